@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { type Issue, invalid, notFound } from '../core/errors.ts';
+import { type Issue, invalid, notFound, schemaIssue } from '../core/errors.ts';
 import { type IdPrefix, idPattern } from '../core/ids.ts';
 import { issueWords } from '../core/issue-words.ts';
 import { HttpRejection } from './errors.ts';
@@ -44,7 +44,7 @@ export const NaturalKey = v.pipe(v.string(), v.minLength(1), v.maxBytes(200));
 export function checkBody<S extends v.GenericSchema>(schema: S, document: unknown): v.InferOutput<S> {
   // valibot takes an array for an object.
   if (schema.type === 'object' && Array.isArray(document)) {
-    throw invalid('The body is not valid.', [{ code: 'schema', path: '', message: 'expected an object' }]);
+    throw invalid('The body is not valid.', [schemaIssue('', 'expected an object')]);
   }
   const result = v.safeParse(schema, document);
   if (result.success) return result.output;
@@ -76,7 +76,7 @@ const isMissing = ({ type, input }: v.BaseIssue<unknown>): boolean => input === 
 const repeatedIn = (query: Query, known: unknown): readonly Issue[] =>
   Object.keys(known ?? {})
     .filter((name) => (query[name]?.length ?? 0) > 1)
-    .map((path) => ({ code: 'schema', path, message: 'is given more than once: send it once' }));
+    .map((path) => schemaIssue(path, 'is given more than once: send it once'));
 
 /** The path parameters in the form of the schema. One that fails names nothing that exists: 404. */
 export function checkParams<S extends v.GenericSchema>(
@@ -90,5 +90,5 @@ export function checkParams<S extends v.GenericSchema>(
 
 /** A valibot issue in the words of the interface, without the value received. */
 function toIssue(issue: v.BaseIssue<unknown>): Issue {
-  return { code: 'schema', path: v.getDotPath(issue) ?? '', message: issueWords(issue) };
+  return schemaIssue(v.getDotPath(issue) ?? '', issueWords(issue));
 }

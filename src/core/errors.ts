@@ -11,6 +11,13 @@ export interface Issue {
   readonly column?: number;
 }
 
+/** One issue of the code `schema`: the value at `path` breaks a rule. */
+export const schemaIssue = (path: string, message: string): Issue => ({ code: 'schema', path, message });
+
+/** The issue if the rule is broken; otherwise none. */
+export const issueIf = (isBroken: boolean, path: string, message: string): readonly Issue[] =>
+  isBroken ? [schemaIssue(path, message)] : [];
+
 /** Failures of an API request. Each has one HTTP status, decided in `src/api/errors.ts`. */
 export type RequestErrorCode =
   | 'validation'

@@ -1,4 +1,4 @@
-import { invalid } from '../../core/errors.ts';
+import { invalid, schemaIssue } from '../../core/errors.ts';
 import { findJsonIssue, type JsonIssue } from '../../core/json/json-issue.ts';
 import { jsonLimits } from '../../core/json/json-limits.ts';
 import { HttpRejection } from '../errors.ts';
@@ -38,7 +38,7 @@ export function checkDocument(document: unknown, limits: TextLimit = jsonLimits)
   const issue = findJsonIssue(document, limits);
   if (issue === null) return;
   const path = [...issue.path, ...(issue.name === null ? [] : [issue.name])].join('.').slice(0, pathLengthMax);
-  throw invalid('The body is not valid.', [{ code: 'schema', path, message: messageOf(issue) }]);
+  throw invalid('The body is not valid.', [schemaIssue(path, messageOf(issue))]);
 }
 
 /** Longer names and paths are cut: the caller knows the rest, and a response is no echo. */

@@ -10,7 +10,7 @@ import {
   saveIdempotent,
 } from '../../../db/queries/orgs/idempotency.ts';
 import type { OrgScope } from '../../../db/scope.ts';
-import { AppError, conflict, invalid } from '../../core/errors.ts';
+import { AppError, conflict, invalid, schemaIssue } from '../../core/errors.ts';
 import { canonicalJson } from '../../core/json/canonical-json.ts';
 
 /** A request that carries an `Idempotency-Key`. */
@@ -107,5 +107,5 @@ const shownOnce = (): AppError =>
 
 const badKey = (): AppError =>
   invalid('The Idempotency-Key is not valid.', [
-    { code: 'schema', path: 'Idempotency-Key', message: 'expected 1 to 255 printable ASCII characters' },
+    schemaIssue('Idempotency-Key', 'expected 1 to 255 printable ASCII characters'),
   ]);

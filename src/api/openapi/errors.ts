@@ -1,4 +1,4 @@
-import type { RequestErrorCode } from '../../core/errors.ts';
+import { type RequestErrorCode, schemaIssue } from '../../core/errors.ts';
 import type { ErrorBody } from '../../core/resources/error.ts';
 import { statusOf } from '../errors.ts';
 import type { Route } from '../route.ts';
@@ -52,7 +52,7 @@ const meanings = {
 const examples = {
   validation: {
     message: 'The body is not valid.',
-    issues: [{ code: 'schema', path: 'displayName', message: 'is required' }],
+    issues: [schemaIssue('displayName', 'is required')],
   },
   unauthorized: {
     message: 'A valid API key is required: send it as "Authorization: Bearer ck_…" or in the header x-api-key.',

@@ -1,3 +1,4 @@
+import { schemaIssue } from '../../core/errors.ts';
 import { eachSpecTest } from '../../core/spec-tests/run-spec-tests.ts';
 import { exitCodes } from '../command-error.ts';
 import { type CommandResult, counted, createProgress } from '../output.ts';
@@ -15,7 +16,7 @@ export async function runTests(tools: Tools, name: string): Promise<CommandResul
   for await (const { test, mismatches, ms } of eachSpecTest(spec, { evaluator })) {
     const differences = mismatches.map(({ at, message }) => {
       const path = ['tests', tests.length, ...(at === '' ? [] : [at])].join('.');
-      const [placed] = located([{ code: 'schema', path, message }]);
+      const [placed] = located([schemaIssue(path, message)]);
       return { path, message, ...(placed?.line === undefined ? {} : { line: placed.line, column: placed.column }) };
     });
     const { name: testName, resource } = test;

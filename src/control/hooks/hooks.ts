@@ -12,7 +12,7 @@ import type { OrgScope } from '../../../db/scope.ts';
 import { hashHookToken, makeHookToken } from '../../core/crypto/hook-token.ts';
 import type { SealedSecret } from '../../core/crypto/secret-box.ts';
 import { makeSigningSecret, signingSecretIssue } from '../../core/crypto/signing-secret.ts';
-import { found, type Issue, invalid, notFound } from '../../core/errors.ts';
+import { found, type Issue, invalid, notFound, schemaIssue } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
 import type { HookRow } from '../../core/resources/hook.ts';
 import type { Verification } from '../../core/resources/verification-schema.ts';
@@ -79,20 +79,19 @@ function timeIssues({
   const issues: Issue[] = [];
   if (verification.kind === 'hmac' && verification.content === 'timestamp.body' && !verification.timestampHeader) {
     const message = 'is required with `timestamp.body`: the header that contains the time';
-    issues.push({ code: 'schema', path: 'verification.timestampHeader', message });
+    issues.push(schemaIssue('verification.timestampHeader', message));
   }
   if (maxWaitSeconds < debounceSeconds) {
-    issues.push({ code: 'schema', path: 'maxWaitSeconds', message: 'expected at least debounceSeconds' });
+    issues.push(schemaIssue('maxWaitSeconds', 'expected at least debounceSeconds'));
   }
   return issues;
 }
 
 function secretIssues({ kind }: Verification, secret: string | undefined, path: string): readonly Issue[] {
   if (secret === undefined) return [];
-  if (kind === 'none')
-    return [{ code: 'schema', path, message: 'this kind of verification uses no secret: remove it' }];
+  if (kind === 'none') return [schemaIssue(path, 'this kind of verification uses no secret: remove it')];
   const issue = kind === 'standard_webhooks' ? signingSecretIssue(secret) : null;
-  return issue === null ? [] : [{ code: 'schema', path, message: issue }];
+  return issue === null ? [] : [schemaIssue(path, issue)];
 }
 
 /** The secret of a hook, sealed, and its text when it was made here. */
@@ -169,10 +168,10 @@ function rotationIssues(
   { replacesSecret, given }: { readonly replacesSecret: boolean; readonly given: string | undefined },
 ): readonly Issue[] {
   if (replacesSecret && verification.kind === 'none') {
-    return [{ code: 'schema', path: 'replace', message: 'the hook has no secret: only `url` can be replaced' }];
+    return [schemaIssue('replace', 'the hook has no secret: only `url` can be replaced')];
   }
   if (!replacesSecret && given !== undefined) {
-    return [{ code: 'schema', path: 'secret', message: 'is given but not replaced: add `secret` to `replace`' }];
+    return [schemaIssue('secret', 'is given but not replaced: add `secret` to `replace`')];
   }
   return secretIssues(verification, given, 'secret');
 }

@@ -2,7 +2,7 @@ import type { Db } from '../../../db/client.ts';
 import { findRunsSince } from '../../../db/queries/runs/lanes/rewind.ts';
 import type { Backfill } from '../../../db/schema.ts';
 import type { OrgScope } from '../../../db/scope.ts';
-import { conflict, invalid } from '../../core/errors.ts';
+import { conflict, invalid, schemaIssue } from '../../core/errors.ts';
 import type { Resource } from '../../core/spec/schema/spec-schema.ts';
 
 interface Rewind {
@@ -49,5 +49,4 @@ export async function planRewind(
   return { from, force: true, rewind: true };
 }
 
-const refused = (path: string, message: string) =>
-  invalid('The start is not valid', [{ code: 'schema', path, message }]);
+const refused = (path: string, message: string) => invalid('The start is not valid', [schemaIssue(path, message)]);

@@ -9,7 +9,7 @@ import { orLeaveToSweeper } from '../../connect/or-leave-to-sweeper.ts';
 import { noFiring, runInput } from '../../connect/run-input.ts';
 import { startQueuedRun } from '../../connect/start-run.ts';
 import { wakeEndpoints } from '../../connect/wake-endpoints.ts';
-import { conflict, found, invalid } from '../../core/errors.ts';
+import { conflict, found, invalid, schemaIssue } from '../../core/errors.ts';
 import { publishRunEnded } from '../../core/observations.ts';
 import type { RunRow, RunTrigger } from '../../core/resources/run.ts';
 import { cursorText, parseInitialCursor } from '../../core/source/cursor/cursor-value.ts';
@@ -79,7 +79,7 @@ function toBackfill(
   { key, incremental }: Pick<Resource, 'key' | 'incremental'>,
 ): Backfill {
   if (from === null) return { from, force };
-  const refused = (message: string) => invalid('The start is not valid', [{ code: 'schema', path: 'from', message }]);
+  const refused = (message: string) => invalid('The start is not valid', [schemaIssue('from', message)]);
   if (incremental?.kind !== 'cursor') throw refused(`${key} has no cursor: remove \`from\``);
   const { cursor } = incremental;
   const start = parseInitialCursor(from, cursor);

@@ -10,7 +10,7 @@ import { findPinnedSpec } from '../../../db/queries/specs.ts';
 import { recordEvent } from '../../../db/queries/webhooks/events.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { wakeEndpoints } from '../../connect/wake-endpoints.ts';
-import { found, type Issue, invalid, notFound } from '../../core/errors.ts';
+import { found, type Issue, invalid, notFound, schemaIssue } from '../../core/errors.ts';
 import { scheduleCreated, scheduleDeleted, scheduleUpdated } from '../../core/events/schedule-events.ts';
 import { newId } from '../../core/ids.ts';
 import type { ScheduleRow } from '../../core/resources/schedule.ts';
@@ -59,17 +59,17 @@ function cronIssues(
   cron: string,
 ): readonly Issue[] {
   const { calendars, issue } = checkCron(cron);
-  if (!calendars) return [{ code: 'schema', path: 'cron', message: issue }];
+  if (!calendars) return [schemaIssue('cron', issue)];
   const { shortest } = firingGaps(calendars);
   if (shortest >= min) return [];
   const message = `its shortest interval is ${shortest} s; this deployment allows no less than ${min} s`;
-  return [{ code: 'schema', path: 'cron', message }];
+  return [schemaIssue('cron', message)];
 }
 
 function timezoneIssues(timezone: string): readonly Issue[] {
   if (resolveTimezone(timezone) !== null) return [];
   const message = 'expected a zone of the IANA database such as Europe/Berlin; an offset is not a zone';
-  return [{ code: 'schema', path: 'timezone', message }];
+  return [schemaIssue('timezone', message)];
 }
 
 /** Switches a schedule on or off; switched on again it does not make up for what it missed. Throws not_found. */

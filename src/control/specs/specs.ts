@@ -11,7 +11,7 @@ import {
 import { recordEvent } from '../../../db/queries/webhooks/events.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { type WakeDeps, wakeEndpoints } from '../../connect/wake-endpoints.ts';
-import { AppError, conflict, found, invalid } from '../../core/errors.ts';
+import { AppError, conflict, found, invalid, schemaIssue } from '../../core/errors.ts';
 import { specDeprecated, specPublished } from '../../core/events/org-events.ts';
 import type { JsonObject } from '../../core/json-object.ts';
 import type { SpecVersionRow, ValidationResult } from '../../core/resources/spec.ts';
@@ -69,7 +69,7 @@ export async function replaceDraft(
   if (spec.metadata.version !== name.version) {
     const message = `expected ${name.version}, the version of the path`;
     throw invalid('The version in the spec differs from the version in the path.', [
-      { code: 'schema', path: 'metadata.version', message },
+      schemaIssue('metadata.version', message),
     ]);
   }
   const { id } = await versionNamed(db, scope, name);
@@ -162,7 +162,7 @@ export async function previewTransform(
 
 const expressionFailed = (message: string, cause?: unknown): AppError =>
   new AppError('validation', 'The expression failed.', {
-    issues: [{ code: 'schema', path: 'expression', message }],
+    issues: [schemaIssue('expression', message)],
     cause,
   });
 

@@ -13,7 +13,7 @@ import {
 import { deleteSigningSecrets } from '../../../db/queries/webhooks/signing-secrets.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { type WakeDeps, wakeEndpoints } from '../../connect/wake-endpoints.ts';
-import { conflict, found, type Issue, invalid } from '../../core/errors.ts';
+import { conflict, found, type Issue, invalid, schemaIssue } from '../../core/errors.ts';
 import type { SignatureScheme, WebhookEndpointRow } from '../../core/resources/webhook-endpoint.ts';
 import type { Deps } from '../../deps.ts';
 import { urlIssue } from './endpoint-url.ts';
@@ -113,7 +113,7 @@ async function refuseBadSettings(
 
 async function urlIssues({ egress }: Pick<Deps, 'egress'>, url: string | undefined): Promise<readonly Issue[]> {
   const message = url === undefined ? null : await urlIssue(egress, url);
-  return message === null ? [] : [{ code: 'schema', path: 'url', message }];
+  return message === null ? [] : [schemaIssue('url', message)];
 }
 
 async function unknownIds(
@@ -128,7 +128,7 @@ async function unknownIds(
   if (ids.length === 0) return [];
   const unknown = await findUnknownIds(db, scope, { table, ids });
   const message = `is not one of the ${table} of the org`;
-  return ids.flatMap((id, index) => (unknown.has(id) ? [{ code: 'schema', path: `${path}.${index}`, message }] : []));
+  return ids.flatMap((id, index) => (unknown.has(id) ? [schemaIssue(`${path}.${index}`, message)] : []));
 }
 
 /**

@@ -2,7 +2,7 @@ import { lockEndpoint } from '../../../db/queries/webhooks/endpoints.ts';
 import { findRecovery, insertRecovery, type RecoveryRequest } from '../../../db/queries/webhooks/recoveries.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { type WakeDeps, wakeEndpoints } from '../../connect/wake-endpoints.ts';
-import { type Issue, invalid, notFound } from '../../core/errors.ts';
+import { type Issue, invalid, notFound, schemaIssue } from '../../core/errors.ts';
 import type { WebhookRecovery } from '../../core/resources/webhook-endpoint.ts';
 
 const rangeMsMax = 30 * 24 * 3_600_000;
@@ -31,5 +31,5 @@ function rangeIssues({ since, until }: Pick<RecoveryRequest, 'since' | 'until'>)
   const rangeMs = Date.parse(until) - Date.parse(since);
   const issue =
     rangeMs <= 0 ? 'is not before `until`' : rangeMs > rangeMsMax ? 'is more than 30 days before `until`' : '';
-  return issue === '' ? [] : [{ code: 'schema', path: 'since', message: issue }];
+  return issue === '' ? [] : [schemaIssue('since', issue)];
 }

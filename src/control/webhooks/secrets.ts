@@ -9,7 +9,7 @@ import type { OrgScope } from '../../../db/scope.ts';
 import { signingContext } from '../../connect/endpoint-secrets.ts';
 import { makeSigningKeyPair } from '../../core/crypto/signing-key-pair.ts';
 import { makeSigningSecret, signingSecretIssue } from '../../core/crypto/signing-secret.ts';
-import { conflict, found, invalid } from '../../core/errors.ts';
+import { conflict, found, invalid, schemaIssue } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
 import type { SignatureScheme } from '../../core/resources/webhook-endpoint.ts';
 import type { Deps } from '../../deps.ts';
@@ -65,7 +65,7 @@ async function storeSecret(
 /** Throws validation when a secret that a caller brings is not of the form of Standard Webhooks; null: none is brought. */
 export function refuseBadSecret(secret: string | null): void {
   const message = secret === null ? null : signingSecretIssue(secret);
-  if (message !== null) throw invalid('The secret is not valid.', [{ code: 'schema', path: 'secret', message }]);
+  if (message !== null) throw invalid('The secret is not valid.', [schemaIssue('secret', message)]);
 }
 
 /** How a secret is replaced. */

@@ -1,5 +1,5 @@
 import ip from 'ipaddr.js';
-import { type Issue, invalid } from '../errors.ts';
+import { type Issue, invalid, schemaIssue } from '../errors.ts';
 
 /** A CIDR block. */
 export type AddressRange = readonly [address: ip.IPv4 | ip.IPv6, prefixBits: number];
@@ -108,7 +108,7 @@ function parseList<Entry extends object>(
     if (written === '') continue;
     const entry = parse(written);
     if (typeof entry !== 'string') entries.push(entry);
-    else issues.push({ code: 'schema', path: `${name}.${index}`, message: `"${written}" ${entry}` });
+    else issues.push(schemaIssue(`${name}.${index}`, `"${written}" ${entry}`));
   }
   if (issues.length > 0) throw invalid(`${name}: ${issues.map((issue) => issue.message).join('; ')}.`, issues);
   return entries;

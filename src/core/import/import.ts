@@ -1,7 +1,7 @@
 /** Makes a ConnectorSpec from a document of another format, given as an object or as its text. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { AppError, type Issue, invalid } from '../errors.ts';
+import { AppError, type Issue, invalid, schemaIssue } from '../errors.ts';
 import { findJsonIssue } from '../json/json-issue.ts';
 import { jsonLimits } from '../json/json-limits.ts';
 import { readYaml, YamlSyntaxError } from '../json/yaml.ts';
@@ -111,5 +111,4 @@ function inText({ line, column, message: reason, ...issue }: Issue): Issue {
 
 const message = 'The document cannot be imported.';
 
-const unreadable = (path: string, reason: string): AppError =>
-  invalid(message, [{ code: 'schema', path, message: reason }]);
+const unreadable = (path: string, reason: string): AppError => invalid(message, [schemaIssue(path, reason)]);

@@ -1,4 +1,4 @@
-import type { Issue } from '../errors.ts';
+import { type Issue, schemaIssue } from '../errors.ts';
 import { findJsonIssue, type JsonIssue } from './json-issue.ts';
 import { jsonLimits } from './json-limits.ts';
 
@@ -9,7 +9,7 @@ import { jsonLimits } from './json-limits.ts';
  */
 export function documentGate(document: unknown): Issue | null {
   const issue = findJsonIssue(document, jsonLimits);
-  return issue && { code: 'schema', path: issue.path.join('.'), message: messageOf(issue) };
+  return issue && schemaIssue(issue.path.join('.'), messageOf(issue));
 }
 
 function messageOf({ kind, name, value }: JsonIssue): string {

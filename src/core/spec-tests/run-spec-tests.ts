@@ -3,7 +3,7 @@
  * that is made of mocks. Nothing leaves the process and nothing is stored.
  */
 
-import type { Issue } from '../errors.ts';
+import { type Issue, schemaIssue } from '../errors.ts';
 import type { Evaluator } from '../expressions/evaluation.ts';
 import { cutText } from '../json/cut-text.ts';
 import type { ConnectorSpec } from '../spec/schema/spec-schema.ts';
@@ -58,7 +58,7 @@ export async function runSpecTests(spec: ConnectorSpec, options: SpecTestOptions
   for await (const { test, mismatches } of eachSpecTest(spec, options)) {
     for (const { at, message } of mismatches) {
       const path = ['tests', index, ...(at === '' ? [] : [at])].join('.');
-      issues.push({ code: 'schema', path, message: cutText(`test "${test.name}": ${message}`, messageLengthMax) });
+      issues.push(schemaIssue(path, cutText(`test "${test.name}": ${message}`, messageLengthMax)));
     }
     index += 1;
   }

@@ -3,7 +3,7 @@
  * resource; each other one is refused by itself, with the component and the reason.
  */
 
-import { AppError } from '../../errors.ts';
+import { AppError, schemaIssue } from '../../errors.ts';
 import { findJsonIssue } from '../../json/json-issue.ts';
 import { isJsonObject } from '../../json-object.ts';
 import type { ImportReport, ImportResult } from '../import-result.ts';
@@ -57,5 +57,5 @@ function manifestOf(document: unknown): Readonly<Record<string, unknown>> {
 
 const invalid = (path: string, message: string): AppError =>
   new AppError('validation', `The document is no manifest of Airbyte: ${message}.`, {
-    issues: [{ code: 'schema', path, message }],
+    issues: [schemaIssue(path, message)],
   });

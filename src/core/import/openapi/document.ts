@@ -1,4 +1,4 @@
-import { invalid } from '../../errors.ts';
+import { invalid, schemaIssue } from '../../errors.ts';
 import { isJsonObject, type JsonObject } from '../../json-object.ts';
 
 /** `swagger2`: Swagger 2.0; `openapi3`: OpenAPI 3.0 and 3.1, which differ here only in their schemas. */
@@ -91,4 +91,4 @@ function decoded(text: string): string {
 }
 
 const refuse = (path: string, message: string) =>
-  invalid('The document cannot be imported.', [{ code: 'schema', path, message }]);
+  invalid('The document cannot be imported.', [schemaIssue(path, message)]);

@@ -3,7 +3,7 @@
  * resource. Nothing is read from files or addresses, and the work is bounded whatever the document says.
  */
 
-import { invalid } from '../../errors.ts';
+import { invalid, schemaIssue } from '../../errors.ts';
 import { cutText } from '../../json/cut-text.ts';
 import type { JsonObject } from '../../json-object.ts';
 import { checkSpec } from '../../spec/check/check.ts';
@@ -82,4 +82,4 @@ function nothingConverted(report: readonly ImportReport[]) {
 }
 
 const refused = (path: string, message: string) =>
-  invalid('The document cannot be imported.', [{ code: 'schema', path, message }]);
+  invalid('The document cannot be imported.', [schemaIssue(path, message)]);

@@ -1,4 +1,4 @@
-import type { Issue } from '../../errors.ts';
+import { type Issue, schemaIssue } from '../../errors.ts';
 import type { ParseExpression } from '../../expressions/expression-parser.ts';
 import { withoutHoles } from '../../expressions/template-parts.ts';
 import { destinationKind } from '../schema/destination-kinds.ts';
@@ -32,7 +32,7 @@ export function checkAddresses(document: unknown, parse: ParseExpression): reado
 /** The text before the first hole must lead only to http; the values of holes are checked in each run. */
 function addressRule({ path, value }: Located, parse: ParseExpression): readonly Issue[] {
   if (typeof value !== 'string') return [];
-  const issue = (message: string): readonly Issue[] => [{ code: 'schema', path, message }];
+  const issue = (message: string): readonly Issue[] => [schemaIssue(path, message)];
   const [start = ''] = value.split('{{');
   const isHttp = (start === '' && value !== '') || /^https?:\/\/[^/]/i.test(value);
   if (!isHttp || /\s/.test(start)) return issue('expected an http or https URL, or a template that gives one');

@@ -1,4 +1,4 @@
-import type { Issue } from '../../errors.ts';
+import { type Issue, schemaIssue } from '../../errors.ts';
 import { isJsonObject } from '../../json-object.ts';
 import { type Located, valuesAt } from './document-paths.ts';
 
@@ -12,5 +12,5 @@ function clientSecretRule({ path, value }: Located): readonly Issue[] {
   if (!isJsonObject(value) || value['kind'] !== 'oauth2_authorization_code') return [];
   if (value['clientSecret'] !== undefined || value['clientAuth'] === 'none') return [];
   const message = '`clientSecret` is required unless `clientAuth` is none';
-  return [{ code: 'schema', path: `${path}.clientSecret`, message }];
+  return [schemaIssue(`${path}.clientSecret`, message)];
 }

@@ -4,7 +4,7 @@
  * connection.
  */
 
-import type { Issue } from '../../errors.ts';
+import { type Issue, schemaIssue } from '../../errors.ts';
 import { createParser, type ParseExpression } from '../../expressions/expression-parser.ts';
 import { documentGate } from '../../json/document-gate.ts';
 import { isJsonObject } from '../../json-object.ts';
@@ -99,5 +99,5 @@ function keyIssues(document: unknown, { expectedKey }: CheckOptions): readonly I
   if (expectedKey === undefined || !isJsonObject(document)) return [];
   const { metadata } = document;
   if (!isJsonObject(metadata) || typeof metadata['key'] !== 'string' || metadata['key'] === expectedKey) return [];
-  return [{ code: 'schema', path: 'metadata.key', message: 'differs from the key in the address of the request' }];
+  return [schemaIssue('metadata.key', 'differs from the key in the address of the request')];
 }

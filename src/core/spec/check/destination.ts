@@ -1,4 +1,4 @@
-import type { Issue } from '../../errors.ts';
+import { type Issue, schemaIssue } from '../../errors.ts';
 import { isJsonObject } from '../../json-object.ts';
 import { destinationKind } from '../schema/destination-kinds.ts';
 import { valuesAt } from './document-paths.ts';
@@ -36,6 +36,4 @@ interface Refused {
 }
 
 const refused = (document: unknown, { at, value, message }: Refused): readonly Issue[] =>
-  valuesAt(document, at).flatMap((found) =>
-    found.value === value ? [{ code: 'schema', path: found.path, message } as const] : [],
-  );
+  valuesAt(document, at).flatMap((found) => (found.value === value ? [schemaIssue(found.path, message)] : []));

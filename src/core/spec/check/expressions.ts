@@ -1,4 +1,4 @@
-import { AppError, type Issue } from '../../errors.ts';
+import { AppError, type Issue, schemaIssue } from '../../errors.ts';
 import type { ParseExpression } from '../../expressions/expression-parser.ts';
 import { expressionReferences } from '../../expressions/references.ts';
 import { hasHoles, parseTemplate, type TemplatePart } from '../../expressions/template-parts.ts';
@@ -88,5 +88,3 @@ function checkExpression(text: string, around: CheckedPlace): readonly Issue[] {
 const uniqueByMessage = (issues: readonly Issue[]): readonly Issue[] => [
   ...new Map(issues.map((issue) => [issue.message, issue])).values(),
 ];
-
-const schemaIssue = (path: string, message: string): Issue => ({ code: 'schema', path, message });

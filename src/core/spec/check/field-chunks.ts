@@ -1,4 +1,4 @@
-import type { Issue } from '../../errors.ts';
+import { type Issue, issueIf } from '../../errors.ts';
 import { isJsonObject } from '../../json-object.ts';
 import { textsIn, valuesAt } from './document-paths.ts';
 
@@ -12,14 +12,14 @@ export function checkFieldChunks(document: unknown): readonly Issue[] {
     const isSent = textsIn({ path: '', value: value['request'] }).some((text) => /\bchunk\b/.test(text.value));
     const at = `${path}.fieldChunks`;
     return [
-      ...when(size === undefined && maxLength === undefined, at, 'expected at least one of `size` and `maxLength`'),
-      ...when(!isSent, at, 'the request does not send `chunk.fields`, so all chunks are the same'),
-      ...when(
+      ...issueIf(size === undefined && maxLength === undefined, at, 'expected at least one of `size` and `maxLength`'),
+      ...issueIf(!isSent, at, 'the request does not send `chunk.fields`, so all chunks are the same'),
+      ...issueIf(
         kind === 'next_url' || kind === 'link_header',
         `${path}.pagination.kind`,
         'the address of the next page has the fields of one chunk: use another kind, or remove `fieldChunks`',
       ),
-      ...when(
+      ...issueIf(
         mode !== undefined && mode !== 'none',
         `${path}.request.cache.mode`,
         'a page of several requests cannot be cached: remove `cache`, or `fieldChunks`',
@@ -32,6 +32,3 @@ function objectIn(value: Readonly<Record<string, unknown>>, key: string): Readon
   const child = value[key];
   return isJsonObject(child) ? child : {};
 }
-
-const when = (holds: boolean, path: string, message: string): readonly Issue[] =>
-  holds ? [{ code: 'schema', path, message }] : [];

@@ -1,4 +1,4 @@
-import type { Issue } from '../../errors.ts';
+import { type Issue, schemaIssue } from '../../errors.ts';
 import { isJsonObject, type JsonObject } from '../../json-object.ts';
 import { textsIn, valuesAt } from './document-paths.ts';
 
@@ -21,18 +21,20 @@ export function checkPagination(document: unknown): readonly Issue[] {
 function shrinkRules(path: string, pagination: JsonObject, sendsSize: boolean): readonly Issue[] {
   const { kind, size, overlap = 0, shrink } = pagination;
   const { when = {}, min = 1 } = isJsonObject(shrink) ? shrink : {};
-  if (typeof size !== 'number') return [issue(`${path}.size`, '`size` is required with `shrink`')];
+  if (typeof size !== 'number') return [schemaIssue(`${path}.size`, '`size` is required with `shrink`')];
   const { status, expr } = isJsonObject(when) ? when : {};
   const isEmpty = status === undefined && expr === undefined;
-  const issues = isEmpty ? [issue(`${path}.shrink.when`, 'expected at least one of `status` and `expr`')] : [];
+  const issues = isEmpty ? [schemaIssue(`${path}.shrink.when`, 'expected at least one of `status` and `expr`')] : [];
   if (typeof min !== 'number') return issues;
-  if (min >= size) issues.push(issue(`${path}.shrink.min`, 'expected less than `size`'));
-  else if (kind === 'page' && !isDoubled(size, min)) issues.push(issue(`${path}.shrink.min`, notDoubled(size)));
+  if (min >= size) issues.push(schemaIssue(`${path}.shrink.min`, 'expected less than `size`'));
+  else if (kind === 'page' && !isDoubled(size, min)) issues.push(schemaIssue(`${path}.shrink.min`, notDoubled(size)));
   if (typeof overlap === 'number' && overlap >= min) {
-    issues.push(issue(`${path}.shrink.min`, 'expected more than `overlap`: smaller pages would bring nothing new'));
+    issues.push(
+      schemaIssue(`${path}.shrink.min`, 'expected more than `overlap`: smaller pages would bring nothing new'),
+    );
   }
   if (!sendsSize)
-    issues.push(issue(`${path}.shrink`, 'the request does not send `page.size`, so no page gets smaller'));
+    issues.push(schemaIssue(`${path}.shrink`, 'the request does not send `page.size`, so no page gets smaller'));
   return issues;
 }
 
@@ -47,5 +49,3 @@ function notDoubled(size: number): string {
     'with page numbers `size` must be `min` doubled any number of times, so that each number can be converted';
   return `${rule}; the smallest \`min\` for ${size} is ${least}`;
 }
-
-const issue = (path: string, message: string): Issue => ({ code: 'schema', path, message });

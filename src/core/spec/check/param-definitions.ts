@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Issue } from '../../errors.ts';
+import { type Issue, schemaIssue } from '../../errors.ts';
 import { patternBudget, patternIssue } from '../connection/param-pattern.ts';
 import { type ParamCheck, paramIssue } from '../connection/param-value.ts';
 import { ConnectionParam } from '../schema/param-schema.ts';
@@ -16,7 +16,7 @@ export function checkParamDefinitions(document: unknown): readonly Issue[] {
 
 function definitionIssues(path: string, param: ConnectionParam, check: ParamCheck): readonly Issue[] {
   const issues: Issue[] = [];
-  const report = (key: string, message: string) => issues.push({ code: 'schema', path: `${path}.${key}`, message });
+  const report = (key: string, message: string) => issues.push(schemaIssue(`${path}.${key}`, message));
   const badPattern = param.pattern === undefined ? null : patternIssue(param.pattern, check.budget);
   if (badPattern !== null) report('pattern', badPattern);
   if ((param.minLength ?? 0) > (param.maxLength ?? Infinity)) report('maxLength', 'less than `minLength`');

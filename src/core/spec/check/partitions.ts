@@ -1,4 +1,4 @@
-import type { Issue } from '../../errors.ts';
+import { type Issue, issueIf } from '../../errors.ts';
 import { isJsonObject, type JsonObject } from '../../json-object.ts';
 import { type Located, valuesAt } from './document-paths.ts';
 
@@ -10,7 +10,7 @@ export function checkPartitions(document: unknown): readonly Issue[] {
   const byKey = new Map(resources.map(({ value }) => [value['key'], value]));
   return resources.flatMap(({ path, value }) => [
     ...dimensionIssues({ path, value }, byKey),
-    ...when(
+    ...issueIf(
       readsChanged(value) && part(value, 'target')['mode'] === 'replace',
       `${path}.target.mode`,
       'a run that reads only changed partitions would miss all others: remove `select`',
@@ -30,12 +30,12 @@ function dimensionIssues({ path, value }: LocatedResource, byKey: ReadonlyMap<un
     const parent = byKey.get(dimension['resource']) ?? {};
     const place = `${path}.${at}`;
     return dimension['from'] === 'store'
-      ? when(
+      ? issueIf(
           !keepsState(parent),
           `${place}.from`,
           'the records of this resource are not stored: use `live`, or turn on its change detection',
         )
-      : when(dimension['select'] === 'changed', `${place}.select`, '`changed` needs `from: store`');
+      : issueIf(dimension['select'] === 'changed', `${place}.select`, '`changed` needs `from: store`');
   });
 }
 
@@ -46,18 +46,18 @@ function deleteIssues(path: string, resource: JsonObject): readonly Issue[] {
   const partial = readsChanged(resource);
   const replaced = part(resource, 'target')['mode'] === 'replace';
   return [
-    ...when(replaced, `${at}.mode`, 'a replaced table holds only what was read: remove `deletes`'),
-    ...when(
+    ...issueIf(replaced, `${at}.mode`, 'a replaced table holds only what was read: remove `deletes`'),
+    ...issueIf(
       !replaced && mode !== 'flag' && !keepsState(resource),
       `${at}.mode`,
       'this mode compares with known records: turn on change detection',
     ),
-    ...when(
+    ...issueIf(
       mode === 'full_scan' && scope === 'resource' && partial,
       `${at}.scope`,
       'a run that reads only changed partitions never sees all records: use `partition`',
     ),
-    ...when(
+    ...issueIf(
       mode === 'full_scan' && scope === 'partition' && valuesAt(resource, 'forEach.*.group').length > 0,
       `${at}.scope`,
       'a group whose values change is another partition, so nothing would compare with the old one: use `resource`',
@@ -76,6 +76,3 @@ const part = (value: JsonObject, key: string): JsonObject => {
   const child = value[key];
   return isJsonObject(child) ? child : {};
 };
-
-const when = (issue: boolean, path: string, message: string): readonly Issue[] =>
-  issue ? [{ code: 'schema', path, message }] : [];

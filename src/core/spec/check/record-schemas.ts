@@ -1,6 +1,6 @@
 import { Ajv } from 'ajv';
 import formats from 'ajv-formats';
-import { AppError, type Issue } from '../../errors.ts';
+import { AppError, type Issue, schemaIssue } from '../../errors.ts';
 import { isColumnName } from '../../json/property-names.ts';
 import { isJsonObject } from '../../json-object.ts';
 import { compileValidator } from '../../json-schema/validate.ts';
@@ -35,15 +35,15 @@ const ajv = formats.default(new Ajv({ strict: false, logger: false }));
 function schemaRule({ path, value }: Located, { compile }: { readonly compile: boolean }): readonly Issue[] {
   if (!isJsonObject(value)) return [];
   if (JSON.stringify(value).length > schemaLengthMax) {
-    return [issue(path, `the schema is longer than ${schemaLengthMax} characters`)];
+    return [schemaIssue(path, `the schema is longer than ${schemaLengthMax} characters`)];
   }
   if (value['$async'] !== undefined)
-    return [issue(path, '`$async` is not allowed: records are validated synchronously')];
-  const message = schemaIssue(value) ?? (compile ? compileIssue(value) : null);
-  return message === null ? [] : [issue(path, message)];
+    return [schemaIssue(path, '`$async` is not allowed: records are validated synchronously')];
+  const message = draftIssue(value) ?? (compile ? compileIssue(value) : null);
+  return message === null ? [] : [schemaIssue(path, message)];
 }
 
-function schemaIssue(schema: Readonly<Record<string, unknown>>): string | null {
+function draftIssue(schema: Readonly<Record<string, unknown>>): string | null {
   const { $schema = draft7 } = schema;
   if ($schema !== draft7 && $schema !== `${draft7}#`) return '`$schema` names a draft other than 7; remove it';
   if (ajv.validateSchema({ ...schema, $schema: draft7 }) === true) return null;
@@ -74,10 +74,12 @@ function columnRules(path: string, resource: unknown): readonly Issue[] {
     const twin = taken.get(name.toLowerCase());
     taken.set(name.toLowerCase(), name);
     return [
-      ...(isColumnName(name) ? [] : [issue(at, 'not an allowed column name: expected 1 to 63 letters, digits or `_`')]),
+      ...(isColumnName(name)
+        ? []
+        : [schemaIssue(at, 'not an allowed column name: expected 1 to 63 letters, digits or `_`')]),
       ...(twin === undefined
         ? []
-        : [{ ...issue(at, `differs from \`${twin}\` in case only`), code: 'duplicate_key' as const }]),
+        : [{ ...schemaIssue(at, `differs from \`${twin}\` in case only`), code: 'duplicate_key' as const }]),
       ...typeRule(at, schema),
     ];
   });
@@ -86,7 +88,5 @@ function columnRules(path: string, resource: unknown): readonly Issue[] {
 function typeRule(at: string, schema: unknown): readonly Issue[] {
   const type = isJsonObject(schema) ? schema['x-type'] : undefined;
   if (type === undefined || (typeof type === 'string' && parseColumnType(type))) return [];
-  return [issue(`${at}.x-type`, columnTypeHint)];
+  return [schemaIssue(`${at}.x-type`, columnTypeHint)];
 }
-
-const issue = (path: string, message: string): Issue => ({ code: 'schema', path, message });

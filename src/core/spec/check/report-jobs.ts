@@ -1,4 +1,4 @@
-import type { Issue } from '../../errors.ts';
+import { type Issue, issueIf } from '../../errors.ts';
 import { isJsonObject, type JsonObject } from '../../json-object.ts';
 import { textsIn, valuesAt } from './document-paths.ts';
 
@@ -12,7 +12,7 @@ export function checkReportJobs(document: unknown): readonly Issue[] {
   });
   const sources = ['resources.*.forEach.*', 'resources.*.forEach.*.union.*'].flatMap((at) => valuesAt(document, at));
   const live = sources.flatMap(({ path, value }) =>
-    when(
+    issueIf(
       isJsonObject(value) && withJob.has(value['resource']) && value['from'] !== 'store',
       `${path}.from`,
       'a resource with a `job` cannot be read live: use `store`',
@@ -29,29 +29,33 @@ function jobRules(resource: JsonObject, path: string): readonly Issue[] {
   const hasParts = partOf(resource, 'job')['parts'] !== undefined;
   const { order } = incremental;
   return [
-    ...when(!uses(/\bjob\b/), `${path}.job`, '`request` does not use `job`, so it cannot read what the job has made'),
-    ...when(
+    ...issueIf(
+      !uses(/\bjob\b/),
+      `${path}.job`,
+      '`request` does not use `job`, so it cannot read what the job has made',
+    ),
+    ...issueIf(
       hasParts && uses(/\bjob\b/) && !uses(/\bjob\.part\b/),
       `${path}.job.parts`,
       '`request` does not use `job.part`, so it would read the same for each part',
     ),
-    ...when(
+    ...issueIf(
       hasParts && typeof order === 'string' && order !== 'none',
       `${path}.incremental.order`,
       'the parts of a report follow in no order of their records: use `none`',
     ),
-    ...when(incremental['kind'] === 'token', `${path}.incremental.kind`, 'a report has no token: use `cursor`'),
-    ...when(
+    ...issueIf(incremental['kind'] === 'token', `${path}.incremental.kind`, 'a report has no token: use `cursor`'),
+    ...issueIf(
       incremental['resultCap'] !== undefined,
       `${path}.incremental.resultCap`,
       'the job of a window cannot be split: remove `resultCap`',
     ),
-    ...when(
+    ...issueIf(
       resource['fieldChunks'] !== undefined,
       `${path}.fieldChunks`,
       'a report has all fields: remove `fieldChunks`',
     ),
-    ...when(
+    ...issueIf(
       mode !== undefined && mode !== 'none',
       `${path}.request.cache.mode`,
       'a report is new each time: remove `cache`',
@@ -63,6 +67,3 @@ function partOf(value: JsonObject, key: string): JsonObject {
   const child = value[key];
   return isJsonObject(child) ? child : {};
 }
-
-const when = (holds: boolean, path: string, message: string): readonly Issue[] =>
-  holds ? [{ code: 'schema', path, message }] : [];

@@ -1,4 +1,4 @@
-import type { Issue } from '../../errors.ts';
+import { type Issue, schemaIssue } from '../../errors.ts';
 import type { ParseExpression } from '../../expressions/expression-parser.ts';
 import { withoutHoles } from '../../expressions/template-parts.ts';
 import { isJsonObject } from '../../json-object.ts';
@@ -28,7 +28,7 @@ const requestPatterns = [
 function baseUrlRules(document: unknown, requests: readonly Located[]): readonly Issue[] {
   if (valuesAt(document, 'http.baseUrl').length > 0) return [];
   const relative = requests.some(({ value }) => isJsonObject(value) && value['url'] === undefined);
-  return relative ? [issue('http.baseUrl', '`baseUrl` is required unless every request has its own `url`')] : [];
+  return relative ? [schemaIssue('http.baseUrl', '`baseUrl` is required unless every request has its own `url`')] : [];
 }
 
 function requestRules({ path, value }: Located, parse: ParseExpression): readonly Issue[] {
@@ -36,12 +36,14 @@ function requestRules({ path, value }: Located, parse: ParseExpression): readonl
   const { path: requestPath, url, body, method } = value;
   const issues: Issue[] = [];
   if (requestPath !== undefined && url !== undefined)
-    issues.push(issue(`${path}.url`, 'expected `path` or `url`, not both'));
-  if (requestPath === undefined && url === undefined) issues.push(issue(`${path}.path`, '`path` or `url` is required'));
+    issues.push(schemaIssue(`${path}.url`, 'expected `path` or `url`, not both'));
+  if (requestPath === undefined && url === undefined)
+    issues.push(schemaIssue(`${path}.path`, '`path` or `url` is required'));
   if (typeof requestPath === 'string') issues.push(...pathRule(`${path}.path`, withoutHoles(requestPath, parse)));
-  if (body !== undefined && method !== 'POST') issues.push(issue(`${path}.body`, 'a body needs `"method": "POST"`'));
+  if (body !== undefined && method !== 'POST')
+    issues.push(schemaIssue(`${path}.body`, 'a body needs `"method": "POST"`'));
   if (isJsonObject(body) && bodyKinds(body).length !== 1) {
-    issues.push(issue(`${path}.body`, 'expected exactly one of `json`, `form`, `text` and `graphql`'));
+    issues.push(schemaIssue(`${path}.body`, 'expected exactly one of `json`, `form`, `text` and `graphql`'));
   }
   return issues;
 }
@@ -54,10 +56,10 @@ function pathRule(path: string, literal: string | null): readonly Issue[] {
   if (literal === null) return [];
   const segments = literal.replaceAll('%2e', '.').replaceAll('%2E', '.').split('/');
   if (segments.some((segment) => segment === '.' || segment === '..')) {
-    return [issue(path, 'dot segments are not allowed: write the path out')];
+    return [schemaIssue(path, 'dot segments are not allowed: write the path out')];
   }
   return /^\/\/|\\|[?#]/.test(literal)
-    ? [issue(path, 'expected a path alone: no host, `\\`, `?` or `#`; use `query`')]
+    ? [schemaIssue(path, 'expected a path alone: no host, `\\`, `?` or `#`; use `query`')]
     : [];
 }
 
@@ -65,8 +67,6 @@ function errorRule({ path, value }: Located): readonly Issue[] {
   if (!isJsonObject(value) || !isJsonObject(value['when'])) return [];
   const { status, expr } = value['when'];
   return status === undefined && expr === undefined
-    ? [issue(`${path}.when`, 'expected at least one of `status` and `expr`')]
+    ? [schemaIssue(`${path}.when`, 'expected at least one of `status` and `expr`')]
     : [];
 }
-
-const issue = (path: string, message: string): Issue => ({ code: 'schema', path, message });

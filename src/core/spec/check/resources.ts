@@ -1,9 +1,9 @@
-import type { Issue } from '../../errors.ts';
+import { type Issue, issueIf, schemaIssue } from '../../errors.ts';
 import { isTableName } from '../../json/property-names.ts';
 import { isJsonObject } from '../../json-object.ts';
 import { durationMs } from '../schema/duration.ts';
 import { defaultTable } from '../schema/resource-schema.ts';
-import { type Located, valuesAt } from './document-paths.ts';
+import { valuesAt } from './document-paths.ts';
 
 /** Rules of a resource that span several of its properties. */
 export function checkResources(document: unknown): readonly Issue[] {
@@ -29,12 +29,12 @@ function fullReadOnly(resource: Readonly<Record<string, unknown>>, path: string)
   if (resource['incremental'] === undefined) return [];
   const { deletes, target } = { deletes: part(resource, 'deletes'), target: part(resource, 'target') };
   return [
-    ...when(
+    ...issueIf(
       deletes['mode'] === 'full_scan',
       `${path}.deletes.mode`,
       'full_scan needs a full read: remove `incremental`',
     ),
-    ...when(target['mode'] === 'replace', `${path}.target.mode`, 'replace needs a full read: remove `incremental`'),
+    ...issueIf(target['mode'] === 'replace', `${path}.target.mode`, 'replace needs a full read: remove `incremental`'),
   ];
 }
 
@@ -46,22 +46,22 @@ function cursorRules(resource: Readonly<Record<string, unknown>>, path: string):
   const total = part(resource, 'response')['total'];
   const size = part(incremental, 'window')['size'];
   return [
-    ...when(
+    ...issueIf(
       resultCap !== undefined && window === undefined,
       `${at}.resultCap`,
       'resultCap needs `window`, because it splits the window',
     ),
-    ...when(
+    ...issueIf(
       resultCap !== undefined && window !== undefined && total === undefined,
       `${at}.resultCap`,
       'resultCap needs `response.total`',
     ),
-    ...when(
+    ...issueIf(
       isJsonObject(cursor) && cursor['field'] === undefined && window === undefined,
       `${at}.cursor.field`,
       '`field` is required unless `window` is given',
     ),
-    ...when(typeof size === 'string' && durationMs(size) === 0, `${at}.window.size`, 'expected more than zero'),
+    ...issueIf(typeof size === 'string' && durationMs(size) === 0, `${at}.window.size`, 'expected more than zero'),
   ];
 }
 
@@ -69,7 +69,7 @@ function cursorRules(resource: Readonly<Record<string, unknown>>, path: string):
 function initialRule(resource: Readonly<Record<string, unknown>>, path: string): readonly Issue[] {
   const { initial } = part(resource, 'incremental');
   const issue = typeof initial === 'string' && initial.startsWith('now') && relativeStartMs(initial) === null;
-  return when(issue, `${path}.incremental.initial`, 'expected now-<Duration>, such as now-P30D');
+  return issueIf(issue, `${path}.incremental.initial`, 'expected now-<Duration>, such as now-P30D');
 }
 
 /** The milliseconds before now that `now-<Duration>` means; null for any other text. */
@@ -79,7 +79,7 @@ const relativeStartMs = (initial: string): number | null =>
 function changeFieldRule(resource: Readonly<Record<string, unknown>>, path: string): readonly Issue[] {
   const { mode, field } = part(resource, 'changeDetection');
   const issue = mode === 'field' && field === undefined;
-  return when(issue, `${path}.changeDetection.field`, '`field` is required with mode field');
+  return issueIf(issue, `${path}.changeDetection.field`, '`field` is required with mode field');
 }
 
 function forEachRules(resource: Readonly<Record<string, unknown>>, path: string): readonly Issue[] {
@@ -109,8 +109,8 @@ function sourceRule(
     .join(', ')
     .replace(/, ([^,]*)$/, ' and $1');
   return [
-    ...when(given.length !== 1, path, `expected exactly one of ${listed}`),
-    ...when(
+    ...issueIf(given.length !== 1, path, `expected exactly one of ${listed}`),
+    ...issueIf(
       source['value'] !== undefined && source['resource'] === undefined && given.length === 1,
       `${path}.value`,
       '`value` is the field of a record: it needs `resource`',
@@ -125,14 +125,16 @@ function groupRules(dimension: Readonly<Record<string, unknown>>, path: string):
     (source) => isJsonObject(source.value) && source.value['resource'] !== undefined,
   );
   return [
-    ...when(
+    ...issueIf(
       single && select === 'changed',
       `${path}.select`,
       '`changed` needs a partition for each parent: remove `group` and `union`',
     ),
     ...(isJsonObject(group) ? records : [])
       .filter(({ value }) => isJsonObject(value) && value['value'] === undefined)
-      .map(({ path: at }) => issue(`${at === '' ? path : `${path}.${at}`}.value`, 'a group of records needs `value`')),
+      .map(({ path: at }) =>
+        schemaIssue(`${at === '' ? path : `${path}.${at}`}.value`, 'a group of records needs `value`'),
+      ),
   ];
 }
 
@@ -141,7 +143,7 @@ function enrichRules(resource: Readonly<Record<string, unknown>>, path: string):
     if (!isJsonObject(value) || value['key'] !== undefined) return [];
     const cached = value['cache'] !== undefined && part(value, 'cache')['scope'] !== 'none';
     const needed = value['batch'] !== undefined || cached;
-    return when(needed, `${path}.${at}.key`, '`key` is required with `batch` and with `cache`');
+    return issueIf(needed, `${path}.${at}.key`, '`key` is required with `batch` and with `cache`');
   });
 }
 
@@ -150,15 +152,10 @@ function tableRule(resource: Readonly<Record<string, unknown>>, path: string): r
   const { key } = resource;
   if (typeof key !== 'string' || part(resource, 'target')['table'] !== undefined) return [];
   const issue = /^[A-Za-z]/.test(key) && key.length <= 63 && !isTableName(defaultTable(key));
-  return when(issue, `${path}.key`, `\`${defaultTable(key)}\` is not an allowed table name; set \`target.table\``);
+  return issueIf(issue, `${path}.key`, `\`${defaultTable(key)}\` is not an allowed table name; set \`target.table\``);
 }
-
-const issue = (path: string, message: string): Issue => ({ code: 'schema', path, message });
 
 const part = (value: Readonly<Record<string, unknown>>, key: string): Readonly<Record<string, unknown>> => {
   const child = value[key];
   return isJsonObject(child) ? child : {};
 };
-
-const when = (holds: boolean, path: Located['path'], message: string): readonly Issue[] =>
-  holds ? [issue(path, message)] : [];

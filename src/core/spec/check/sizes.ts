@@ -1,4 +1,4 @@
-import type { Issue } from '../../errors.ts';
+import { type Issue, schemaIssue } from '../../errors.ts';
 import { valuesAt } from './document-paths.ts';
 
 /** The longest list allowed at each place; the rules across places take more than linear time in these. */
@@ -23,5 +23,5 @@ export const checkSizes = (document: unknown): readonly Issue[] =>
   listLengths.flatMap(([pattern, max]) =>
     valuesAt(document, pattern)
       .filter(({ value }) => Array.isArray(value) && value.length > max)
-      .map(({ path }) => ({ code: 'schema', path, message: `expected at most ${max} items` })),
+      .map(({ path }) => schemaIssue(path, `expected at most ${max} items`)),
   );

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Issue } from '../../errors.ts';
+import { type Issue, schemaIssue } from '../../errors.ts';
 import { issueWords } from '../../issue-words.ts';
 import { ConnectorSpec } from '../schema/spec-schema.ts';
 
@@ -14,7 +14,7 @@ export function checkStructure(document: unknown): Structure {
   if (result.success) return { ok: true, spec: result.output };
   return {
     ok: false,
-    issues: result.issues.map((issue) => ({ code: 'schema', path: pathOf(issue), message: issueWords(issue) })),
+    issues: result.issues.map((issue) => schemaIssue(pathOf(issue), issueWords(issue))),
   };
 }
 

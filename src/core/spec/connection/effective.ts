@@ -1,4 +1,4 @@
-import type { Issue } from '../../errors.ts';
+import { type Issue, schemaIssue } from '../../errors.ts';
 import { documentGate } from '../../json/document-gate.ts';
 import { mergeOverrides } from '../../json/merge-patch.ts';
 import { isJsonObject } from '../../json-object.ts';
@@ -13,7 +13,7 @@ import { checkSizes } from '../check/sizes.ts';
  */
 export function effectiveSpec(document: unknown, overrides: unknown): SpecCheck {
   if (overrides === null || overrides === undefined) return checkSpec(document);
-  const gate = documentGate(overrides) ?? (isJsonObject(overrides) ? null : issue('', 'expected an object'));
+  const gate = documentGate(overrides) ?? (isJsonObject(overrides) ? null : schemaIssue('', 'expected an object'));
   if (gate) return { valid: false, issues: [gate] };
   const sizes = checkSizes(overrides);
   if (sizes.length > 0) return { valid: false, issues: sizes };
@@ -25,10 +25,10 @@ export function effectiveSpec(document: unknown, overrides: unknown): SpecCheck 
 function protectedFields(document: unknown, merged: unknown, overrides: unknown): readonly Issue[] {
   const issues: Issue[] = [];
   if (isJsonObject(overrides) && Object.hasOwn(overrides, 'metadata')) {
-    issues.push(issue('metadata', 'overrides cannot change `metadata`'));
+    issues.push(schemaIssue('metadata', 'overrides cannot change `metadata`'));
   }
   if (authKind(merged) !== authKind(document)) {
-    issues.push(issue('auth.kind', 'overrides cannot change the kind of `auth`; publish another spec version'));
+    issues.push(schemaIssue('auth.kind', 'overrides cannot change the kind of `auth`; publish another spec version'));
   }
   return [...issues, ...secretChanges(document, merged)];
 }
@@ -39,12 +39,10 @@ function secretChanges(document: unknown, merged: unknown): readonly Issue[] {
   const before = new Map(params(document).map(({ param }) => [param['key'], param['secret'] === true]));
   return params(merged)
     .filter(({ param }) => (before.get(param['key']) ?? param['secret'] === true) !== (param['secret'] === true))
-    .map(({ path }) => issue(`${path}.secret`, 'overrides cannot change which params are secret'));
+    .map(({ path }) => schemaIssue(`${path}.secret`, 'overrides cannot change which params are secret'));
 }
 
 const params = (document: unknown) =>
   valuesAt(document, 'connectionParams.*').flatMap(({ path, value }) =>
     isJsonObject(value) ? [{ path, param: value }] : [],
   );
-
-const issue = (path: string, message: string): Issue => ({ code: 'schema', path, message });

@@ -1,4 +1,4 @@
-import type { Issue } from '../../errors.ts';
+import { type Issue, schemaIssue } from '../../errors.ts';
 import { isJsonObject } from '../../json-object.ts';
 import type { ConnectionParam } from '../schema/param-schema.ts';
 import type { ConnectorSpec } from '../schema/spec-schema.ts';
@@ -37,8 +37,8 @@ export function checkConnectionValues(
   options: ConnectionCheckOptions = {},
 ): ConnectionCheck {
   const { params, secrets } = values;
-  if (!isJsonObject(params)) return { ok: false, issues: [issue('params', 'expected an object')] };
-  if (!isJsonObject(secrets)) return { ok: false, issues: [issue('secrets', 'expected an object')] };
+  if (!isJsonObject(params)) return { ok: false, issues: [schemaIssue('params', 'expected an object')] };
+  if (!isJsonObject(secrets)) return { ok: false, issues: [schemaIssue('secrets', 'expected an object')] };
   const given = { params, secrets };
   const check = { ...options, budget: patternBudget() };
   const taken = spec.connectionParams.map((param) => takeValue(param, given, check));
@@ -69,10 +69,10 @@ function takeValue(param: ConnectionParam, given: GivenValues, check: ParamCheck
   if (value === undefined) {
     const isElsewhere = Object.hasOwn(given[otherSide(side)], key);
     const isMissing = param.required && !isElsewhere;
-    return { side, entry: {}, issues: isMissing ? [issue(`${side}.${key}`, 'is required')] : [] };
+    return { side, entry: {}, issues: isMissing ? [schemaIssue(`${side}.${key}`, 'is required')] : [] };
   }
   const message = paramIssue(param, value, check);
-  return { side, entry: { [key]: value }, issues: message === null ? [] : [issue(`${side}.${key}`, message)] };
+  return { side, entry: { [key]: value }, issues: message === null ? [] : [schemaIssue(`${side}.${key}`, message)] };
 }
 
 const otherSide = (side: Side): Side => (side === 'params' ? 'secrets' : 'params');
@@ -82,7 +82,7 @@ function unknownKeys(declared: readonly ConnectionParam[], given: GivenValues): 
   return (['params', 'secrets'] as const).flatMap((side) =>
     Object.keys(given[side])
       .filter((key) => sides.get(key) !== side)
-      .map((key) => issue(`${side}.${key}`, strayMessage(sides.get(key)))),
+      .map((key) => schemaIssue(`${side}.${key}`, strayMessage(sides.get(key)))),
   );
 }
 
@@ -90,5 +90,3 @@ function strayMessage(side: Side | undefined): string {
   if (side === 'secrets') return 'this value is secret: send it in `secrets`';
   return side === 'params' ? 'this value is not secret: send it in `params`' : 'the spec declares no such value';
 }
-
-const issue = (path: string, message: string): Issue => ({ code: 'schema', path, message });

@@ -1,5 +1,5 @@
 /** The errors of a connection that does not fit its effective spec: one text each, wherever it is noticed. */
-import { AppError, type Issue, invalid } from '../../errors.ts';
+import { AppError, type Issue, invalid, schemaIssue } from '../../errors.ts';
 import type { ConnectorSpec } from '../schema/spec-schema.ts';
 
 /** `conflict` in a request, `spec_invalid` in a run. */
@@ -16,7 +16,5 @@ export const invalidValues = (code: Code, [first]: readonly Issue[]): AppError =
 /** A request names a resource that the spec does not have, in the field at `path`. */
 export function unknownResource({ resources }: Pick<ConnectorSpec, 'resources'>, path: string): AppError {
   const known = resources.map(({ key }) => key).join(', ');
-  return invalid('Unknown resource', [
-    { code: 'schema', path, message: `The spec has no such resource; its resources are ${known}` },
-  ]);
+  return invalid('Unknown resource', [schemaIssue(path, `The spec has no such resource; its resources are ${known}`)]);
 }

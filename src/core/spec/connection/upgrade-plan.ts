@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Issue } from '../../errors.ts';
+import { type Issue, schemaIssue } from '../../errors.ts';
 import type { SpecUpgrade } from '../../resources/spec.ts';
 import type { ConnectorSpec, Resource } from '../schema/spec-schema.ts';
 import { resourceFingerprint } from './resource-fingerprint.ts';
@@ -43,7 +43,7 @@ function worstOf(resources: readonly ResourcePlan[]): UpgradePlan['class'] {
 function authIssues(before: ConnectorSpec | null, after: ConnectorSpec | null): readonly Issue[] {
   if (!before || !after || before.auth.kind === after.auth.kind) return [];
   const message = `changes from ${before.auth.kind} to ${after.auth.kind}: create a new connection`;
-  return [{ code: 'schema', path: 'auth.kind', message }];
+  return [schemaIssue('auth.kind', message)];
 }
 
 function planResources(before: ConnectorSpec | null, after: ConnectorSpec): ResourcePlan[] {

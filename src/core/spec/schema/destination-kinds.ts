@@ -1,4 +1,4 @@
-import type { Issue } from '../../errors.ts';
+import { type Issue, schemaIssue } from '../../errors.ts';
 import { valuesAt } from '../check/document-paths.ts';
 import type { DestinationSpec } from './destination-schema.ts';
 
@@ -31,11 +31,13 @@ function urlOrParts(options: Readonly<Record<string, unknown>>): readonly Issue[
   const parts = ['host', 'database', 'user', 'password'];
   const given = parts.filter((key) => options[key] !== undefined);
   if (options['url'] !== undefined) {
-    return given.map((key) => issue(`destination.${key}`, `\`${key}\` is part of \`url\`; give one or the other`));
+    return given.map((key) =>
+      schemaIssue(`destination.${key}`, `\`${key}\` is part of \`url\`; give one or the other`),
+    );
   }
   const missing = parts.filter((key) => options[key] === undefined);
-  if (missing.length === parts.length) return [issue('destination.url', '`url` or `host` is required')];
-  return missing.map((key) => issue(`destination.${key}`, `\`${key}\` is required unless \`url\` is given`));
+  if (missing.length === parts.length) return [schemaIssue('destination.url', '`url` or `host` is required')];
+  return missing.map((key) => schemaIssue(`destination.${key}`, `\`${key}\` is required unless \`url\` is given`));
 }
 
 function userOrApplication(options: Readonly<Record<string, unknown>>): readonly Issue[] {
@@ -43,15 +45,15 @@ function userOrApplication(options: Readonly<Record<string, unknown>>): readonly
   if (options['authentication'] === undefined) {
     return parts
       .filter((key) => options[key] === undefined)
-      .map((key) => issue(`destination.${key}`, `\`${key}\` is required unless \`authentication\` is given`));
+      .map((key) => schemaIssue(`destination.${key}`, `\`${key}\` is required unless \`authentication\` is given`));
   }
   const both = parts
     .filter((key) => options[key] !== undefined)
     .map((key) =>
-      issue(`destination.${key}`, `\`authentication\` takes the place of \`${key}\`; give one or the other`),
+      schemaIssue(`destination.${key}`, `\`authentication\` takes the place of \`${key}\`; give one or the other`),
     );
   const isPlain = options['encrypt'] === false;
-  return isPlain ? [...both, issue('destination.encrypt', 'a token would be sent in plain text; use true')] : both;
+  return isPlain
+    ? [...both, schemaIssue('destination.encrypt', 'a token would be sent in plain text; use true')]
+    : both;
 }
-
-const issue = (path: string, message: string): Issue => ({ code: 'schema', path, message });
