@@ -13,7 +13,7 @@ import { type OrgScope, orgScope } from '../../db/scope.ts';
 import { issueWithin, withdrawWithin } from '../control/orgs/api-keys.ts';
 import { createOrg, fullScopes } from '../control/orgs/orgs.ts';
 import { createWorkspace } from '../control/orgs/workspaces.ts';
-import { notFound } from '../core/errors.ts';
+import { found } from '../core/errors.ts';
 import { issueWords } from '../core/issue-words.ts';
 import { isOrgLimit, type OrgLimitName, orgLimits } from '../core/org-limits.ts';
 import { type ApiKeyRow } from '../core/resources/api-key.ts';
@@ -240,7 +240,7 @@ function issueOf(issue: v.BaseIssue<unknown>): string {
 }
 
 async function scopeOf(db: Kysely<Database>, orgId: string): Promise<OrgScope> {
-  if (!(await findOrg(db, orgId))) throw notFound('Org');
+  found(await findOrg(db, orgId), 'Org');
   return orgScope(orgId);
 }
 

@@ -2,7 +2,7 @@ import type { Db } from '../../db/client.ts';
 import { findSigningSecrets } from '../../db/queries/webhooks/signing-secrets.ts';
 import type { OrgScope } from '../../db/scope.ts';
 import type { SecretContext } from '../core/crypto/secret-box.ts';
-import { notFound } from '../core/errors.ts';
+import { found } from '../core/errors.ts';
 import type { SignatureScheme } from '../core/resources/webhook-endpoint.ts';
 import type { Deps } from '../deps.ts';
 
@@ -31,8 +31,10 @@ export async function openSigningSecrets(
   endpointId: string,
 ): Promise<SigningSecrets> {
   const stored = await findSigningSecrets(db, scope, endpointId);
-  const current = stored.find(({ scheme }) => scheme === 'v1');
-  if (!current) throw notFound('Webhook endpoint');
+  const current = found(
+    stored.find(({ scheme }) => scheme === 'v1'),
+    'Webhook endpoint',
+  );
   const open = (wanted: SignatureScheme): readonly string[] =>
     stored
       .filter(({ scheme }) => scheme === wanted)

@@ -3,7 +3,7 @@ import { findConnection } from '../../../db/queries/connections/connections.ts';
 import { listHookRequests } from '../../../db/queries/hooks/hook-requests.ts';
 import { findHook, listHooks } from '../../../db/queries/hooks/hooks.ts';
 import { createHook, deleteHook, rotateHook, toggleHook } from '../../control/hooks/hooks.ts';
-import { found, notFound } from '../../core/errors.ts';
+import { found } from '../../core/errors.ts';
 import { HookRequestRow, HookRow } from '../../core/resources/hook.ts';
 import { Deleted, deleted } from '../../core/resources/values.ts';
 import { Dedupe, Verification } from '../../core/resources/verification-schema.ts';
@@ -43,7 +43,7 @@ export const hookRoutes = [
     response: v.array(HookRow),
     errors: ['not_found'],
     handle: async ({ scope, params }, { db }) => {
-      if (!(await findConnection(db, scope, params.id))) throw notFound('Connection');
+      found(await findConnection(db, scope, params.id), 'Connection');
       return listHooks(db, scope, params.id);
     },
   }),
@@ -157,7 +157,7 @@ export const hookRoutes = [
     response: v.array(HookRequestRow),
     errors: ['not_found'],
     handle: async ({ scope, params }, { db }) => {
-      if (!(await findHook(db, scope, params.id))) throw notFound('Hook');
+      found(await findHook(db, scope, params.id), 'Hook');
       return listHookRequests(db, scope, params.id);
     },
   }),

@@ -4,7 +4,7 @@ import { listCalls } from '../../../db/queries/runs/calls.ts';
 import { listRuns } from '../../../db/queries/runs/run-list.ts';
 import { findRun } from '../../../db/queries/runs/runs.ts';
 import { cancelRun, replayRun } from '../../control/runs/runs.ts';
-import { found, notFound } from '../../core/errors.ts';
+import { found } from '../../core/errors.ts';
 import { isId } from '../../core/ids.ts';
 import { CallLogRow, RunRow, RunStatus, RunTrigger } from '../../core/resources/run.ts';
 import { idParams } from '../inputs.ts';
@@ -65,7 +65,7 @@ export const runRoutes = [
     response: v.array(CallLogRow),
     errors: ['not_found'],
     handle: async ({ scope, params }, { db }) => {
-      if (!(await findRun(db, scope, params.id))) throw notFound(noun);
+      found(await findRun(db, scope, params.id), noun);
       return listCalls(db, scope, params.id);
     },
   }),

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { findConnection } from '../../../db/queries/connections/connections.ts';
 import { listSchedules } from '../../../db/queries/schedules.ts';
 import { createSchedule, deleteSchedule, toggleSchedule } from '../../control/schedules/schedules.ts';
-import { notFound } from '../../core/errors.ts';
+import { found } from '../../core/errors.ts';
 import { ScheduleRow } from '../../core/resources/schedule.ts';
 import { Deleted, deleted } from '../../core/resources/values.ts';
 import { idParams } from '../inputs.ts';
@@ -25,7 +25,7 @@ export const scheduleRoutes = [
     response: v.array(ScheduleRow),
     errors: ['not_found'],
     handle: async ({ scope, params }, { db }) => {
-      if (!(await findConnection(db, scope, params.id))) throw notFound('Connection');
+      found(await findConnection(db, scope, params.id), 'Connection');
       return listSchedules(db, scope, params.id);
     },
   }),

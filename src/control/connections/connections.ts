@@ -14,7 +14,7 @@ import { markSchedulesDeleted, noteStatusChange } from '../../../db/queries/sche
 import { findSpecVersion } from '../../../db/queries/specs.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { type WakeDeps, wakeEndpoints } from '../../connect/wake-endpoints.ts';
-import { conflict, found, invalid, notFound } from '../../core/errors.ts';
+import { conflict, found, invalid } from '../../core/errors.ts';
 import { connectionCreated, connectionPaused } from '../../core/events/connection-events.ts';
 import type { EventConnection } from '../../core/events/event-connection.ts';
 import { scheduleDeleted } from '../../core/events/schedule-events.ts';
@@ -56,7 +56,7 @@ export async function createConnection(
 ): Promise<ConnectionRow> {
   const { db } = deps;
   const { workspaceId, specKey: key, specVersion: version, displayName, externalCustomerId } = request;
-  if (!(await findWorkspace(db, scope, workspaceId))) throw notFound('Workspace');
+  found(await findWorkspace(db, scope, workspaceId), 'Workspace');
   const spec = found(await findSpecVersion(db, scope, { key, version }), 'Spec version');
   refuseUnlessPublished(spec);
   const values = checkedValues(deps, spec.specJson, request);
@@ -131,7 +131,7 @@ export async function pauseConnection(deps: RunDeps, scope: OrgScope, id: string
 export async function deleteConnection(deps: RunDeps & GrantDeps, scope: OrgScope, id: string): Promise<void> {
   const revoke = await prepareRevocation(deps, scope, id);
   const runs = await deps.db.transaction().execute(async (trx) => {
-    if (!(await markConnectionDeleted(trx, scope, id))) throw notFound('Connection');
+    found(await markConnectionDeleted(trx, scope, id), 'Connection');
     await deleteSecrets(trx, scope, id);
     await markHooksDeleted(trx, scope, id);
     const schedules = await markSchedulesDeleted(trx, scope, id);

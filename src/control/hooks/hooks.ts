@@ -12,7 +12,7 @@ import type { OrgScope } from '../../../db/scope.ts';
 import { hashHookToken, makeHookToken } from '../../core/crypto/hook-token.ts';
 import type { SealedSecret } from '../../core/crypto/secret-box.ts';
 import { makeSigningSecret, signingSecretIssue } from '../../core/crypto/signing-secret.ts';
-import { found, type Issue, invalid, notFound, schemaIssue } from '../../core/errors.ts';
+import { found, type Issue, invalid, schemaIssue } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
 import type { HookRow } from '../../core/resources/hook.ts';
 import type { Verification } from '../../core/resources/verification-schema.ts';
@@ -178,5 +178,5 @@ function rotationIssues(
 
 /** Deletes a hook; runs that it has requested continue. Throws not_found. */
 export async function deleteHook({ db }: Pick<Deps, 'db'>, scope: OrgScope, id: string): Promise<void> {
-  if (!(await markHookDeleted(db, scope, id))) throw notFound('Hook');
+  found(await markHookDeleted(db, scope, id), 'Hook');
 }

@@ -9,7 +9,7 @@ import { type OrgScope, orgScope } from '../../../db/scope.ts';
 import { tokenSlot } from '../../connect/token-store.ts';
 import { wakeEndpoints } from '../../connect/wake-endpoints.ts';
 import { signToken, type TokenKind, verifyToken } from '../../core/crypto/signed-token.ts';
-import { AppError, notFound } from '../../core/errors.ts';
+import { AppError, found } from '../../core/errors.ts';
 import { authorizeUrl, exchangeCode, grantKey } from '../../core/source/auth/authorization-code.ts';
 import { sealToken } from '../../core/source/auth/sealed-token.ts';
 import type { Deps, OauthSettings } from '../../deps.ts';
@@ -112,7 +112,7 @@ export async function finishAuthorization(
   const awaiting = await deps.db.transaction().execute(async (trx) => {
     // In the order of an activation. Of two authorizations that end at once, the later one sees the other's token.
     await lockActiveConnectionsMax(trx, scope);
-    if (!(await lockConnection(trx, scope, connectionId))) throw notFound('Connection');
+    found(await lockConnection(trx, scope, connectionId), 'Connection');
     await replaceToken(trx, scope, { connectionId, slot: tokenSlot(resourceKey), sealed });
     const missing = await missingGrants(deps, trx, scope, { connectionId, expected });
     if (missing.length > 0) return missing;

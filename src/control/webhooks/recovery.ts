@@ -2,7 +2,7 @@ import { lockEndpoint } from '../../../db/queries/webhooks/endpoints.ts';
 import { findRecovery, insertRecovery, type RecoveryRequest } from '../../../db/queries/webhooks/recoveries.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { type WakeDeps, wakeEndpoints } from '../../connect/wake-endpoints.ts';
-import { type Issue, invalid, notFound, schemaIssue } from '../../core/errors.ts';
+import { found, type Issue, invalid, schemaIssue } from '../../core/errors.ts';
 import type { WebhookRecovery } from '../../core/resources/webhook-endpoint.ts';
 
 const rangeMsMax = 30 * 24 * 3_600_000;
@@ -17,7 +17,7 @@ export async function recoverEndpoint(
   request: RecoveryRequest,
 ): Promise<WebhookRecovery> {
   const recovery = await deps.db.transaction().execute(async (trx) => {
-    if (!(await lockEndpoint(trx, scope, request.endpointId))) throw notFound('Webhook endpoint');
+    found(await lockEndpoint(trx, scope, request.endpointId), 'Webhook endpoint');
     const issues = rangeIssues(request);
     if (issues.length > 0) throw invalid('The range is not valid.', issues);
     return findRecovery(trx, scope, await insertRecovery(trx, scope, request));
