@@ -12,7 +12,7 @@ describe('a response without records', () => {
     ['an empty object', {}, '"data" is missing or null; it is empty.'],
     [
       'many fields',
-      Object.fromEntries([...'abcdefg'].map((name) => [name, 1])),
+      Object.fromEntries(['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((name) => [name, 1])),
       'it has "a", "b", "c", "d", "e" and 2 more.',
     ],
     ['a field with a long name', { ['x'.repeat(1000)]: 1 }, `it has "${'x'.repeat(40)}".`],

@@ -44,7 +44,7 @@ const [namesMax, nameMax] = [5, 40];
 
 /** What a body without records has: an API may report its own fault with the status of a success. */
 function insteadOf(body: unknown): string {
-  if (!isObject(body)) return '';
+  if (!isJsonObject(body)) return '';
   const names = Object.keys(body);
   const shown = names.slice(0, namesMax).map((name) => `"${name.slice(0, nameMax)}"`);
   const rest = names.length - shown.length;
