@@ -1,9 +1,10 @@
 import type { Context, Handler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { verifyState } from '../control/oauth/oauth.ts';
+import { bodyBytesMax } from '../core/json/body-document.ts';
 import type { Caller } from './auth.ts';
 import { authenticateEmbed, type EmbedCaller } from './embed-auth.ts';
-import { bodyBytesMax, readBody } from './gates/body-gate.ts';
+import { readBody } from './gates/body-gate.ts';
 import { respondOnce } from './gates/idempotency.ts';
 import { type Places, readYamlBody, saysYaml, withPlaces } from './gates/yaml-body.ts';
 import type { RequestFacts } from './observe.ts';

@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { bodyBytesMax, checkDocument } from '../api/gates/body-gate.ts';
 import { AppError, type Issue } from '../core/errors.ts';
+import { bodyBytesMax, checkDocument } from '../core/json/body-document.ts';
 import { readYaml, type YamlDocument, YamlSyntaxError } from '../core/json/yaml.ts';
 import { checkSpec } from '../core/spec/check/check.ts';
 import type { ConnectorSpec } from '../core/spec/schema/spec-schema.ts';

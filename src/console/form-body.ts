@@ -1,5 +1,6 @@
-import { bodyBytesMax, checkDocument, decode, readBytes } from '../api/gates/body-gate.ts';
+import { decode, readBytes } from '../api/gates/body-gate.ts';
 import { AppError } from '../core/errors.ts';
+import { bodyBytesMax, checkDocument } from '../core/json/body-document.ts';
 
 /** The name of the field of each form that shows that it comes from the session. */
 export const formTokenField = 'form_token';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { bodyBytesMax, readBody } from './body-gate.ts';
+import { bodyBytesMax } from '../../core/json/body-document.ts';
+import { readBody } from './body-gate.ts';
 
 const post = (body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}) =>
   new Request('http://api.test/', { method: 'POST', body, headers });

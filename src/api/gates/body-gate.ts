@@ -1,15 +1,6 @@
-import { invalid, schemaIssue } from '../../core/errors.ts';
-import { findJsonIssue, type JsonIssue } from '../../core/json/json-issue.ts';
+import { bodyBytesMax, checkDocument, type TextLimit } from '../../core/json/body-document.ts';
 import { jsonLimits } from '../../core/json/json-limits.ts';
 import { HttpRejection } from '../errors.ts';
-
-/** Bytes of a request body; more is 413. */
-export const bodyBytesMax = 1_048_576;
-
-/** UTF-16 units of a text or a name. */
-interface TextLimit {
-  readonly textLengthMax: number;
-}
 
 /**
  * The JSON document of a request body; `whenEmpty` if it has none, undefined to refuse that. The content type is not
@@ -29,35 +20,6 @@ export async function readBody(
   checkDocument(document, limits);
   return document;
 }
-
-/**
- * Refuses a document that is too deep or too large, and values that PostgreSQL or JavaScript would change silently:
- * NUL, lone surrogates, numbers beyond a double, keys of the prototype chain. Throws a validation error naming the path.
- */
-export function checkDocument(document: unknown, limits: TextLimit = jsonLimits): void {
-  const issue = findJsonIssue(document, limits);
-  if (issue === null) return;
-  const path = [...issue.path, ...(issue.name === null ? [] : [issue.name])].join('.').slice(0, pathLengthMax);
-  throw invalid('The body is not valid.', [schemaIssue(path, messageOf(issue))]);
-}
-
-/** Longer names and paths are cut: the caller knows the rest, and a response is no echo. */
-const pathLengthMax = 200;
-
-function messageOf({ kind, name }: JsonIssue): string {
-  if (kind === 'reserved') return 'has a name that is not allowed';
-  return name === null ? messages[kind] : `has a name that ${messages[kind]}`;
-}
-
-const messages = {
-  deep: `is nested deeper than ${jsonLimits.depthMax} levels`,
-  large: `holds more than ${jsonLimits.nodesMax} values`,
-  long: `is longer than ${jsonLimits.textLengthMax} characters`,
-  nul: 'holds the character U+0000',
-  surrogate: 'holds half of a surrogate pair',
-  number: 'is a number beyond the range of a double',
-  type: 'is not JSON',
-} as const;
 
 /** The bytes of a request body. Throws {@link HttpRejection} 413 when it is too long. */
 export async function readBytes(request: Request): Promise<Uint8Array> {

@@ -1,7 +1,8 @@
 import { AppError, type Issue } from '../../core/errors.ts';
+import { checkDocument } from '../../core/json/body-document.ts';
 import { readYaml, type YamlDocument, YamlSyntaxError } from '../../core/json/yaml.ts';
 import { HttpRejection } from '../errors.ts';
-import { checkDocument, decode, readBytes } from './body-gate.ts';
+import { decode, readBytes } from './body-gate.ts';
 
 const yamlTypes = new Set(['application/yaml', 'application/x-yaml', 'text/yaml']);
 

@@ -1,4 +1,4 @@
-import { bodyBytesMax } from '../../api/gates/body-gate.ts';
+import { bodyBytesMax } from '../../core/json/body-document.ts';
 import { canonicalJson } from '../../core/json/canonical-json.ts';
 import { readYaml } from '../../core/json/yaml.ts';
 import { checkSpec } from '../../core/spec/check/check.ts';
