@@ -123,5 +123,5 @@ function ancestors() {
 
 /** Makes the target stop when we die without a word, whatever the target is. */
 function watchParent() {
-  return ['--import', pathToFileURL(join(root, 'src/dev/embedded/parent-watch.ts')).href];
+  return ['--import', pathToFileURL(join(root, 'src/process/parent-watch.ts')).href];
 }

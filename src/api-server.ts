@@ -4,8 +4,8 @@ import { listen } from './api/server.ts';
 import { configOrExit, endOnUncaught } from './config/entry.ts';
 import { checkKeyRing } from './config/key-ring-check.ts';
 import { createDeps } from './deps.ts';
-import { announceReady, respondToProbes } from './dev/embedded/parent-watch.ts';
 import { createLog } from './log.ts';
+import { announceReady, respondToProbes } from './process/parent-watch.ts';
 import { serveMetricsOf, startTracesOf } from './telemetry/telemetry.ts';
 
 respondToProbes();

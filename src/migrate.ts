@@ -1,6 +1,6 @@
 /** Process: `npm run migrate`. Applies the missing migrations; safe to run several times at once. */
 import { migrateToLatest } from '../db/migrate.ts';
-import './dev/embedded/parent-watch.ts';
+import './process/parent-watch.ts';
 import { printError } from './admin/explain-error.ts';
 import { configOrExit, endOnUncaught } from './config/entry.ts';
 

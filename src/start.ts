@@ -1,5 +1,5 @@
 /** Process: `npm start`. Embedded services where none is configured, migrations, api and worker, supervision. */
-import './dev/embedded/parent-watch.ts';
+import './process/parent-watch.ts';
 import { configOrExit } from './config/entry.ts';
 import { DataDirInUseError } from './dev/embedded/data-dir-lock.ts';
 import { StartError, startStack } from './dev/supervisor.ts';

@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import { probe, readyMessage } from './embedded/probe.ts';
+import { probe, readyMessage } from '../process/probe.ts';
 
 /** Between two probes, ms. */
 const everyMs = 1000;
