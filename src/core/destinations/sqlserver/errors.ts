@@ -39,12 +39,11 @@ const isAny = (error: unknown, numbers: readonly number[], unnumberedText?: RegE
   return found.number === unnumbered ? unnumberedText?.test(found.message) === true : numbers.includes(found.number);
 };
 
-/**
- * Whether the transaction lost against others and can be repeated as it is: deadlock, lock time-out, snapshot; and what
- * tables in memory have in place of locks.
- */
-export const isConflict = (error: unknown): boolean =>
-  isAny(error, [1205, 1222, 3960, 3961, 41_301, 41_302, 41_305, 41_325, 41_839], /lock timeout/i);
+/** Deadlock, lock time-out, snapshot; and what tables in memory have in place of locks. */
+const conflictNumbers: readonly number[] = [1205, 1222, 3960, 3961, 41_301, 41_302, 41_305, 41_325, 41_839];
+
+/** Whether the transaction lost against others and can be repeated as it is. */
+export const isConflict = (error: unknown): boolean => isAny(error, conflictNumbers, /lock timeout/i);
 
 /** Whether the number does not tell the cause: it may be a temporary state. */
 export const isUnnumbered = (error: unknown): boolean => serverError(error)?.number === unnumbered;
@@ -173,11 +172,7 @@ const verdicts: readonly Verdict[] = [
   ],
   [[911, databaseAway, 4063, 4064], 'destination_rejected', 'the database does not exist or the user may not open it'],
   [[40615, 40914], 'destination_rejected', "the server's firewall blocks this service"],
-  [
-    [1205, 1222, 3960, 3961, 41_301, 41_302, 41_305, 41_325, 41_839],
-    'destination_unavailable',
-    'conflicts with other transactions persisted',
-  ],
+  [conflictNumbers, 'destination_unavailable', 'conflicts with other transactions persisted'],
   [[207], 'destination_rejected', 'a column was removed during the run; start the run again'],
   [[208, 3701, 4902], 'destination_rejected', 'a table was removed during the run; start the run again'],
   [
