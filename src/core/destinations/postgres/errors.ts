@@ -104,7 +104,6 @@ const verdicts: readonly (readonly [
   ['57', 'destination_unavailable', 'the server is shutting down, starting or took too long'],
   ['58', 'destination_unavailable', 'the server has a system error'],
   ['XX', 'destination_unavailable', 'the server has an internal error'],
-  ['', 'destination_rejected', 'the server refused a statement'],
 ];
 
 /** The failure as the engine knows it. An AppError passes as it is. */
@@ -121,6 +120,7 @@ export function toAppError(error: unknown): AppError {
   return new AppError(code, message, { cause: new PostgresFailure(`SQLSTATE ${sqlstate}`, sqlstate) });
 }
 
+/** For every other SQLSTATE. */
 const fallback = ['', 'destination_rejected', 'the server refused a statement'] as const;
 
 /** Codes and messages of node:tls and pg that a retry cannot fix. */
