@@ -4,7 +4,7 @@ import { listHookRequests } from '../../../db/queries/hooks/hook-requests.ts';
 import { findHook, listHooks } from '../../../db/queries/hooks/hooks.ts';
 import { createHook, deleteHook, rotateHook, toggleHook } from '../../control/hooks/hooks.ts';
 import { found } from '../../core/errors.ts';
-import { HookRequestRow, HookRow } from '../../core/resources/hook.ts';
+import { HookRequestRow, HookRow, hookDefaults } from '../../core/resources/hook.ts';
 import { Deleted, deleted } from '../../core/resources/values.ts';
 import { Dedupe, Verification } from '../../core/resources/verification-schema.ts';
 import { idParams } from '../inputs.ts';
@@ -64,9 +64,17 @@ export const hookRoutes = [
           'How a request proves that it comes from the upstream. With `none` anyone who has the address can start syncs.',
         ),
       ),
-      dedupe: v.optional(v.nullable(Dedupe), null),
-      debounceSeconds: seconds(2, 300, 'The run starts when no request has arrived for this time,'),
-      maxWaitSeconds: seconds(30, 3600, 'or this time after the first request, however many arrive.'),
+      dedupe: v.optional(v.nullable(Dedupe), hookDefaults.dedupe),
+      debounceSeconds: seconds(
+        hookDefaults.debounceSeconds,
+        300,
+        'The run starts when no request has arrived for this time,',
+      ),
+      maxWaitSeconds: seconds(
+        hookDefaults.maxWaitSeconds,
+        3600,
+        'or this time after the first request, however many arrive.',
+      ),
     }),
     bodyExample: { resourceKeys: ['contacts'], verification: { kind: 'standard_webhooks' } },
     status: 201,

@@ -5,7 +5,7 @@ import { findHook, findHooksPage } from '../../../db/queries/hooks/hooks.ts';
 import { idParams } from '../../api/inputs.ts';
 import { createHook, deleteHook, rotateHook, toggleHook } from '../../control/hooks/hooks.ts';
 import { found } from '../../core/errors.ts';
-import type { HookRequestRow } from '../../core/resources/hook.ts';
+import { type HookRequestRow, hookDefaults } from '../../core/resources/hook.ts';
 import { button } from '../parts/form.ts';
 import { heading, live } from '../parts/frame.ts';
 import { type Html, html } from '../parts/html.ts';
@@ -144,9 +144,7 @@ export const addHook = action({
       connectionId: params.id,
       resourceKeys,
       verification: { kind },
-      dedupe: null,
-      debounceSeconds: 2,
-      maxWaitSeconds: 30,
+      ...hookDefaults,
       secret: undefined,
     });
     return secretsOf('The hook is created', hook);
