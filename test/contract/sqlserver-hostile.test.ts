@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { containmentFlags } from '../../src/core/destinations/sqlserver/driver/children.ts';
+import { driverFlags } from '../../src/core/destinations/sqlserver/driver/children.ts';
 import { eventually } from '../support/service/eventually.ts';
 import { driverProcesses } from '../support/sqlserver/driver-processes.ts';
 import { type HostileResponse, startHostileSqlServer } from '../support/sqlserver/hostile-sqlserver.ts';
@@ -162,7 +162,7 @@ describe('the process of a driver', () => {
     ['file', `require('node:fs').readFileSync('/etc/hostname')`],
     ['code from a text', `require('node:vm').constructor.constructor('1')()`],
   ])('has no way to a %s of its own', async (_, code) => {
-    const run = promisify(execFile)(process.execPath, [...containmentFlags, '--eval', code], { env: {} });
+    const run = promisify(execFile)(process.execPath, [...driverFlags, '--eval', code], { env: {} });
     await expect(run).rejects.toMatchObject({
       stderr: expect.stringMatching(/ERR_ACCESS_DENIED|Code generation from strings disallowed/),
     });

@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { containmentFlags, startContainedChild } from './contained-child.ts';
+import { evaluatorFlags, startContainedChild } from './contained-child.ts';
 
 /** What a script that got into the child's process would be told. */
 function tryInChild(script: string): string {
   const code = `try { console.log(String(${script})); } catch (error) { console.log(error.code ?? error.name); }`;
-  const { stdout } = spawnSync(process.execPath, [...containmentFlags, '-e', code], { env: {}, encoding: 'utf8' });
+  const { stdout } = spawnSync(process.execPath, [...evaluatorFlags, '-e', code], { env: {}, encoding: 'utf8' });
   return stdout.trim();
 }
 

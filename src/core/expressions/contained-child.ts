@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { containmentFlags } from '../containment-flags.ts';
 import { readLines } from './lines.ts';
 
 /** A child's response to one job, or why the child has ended: it exceeded the time limit, or died (out of memory). */
@@ -23,7 +24,7 @@ export interface ContainedChild {
 
 /** Starts the evaluator child; resolves once it is ready. Throws when it ends or sends nothing for 30 s. */
 export async function startContainedChild(): Promise<ContainedChild> {
-  const child = spawn(process.execPath, [...containmentFlags, entry], { env: {}, stdio: ['pipe', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [...evaluatorFlags, entry], { env: {}, stdio: ['pipe', 'pipe', 'pipe'] });
   const errorText = keepTail(child);
   const exited = new Promise<void>((resolve) => {
     child.once('close', () => resolve());
@@ -84,19 +85,13 @@ const core = dirname(dirname(entry));
 const jsonataFolder = dirname(createRequire(import.meta.url).resolve('jsonata/package.json'));
 
 /**
- * What Node denies a child: files, other processes, threads, native code, `eval`, memory above 128 MB. A child may read
- * only our own core sources and jsonata, not the application's folder, which may hold an `.env`; the evaluator gives up
- * even that once it has loaded.
+ * A child may read only our own core sources and jsonata, not the application's folder, which may hold an `.env`; the
+ * evaluator gives up even that once it has loaded.
  */
-export const containmentFlags: readonly string[] = [
-  '--max-old-space-size=128',
-  '--permission',
-  `--allow-fs-read=${core}`,
-  `--allow-fs-read=${join(core, '..', '..', 'package.json')}`,
-  `--allow-fs-read=${jsonataFolder}`,
-  '--disable-proto=delete',
-  '--disallow-code-generation-from-strings',
-];
+export const evaluatorFlags = containmentFlags({
+  memoryMb: 128,
+  readable: [core, join(core, '..', '..', 'package.json'), jsonataFolder],
+});
 
 /** The last 2,000 characters of the child's error output, for a failed start; V8's heap reports stay out of the log. */
 function keepTail(child: ChildProcess): () => string {

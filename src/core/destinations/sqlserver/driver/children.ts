@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { containmentFlags } from '../../../containment-flags.ts';
 import { AppError } from '../../../errors.ts';
 import { type Command, errorOf, type Note, type OpenSocket, type Report } from './messages.ts';
 import type { Value } from './session.ts';
@@ -33,7 +34,7 @@ interface AskOptions {
 /** Starts one; resolves when the driver is loaded. Throws when that takes more than 30 s or fails. */
 export async function startDriverChild(): Promise<DriverChild> {
   const child = fork(entry, {
-    execArgv: [...containmentFlags],
+    execArgv: [...driverFlags],
     env: trustStore(),
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
@@ -156,19 +157,11 @@ const core = join(dirname(entry), '..', '..', '..');
 const root = join(core, '..', '..');
 const packages = join(dirname(createRequire(import.meta.url).resolve('mssql')), '..');
 
-/**
- * What Node forbids the process: sockets but those that it is given, files but sources, other processes, threads,
- * native code, memory above 256 MB.
- */
-export const containmentFlags: readonly string[] = [
-  '--max-old-space-size=256',
-  '--permission',
-  `--allow-fs-read=${core}`,
-  `--allow-fs-read=${join(root, 'package.json')}`,
-  `--allow-fs-read=${packages}`,
-  '--disable-proto=delete',
-  '--disallow-code-generation-from-strings',
-];
+/** A driver process may read sources only. */
+export const driverFlags = containmentFlags({
+  memoryMb: 256,
+  readable: [core, join(root, 'package.json'), packages],
+});
 
 /** Settings of Node's by which certificates are trusted; nothing else of the environment is handed down. */
 function trustStore(): NodeJS.ProcessEnv {
