@@ -6,7 +6,7 @@ import type { Deps } from '../deps.ts';
 import type { Caller } from './auth.ts';
 import type { EmbedCaller } from './embed-auth.ts';
 import type { CostlyOrder, CostlyRequests } from './gates/costly-requests.ts';
-import type { ListsAtOnce } from './gates/lists-at-once.ts';
+import type { OrgCounter } from './gates/org-counter.ts';
 import { checkBody, checkParams, checkQuery, type Query } from './inputs.ts';
 import type { Reads } from './reads.ts';
 import type { ResponseWithHeaders } from './response-headers.ts';
@@ -38,7 +38,7 @@ export interface AppDeps
 export interface ApiDeps extends AppDeps {
   readonly reads: Reads;
   readonly costly: CostlyRequests;
-  readonly lists: ListsAtOnce;
+  readonly lists: OrgCounter;
 }
 
 type Schema = v.GenericSchema;

@@ -1,5 +1,6 @@
 import { createFairQueue } from '../../core/fair-queue.ts';
 import { HttpRejection } from '../errors.ts';
+import { createOrgCounter } from './org-counter.ts';
 
 /**
  * How the costly requests of an org run. `one_by_one`: after the one before it of this kind has ended, as each holds a
@@ -27,22 +28,18 @@ const retryAfterSeconds = 2;
 
 /** Starts with no request in progress. */
 export function createCostlyRequests(): CostlyRequests {
-  const underWay = new Map<string, number>();
+  const counter = createOrgCounter(costlyMax, tooManyAtOnce);
   const nextTurn = createBeginnings();
   const behindOthers = createLines();
   return {
     async run(orgId, order, work) {
-      const others = underWay.get(orgId) ?? 0;
-      if (others >= costlyMax) throw tooManyAtOnce();
-      underWay.set(orgId, others + 1);
+      const end = counter.begin(orgId);
       try {
         using _place = order === 'one_by_one' ? await behindOthers(orgId) : null;
         await nextTurn(orgId);
         return await work();
       } finally {
-        const left = (underWay.get(orgId) ?? 1) - 1;
-        if (left > 0) underWay.set(orgId, left);
-        else underWay.delete(orgId);
+        end();
       }
     },
   };
