@@ -1,6 +1,6 @@
 import { isJsonObject } from '../../json-object.ts';
+import { Refusal } from '../refusal.ts';
 import type { Resolver } from './manifest/resolve-references.ts';
-import { Refusal } from './refusal.ts';
 
 /** What a manifest says of the connector as a whole. */
 export interface Specification {

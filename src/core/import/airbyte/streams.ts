@@ -1,11 +1,12 @@
 import { isJsonObject } from '../../json-object.ts';
+import { Refusal } from '../refusal.ts';
 import { type Component, componentOf, partOf, pathAt, textOf, valueOf } from './component.ts';
 import type { Config } from './config/config.ts';
 import { streamsOfTemplate, type TemplateBudget } from './dynamic-streams.ts';
 import { joined, type Origins } from './manifest/origins.ts';
 import { propagateParameters } from './manifest/propagate-parameters.ts';
 import type { Resolver } from './manifest/resolve-references.ts';
-import { Refusal, refuse } from './refusal.ts';
+import { refuse } from './refusal.ts';
 import { conditionOf } from './render.ts';
 import { convertStream, nameOf, type StreamDraft } from './stream/convert-stream.ts';
 import type { ParentResource } from './stream/partitions.ts';
@@ -83,7 +84,7 @@ function expand(component: Component, config: Config): readonly Found[] {
       component.origins.pathOf(item) || joined(pathAt(component, 'streams'), String(index)),
     );
     const off = condition.constant?.value === false;
-    const refusal = off ? new Refusal(pathAt(component, 'condition'), 'its condition is never true') : null;
+    const refusal = off ? new Refusal('its condition is never true', pathAt(component, 'condition')) : null;
     return { stream, name: nameOf(stream), refusal };
   });
 }
@@ -99,7 +100,7 @@ function attempt(path: string, name: string, read: () => readonly Found[]): read
 /** Anything but a refusal is a fault of a hostile document: too deep for the stack. */
 function refusalOf(error: unknown, path: string): Refusal {
   if (error instanceof Refusal) return error;
-  if (error instanceof RangeError) return new Refusal(path, 'it nests too deeply');
+  if (error instanceof RangeError) return new Refusal('it nests too deeply', path);
   throw error;
 }
 

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../json-object.ts';
 import type { ImportReport } from '../import-result.ts';
+import { Refusal } from '../refusal.ts';
 import type { OpenapiDocument } from './document.ts';
 import { findList } from './list-response.ts';
 import { resourceKey, unique } from './names.ts';
@@ -7,7 +8,6 @@ import { type Operation, operationsOf } from './operations.ts';
 import { createParams } from './params.ts';
 import { anonymous, type Parent } from './partitions.ts';
 import { createRecords } from './record.ts';
-import { Refusal } from './refusal.ts';
 import { type ConvertedResource, convertOperation, type ListOperation } from './resource.ts';
 import { type Credentials, createSecurity } from './security.ts';
 import { createServers, type Server } from './servers.ts';
@@ -182,7 +182,7 @@ function orphaned(kept: readonly (ConvertedResource & { readonly operation: Oper
 function reportOf(operation: Operation, outcome: ConvertedResource | Refusal): ImportReport {
   const { name, at } = operation;
   return outcome instanceof Refusal
-    ? { name, status: 'refused', path: outcome.path ?? at, reason: outcome.message }
+    ? { name, status: 'refused', path: outcome.path ?? at, reason: outcome.reason }
     : { name, status: 'converted', path: null, reason: null };
 }
 

@@ -1,8 +1,8 @@
+import { Refusal } from '../refusal.ts';
 import type { OpenapiDocument } from './document.ts';
 import { literalsOf, plainName } from './names.ts';
 import type { Operation } from './operations.ts';
 import { hasPosition, tellsOfPages } from './page-names.ts';
-import { Refusal } from './refusal.ts';
 import type { ReadShape, Shape } from './shape.ts';
 
 /** Where a response has its records. */

@@ -1,9 +1,9 @@
 import { cutText } from '../../json/cut-text.ts';
 import type { JsonObject } from '../../json-object.ts';
+import { Refusal } from '../refusal.ts';
 import { identifier, plainName, singular, step } from './names.ts';
 import type { Operation, Parameter } from './operations.ts';
 import type { Params } from './params.ts';
-import { Refusal } from './refusal.ts';
 import type { ReadShape, Shape } from './shape.ts';
 
 /** A resource that others can be partitions of: its records give the values of their path parameters. */

@@ -1,8 +1,8 @@
 import { isColumnName } from '../../json/property-names.ts';
 import type { JsonObject } from '../../json-object.ts';
+import { Refusal } from '../refusal.ts';
 import { type OpenapiDocument, own } from './document.ts';
 import { identifier, plainName, step, type TakenNames, unique } from './names.ts';
-import { Refusal } from './refusal.ts';
 import type { ReadShape, Shape } from './shape.ts';
 
 /** A record of a list: an item of the response, or what `map` makes of it. */

@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../json-object.ts';
+import { Refusal } from '../refusal.ts';
 import { own } from './document.ts';
 import type { Operation } from './operations.ts';
 import type { Params } from './params.ts';
 import { parameterParam } from './partitions.ts';
-import { Refusal } from './refusal.ts';
 
 const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}$/;
 

@@ -1,5 +1,6 @@
 import { cutText } from '../../json/cut-text.ts';
 import type { JsonObject } from '../../json-object.ts';
+import { Refusal } from '../refusal.ts';
 import type { OpenapiDocument } from './document.ts';
 import { guessIncremental, guessKey } from './guesses.ts';
 import type { FoundList } from './list-response.ts';
@@ -8,7 +9,6 @@ import { guessPagination } from './pagination.ts';
 import type { Params } from './params.ts';
 import { type Parent, partitionsOf } from './partitions.ts';
 import { type RecordShape, rulesOf } from './record.ts';
-import { Refusal } from './refusal.ts';
 import { requiredValues } from './required-values.ts';
 import type { Credentials } from './security.ts';
 import type { ReadShape } from './shape.ts';

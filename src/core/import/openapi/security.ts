@@ -1,10 +1,10 @@
 import { cutText } from '../../json/cut-text.ts';
 import { isJsonObject, type JsonObject } from '../../json-object.ts';
+import { Refusal } from '../refusal.ts';
 import { listOf, type OpenapiDocument, own, textOf } from './document.ts';
 import { identifier } from './names.ts';
 import type { Operation } from './operations.ts';
 import type { Params } from './params.ts';
-import { Refusal } from './refusal.ts';
 
 /** How requests authenticate. */
 export interface Credentials {

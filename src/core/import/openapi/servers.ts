@@ -1,9 +1,9 @@
 import { cutText } from '../../json/cut-text.ts';
 import type { JsonObject } from '../../json-object.ts';
+import { Refusal } from '../refusal.ts';
 import { listOf, type OpenapiDocument, own, textOf } from './document.ts';
 import type { Operation } from './operations.ts';
 import type { Params } from './params.ts';
-import { Refusal } from './refusal.ts';
 
 /** The address below which an operation's path is. */
 export interface Server {

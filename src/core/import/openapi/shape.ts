@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../json-object.ts';
+import { Refusal } from '../refusal.ts';
 import { listOf, type OpenapiDocument, own } from './document.ts';
-import { Refusal } from './refusal.ts';
 
 /** What a schema says of a value, with `allOf`, `anyOf`, `oneOf` and references folded into it. */
 export interface Shape {

@@ -1,10 +1,11 @@
 import { isJsonObject } from '../../../json-object.ts';
+import { Refusal } from '../../refusal.ts';
 import { type Component, componentOf, isTrue, partOf, pathAt, refuseType, textOf, valueOf } from '../component.ts';
 import type { Config } from '../config/config.ts';
 import { parseDuration } from '../jinja/durations.ts';
 import { step } from '../jinja/value.ts';
 import { asText } from '../objects.ts';
-import { Refusal, refuse } from '../refusal.ts';
+import { refuse } from '../refusal.ts';
 import { evaluate, jsonValue, knownText, templateOf } from '../render.ts';
 import { readLegacySession } from './legacy-session.ts';
 import { expressionText, readOAuth } from './oauth.ts';
