@@ -1,7 +1,10 @@
 /**
- * How the failure of an activity enters a history, and whether Temporal retries it: the only file that makes an
- * ApplicationFailure. The code of an AppError decides, by the table below. `isFinal` overrides it: whoever threw the error
- * has retried for as long as it may, so no attempt follows, though the code alone would get one.
+ * How the failure of an activity enters a history, and whether Temporal retries it. The code of an AppError decides, by the
+ * table below. `isFinal` overrides it: whoever threw the error has retried for as long as it may, so no attempt follows,
+ * though the code alone would get one.
+ *
+ * One other file makes an ApplicationFailure: workflows/run-to-end.ts fails a run with the code and message of its first
+ * step. They were decided here; a first step returns them, because its own failure means that an activity tries again.
  */
 import { ApplicationFailure } from '@temporalio/common';
 import type { Attempt } from '../db/queries/runs/attempts.ts';

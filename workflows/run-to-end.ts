@@ -121,6 +121,7 @@ export async function runToEnd(input: SyncRunInput, state: RunState, goingOn: Go
 }
 
 async function readToEnd(input: SyncRunInput, state: RunState, { first, restart }: GoingOn): Promise<void> {
+  // The one failure that is made outside of activities/failures.ts, whose head says why.
   if (first?.error) throw ApplicationFailure.nonRetryable(first.error.message, first.error.code);
   for (let read = first?.chunk ?? null; ; read = null) {
     state.last = read ?? (await readChunk(input, state));
