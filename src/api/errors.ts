@@ -16,7 +16,7 @@ export const statusOf = {
 
 interface RejectionOptions {
   /** Null: the specification's errors without a code (invalid JSON, a missing query parameter). */
-  readonly code: 'validation' | 'not_found' | 'rate_limited' | null;
+  readonly code: Extract<RequestErrorCode, 'validation' | 'not_found' | 'rate_limited'> | null;
   readonly headers?: Readonly<Record<string, string>>;
   readonly cause?: unknown;
 }

@@ -1,5 +1,6 @@
 /** What an {@link Issue} is about; the five codes of the interface specification. */
-export type IssueCode = 'schema' | 'duplicate_key' | 'duplicate_assign_to' | 'unresolved_dependency' | 'cycle';
+export const issueCodes = ['schema', 'duplicate_key', 'duplicate_assign_to', 'unresolved_dependency', 'cycle'] as const;
+export type IssueCode = (typeof issueCodes)[number];
 
 /** One thing wrong with an input, found at `path` (dotted, with array indexes). */
 export interface Issue {
@@ -19,15 +20,17 @@ export const issueIf = (isBroken: boolean, path: string, message: string): reado
   isBroken ? [schemaIssue(path, message)] : [];
 
 /** Failures of an API request. Each has one HTTP status, decided in `src/api/errors.ts`. */
-export type RequestErrorCode =
-  | 'validation'
-  | 'unauthorized'
-  | 'plan_limit'
-  | 'not_found'
-  | 'conflict'
-  | 'immutable'
-  | 'rate_limited'
-  | 'internal';
+export const requestErrorCodes = [
+  'validation',
+  'unauthorized',
+  'plan_limit',
+  'not_found',
+  'conflict',
+  'immutable',
+  'rate_limited',
+  'internal',
+] as const;
+export type RequestErrorCode = (typeof requestErrorCodes)[number];
 
 /** Failures of a run. Whether Temporal retries them is decided in `activities/failures.ts`. */
 export type RunErrorCode =

@@ -1,21 +1,11 @@
 import * as v from 'valibot';
+import { requestErrorCodes } from '../errors.ts';
 import { Issue } from './spec.ts';
 
-/** Every error answer. Without `code`: invalid JSON, or a required query parameter is missing. */
+/** Every error response. Without `code`: invalid JSON, or a required query parameter is missing. */
 export const ErrorBody = v.object({
   error: v.object({
-    code: v.optional(
-      v.picklist([
-        'validation',
-        'unauthorized',
-        'plan_limit',
-        'not_found',
-        'conflict',
-        'immutable',
-        'rate_limited',
-        'internal',
-      ]),
-    ),
+    code: v.optional(v.picklist(requestErrorCodes)),
     message: v.string(),
     issues: v.optional(v.array(Issue)),
   }),

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Issue as IssueShape } from '../errors.ts';
+import { type Issue as IssueShape, issueCodes } from '../errors.ts';
 import { JsonObject } from '../json-object.ts';
 import { Timestamp } from './values.ts';
 
@@ -32,7 +32,7 @@ export type SpecRow = v.InferOutput<typeof SpecRow>;
 
 /** One thing wrong with an input; `path` is dotted, with array indexes. */
 export const Issue = v.object({
-  code: v.picklist(['schema', 'duplicate_key', 'duplicate_assign_to', 'unresolved_dependency', 'cycle']),
+  code: v.picklist(issueCodes),
   path: v.pipe(v.string(), v.examples(['resources.0.transform'])),
   message: v.string(),
   line: v.pipe(
