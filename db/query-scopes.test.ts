@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { queriesAcrossOrgs } from '../test/support/security/queries-across-orgs.ts';
+import { scopeMakers } from '../test/support/security/scope-makers.ts';
 
 /** A function at the top of a file of queries, as its formatted text says it. */
 interface QueryFunction {
@@ -90,6 +91,24 @@ describe('the functions of db/queries', () => {
   it('are listed as across orgs only where they exist and have no scope', () => {
     const without = exportedQueries.filter(({ parameters }) => !parameters.includes('OrgScope'));
     expect(without.map(({ name }) => name).toSorted()).toEqual([...queriesAcrossOrgs.keys()].toSorted());
+  });
+});
+
+describe('an OrgScope', () => {
+  const root = join(import.meta.dirname, '..');
+  const sources = globSync('{activities,db,src,workflows}/**/*.ts', { cwd: root })
+    .map((file) => file.replaceAll('\\', '/'))
+    .filter((file) => !/\.test\.ts$|-fixture\.ts$/.test(file))
+    .map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }));
+
+  it('is made only by the listed files, each with its reason', () => {
+    const makers = sources.filter(({ file, text }) => file !== 'db/scope.ts' && /\borgScope\b/.test(text));
+    expect(makers.map(({ file }) => file).toSorted()).toEqual([...scopeMakers.keys()].toSorted());
+  });
+
+  it('is never asserted from another value, except where scopes are made', () => {
+    const asserting = sources.filter(({ text }) => /\bas (?:unknown as )?OrgScope\b/.test(text));
+    expect(asserting.map(({ file }) => file)).toEqual(['db/scope.ts']);
   });
 });
 

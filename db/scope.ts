@@ -12,10 +12,8 @@ export interface OrgScope {
 }
 
 /**
- * Makes a scope. Callers: `src/api/auth.ts` and `src/api/embed-auth.ts` from a verified credential,
- * `src/control/oauth/oauth.ts` from a state that was issued to the org, `src/control/hooks/inbound.ts` from the token of a hook,
- * `activities` from the ids of a run, schedule, hook or endpoint that the API created, the sweepers and the operator's
- * commands from rows they found or made. Nobody else.
+ * Makes a scope: from a verified credential, from ids that the API itself created, or from a row that was found. Never from
+ * an id in a request. `test/support/security/scope-makers.ts` lists the callers with their reasons; a test holds the list.
  */
 export const orgScope = (orgId: string, workspaceId: string | null = null): OrgScope =>
   // oxlint-disable-next-line typescript/consistent-type-assertions -- the brand exists in the type system only

@@ -15,7 +15,7 @@ export interface Credential {
   readonly lastUsedAt: string | null;
 }
 
-/** The key with that lookup id, or undefined. The one query without a scope: it is what a scope is made from. */
+/** The key with that lookup id, or undefined. It takes no scope, because a scope is made from it. */
 export async function findCredential(db: Db, lookupId: string): Promise<Credential | undefined> {
   const [credential] = await credentialsWith(db, { lookupId });
   return credential;
