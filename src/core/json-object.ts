@@ -3,10 +3,6 @@ import * as v from 'valibot';
 /** A JSON object with any keys; its values have passed the document gate. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Whether the value is a JSON object: not null, not an array. */
-export const isJsonObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** Any JSON value as a schema; it has already passed the document gate, so it is not walked again. */
 export const JsonValue = v.unknown();
 

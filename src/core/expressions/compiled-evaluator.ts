@@ -1,4 +1,4 @@
-import { isJsonObject } from '../json-object.ts';
+import { isJsonObject } from '../is-json-object.ts';
 import { mapWithPauses } from '../pauses.ts';
 import { createTextCache } from '../text-cache.ts';
 import { type CompiledExpression, compile } from './compiled/compile.ts';

@@ -1,5 +1,5 @@
+import { isJsonObject } from '../is-json-object.ts';
 import { jsonLimits, textIssue } from '../json/json-limits.ts';
-import { isJsonObject } from '../json-object.ts';
 import type { EvaluationFailure } from './evaluation.ts';
 
 /** Longest JSON text of one result, in UTF-16 units. */

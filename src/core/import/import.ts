@@ -2,10 +2,10 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError, type Issue, invalid, schemaIssue } from '../errors.ts';
+import { isJsonObject } from '../is-json-object.ts';
 import { findJsonIssue } from '../json/json-issue.ts';
 import { jsonLimits } from '../json/json-limits.ts';
 import { readYaml, YamlSyntaxError } from '../json/yaml.ts';
-import { isJsonObject } from '../json-object.ts';
 import { importAirbyte } from './airbyte/airbyte.ts';
 import type { ImportReport, ImportResult } from './import-result.ts';
 import { importOpenapi } from './openapi/openapi.ts';

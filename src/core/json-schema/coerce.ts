@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject } from '../json-object.ts';
+import { isJsonObject } from '../is-json-object.ts';
+import type { JsonObject } from '../json-object.ts';
 import { prepareSchema, resolveReference, type Schema } from './document.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { AppError } from '../errors.ts';
+import { isJsonObject } from '../is-json-object.ts';
 import { findIssue } from '../json/record-gate.ts';
-import { isJsonObject } from '../json-object.ts';
 
 /** A JSON Schema ready for the compiler, and the most work it needs for one value. */
 export interface PreparedSchema {

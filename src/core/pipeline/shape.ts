@@ -1,6 +1,7 @@
 import type { Evaluated } from '../expressions/evaluation.ts';
+import { isJsonObject } from '../is-json-object.ts';
 import { valueAt } from '../json/dotted-path.ts';
-import { isJsonObject, type JsonObject } from '../json-object.ts';
+import type { JsonObject } from '../json-object.ts';
 import { createCoerce } from '../json-schema/coerce.ts';
 import { compileValidator, issueOf } from '../json-schema/validate.ts';
 import type { Candidate } from '../model/candidate.ts';

@@ -1,6 +1,6 @@
+import { isJsonObject } from '../is-json-object.ts';
 import { canonicalJson } from '../json/canonical-json.ts';
 import { textOf } from '../json/json-text.ts';
-import { isJsonObject } from '../json-object.ts';
 import type { HttpRequest } from '../model/http.ts';
 import type { RequestPattern } from '../spec/schema/test-schema.ts';
 

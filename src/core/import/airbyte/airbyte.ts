@@ -4,8 +4,8 @@
  */
 
 import { AppError, schemaIssue } from '../../errors.ts';
+import { isJsonObject } from '../../is-json-object.ts';
 import { findJsonIssue } from '../../json/json-issue.ts';
-import { isJsonObject } from '../../json-object.ts';
 import type { ImportReport, ImportResult } from '../import-result.ts';
 import { assemble } from './assemble.ts';
 import { createConfig } from './config/config.ts';
@@ -43,19 +43,19 @@ export function importAirbyte(document: unknown, options: { readonly key?: strin
 function manifestOf(document: unknown): Readonly<Record<string, unknown>> {
   const issue = findJsonIssue(document, manifestLimits);
   if (issue !== null)
-    throw invalid(
+    throw notManifest(
       issue.path.join('.'),
       issue.name === null
         ? `the document is no manifest that can be read (${issue.kind})`
         : `the key ${JSON.stringify(issue.name.slice(0, 100))} is not allowed`,
     );
-  if (!isJsonObject(document)) throw invalid('', 'expected a manifest: an object with `streams`');
+  if (!isJsonObject(document)) throw notManifest('', 'expected a manifest: an object with `streams`');
   const { streams, dynamic_streams: dynamic } = document;
-  if (!Array.isArray(streams) && !Array.isArray(dynamic)) throw invalid('streams', 'expected a list of streams');
+  if (!Array.isArray(streams) && !Array.isArray(dynamic)) throw notManifest('streams', 'expected a list of streams');
   return document;
 }
 
-const invalid = (path: string, message: string): AppError =>
+const notManifest = (path: string, message: string): AppError =>
   new AppError('validation', `The document is no manifest of Airbyte: ${message}.`, {
     issues: [schemaIssue(path, message)],
   });

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../json-object.ts';
+import { isJsonObject } from '../../is-json-object.ts';
 import { Refusal } from '../refusal.ts';
 import type { Resolver } from './manifest/resolve-references.ts';
 

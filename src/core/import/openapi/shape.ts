@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject } from '../../json-object.ts';
+import { isJsonObject } from '../../is-json-object.ts';
+import type { JsonObject } from '../../json-object.ts';
 import { Refusal } from '../refusal.ts';
 import { listOf, type OpenapiDocument, own } from './document.ts';
 

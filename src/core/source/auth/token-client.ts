@@ -6,7 +6,7 @@ import {
   type LoggedCall,
 } from '../../http/client.ts';
 import { classifyByStatus } from '../../http/retry.ts';
-import { isJsonObject } from '../../json-object.ts';
+import { isJsonObject } from '../../is-json-object.ts';
 import { type HttpClient, type HttpRequest, type HttpResponse, type Verdict } from '../../model/http.ts';
 import { decodeJson } from '../decode/decode-json.ts';
 

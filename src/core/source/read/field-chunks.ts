@@ -1,7 +1,7 @@
 import { AppError } from '../../errors.ts';
+import { isJsonObject } from '../../is-json-object.ts';
 import { valueAt } from '../../json/dotted-path.ts';
 import { textOf } from '../../json/json-text.ts';
-import { isJsonObject } from '../../json-object.ts';
 import type { ReadableResource } from '../source.ts';
 import type { SelectedItems } from './select-records.ts';
 

@@ -1,8 +1,8 @@
 import { AppError } from '../../errors.ts';
 import type { Evaluator } from '../../expressions/evaluation.ts';
 import { arrayOnPath, compilePlainPath } from '../../expressions/plain-path.ts';
+import { isJsonObject } from '../../is-json-object.ts';
 import { valueAt } from '../../json/dotted-path.ts';
-import { isJsonObject } from '../../json-object.ts';
 import { mapWithPauses } from '../../pauses.ts';
 import type { ResponseSettings } from '../../spec/schema/resource-schema.ts';
 import type { Evaluate } from '../request/evaluate.ts';

@@ -1,6 +1,6 @@
+import { isJsonObject } from '../../is-json-object.ts';
 import { withValueAt } from '../../json/dotted-path.ts';
 import { textOf } from '../../json/json-text.ts';
-import { isJsonObject } from '../../json-object.ts';
 import type { RequestTemplate } from '../../spec/schema/http-schema.ts';
 import type { Inject } from '../../spec/schema/pagination-schema.ts';
 import { queryPairs } from './query-string.ts';

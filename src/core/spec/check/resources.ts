@@ -1,6 +1,6 @@
 import { type Issue, issueIf, schemaIssue } from '../../errors.ts';
+import { isJsonObject } from '../../is-json-object.ts';
 import { isTableName } from '../../json/property-names.ts';
-import { isJsonObject } from '../../json-object.ts';
 import { durationMs } from '../schema/duration.ts';
 import { defaultTable } from '../schema/resource-schema.ts';
 import { valuesAt } from './document-paths.ts';

@@ -1,7 +1,7 @@
 import { type Issue, schemaIssue } from '../../errors.ts';
+import { isJsonObject } from '../../is-json-object.ts';
 import { documentGate } from '../../json/document-gate.ts';
 import { mergeOverrides } from '../../json/merge-patch.ts';
-import { isJsonObject } from '../../json-object.ts';
 import { checkSpec, type SpecCheck } from '../check/check.ts';
 import { valuesAt } from '../check/document-paths.ts';
 import { checkSizes } from '../check/sizes.ts';

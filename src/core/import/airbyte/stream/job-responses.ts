@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../../json-object.ts';
+import { isJsonObject } from '../../../is-json-object.ts';
 import { step } from '../jinja/value.ts';
 import { refuse } from '../refusal.ts';
 import type { RequestDraft } from './request-draft.ts';

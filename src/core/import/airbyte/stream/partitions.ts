@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../../json-object.ts';
+import { isJsonObject } from '../../../is-json-object.ts';
 import {
   type Component,
   componentOf,
