@@ -21,7 +21,7 @@ export async function loadSetup(
   { runId, connectionId, resourceKey }: RunKey,
 ): Promise<ResourceSetup> {
   const begun = await findBegunWith(deps.db, scope, { runId, secretKind: paramsSecretKind });
-  if (!begun) throw new AppError('spec_invalid', 'The connection or its pinned spec version was deleted');
+  if (!begun) throw new AppError('spec_invalid', 'The connection or its pinned spec version was deleted.');
   const secrets = openSealed(deps.secretBox, begun.sealed, { orgId: scope.orgId, connectionId });
   return ofResource(setUpConnection({ ...begun, secrets }), resourceKey);
 }

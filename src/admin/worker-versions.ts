@@ -105,7 +105,7 @@ function openDeployment({ config }: AdminTools): Deployment {
   const { cssDeploymentName: deploymentName } = config;
   if (deploymentName === null) {
     throw conflict(
-      'The workers are not versioned: set CSS_DEPLOYMENT_NAME and CSS_BUILD_ID for them, and both for this command too',
+      'The workers are not versioned: set CSS_DEPLOYMENT_NAME and CSS_BUILD_ID for them, and both for this command too.',
     );
   }
   const deps = depsOf({ config });
@@ -152,7 +152,7 @@ async function untilServed(
     const missing = queues.filter((queue) => !polled.has(queue)).join(', ');
     if (missing === '') return;
     if (Date.now() >= endsAt) {
-      throw conflict(`No ${who} serve ${missing}: ${remedy}, then run this command again`);
+      throw conflict(`No ${who} serve ${missing}: ${remedy}, then run this command again.`);
     }
     if (told !== missing) progress(`waiting for ${who} that serve ${missing}`);
     told = missing;

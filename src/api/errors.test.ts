@@ -33,7 +33,7 @@ describe('error responses', () => {
 
   it('carry no issues otherwise', () => {
     expect(toErrorResponse(notFound('Run'), requestId).body).toEqual({
-      error: { code: 'not_found', message: 'Run not found' },
+      error: { code: 'not_found', message: 'Run not found.' },
     });
   });
 

@@ -39,7 +39,7 @@ describe('a declared endpoint', () => {
 
   it('responds with 404 and the noun for an id that no query needs to see', () => {
     for (const id of ['abc', 'con_', 'run_01kaemm0dce7xb1k4c1m1f2p3q', 'CON_01KAEMM0DCE7XB1K4C1M1F2P3Q', 'a\u0000b']) {
-      expect(rejectionOf({ params: { id } })).toMatchObject({ code: 'not_found', message: 'Thing not found' });
+      expect(rejectionOf({ params: { id } })).toMatchObject({ code: 'not_found', message: 'Thing not found.' });
     }
   });
 

@@ -60,6 +60,6 @@ function defaultDestination(configured: unknown): DestinationSpec {
   if (success) return output;
   throw new AppError(
     'spec_invalid',
-    'The spec declares no destination, and this deployment has no valid default one (DEFAULT_DESTINATION): add `destination` to the spec',
+    'The spec declares no destination, and this deployment has no valid default one (DEFAULT_DESTINATION): add `destination` to the spec.',
   );
 }

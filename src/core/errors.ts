@@ -76,7 +76,7 @@ export class AppError extends Error {
 }
 
 /** The resource is absent or belongs to another org; both read the same from outside. */
-export const notFound = (what: string): AppError => new AppError('not_found', `${what} not found`);
+export const notFound = (what: string): AppError => new AppError('not_found', `${what} not found.`);
 
 /** The value of a look-up. Throws not_found when there is none. */
 export function found<Value>(value: Value | undefined | null | false, what: string): Value {
@@ -88,7 +88,7 @@ export function found<Value>(value: Value | undefined | null | false, what: stri
 export const conflict = (message: string): AppError => new AppError('conflict', message);
 
 /** An attempt at a run goes no further: a later one holds the lane. */
-export const takenOver = (): AppError => new AppError('fenced', 'A later attempt has taken over this run');
+export const takenOver = (): AppError => new AppError('fenced', 'A later attempt has taken over this run.');
 
 /** The input breaks its rules; `issues` names each place. */
 export const invalid = (message: string, issues: readonly Issue[]): AppError =>

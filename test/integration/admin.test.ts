@@ -82,6 +82,6 @@ describe('the operator’s command line', () => {
 
   it('exits with 1 and one line when something is not there', async () => {
     const { exitCode, stderr } = await admin('key', 'list', '--org', 'org_nobody');
-    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: 'Org not found\n' });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: 'Org not found.\n' });
   });
 });

@@ -37,7 +37,7 @@ describe('an address', () => {
       replies.push([reply.status, await reply.text()]);
     }
     expect(new Set(replies.map((reply) => JSON.stringify(reply))).size).toBe(1);
-    expect(replies[0]).toEqual([404, '{"error":{"code":"not_found","message":"Hook not found"}}']);
+    expect(replies[0]).toEqual([404, '{"error":{"code":"not_found","message":"Hook not found."}}']);
     await org.call('PATCH', `/hooks/${disabled.id}`, { body: { enabled: true } });
     expect((await disabled.post(body)).status).toBe(202);
   });

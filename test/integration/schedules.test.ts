@@ -55,7 +55,7 @@ describe('a schedule', () => {
   it('is absent after it was deleted', async () => {
     const { body } = await post(hourly);
     expect(await org.call('DELETE', `/schedules/${body.id}`)).toMatchObject({ status: 200, body: { deleted: true } });
-    const gone = { status: 404, body: { error: { code: 'not_found', message: 'Schedule not found' } } };
+    const gone = { status: 404, body: { error: { code: 'not_found', message: 'Schedule not found.' } } };
     expect(await org.call('DELETE', `/schedules/${body.id}`)).toMatchObject(gone);
     expect(await org.call('PATCH', `/schedules/${body.id}`, { body: { enabled: true } })).toMatchObject(gone);
     expect(await list()).not.toContainEqual(body);
@@ -99,7 +99,7 @@ describe('a schedule that is not valid', () => {
     for (const id of [newId('con'), 'abc']) {
       expect(await post(hourly, id)).toMatchObject({
         status: 404,
-        body: { error: { message: 'Connection not found' } },
+        body: { error: { message: 'Connection not found.' } },
       });
     }
     expect((await org.call('GET', `/connections/${newId('con')}/schedules`)).status).toBe(404);

@@ -129,7 +129,7 @@ describe('POST /connections/:id/upgrade-spec', () => {
     for (const version of ['7.0.0', 'latest']) {
       expect(await upgrade(version)).toMatchObject({
         status: 404,
-        body: { error: { message: 'Spec version not found' } },
+        body: { error: { message: 'Spec version not found.' } },
       });
     }
     for (const dryRun of [false, true]) {

@@ -83,7 +83,7 @@ describe('publishing', () => {
     for (const path of [at('unknown'), at('known', '9.9.9'), at('known', 'latest'), at('-', '1.0.0')]) {
       expect(await org.call('POST', `${path}/publish`)).toMatchObject({
         status: 404,
-        body: { error: { code: 'not_found', message: 'Spec version not found' } },
+        body: { error: { code: 'not_found', message: 'Spec version not found.' } },
       });
     }
   });

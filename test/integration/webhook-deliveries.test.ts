@@ -245,7 +245,7 @@ describe('a redelivery', () => {
     for (const endpointId of [theirs.id, newId('whe')]) {
       expect(await redeliver(id, { body: { endpointId } })).toMatchObject({
         status: 404,
-        body: { error: { message: 'Webhook endpoint not found' } },
+        body: { error: { message: 'Webhook endpoint not found.' } },
       });
     }
     expect(await redeliver(id, { body: { endpointId: 'x' } })).toMatchObject({
@@ -259,7 +259,7 @@ describe('a redelivery', () => {
     for (const id of [newId('whd'), 'abc']) {
       expect(await redeliver(id)).toMatchObject({
         status: 404,
-        body: { error: { message: 'Webhook delivery not found' } },
+        body: { error: { message: 'Webhook delivery not found.' } },
       });
     }
   });

@@ -235,7 +235,7 @@ describe('deleting a webhook endpoint', () => {
     const { body: test } = await org.call('POST', `/webhook-endpoints/${id}/test`);
     expect((await org.call('DELETE', `/webhook-endpoints/${id}`)).body).toEqual({ deleted: true });
 
-    const gone = { status: 404, body: { error: { message: 'Webhook endpoint not found' } } };
+    const gone = { status: 404, body: { error: { message: 'Webhook endpoint not found.' } } };
     expect(await org.call('DELETE', `/webhook-endpoints/${id}`)).toMatchObject(gone);
     expect(await patch(id, { enabled: true })).toMatchObject(gone);
     expect(await rotate(id)).toMatchObject(gone);

@@ -119,7 +119,7 @@ function refused({ url, origin }: ServiceAddress, status: number, body: unknown)
     );
   const { code, message, issues } = output.error;
   const hint =
-    code === 'not_found' && message.startsWith('Connection') ? '. css connections shows those of this org.' : '';
+    code === 'not_found' && message.startsWith('Connection') ? ' css connections shows those of this org.' : '';
   return new CommandError(exitCodes.wrong, code, `${message}${hint}`, issues);
 }
 

@@ -164,7 +164,7 @@ function resourceOf({ setup, resourceKey }: Pick<OpenTrial, 'setup' | 'resourceK
   const [first] = setup.spec.resources;
   const single = setup.spec.resources.find(({ forEach }) => forEach.length === 0) ?? first;
   if (single) return single;
-  throw new AppError('spec_invalid', 'The effective spec has no resource');
+  throw new AppError('spec_invalid', 'The effective spec has no resource.');
 }
 
 async function reachDestination(trial: OpenTrial): Promise<Tried<null>> {

@@ -31,17 +31,17 @@ export async function planRewind(
   if (otherStart !== null) throw refused('from', '`rewindTo` says where to start: remove `from`');
   if (!keepsRows) {
     throw conflict(
-      `${resourceKey} goes to a webhook, which has nothing to restore: to send all records again, request a backfill with \`force\``,
+      `${resourceKey} goes to a webhook, which has nothing to restore: to send all records again, request a backfill with \`force\`.`,
     );
   }
   if (target.mode === 'append') {
     throw conflict(
-      `${resourceKey} keeps every version (mode append), and the API has only the last ones: to deliver those again, request a backfill with \`force\``,
+      `${resourceKey} keeps every version (mode append), and the API has only the last ones: to deliver those again, request a backfill with \`force\`.`,
     );
   }
   const since = await findRunsSince(db, scope, { connectionId, resourceKey, since: to });
   if (since.count === 0) {
-    throw conflict(`No run of ${resourceKey} was under way after ${to}: there is nothing to deliver again`);
+    throw conflict(`No run of ${resourceKey} was in progress after ${to}: there is nothing to deliver again.`);
   }
   // The lowest of several tokens cannot be told.
   const isComparable = incremental?.kind !== 'token' || forEach.length === 0;
@@ -49,4 +49,4 @@ export async function planRewind(
   return { from, force: true, rewind: true };
 }
 
-const refused = (path: string, message: string) => invalid('The start is not valid', [schemaIssue(path, message)]);
+const refused = (path: string, message: string) => invalid('The start is not valid.', [schemaIssue(path, message)]);

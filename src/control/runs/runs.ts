@@ -79,7 +79,7 @@ function toBackfill(
   { key, incremental }: Pick<Resource, 'key' | 'incremental'>,
 ): Backfill {
   if (from === null) return { from, force };
-  const refused = (message: string) => invalid('The start is not valid', [schemaIssue('from', message)]);
+  const refused = (message: string) => invalid('The start is not valid.', [schemaIssue('from', message)]);
   if (incremental?.kind !== 'cursor') throw refused(`${key} has no cursor: remove \`from\``);
   const { cursor } = incremental;
   const start = parseInitialCursor(from, cursor);
@@ -91,9 +91,9 @@ function toBackfill(
 }
 
 const notActive = {
-  pending: 'The connection is not active yet; activate it before a sync',
-  paused: 'The connection is paused; activate it before a sync',
-  error: 'The connection is in error; correct the error of its last run, then activate it',
+  pending: 'The connection is not active yet; activate it before a sync.',
+  paused: 'The connection is paused; activate it before a sync.',
+  error: 'The connection is in error; correct the error of its last run, then activate it.',
 } as const;
 
 /** A fresh manual run of the original's connection and resource, from today's watermark. Throws as {@link requestRun}. */
@@ -111,7 +111,7 @@ export async function cancelRun(deps: RunDeps, scope: OrgScope, runId: string): 
   const run = await deps.db.transaction().execute((trx) => requestCancel(trx, scope, runId));
   if (!run) {
     const existing = found(await findRun(deps.db, scope, runId), 'Run');
-    throw conflict(`The run has already ended as ${existing.status}`);
+    throw conflict(`The run has already ended as ${existing.status}.`);
   }
   void wakeEndpoints(deps, scope);
   await cancelWorkflows(deps, scope, [run]);

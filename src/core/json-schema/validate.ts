@@ -93,7 +93,7 @@ function compileWith(compiler: Ajv, schema: PreparedSchema['schema']): ValidateF
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
     const reason = cause instanceof Error ? storableText(cutText(cause.message, 300)) : 'it does not compile';
-    throw new AppError('spec_invalid', `The schema of validate cannot be used: ${reason}`, { cause });
+    throw new AppError('spec_invalid', `The schema of validate cannot be used: ${reason}.`, { cause });
   } finally {
     // The compiler would keep every schema forever; we have our own cache.
     compiler.removeSchema(schema);

@@ -50,7 +50,7 @@ export async function readTable(
   let position = begun?.position ?? null;
   try {
     for await (const page of readPages(source, { position, signal, lookAhead: 1 })) {
-      if (page.skipped !== null) throw rejected(lookup, `could not be read: ${page.skipped}`);
+      if (page.skipped !== null) throw rejected(lookup, `could not be read: ${page.skipped}.`);
       await addItems(table, page.records, { lookup, evaluateEach });
       position = page.positionAfter;
     }
@@ -111,8 +111,8 @@ async function addItems(
   table.check();
 }
 
-const rejected = ({ assignTo }: RequestLookup, what: string): AppError =>
-  new AppError('source_rejected', `The lookup "${assignTo}" ${what}`);
+const rejected = ({ assignTo }: RequestLookup, message: string): AppError =>
+  new AppError('source_rejected', `The lookup "${assignTo}" ${message}`);
 
 const failing = ({ assignTo }: RequestLookup, part: string, message: string): AppError =>
   new AppError('spec_invalid', `${part} of the lookup "${assignTo}" fails on an item: ${message}`);

@@ -42,7 +42,7 @@ export function runTerms(question: RunQuestion): RunTerms {
   if (!resource) throw unknownResource({ resources }, path);
   if (!destination && defaultDestination === null) {
     throw conflict(
-      'The spec declares no destination, and this deployment has no default one (DEFAULT_DESTINATION): add `destination` to the spec',
+      'The spec declares no destination, and this deployment has no default one (DEFAULT_DESTINATION): add `destination` to the spec.',
     );
   }
   return {

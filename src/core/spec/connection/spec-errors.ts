@@ -11,10 +11,12 @@ export const invalidSpec = (code: Code, [first]: readonly Issue[]): AppError =>
 
 /** The stored params and secrets break the rules of the spec; names the first of the issues, which repeat no value. */
 export const invalidValues = (code: Code, [first]: readonly Issue[]): AppError =>
-  new AppError(code, `The connection's values do not fit its spec: ${first?.path ?? ''} ${first?.message ?? ''}`);
+  new AppError(code, `The connection's values do not fit its spec: ${first?.path ?? ''} ${first?.message ?? ''}.`);
 
 /** A request names a resource that the spec does not have, in the field at `path`. */
 export function unknownResource({ resources }: Pick<ConnectorSpec, 'resources'>, path: string): AppError {
   const known = resources.map(({ key }) => key).join(', ');
-  return invalid('Unknown resource', [schemaIssue(path, `The spec has no such resource; its resources are ${known}`)]);
+  return invalid('The resource is not valid.', [
+    schemaIssue(path, `The spec has no such resource; its resources are ${known}`),
+  ]);
 }
