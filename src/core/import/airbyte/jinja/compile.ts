@@ -80,10 +80,11 @@ function sliced(node: Extract<Node, { kind: 'slice' }>, scope: Scope): Value {
   const to = bound(node.to);
   if (of.constant) {
     const { value } = of.constant;
-    if (typeof value !== 'string' && !Array.isArray(value)) throw new JinjaError('takes a slice of no text', node.at);
+    if (typeof value !== 'string' && !Array.isArray(value))
+      throw new JinjaError('takes a slice of something that is not a string', node.at);
     return constant(value.slice(from ?? 0, to ?? undefined));
   }
-  if (of.kind === 'list' || of.member) throw new JinjaError('takes a slice of a list', node.at);
+  if (of.kind === 'list' || of.member) throw new JinjaError('takes a slice of a list, which is not supported', node.at);
   const source = text(of).code;
   // A negative start or end counts from the end in both languages, but only one of them has an end.
   const tail = from === null || from === 0 ? source : `$substring(${source}, ${from})`;
@@ -92,7 +93,8 @@ function sliced(node: Extract<Node, { kind: 'slice' }>, scope: Scope): Value {
     const cut = `$substring(${source}, 0, $max([$length(${source}) - ${-to}, 0]))`;
     return computed('text', from === null || from === 0 ? cut : `$substring(${cut}, ${from})`);
   }
-  if (from !== null && from < 0) throw new JinjaError('has a slice from the end to a position', node.at);
+  if (from !== null && from < 0)
+    throw new JinjaError('has a slice from the end to a position, which is not supported', node.at);
   return computed('text', `$substring(${source}, ${from ?? 0}, ${Math.max(0, to - (from ?? 0))})`);
 }
 
@@ -110,7 +112,7 @@ function called(node: Extract<Node, { kind: 'call' }>, scope: Scope): Value {
   const args = argumentsOf(node.args, scope);
   if (callee.kind === 'name') return callMacro(callee.name, args, at);
   if (callee.kind !== 'member' || callee.key.kind !== 'constant' || typeof callee.key.value !== 'string') {
-    throw new JinjaError('calls what is no function', at);
+    throw new JinjaError('calls something that is not a function', at);
   }
   return callMethod(callee.key.value, compile(callee.of, scope), args, at);
 }

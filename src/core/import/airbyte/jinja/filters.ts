@@ -33,12 +33,12 @@ const filters: Readonly<Record<string, Filter>> = {
   last: (of) =>
     Array.isArray(of.constant?.value) ? constant(of.constant.value.at(-1)) : computed('any', `(${of.code})[-1]`),
   list: (of, _args, at) => {
-    if (of.kind === 'text') throw new JinjaError('makes a list of a text', at);
+    if (of.kind === 'text') throw new JinjaError('uses `list` on a string, which is not supported', at);
     return of.constant || of.kind === 'list' ? of : computed('list', `[${of.code}]`);
   },
   unique: (of) => computed('list', `[$distinct(${of.code})]`),
   sort: (of, args, at) => {
-    if (args.count > 0) throw new JinjaError('sorts by a rule of its own', at);
+    if (args.count > 0) throw new JinjaError('uses `sort` with arguments, which are not supported', at);
     return computed('list', `[$sort(${of.code})]`);
   },
   sum: (of) => computed('number', `$sum(${of.code})`),
@@ -64,7 +64,7 @@ const filters: Readonly<Record<string, Filter>> = {
   },
   regex_replace: (of, args, at) => {
     const by = args.get(1, 'replacement')?.constant?.value;
-    if (typeof by !== 'string') throw new JinjaError('replaces by a text that is computed', at);
+    if (typeof by !== 'string') throw new JinjaError('uses `replace` with a computed string', at);
     const groups = by.replaceAll('$', '$$').replaceAll(/\\(\d)/g, '$$$1');
     return computed('text', `$replace(${text(of).code}, ${regexOf(args.get(0, 'regex'), at)}, ${quote(groups)})`);
   },
@@ -131,10 +131,11 @@ function defaultOf(of: Value, args: Arguments): Value {
 
 function joinOf(of: Value, args: Arguments, at: number): Value {
   const by = args.get(0, 'd') ?? constant('');
-  if (args.get(1, 'attribute') !== null) throw new JinjaError('joins an attribute', at);
+  if (args.get(1, 'attribute') !== null)
+    throw new JinjaError('uses `join` with an attribute, which is not supported', at);
   if (of.constant && by.constant) {
     const { value } = of.constant;
-    if (!Array.isArray(value)) throw new JinjaError('joins what is no list', at);
+    if (!Array.isArray(value)) throw new JinjaError('applies `join` to something that is not a list', at);
     return constant(value.map(shown).join(shown(by.constant.value)));
   }
   return computed('text', `$join([${of.code}].$string($), ${text(by).code})`);
@@ -144,11 +145,11 @@ function mapOf(of: Value, args: Arguments, at: number): Value {
   const attribute = args.get(-1, 'attribute')?.constant?.value;
   if (typeof attribute === 'string') {
     const parts = attribute.split('.').map(step);
-    if (parts.includes(null)) throw new JinjaError('maps to a field whose name JSONata cannot write', at);
+    if (parts.includes(null)) throw new JinjaError('uses `map` with a field whose name JSONata cannot express', at);
     return computed('list', `[${of.code}.${parts.join('.')}]`);
   }
   const filter = args.get(0)?.constant?.value;
-  if (typeof filter !== 'string') throw new JinjaError('maps a list by what is no filter', at);
+  if (typeof filter !== 'string') throw new JinjaError('uses `map` without the name of a filter', at);
   const none: Arguments = { count: 0, get: () => null };
   const item = callFilter(filter, { kind: 'any', code: '$item', plain: true }, none, at);
   return computed('list', `[$map(${of.code}, function($item) { ${item.code} })]`);
@@ -165,7 +166,7 @@ function selected(of: Value, args: Arguments, { keep, at }: { readonly keep: boo
 function selectedBy(of: Value, args: Arguments, { keep, at }: { readonly keep: boolean; readonly at: number }): Value {
   const attribute = args.get(0)?.constant?.value;
   const part = typeof attribute === 'string' ? step(attribute) : null;
-  if (part === null) throw new JinjaError('selects by a field that is computed', at);
+  if (part === null) throw new JinjaError('selects by a computed field', at);
   const test = predicate(`$item.${part}`, args, { first: 1, keep, at });
   return computed('list', `[$filter(${of.code}, function($item) { ${test} })]`);
 }
@@ -204,6 +205,7 @@ function regexOf(value: Value | null, at: number): string {
   const pattern = value?.constant?.value;
   if (typeof pattern !== 'string' || pattern === '')
     throw new JinjaError('has a regular expression that is computed', at);
-  if (/\(\?(?![:=!])|\\[AZz]|\(\?P/.test(pattern)) throw new JinjaError('has a regular expression of Python alone', at);
+  if (/\(\?(?![:=!])|\\[AZz]|\(\?P/.test(pattern))
+    throw new JinjaError('has a regular expression with syntax that only Python knows', at);
   return `/${pattern.replaceAll(/(\\[^])|\//g, (whole, escaped) => escaped ?? `\\${whole}`)}/`;
 }

@@ -17,7 +17,7 @@ const macros: Readonly<Record<string, Macro>> = {
   today_with_timezone: (args, at) => {
     const zone = args.get(0, 'timezone')?.constant?.value;
     if (zone === 'UTC' || zone === 'Etc/UTC' || zone === 'GMT') return computed('day', `(${now} - ${now} % ${dayMs})`);
-    throw new JinjaError('asks for the day of a time zone other than UTC', at);
+    throw new JinjaError('reads the current day in a time zone other than UTC', at);
   },
   day_delta: dayDelta,
   duration: durationOf,
@@ -122,7 +122,7 @@ function extreme(name: '$max' | '$min', args: Arguments, at: number): Value {
   const { kind } = first;
   if (!values.every((value) => value.kind === kind)) {
     if (values.some((value) => value.kind === 'time' || value.kind === 'day')) {
-      throw new JinjaError(`compares a time with what is none in ${name.slice(1)}`, at);
+      throw new JinjaError(`compares a time with something that is not a time in ${name.slice(1)}`, at);
     }
   }
   const operator = name === '$max' ? '>=' : '<=';

@@ -12,7 +12,7 @@ const methods: Readonly<Record<string, Method>> = {
   get: getValue,
   json: (of, _args, at) => {
     const body = of.member?.('json') ?? null;
-    if (body === null) throw new JinjaError('reads `json()` of what is no response', at);
+    if (body === null) throw new JinjaError('calls `json()` on something that is not a response', at);
     return body;
   },
   keys: (of) => computed('list', `[$keys(${of.code})]`),
@@ -73,7 +73,7 @@ const methods: Readonly<Record<string, Method>> = {
       `$join($split(${text(of).code}, " ").($uppercase($substring($, 0, 1)) & $lowercase($substring($, 1))), " ")`,
     ),
   items: (_of, _args, at) => {
-    throw new JinjaError('lists the items of an object', at);
+    throw new JinjaError('lists the items of an object, which is not supported', at);
   },
 };
 
@@ -125,8 +125,7 @@ function strip(
 ): Value {
   const given = args.get(0);
   const characters = given === null ? undefined : given.constant?.value;
-  if (given !== null && typeof characters !== 'string')
-    throw new JinjaError('strips characters that are computed', sides.at);
+  if (given !== null && typeof characters !== 'string') throw new JinjaError('strips computed characters', sides.at);
   const set = typeof characters === 'string' ? `[${characters.replaceAll(/[\]\\^/-]/g, '\\$&')}]` : '\\s';
   const patterns = [...(sides.left ? [`^${set}+`] : []), ...(sides.right ? [`${set}+$`] : [])];
   const pattern = patterns.join('|');
@@ -138,19 +137,21 @@ function strip(
 }
 
 function replaceText(of: Value, args: Arguments, at: number): Value {
-  if (of.kind === 'time' || of.kind === 'day') throw new JinjaError('replaces parts of a time', at);
+  if (of.kind === 'time' || of.kind === 'day')
+    throw new JinjaError('replaces parts of a time, which is not supported', at);
   const old = need(args, 0, at);
   const by = need(args, 1, at);
   if (of.constant && typeof old.constant?.value === 'string' && typeof by.constant?.value === 'string') {
     return constant(shown(of.constant.value).replaceAll(old.constant.value, () => shown(by.constant?.value)));
   }
-  if (old.constant?.value === '') throw new JinjaError('replaces an empty text', at);
+  if (old.constant?.value === '') throw new JinjaError('replaces an empty string', at);
   return computed('text', `$replace(${text(of).code}, ${text(old).code}, ${text(by).code})`);
 }
 
 function splitText(of: Value, args: Arguments, at: number): Value {
   const separator = args.get(0, 'sep');
-  if (args.get(1, 'maxsplit') !== null) throw new JinjaError('splits a text a number of times', at);
+  if (args.get(1, 'maxsplit') !== null)
+    throw new JinjaError('splits a string a limited number of times, which is not supported', at);
   if (of.constant && typeof separator?.constant?.value === 'string' && separator.constant.value !== '') {
     return constant(shown(of.constant.value).split(separator.constant.value));
   }

@@ -14,7 +14,8 @@ export function comparison(operator: string, { left, right, at }: Operands): Val
   if (left.constant && right.constant) return compareKnown(operator, left.constant.value, right.constant.value);
   if (operator === '==') return equality(left, right);
   if (operator === '!=') return negation(equality(left, right));
-  if (isInstant(left) !== isInstant(right)) throw new JinjaError('compares a time with what is none', at);
+  if (isInstant(left) !== isInstant(right))
+    throw new JinjaError('compares a time with something that is not a time', at);
   return computed('boolean', `(${left.code} ${operator} ${right.code})`);
 }
 
@@ -71,7 +72,7 @@ export function contained(left: Value, right: Value, at: number): Value {
 
 function inStructure(left: Value, right: Value, at: number): Value {
   const name = left.constant?.value;
-  if (typeof name !== 'string') throw new JinjaError('looks for a computed name', at);
+  if (typeof name !== 'string') throw new JinjaError('looks up a computed name', at);
   const found = right.member?.(name) ?? null;
   if (found === null) return constant(false);
   return found.constant ? constant(found.constant.value !== undefined) : computed('boolean', `$exists(${found.code})`);
@@ -141,7 +142,7 @@ function knownResult(operator: string, { left, right, at }: Operands): Value {
     return constant(a.repeat(Math.max(0, b)));
   if (typeof a !== 'number' || typeof b !== 'number') {
     if (isTruthy(left.kind === 'duration')) return withTime(operator, { left, right, at });
-    throw new JinjaError(`applies ${operator} to what is no number`, at);
+    throw new JinjaError(`applies ${operator} to something that is not a number`, at);
   }
   const results: Readonly<Record<string, number>> = {
     '+': a + b,
