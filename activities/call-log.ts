@@ -13,7 +13,7 @@ export interface CallLog {
 }
 
 /** Calls are gathered this long before they are stored, ms: a watched run shows them soon, a fast one in few statements. */
-const gatherMs = 100;
+const batchDelayMs = 100;
 
 /** The call log of one attempt; its sequence continues after the calls of earlier attempts. `isFirst`: there are none. */
 export async function openCallLog(
@@ -48,7 +48,7 @@ export async function openCallLog(
   };
   const flushLater = (): void => {
     // A failure leaves the calls waiting, so that stored() tries and fails again.
-    timer ??= setTimeout(() => void flush().catch(() => undefined), gatherMs);
+    timer ??= setTimeout(() => void flush().catch(() => undefined), batchDelayMs);
   };
   return {
     write(call) {

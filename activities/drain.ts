@@ -38,7 +38,7 @@ const leaseMarginMs = 15_000;
 /** Between two checks for more while requests are in progress, ms. */
 const lookMs = 250;
 /** When most places are taken, the claim waits this long for more to become free, ms. */
-const gatherMs = 5;
+const batchDelayMs = 5;
 /**
  * A drain that has sent something checks for more for this long before it ends, and how often, ms: events come in
  * groups.
@@ -111,7 +111,7 @@ async function sendAll(run: OpenDrain, stopping: AbortSignal): Promise<void> {
       restingSince = null;
       if (taskGroup.size() <= endpoint.window / 2) continue;
       await taskGroup.next(lookMs);
-      if (taskGroup.size() > endpoint.window / 2) await taskGroup.within(gatherMs);
+      if (taskGroup.size() > endpoint.window / 2) await taskGroup.within(batchDelayMs);
     } else if (taskGroup.size() > 0 || waitMs !== null) {
       await taskGroup.next(waitMs ?? lookMs);
     } else {
@@ -132,10 +132,10 @@ interface ClaimedNow {
 async function claimNext(run: OpenDrain, endpoint: queue.OpenEndpoint): Promise<ClaimedNow> {
   const { deps, scope, endpointId, taskGroup } = run;
   const room = {
-    asked: endpoint.asked ? endpoint.maxInFlight - taskGroup.size() : 0,
+    requested: endpoint.requested ? endpoint.maxInFlight - taskGroup.size() : 0,
     due: (endpoint.dueInMs ?? 1) <= 0 ? endpoint.window - taskGroup.size() : 0,
   };
-  const most = Math.max(room.asked, room.due);
+  const most = Math.max(room.requested, room.due);
   if (most <= 0) return { claimed: 0, waitMs: null };
   const waitMs = await waitOfRate(run, endpoint);
   if (waitMs > 0) return { claimed: 0, waitMs };
@@ -145,7 +145,7 @@ async function claimNext(run: OpenDrain, endpoint: queue.OpenEndpoint): Promise<
     const { secretId, v1, v1a } = await openSigningSecrets(deps, deps.db, scope, endpointId);
     const keys = { v1, v1a: v1a.map(signingKeyOf) };
     attempts = await claim(run, endpoint, {
-      asked: Math.min(room.asked, slots),
+      requested: Math.min(room.requested, slots),
       due: Math.min(room.due, slots),
       slots,
     });
@@ -171,18 +171,19 @@ async function waitOfRate(
 async function claim(
   { deps: { db }, scope, endpointId, leaseToken }: OpenDrain,
   { timeoutMs, probing, ordering }: queue.OpenEndpoint,
-  room: { readonly asked: number; readonly due: number; readonly slots: number },
+  room: { readonly requested: number; readonly due: number; readonly slots: number },
 ): Promise<queue.ClaimedAttempt[]> {
   const lease = { endpointId, leaseToken, leaseMs: timeoutMs + leaseMarginMs };
-  const asked = room.asked > 0 ? await queue.claimAsked(db, scope, { ...lease, limit: room.asked }) : [];
-  const limit = Math.min(room.due, room.slots) - asked.length;
-  if (limit <= 0) return asked;
+  const requested =
+    room.requested > 0 ? await queue.claimRequested(db, scope, { ...lease, limit: room.requested }) : [];
+  const limit = Math.min(room.due, room.slots) - requested.length;
+  if (limit <= 0) return requested;
   const own = { ...lease, limit };
   const due =
     probing || ordering === 'fifo'
       ? await queue.claimOldest(db, scope, { claim: own, probing })
       : await queue.claimDue(db, scope, own);
-  return [...asked, ...due];
+  return [...requested, ...due];
 }
 
 interface Sending {
@@ -224,7 +225,7 @@ async function makeAttempt(run: OpenDrain, { endpoint, attempt, secretId, keys, 
 /** When to check again, ms; null: nothing waits. After a drain that sent nothing, not at once. */
 function nextDueMs(endpoint: queue.OpenEndpoint | undefined, sent: number): number | null {
   if (!endpoint) return null;
-  const { state, asked, dueInMs, leaseEndsInMs } = endpoint;
-  const times = [asked && state !== 'deleted' ? 0 : null, dueInMs, leaseEndsInMs].filter((ms) => ms !== null);
+  const { state, requested, dueInMs, leaseEndsInMs } = endpoint;
+  const times = [requested && state !== 'deleted' ? 0 : null, dueInMs, leaseEndsInMs].filter((ms) => ms !== null);
   return times.length === 0 ? null : Math.ceil(Math.max(sent === 0 ? lookMs : 0, Math.min(...times)));
 }

@@ -123,7 +123,7 @@ function runChunk(deps: ChunkDeps, input: SyncRunInput, limits: ChunkLimits): Pr
 async function readChunk(
   deps: ChunkDeps,
   input: SyncRunInput,
-  { signal: cancelled, resources, ...limits }: ChunkLimits & { readonly resources: AsyncDisposableStack },
+  { signal: canceled, resources, ...limits }: ChunkLimits & { readonly resources: AsyncDisposableStack },
 ): Promise<RunChunk> {
   const scope = orgScope(input.orgId);
   const attempt = await takeLane(deps.db, scope, input.runId, limits);
@@ -133,14 +133,14 @@ async function readChunk(
   const mostAttempts = attempt.errorCode === 'internal' ? unexpectedAttemptsMax : attemptsMax;
   if (attempt.attempts > mostAttempts) throw retriesExhausted(attempt);
   const begunAt = performance.now();
-  const chunk = { ...limits, runId: input.runId, attempt, cancelled, resources };
+  const chunk = { ...limits, runId: input.runId, attempt, canceled, resources };
   const { result, settledWith, isUntouched, ...ending } = await readOrPause(deps, scope, chunk);
   if (result.done) deps.newLanes.leave(attempt.laneId);
   // A run that is read ends with this attempt.
   else await resetAttempts(deps.db, scope, input.runId);
   // After a shutdown the chunk has simply ended early; after a cancel it reports the cancel.
-  if (cancelled.reason instanceof CancelledFailure && cancelled.reason.message !== 'WORKER_SHUTDOWN')
-    throw cancelled.reason;
+  if (canceled.reason instanceof CancelledFailure && canceled.reason.message !== 'WORKER_SHUTDOWN')
+    throw canceled.reason;
   const quick = limits.isFirst && performance.now() - begunAt < quickMsMax;
   const isSame = isUntouched && quick === attempt.quick;
   return { ...ending, result, owner: attempt, left: settledWith === null || isSame ? null : { settledWith, quick } };
@@ -158,7 +158,7 @@ interface ReadChunk extends Pick<Ending, 'hasPartitions' | 'keepsLookups'> {
 interface Chunk extends Pick<ChunkLimits, 'msMax' | 'isFirst'> {
   readonly runId: string;
   readonly attempt: Attempt;
-  readonly cancelled: AbortSignal;
+  readonly canceled: AbortSignal;
   readonly resources: AsyncDisposableStack;
 }
 
@@ -179,7 +179,7 @@ async function readOrPause(deps: ChunkDeps, scope: OrgScope, chunk: Chunk): Prom
     if (run.start.readCompleted) return unsettled({ ...ended, pages: run.start.pageNo });
     const isRateLimited = () => Date.now() < limitedUntilMs;
     const result = await readOn(deps, run, { limits, endsAtMs, isRateLimited, ...chunk });
-    const isSettled = result.done && !run.delivery.stopped && !chunk.cancelled.aborted;
+    const isSettled = result.done && !run.delivery.stopped && !chunk.canceled.aborted;
     return {
       result,
       settledWith: isSettled ? run.destinationFingerprint : null,
@@ -204,7 +204,7 @@ interface ReadLimits {
   readonly endsAtMs: number;
   /** A request waits for a rate limit. */
   readonly isRateLimited: () => boolean;
-  readonly cancelled: AbortSignal;
+  readonly canceled: AbortSignal;
   readonly msMax: number;
 }
 
@@ -212,7 +212,7 @@ interface ReadLimits {
 async function readOn(
   { movement, progress, log }: ChunkDeps,
   { start, engine, delivery }: OpenRun,
-  { limits, endsAtMs, isRateLimited, cancelled, msMax }: ReadLimits,
+  { limits, endsAtMs, isRateLimited, canceled, msMax }: ReadLimits,
 ): Promise<ChunkResult> {
   const chunkEnd = performance.now() + msMax;
   let { pageNo, records } = start;
@@ -226,9 +226,9 @@ async function readOn(
     if (over && pageNo === 0) throw nothingInTime(limits.maxDurationSeconds);
     return { done: done || delivery.stopped || over, limited: over, waitMs, pages: pageNo, records };
   };
-  const waiting = () => (isRateLimited() ? 'rate_limit' : delivery.isUnderWay ? 'destination' : 'source');
+  const waiting = () => (isRateLimited() ? 'rate_limit' : delivery.isInProgress ? 'destination' : 'source');
   progress.show(progressOf(waiting, () => ({ pages: pageNo, records })));
-  const isCanceled = () => isCancel(cancelled.reason);
+  const isCanceled = () => isCancel(canceled.reason);
   try {
     await engine.read({
       position: start.position,
@@ -242,11 +242,11 @@ async function readOn(
         },
         drained: () => delivery.drained(),
       },
-      signal: abortedAfter(cancelled, (reason) => (isCancel(reason) ? 0 : stopMsMax)),
+      signal: abortedAfter(canceled, (reason) => (isCancel(reason) ? 0 : stopMsMax)),
       lookAhead: lookAheadPages,
       pagesAtOnce,
       enough: () =>
-        cancelled.aborted ||
+        canceled.aborted ||
         delivery.stopped ||
         limited() ||
         ++requested > chunkPagesMax ||

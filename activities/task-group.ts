@@ -13,7 +13,7 @@ export interface TaskGroup {
 
 /** Starts with none. */
 export function createTaskGroup(): TaskGroup {
-  const underWay = new Set<Promise<void>>();
+  const inProgress = new Set<Promise<void>>();
   let failure: { readonly error: unknown } | null = null;
   let landed = Promise.withResolvers<void>();
   const track = async (work: Promise<void>): Promise<void> => {
@@ -32,19 +32,19 @@ export function createTaskGroup(): TaskGroup {
       });
     });
   return {
-    size: () => underWay.size,
+    size: () => inProgress.size,
     add(work) {
       const tracked: Promise<void> = track(work).finally(() => {
-        underWay.delete(tracked);
+        inProgress.delete(tracked);
         landed.resolve();
         landed = Promise.withResolvers();
       });
-      underWay.add(tracked);
+      inProgress.add(tracked);
     },
     next: (ms) => within(ms, landed.promise),
     within: (ms) => within(ms),
     async all() {
-      await Promise.all(underWay);
+      await Promise.all(inProgress);
       if (failure) throw failure.error;
     },
   };

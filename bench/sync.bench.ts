@@ -103,11 +103,11 @@ async function expectBothToRead({
   const { scenario, transform, form } = work;
   await using sync = await connectCustomers(stack, { url, paging, ...(transform && { transform }) });
   await using beside = await openAuditedDestination();
-  const behaviour = { records, latencyMs: latency ?? 0, issues: issues ?? false };
-  await upstream.ask('begin', behaviour);
+  const behavior = { records, latencyMs: latency ?? 0, issues: issues ?? false };
+  await upstream.ask('begin', behavior);
   await expectRunOfService(sync, { scenario });
   if (scenario === slow) heldSeconds.push((await upstream.ask('report')).heldMs / 1000);
-  await upstream.ask('begin', behaviour);
+  await upstream.ask('begin', behavior);
   await expectRunOfLoop(beside, { scenario, paging, ...(form && { form }) });
 }
 

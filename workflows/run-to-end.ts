@@ -155,7 +155,7 @@ async function waitForTurn(state: RunState): Promise<void> {
   state.woken = false;
 }
 
-/** Only a run that was started with search attributes may change one: an unregistered name wedges the workflow. */
+/** Only a run that was started with search attributes may change one: an unregistered name blocks the workflow task for ever. */
 function enter(state: RunState, stage: Stage): void {
   if (state.stage === stage) return;
   state.stage = stage;
@@ -179,7 +179,7 @@ const describe = (input: SyncRunInput, { pages, records }: Totals, now: string):
 
 const nextOf = ({ waitsFor, pages }: ChunkProgress): string => {
   if (waitsFor === 'source') return `waits for page ${pages + 1} of the API`;
-  if (waitsFor === 'rate_limit') return `rate limited; requests page ${pages + 1} in some seconds`;
+  if (waitsFor === 'rate_limit') return `rate limited; requests page ${pages + 1} after the rate limit`;
   return waitsFor === 'destination' ? 'waits for the destination to accept a batch' : 'reads the next page';
 };
 

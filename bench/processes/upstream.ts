@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { type Checksum, type Customer, checksumOf, customerOf } from '../support/customers.ts';
 import { runJobs } from '../support/partner.ts';
 
-interface Behaviour {
+interface Behavior {
   /** How many customers there are. */
   readonly records: number;
   /** Before each response. */
@@ -16,7 +16,7 @@ interface Behaviour {
   readonly issues: boolean;
 }
 
-let behaviour: Behaviour = { records: 0, latencyMs: 0, issues: false };
+let behavior: Behavior = { records: 0, latencyMs: 0, issues: false };
 /** Versions of the customers that have changed, by id. */
 let versions = new Map<number, number>();
 let changes = 0;
@@ -37,9 +37,9 @@ const jobs = runJobs({
     return `127.0.0.1:${(server.address() as AddressInfo).port}`;
   },
   /** Begins anew: no customer has changed, nothing was asked for. */
-  begin: (next: Partial<Behaviour> & Pick<Behaviour, 'records'>): void => {
-    const isOther = next.records !== behaviour.records || changes > 0;
-    behaviour = { latencyMs: 0, issues: false, ...next };
+  begin: (next: Partial<Behavior> & Pick<Behavior, 'records'>): void => {
+    const isOther = next.records !== behavior.records || changes > 0;
+    behavior = { latencyMs: 0, issues: false, ...next };
     report = emptyReport();
     if (!isOther) return;
     changes = 0;
@@ -49,7 +49,7 @@ const jobs = runJobs({
   /** Changes one customer in a hundred, each time others. */
   change: (): void => {
     changes += 1;
-    for (let id = changes % 100 || 100; id <= behaviour.records; id += 100) versions.set(id, changes);
+    for (let id = changes % 100 || 100; id <= behavior.records; id += 100) versions.set(id, changes);
     prepare();
     report = emptyReport();
   },
@@ -92,7 +92,7 @@ function prepare(): void {
 }
 
 function* customers(): Generator<Customer> {
-  for (let id = 1; id <= behaviour.records; id += 1) yield customerOf(id, versions.get(id) ?? 0);
+  for (let id = 1; id <= behavior.records; id += 1) yield customerOf(id, versions.get(id) ?? 0);
 }
 
 interface Prepared {
@@ -127,14 +127,14 @@ const server = createServer((request, response) => {
   report.arrivals.push(Date.now());
   const nth = report.arrivals.length;
   const reply = (): void => {
-    if (!behaviour.issues || !sendFault(nth, response)) sendPage(request.url ?? '', response);
+    if (!behavior.issues || !sendFault(nth, response)) sendPage(request.url ?? '', response);
   };
-  if (behaviour.latencyMs === 0) return reply();
+  if (behavior.latencyMs === 0) return reply();
   const heldAt = performance.now();
   setTimeout(() => {
     report.heldMs += performance.now() - heldAt;
     reply();
-  }, behaviour.latencyMs);
+  }, behavior.latencyMs);
 });
 
 function sendFault(nth: number, response: ServerResponse): boolean {

@@ -89,7 +89,7 @@ export function createApp(made: AppDeps): Hono<ApiEnv> {
 
   refuseOtherMethods(app);
   app.notFound((c) => respondError(c, deps, noEndpoint()));
-  app.onError(async (error, c) => respondError(c, deps, await orTooOften(error, limits, c)));
+  app.onError(async (error, c) => respondError(c, deps, await limitRefusals(error, limits, c)));
   return app;
 }
 
@@ -109,7 +109,7 @@ const forOtherOrigins = ({ embed: { allowedOrigins } }: Pick<ApiDeps, 'embed'>) 
   });
 
 /** The error to respond with: another one where credentials from that address are refused too often. */
-async function orTooOften(error: unknown, limits: RateLimits | null, c: Context<ApiEnv>): Promise<unknown> {
+async function limitRefusals(error: unknown, limits: RateLimits | null, c: Context<ApiEnv>): Promise<unknown> {
   if (!(error instanceof AppError) || error.code !== 'unauthorized') return error;
   try {
     await limits?.countRefused(addressOf(c));

@@ -9,7 +9,7 @@ export interface AddressedRun {
   readonly scheduledFor: string | null;
 }
 
-/** Of a run that a schedule made: its firing; the time as ISO. */
+/** The firing that made the run; `scheduledFor` is ISO 8601. */
 export interface FiringOfRun {
   readonly scheduleId: string;
   readonly scheduledFor: string;

@@ -5,8 +5,8 @@ import type { Deps } from '../deps.ts';
 import { type FiringOfRun, noFiring, runInput } from './run-input.ts';
 
 /**
- * Starts the workflow of a queued run that was committed, and that no schedule made unless its `firing` is given; a failure is logged and left to the
- * sweeper.
+ * Starts the workflow of a queued run that was committed; pass `firing` if a schedule made the run. A failure is logged and
+ * left to the sweeper.
  */
 export async function startQueuedRun(
   { db, orchestrator, log }: Pick<Deps, 'db' | 'orchestrator' | 'log'>,

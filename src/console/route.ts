@@ -44,9 +44,9 @@ export interface View {
   readonly status?: 200 | 400;
 }
 
-/** After an action: the page to go on with, and what to say there. */
-export interface GoOn {
-  readonly goTo: string;
+/** After an action: the page to show next, and what to say there. */
+export interface Redirect {
+  readonly to: string;
   /** Of `parts/notices.ts`. */
   readonly notice?: string;
 }
@@ -56,7 +56,7 @@ export interface Data {
   readonly json: unknown;
 }
 
-export type Outcome = View | GoOn | Data;
+export type Outcome = View | Redirect | Data;
 
 type Schema = v.GenericSchema;
 type Output<S extends Schema | undefined> = S extends Schema ? v.InferOutput<S> : undefined;

@@ -61,7 +61,7 @@ const visitOf = (c: Context<ApiEnv>, { caller, session }: OpenSession): Visit =>
 
 async function respond(c: Context<ApiEnv>, outcome: Outcome, visit: Visit): Promise<Response> {
   if ('json' in outcome) return c.json(outcome.json);
-  if ('goTo' in outcome) return c.redirect(withNotice(outcome.goTo, outcome.notice), 303);
+  if ('to' in outcome) return c.redirect(withNotice(outcome.to, outcome.notice), 303);
   return c.html(await framed(outcome, visit), outcome.status ?? 200);
 }
 

@@ -53,7 +53,7 @@ export function closeSession(c: Context, deps: SessionDeps): void {
   deleteCookie(c, sessionCookie, placeOf(deps));
 }
 
-/** A session that counts, and whose it is. */
+/** A valid session and its caller. */
 export interface OpenSession {
   readonly session: Session;
   readonly caller: Caller;

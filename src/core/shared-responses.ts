@@ -1,5 +1,5 @@
 /**
- * Questions of which several are asked at once, answered together: who asks while others of the same group are answered
+ * Merges concurrent look-ups of one group into one call: who asks while a call of the same group is in progress
  * waits for the next response, which is one for all who wait. So no response is older than its question, and there is one
  * question to a group at a time.
  *
@@ -9,20 +9,20 @@ export function sharedResponses<Question, Reply>(
   ask: (questions: readonly [Question, ...Question[]]) => Promise<Reply>,
   groupOf: (question: Question) => string,
 ): (question: Question) => Promise<Reply> {
-  const underWay = new Map<string, Promise<Reply>>();
+  const inProgress = new Map<string, Promise<Reply>>();
   const next = new Map<string, { readonly others: Question[]; readonly response: Promise<Reply> }>();
   const begin = (group: string, questions: readonly [Question, ...Question[]]): Promise<Reply> => {
     const response = ask(questions);
-    underWay.set(group, response);
+    inProgress.set(group, response);
     const forget = () => {
-      if (underWay.get(group) === response) underWay.delete(group);
+      if (inProgress.get(group) === response) inProgress.delete(group);
     };
     response.then(forget, forget);
     return response;
   };
   return (question) => {
     const group = groupOf(question);
-    const current = underWay.get(group);
+    const current = inProgress.get(group);
     if (!current) return begin(group, [question]);
     const waiting = next.get(group);
     if (waiting) {

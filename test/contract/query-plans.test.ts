@@ -26,9 +26,9 @@ import { findBegunWith } from '../../db/queries/runs/run-setup.ts';
 import { countLoginFailures, findRuns, findWaitingRun, isClean } from '../../db/queries/runs/runs.ts';
 import { findDueEndpoints } from '../../db/queries/webhooks/events.ts';
 import {
-  claimAsked,
   claimDue,
   claimOldest,
+  claimRequested,
   readOpenEndpoint,
   reclaimExpired,
 } from '../../db/queries/webhooks/queue.ts';
@@ -225,7 +225,7 @@ describe('of an org with 60,000 runs, no statement reads what is old:', () => {
       await findDueEndpoints(db, scope);
       await readOpenEndpoint(db, scope, endpointId);
       const claimed = [
-        ...(await claimAsked(db, scope, claim)),
+        ...(await claimRequested(db, scope, claim)),
         ...(await claimDue(db, scope, claim)),
         ...(await claimOldest(db, scope, { claim, probing: false })),
       ];

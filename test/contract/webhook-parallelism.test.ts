@@ -41,7 +41,7 @@ async function reopen(fence: number, options?: Options) {
 
 const idsIn = ({ batch }: Post) => batch.records.map(({ externalId }) => externalId);
 const partition = (post: Post) => partitionOf(idsIn(post)[0] ?? '', 4);
-const underWay = () => place.receiver.upstream.journal.filter(({ responseAt }) => responseAt === null);
+const inProgress = () => place.receiver.upstream.journal.filter(({ responseAt }) => responseAt === null);
 const isFirstTime = ({ id }: Post, index: number, posts: readonly Post[]) =>
   posts.findIndex((post) => post.id === id) === index;
 const bytesOf = ({ headers }: Post) => Number(headers['content-length']);
@@ -67,7 +67,7 @@ function expectInOrder(count: number, versions: number): void {
 describe('requests at once', () => {
   it.each([1, 2, 3, 4])('are %d if there is enough to send, and never more', async (parallelism) => {
     const counts: number[] = [];
-    place.receiver.reply(() => void counts.push(underWay().length));
+    place.receiver.reply(() => void counts.push(inProgress().length));
     place.receiver.upstream.pause();
     const sent = send(rowsOf(400), { parallelism });
     await place.receiver.upstream.requested(parallelism);
@@ -80,7 +80,7 @@ describe('requests at once', () => {
   it('have no record in common, so that its versions come in their order', async () => {
     const shared: string[] = [];
     place.receiver.reply((post) => {
-      const others = underWay().filter(({ nth, body }) => nth !== post.nth && body !== '');
+      const others = inProgress().filter(({ nth, body }) => nth !== post.nth && body !== '');
       const ids = new Set(others.flatMap(({ body }) => idsIn({ ...post, batch: JSON.parse(body) })));
       shared.push(...idsIn(post).filter((id) => ids.has(id)));
       return undefined;
@@ -173,7 +173,7 @@ describe('a batch that was interrupted', () => {
     const before = receiver.posts.length;
     let most = 0;
     receiver.reply(() => {
-      most = Math.max(most, underWay().length);
+      most = Math.max(most, inProgress().length);
       return undefined;
     });
     expect(await reopen(2, { parallelism })).toMatchObject({ pages: [{ recordsOut: 240 }], quarantine: [] });

@@ -51,7 +51,7 @@ const allDone = (endpoint: TestEndpoint, count: number) =>
   );
 
 const requestsTo = (name: string) => receiver.upstream.journal.filter(({ url }) => url === `/${name}`);
-const underWay = (name: string, count: number) =>
+const inProgress = (name: string, count: number) =>
   eventually(`${count} requests are under way`, async () => requestsTo(name).length === count);
 
 describe('of a worker that was killed while it sent', () => {
@@ -70,8 +70,8 @@ describe('of a worker that was killed while it sent', () => {
     receiver.upstream.pause();
     asked = await Promise.all(Array.from({ length: 50 }, () => endpoint.redeliver(deliveryId)));
     [eventId] = await emit(other);
-    await underWay('redelivered', 51);
-    await underWay('unknown', 1);
+    await inProgress('redelivered', 51);
+    await inProgress('unknown', 1);
     await stack.killWorker('SIGKILL');
     receiver.upstream.resume();
     await stack.startWorker();
@@ -103,7 +103,7 @@ test('a worker that is stopped while an event is sent waits for the answer, and 
   const endpoint = await createEndpoint(stack, receiver, { name: 'stopped', ...settings });
   receiver.upstream.pause();
   await emit(stack);
-  await underWay('stopped', 1);
+  await inProgress('stopped', 1);
   const stopped = stack.killWorker('SIGTERM');
   await stack.worker().logged('STOPPING');
   receiver.upstream.resume();

@@ -124,7 +124,7 @@ describe.concurrent('beside each other', () => {
       limitedSeconds.set('briefly', 9);
       const details = detailsOf('briefly', (await connection.requestSync()).body);
       await eventually('they say what it waits for', async () =>
-        (await details()).includes('rate limited; requests page 1 in some seconds'),
+        (await details()).includes('rate limited; requests page 1 after the rate limit'),
       );
       await eventually('they say that it is read', async () => (await details()).includes('read completely'));
     });

@@ -43,9 +43,9 @@ describe('a lane that is to start over', () => {
 
   it('leaves a run that is in progress alone: the one after it starts over', async () => {
     const lane = await syncedLane();
-    const underWay = await lane.begin();
+    const inProgress = await lane.begin();
     await lane.reset('state');
-    await lane.sync(underWay);
+    await lane.sync(inProgress);
     expect(await lane.known()).toBe(1);
     expect((await lane.begin()).watermarkBefore).toBeNull();
     expect(await lane.known()).toBe(0);

@@ -87,12 +87,12 @@ describe('a record that is tried again', () => {
     rows[1] = { id: 2, at: day(4), count: 4 };
     const { upstream } = shared();
     const gate = upstream.hold(upstream.journal.length + 1);
-    const underWay = await of.request('newer');
+    const inProgress = await of.request('newer');
     // The run under way is past the records that are tried again.
     await gate.reached;
     await requeue(open.id);
     gate.release();
-    expect((await of.ended(underWay)).statsJson).toMatchObject({ recordsOut: 1 });
+    expect((await of.ended(inProgress)).statsJson).toMatchObject({ recordsOut: 1 });
 
     await of.upgrade('2.0.0', [repaired(resource)]);
     // The dropped one, and the one at the watermark shaped anew.

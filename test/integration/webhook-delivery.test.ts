@@ -197,10 +197,10 @@ describe('an endpoint', () => {
     });
     receiver.upstream.resume();
     await endpoint.queued({ succeeded: 10 });
-    const underWay = receiver.upstream.journal.filter(({ url }) => url === '/narrow');
-    const atOnce = underWay.map(
+    const inProgress = receiver.upstream.journal.filter(({ url }) => url === '/narrow');
+    const atOnce = inProgress.map(
       ({ receivedAt }) =>
-        underWay.filter((other) => other.receivedAt <= receivedAt && (other.responseAt ?? 0) > receivedAt).length,
+        inProgress.filter((other) => other.receivedAt <= receivedAt && (other.responseAt ?? 0) > receivedAt).length,
     );
     expect(Math.max(...atOnce)).toBeLessThanOrEqual(3);
   });

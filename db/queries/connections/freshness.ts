@@ -18,7 +18,7 @@ export async function findResourceFacts(
     select wanted.key as resource_key,
       newest.at as last_run_at, newest.status as last_run_status,
       exists (select 1 from runs where lane_id = lanes.id and status = 'running')
-        or exists (select 1 from runs where lane_id = lanes.id and status = 'queued') as under_way,
+        or exists (select 1 from runs where lane_id = lanes.id and status = 'queued') as in_progress,
       ended.status as last_outcome,
       success.finished_at as last_success_at, success.records_out as last_records,
       expected.seconds as expected_interval_seconds

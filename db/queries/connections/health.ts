@@ -5,7 +5,7 @@ import type { OrgScope } from '../../scope.ts';
 import { expectedInterval, lastSuccess } from './freshness.ts';
 
 /** What decides the health of one resource. */
-export interface HealthFacts extends Pick<ResourceFacts, 'underWay' | 'lastOutcome'> {
+export interface HealthFacts extends Pick<ResourceFacts, 'inProgress' | 'lastOutcome'> {
   readonly overdue: boolean;
 }
 
@@ -59,7 +59,7 @@ const healthOf = (scope: OrgScope, which: RawBuilder<unknown>): RawBuilder<unkno
     where spec_versions.org_id = ${scope.orgId} and spec_versions.status <> 'draft')
   select connections.id, max(success.finished_at) as last_success_at,
     jsonb_agg(distinct jsonb_build_object(
-      'underWay', coalesce(running.under_way, false), 'lastOutcome', ended.status,
+      'inProgress', coalesce(running.in_progress, false), 'lastOutcome', ended.status,
       'overdue', coalesce(success.finished_at < now() - 2 * make_interval(secs => expected.seconds), false))) as facts
   from connections
   join pinned on pinned.spec_id = connections.spec_id and pinned.version = connections.pinned_spec_version
@@ -70,7 +70,7 @@ const healthOf = (scope: OrgScope, which: RawBuilder<unknown>): RawBuilder<unkno
     order by seq desc limit 1) ended on true
   left join lateral (
     select exists (select 1 from runs where lane_id = lanes.id and status = 'running')
-      or exists (select 1 from runs where lane_id = lanes.id and status = 'queued') as under_way) running on true
+      or exists (select 1 from runs where lane_id = lanes.id and status = 'queued') as in_progress) running on true
   left join lateral (${lastSuccess}) success on true
   left join lateral (${expectedInterval(sql.ref('pinned.resource_key'))}) expected on true
   where connections.org_id = ${scope.orgId} and connections.deleted_at is null and ${which}

@@ -48,7 +48,7 @@ const attemptColumns = [
   .map((column) => `runs.${column}`)
   .join(', ');
 
-/** Then a destination is asked even if there is nothing to deliver: one that has lost its rows is noticed, hours. */
+/** After this many hours the destination is checked even if nothing is to be delivered, since it may have lost its rows. */
 const settledHoursMax = 24;
 
 /**

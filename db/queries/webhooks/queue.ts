@@ -26,7 +26,7 @@ export interface OpenEndpoint {
   /** Automatic attempts at once, as its health allows: after a failure no more than it takes to know that it is down. */
   readonly window: number;
   /** Requested attempts wait to be sent. */
-  readonly asked: boolean;
+  readonly requested: boolean;
   /** Milliseconds until an automatic attempt may be made, 0 or less: now; null: none waits for a time. */
   readonly dueInMs: number | null;
   /** Milliseconds until the earliest lease of an attempt runs out; null: none is in progress. */
@@ -43,9 +43,9 @@ export async function readOpenEndpoint(db: Db, scope: OrgScope, endpointId: stri
         else least(coalesce(send_window, max_in_flight), max_in_flight) end as window,
       case when deleted_at is not null then 'deleted' else ${endpointState} end as state,
       ${msUntil(sql`webhook_endpoint_due_at(webhook_endpoints)`)} as due_in_ms,
-      open.asked, ${msUntil(sql`open.lease_until`)} as lease_ends_in_ms
+      open.requested, ${msUntil(sql`open.lease_until`)} as lease_ends_in_ms
     from webhook_endpoints, lateral (
-      select coalesce(bool_or(state = 'queued'), false) as asked, min(lease_until) as lease_until
+      select coalesce(bool_or(state = 'queued'), false) as requested, min(lease_until) as lease_until
       from webhook_deliveries
       where endpoint_id = webhook_endpoints.id and state in ('queued', 'sending')) open
     where org_id = ${scope.orgId} and id = ${endpointId}`.execute(db);
@@ -81,21 +81,21 @@ export interface Claim {
 }
 
 /** Claims requested attempts, in the order of the requests. They go to the endpoint's current URL. */
-export async function claimAsked(
+export async function claimRequested(
   db: Db,
   scope: OrgScope,
   { endpointId, limit, ...lease }: Claim,
 ): Promise<ClaimedAttempt[]> {
   const { rows } = await sql<Omit<ClaimedAttempt, 'message'>>`
-    with asked as (
+    with requested as (
       select delivery.id, endpoint.url
       from webhook_deliveries delivery join webhook_endpoints endpoint on endpoint.id = delivery.endpoint_id
       where delivery.org_id = ${scope.orgId} and endpoint_id = ${endpointId} and state = 'queued' and deleted_at is null
       order by delivery.id limit ${limit} for update of delivery skip locked),
     begun as (
       update webhook_deliveries delivery
-      set state = 'sending', started_at = now(), url = asked.url, ${leased(lease)}
-      from asked where delivery.id = asked.id
+      set state = 'sending', started_at = now(), url = requested.url, ${leased(lease)}
+      from requested where delivery.id = requested.id
       returning delivery.id, event_id, event_type, attempt, trigger)
     select begun.*, payload from begun join webhook_events on webhook_events.id = event_id order by begun.id`.execute(
     db,

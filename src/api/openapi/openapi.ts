@@ -1,6 +1,6 @@
 /**
  * The OpenAPI document, from the routes that serve the requests: it cannot say anything else than they do. This room
- * decides no behaviour.
+ * decides no behavior.
  */
 
 import type * as v from 'valibot';

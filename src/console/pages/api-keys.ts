@@ -92,6 +92,6 @@ export const revokeApiKey = action({
   params: idParams('key', 'API key'),
   handle: async ({ scope, params }, deps) => {
     await withdrawApiKey(deps, scope, params.id);
-    return { goTo: '/console/api-keys', notice: 'key-revoked' };
+    return { to: '/console/api-keys', notice: 'key-revoked' };
   },
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { HealthFacts } from '../../../db/queries/connections/health.ts';
 import { attention, shownMax, troubledIn } from './attention.ts';
 
-const healthy: HealthFacts = { underWay: false, lastOutcome: 'succeeded', overdue: false };
+const healthy: HealthFacts = { inProgress: false, lastOutcome: 'succeeded', overdue: false };
 const failed: HealthFacts = { ...healthy, lastOutcome: 'failed' };
 
 type Groups = Parameters<typeof troubledIn>[0];

@@ -23,7 +23,7 @@ export const syncResource = action({
   handle: async ({ scope, params, form }, deps) => {
     const request = { connectionId: params.id, resourceKey: form.resource, trigger: 'manual', backfill: null } as const;
     const run = await requestRun(deps, scope, request);
-    return { goTo: `/console/runs/${run.id}`, notice: 'run-queued' };
+    return { to: `/console/runs/${run.id}`, notice: 'run-queued' };
   },
 });
 
@@ -39,7 +39,7 @@ export const backfillResource = action({
       trigger: 'backfill',
       backfill: { from: from === '' ? null : startOf(from), force: form.force !== undefined },
     });
-    return { goTo: `/console/runs/${run.id}`, notice: 'run-queued' };
+    return { to: `/console/runs/${run.id}`, notice: 'run-queued' };
   },
 });
 
@@ -51,7 +51,7 @@ export const activate = action({
   params: ConnectionParams,
   handle: async ({ scope, params }, deps) => {
     await activateConnection(deps, scope, params.id);
-    return { goTo: `/console/connections/${params.id}`, notice: 'activated' };
+    return { to: `/console/connections/${params.id}`, notice: 'activated' };
   },
 });
 
@@ -60,7 +60,7 @@ export const pause = action({
   params: ConnectionParams,
   handle: async ({ scope, params }, deps) => {
     await pauseConnection(deps, scope, params.id);
-    return { goTo: `/console/connections/${params.id}`, notice: 'paused' };
+    return { to: `/console/connections/${params.id}`, notice: 'paused' };
   },
 });
 

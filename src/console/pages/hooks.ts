@@ -158,7 +158,7 @@ export const switchHook = action({
   handle: async ({ scope, params, form: { enabled } }, deps) => {
     await toggleHook(deps, scope, { id: params.id, enabled: enabled === 'true' });
     const notice = enabled === 'true' ? 'hook-enabled' : 'hook-disabled';
-    return { goTo: `/console/hooks/${params.id}`, notice };
+    return { to: `/console/hooks/${params.id}`, notice };
   },
 });
 
@@ -177,7 +177,7 @@ export const removeHook = action({
   params: Params,
   handle: async ({ scope, params }, deps) => {
     await deleteHook(deps, scope, params.id);
-    return { goTo: '/console/hooks', notice: 'hook-deleted' };
+    return { to: '/console/hooks', notice: 'hook-deleted' };
   },
 });
 

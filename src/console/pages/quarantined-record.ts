@@ -71,7 +71,7 @@ export const requeueOne = action({
   params: Params,
   handle: async ({ scope, params }, deps) => {
     await requeueRecord(deps, scope, params.id);
-    return { goTo: `/console/quarantine/${params.id}`, notice: 'requeued' };
+    return { to: `/console/quarantine/${params.id}`, notice: 'requeued' };
   },
 });
 
@@ -99,7 +99,7 @@ export const requeueSelected = action({
   }),
   handle: async ({ scope, form }, deps) => {
     for (const id of form.ids) await requeueRecord(deps, scope, id);
-    return { goTo: backTo(form), notice: 'requeued-many' };
+    return { to: backTo(form), notice: 'requeued-many' };
   },
 });
 
@@ -108,6 +108,6 @@ export const requeueAll = action({
   form: v.object(Origin),
   handle: async ({ scope, form }, deps) => {
     await requeueConnection(deps, scope, { connectionId: form.connectionId, resourceKey: form.resource ?? null });
-    return { goTo: backTo(form), notice: 'requeued-many' };
+    return { to: backTo(form), notice: 'requeued-many' };
   },
 });

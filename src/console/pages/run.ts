@@ -143,7 +143,7 @@ export const cancel = action({
   params: RunParams,
   handle: async ({ scope, params }, deps) => {
     await cancelRun(deps, scope, params.id);
-    return { goTo: `/console/runs/${params.id}`, notice: 'run-canceled' };
+    return { to: `/console/runs/${params.id}`, notice: 'run-canceled' };
   },
 });
 
@@ -152,6 +152,6 @@ export const replay = action({
   params: RunParams,
   handle: async ({ scope, params }, deps) => {
     const run = await replayRun(deps, scope, params.id);
-    return { goTo: `/console/runs/${run.id}`, notice: 'run-queued' };
+    return { to: `/console/runs/${run.id}`, notice: 'run-queued' };
   },
 });

@@ -53,7 +53,7 @@ export const addSchedule = action({
   form: v.object({ resource: v.string(), cron: v.string(), timezone: v.optional(v.string(), 'UTC') }),
   handle: async ({ scope, params, form: { resource, ...times } }, deps) => {
     await createSchedule(deps, scope, { connectionId: params.id, resourceKey: resource, ...times });
-    return { goTo: `/console/connections/${params.id}`, notice: 'schedule-created' };
+    return { to: `/console/connections/${params.id}`, notice: 'schedule-created' };
   },
 });
 
@@ -63,7 +63,7 @@ export const switchSchedule = action({
   form: v.object({ enabled: v.picklist(['true', 'false']) }),
   handle: async ({ scope, params, form }, deps) => {
     const { connectionId } = await toggleSchedule(deps, scope, { id: params.id, enabled: form.enabled === 'true' });
-    return { goTo: `/console/connections/${connectionId}`, notice: 'schedule-changed' };
+    return { to: `/console/connections/${connectionId}`, notice: 'schedule-changed' };
   },
 });
 
@@ -73,6 +73,6 @@ export const removeSchedule = action({
   handle: async ({ scope, params }, deps) => {
     const { connectionId } = found(await findSchedule(deps.db, scope, params.id), 'Schedule');
     await deleteSchedule(deps, scope, params.id);
-    return { goTo: `/console/connections/${connectionId}`, notice: 'schedule-deleted' };
+    return { to: `/console/connections/${connectionId}`, notice: 'schedule-deleted' };
   },
 });

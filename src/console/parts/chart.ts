@@ -2,7 +2,7 @@ import { type Content, type Html, html } from './html.ts';
 
 /** A part of a bar, from below. */
 export interface BarPart {
-  /** A class of the stylesheet that gives its colour. */
+  /** A class of the stylesheet that gives its color. */
   readonly look: string;
   readonly words: string;
   readonly value: number;
@@ -77,7 +77,7 @@ function legend(bars: readonly Bar[]): Content {
   return used.size < 2 ? null : key([...used]);
 }
 
-/** What the colours of a picture mean. */
+/** What the colors of a picture mean. */
 export const key = (entries: readonly (readonly [look: string, words: string])[]): Html =>
   html`<span class="key">${entries.map(
     ([look, words]) =>

@@ -6,7 +6,7 @@ import type { SpecVersionStatus } from '../../core/resources/spec.ts';
 import type { WebhookEndpointState } from '../../core/resources/webhook-endpoint.ts';
 import { type Html, html } from './html.ts';
 
-/** How it looks: a colour and a shape, because colour alone says nothing to many people. */
+/** How it looks: a color and a shape, because color alone says nothing to many people. */
 export type Tone = 'good' | 'warn' | 'bad' | 'busy' | 'idle';
 
 /** Paths in a box of 16, stroked. */

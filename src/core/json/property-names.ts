@@ -4,7 +4,7 @@ import { prototypeNames } from './json-limits.ts';
 const tableName = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
 
 /** Columns that the service adds to a table itself. */
-export const columnsOfTheService: ReadonlySet<string> = new Set([
+export const serviceColumns: ReadonlySet<string> = new Set([
   '_connection_id',
   '_external_id',
   '_run_id',
@@ -22,7 +22,7 @@ export function isTableName(name: string): boolean {
 
 /** Whether a column may have this name; the columns that the service adds itself are reserved. */
 export const isColumnName = (name: string): boolean =>
-  tableName.test(name) && !columnsOfTheService.has(name.toLowerCase()) && !prototypeNames.has(name);
+  tableName.test(name) && !serviceColumns.has(name.toLowerCase()) && !prototypeNames.has(name);
 
 /** The key of a spec: `metadata.key`, also part of URLs. */
 export const SpecKey = named(

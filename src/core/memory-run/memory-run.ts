@@ -130,7 +130,7 @@ async function readAll(
     redact,
   });
   const max = Math.min(resource.limits.maxRecords ?? Number.POSITIVE_INFINITY, recordsMax);
-  const underWay: RunPage[] = [];
+  const inProgress: RunPage[] = [];
   let records = 0;
   let isCut = false;
   let isRead = false;
@@ -141,7 +141,7 @@ async function readAll(
     sink: {
       async add(ready) {
         await sink.add(ready);
-        const page = underWay.shift();
+        const page = inProgress.shift();
         if (page) onPage?.(page, ready);
       },
       drained: () => sink.drained(),
@@ -157,7 +157,7 @@ async function readAll(
       return kept;
     },
     onRead: (page) => {
-      underWay.push(page);
+      inProgress.push(page);
       records += page.records.length;
       isRead = page.positionAfter === null && !isCut;
       return records < max;

@@ -22,16 +22,16 @@ export interface SoundRecord {
  * shorter than canonical JSON, and costs no more than `JSON.stringify`.
  */
 export function soundRecord(record: unknown, salt: string, charsMax = Number.POSITIVE_INFINITY): SoundRecord | null {
-  const walk: Walk = { nodesLeft: jsonLimits.nodesMax, isSound: true, isPlain: true };
+  const walk: Walk = { nodesLeft: jsonLimits.nodesMax, isValid: true, isPlain: true };
   const text = JSON.stringify([salt, flat(record, walk, jsonLimits.depthMax)]);
   // NUL and halves of surrogate pairs are escapes here, as few other characters are.
-  if (!walk.isSound || walk.nodesLeft < 0 || text.length > charsMax || text.includes('\\u')) return null;
+  if (!walk.isValid || walk.nodesLeft < 0 || text.length > charsMax || text.includes('\\u')) return null;
   return { text, isPlain: walk.isPlain };
 }
 
 interface Walk {
   nodesLeft: number;
-  isSound: boolean;
+  isValid: boolean;
   isPlain: boolean;
 }
 
@@ -96,6 +96,6 @@ const formOf = byNames((names): Form | null => {
 });
 
 function unsound(walk: Walk): null {
-  walk.isSound = false;
+  walk.isValid = false;
   return null;
 }

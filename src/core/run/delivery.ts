@@ -57,7 +57,7 @@ export interface Delivery {
   /** The run was canceled or ended elsewhere: read no further. */
   readonly stopped: boolean;
   /** A batch is in progress. */
-  readonly isUnderWay: boolean;
+  readonly isInProgress: boolean;
 }
 
 /** Delivery for one attempt. */
@@ -66,7 +66,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   let rows = 0;
   let leftAt = Number.NEGATIVE_INFINITY;
   let batchNo = options.batchNo;
-  let underWay = Promise.resolve();
+  let inProgress = Promise.resolve();
   /** Batches sent and not yet applied: at most one in progress and one behind it. */
   let pending = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -76,11 +76,11 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   /** Sends the gathered pages behind the batch in progress, and waits for that batch. */
   const leave = async () => {
     clearTimeout(timer);
-    const before = underWay;
+    const before = inProgress;
     if (filling.length > 0) {
-      underWay = deliverBehind(before, prepare(filling));
+      inProgress = deliverBehind(before, prepare(filling));
       // The next caller that waits for it gets the failure; until then it must not count as unhandled.
-      underWay.catch(() => undefined);
+      inProgress.catch(() => undefined);
       filling = [];
       rows = 0;
     }
@@ -150,16 +150,16 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     },
     async drained() {
       await leave();
-      await underWay;
+      await inProgress;
     },
     async abandon(ms) {
       abandoned = true;
-      await Promise.race([underWay.catch(() => undefined), sleep(ms, undefined, { ref: false })]);
+      await Promise.race([inProgress.catch(() => undefined), sleep(ms, undefined, { ref: false })]);
     },
     get stopped() {
       return stopped;
     },
-    get isUnderWay() {
+    get isInProgress() {
       return pending > 0;
     },
   };

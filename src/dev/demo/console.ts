@@ -72,8 +72,8 @@ const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`.padStart(7
 const codes = { dim: 2, bold: 1 } as const;
 
 function createPaint(stream: NodeJS.WriteStream): (style: keyof typeof codes, text: string) => string {
-  const colours = stream.isTTY && !process.env['NO_COLOR'];
-  return (style, text) => (colours ? `\u001B[${codes[style]}m${text}\u001B[0m` : text);
+  const colors = stream.isTTY && !process.env['NO_COLOR'];
+  return (style, text) => (colors ? `\u001B[${codes[style]}m${text}\u001B[0m` : text);
 }
 
 function createLiveLine(stream: NodeJS.WriteStream) {

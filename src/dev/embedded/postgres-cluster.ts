@@ -46,7 +46,7 @@ export async function prepareCluster(
       `${passwordFile} is missing, and ${dataFolder} cannot be opened without it: restore it, or delete that folder`,
     );
   }
-  if (isNew) await initialise({ dataFolder, owner, password }, initdb);
+  if (isNew) await initialize({ dataFolder, owner, password }, initdb);
   else await stopLeftover(dataFolder);
   return { dataFolder, owner, password };
 }
@@ -89,7 +89,7 @@ function createPassword(path: string): string {
 }
 
 /** Made beside and moved in: a start that was killed leaves no half-made folder under the final name. */
-async function initialise({ dataFolder, owner, password }: Cluster, initdb: string): Promise<void> {
+async function initialize({ dataFolder, owner, password }: Cluster, initdb: string): Promise<void> {
   const parent = dirname(dataFolder);
   mkdirSync(parent, { recursive: true, mode: 0o755 });
   rmSync(dataFolder, { recursive: true, force: true });

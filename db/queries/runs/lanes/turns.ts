@@ -35,7 +35,7 @@ const silentSecondsMax = 90;
  * @param asking is true for the row in `runs` that takes part whether or not it is known to be ready.
  */
 export const runsInTurn = (scope: OrgScope, asking: RawBuilder<boolean>): RawBuilder<NextRun> => sql<NextRun>`
-  with under_way as materialized (
+  with in_progress as materialized (
     select connection_id, resource_key, lane_id from runs where org_id = ${scope.orgId} and status = 'running'),
   ready as (
     (select ${readyColumns} from runs
@@ -48,21 +48,21 @@ export const runsInTurn = (scope: OrgScope, asking: RawBuilder<boolean>): RawBui
     select ready.*, row_number() over (partition by ready.connection_id order by trigger_class, seq) as place
     from ready join connections on connections.id = ready.connection_id
     where connections.org_id = ${scope.orgId} and connections.status = 'active' and cancel_requested_at is null
-      and not exists (select 1 from under_way where under_way.lane_id = ready.lane_id)
+      and not exists (select 1 from in_progress where in_progress.lane_id = ready.lane_id)
       and ready.seq = (
         select first.seq from runs first where first.lane_id = ready.lane_id and first.status = 'queued' order by first.seq limit 1)
       and case when ready.waits_for = '{}' then true else not exists (
-        select 1 from under_way
-        where under_way.connection_id = ready.connection_id and under_way.resource_key = any(ready.waits_for)
+        select 1 from in_progress
+        where in_progress.connection_id = ready.connection_id and in_progress.resource_key = any(ready.waits_for)
         union all
         select 1 from lanes join runs before on before.lane_id = lanes.id
         where lanes.org_id = ${scope.orgId} and lanes.connection_id = ready.connection_id
           and lanes.resource_key = any(ready.waits_for) and before.status = 'queued' and before.seq < ready.seq) end)
   select id, connection_id, resource_key, schedule_id, scheduled_for from free
-  where place + (select count(*) from under_way where under_way.connection_id = free.connection_id) <= concurrent_max
+  where place + (select count(*) from in_progress where in_progress.connection_id = free.connection_id) <= concurrent_max
   order by trigger_class, seq
   limit (
-    select greatest(0, coalesce((limits ->> 'runsAtOnce')::int, ${orgLimits.runsAtOnce.default}) - (select count(*) from under_way))
+    select greatest(0, coalesce((limits ->> 'runsAtOnce')::int, ${orgLimits.runsAtOnce.default}) - (select count(*) from in_progress))
     from orgs where id = ${scope.orgId})`;
 
 const readyColumns = sql.raw(

@@ -98,7 +98,7 @@ export const addDraft = action({
       const row = await deps.costly.run(visit.scope.orgId, 'side_by_side', () =>
         createDraft(deps, visit.scope, document),
       );
-      return { goTo: versionPath(specKeyIn(row.specJson), row.version), notice: 'draft-created' };
+      return { to: versionPath(specKeyIn(row.specJson), row.version), notice: 'draft-created' };
     }),
 });
 
@@ -111,7 +111,7 @@ export const saveDraft = action({
     found(await findSpecVersion(deps.db, scope, params), 'Spec version');
     return saved({ ...visit, form: { ...visit.form, ...params } }, async (document) => {
       await deps.costly.run(scope.orgId, 'side_by_side', () => replaceDraft(deps, scope, { ...params, document }));
-      return { goTo: versionPath(params.key, params.version), notice: 'draft-saved' };
+      return { to: versionPath(params.key, params.version), notice: 'draft-saved' };
     });
   },
 });

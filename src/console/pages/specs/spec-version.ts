@@ -82,7 +82,7 @@ export const publish = action({
   params: VersionParams,
   handle: async ({ scope, params }, deps) => {
     await deps.costly.run(scope.orgId, 'side_by_side', () => publishVersion(deps, scope, params));
-    return { goTo: versionPath(params.key, params.version), notice: 'published' };
+    return { to: versionPath(params.key, params.version), notice: 'published' };
   },
 });
 
@@ -91,7 +91,7 @@ export const deprecate = action({
   params: VersionParams,
   handle: async ({ scope, params }, deps) => {
     await deprecateVersion(deps, scope, params);
-    return { goTo: versionPath(params.key, params.version), notice: 'deprecated' };
+    return { to: versionPath(params.key, params.version), notice: 'deprecated' };
   },
 });
 
@@ -100,6 +100,6 @@ export const removeDraft = action({
   params: VersionParams,
   handle: async ({ scope, params }, deps) => {
     await deleteDraft(deps, scope, params);
-    return { goTo: '/console/specs', notice: 'draft-deleted' };
+    return { to: '/console/specs', notice: 'draft-deleted' };
   },
 });

@@ -134,6 +134,6 @@ export const redeliverOne = action({
   params: Params,
   handle: async ({ scope, params }, deps) => {
     const delivery = await redeliver(deps, scope, { id: params.id, endpointId: null });
-    return { goTo: `/console/deliveries/${delivery.id}`, notice: 'redelivered' };
+    return { to: `/console/deliveries/${delivery.id}`, notice: 'redelivered' };
   },
 });

@@ -159,7 +159,7 @@ export const testOne = action({
   params: Params,
   handle: async ({ scope, params }, deps) => {
     const delivery = await testEndpoint(deps, scope, { id: params.id, eventType: 'webhook.test' });
-    return { goTo: `/console/deliveries/${delivery.id}`, notice: 'test-sent' };
+    return { to: `/console/deliveries/${delivery.id}`, notice: 'test-sent' };
   },
 });
 
@@ -170,7 +170,7 @@ export const switchEndpoint = action({
   handle: async ({ scope, params, form: { enabled } }, deps) => {
     await updateEndpoint(deps, scope, { id: params.id, enabled: enabled === 'true' });
     const notice = enabled === 'true' ? 'endpoint-enabled' : 'endpoint-disabled';
-    return { goTo: `/console/endpoints/${params.id}`, notice };
+    return { to: `/console/endpoints/${params.id}`, notice };
   },
 });
 
@@ -179,7 +179,7 @@ export const removeEndpoint = action({
   params: Params,
   handle: async ({ scope, params }, deps) => {
     await deleteEndpoint(deps, scope, params.id);
-    return { goTo: '/console/endpoints', notice: 'endpoint-deleted' };
+    return { to: '/console/endpoints', notice: 'endpoint-deleted' };
   },
 });
 
@@ -200,6 +200,6 @@ export const recover = action({
       until: until.toISOString(),
       include,
     });
-    return { goTo: `/console/recoveries/${recovery.id}`, notice: 'recovery-started' };
+    return { to: `/console/recoveries/${recovery.id}`, notice: 'recovery-started' };
   },
 });

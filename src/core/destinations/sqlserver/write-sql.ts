@@ -16,7 +16,7 @@ export interface BatchSteps {
 }
 
 /**
- * The statements of a batch in one go: a transaction that begins with the claim on the checkpoint row. Answers with
+ * The statements of a batch in one go: a transaction that begins with the claim on the checkpoint row. Returns
  * one row: `written`, `lost` when the lane is not held or the batch not new, or `race` when another session wrote the
  * same rows in between. `@upto` is the number of staged rows, `@deleted` that of deleted records.
  */

@@ -39,21 +39,21 @@ const anything: Shape = {
 /** Reads the schemas of one document. */
 export function createShapes({ objectOf, spend }: OpenapiDocument): ReadShape {
   const known = new WeakMap<object, Shape>();
-  const underWay = new Set<object>();
+  const inProgress = new Set<object>();
 
   function read(schema: unknown): Shape {
     spend(1);
     const given = objectOf(schema);
     const before = known.get(given);
     if (before !== undefined) return before;
-    if (underWay.size >= depthMax) throw new Refusal(`a schema is composed of more than ${depthMax} levels`);
-    underWay.add(given);
+    if (inProgress.size >= depthMax) throw new Refusal(`a schema is composed of more than ${depthMax} levels`);
+    inProgress.add(given);
     try {
       const shape = compose(given);
       known.set(given, shape);
       return shape;
     } finally {
-      underWay.delete(given);
+      inProgress.delete(given);
     }
   }
 
@@ -70,7 +70,7 @@ export function createShapes({ objectOf, spend }: OpenapiDocument): ReadShape {
     const parts = listOf(own(schema, name));
     spend(parts.length);
     // A schema that is composed of itself says no more by that.
-    return parts.filter((part) => !underWay.has(objectOf(part)));
+    return parts.filter((part) => !inProgress.has(objectOf(part)));
   };
 
   const isNull = (schema: unknown): boolean => own(objectOf(schema), 'type') === 'null';

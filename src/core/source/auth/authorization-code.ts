@@ -35,7 +35,7 @@ const howToAuthorize = ({ resourceKey }: Pick<RefreshContext, 'resourceKey'>): s
     ? 'Authorize it: GET /api/v1/oauth/:connectionId/authorize returns the address'
     : `Authorize the resource "${resourceKey}": GET /api/v1/oauth/:connectionId/authorize?resource=${resourceKey} returns the address`;
 
-/** Where the customer returns to, and how we recognise them and their code. */
+/** Where the customer returns to, and how we recognize them and their code. */
 export interface AuthorizationRequest {
   readonly redirectUri: string;
   readonly state: string;

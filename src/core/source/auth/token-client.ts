@@ -38,22 +38,22 @@ export function createTokenClient(
     classify: async (response, request) =>
       response.status === null ? { action: 'retry' } : classifyTokenResponse(response, request),
   });
-  const underWay = new Set<Promise<unknown>>();
+  const inProgress = new Set<Promise<unknown>>();
   return {
     ...client,
     async send(request, sending) {
       const sent = client.send(request, sending);
-      underWay.add(sent);
+      inProgress.add(sent);
       try {
         return await sent;
       } finally {
-        underWay.delete(sent);
+        inProgress.delete(sent);
       }
     },
     async [Symbol.asyncDispose]() {
-      const closed = Promise.allSettled(underWay).then(() => client[Symbol.asyncDispose]());
+      const closed = Promise.allSettled(inProgress).then(() => client[Symbol.asyncDispose]());
       // A canceled run does not wait for its token.
-      if (underWay.size === 0) await closed;
+      if (inProgress.size === 0) await closed;
     },
   };
 }

@@ -21,9 +21,9 @@ export async function inDependencyOrder<Item extends Step>(
     await work(step);
   };
   const begin = (step: Item): Promise<void> => {
-    const underWay = begun.get(step.assignTo) ?? doStep(step);
-    begun.set(step.assignTo, underWay);
-    return underWay;
+    const inProgress = begun.get(step.assignTo) ?? doStep(step);
+    begun.set(step.assignTo, inProgress);
+    return inProgress;
   };
   const ends = await Promise.allSettled(steps.map(begin));
   const failed = ends.find((end) => end.status === 'rejected');

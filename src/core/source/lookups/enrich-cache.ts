@@ -17,16 +17,16 @@ interface CacheWork {
 
 /** The cache of one step, shared by the pages that this process works on. */
 export function createResponseMemo(): ResponseMemo {
-  const underWay = new Map<string, Promise<Replies>>();
+  const inProgress = new Map<string, Promise<Replies>>();
   return {
     async responsesTo(texts, pageCache, work) {
       const others = texts.flatMap((text) => {
-        const looking = underWay.get(pageCache.keyOf(text));
+        const looking = inProgress.get(pageCache.keyOf(text));
         return looking ? [{ text, looking }] : [];
       });
-      const own = texts.filter((text) => !underWay.has(pageCache.keyOf(text)));
+      const own = texts.filter((text) => !inProgress.has(pageCache.keyOf(text)));
       const looking = lookUp(own, pageCache, work);
-      for (const text of own) underWay.set(pageCache.keyOf(text), looking);
+      for (const text of own) inProgress.set(pageCache.keyOf(text), looking);
       try {
         const responses = new Map(await looking);
         await work.onSaved(others.map(({ text }) => text));
@@ -36,7 +36,7 @@ export function createResponseMemo(): ResponseMemo {
         }
         return responses;
       } finally {
-        for (const text of own) underWay.delete(pageCache.keyOf(text));
+        for (const text of own) inProgress.delete(pageCache.keyOf(text));
       }
     },
   };

@@ -49,14 +49,14 @@ export type Step = Omit<Enrichment, 'dependsOn'> & { readonly dependsOn: readonl
  */
 export async function enrichStep(step: Step, subjects: readonly Subject[], context: StepContext): Promise<void> {
   const { source } = context;
-  const sound = subjects.filter((subject) => isSound(subject, step));
+  const sound = subjects.filter((subject) => isValid(subject, step));
   const keys = await keysOf(step, sound.map(keyedOf), { source, evaluateEach: createEvaluateEach(source) });
   const responses = await responsesTo(step, distinctAsks(sound, keys, source), context);
   for (const [n, subject] of sound.entries()) settle(step, subject, respondTo(keys[n], responses));
 }
 
 /** Whether the previous steps succeeded; if not, this one has nothing to request. */
-function isSound({ failures }: Subject, { assignTo, dependsOn }: Step): boolean {
+function isValid({ failures }: Subject, { assignTo, dependsOn }: Step): boolean {
   if (!dependsOn.some((name) => failures.has(name))) return true;
   failures.set(assignTo, null);
   return false;

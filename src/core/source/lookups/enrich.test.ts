@@ -93,12 +93,12 @@ describe('a step', () => {
   it('runs beside steps that do not depend on it, and keys of one step at the same time', async () => {
     await using api = await startApi(plans);
     const all = Promise.withResolvers<void>();
-    let underWay = 0;
+    let inProgress = 0;
     const meet = (client: HttpClient): HttpClient => ({
       ...client,
       async send(request, options) {
-        underWay += 1;
-        if (underWay === 4) all.resolve();
+        inProgress += 1;
+        if (inProgress === 4) all.resolve();
         await all.promise;
         return client.send(request, options);
       },
@@ -113,15 +113,15 @@ describe('a step', () => {
 
   it('sends at most maxConcurrent requests at once', async () => {
     await using api = await startApi(plans);
-    let underWay = 0;
+    let inProgress = 0;
     let most = 0;
     const count = (client: HttpClient): HttpClient => ({
       ...client,
       async send(request, options) {
-        underWay += 1;
-        most = Math.max(most, underWay);
+        inProgress += 1;
+        most = Math.max(most, inProgress);
         const response = await client.send(request, options);
-        underWay -= 1;
+        inProgress -= 1;
         return response;
       },
     });

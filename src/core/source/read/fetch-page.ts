@@ -31,7 +31,7 @@ export type Page =
       readonly next: PagePosition | null;
       /** Pages that the window has from `next` on, by the API's count; infinite when it does not say. */
       readonly pagesLeft: number;
-      /** Content by which a repeated page is recognised; null when it has none. */
+      /** Content by which a repeated page is recognized; null when it has none. */
       readonly identity: unknown;
       /** Records of the whole window by the API's count; null when the spec does not request it. */
       readonly total: number | null;

@@ -66,7 +66,7 @@ export function createPagesAhead(
   { fetch, signal, isTurn, hasRoom, isEnough }: PagesAheadOptions,
 ): PagesAhead {
   const width = widthOf(source);
-  const underWay = new Set<Promise<unknown>>();
+  const inProgress = new Set<Promise<unknown>>();
   let ahead: readonly Guess[] = [];
   /** The current request; null: the first page is not requested yet. */
   let current: PageRequest | null = null;
@@ -112,8 +112,8 @@ export function createPagesAhead(
       () => null,
       () => source.now().getTime(),
     );
-    underWay.add(failedAt);
-    void failedAt.then(() => underWay.delete(failedAt));
+    inProgress.add(failedAt);
+    void failedAt.then(() => inProgress.delete(failedAt));
     return { request, page, failedAt, stop: () => controller.abort() };
   };
   const widthNow = ({ position: { index } }: PageRequest, { pagesLeft, budgetLeft }: RecordsPage): number => {
@@ -170,7 +170,7 @@ export function createPagesAhead(
     },
     async [Symbol.asyncDispose]() {
       drop();
-      await Promise.all(underWay);
+      await Promise.all(inProgress);
     },
   };
 }

@@ -44,7 +44,7 @@ export const ColumnName = v.pipe(
   ),
   v.metadata({
     title: 'column name',
-    pattern: `^(?!(?:${[...[...names.columnsOfTheService].map(anyCase), ...reserved].join('|')})$)${identifier}`,
+    pattern: `^(?!(?:${[...[...names.serviceColumns].map(anyCase), ...reserved].join('|')})$)${identifier}`,
   }),
 );
 

@@ -11,37 +11,37 @@ const silentMsMax = 90_000;
  * @param askingId of the run that takes part whether or not it is known to be ready.
  */
 export function runsInTurn(state: ControlState, askingId: string | null): NextRun[] {
-  const underWay = state.runs.where(({ status }) => status === 'running');
+  const inProgress = state.runs.where(({ status }) => status === 'running');
   const queued = state.runs.where(({ status }) => status === 'queued');
   const ready = queued.filter(
     ({ id, readyAt }) => id === askingId || (readyAt !== null && readyAt > state.ago(silentMsMax)),
   );
-  const free = ready.filter((run) => isFree(state, run, { underWay, queued })).toSorted(inOrder);
+  const free = ready.filter((run) => isFree(state, run, { inProgress, queued })).toSorted(inOrder);
   const places = new Map<string, number>();
   const fitting = free.filter(({ connectionId, concurrentMax }) => {
     const place = (places.get(connectionId) ?? 0) + 1;
     places.set(connectionId, place);
-    return place + underWay.filter((run) => run.connectionId === connectionId).length <= concurrentMax;
+    return place + inProgress.filter((run) => run.connectionId === connectionId).length <= concurrentMax;
   });
   return fitting
-    .slice(0, Math.max(0, orgLimits.runsAtOnce.default - underWay.length))
+    .slice(0, Math.max(0, orgLimits.runsAtOnce.default - inProgress.length))
     .map(({ id, connectionId, resourceKey, scheduleId, scheduledFor }) => ({
       ...{ id, connectionId, resourceKey, scheduleId, scheduledFor },
     }));
 }
 
 interface Others {
-  readonly underWay: readonly StoredRun[];
+  readonly inProgress: readonly StoredRun[];
   readonly queued: readonly StoredRun[];
 }
 
-function isFree(state: ControlState, run: StoredRun, { underWay, queued }: Others): boolean {
+function isFree(state: ControlState, run: StoredRun, { inProgress, queued }: Others): boolean {
   if (state.connections.get(run.connectionId)?.status !== 'active' || run.cancelRequestedAt !== null) return false;
-  if (underWay.some(({ laneId }) => laneId === run.laneId)) return false;
+  if (inProgress.some(({ laneId }) => laneId === run.laneId)) return false;
   if (queued.some(({ laneId, seq }) => laneId === run.laneId && seq < run.seq)) return false;
   const isWaitedFor = (other: StoredRun) =>
     other.connectionId === run.connectionId && run.waitsFor.includes(other.resourceKey);
-  return !underWay.some(isWaitedFor) && !queued.some((other) => isWaitedFor(other) && other.seq < run.seq);
+  return !inProgress.some(isWaitedFor) && !queued.some((other) => isWaitedFor(other) && other.seq < run.seq);
 }
 
 const classes: Readonly<Record<StoredRun['trigger'], number>> = { manual: 1, schedule: 2, webhook: 2, backfill: 3 };

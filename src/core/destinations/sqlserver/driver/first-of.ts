@@ -18,7 +18,7 @@ export async function firstOf<Place, Opened>(
   signal.throwIfAborted();
   const decided = new AbortController();
   const { promise, resolve, reject } = Promise.withResolvers<Opened>();
-  let underWay = 0;
+  let inProgress = 0;
   let next = 0;
   let timer: NodeJS.Timeout | undefined;
   const attempt = async (place: Place): Promise<void> => {
@@ -27,9 +27,9 @@ export async function firstOf<Place, Opened>(
       resolve(opened);
       decided.abort();
     } catch (error) {
-      underWay -= 1;
+      inProgress -= 1;
       if (next < places.length) tryNext();
-      else if (underWay === 0) reject(error);
+      else if (inProgress === 0) reject(error);
     }
   };
   const tryNext = (): void => {
@@ -37,7 +37,7 @@ export async function firstOf<Place, Opened>(
     const place = places[next];
     if (place === undefined || decided.signal.aborted) return;
     next += 1;
-    underWay += 1;
+    inProgress += 1;
     timer = setTimeout(tryNext, staggerMs);
     void attempt(place);
   };
