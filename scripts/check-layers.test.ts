@@ -46,6 +46,7 @@ it.each([
   ['db/a.ts', 'src/temporal/orchestrator.ts'],
   ['src/control/a.ts', 'src/api/errors.ts'],
   ['src/control/a.ts', 'src/console/console.ts'],
+  ['src/api/a.ts', 'src/console/console.ts'],
   ['src/core/a.ts', 'test/support/a.ts'],
 ])('an import of a room that the table does not allow is found: %s -> %s', (file, target) => {
   const path = `${'../'.repeat(file.split('/').length - 1)}${target}`;

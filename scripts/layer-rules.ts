@@ -64,7 +64,6 @@ export const roomImports: Readonly<Record<string, readonly string[] | 'everythin
   'src/api': [
     'db',
     'src/catalogue',
-    'src/console',
     'src/control',
     'src/core',
     'src/deps.ts',

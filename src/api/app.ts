@@ -2,12 +2,11 @@ import { type Context, Hono } from 'hono';
 import { cors } from 'hono/cors';
 import { secureHeaders } from 'hono/secure-headers';
 import { findCredential } from '../../db/queries/orgs/credentials.ts';
-import { serveConsole } from '../console/console.ts';
 import { AppError } from '../core/errors.ts';
 import { sharedResponses } from '../core/shared-responses.ts';
 import { connectorSpecSchema } from '../core/spec/reference/json-schema.ts';
 import { probe, type Readiness, serviceName } from '../readiness.ts';
-import { authenticate } from './auth.ts';
+import { type AuthDeps, authenticate } from './auth.ts';
 import { serveCodec } from './codec.ts';
 import { embedTokenHeader } from './embed-auth.ts';
 import { errorPagePath, linkToHelp, serveErrorPage } from './error-page.ts';
@@ -35,8 +34,17 @@ const safeHeaders = [...hardened.headers, ['cache-control', 'no-store'] as const
 /** New requests belong at another process. */
 const stopping: Readiness = { status: 'not_ready', detail: 'the process stops' };
 
+/** What is given to paths beside those of the REST API: the limits and look-ups of its routes. */
+export interface MountDeps extends ApiDeps, Omit<AuthDeps, 'db' | 'log'> {
+  /** Null: no limit. */
+  readonly limits: RateLimits | null;
+}
+
+/** Adds such paths, for example the console's. */
+type Mount = (app: Hono<ApiEnv>, deps: MountDeps) => void;
+
 /** The HTTP interface. A request is checked in this order: credential, route, body, schema, then by the handler. */
-export function createApp(made: AppDeps): Hono<ApiEnv> {
+export function createApp(made: AppDeps, mount?: Mount): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
   const deps: ApiDeps = {
     ...made,
@@ -69,7 +77,7 @@ export function createApp(made: AppDeps): Hono<ApiEnv> {
   serveHooks(app, deps);
   serveCodec(app, deps);
   app.get(widgetPath, serveWidget);
-  serveConsole(app, { ...authDeps, limits });
+  mount?.(app, { ...authDeps, limits });
   for (const route of routes.filter(({ auth }) => auth !== 'api_key')) {
     if (route.auth === 'embed_token') app.on(['GET', 'OPTIONS'], `/api/v1${route.path}`, forOtherOrigins(deps));
     app.on(route.method, `/api/v1${route.path}`, serveRoute(route, deps));

@@ -1,9 +1,8 @@
 import * as v from 'valibot';
 import type { OrgScope } from '../../db/scope.ts';
-import type { AuthDeps, Caller } from '../api/auth.ts';
-import type { RateLimits } from '../api/gates/rate-limits.ts';
+import type { MountDeps } from '../api/app.ts';
+import type { Caller } from '../api/auth.ts';
 import { checkParams, checkQuery, type Query } from '../api/inputs.ts';
-import type { ApiDeps } from '../api/route.ts';
 import { invalid } from '../core/errors.ts';
 import { issueWords } from '../core/issue-words.ts';
 import type { FormFields } from './form-body.ts';
@@ -11,10 +10,7 @@ import type { Html } from './parts/html.ts';
 import type { Session } from './session.ts';
 
 /** What pages and actions need. */
-export interface ConsoleDeps extends ApiDeps, Omit<AuthDeps, 'db' | 'log'> {
-  /** Null: no limit. */
-  readonly limits: RateLimits | null;
-}
+export type ConsoleDeps = MountDeps;
 
 /** The sections of the console, as its navigation lists them. */
 export const sections = [

@@ -36,6 +36,7 @@ import { settleAttempts } from '../../db/queries/webhooks/settle.ts';
 import { type OrgScope, orgScope } from '../../db/scope.ts';
 import { createApp } from '../../src/api/app.ts';
 import { loadConfig } from '../../src/config/config.ts';
+import { serveConsole } from '../../src/console/console.ts';
 import { maintain } from '../../src/maintenance/maintenance.ts';
 import type { Orchestrator } from '../../src/temporal/orchestrator.ts';
 import { openConsole } from '../support/console/console-client.ts';
@@ -117,7 +118,7 @@ async function plansOf(act: () => Promise<unknown>): Promise<readonly RecordedPl
 
 /** Sends a request to an API whose statements are recorded. */
 function call(method: string, path: string, body: string | null): Promise<Response> {
-  const app = createApp({ ...api.deps, db: recording.db });
+  const app = createApp({ ...api.deps, db: recording.db }, serveConsole);
   return Promise.resolve(
     app.request(`/api/v1${path}`, {
       method,
@@ -146,7 +147,10 @@ describe('of an org with 60,000 runs, no statement reads what is old:', () => {
     async (path) => {
       const [run] = runIds.slice(-5);
       const plans = await plansOf(async () => {
-        const console = await openConsole({ app: createApp({ ...api.deps, db: recording.db }) }, org.apiKey);
+        const console = await openConsole(
+          { app: createApp({ ...api.deps, db: recording.db }, serveConsole) },
+          org.apiKey,
+        );
         const target = path.replace(':connection', connectionId).replace(':run', run ?? '');
         expect((await console.get(`/console${target}`)).status).toBe(200);
       });
@@ -158,7 +162,7 @@ describe('of an org with 60,000 runs, no statement reads what is old:', () => {
     const { db } = recording;
     const asked = { connectionId, resourceKey: 'items' };
     const plans = await plansOf(async () => {
-      const app = createApp({ ...api.deps, db });
+      const app = createApp({ ...api.deps, db }, serveConsole);
       const response = await sendTo({ app })(hook.url, { method: 'POST', body: '{"id":1}' });
       expect(response.status).toBeLessThan(300);
       await dueInMs(db, scope, asked);

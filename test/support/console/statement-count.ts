@@ -1,5 +1,6 @@
 import type { KyselyPlugin } from 'kysely';
 import { createApp } from '../../../src/api/app.ts';
+import { serveConsole } from '../../../src/console/console.ts';
 import type { TestApi } from '../service/api.ts';
 
 /** The API, with its statements counted. */
@@ -20,7 +21,7 @@ export function countStatements({ deps }: TestApi): CountedApi {
     },
   };
   return {
-    app: createApp({ ...deps, db: deps.db.withPlugin(counting) }),
+    app: createApp({ ...deps, db: deps.db.withPlugin(counting) }, serveConsole),
     take() {
       const taken = statements;
       statements = 0;

@@ -5,6 +5,7 @@ import type { Database } from '../../../db/schema.ts';
 import { createApp } from '../../../src/api/app.ts';
 import type { AppDeps, Route } from '../../../src/api/route.ts';
 import { routes } from '../../../src/api/routes/index.ts';
+import { serveConsole } from '../../../src/console/console.ts';
 import { createOrg } from '../../../src/control/orgs/orgs.ts';
 import { createSecretBox } from '../../../src/core/crypto/secret-box.ts';
 import { withCompiledExpressions } from '../../../src/core/expressions/compiled-evaluator.ts';
@@ -103,7 +104,7 @@ export async function startApi({
     scheduleMinIntervalSeconds,
     requestsPerSecond: requestsPerSecond ?? null,
   };
-  const app = createApp({ ...deps, db: underRowSecurity ? await openChecked(stack, db, url) : db });
+  const app = createApp({ ...deps, db: underRowSecurity ? await openChecked(stack, db, url) : db }, serveConsole);
   const serve = app.fetch;
   app.fetch = (...request) => asOneRequest(() => serve(...request));
   const call = (apiKey: string): Call => {
