@@ -6,6 +6,14 @@ import { endRunAs } from '../support/service/ended-run.ts';
 
 const us = useBrowsedConsole();
 
+/** What reaches beyond the right edge of the card that it stands in. */
+const beyondTheirCards = `[...document.querySelectorAll('main :is(tr, li, dl, .notice) :not(.unseen)')]
+  .filter((part) => {
+    const edge = part.parentElement.closest('tr, li, dl, .notice').getBoundingClientRect().right;
+    return part.getBoundingClientRect().right > edge + 1;
+  })
+  .map((part) => part.outerHTML.slice(0, 120))`;
+
 describe('every page of the console', () => {
   it.each([
     ['light', 'axe.run()'],
@@ -25,16 +33,20 @@ describe('every page of the console', () => {
     expect(window.complaints).toEqual([]);
   });
 
-  it('fits a screen 320 pixels wide', async () => {
+  it('fits a screen 320 pixels wide, and all of it its cards', async () => {
     await using window = await us().open({ viewport: { width: 320, height: 640 } });
     const widths: Record<string, number> = {};
+    const beyond: Record<string, readonly string[]> = {};
     for (const [name, path] of Object.entries(consolePages(us().rich))) {
       await us().goTo(window.page, path);
       await window.page.evaluate(`for (const details of document.querySelectorAll('details')) details.open = true`);
       const width = await window.page.evaluate<number>('document.documentElement.scrollWidth');
       if (width > 320) widths[name] = width;
+      const parts = await window.page.evaluate<readonly string[]>(beyondTheirCards);
+      if (parts.length > 0) beyond[name] = parts;
     }
     expect(widths).toEqual({});
+    expect(beyond).toEqual({});
   });
 
   it('is reached with the keyboard alone', async () => {
