@@ -35,7 +35,7 @@ export function editor(visit: Visit, { text, key, version, result = null }: Edit
     ${tokenField(visit)}
     ${isDraft ? html`<input type="hidden" name="key" value="${key}"><input type="hidden" name="version" value="${version}">` : ''}
     <div class="field wide"><label for="document">YAML or JSON</label>
-    <textarea id="document" name="document" rows="${Math.min(36, Math.max(14, text.split('\n').length + 1))}" spellcheck="false" aria-describedby="result">${text}</textarea></div>
+    <textarea id="document" name="document" rows="${Math.min(26, Math.max(14, text.split('\n').length + 1))}" spellcheck="false" aria-describedby="result">${text}</textarea></div>
     <div id="result" role="status" class="wide">${result}</div>
     <div class="actions"><button class="primary">${isDraft ? 'Save the draft' : 'Create the draft'}</button>
     <button formaction="/console/check-spec">Check it</button></div>
