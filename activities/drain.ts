@@ -1,5 +1,5 @@
 /**
- * Sends the waiting events of one endpoint until none is left: claim, post, settle, as many at once as the endpoint
+ * Sends the waiting events of one endpoint until none is left: claim, post, record, as many at once as the endpoint
  * allows. The three steps overlap. Each claim takes all places that became free during the previous one: a fast
  * receiver gets large batches, and nothing waits for a slow one.
  *
@@ -21,7 +21,7 @@ import type { Redactor } from '../src/core/http/redact.ts';
 import type { WebhookSender } from '../src/core/http/webhook-post.ts';
 import type { Deps } from '../src/deps.ts';
 import type { DrainResult, WebhookEndpointInput } from '../workflows/contract.ts';
-import { createSettler, type Settler } from './settler.ts';
+import { type AttemptRecorder, createAttemptRecorder } from './attempt-recorder.ts';
 import { createTaskGroup } from './task-group.ts';
 
 /** What draining needs. */
@@ -33,7 +33,7 @@ export interface DrainDeps extends Pick<Deps, 'db' | 'secretBox' | 'orchestrator
 
 /** A drain ends after this time, so that its workflow shows progress, ms. */
 const drainMsMax = 30_000;
-/** Added to the request timeout, so that a lease outlives everything that settles it, ms. */
+/** Added to the request timeout, so that a lease outlives everything that records it, ms. */
 const leaseMarginMs = 15_000;
 /** Between two checks for more while requests are in progress, ms. */
 const lookMs = 250;
@@ -61,7 +61,7 @@ export async function drain(
     try {
       await run.taskGroup.all();
     } finally {
-      await run.settler.settle();
+      await run.recorder.flush();
     }
   }
   const endpoint = await queue.readOpenEndpoint(deps.db, scope, endpointId);
@@ -74,7 +74,7 @@ type OpenDrain = ReturnType<typeof openDrain>;
 function openDrain(deps: DrainDeps, scope: OrgScope, endpointId: string) {
   const schedule = deps.config.webhookRetryScheduleSeconds;
   const leaseToken = randomUUID();
-  const settler: Settler = createSettler({
+  const recorder: AttemptRecorder = createAttemptRecorder({
     db: deps.db,
     scope,
     endpointId,
@@ -88,23 +88,23 @@ function openDrain(deps: DrainDeps, scope: OrgScope, endpointId: string) {
     endpointId,
     schedule,
     leaseToken,
-    settler,
+    recorder,
     taskGroup: createTaskGroup(),
     count: { sent: 0, failed: 0 },
   };
 }
 
 async function sendAll(run: OpenDrain, stopping: AbortSignal): Promise<void> {
-  const { deps, scope, endpointId, settler, taskGroup, count } = run;
+  const { deps, scope, endpointId, recorder, taskGroup, count } = run;
   const endMs = performance.now() + drainMsMax;
   let restingSince: number | null = null;
   let careful = true;
   while (!stopping.aborted && performance.now() < endMs) {
     // The next step depends on how the last attempt ended, so that is recorded first.
-    if (careful || settler.holdsFailure()) await settler.settle();
+    if (careful || recorder.holdsFailure()) await recorder.flush();
     const endpoint = await queue.readOpenEndpoint(deps.db, scope, endpointId);
     if (!endpoint || endpoint.state === 'deleted') return;
-    if (settler.holdsFailure()) continue;
+    if (recorder.holdsFailure()) continue;
     careful = endpoint.window < endpoint.maxInFlight || endpoint.window === 1;
     const { claimed, waitMs } = await claimNext(run, endpoint);
     if (claimed > 0) {
@@ -195,7 +195,7 @@ interface Sending {
 }
 
 async function makeAttempt(run: OpenDrain, { endpoint, attempt, secretId, keys, redactor }: Sending): Promise<void> {
-  const { deps, scope, endpointId, schedule, settler, count } = run;
+  const { deps, scope, endpointId, schedule, recorder, count } = run;
   try {
     const headers = attemptHeaders(attempt, keys, new Date());
     const outcome = await deps.send(endpointId, {
@@ -208,7 +208,7 @@ async function makeAttempt(run: OpenDrain, { endpoint, attempt, secretId, keys, 
     const { message } = attempt;
     count.sent += 1;
     if (!verdict.delivered) count.failed += 1;
-    settler.add({
+    recorder.add({
       attempt,
       probe: endpoint.probing,
       secretId,

@@ -16,7 +16,7 @@ import type { SeenIdFilter } from '../src/core/pipeline/seen-id-filter.ts';
 import { createDelivery, type Delivery } from '../src/core/run/delivery.ts';
 import { createEngine, type Engine } from '../src/core/run/engine.ts';
 import { openLater } from '../src/core/run/open-later.ts';
-import { repairFromCheckpoint, type StartPoint, startOfSettled } from '../src/core/run/repair.ts';
+import { repairFromCheckpoint, type StartPoint, startOfRecorded } from '../src/core/run/repair.ts';
 import type { Deps } from '../src/deps.ts';
 import { openCallLog } from './call-log.ts';
 import { createLookupStore } from './lookup-store.ts';
@@ -98,10 +98,10 @@ export async function openRun(
           batches,
         }),
     });
-  const isSettled = attempt.settledWith === fingerprint;
-  if (!isSettled && attempt.settledWith !== null && !(await ledger.unsettle())) throw takenOver();
-  const start = isSettled ? startOfSettled({ ...attempt, runId }) : await openAfter(attempt.batchNo);
-  const later = isSettled ? openLater({ destination, ledger, open: openAfter }) : null;
+  const isRecorded = attempt.recordedWith === fingerprint;
+  if (!isRecorded && attempt.recordedWith !== null && !(await ledger.clearRecordedWith())) throw takenOver();
+  const start = isRecorded ? startOfRecorded({ ...attempt, runId }) : await openAfter(attempt.batchNo);
+  const later = isRecorded ? openLater({ destination, ledger, open: openAfter }) : null;
   // A destination that was restored from a backup is fresh too, and the lane knows its records.
   const rewinds = backfill?.rewind === true;
   const asked = newLanes.take(attempt, start.fresh && !rewinds);

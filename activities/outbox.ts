@@ -48,7 +48,7 @@ export function createOutbox({ db }: Pick<Deps, 'db'>, scope: OrgScope, { owner,
       held(await advancePending(db, scope, { owner, part, refused: line, parts: parts.map(rowOf), bytesMax }));
     },
     failed: async () => held(await countFailure(db, scope, owner)),
-    async settle(receipt) {
+    async complete(receipt) {
       held(await endPending(db, scope, { owner, receipt }));
     },
     async discard() {

@@ -1,8 +1,8 @@
 import type { Db } from '../db/client.ts';
-import { unsettleLane } from '../db/queries/runs/attempts.ts';
+import { clearRecordedWith } from '../db/queries/runs/attempts.ts';
 import type { BatchOwner } from '../db/queries/runs/batches/batch-owner.ts';
+import { prepareRecord } from '../db/queries/runs/batches/batch-statement.ts';
 import { passOver, recordBatch, recordCarried } from '../db/queries/runs/batches/batches.ts';
-import { prepareRecord } from '../db/queries/runs/batches/settlement.ts';
 import { forgetLane } from '../db/queries/runs/lanes/forget-lane.ts';
 import type { OrgScope } from '../db/scope.ts';
 import type { PageEntry, Receipt } from '../src/core/model/receipt.ts';
@@ -27,7 +27,7 @@ export function createRunLedger(
         skipped: 0,
       }),
     passOver: (batchNo) => passOver(db, scope, { owner, runId, batchNo }),
-    unsettle: () => unsettleLane(db, scope, owner),
+    clearRecordedWith: () => clearRecordedWith(db, scope, owner),
     forget: () => forgetLane(db, scope, { ...owner, runId }),
   };
 }

@@ -134,7 +134,7 @@ async function readChunk(
   if (attempt.attempts > mostAttempts) throw retriesExhausted(attempt);
   const begunAt = performance.now();
   const chunk = { ...limits, runId: input.runId, attempt, canceled, resources };
-  const { result, settledWith, isUntouched, ...ending } = await readOrPause(deps, scope, chunk);
+  const { result, recordedWith, isUntouched, ...ending } = await readOrPause(deps, scope, chunk);
   if (result.done) deps.newLanes.leave(attempt.laneId);
   // A run that is read ends with this attempt.
   else await resetAttempts(deps.db, scope, input.runId);
@@ -143,14 +143,14 @@ async function readChunk(
     throw canceled.reason;
   const quick = limits.isFirst && performance.now() - begunAt < quickMsMax;
   const isSame = isUntouched && quick === attempt.quick;
-  return { ...ending, result, owner: attempt, left: settledWith === null || isSame ? null : { settledWith, quick } };
+  return { ...ending, result, owner: attempt, left: recordedWith === null || isSame ? null : { recordedWith, quick } };
 }
 
 /** A result of {@link readOrPause}. */
 interface ReadChunk extends Pick<Ending, 'hasPartitions' | 'keepsLookups'> {
   readonly result: ChunkResult;
   /** Fingerprint of the destination, which has nothing that is not recorded; null: it may. */
-  readonly settledWith: string | null;
+  readonly recordedWith: string | null;
   /** Nobody has asked the destination, so the lane is still marked as it was. */
   readonly isUntouched: boolean;
 }
@@ -176,13 +176,13 @@ async function readOrPause(deps: ChunkDeps, scope: OrgScope, chunk: Chunk): Prom
     };
     const { newLanes } = deps;
     const run = await openRun(deps, scope, { ...chunk, setup, startedAt, newLanes, onRateLimit, resources });
-    if (run.start.readCompleted) return unsettled({ ...ended, pages: run.start.pageNo });
+    if (run.start.readCompleted) return notRecorded({ ...ended, pages: run.start.pageNo });
     const isRateLimited = () => Date.now() < limitedUntilMs;
     const result = await readOn(deps, run, { limits, endsAtMs, isRateLimited, ...chunk });
-    const isSettled = result.done && !run.delivery.stopped && !chunk.canceled.aborted;
+    const isRecorded = result.done && !run.delivery.stopped && !chunk.canceled.aborted;
     return {
       result,
-      settledWith: isSettled ? run.destinationFingerprint : null,
+      recordedWith: isRecorded ? run.destinationFingerprint : null,
       isUntouched: run.isUntouched(),
       hasPartitions: setup.resource.forEach.length > 0,
       keepsLookups: setup.spec.lookups.length > 0 || setup.spec.resources.some(({ enrich }) => enrich.length > 0),
@@ -192,11 +192,11 @@ async function readOrPause(deps: ChunkDeps, scope: OrgScope, chunk: Chunk): Prom
     const { waitMs, otherwise } = error;
     if (Date.now() + waitMs >= endsAtMs) throw otherwise;
     const totals = { pages: attempt.pageNo, records: attempt.recordsIn };
-    return unsettled({ done: false, limited: false, waitMs, waitsFor: 'destination', ...totals });
+    return notRecorded({ done: false, limited: false, waitMs, waitsFor: 'destination', ...totals });
   }
 }
 
-const unsettled = (result: ChunkResult): ReadChunk => ({ result, settledWith: null, isUntouched: false });
+const notRecorded = (result: ChunkResult): ReadChunk => ({ result, recordedWith: null, isUntouched: false });
 
 interface ReadLimits {
   readonly limits: Resource['limits'];

@@ -233,18 +233,18 @@ export interface Lanes {
    */
   quick: Generated<boolean>;
   /**
+   * When that was last so; after a day the destination is asked again.
+   */
+  recordedSince: string | null;
+  /**
+   * Fingerprint of the destination of which everything is recorded here; null: it may have more, and is asked before anything is read.
+   */
+  recordedWith: string | null;
+  /**
    * What the next run forgets before it reads, because the spec now reads otherwise: the watermark, or every known record as well (state). Null: nothing.
    */
   reset: string | null;
   resourceKey: string;
-  /**
-   * When that was last so; after a day the destination is asked again.
-   */
-  settledAt: string | null;
-  /**
-   * Fingerprint of the destination of which everything is recorded here; null: it may have more, and is asked before anything is read.
-   */
-  settledWith: string | null;
 }
 
 export interface LookupCache {

@@ -30,18 +30,18 @@ describe.each(controlStores)('the outbox of a lane on $name', ({ open }) => {
         const pending = { runId: by.runId, batchNo, draft: 'd', rejected: '[]', parts: paths.map(part) };
         return queries.putPending(db, scope, { owner: by, pending, sequence: 7 });
       },
-      settle: (receipt: string | null, by = owner) => queries.endPending(db, scope, { owner: by, receipt }),
+      complete: (receipt: string | null, by = owner) => queries.endPending(db, scope, { owner: by, receipt }),
     };
   }
 
   it('keeps a batch with its parts, in the order of their places, until it has its receipt', async () => {
-    const { id, openBox, put, settle } = await start();
+    const { id, openBox, put, complete } = await start();
     expect(await openBox()).toMatchObject({ checkpoint: null, pending: null, sequence: 0 });
     expect(await put(1, ['10', '2', '1.1', '1.0'])).toBe(true);
     const { pending, sequence } = (await openBox()) ?? {};
     expect(pending?.parts.map(({ path }) => path)).toEqual(['1.0', '1.1', '2', '10']);
     expect(sequence).toBe(7);
-    await settle('receipt');
+    await complete('receipt');
     expect(await openBox()).toMatchObject({ checkpoint: { runId: id, batchNo: 1, receipt: 'receipt' }, pending: null });
     expect(await put(1, ['1'])).toBeNull();
   });
@@ -64,49 +64,49 @@ describe.each(controlStores)('the outbox of a lane on $name', ({ open }) => {
   });
 
   it('shows what another run left, and keeps its receipt for the run that sent it', async () => {
-    const { openBox, put, settle, started, end, id } = await start();
+    const { openBox, put, complete, started, end, id } = await start();
     await openBox();
     await put(1, ['1']);
     await end(id);
     const next = await started();
     const owner = ownerOf(next);
     expect(await openBox(owner)).toMatchObject({ pending: { runId: id }, carried: null, sequence: 0 });
-    await settle('carried', owner);
+    await complete('carried', owner);
     expect(await openBox(owner)).toMatchObject({ checkpoint: { runId: id }, carried: 'carried' });
     await put(1, ['1'], owner);
-    await settle('own', owner);
+    await complete('own', owner);
     expect(await openBox(owner)).toMatchObject({ checkpoint: { runId: next.id }, carried: 'carried' });
   });
 
-  it('drops the receipt that a run carried when a later run settles a batch of its own', async () => {
-    const { tenant, openBox, put, settle, started, end, id } = await start();
+  it('drops the receipt that a run carried when a later run completes a batch of its own', async () => {
+    const { tenant, openBox, put, complete, started, end, id } = await start();
     await openBox();
     await put(1, ['1']);
     await end(id);
     const next = await started();
-    await settle('carried', ownerOf(next));
+    await complete('carried', ownerOf(next));
     await end(next.id);
     const later = ownerOf(await started());
     await put(1, ['1'], later);
-    await settle('own', later);
+    await complete('own', later);
     expect((await tenant.rows()).outboxes).toMatchObject([
       { receipt: 'own', carriedRunId: null, carriedReceipt: null },
     ]);
   });
 
   it('begins anew at another target, and keeps the numbers of requests', async () => {
-    const { openBox, put, settle, owner } = await start();
+    const { openBox, put, complete, owner } = await start();
     await openBox();
     await put(1, ['1']);
-    await settle('receipt');
+    await complete('receipt');
     expect(await openBox(owner, Buffer.from('two'))).toMatchObject({ checkpoint: null, pending: null, sequence: 7 });
   });
 
   it('changes nothing for an attempt that does not hold the lane', async () => {
-    const { openBox, put, settle, take, id, owner } = await start();
+    const { openBox, put, complete, take, id, owner } = await start();
     await openBox();
     const { fence } = await take(id);
-    expect([await put(1, ['1']), await settle('receipt'), await openBox()]).toEqual([null, null, null]);
+    expect([await put(1, ['1']), await complete('receipt'), await openBox()]).toEqual([null, null, null]);
     expect(await openBox({ ...owner, fence })).toMatchObject({ checkpoint: null, pending: null });
   });
 });

@@ -32,7 +32,7 @@ import {
   readOpenEndpoint,
   reclaimExpired,
 } from '../../db/queries/webhooks/queue.ts';
-import { settleAttempts } from '../../db/queries/webhooks/settle.ts';
+import { recordAttempts } from '../../db/queries/webhooks/record-attempts.ts';
 import { type OrgScope, orgScope } from '../../db/scope.ts';
 import { createApp } from '../../src/api/app.ts';
 import { loadConfig } from '../../src/config/config.ts';
@@ -234,7 +234,7 @@ describe('of an org with 60,000 runs, no statement reads what is old:', () => {
         ...(await claimOldest(db, scope, { claim, probing: false })),
       ];
       expect(claimed.length).toBeGreaterThan(20);
-      const settled = claimed.map((attempt) => ({
+      const results = claimed.map((attempt) => ({
         attempt,
         probe: false,
         secretId: 'whs_1',
@@ -243,7 +243,7 @@ describe('of an org with 60,000 runs, no statement reads what is old:', () => {
         verdict: { delivered: true, otherwise: 'retry', disables: false, pauseMs: null } as const,
         retryInMs: null,
       }));
-      await settleAttempts(db, scope, { endpointId, leaseToken: 'lease', settled, retryWindowMs: 1000 });
+      await recordAttempts(db, scope, { endpointId, leaseToken: 'lease', results, retryWindowMs: 1000 });
       await reclaimExpired(db, scope, endpointId);
     });
     expectBounded(plans);

@@ -10,7 +10,7 @@ import { holdWrites } from '../support/service/sql-gate.ts';
 import { generateRecords } from '../support/upstream/upstream.ts';
 
 const records = 3000;
-const steps = ['in-flight', 'several-times', 'at-once', 'midway', 'told', 'answered', 'settled'] as const;
+const steps = ['in-flight', 'several-times', 'at-once', 'midway', 'told', 'answered', 'completed'] as const;
 type Step = (typeof steps)[number];
 const shared = useWebhookStack({
   collections: Object.fromEntries(steps.map((step) => [step, generateRecords(records)])),
@@ -142,7 +142,7 @@ test('a worker told to stop with a request in flight waits for its answer and re
   expect(postsOf('told').length).toBeGreaterThan(posted);
 });
 
-test('a worker killed when all of a batch is answered but not settled sends nothing of it again', async () => {
+test('a worker killed when all of a batch is answered but not completed sends nothing of it again', async () => {
   const { stack } = shared();
   const sync = await syncOf('answered');
   const when = 'new.batch_no is distinct from old.batch_no and new.batch_no = 2';
@@ -155,9 +155,9 @@ test('a worker killed when all of a batch is answered but not settled sends noth
   expect(await expectDelivered('answered', { sync, runId })).toEqual({ repeated: 0 });
 });
 
-test('a worker killed between the settled batch and its record repairs the record and sends nothing again', async () => {
+test('a worker killed between the completed batch and its record repairs the record and sends nothing again', async () => {
   const { stack } = shared();
-  const sync = await syncOf('settled');
+  const sync = await syncOf('completed');
   const write = { table: 'run_pages', on: 'insert', when: 'new.page_no = 10' } as const;
   await using gate = await holdWrites(stack.databaseUrl, write);
   const runId = await sync.request();
@@ -165,5 +165,5 @@ test('a worker killed between the settled batch and its record repairs the recor
   await stack.killWorker('SIGKILL');
   await gate.abort();
   await stack.startWorker();
-  expect(await expectDelivered('settled', { sync, runId })).toEqual({ repeated: 0 });
+  expect(await expectDelivered('completed', { sync, runId })).toEqual({ repeated: 0 });
 });

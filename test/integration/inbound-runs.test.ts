@@ -43,7 +43,7 @@ const runIdsOf = async (hook: TestHook) =>
   (await hook.requests()).flatMap(({ runs }) => runs.map(({ runId }) => runId));
 
 /** Resolves when every request has its run, and every run has ended. */
-async function settled(sync: Sync, hook: TestHook): Promise<readonly RunRow[]> {
+async function quiet(sync: Sync, hook: TestHook): Promise<readonly RunRow[]> {
   await eventually('every request has a run', async () => !(await runIdsOf(hook)).includes(null));
   return eventually('every run has ended', async () => {
     const runs = await runsOf(sync);
@@ -75,7 +75,7 @@ test('1,000 requests make two runs: one of the first, and one that starts after 
     { trigger: 'webhook', status: 'queued' },
   ]);
   upstream.resume();
-  const runs = await settled(sync, hook);
+  const runs = await quiet(sync, hook);
   expect(runs.map(({ status, statsJson }) => [status, statsJson.recordsOut])).toEqual([
     ['succeeded', records],
     ['succeeded', 0],
@@ -92,7 +92,7 @@ test('requests while runs begin and end each have one that starts after them', a
   const { sync, hook } = await openHook('stream', { debounceSeconds: 0 });
   await using _ = sync;
   await postMany(hook, 300, 3);
-  const runs = await settled(sync, hook);
+  const runs = await quiet(sync, hook);
   expect(runs.length).toBeGreaterThan(1);
   await expectStartedAfterAll(hook, runs);
 });
@@ -101,7 +101,7 @@ test('requests that come in quick succession are gathered into one run', async (
   const { sync, hook } = await openHook('gathered', { debounceSeconds: 5, maxWaitSeconds: 60 });
   await using _ = sync;
   await postMany(hook, 20, 2);
-  const runs = await settled(sync, hook);
+  const runs = await quiet(sync, hook);
   expect(runs).toHaveLength(1);
   await expectStartedAfterAll(hook, runs);
 });
@@ -115,6 +115,6 @@ test('with Temporal down a request is accepted within 2 s, and its run happens w
   await postMany(hook, 3, 1);
   expect(performance.now() - startMs).toBeLessThan(2000);
   await stack.temporal.start();
-  const runs = await settled(sync, hook);
+  const runs = await quiet(sync, hook);
   expect(runs).toMatchObject([{ trigger: 'webhook', status: 'succeeded', statsJson: { recordsOut: records } }]);
 });

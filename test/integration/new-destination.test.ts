@@ -95,7 +95,7 @@ function addRecord(collection: string): void {
 
 /** A day passes since the destination of the lane was asked last. */
 async function ageLane({ connectionId }: Sync): Promise<void> {
-  await sql`update lanes set settled_at = settled_at - interval '1 day' where connection_id = ${connectionId}`.execute(
+  await sql`update lanes set recorded_since = recorded_since - interval '1 day' where connection_id = ${connectionId}`.execute(
     shared().stack.db,
   );
 }

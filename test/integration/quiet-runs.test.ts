@@ -26,10 +26,10 @@ async function quietSync(collection: string): Promise<Sync> {
     await sync.ended(await sync.request());
     const lane = stack.db
       .selectFrom('lanes')
-      .select(['quick', 'settledWith'])
+      .select(['quick', 'recordedWith'])
       .where('connectionId', '=', sync.connectionId);
-    const { quick, settledWith } = await lane.executeTakeFirstOrThrow();
-    return quick && settledWith !== null;
+    const { quick, recordedWith } = await lane.executeTakeFirstOrThrow();
+    return quick && recordedWith !== null;
   });
   return sync;
 }

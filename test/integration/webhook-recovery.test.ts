@@ -60,7 +60,7 @@ describe('recovering events', () => {
   const dayMs = 24 * 3_600_000;
   const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
   const recover = (id: string, body: unknown) => org.call('POST', `/webhook-endpoints/${id}/recover`, { body });
-  const settle = (eventId: string, status: 'exhausted' | 'succeeded') =>
+  const endMessage = (eventId: string, status: 'exhausted' | 'succeeded') =>
     api.deps.db
       .updateTable('webhookMessages')
       .set({ status, nextAttemptAt: null, attempts: 12 })
@@ -72,8 +72,8 @@ describe('recovering events', () => {
     const unasked = await happen(api, org, 'run.failed');
     const { id } = await createEndpoint(org, { eventTypes: ['run.succeeded'] });
     const [failed, taken, waiting] = [await happen(api, org), await happen(api, org), await happen(api, org)];
-    await settle(failed, 'exhausted');
-    await settle(taken, 'succeeded');
+    await endMessage(failed, 'exhausted');
+    await endMessage(taken, 'succeeded');
     await patch(id, { enabled: false });
     const skipped = await happen(api, org);
     await patch(id, { enabled: true });
@@ -89,11 +89,11 @@ describe('recovering events', () => {
     expect(messages.find(({ eventId }) => eventId === waiting)).toMatchObject({ status: 'pending', recoveryId: null });
     expect(messages.map(({ eventId }) => eventId)).not.toContain(unasked);
 
-    await settle(failed, 'succeeded');
-    await settle(before, 'exhausted');
+    await endMessage(failed, 'succeeded');
+    await endMessage(before, 'exhausted');
     const progress = async () => (await org.call('GET', `/webhook-recoveries/${body.id}`)).body;
     expect(await progress()).toMatchObject({ status: 'running', total: 3, sent: 1 });
-    await settle(skipped, 'succeeded');
+    await endMessage(skipped, 'succeeded');
     expect(await progress()).toMatchObject({ ...body, status: 'finished', sent: 2 });
   });
 

@@ -34,9 +34,9 @@ export function createJudge(api: SimApi, counts: Counts, deliveredOf: (resourceK
     });
   return {
     carrying(state, commit) {
-      const before = settledOf(state);
+      const before = accountedIn(state);
       const result = commit();
-      for (const [runId, records] of settledOf(state)) {
+      for (const [runId, records] of accountedIn(state)) {
         const more = records - (before.get(runId) ?? 0);
         if (more === 0) continue;
         count(counts, 'batches of an earlier run recorded');
@@ -55,12 +55,12 @@ export function createJudge(api: SimApi, counts: Counts, deliveredOf: (resourceK
     atEnd: (state) => [
       ...lanesOf(state).flatMap(({ name, delivered, collection }) => lost(name, delivered, collection)),
       ...state.runs.all().flatMap(({ id, status, recordsIn, recordsOut, skipped, quarantined }) => {
-        const settled = recordsOut + skipped + quarantined;
+        const accounted = recordsOut + skipped + quarantined;
         const isDone = status === 'succeeded' || status === 'partial';
         // A carried record that the run has read too counts once.
         const most = recordsIn + (carried.get(id) ?? 0);
-        return isDone && (settled < recordsIn || settled > most)
-          ? [`${id} has read ${recordsIn} records and accounts for ${settled}, of which it carries ${most - recordsIn}`]
+        return isDone && (accounted < recordsIn || accounted > most)
+          ? [`${id} has read ${recordsIn} records and accounts for ${accounted}, of which it carries ${most - recordsIn}`]
           : [];
       }),
     ],
@@ -68,7 +68,7 @@ export function createJudge(api: SimApi, counts: Counts, deliveredOf: (resourceK
 }
 
 /** What each run has delivered or quarantined. */
-const settledOf = (state: ControlState): ReadonlyMap<string, number> =>
+const accountedIn = (state: ControlState): ReadonlyMap<string, number> =>
   new Map(state.runs.all().map(({ id, recordsOut, quarantined }) => [id, recordsOut + quarantined]));
 
 const collectionOf = ({ collections }: SimApi, { resourceKey }: StoredLane): Collection =>

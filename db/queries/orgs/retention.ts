@@ -87,12 +87,12 @@ export function purgeEvents(db: Db, { before, rowsMax }: OldRows): Promise<numbe
     if (rows.length === 0) return 0;
     const ids = rows.map(({ id }) => id);
     const { numAffectedRows = 0n } = await sql`
-      with settled as materialized (
+      with ended as materialized (
         select seq from webhook_messages
         where event_id = any(${ids}::text[]) and status <> 'pending' for update skip locked),
       held as materialized (
         select event_id from webhook_messages
-        where event_id = any(${ids}::text[]) and seq not in (select seq from settled))
+        where event_id = any(${ids}::text[]) and seq not in (select seq from ended))
       delete from webhook_events
       where id = any(${ids}::text[]) and not ${isOpen} and id not in (select event_id from held)`.execute(tx);
     return Number(numAffectedRows);

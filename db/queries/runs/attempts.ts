@@ -23,9 +23,9 @@ export interface Attempt extends Omit<RecordedRun, 'runId'> {
   readonly backfill: Backfill | null;
   /**
    * Fingerprint of the destination that has nothing which is not recorded here; null: it may have more. Whoever asks it for
-   * anything calls {@link unsettleLane} before.
+   * anything calls {@link clearRecordedWith} before.
    */
-  readonly settledWith: string | null;
+  readonly recordedWith: string | null;
   /** The last run of the lane took a moment. */
   readonly quick: boolean;
   /** Quarantined records of the lane wait for another try. */
@@ -49,7 +49,7 @@ const attemptColumns = [
   .join(', ');
 
 /** After this many hours the destination is checked even if nothing is to be delivered, since it may have lost its rows. */
-const settledHoursMax = 24;
+const recheckHoursMax = 24;
 
 /**
  * Takes the lane for a new attempt at the run: every earlier attempt can record nothing more. Undefined: no such run, or
@@ -89,20 +89,20 @@ const take = statement(
   (_, v: Placeholders<Take>) => sql<Attempt>`
     with before as (
       select lanes.id, lanes.fence, lanes.quick,
-        case when lanes.settled_at > now() - make_interval(hours => ${sql.lit(settledHoursMax)}) then lanes.settled_with end
-          as settled_with
+        case when lanes.recorded_since > now() - make_interval(hours => ${sql.lit(recheckHoursMax)}) then lanes.recorded_with end
+          as recorded_with
       from lanes join runs on runs.lane_id = lanes.id
       where runs.org_id = ${v.orgId} and runs.id = ${v.runId} and runs.status = 'running'
       for no key update of lanes
     ), lane as (
       update lanes set fence = greatest(before.fence + 1, ${v.scheduledAtMs}::bigint),
         -- A mark that has expired is taken away, so that the end of the run makes a new one.
-        settled_with = before.settled_with, settled_at = case when before.settled_with is not null then lanes.settled_at end
+        recorded_with = before.recorded_with, recorded_since = case when before.recorded_with is not null then lanes.recorded_since end
       from before
       where before.id = lanes.id and (
         before.fence <= ${v.latestMs}::bigint
         or before.fence > extract(epoch from now()) * 1000 + ${sql.lit(clockJumpMsMax)})
-      returning lanes.id as lane_id, lanes.fence, before.fence as fence_before, before.settled_with, before.quick
+      returning lanes.id as lane_id, lanes.fence, before.fence as fence_before, before.recorded_with, before.quick
     ), counted as (
       update runs set attempts = attempts + 1, progressed_at = now()
       from lane
@@ -118,10 +118,10 @@ const take = statement(
 );
 
 /** From here on the destination of a lane may have what is not recorded here. False: a newer attempt holds the lane. */
-export async function unsettleLane(db: Db, scope: OrgScope, { laneId, fence }: BatchOwner): Promise<boolean> {
+export async function clearRecordedWith(db: Db, scope: OrgScope, { laneId, fence }: BatchOwner): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('lanes')
-    .set({ settledWith: null, settledAt: null })
+    .set({ recordedWith: null, recordedSince: null })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', laneId)
     .where('fence', '=', fence)

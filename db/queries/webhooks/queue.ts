@@ -1,6 +1,6 @@
 /**
  * The queue of an endpoint. A message waits until an attempt claims it; the attempt's row is written by the same
- * statement, so that nothing is sent without a log row. A claim is a lease: what its worker does not settle in time
+ * statement, so that nothing is sent without a log row. A claim is a lease: what its worker does not record in time
  * counts as lost.
  */
 
@@ -177,7 +177,7 @@ async function beginAttempts(
 }
 
 /**
- * Lets go of attempts whose worker did not settle them in time. The result of an automatic one is unknown, and its
+ * Lets go of attempts whose worker did not record them in time. The result of an automatic one is unknown, and its
  * message is retried; a requested one is sent again, with the same row.
  */
 export async function reclaimExpired(db: Db, scope: OrgScope, endpointId: string): Promise<void> {

@@ -31,7 +31,7 @@ export async function startContainedChild(): Promise<ContainedChild> {
     child.once('error', () => resolve());
   });
   const waiting: { response: ((response: Reply) => void) | null } = { response: null };
-  const settle = (response: Reply): void => {
+  const reply = (response: Reply): void => {
     const resolve = waiting.response;
     waiting.response = null;
     resolve?.(response);
@@ -41,11 +41,11 @@ export async function startContainedChild(): Promise<ContainedChild> {
     await exited;
   };
   // A write to a child that has just died; `exited` sees its end.
-  child.stdin.on('error', () => settle({ ok: false, reason: 'memory' }));
-  void exited.then(() => settle({ ok: false, reason: 'memory' }));
+  child.stdin.on('error', () => reply({ ok: false, reason: 'memory' }));
+  void exited.then(() => reply({ ok: false, reason: 'memory' }));
   readLines(child.stdout, {
     bytesMax: responseBytesMax,
-    onLine: (line) => settle({ ok: true, line }),
+    onLine: (line) => reply({ ok: true, line }),
     onTooLong: () => child.kill('SIGKILL'),
   });
 
@@ -53,7 +53,7 @@ export async function startContainedChild(): Promise<ContainedChild> {
     const { promise, resolve } = Promise.withResolvers<Reply>();
     waiting.response = resolve;
     // A response that arrived while this process was busy is read before the immediate runs: it counts.
-    const timer = setTimeout(() => setImmediate(() => settle({ ok: false, reason: 'timeout' })), timeoutMs);
+    const timer = setTimeout(() => setImmediate(() => reply({ ok: false, reason: 'timeout' })), timeoutMs);
     const response = await promise;
     clearTimeout(timer);
     if (!response.ok) await kill();

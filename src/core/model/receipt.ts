@@ -18,7 +18,7 @@ export interface PageEntry {
   readonly deleted: number;
 }
 
-/** The state of a record once its version is settled. */
+/** The state of a record once its version is recorded. */
 export interface RecordEntry {
   readonly externalId: string;
   /** Fingerprint, base64url. */

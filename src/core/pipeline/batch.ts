@@ -66,8 +66,8 @@ export function assembleBatch(
   const makeReceipt = (rejected: readonly RejectedRow[]): Receipt => {
     const rejections =
       rejected.length === 0 ? null : new Map(rejected.map((rejection) => [rows[rejection.index], rejection]));
-    const settled = pages.map((page) =>
-      settlePage(page, {
+    const results = pages.map((page) =>
+      pageResult(page, {
         superseded,
         rejections,
         resource,
@@ -76,20 +76,20 @@ export function assembleBatch(
         isRetried: page.retried.length > 0,
       }),
     );
-    const entries = settled.flatMap((page) => page.entries);
-    const failure = settled.find((page) => page.failure !== null)?.failure ?? null;
+    const entries = results.flatMap((page) => page.entries);
+    const failure = results.find((page) => page.failure !== null)?.failure ?? null;
     const deleted = tombstones.map(({ externalId }) => externalId);
     return {
       runId,
       batchNo,
-      pages: settled.map(({ page }) => page),
+      pages: results.map(({ page }) => page),
       records: entriesRepeat ? latestEntries(entries, deleted) : entries,
       allNew,
       deleted,
       seen: pages.flatMap(({ seen, partition }) =>
         seen.length === 0 ? [] : [{ partition: partition?.partition ?? '', externalIds: seen }],
       ),
-      quarantine: settled.flatMap(({ quarantine }) => quarantine),
+      quarantine: results.flatMap(({ quarantine }) => quarantine),
       retried: pages.flatMap(({ retried }) => retried),
       partitions: failure === null ? latestOf(pages) : [],
       incomplete: pages.some(({ incomplete }) => incomplete),
@@ -190,7 +190,7 @@ function latestOf(pages: readonly ReadyPage[]): readonly PartitionEntry[] {
   return [...latest.values()];
 }
 
-interface SettleOptions {
+interface PageOptions {
   /** The outcomes that do not reach the destination; null: there are none. */
   readonly superseded: Versions['superseded'];
   /** By row, since a record may have several; null: there are none. */
@@ -202,7 +202,7 @@ interface SettleOptions {
   readonly isRetried: boolean;
 }
 
-interface SettledPage {
+interface PageResult {
   readonly page: PageEntry;
   readonly entries: readonly RecordEntry[];
   readonly quarantine: readonly QuarantineEntry[];
@@ -210,7 +210,7 @@ interface SettledPage {
   readonly failure: string | null;
 }
 
-function settlePage(page: ReadyPage, { superseded, rejections, ...options }: SettleOptions): SettledPage {
+function pageResult(page: ReadyPage, { superseded, rejections, ...options }: PageOptions): PageResult {
   const entries: RecordEntry[] = [];
   const quarantine: QuarantineEntry[] = [];
   let [recordsOut, deleted, flagged, failed] = [0, 0, 0, 0];
@@ -246,7 +246,7 @@ function settlePage(page: ReadyPage, { superseded, rejections, ...options }: Set
 }
 
 /** A retried record is quarantined again: it would otherwise fail every run from now on. */
-const failsRun = ({ isNamed }: RejectedRow, { resource, isRetried }: Pick<SettleOptions, 'resource' | 'isRetried'>) =>
+const failsRun = ({ isNamed }: RejectedRow, { resource, isRetried }: Pick<PageOptions, 'resource' | 'isRetried'>) =>
   isNamed === true && resource.onInvalid !== 'quarantine' && !isRetried;
 
 const issuesOf = ({ message }: RejectedRow) => [{ path: '', message, keyword: 'destination' }];
@@ -258,7 +258,7 @@ const issuesOf = ({ message }: RejectedRow) => [{ path: '', message, keyword: 'd
 function refusedEntry(
   { row, raw }: Extract<Outcome, { readonly kind: 'deliver' }>,
   rejection: RejectedRow,
-  { resource, redact, each, isRetried }: Pick<SettleOptions, 'resource' | 'redact' | 'each' | 'isRetried'>,
+  { resource, redact, each, isRetried }: Pick<PageOptions, 'resource' | 'redact' | 'each' | 'isRetried'>,
 ): QuarantineEntry {
   const issues = issuesOf(rejection);
   if (resource.target.onTypeConflict === 'fail' && !isRetried) throw invalidRecord(resource.key, issues, redact);

@@ -1,7 +1,7 @@
 import type { Receipt, RecordEntry } from '../model/receipt.ts';
 import { type IdKey, idKey } from './id-key.ts';
 
-/** The settled version of a record, as far as the change filter needs it. */
+/** The recorded version of a record, as far as the change filter needs it. */
 export interface KnownRecord extends Pick<RecordEntry, 'hash' | 'cursor'> {
   readonly status: RecordEntry['status'] | 'deleted';
 }

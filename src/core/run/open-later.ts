@@ -36,7 +36,7 @@ export function openLater({ destination, ledger, open }: LaterOptions): LaterDes
     },
     async apply(batch) {
       if (!isOpen) {
-        if (!(await ledger.unsettle())) throw takenOver();
+        if (!(await ledger.clearRecordedWith())) throw takenOver();
         const { fresh, carried, batchNo } = await open(batch.batchNo - 1);
         if (fresh || carried.length > 0 || batchNo !== batch.batchNo - 1) throw new DestinationMovedError();
         isOpen = true;

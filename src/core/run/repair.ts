@@ -87,7 +87,7 @@ export async function repairFromCheckpoint(options: RepairOptions): Promise<Star
 }
 
 /** Where an attempt continues whose destination has nothing that is not recorded; it is not asked. */
-export const startOfSettled = (run: RecordedRun): StartPoint => ({
+export const startOfRecorded = (run: RecordedRun): StartPoint => ({
   ...run,
   records: run.recordsIn,
   fresh: false,

@@ -37,7 +37,7 @@ export interface RunLedger {
    * Notes that the destination may have more than is recorded, before it is asked for anything. False: a newer attempt
    * holds the lane.
    */
-  unsettle(): Promise<boolean>;
+  clearRecordedWith(): Promise<boolean>;
   /** Deletes fingerprints and watermark of the lane; null: a newer attempt holds the lane, and nothing was changed. */
   forget(): Promise<Forgotten | null>;
 }

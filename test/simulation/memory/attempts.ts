@@ -7,7 +7,7 @@ import { memoryOf } from './store/memory-db.ts';
 
 /** As in the real module, ms. */
 const clockJumpMsMax = 2000;
-const settledMsMax = 24 * 3_600_000;
+const recheckMsMax = 24 * 3_600_000;
 
 /** As the query of the same name. */
 export const takeLane: typeof real.takeLane = (db, _scope, runId, options) =>
@@ -25,11 +25,11 @@ function take(
   if (!run || !lane) return undefined;
   const isFree = lane.fence <= scheduledAtMs + clockJumpMsMax || lane.fence > state.nowMs() + clockJumpMsMax;
   if (!isFree) throw takenOver();
-  const isKnown = lane.settledAt !== null && lane.settledAt > state.ago(settledMsMax);
-  const expired = isKnown ? {} : { settledWith: null, settledAt: null };
+  const isKnown = lane.recordedSince !== null && lane.recordedSince > state.ago(recheckMsMax);
+  const expired = isKnown ? {} : { recordedWith: null, recordedSince: null };
   const { fence } = state.lanes.update(lane, { fence: Math.max(lane.fence + 1, scheduledAtMs), ...expired });
   const taken = isFirst ? run : state.runs.update(run, { attempts: run.attempts + 1, progressedAt: state.now() });
-  const { id: laneId, fence: fenceBefore, settledWith, quick } = lane;
+  const { id: laneId, fence: fenceBefore, recordedWith, quick } = lane;
   const { connectionId, resourceKey } = taken;
   const hasRequeued = requeuedIn(state, { connectionId, resourceKey }).length > 0;
   return {
@@ -37,13 +37,13 @@ function take(
     fence,
     fenceBefore,
     quick,
-    settledWith: isKnown ? settledWith : null,
+    recordedWith: isKnown ? recordedWith : null,
     hasRequeued,
     ...factsOf(taken),
   };
 }
 
-type Facts = Omit<real.Attempt, 'laneId' | 'fence' | 'fenceBefore' | 'settledWith' | 'quick' | 'hasRequeued'>;
+type Facts = Omit<real.Attempt, 'laneId' | 'fence' | 'fenceBefore' | 'recordedWith' | 'quick' | 'hasRequeued'>;
 
 const factsOf = (run: Facts): Facts => ({
   connectionId: run.connectionId,
@@ -65,11 +65,11 @@ const factsOf = (run: Facts): Facts => ({
 });
 
 /** As the query of the same name. */
-export const unsettleLane: typeof real.unsettleLane = (db, _scope, { laneId, fence }) =>
-  memoryOf(db).transact('unsettleLane', (state) => {
+export const clearRecordedWith: typeof real.clearRecordedWith = (db, _scope, { laneId, fence }) =>
+  memoryOf(db).transact('clearRecordedWith', (state) => {
     const lane = state.lanes.get(String(laneId));
     if (lane?.fence !== fence) return false;
-    state.lanes.update(lane, { settledWith: null, settledAt: null });
+    state.lanes.update(lane, { recordedWith: null, recordedSince: null });
     return true;
   });
 

@@ -25,6 +25,6 @@ const noOutbox: Outbox = {
   prepare: notUsed,
   advance: notUsed,
   failed: notUsed,
-  settle: notUsed,
+  complete: notUsed,
   discard: notUsed,
 };

@@ -6,14 +6,14 @@ import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 import { ownLane } from '../records/own-lane.ts';
 import { markRetried } from '../records/requeue.ts';
-import { deliveredIds, type RecordedRun } from './settlement.ts';
+import { deliveredIds, type RecordedRun } from './batch-statement.ts';
 
 interface RestOfBatch extends KeptBack {
   readonly laneId: number;
 }
 
 /** Records the parts that few batches have. */
-export async function settleRest(tx: Db, scope: OrgScope, { laneId, runId, receipt, run }: RestOfBatch): Promise<void> {
+export async function recordRest(tx: Db, scope: OrgScope, { laneId, runId, receipt, run }: RestOfBatch): Promise<void> {
   await putSeen(tx, scope, { laneId, receipt });
   await keepQuarantine(tx, scope, { runId, receipt, run });
   await markRetried(tx, scope, receipt.retried);

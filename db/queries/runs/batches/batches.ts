@@ -3,10 +3,10 @@ import type { PassedOver, Recorded } from '../../../../src/core/run/run-ledger.t
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 import { type BatchOwner, holdsLane } from './batch-owner.ts';
-import { settleRest } from './batch-rest.ts';
-import { type BatchToSettle, isPlain, settleBatch, total } from './settlement.ts';
+import { recordRest } from './batch-rest.ts';
+import { type BatchToRecord, isPlain, recordMain, total } from './batch-statement.ts';
 
-type Batch = Omit<BatchToSettle, 'onlyNew'>;
+type Batch = Omit<BatchToRecord, 'onlyNew'>;
 
 /**
  * Records a batch: ledger, fingerprints, quarantine, counts, position and watermark, all or nothing. Called after the
@@ -16,10 +16,10 @@ type Batch = Omit<BatchToSettle, 'onlyNew'>;
 export async function recordBatch(db: Db, scope: OrgScope, batch: Batch): Promise<Recorded> {
   const { receipt } = batch;
   // Nearly every batch is one statement: each further one waits for a turn of a process that is busy with other pages.
-  if (isPlain(receipt)) return await settleAlone(db, scope, batch);
+  if (isPlain(receipt)) return await recordAlone(db, scope, batch);
   return db.transaction().execute(async (tx) => {
-    const { recorded, run } = await settleBatch(tx, scope, { ...batch, onlyNew: false });
-    if (run !== null) await settleRest(tx, scope, { laneId: batch.owner.laneId, runId: receipt.runId, receipt, run });
+    const { recorded, run } = await recordMain(tx, scope, { ...batch, onlyNew: false });
+    if (run !== null) await recordRest(tx, scope, { laneId: batch.owner.laneId, runId: receipt.runId, receipt, run });
     return recorded;
   });
 }
@@ -34,13 +34,13 @@ export async function recordCarried(
   { owner, receipt, runId }: { readonly owner: BatchOwner; readonly receipt: Receipt; readonly runId: string },
 ): Promise<Recorded> {
   return db.transaction().execute(async (tx) => {
-    const { recorded, run } = await settleBatch(tx, scope, {
+    const { recorded, run } = await recordMain(tx, scope, {
       owner,
       receipt: { ...receipt, pages: [] },
       onlyNew: false,
     });
     if (run === null) return recorded;
-    await settleRest(tx, scope, { laneId: owner.laneId, runId, receipt, run });
+    await recordRest(tx, scope, { laneId: owner.laneId, runId, receipt, run });
     await tx
       .updateTable('runs')
       .set((eb) => ({
@@ -98,16 +98,16 @@ export async function passOverEndedRuns(
 }
 
 /** A batch that is one statement. */
-async function settleAlone(db: Db, scope: OrgScope, batch: Batch): Promise<Recorded> {
+async function recordAlone(db: Db, scope: OrgScope, batch: Batch): Promise<Recorded> {
   if (batch.receipt.allNew) {
     try {
-      return (await settleBatch(db, scope, { ...batch, onlyNew: true })).recorded;
+      return (await recordMain(db, scope, { ...batch, onlyNew: true })).recorded;
     } catch (error) {
       // Nothing was changed. A receipt may come from a customer's database and say what it likes.
       if (!isUniqueViolation(error)) throw error;
     }
   }
-  return (await settleBatch(db, scope, { ...batch, onlyNew: false })).recorded;
+  return (await recordMain(db, scope, { ...batch, onlyNew: false })).recorded;
 }
 
 const isUniqueViolation = (error: unknown): boolean =>

@@ -70,12 +70,12 @@ export function openOutbox(
       .where('orgId', '=', scope.orgId)
       .where('laneId', '=', laneId)
       .executeTakeFirstOrThrow();
-    const { runId: settledRun, batchNo, receipt, pendingRunId, pendingBatchNo, pendingDraft, pendingRejected } = row;
-    const settled = settledRun !== null && batchNo !== null && receipt !== null;
+    const { runId: checkpointRun, batchNo, receipt, pendingRunId, pendingBatchNo, pendingDraft, pendingRejected } = row;
+    const hasCheckpoint = checkpointRun !== null && batchNo !== null && receipt !== null;
     const isPending =
       pendingRunId !== null && pendingBatchNo !== null && pendingDraft !== null && pendingRejected !== null;
     return {
-      checkpoint: settled ? { runId: settledRun, batchNo, receipt } : null,
+      checkpoint: hasCheckpoint ? { runId: checkpointRun, batchNo, receipt } : null,
       pending: isPending
         ? {
             runId: pendingRunId,
@@ -93,7 +93,7 @@ export function openOutbox(
   return asOwner(db, scope, { owner, work });
 }
 
-/** Stores a batch before anything of it is sent. Null also when it, or a later one of its run, was settled. */
+/** Stores a batch before anything of it is sent. Null also when it, or a later one of its run, was completed. */
 export function putPending(
   db: Db,
   scope: OrgScope,

@@ -40,7 +40,7 @@ export async function resetLane(tx: Db, scope: OrgScope, runId: string): Promise
         .where('runs.id', '=', runId)
         .as('asked'),
     )
-    .set({ reset: null, settledWith: null, settledAt: null })
+    .set({ reset: null, recordedWith: null, recordedSince: null })
     .whereRef('lanes.id', '=', 'asked.id')
     .where('lanes.orgId', '=', scope.orgId)
     .where('lanes.reset', 'is not', null)

@@ -153,7 +153,7 @@ export interface EndedRun {
 /** A lane whose destination has nothing that is not recorded here. */
 export interface LeftLane {
   /** Fingerprint of the destination. */
-  readonly settledWith: string;
+  readonly recordedWith: string;
   /** The run took a moment. */
   readonly quick: boolean;
 }
@@ -228,11 +228,11 @@ export async function endRun(db: Db, scope: OrgScope, end: RunEnd): Promise<Ende
 async function leaveLane(
   tx: Db,
   scope: OrgScope,
-  { laneId, settledWith, quick }: LeftLane & { readonly laneId: number },
+  { laneId, recordedWith, quick }: LeftLane & { readonly laneId: number },
 ): Promise<void> {
   await tx
     .updateTable('lanes')
-    .set({ settledWith, settledAt: sql<string>`coalesce(settled_at, now())`, quick })
+    .set({ recordedWith, recordedSince: sql<string>`coalesce(recorded_since, now())`, quick })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', laneId)
     .execute();

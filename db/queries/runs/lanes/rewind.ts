@@ -90,7 +90,7 @@ export async function rewindLane(
   const lane = await tx
     .updateTable('lanes')
     .from('runs')
-    .set({ settledWith: null, settledAt: null })
+    .set({ recordedWith: null, recordedSince: null })
     .whereRef('lanes.id', '=', 'runs.laneId')
     .where('lanes.orgId', '=', scope.orgId)
     .where('runs.orgId', '=', scope.orgId)

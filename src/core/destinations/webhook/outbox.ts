@@ -26,10 +26,10 @@ export interface PendingBatch extends Pick<Batch, 'runId' | 'batchNo' | 'receipt
 
 /** The result of {@link Outbox.open}. */
 export interface OpenedOutbox {
-  /** The last batch that was settled; null: none at this target. */
+  /** The last batch that was completed; null: none at this target. */
   readonly checkpoint: Checkpoint | null;
   readonly pending: PendingBatch | null;
-  /** Receipt of the batch of an earlier run that this one has sent and settled; null: none. */
+  /** Receipt of the batch of an earlier run that this one has sent and completed; null: none. */
   readonly carried: string | null;
   /** Of the last request that the run has stored, at whatever target; 0: none. */
   readonly sequence: number;
@@ -64,14 +64,14 @@ export interface Failing {
 export interface Outbox {
   /** What is known of the lane at `target`, a text that identifies the target; for another target all is forgotten. */
   open(target: string): Promise<OpenedOutbox>;
-  /** Stores what a batch sends; `sequence` is that of its last request. Throws `fenced` for a batch that was settled before. */
+  /** Stores what a batch sends; `sequence` is that of its last request. Throws `fenced` for a batch that was completed before. */
   prepare(batch: Batch, outgoing: Pick<PendingBatch, 'parts' | 'rejected'>, sequence: number): Promise<void>;
   /** Adds the result of a part to those of the others. */
   advance(step: OutboxStep): Promise<void>;
   /** Notes that the receiver failed; a part that gets its response ends the count. */
   failed(): Promise<Failing>;
   /** The pending batch has its responses: from here on its receipt is the checkpoint. */
-  settle(receipt: string): Promise<void>;
+  complete(receipt: string): Promise<void>;
   /** The pending batch can have no receipt: its pages are read again. */
   discard(): Promise<void>;
 }
@@ -84,6 +84,6 @@ export const noOutbox: Outbox = {
   prepare: refuse,
   advance: refuse,
   failed: refuse,
-  settle: refuse,
+  complete: refuse,
   discard: refuse,
 };

@@ -16,10 +16,10 @@ export interface Clock {
 }
 
 /** A response that counts for the part. */
-type Settled = Exclude<WebhookVerdict, { readonly kind: 'ended' | 'later' | 'failing' }>;
+type FinalVerdict = Exclude<WebhookVerdict, { readonly kind: 'ended' | 'later' | 'failing' }>;
 
 /** A response that asks for another attempt. */
-type Unsettled = Extract<WebhookVerdict, { readonly kind: 'later' | 'failing' }>;
+type RetriedVerdict = Extract<WebhookVerdict, { readonly kind: 'later' | 'failing' }>;
 
 /** Posts the parts of one batch, several at once if asked to. */
 export interface PatientPost {
@@ -27,7 +27,7 @@ export interface PatientPost {
    * Posts until there is a response that counts. Throws {@link ThrottledError} for a wait that the run must do, errors
    * that end the run, and what {@link PatientPost.end} was given.
    */
-  readonly post: (part: OutboxPart) => Promise<Settled>;
+  readonly post: (part: OutboxPart) => Promise<FinalVerdict>;
   /** Nothing is sent from now on. */
   readonly end: (reason: unknown) => void;
 }
@@ -54,7 +54,7 @@ export function createPatientPost(client: WebhookClient, outbox: Outbox, clock: 
       if (current === pause) return current;
     }
   };
-  const wait = async (verdict: Unsettled, startedAt: number) => {
+  const wait = async (verdict: RetriedVerdict, startedAt: number) => {
     const { waitMs, otherwise } = await waitAfter(verdict, { outbox, clock });
     observations.waitBegun.publish({ reason: 'destination', waitMs });
     if (clock.now() - startedAt + waitMs > durableWaitMs) throw new ThrottledError(waitMs, { otherwise });
@@ -90,7 +90,7 @@ interface Wait {
 }
 
 async function waitAfter(
-  verdict: Unsettled,
+  verdict: RetriedVerdict,
   { outbox, clock }: { readonly outbox: Outbox; readonly clock: Clock },
 ): Promise<Wait> {
   if (verdict.kind === 'later') {

@@ -123,7 +123,7 @@ interface Sending extends PatientPost, Pick<WebhookDeps, 'outbox' | 'onStrayReje
 type SentBatch = Omit<PendingBatch, 'isCarried'>;
 
 /**
- * Posts what is left of a batch, each partition strictly one part after the other, and settles it. When one fails, the
+ * Posts what is left of a batch, each partition strictly one part after the other, and completes it. When one fails, the
  * others finish their requests in progress: nothing is sent once this has thrown.
  */
 async function sendAll(pending: SentBatch, sending: Sending) {
@@ -137,7 +137,7 @@ async function sendAll(pending: SentBatch, sending: Sending) {
     await Promise.allSettled(sent);
   }
   const receipt = await receiptOf(pending, rejected, outbox);
-  await outbox.settle(receipt);
+  await outbox.complete(receipt);
   return { rejected, checkpoint: { runId, batchNo, receipt } };
 }
 
@@ -184,7 +184,7 @@ async function sendPart(part: OutboxPart, { lane, restored, post, onStrayRejecti
   // The halves have ids of their own, so only a part that nobody can have sent is halved without being sent.
   if (halves && !restored.has(part) && lane.bytesMax !== null && bytes > lane.bytesMax) return halves;
   const verdict = await post(part);
-  if (verdict.kind === 'accepted') return settlePart(part, { rejections: verdict.rejections, onStrayRejections });
+  if (verdict.kind === 'accepted') return partResult(part, { rejections: verdict.rejections, onStrayRejections });
   if (verdict.kind === 'refused') {
     return (
       halves ?? refusedAlone(part, `Refused by the receiver: it responded with ${verdict.status} to this record alone`)
@@ -195,12 +195,12 @@ async function sendPart(part: OutboxPart, { lane, restored, post, onStrayRejecti
   return halves;
 }
 
-interface Settling extends Pick<WebhookDeps, 'onStrayRejections'> {
+interface PartResponse extends Pick<WebhookDeps, 'onStrayRejections'> {
   readonly rejections: readonly Rejection[];
 }
 
 /** External ids that were not sent are ignored; a refused deletion leaves no record to keep. */
-function settlePart(part: OutboxPart, { rejections, onStrayRejections }: Settling): SentPart {
+function partResult(part: OutboxPart, { rejections, onStrayRejections }: PartResponse): SentPart {
   if (rejections.length === 0) return { refused: [], parts: [] };
   const byId = new Map(rejections.map((rejection) => [rejection.externalId, rejection]));
   const records = recordsOf(part);

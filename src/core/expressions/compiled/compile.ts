@@ -18,8 +18,8 @@ import { allowanceMax, type Compiled, charge, type Evaluation } from './evaluati
 import { compileFilter } from './filters.ts';
 import { allow, type Compiler, childOf, childrenOf, filtersOf, NotCompiled, refuse, type Scope } from './node.ts';
 import { compileBinary, compileNegation } from './operators.ts';
-import { compilePath, isSettledPath } from './paths.ts';
-import { settle } from './sequence.ts';
+import { compilePath, isCollapsedPath } from './paths.ts';
+import { collapse } from './sequence.ts';
 import { isTruthy } from './values.ts';
 
 /** An expression that runs in this process. */
@@ -87,13 +87,13 @@ function compileNode(node: AstNode, compiler: Compiler, scope: Scope | null): Co
   const filters = filtersOf(node, 'predicate').map((filter) => compileFilter(filter, compiler, scope));
   const keepArray = node['keepArray'] === true;
   if (filters.length === 0) {
-    if (neverSequences.has(node.type) || isSettledPath(node)) return core;
-    return (input, evaluation) => settle(core(input, evaluation), keepArray);
+    if (neverSequences.has(node.type) || isCollapsedPath(node)) return core;
+    return (input, evaluation) => collapse(core(input, evaluation), keepArray);
   }
   return (input, evaluation) => {
     let result = core(input, evaluation);
     for (const filter of filters) result = filter(result, evaluation);
-    return settle(result, keepArray);
+    return collapse(result, keepArray);
   };
 }
 
@@ -175,7 +175,7 @@ function compileBinding(node: AstNode, compiler: Compiler, scope: Scope): Compil
   return (input, evaluation) => {
     const value = compute(input, evaluation);
     evaluation.slots[slot] = value;
-    return settle(value, keepArray);
+    return collapse(value, keepArray);
   };
 }
 

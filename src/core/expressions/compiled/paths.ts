@@ -2,7 +2,7 @@ import type { AstNode } from '../expression.ts';
 import { type Compiled, charge, type Evaluation, handBack } from './evaluation.ts';
 import { compileFilter, type Filter } from './filters.ts';
 import { allow, type Compiler, childrenOf, filtersOf, refuse, type Scope } from './node.ts';
-import { isList, type List, sequenceOf, settle } from './sequence.ts';
+import { collapse, isList, type List, sequenceOf } from './sequence.ts';
 import { fieldOf, pushAll } from './values.ts';
 
 interface Step {
@@ -30,17 +30,17 @@ export function compilePath(node: AstNode, compiler: Compiler, scope: Scope | nu
   const names = plainFields(nodes);
   if (names === null) return general;
   const start = isPlainVariable(first) ? compiler.compile(first, scope) : context;
-  return compileFields(start, names, isSettledPath(node) ? settled(general, node['keepArray'] === true) : general);
+  return compileFields(start, names, isCollapsedPath(node) ? collapsed(general, node['keepArray'] === true) : general);
 }
 
 /** Whether the compiled path gives no sequence that is still to collapse. */
-export const isSettledPath = (node: AstNode): boolean =>
+export const isCollapsedPath = (node: AstNode): boolean =>
   node.type === 'path' && node['predicate'] === undefined && plainFields(childrenOf(node, 'steps')) !== null;
 
-const settled =
+const collapsed =
   (compiled: Compiled, keepArray: boolean): Compiled =>
   (input, evaluation) =>
-    settle(compiled(input, evaluation), keepArray);
+    collapse(compiled(input, evaluation), keepArray);
 
 /** The names in a path of fields that may begin with a variable; null where it has steps of other kinds. */
 function plainFields(steps: readonly AstNode[]): readonly string[] | null {
@@ -65,7 +65,7 @@ function compileName(node: AstNode): Compiled {
   const { value: name } = node;
   if (typeof name !== 'string') return refuse();
   const keepArray = node['keepArray'] === true;
-  return (input, evaluation) => settle(fieldOf(input, name, evaluation), keepArray);
+  return (input, evaluation) => collapse(fieldOf(input, name, evaluation), keepArray);
 }
 
 /** The most common case: fields of objects. If a list is on the way, the general form takes over. */

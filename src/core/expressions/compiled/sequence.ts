@@ -3,7 +3,7 @@
  * arrays of the data, by properties of the array. This code does the same, so that each rule reads as it does there.
  */
 export interface List extends Array<unknown> {
-  /** Made by a path or a function: collapses, see {@link settle}. */
+  /** Made by a path or a function: collapses, see {@link collapse}. */
   sequence?: true;
   /** A `[]` in the expression: one item alone stays a list. */
   keepSingleton?: true;
@@ -26,7 +26,7 @@ export function sequenceOf(...items: unknown[]): List {
 }
 
 /** The result of an expression for its sequence: nothing for no item, the item for one. Other values stay unchanged. */
-export function settle(value: unknown, keepArray: boolean): unknown {
+export function collapse(value: unknown, keepArray: boolean): unknown {
   if (!isList(value) || value.sequence !== true) return value;
   if (keepArray) value.keepSingleton = true;
   if (value.length === 0) return undefined;

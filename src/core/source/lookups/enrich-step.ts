@@ -52,7 +52,7 @@ export async function enrichStep(step: Step, subjects: readonly Subject[], conte
   const sound = subjects.filter((subject) => isValid(subject, step));
   const keys = await keysOf(step, sound.map(keyedOf), { source, evaluateEach: createEvaluateEach(source) });
   const responses = await responsesTo(step, distinctAsks(sound, keys, source), context);
-  for (const [n, subject] of sound.entries()) settle(step, subject, respondTo(keys[n], responses));
+  for (const [n, subject] of sound.entries()) assign(step, subject, respondTo(keys[n], responses));
 }
 
 /** Whether the previous steps succeeded; if not, this one has nothing to request. */
@@ -116,7 +116,7 @@ function respondTo(key: RecordKey | undefined, responses: Replies): Reply | stri
   return key?.kind === 'key' ? (responses.get(key.text) ?? null) : null;
 }
 
-function settle(step: Step, { found, failures }: Subject, response: Reply | string | null): void {
+function assign(step: Step, { found, failures }: Subject, response: Reply | string | null): void {
   const { assignTo, onMissing, onError } = step;
   if (response === null) return;
   if (typeof response === 'string') failures.set(assignTo, { message: response, quarantine: false });

@@ -168,7 +168,7 @@ async function* readInOrder(
       }
       position = { ...position, job: { ...ready.job, ...(part && { part }) } };
       const at = { request: requestAt(plan, position), position, guard, parts };
-      if (ready.isEmpty) turn = await settle(reading, emptyReport, at);
+      if (ready.isEmpty) turn = await turnOf(reading, emptyReport, at);
     }
     turn ??= await readOne(reading, position, { guard, parts });
     if ('retryFrom' in turn) {
@@ -207,17 +207,17 @@ async function readOne(reading: Reading, position: ReadPosition, state: WindowSt
       // One part without records says nothing about the others.
       if (state.parts !== null && !page.notModified) {
         const nothing = { ...emptyReport, requestKey: page.requestKey, url: page.url, recordsMissing: true };
-        return await settle(reading, nothing, { request, position, ...state });
+        return await turnOf(reading, nothing, { request, position, ...state });
       }
       return { read: lastRead(position, page, { notModified: page.notModified, skipped: null }), bodyBytes: 0 };
     case 'skipped':
       return { read: lastRead(position, page, { notModified: false, skipped: page.reason }), bodyBytes: 0 };
     case 'records':
-      return await settle(reading, page, { request, position, ...state });
+      return await turnOf(reading, page, { request, position, ...state });
   }
 }
 
-async function settle(
+async function turnOf(
   { plan, source, ahead }: Reading,
   page: Extract<Page, { kind: 'records' }>,
   at: WindowState & { readonly request: PageRequest; readonly position: ReadPosition },

@@ -14,17 +14,17 @@ import { holdsLaneIn } from './batch-owner.ts';
 /** As the query of the same name. */
 export const recordBatch: typeof real.recordBatch = (db, _scope, { owner, receipt }) =>
   memoryOf(db).transact('recordBatch', (state) => {
-    const { recorded, run } = settle(state, owner, receipt);
-    if (run) settleRest(state, { run, receipt, acknowledgedIn: receipt.runId });
+    const { recorded, run } = recordMain(state, owner, receipt);
+    if (run) recordRest(state, { run, receipt, acknowledgedIn: receipt.runId });
     return recorded;
   });
 
 /** As the query of the same name. */
 export const recordCarried: typeof real.recordCarried = (db, _scope, { owner, receipt, runId }) =>
   memoryOf(db).transact('recordCarried', (state) => {
-    const { recorded, run } = settle(state, owner, { ...receipt, pages: [] });
+    const { recorded, run } = recordMain(state, owner, { ...receipt, pages: [] });
     if (!run) return recorded;
-    settleRest(state, { run, receipt, acknowledgedIn: runId });
+    recordRest(state, { run, receipt, acknowledgedIn: runId });
     const current = state.runs.get(runId);
     if (current) {
       state.runs.update(current, {
@@ -46,14 +46,14 @@ export const passOver: typeof real.passOver = (db, _scope, { owner, runId, batch
     return 'passed';
   });
 
-interface Settled {
+interface RecordedMain {
   readonly recorded: Recorded;
   /** Null: the batch was not recorded. */
   readonly run: StoredRun | null;
 }
 
 /** What one statement does in PostgreSQL: run, ledger, fingerprints, partitions. */
-function settle(state: ControlState, owner: BatchOwner, receipt: Receipt): Settled {
+function recordMain(state: ControlState, owner: BatchOwner, receipt: Receipt): RecordedMain {
   if (!holdsLaneIn(state, owner)) return { recorded: { outcome: 'fenced' }, run: null };
   const before = state.runs.get(receipt.runId);
   if (before?.laneId !== owner.laneId || before.batchNo !== receipt.batchNo - 1)
@@ -110,7 +110,7 @@ interface RestOfBatch {
 }
 
 /** The parts that few batches have, in the order of the real module. */
-function settleRest(state: ControlState, { run, receipt, acknowledgedIn }: RestOfBatch): void {
+function recordRest(state: ControlState, { run, receipt, acknowledgedIn }: RestOfBatch): void {
   putSeen(state, run, receipt);
   keepQuarantine(state, run, { entries: receipt.quarantine, runId: acknowledgedIn });
   markRetriedIn(state, receipt.retried);

@@ -41,12 +41,12 @@ const empty = {
 } as const;
 
 function shown(state: ControlState, row: StoredOutbox, runId: string): real.OutboxRow {
-  const { runId: settledRun, batchNo, receipt, pendingRunId, pendingBatchNo, pendingDraft, pendingRejected } = row;
-  const isSettled = settledRun !== null && batchNo !== null && receipt !== null;
+  const { runId: checkpointRun, batchNo, receipt, pendingRunId, pendingBatchNo, pendingDraft, pendingRejected } = row;
+  const hasCheckpoint = checkpointRun !== null && batchNo !== null && receipt !== null;
   const isPending =
     pendingRunId !== null && pendingBatchNo !== null && pendingDraft !== null && pendingRejected !== null;
   return {
-    checkpoint: isSettled ? { runId: settledRun, batchNo, receipt } : null,
+    checkpoint: hasCheckpoint ? { runId: checkpointRun, batchNo, receipt } : null,
     pending: isPending
       ? {
           ...{ runId: pendingRunId, batchNo: pendingBatchNo, draft: pendingDraft, rejected: pendingRejected },
@@ -79,8 +79,8 @@ export const putPending: typeof real.putPending = (db, { orgId }, { owner, pendi
     work(state) {
       const { runId, batchNo, draft, rejected, parts } = pending;
       const row = state.outboxes.get(String(owner.laneId));
-      const isSettled = row?.runId === runId && (row.batchNo ?? 0) >= batchNo;
-      if (!row || isSettled) return null;
+      const hasCheckpoint = row?.runId === runId && (row.batchNo ?? 0) >= batchNo;
+      if (!row || hasCheckpoint) return null;
       state.outboxes.update(row, {
         ...{ pendingRunId: runId, pendingBatchNo: batchNo, pendingDraft: draft, pendingRejected: rejected },
         ...{ sequence, sequenceRunId: runId },
@@ -138,12 +138,12 @@ export const endPending: typeof real.endPending = (db, _scope, { owner, receipt 
       state.outboxParts.deleteWhere(({ laneId }) => laneId === owner.laneId);
       const row = state.outboxes.get(String(owner.laneId));
       if (row)
-        state.outboxes.update(row, { ...(receipt === null ? {} : settled(row, owner, receipt)), ...nothingPending });
+        state.outboxes.update(row, { ...(receipt === null ? {} : completed(row, owner, receipt)), ...nothingPending });
       return true as const;
     },
   });
 
-function settled(row: StoredOutbox, { runId }: real.OutboxOwner, receipt: string): Partial<StoredOutbox> {
+function completed(row: StoredOutbox, { runId }: real.OutboxOwner, receipt: string): Partial<StoredOutbox> {
   const { pendingRunId, pendingBatchNo } = row;
   if (pendingRunId === null) throw new Error('A receipt without a pending batch violates a check constraint');
   const isCarried = pendingRunId !== runId;

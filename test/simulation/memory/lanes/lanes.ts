@@ -82,7 +82,7 @@ function endIn(
   });
   closePartitionsIn(state, runId);
   const lane = owner && left ? state.lanes.get(String(owner.laneId)) : undefined;
-  if (lane && left) state.lanes.update(lane, { ...left, settledAt: lane.settledAt ?? state.now() });
+  if (lane && left) state.lanes.update(lane, { ...left, recordedSince: lane.recordedSince ?? state.now() });
   const run = state.runs.get(runId) ?? open;
   if (breaksConnection && run.status === 'failed') breakConnection(state, run.connectionId);
   return { run: runRow(run), ended: true, eventsFor: 0 };

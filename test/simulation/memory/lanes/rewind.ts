@@ -10,7 +10,7 @@ export function rewindLaneIn(state: ControlState, { runId, to }: Parameters<type
   const run = state.runs.get(runId);
   const lane = run && state.lanes.get(String(run.laneId));
   if (!run || !lane) return;
-  state.lanes.update(lane, { settledWith: null, settledAt: null });
+  state.lanes.update(lane, { recordedWith: null, recordedSince: null });
   if (to === null) state.partitions.deleteWhere(({ laneId }) => laneId === lane.id);
   else {
     for (const row of state.partitions.where(({ laneId }) => laneId === lane.id)) {

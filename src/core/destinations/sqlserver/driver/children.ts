@@ -49,17 +49,17 @@ export async function startDriverChild(): Promise<DriverChild> {
     // The end of the child reports messages that can no longer be delivered.
     if (isAlive) child.send(message, socket, {}, () => undefined);
   };
-  const settle = (settling: (current: Asked) => void): void => {
+  const finish = (respond: (current: Asked) => void): void => {
     const current = asked;
     asked = null;
     if (!current) return;
     current.watch.stop();
     current.stopped.abort();
-    settling(current);
+    respond(current);
   };
   const end = (reason: Error): void => {
     child.kill('SIGKILL');
-    settle(({ reject }) => reject(reason));
+    finish(({ reject }) => reject(reason));
   };
   const provideSocket = async (current: Asked, target: Parameters<OpenSocket>[0]): Promise<void> => {
     try {
@@ -90,9 +90,9 @@ export async function startDriverChild(): Promise<DriverChild> {
         isConnected = false;
         return;
       case 'done':
-        return settle(({ resolve }) => resolve(report.rows));
+        return finish(({ resolve }) => resolve(report.rows));
       case 'failed':
-        return settle(({ reject, socketFailure }) => reject(socketFailure ?? errorOf(report.error)));
+        return finish(({ reject, socketFailure }) => reject(socketFailure ?? errorOf(report.error)));
     }
   });
   // All that it said has been read when both have happened.
@@ -103,7 +103,7 @@ export async function startDriverChild(): Promise<DriverChild> {
   const over = (reason: Error): void => {
     isAlive = false;
     ready.reject(new Error(`The process of the SQL Server driver did not start: ${errorText()}`));
-    settle(({ reject }) => reject(reason));
+    finish(({ reject }) => reject(reason));
   };
   void ended.then(([reason]) => over(reason));
   child.once('error', over);

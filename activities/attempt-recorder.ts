@@ -1,21 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
-import { type SettledAttempt, type Settlement, settleAttempts } from '../db/queries/webhooks/settle.ts';
+import { type AttemptResult, type AttemptResults, recordAttempts } from '../db/queries/webhooks/record-attempts.ts';
 import type { Database } from '../db/schema.ts';
 import type { OrgScope } from '../db/scope.ts';
 
 /** Records the results of attempts, many at a time. */
-export interface Settler {
+export interface AttemptRecorder {
   /** Takes the result of an attempt; it is recorded soon. */
-  add(one: SettledAttempt): void;
+  add(one: AttemptResult): void;
   /** True: a failure is not recorded yet, and the next claim must see it. */
   holdsFailure(): boolean;
   /** Records everything that was added. Throws when the database does not take it. */
-  settle(): Promise<void>;
+  flush(): Promise<void>;
 }
 
-/** The options of a settler. */
-export interface SettlerOptions extends Omit<Settlement, 'settled'> {
+/** The options of a recorder. */
+export interface AttemptRecorderOptions extends Omit<AttemptResults, 'results'> {
   readonly db: Kysely<Database>;
   readonly scope: OrgScope;
   /** Called after a commit that recorded events. */
@@ -28,24 +28,24 @@ const waitMs = 250;
 /** A short database outage loses no result: pauses before each retry, ms. */
 const retryPausesMs = [100, 400, 1600, 5000];
 
-/** Makes a settler for the attempts of one lease token. */
-export function createSettler({ db, scope, onEvents, ...settlement }: SettlerOptions): Settler {
-  let waiting: SettledAttempt[] = [];
+/** Makes a recorder for the attempts of one lease token. */
+export function createAttemptRecorder({ db, scope, onEvents, ...attempts }: AttemptRecorderOptions): AttemptRecorder {
+  let waiting: AttemptResult[] = [];
   let timer: NodeJS.Timeout | undefined;
   let last: Promise<void> = Promise.resolve();
   let failure: { readonly error: unknown } | null = null;
 
-  const settleWaiting = async (): Promise<void> => {
+  const recordWaiting = async (): Promise<void> => {
     clearTimeout(timer);
     timer = undefined;
-    const settled = waiting;
+    const results = waiting;
     waiting = [];
-    if (settled.length > 0 && (await withRetries(() => settleAttempts(db, scope, { ...settlement, settled }))))
+    if (results.length > 0 && (await withRetries(() => recordAttempts(db, scope, { ...attempts, results }))))
       onEvents();
   };
   // One after the other: the endpoint's health depends on the order of the attempts.
   const start = (): Promise<void> => {
-    last = last.then(settleWaiting).catch((error: unknown) => {
+    last = last.then(recordWaiting).catch((error: unknown) => {
       failure ??= { error };
     });
     return last;
@@ -57,7 +57,7 @@ export function createSettler({ db, scope, onEvents, ...settlement }: SettlerOpt
       else timer ??= setTimeout(() => void start(), waitMs);
     },
     holdsFailure: () => waiting.some(({ verdict }) => !verdict.delivered),
-    async settle() {
+    async flush() {
       await start();
       if (failure) throw failure.error;
     },

@@ -18,7 +18,7 @@ export interface RecordedRun {
 }
 
 /** A batch with the attempt that records it. */
-export interface BatchToSettle {
+export interface BatchToRecord {
   readonly owner: BatchOwner;
   readonly receipt: Receipt;
   /** Its records are inserted, which takes two thirds of the time of an upsert. */
@@ -29,13 +29,13 @@ export interface BatchToSettle {
  * Records everything of a batch that nearly every one has, in one statement. `run` is null unless it was recorded. Throws
  * 23505 for a record that is there although all are new.
  */
-export async function settleBatch(
+export async function recordMain(
   db: Db,
   scope: OrgScope,
-  { owner, receipt, onlyNew }: BatchToSettle,
+  { owner, receipt, onlyNew }: BatchToRecord,
 ): Promise<{ readonly recorded: Recorded; readonly run: RecordedRun | null }> {
   const values = madeAhead.get(receipt) ?? valuesOf(receipt);
-  const [row] = await (onlyNew ? settleNew : settle)(db, {
+  const [row] = await (onlyNew ? insertNew : upsert)(db, {
     orgId: scope.orgId,
     laneId: owner.laneId,
     fence: owner.fence,
@@ -110,7 +110,7 @@ const byId = (a: RecordEntry, b: RecordEntry): number => (a.externalId < b.exter
 
 const fieldsText = ({ fields }: RecordEntry): string | null => (fields === null ? null : storableJson(fields));
 
-interface Settlement extends ReceiptValues {
+interface StatementValues extends ReceiptValues {
   readonly orgId: string;
   readonly laneId: number;
   readonly fence: number;
@@ -145,7 +145,7 @@ interface ReceiptValues {
 }
 
 /** The state of the lane, and the facts of the run that the caller needs; nulls: it was not at the previous batch. */
-interface Settled {
+interface StatementRow {
   readonly fence: number;
   readonly connectionId: string | null;
   readonly resourceKey: string | null;
@@ -157,9 +157,9 @@ interface Settled {
  * The lane is locked as in {@link holdsLane}, before the run is. Only the end of a read says of a partition that there
  * were no further changes to its parents.
  */
-const settlement = (onConflict: RawBuilder<unknown>) =>
+const recordStatement = (onConflict: RawBuilder<unknown>) =>
   statement(
-    (_, v: Placeholders<Settlement>) => sql<Settled>`
+    (_, v: Placeholders<StatementValues>) => sql<StatementRow>`
     with lane as (
       select fence from lanes where org_id = ${v.orgId} and id = ${v.laneId} for share
     ), run as (
@@ -217,8 +217,8 @@ const settlement = (onConflict: RawBuilder<unknown>) =>
     select lane.fence, run.* from lane left join run on true`,
   );
 
-const settle = settlement(sql`
+const upsert = recordStatement(sql`
       on conflict (lane_id, external_id)
       do update set hash = excluded.hash, cursor = excluded.cursor, status = excluded.status,
         fields = excluded.fields, changed_at = excluded.changed_at`);
-const settleNew = settlement(sql``);
+const insertNew = recordStatement(sql``);

@@ -1,5 +1,5 @@
 /**
- * Results of attempts. Each settlement is one transaction: the log, the queue, the endpoint's health, and the events
+ * Results of attempts. Each record is one transaction: the log, the queue, the endpoint's health, and the events
  * for the other endpoints of the org.
  */
 import { sql } from 'kysely';
@@ -15,7 +15,7 @@ import { recordEvent } from './events.ts';
 import type { ClaimedAttempt } from './queue.ts';
 
 /** An attempt that has ended. */
-export interface SettledAttempt {
+export interface AttemptResult {
   readonly attempt: Pick<ClaimedAttempt, 'id' | 'eventId' | 'message'>;
   readonly probe: boolean;
   /** The secret of its first signature. */
@@ -29,10 +29,10 @@ export interface SettledAttempt {
 }
 
 /** Attempts at one endpoint, in the order in which they ended. */
-export interface Settlement {
+export interface AttemptResults {
   readonly endpointId: string;
   readonly leaseToken: string;
-  readonly settled: readonly SettledAttempt[];
+  readonly results: readonly AttemptResult[];
   /** For how long an event is tried, ms. */
   readonly retryWindowMs: number;
 }
@@ -45,32 +45,32 @@ const failuresToTell = 4;
  *
  * @returns whether events were recorded: the endpoints of the org are to be woken.
  */
-export function settleAttempts(db: Db, scope: OrgScope, settlement: Settlement): Promise<boolean> {
+export function recordAttempts(db: Db, scope: OrgScope, attempts: AttemptResults): Promise<boolean> {
   return db.transaction().execute(async (tx) => {
-    // First, as every change of an endpoint does: settlements, deletions and rotations are serialized.
-    const endpoint = await lockHealth(tx, scope, settlement.endpointId);
-    await settleLog(tx, scope, settlement);
-    await settleMessages(tx, scope, settlement);
-    const change = healthAfter(endpoint, outcomesOf(settlement), { ...endpoint, ...settlement });
-    const automatic = settlement.settled.filter(({ attempt }) => attempt.message !== null);
+    // First, as every change of an endpoint does: results, deletions and rotations are serialized.
+    const endpoint = await lockHealth(tx, scope, attempts.endpointId);
+    await recordInLog(tx, scope, attempts);
+    await recordInMessages(tx, scope, attempts);
+    const change = healthAfter(endpoint, outcomesOf(attempts), { ...endpoint, ...attempts });
+    const automatic = attempts.results.filter(({ attempt }) => attempt.message !== null);
     if (automatic.length === 0) return false;
-    await writeHealth(tx, scope, { endpointId: settlement.endpointId, change, pauseMs: pauseOf(automatic) });
-    if (change.recovered) await makeAllDue(tx, scope, settlement.endpointId);
+    await writeHealth(tx, scope, { endpointId: attempts.endpointId, change, pauseMs: pauseOf(automatic) });
+    if (change.recovered) await makeAllDue(tx, scope, attempts.endpointId);
     const isGone = automatic.some(({ verdict }) => verdict.disables);
-    const told = isGone || change.exhausted ? false : await tellOfFailures(tx, scope, { ...settlement, endpoint });
+    const told = isGone || change.exhausted ? false : await tellOfFailures(tx, scope, { ...attempts, endpoint });
     if (!isGone && !change.exhausted) return told;
-    return disableEndpoint(tx, scope, { endpointId: settlement.endpointId, reason: isGone ? 'gone' : 'failing' });
+    return disableEndpoint(tx, scope, { endpointId: attempts.endpointId, reason: isGone ? 'gone' : 'failing' });
   });
 }
 
-const outcomesOf = ({ settled }: Settlement): CountedOutcome[] =>
-  settled.flatMap(({ attempt, probe, verdict }) =>
+const outcomesOf = ({ results }: AttemptResults): CountedOutcome[] =>
+  results.flatMap(({ attempt, probe, verdict }) =>
     attempt.message === null ? [] : [{ delivered: verdict.delivered, probe }],
   );
 
 /** The longest pause that one of them asks for; null: none. */
-function pauseOf(settled: readonly SettledAttempt[]): number | null {
-  const asked = settled.flatMap(({ verdict }) => verdict.pauseMs ?? []);
+function pauseOf(results: readonly AttemptResult[]): number | null {
+  const asked = results.flatMap(({ verdict }) => verdict.pauseMs ?? []);
   return asked.length === 0 ? null : Math.max(...asked);
 }
 
@@ -92,8 +92,8 @@ function lockHealth(tx: Db, scope: OrgScope, endpointId: string) {
 }
 
 /** One statement for all of them, whatever their number. */
-async function settleLog(tx: Db, scope: OrgScope, { leaseToken, settled }: Settlement): Promise<void> {
-  const column = <Value>(of: (one: SettledAttempt) => Value): Value[] => settled.map(of);
+async function recordInLog(tx: Db, scope: OrgScope, { leaseToken, results }: AttemptResults): Promise<void> {
+  const column = <Value>(of: (one: AttemptResult) => Value): Value[] => results.map(of);
   await sql`
     update webhook_deliveries delivery
     set state = 'done', delivered = result.error_code is null, status_code = result.status_code,
@@ -118,8 +118,12 @@ const answered = ({ statusCode }: PostOutcome, text: () => string): string | nul
   statusCode === null ? null : text();
 
 /** A success counts for every kind of attempt; a failure counts only for the message whose turn it was. */
-async function settleMessages(tx: Db, scope: OrgScope, { endpointId, leaseToken, settled }: Settlement): Promise<void> {
-  const taken = settled.filter(({ verdict }) => verdict.delivered).map(({ attempt }) => attempt.eventId);
+async function recordInMessages(
+  tx: Db,
+  scope: OrgScope,
+  { endpointId, leaseToken, results }: AttemptResults,
+): Promise<void> {
+  const taken = results.filter(({ verdict }) => verdict.delivered).map(({ attempt }) => attempt.eventId);
   if (taken.length > 0) {
     await sql`
       update webhook_messages
@@ -127,7 +131,7 @@ async function settleMessages(tx: Db, scope: OrgScope, { endpointId, leaseToken,
       where org_id = ${scope.orgId} and endpoint_id = ${endpointId} and event_id = any(${taken}::text[])
         and status <> 'succeeded'`.execute(tx);
   }
-  const failed = settled.flatMap((one) =>
+  const failed = results.flatMap((one) =>
     one.attempt.message === null || one.verdict.delivered ? [] : [{ ...one, message: one.attempt.message }],
   );
   if (failed.length === 0) return;
@@ -150,7 +154,7 @@ function statusAfter({
   verdict,
   retryInMs,
   message,
-}: Pick<SettledAttempt, 'verdict' | 'retryInMs'> & { readonly message: { readonly counts: boolean } }) {
+}: Pick<AttemptResult, 'verdict' | 'retryInMs'> & { readonly message: { readonly counts: boolean } }) {
   if (verdict.otherwise !== 'retry') return verdict.otherwise;
   return message.counts && retryInMs === null ? 'exhausted' : 'pending';
 }
@@ -188,9 +192,9 @@ async function makeAllDue(tx: Db, scope: OrgScope, endpointId: string): Promise<
 async function tellOfFailures(
   tx: Db,
   scope: OrgScope,
-  { endpointId, settled, endpoint }: Settlement & { readonly endpoint: { readonly url: string } },
+  { endpointId, results, endpoint }: AttemptResults & { readonly endpoint: { readonly url: string } },
 ): Promise<boolean> {
-  const failing = settled.findLast(
+  const failing = results.findLast(
     ({ attempt: { message }, verdict }) =>
       !verdict.delivered && message?.counts === true && message.attempts === failuresToTell,
   );
