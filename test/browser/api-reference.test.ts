@@ -33,10 +33,15 @@ describe('the API reference', () => {
     await page.getByText('"the-customers-token"').first().waitFor();
     const background = await page.evaluate('getComputedStyle(document.body).backgroundColor');
     expect(background).toBe(colorScheme === 'light' ? 'rgb(255, 255, 255)' : 'rgb(15, 15, 15)');
+    const focused = await page.evaluate(
+      '[document.activeElement.id, getComputedStyle(document.activeElement).outlineStyle]',
+    );
+    expect(focused).toEqual([expect.stringMatching(/POST\/connections$/), 'none']);
     expect(opened.complaints).toEqual([]);
     if (pictures !== undefined) {
       await mkdir(pictures, { recursive: true });
-      await page.screenshot({ path: join(pictures, `${colorScheme}.png`) });
+      await page.evaluate('document.fonts.ready.then(() => true)');
+      await page.screenshot({ path: join(pictures, `${colorScheme}.png`), animations: 'disabled', caret: 'hide' });
     }
   });
 

@@ -11,4 +11,10 @@ Scalar.createApiReference('#reference', {
   documentDownloadType: 'json',
   defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
   metaData: { title: 'API reference' },
+  // An operation that a link leads to gets the focus: its outline would be two lines along the whole page. Keys still show
+  // where they are. Yellow on white cannot be read.
+  customCss: `
+    section.section:focus { outline: none; }
+    .light-mode { --scalar-color-yellow: #8a5a00; }
+  `,
 });
