@@ -54,8 +54,9 @@ export interface ListPosition {
 }
 
 /**
- * Where a run continues. Plain JSON: the checkpoint. Its stages come in this order: in a run that sets its lane back, the
- * records that are known as deleted; records that are retried, the list of partitions, each partition, records that no partition showed, the switch of a replaced table.
+ * Where a run continues. Plain JSON: the checkpoint. Its stages come in this order: `bury` repeats known deletes in a run
+ * that sets its lane back; `retry` is for records that are retried; then come the list of partitions and each partition;
+ * `sweep` deletes the records that no partition showed; `switch` replaces a table. Runs store the names of the stages.
  */
 export type RunPosition =
   | { readonly stage: 'bury'; readonly after: string | null }

@@ -2,12 +2,12 @@ import { AppError } from '../errors.ts';
 import type { PartitionEntry } from '../model/receipt.ts';
 import type { PartitionPosition, RunPosition } from '../model/run-position.ts';
 import type { PageRead } from '../source/read/read-pages.ts';
+import { deleteMissing } from './delete-missing.ts';
 import { partitionAt } from './partition-at.ts';
 import type { PartitionReads } from './partition-reads.ts';
 import { readDeletedList } from './read-deleted-list.ts';
 import type { Partition, RunReading, RunReadOptions, Stage } from './reading.ts';
 import type { RunNote, RunPage } from './run-page.ts';
-import { sweepMissing } from './sweep.ts';
 
 /** How a partition is read. */
 export interface PartitionOptions extends RunReadOptions {
@@ -26,7 +26,11 @@ export async function* readPartition(run: RunReading, position: PartitionPositio
   };
   return position.step === 'listed'
     ? yield* readDeletedList(run, { position, partition, next, completion }, options)
-    : yield* sweepMissing(run, { at: position, partition: isPartitioned(run) ? key : null, next, completion }, options);
+    : yield* deleteMissing(
+        run,
+        { at: position, partition: isPartitioned(run) ? key : null, next, completion },
+        options,
+      );
 }
 
 const isPartitioned = ({ resource }: RunReading): boolean => resource.forEach.length > 0;

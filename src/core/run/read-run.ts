@@ -12,13 +12,13 @@ import {
   type RunPosition,
   runStart,
 } from '../model/run-position.ts';
+import { deleteMissing, tombstonesMax } from './delete-missing.ts';
 import { listPartitions } from './list-partitions.ts';
 import { countPartitions } from './partition-at.ts';
 import { openPartitionReads } from './partition-reads.ts';
 import { type PartitionOptions, readPartition } from './read-partition.ts';
 import type { RunReading, RunReadOptions, Stage } from './reading.ts';
 import { type RunPage, stagePage } from './run-page.ts';
-import { sweepMissing, tombstonesMax } from './sweep.ts';
 
 /** Retried records that are taken at a time. */
 const requeuedMax = 500;
@@ -37,7 +37,7 @@ export async function* readRun(
 function stageOf(run: RunReading, position: RunPosition, options: PartitionOptions): Stage {
   switch (position.stage) {
     case 'bury':
-      return buryAgain(run, position);
+      return repeatDeletes(run, position);
     case 'retry':
       return retryRequeued(run, position);
     case 'list':
@@ -45,9 +45,9 @@ function stageOf(run: RunReading, position: RunPosition, options: PartitionOptio
     case 'partition':
       return readPartition(run, position, options);
     case 'sweep':
-      return sweepMissing(
+      return deleteMissing(
         run,
-        { at: position, partition: null, next: afterSweep(run), completion: async () => null },
+        { at: position, partition: null, next: afterDeletes(run), completion: async () => null },
         options,
       );
     case 'switch':
@@ -56,7 +56,7 @@ function stageOf(run: RunReading, position: RunPosition, options: PartitionOptio
 }
 
 /** The destination is an earlier copy: it has rows again that were deleted since. What is not there is deleted in vain. */
-async function* buryAgain(
+async function* repeatDeletes(
   { resource: { deletes, target }, store }: RunReading,
   position: Extract<RunPosition, { readonly stage: 'bury' }>,
 ): Stage {
@@ -127,7 +127,7 @@ const firstPartition = (
   listedAt,
 });
 
-const afterSweep = (run: RunReading): RunPosition | null =>
+const afterDeletes = (run: RunReading): RunPosition | null =>
   run.resource.target.mode === 'replace' ? { stage: 'switch', gaps: false } : null;
 
 /** An incomplete read does not replace the table. */

@@ -75,12 +75,16 @@ export function createLaneTables(options: CatalogOptions = {}): LaneTables {
       apply(table, { ...origin, _synced_at: now, _deleted_at: null, ...Object.fromEntries(own) }, externalId);
     }
     for (const gone of sql.includes('#deleted as g') ? (staged.get('#deleted') ?? []) : [])
-      bury(table, gone, { values, now });
+      markDeleted(table, gone, { values, now });
     Object.assign(checkpoint, { runId: values['run'], batchNo: Number(values['batch']), receipt: values['receipt'] });
     return [{ outcome: 'written' }];
   };
 
-  const bury = (table: string, gone: StagedRow, { values, now }: { readonly values: TdsRow; readonly now: string }) => {
+  const markDeleted = (
+    table: string,
+    gone: StagedRow,
+    { values, now }: { readonly values: TdsRow; readonly now: string },
+  ) => {
     const externalId = String(gone['external_id']);
     const key = `${values['connection']}/${externalId}`;
     const row = rowsOf(table).get(key);

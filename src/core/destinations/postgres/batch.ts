@@ -10,7 +10,7 @@ import type { PostgresFields } from './fields.ts';
 import { clearGeneration, switchGeneration } from './generation.ts';
 import { type PostgresRows, sliceRows } from './rows.ts';
 import type { Session } from './session.ts';
-import { bury, burySql, idsByEffect } from './tombstones.ts';
+import { applyTombstones, deleteSql, idsByEffect } from './tombstones.ts';
 import { inTransaction } from './transaction.ts';
 import { rowsSql } from './write-sql.ts';
 
@@ -78,7 +78,7 @@ async function writeAtOnce(session: Session, write: BatchWrite, onlyInserts: boo
   const tombstones = idsByEffect(batch.tombstones);
   const burials = tombstones.map(
     ([effect], index) =>
-      `, ${effect}_deleted as (${burySql(map, { effect, places, ids: `$${7 + encoded.lists.length + index}` })})`,
+      `, ${effect}_deleted as (${deleteSql(map, { effect, places, ids: `$${7 + encoded.lists.length + index}` })})`,
   );
   const sql = `with claim as (${claimSql(map)}), written as (${rows})${burials.join('')} select from claim`;
   const values = [
@@ -103,7 +103,7 @@ async function writeInSteps(session: Session, { write, writeRows }: Steps): Prom
   if ((await session.query(claimSql(map), claimValues(write, ''))).length === 0) throw await lostLane(session, write);
   if (write.opensGeneration) await clearGeneration(session, { prepared: map.prepared, connectionId });
   const rejected = [...write.rejected, ...(await writeRows(session, { write, rows: encoded }))];
-  await bury(session, { map, connectionId, batch });
+  await applyTombstones(session, { map, connectionId, batch });
   if (completesGeneration(write)) await switchGeneration(session, { prepared: map.prepared, connectionId });
   const sql = `update ${checkpointName(map.prepared.schema)} set receipt = $2 where lane = $1`;
   await session.query(sql, [lane, batch.receipt(rejected)]);

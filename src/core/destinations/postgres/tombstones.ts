@@ -20,7 +20,7 @@ const idsOf = (tombstones: readonly Tombstone[], effect: Effect): readonly strin
     .filter((tombstone) => tombstone.effect === effect && isStorableId(tombstone.externalId))
     .map(({ externalId }) => externalId);
 
-interface Burial {
+interface DeleteParts {
   readonly effect: Effect;
   readonly places: Pick<ValuePlaces, 'run' | 'connection' | 'isGuarded'>;
   /** The parameter with the external ids. */
@@ -31,7 +31,7 @@ interface Burial {
  * The statement that marks or removes the rows of deleted records. Mode append marks every version and leaves to each
  * the run that brought it.
  */
-export function burySql({ prepared }: PostgresFields, { effect, places, ids }: Burial): string {
+export function deleteSql({ prepared }: PostgresFields, { effect, places, ids }: DeleteParts): string {
   const { run, connection, isGuarded } = places;
   const table = tableSql(prepared.schema, prepared.written);
   const which = `_connection_id = ${connection}::text and _external_id = any(${ids}::text[])
@@ -41,17 +41,17 @@ export function burySql({ prepared }: PostgresFields, { effect, places, ids }: B
   return `update ${table} set _deleted_at = now()${origin} where ${which} and _deleted_at is null`;
 }
 
-interface BatchBurial {
+interface BatchTombstones {
   readonly map: PostgresFields;
   readonly connectionId: string;
   readonly batch: Batch;
 }
 
 /** Throws `destination_rejected` when a constraint or trigger of the customer keeps a row. */
-export async function bury(session: Session, { map, connectionId, batch }: BatchBurial): Promise<void> {
+export async function applyTombstones(session: Session, { map, connectionId, batch }: BatchTombstones): Promise<void> {
   for (const [effect, ids] of idsByEffect(batch.tombstones)) {
     const places = { run: '(select run_id from batch)', connection: '$2', isGuarded: false };
-    const sql = `with batch as (select $1::text as run_id) ${burySql(map, { effect, places, ids: '$3' })}`;
+    const sql = `with batch as (select $1::text as run_id) ${deleteSql(map, { effect, places, ids: '$3' })}`;
     try {
       await session.query(sql, [batch.runId, connectionId, textArray(ids)]);
     } catch (error) {

@@ -86,7 +86,7 @@ async function commit(session: Session, { write, deleted, rejected }: Commit): P
   const completesGeneration = prepared.mode === 'replace' && batch.completesGeneration;
   const upto = encoded.indexes.length;
   const rows = upto > 0 ? { writers: encoded.writers } : null;
-  const sql = batchSql({ prepared, rows, buries: deleted > 0, opensGeneration, completesGeneration });
+  const sql = batchSql({ prepared, rows, deletes: deleted > 0, opensGeneration, completesGeneration });
   const values = { ...heldBy(write), connection: connectionId, receipt, upto, deleted };
   // Statements over all rows of a connection may take their time.
   const isLong = opensGeneration || completesGeneration;

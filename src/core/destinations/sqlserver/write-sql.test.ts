@@ -35,7 +35,7 @@ function preparedFor(mode: WriteMode): SqlServerTable {
 
 function sqlOf(mode: WriteMode, steps: Partial<BatchSteps> = {}): string {
   const prepared = preparedFor(mode);
-  const none = { rows: { writers }, buries: false, opensGeneration: false, completesGeneration: false };
+  const none = { rows: { writers }, deletes: false, opensGeneration: false, completesGeneration: false };
   return batchSql({ prepared, ...none, ...steps }).replaceAll(/\s+/g, ' ');
 }
 
@@ -91,12 +91,12 @@ describe('the request of a batch', () => {
 
   it('marks and removes after the rows, in mode append without changing the origin', () => {
     expectInOrder(
-      sqlOf('upsert', { buries: true }),
+      sqlOf('upsert', { deletes: true }),
       'insert into "dbo"."items"',
       'update t set _deleted_at = @now, _run_id = @run, _synced_at = @now from #deleted as g inner loop join "dbo"."items"',
       'delete t from #deleted as g inner loop join "dbo"."items" as t',
     );
-    expect(sqlOf('append', { buries: true })).toContain('update t set _deleted_at = @now from');
+    expect(sqlOf('append', { deletes: true })).toContain('update t set _deleted_at = @now from');
   });
 
   it('gathers in mode replace in a table of its own, and switches with the last batch', () => {
@@ -111,7 +111,7 @@ describe('the request of a batch', () => {
   });
 
   it('writes no more rows or tombstones by one statement than take 5,000 locks of one kind', () => {
-    const sql = sqlOf('upsert', { buries: true });
+    const sql = sqlOf('upsert', { deletes: true });
     for (const count of ['@upto', '@deleted']) {
       const loop = `set @at = 0; while @at < ${count} begin set @next = case when ${count} - @at > 2000 then @at + 2000 else ${count} end;`;
       expect(sql).toContain(loop);
@@ -127,7 +127,7 @@ describe('the request of a batch', () => {
   it('finds each record by its key and never by a scan, which would lock the records of others', () => {
     const isLookup = (sql: string) => /(from|join) "dbo"\."items" as t/.test(sql);
     for (const mode of ['upsert', 'update'] as const) {
-      const statements = sqlOf(mode, { buries: true }).split(';').filter(isLookup);
+      const statements = sqlOf(mode, { deletes: true }).split(';').filter(isLookup);
       expect(statements.length).toBeGreaterThan(2);
       for (const statement of statements) {
         expect(statement).toMatch(
@@ -139,7 +139,7 @@ describe('the request of a batch', () => {
       }
     }
     // A customer's own table of versions may have no such index.
-    expect(sqlOf('append', { buries: true })).not.toContain('forceseek');
+    expect(sqlOf('append', { deletes: true })).not.toContain('forceseek');
   });
 });
 

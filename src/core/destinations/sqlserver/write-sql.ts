@@ -10,7 +10,7 @@ export interface BatchSteps {
   readonly prepared: SqlServerTable;
   /** Null: no rows are staged. */
   readonly rows: { readonly writers: readonly SqlServerWriter[] } | null;
-  readonly buries: boolean;
+  readonly deletes: boolean;
   readonly opensGeneration: boolean;
   readonly completesGeneration: boolean;
 }
@@ -20,7 +20,7 @@ export interface BatchSteps {
  * one row: `written`, `lost` when the lane is not held or the batch not new, or `race` when another session wrote the
  * same rows in between. `@upto` is the number of staged rows, `@deleted` that of deleted records.
  */
-export function batchSql({ prepared, rows, buries, opensGeneration, completesGeneration }: BatchSteps): string {
+export function batchSql({ prepared, rows, deletes, opensGeneration, completesGeneration }: BatchSteps): string {
   return `
   declare @outcome nvarchar(10) = N'lost';
   ${variablesSql}
@@ -31,7 +31,7 @@ export function batchSql({ prepared, rows, buries, opensGeneration, completesGen
     set @outcome = N'written';
     ${opensGeneration ? clearSql(prepared) : ''}
     ${rows ? rowsSql({ prepared, writers: rows.writers }) : ''}
-    ${buries ? burySql(prepared) : ''}
+    ${deletes ? deleteSql(prepared) : ''}
     ${completesGeneration ? switchSql(prepared) : ''}
   end;
   if @outcome = N'written' commit transaction; else rollback transaction;
@@ -164,7 +164,7 @@ const valueSql = ({ castType, staged }: SqlServerWriter, index: number): string 
  * Marks or removes the rows of deleted records. Mode append marks every version and leaves to each the run that brought
  * it.
  */
-function burySql({ schema, written, mode }: SqlServerTable): string {
+function deleteSql({ schema, written, mode }: SqlServerTable): string {
   const table = tableSql(schema, written);
   const origin = mode === 'append' ? '' : ', _run_id = @run, _synced_at = @now';
   // In mode append the customer's own table may have no index that starts with the record's id.

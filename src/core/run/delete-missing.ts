@@ -6,8 +6,8 @@ import { stagePage } from './run-page.ts';
 /** Tombstones on one page. */
 export const tombstonesMax = 1000;
 
-/** The swept part, the position of the run, and the next position. */
-interface Sweep {
+/** The part that was read, the position of the run, and the next position. */
+interface MissingIn {
   readonly at: RunPosition;
   /** Its key; null: the whole resource. */
   readonly partition: string | null;
@@ -20,9 +20,9 @@ interface Sweep {
  * Tombstones for the known records that a complete read did not show. The brake: when more than `maxRatio` of them are
  * missing, and at least `minRecords`, none is sent and the run ends `partial`; a failing API looks just like this.
  */
-export async function* sweepMissing(
+export async function* deleteMissing(
   run: RunReading,
-  { at, partition, next, completion }: Sweep,
+  { at, partition, next, completion }: MissingIn,
   options: RunReadOptions,
 ): Stage {
   const { deletes } = run.resource;
