@@ -1,7 +1,7 @@
 import type { Db } from '../db/client.ts';
 import { insertCalls, lastCallSequence, type NewCall } from '../db/queries/runs/calls.ts';
 import type { OrgScope } from '../db/scope.ts';
-import type { LoggedCall } from '../src/core/http/client.ts';
+import type { LoggedCall } from '../src/core/http/logged-call.ts';
 
 /**
  * Writes the calls of a run as they happen; several in one statement when they come faster than the database writes.

@@ -5,7 +5,9 @@
  *
  * A crash at any point loses nothing: each claim is a row with a lease, and is sent again when the lease expires.
  */
+
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { takeToken } from '../db/queries/connections/buckets.ts';
 import * as queue from '../db/queries/webhooks/queue.ts';
 import { type OrgScope, orgScope } from '../db/scope.ts';
@@ -111,13 +113,13 @@ async function sendAll(run: OpenDrain, stopping: AbortSignal): Promise<void> {
       restingSince = null;
       if (taskGroup.size() <= endpoint.window / 2) continue;
       await taskGroup.next(lookMs);
-      if (taskGroup.size() > endpoint.window / 2) await taskGroup.within(batchDelayMs);
+      if (taskGroup.size() > endpoint.window / 2) await sleep(batchDelayMs);
     } else if (taskGroup.size() > 0 || waitMs !== null) {
       await taskGroup.next(waitMs ?? lookMs);
     } else {
       restingSince ??= performance.now();
       if (count.sent === 0 || performance.now() - restingSince > lingerMs) return;
-      await taskGroup.within(lingerLookMs);
+      await sleep(lingerLookMs);
     }
   }
 }

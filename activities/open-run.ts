@@ -8,7 +8,7 @@ import { prepareDestination } from '../src/connect/open-destination.ts';
 import { openSource } from '../src/connect/open-source.ts';
 import type { ResourceSetup } from '../src/connect/setup.ts';
 import { takenOver } from '../src/core/errors.ts';
-import type { LoggedCall } from '../src/core/http/client.ts';
+import type { LoggedCall } from '../src/core/http/logged-call.ts';
 import { createRedactor } from '../src/core/http/redact.ts';
 import { createInvalidBrake } from '../src/core/pipeline/invalid-brake.ts';
 import { createKnownRecords } from '../src/core/pipeline/known-records.ts';

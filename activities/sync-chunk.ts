@@ -13,7 +13,7 @@ import type { ApplicationFailure } from '@temporalio/common';
 import { type Attempt, noteFailure, resetAttempts, takeLane } from '../db/queries/runs/attempts.ts';
 import { type OrgScope, orgScope } from '../db/scope.ts';
 import { AppError } from '../src/core/errors.ts';
-import { ThrottledError } from '../src/core/http/client.ts';
+import { ThrottledError } from '../src/core/model/throttled.ts';
 import { DestinationMovedError } from '../src/core/run/open-later.ts';
 import type { Resource } from '../src/core/spec/schema/spec-schema.ts';
 import type { Deps } from '../src/deps.ts';

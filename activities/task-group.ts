@@ -5,8 +5,6 @@ export interface TaskGroup {
   add(work: Promise<void>): void;
   /** Resolves when some work ends, or after `ms`. */
   next(ms: number): Promise<void>;
-  /** Resolves after `ms`. */
-  within(ms: number): Promise<void>;
   /** Resolves when all of it has ended. Throws the first failure. */
   all(): Promise<void>;
 }
@@ -23,10 +21,10 @@ export function createTaskGroup(): TaskGroup {
       failure ??= { error };
     }
   };
-  const within = (ms: number, earlier?: Promise<void>): Promise<void> =>
+  const next = (ms: number): Promise<void> =>
     new Promise((resolve) => {
       const timer = setTimeout(resolve, ms);
-      void earlier?.finally(() => {
+      void landed.promise.finally(() => {
         clearTimeout(timer);
         resolve();
       });
@@ -41,8 +39,7 @@ export function createTaskGroup(): TaskGroup {
       });
       inProgress.add(tracked);
     },
-    next: (ms) => within(ms, landed.promise),
-    within: (ms) => within(ms),
+    next,
     async all() {
       await Promise.all(inProgress);
       if (failure) throw failure.error;

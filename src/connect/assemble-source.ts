@@ -1,9 +1,11 @@
 import type { Evaluator } from '../core/expressions/evaluation.ts';
-import { createHttpClient, type LoggedCall, type WaitReason } from '../core/http/client.ts';
+import { createHttpClient } from '../core/http/client.ts';
 import { withConcurrencyMax } from '../core/http/concurrency.ts';
 import type { EgressGuard } from '../core/http/egress.ts';
+import type { LoggedCall } from '../core/http/logged-call.ts';
 import type { Redactor } from '../core/http/redact.ts';
 import type { SocketCache } from '../core/http/sockets.ts';
+import type { WaitReason } from '../core/model/throttled.ts';
 import { credentialValues } from '../core/source/auth/credentials.ts';
 import { openTokens } from '../core/source/auth/open-tokens.ts';
 import { createTokenClient } from '../core/source/auth/token-client.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { LoggedCall } from '../../src/core/http/client.ts';
+import type { LoggedCall } from '../../src/core/http/logged-call.ts';
 import { startEntraServer, type TokenResponse } from '../support/sqlserver/entra-server.ts';
 import { connectFake, laneScript } from '../support/sqlserver/script.ts';
 import { startTdsFake } from '../support/sqlserver/tds-fake.ts';

@@ -1,7 +1,7 @@
 /** The customer's API: records that change while they are read, pages that take long, responses that are bad. */
 import { AppError } from '../../src/core/errors.ts';
-import { ThrottledError } from '../../src/core/http/client.ts';
 import type { HttpClient, HttpRequest, SendOptions } from '../../src/core/model/http.ts';
+import { ThrottledError } from '../../src/core/model/throttled.ts';
 import type { Effect } from './effects.ts';
 import type { Scheduler } from './scheduler.ts';
 import { groups, resourceKeys } from './specs.ts';

@@ -60,7 +60,9 @@ export function createJudge(api: SimApi, counts: Counts, deliveredOf: (resourceK
         // A carried record that the run has read too counts once.
         const most = recordsIn + (carried.get(id) ?? 0);
         return isDone && (accounted < recordsIn || accounted > most)
-          ? [`${id} has read ${recordsIn} records and accounts for ${accounted}, of which it carries ${most - recordsIn}`]
+          ? [
+              `${id} has read ${recordsIn} records and accounts for ${accounted}, of which it carries ${most - recordsIn}`,
+            ]
           : [];
       }),
     ],

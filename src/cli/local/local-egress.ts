@@ -1,8 +1,8 @@
 import { loadConfig } from '../../config/config.ts';
 import { AppError } from '../../core/errors.ts';
 import { parseAllowList, parseDenyList } from '../../core/http/addresses.ts';
-import type { LoggedCall } from '../../core/http/client.ts';
 import { createEgressGuard, type EgressGuard } from '../../core/http/egress.ts';
+import type { LoggedCall } from '../../core/http/logged-call.ts';
 import { usageError } from '../command-error.ts';
 import type { Tools } from '../tools.ts';
 

@@ -5,11 +5,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { assembleSource, type OpenedSource } from '../../connect/assemble-source.ts';
 import type { AppError } from '../../core/errors.ts';
-import { type LoggedCall, ThrottledError, type WaitReason } from '../../core/http/client.ts';
+import type { LoggedCall } from '../../core/http/logged-call.ts';
 import { createRedactor } from '../../core/http/redact.ts';
 import { createMemoryLookups } from '../../core/memory-run/memory-lookups.ts';
 import { type MemoryRun, runInMemory } from '../../core/memory-run/memory-run.ts';
 import type { HttpClient } from '../../core/model/http.ts';
+import { ThrottledError, type WaitReason } from '../../core/model/throttled.ts';
 import type { ReadyPage } from '../../core/pipeline/batch.ts';
 import { invalidRecord } from '../../core/pipeline/invalid-record.ts';
 import type { RunPage } from '../../core/run/run-page.ts';

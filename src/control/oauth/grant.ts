@@ -6,7 +6,7 @@ import type { OrgScope } from '../../../db/scope.ts';
 import { openSecrets } from '../../connect/secrets.ts';
 import { tokenSlot } from '../../connect/token-store.ts';
 import { AppError, conflict, found } from '../../core/errors.ts';
-import { ThrottledError } from '../../core/http/client.ts';
+import { ThrottledError } from '../../core/model/throttled.ts';
 import { leafTexts } from '../../core/source/auth/auth.ts';
 import { authValues } from '../../core/source/auth/auth-values.ts';
 import { grantKey } from '../../core/source/auth/authorization-code.ts';

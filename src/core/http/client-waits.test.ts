@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { openClient, serveStatuses } from '../../../test/support/upstream/guarded-client.ts';
-import { type HttpClientOptions, ThrottledError } from './client.ts';
+import { ThrottledError } from '../model/throttled.ts';
+import type { HttpClientOptions } from './client.ts';
 
 describe('a wait that the server requests', () => {
   const now = () => Date.UTC(2026, 0, 1, 12, 0, 0);

@@ -32,6 +32,7 @@
 import { setTimeout as sleepFor } from 'node:timers/promises';
 import { AppError } from '../errors.ts';
 import type { Classify, HttpClient, HttpRequest, HttpResponse, Verdict } from '../model/http.ts';
+import { durableWaitMs, ThrottledError, type WaitReason } from '../model/throttled.ts';
 import { observations } from '../observations.ts';
 import { createAttempts, type Outcome } from './attempt.ts';
 import type { EgressGuard } from './egress.ts';
@@ -42,48 +43,11 @@ import { backoffMs, classifyByStatus, type RetryPolicy, retryAfterMs } from './r
 import { openSockets, type Sockets } from './sockets.ts';
 import { limitUrl } from './url-limit.ts';
 
-export type { LoggedCall } from './logged-call.ts';
-export type { RetryPolicy } from './retry.ts';
-
 /** An {@link HttpClient} to which secrets can be added after it is created. */
 export interface GuardedHttpClient extends HttpClient {
   /** Masks `secret`, a refreshed token for instance, in all later log entries and messages. */
   readonly addSecret: (secret: string) => void;
 }
-
-/** Why a run waits: the limit of its spec, a server that asks for it, or a report that is not ready. */
-export type WaitReason = 'limit' | 'server' | 'report';
-
-/** The wait is long: end the activity and send again after `waitMs`. Nothing is reserved for the caller. */
-export class ThrottledError extends Error {
-  override readonly name = 'ThrottledError';
-  readonly waitMs: number;
-  readonly reason: WaitReason;
-  /** For a destination: the error of the run when it has no time for the wait. Null: the source asks to wait. */
-  readonly otherwise: AppError | null;
-
-  constructor(
-    waitMs: number,
-    {
-      reason = 'server',
-      otherwise = null,
-    }: { readonly reason?: WaitReason; readonly otherwise?: AppError | null } = {},
-  ) {
-    super(
-      `${reason === 'report' ? 'The report is not ready' : 'Rate limited'}; retrying in ${Math.ceil(waitMs / 1000)} s.`,
-    );
-    this.waitMs = waitMs;
-    this.reason = reason;
-    this.otherwise = otherwise;
-  }
-}
-
-/**
- * The longest wait in milliseconds that a worker slot is held for. A wait that the server or the bucket asks for may be
- * longer and is handed back; a backoff, which the client chooses, is cut to it instead, so that its attempts are
- * counted.
- */
-export const durableWaitMs = 10_000;
 
 /**
  * Milliseconds after which a request is not retried, whatever `maxAttempts` says: with a last wait and the longest

@@ -1,5 +1,5 @@
-import { ThrottledError } from '../http/client.ts';
 import type { PartitionPosition } from '../model/run-position.ts';
+import { ThrottledError } from '../model/throttled.ts';
 import type { Validators } from '../model/validators.ts';
 import { type PageRead, readPages } from '../source/read/read-pages.ts';
 import type { JobPort } from '../source/read/report-job.ts';

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { askedWaitMs, exhausted, type RetryPolicy, waitTooLong } from '../http/client.ts';
+import { askedWaitMs, exhausted, waitTooLong } from '../http/client.ts';
+import type { RetryPolicy } from '../http/retry.ts';
 import { classifyByStatus } from '../http/retry.ts';
 import type { Classify, HttpClient } from '../model/http.ts';
 import type { MockApi } from './mock-api.ts';

@@ -1,4 +1,5 @@
 import { clearLine, cursorTo } from 'node:readline';
+import { styleText } from 'node:util';
 
 /** What the demo writes for people: on stdout at a terminal, else on stderr, where stdout is for the summary. */
 export interface Screen {
@@ -69,12 +70,11 @@ const isNumber = (cell: string): boolean => /^-?[\d,]+(\.\d+)?$/.test(cell);
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`.padStart(7);
 
-const codes = { dim: 2, bold: 1 } as const;
-
-function createPaint(stream: NodeJS.WriteStream): (style: keyof typeof codes, text: string) => string {
-  const colors = stream.isTTY && !process.env['NO_COLOR'];
-  return (style, text) => (colors ? `\u001B[${codes[style]}m${text}\u001B[0m` : text);
-}
+/** Without colors where the stream or the environment wants none. */
+const createPaint =
+  (stream: NodeJS.WriteStream) =>
+  (style: 'dim' | 'bold', text: string): string =>
+    styleText(style, text, { stream });
 
 function createLiveLine(stream: NodeJS.WriteStream) {
   let shown = false;

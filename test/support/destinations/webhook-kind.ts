@@ -3,7 +3,7 @@ import { createOutbox } from '../../../activities/outbox.ts';
 import { orgScope } from '../../../db/scope.ts';
 import type { Destination, LaneClaim } from '../../../src/core/destinations/destination.ts';
 import { openWebhook, type StrayRejections } from '../../../src/core/destinations/webhook/webhook.ts';
-import type { LoggedCall } from '../../../src/core/http/client.ts';
+import type { LoggedCall } from '../../../src/core/http/logged-call.ts';
 import { openTestDatabase, type TestDatabase } from '../service/database.ts';
 import { insertTestConnection } from '../service/rows.ts';
 import { destinationDeps } from './destination-deps.ts';

@@ -1,7 +1,8 @@
 import { webhookHeaders } from '../../crypto/standard-webhook.ts';
 import { AppError } from '../../errors.ts';
-import { createHttpClient, type LoggedCall } from '../../http/client.ts';
+import { createHttpClient } from '../../http/client.ts';
 import type { EgressGuard } from '../../http/egress.ts';
+import type { LoggedCall } from '../../http/logged-call.ts';
 import { type HttpResponse } from '../../model/http.ts';
 import type { WebhookOptions } from './options.ts';
 import type { OutboxPart } from './outbox.ts';

@@ -1,6 +1,6 @@
 /** The state of a receiver that fails or asks for a pause, shared by all requests of a batch. */
 import { AppError } from '../../errors.ts';
-import { durableWaitMs, ThrottledError } from '../../http/client.ts';
+import { durableWaitMs, ThrottledError } from '../../model/throttled.ts';
 import { observations } from '../../observations.ts';
 import type { WebhookClient } from './client.ts';
 import type { Failing, Outbox, OutboxPart } from './outbox.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestEvaluator, type TestEvaluator } from '../../expressions/evaluator-fixture.ts';
 import { parseAllowList } from '../../http/addresses.ts';
-import type { LoggedCall } from '../../http/client.ts';
 import { createEgressGuard } from '../../http/egress.ts';
+import type { LoggedCall } from '../../http/logged-call.ts';
 import type { OauthAuthorizationCode } from '../../spec/schema/auth-schema.ts';
 import { type ApiReply, type ApiRequest, sourceOf, startApi } from '../source-fixture.ts';
 import { authValues } from './auth-values.ts';

@@ -1,10 +1,6 @@
 import { AppError } from '../../errors.ts';
-import {
-  createHttpClient,
-  type GuardedHttpClient,
-  type HttpClientOptions,
-  type LoggedCall,
-} from '../../http/client.ts';
+import { createHttpClient, type GuardedHttpClient, type HttpClientOptions } from '../../http/client.ts';
+import type { LoggedCall } from '../../http/logged-call.ts';
 import { classifyByStatus } from '../../http/retry.ts';
 import { isJsonObject } from '../../is-json-object.ts';
 import { type HttpClient, type HttpRequest, type HttpResponse, type Verdict } from '../../model/http.ts';

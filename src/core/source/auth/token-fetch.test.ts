@@ -1,8 +1,8 @@
 import { genericTokenEndpointRequest, None } from 'oauth4webapi';
 import { describe, expect, test } from 'vitest';
 import { parseAllowList } from '../../http/addresses.ts';
-import type { LoggedCall } from '../../http/client.ts';
 import { createEgressGuard } from '../../http/egress.ts';
+import type { LoggedCall } from '../../http/logged-call.ts';
 import type { ApiReply } from '../source-fixture.ts';
 import { startApi } from '../source-fixture.ts';
 import { createTokenClient, sendTokenRequest, tokenTransport } from './token-client.ts';

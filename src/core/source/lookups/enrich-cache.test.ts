@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { createTestEvaluator } from '../../expressions/evaluator-fixture.ts';
-import { ThrottledError } from '../../http/client.ts';
 import type { HttpClient } from '../../model/http.ts';
+import { ThrottledError } from '../../model/throttled.ts';
 import { startApi } from '../source-fixture.ts';
 import { type Case, enricherWith, pathsOf, plan, plans } from './enrich-fixture.ts';
 import { memoryStore } from './lookup-store-fixture.ts';

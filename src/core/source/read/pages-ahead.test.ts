@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../../errors.ts';
-import { ThrottledError } from '../../http/client.ts';
+import { ThrottledError } from '../../model/throttled.ts';
 import { createHeldClient } from '../request/held-client-fixture.ts';
 import { idsOf, pagesOf } from '../source-fixture.ts';
 import { byPage, counted, fast, many, pageFrom, recordsOf, useHeldSource } from './pages-ahead-fixture.ts';

@@ -19,8 +19,8 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
-import { durableWaitMs, ThrottledError } from '../../http/client.ts';
 import type { PagePosition } from '../../model/read-position.ts';
+import { durableWaitMs, ThrottledError } from '../../model/throttled.ts';
 import type { Source } from '../source.ts';
 import { rateLimitsOf } from './budget-left.ts';
 import type { FetchOptions, Page, PageRequest } from './fetch-page.ts';

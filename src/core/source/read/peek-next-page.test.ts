@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../../errors.ts';
-import { ThrottledError } from '../../http/client.ts';
 import { withConcurrencyMax } from '../../http/concurrency.ts';
+import { ThrottledError } from '../../model/throttled.ts';
 import { createHeldClient, type HeldResponse } from '../request/held-client-fixture.ts';
 import type { Source } from '../source.ts';
 import { idsOf, inQuery } from '../source-fixture.ts';

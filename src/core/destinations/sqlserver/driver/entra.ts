@@ -3,7 +3,8 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { AppError } from '../../../errors.ts';
-import { type HttpClientOptions, ThrottledError } from '../../../http/client.ts';
+import type { HttpClientOptions } from '../../../http/client.ts';
+import { ThrottledError } from '../../../model/throttled.ts';
 import { isFresh, type Token } from '../../../source/auth/token.ts';
 import {
   createTokenClient,

@@ -1,0 +1,35 @@
+import type { AppError } from '../errors.ts';
+
+/** Why a run waits: the limit of its spec, a server that asks for it, or a report that is not ready. */
+export type WaitReason = 'limit' | 'server' | 'report';
+
+/**
+ * The longest wait in milliseconds that a worker slot is held for. A wait that the server or the bucket asks for may be
+ * longer and is handed back; a backoff, which the client chooses, is cut to it instead, so that its attempts are
+ * counted.
+ */
+export const durableWaitMs = 10_000;
+
+/** The wait is long: end the activity and send again after `waitMs`. Nothing is reserved for the caller. */
+export class ThrottledError extends Error {
+  override readonly name = 'ThrottledError';
+  readonly waitMs: number;
+  readonly reason: WaitReason;
+  /** For a destination: the error of the run when it has no time for the wait. Null: the source asks to wait. */
+  readonly otherwise: AppError | null;
+
+  constructor(
+    waitMs: number,
+    {
+      reason = 'server',
+      otherwise = null,
+    }: { readonly reason?: WaitReason; readonly otherwise?: AppError | null } = {},
+  ) {
+    super(
+      `${reason === 'report' ? 'The report is not ready' : 'Rate limited'}; retrying in ${Math.ceil(waitMs / 1000)} s.`,
+    );
+    this.waitMs = waitMs;
+    this.reason = reason;
+    this.otherwise = otherwise;
+  }
+}
