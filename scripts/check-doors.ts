@@ -47,6 +47,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'concurrency',
     'egress',
     'egress-blocked',
+    'logged-call',
     'origin',
     'post-error',
     'proxy-tunnel',

@@ -34,6 +34,7 @@ import {
   searchAttributes,
   syncQueue,
 } from './contract.ts';
+import { describe, endOf, nextOf, waitOf } from './run-details.ts';
 
 /**
  * A chunk stops itself after 60 s; 15 min leave room for the retries of one slow page. Attempts are not limited
@@ -155,7 +156,7 @@ async function waitForTurn(state: RunState): Promise<void> {
   state.woken = false;
 }
 
-/** Only a run that was started with search attributes may change one: an unregistered name blocks the workflow task for ever. */
+/** Only a run that was started with search attributes may change one: an unregistered name blocks its task for ever. */
 function enter(state: RunState, stage: Stage): void {
   if (state.stage === stage) return;
   state.stage = stage;
@@ -167,33 +168,6 @@ function enter(state: RunState, stage: Stage): void {
 export function showRunId(runId: string): void {
   if (!workflowInfo().typedSearchAttributes.get(stageKey)) return;
   upsertSearchAttributes([{ key: runIdKey, value: runId }]);
-}
-
-interface Totals {
-  readonly pages: number;
-  readonly records: number;
-}
-
-const describe = (input: SyncRunInput, { pages, records }: Totals, now: string): string =>
-  `**${input.resourceKey}** of \`${input.connectionId}\`: ${pages} pages, ${records} records; ${now}.`;
-
-const nextOf = ({ waitsFor, pages }: ChunkProgress): string => {
-  if (waitsFor === 'source') return `waits for page ${pages + 1} of the API`;
-  if (waitsFor === 'rate_limit') return `rate limited; requests page ${pages + 1} after the rate limit`;
-  return waitsFor === 'destination' ? 'waits for the destination to accept a batch' : 'reads the next page';
-};
-
-const endOf = (chunk: ChunkResult): string => {
-  if (chunk.done) return 'read completely';
-  return chunk.waitMs > 0 ? waitOf(chunk) : 'reads the next page';
-};
-
-function waitOf({ waitMs, waitsFor }: ChunkResult): string {
-  const seconds = Math.ceil(waitMs / 1000);
-  if (waitsFor === 'report') return `the report of the API is not ready; asks again in ${seconds} s`;
-  return waitsFor === 'destination'
-    ? `the destination asks for a pause; goes on in ${seconds} s`
-    : `rate limited; retrying in ${seconds} s`;
 }
 
 function outcomeOf(error: unknown): Parameters<Activities['endRun']>[1] {

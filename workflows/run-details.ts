@@ -1,0 +1,33 @@
+/** The texts that operators read in the Temporal UI. Nothing depends on them: a history replays whatever they say. */
+import type { ChunkProgress, ChunkResult, SyncRunInput } from './contract.ts';
+
+interface Totals {
+  readonly pages: number;
+  readonly records: number;
+}
+
+/** What the Temporal UI shows of a run: what was read so far, and what it does now. */
+export const describe = (input: SyncRunInput, { pages, records }: Totals, now: string): string =>
+  `**${input.resourceKey}** of \`${input.connectionId}\`: ${pages} pages, ${records} records; ${now}.`;
+
+/** What a chunk that is running waits for. */
+export const nextOf = ({ waitsFor, pages }: ChunkProgress): string => {
+  if (waitsFor === 'source') return `waits for page ${pages + 1} of the API`;
+  if (waitsFor === 'rate_limit') return `rate limited; requests page ${pages + 1} after the rate limit`;
+  return waitsFor === 'destination' ? 'waits for the destination to accept a batch' : 'reads the next page';
+};
+
+/** What comes after a chunk. */
+export const endOf = (chunk: ChunkResult): string => {
+  if (chunk.done) return 'read completely';
+  return chunk.waitMs > 0 ? waitOf(chunk) : 'reads the next page';
+};
+
+/** Why a run waits after a chunk, and for how long. */
+export function waitOf({ waitMs, waitsFor }: ChunkResult): string {
+  const seconds = Math.ceil(waitMs / 1000);
+  if (waitsFor === 'report') return `the report of the API is not ready; asks again in ${seconds} s`;
+  return waitsFor === 'destination'
+    ? `the destination asks for a pause; goes on in ${seconds} s`
+    : `rate limited; retrying in ${seconds} s`;
+}
