@@ -233,7 +233,7 @@ export interface Lanes {
    */
   quick: Generated<boolean>;
   /**
-   * When that was last so; after a day the destination is asked again.
+   * Since when that is so; after a day the destination is asked again.
    */
   recordedSince: string | null;
   /**
