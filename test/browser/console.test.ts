@@ -7,7 +7,7 @@ import { endRunAs } from '../support/service/ended-run.ts';
 const us = useBrowsedConsole();
 
 /** What reaches beyond the right edge of the card that it stands in. */
-const beyondTheirCards = `[...document.querySelectorAll('main :is(tr, li, dl, .notice) :not(.unseen)')]
+const beyondTheirCards = `[...document.querySelectorAll('main :is(tbody tr, li, dl, .notice) :not(.unseen)')]
   .filter((part) => {
     const edge = part.parentElement.closest('tr, li, dl, .notice').getBoundingClientRect().right;
     return part.getBoundingClientRect().right > edge + 1;
