@@ -10,12 +10,12 @@ import type { ResourceSetup } from '../src/connect/setup.ts';
 import { takenOver } from '../src/core/errors.ts';
 import type { LoggedCall } from '../src/core/http/logged-call.ts';
 import { createRedactor } from '../src/core/http/redact.ts';
-import { createInvalidBrake } from '../src/core/pipeline/invalid-brake.ts';
+import { createInvalidLimit } from '../src/core/pipeline/invalid-limit.ts';
 import { createKnownRecords } from '../src/core/pipeline/known-records.ts';
 import type { SeenIdFilter } from '../src/core/pipeline/seen-id-filter.ts';
 import { createDelivery, type Delivery } from '../src/core/run/delivery.ts';
 import { createEngine, type Engine } from '../src/core/run/engine.ts';
-import { openLater } from '../src/core/run/open-later.ts';
+import { createLazyDestination } from '../src/core/run/lazy-destination.ts';
 import { repairFromCheckpoint, type StartPoint, startOfRecorded } from '../src/core/run/repair.ts';
 import type { Deps } from '../src/deps.ts';
 import { openCallLog } from './call-log.ts';
@@ -101,7 +101,7 @@ export async function openRun(
   const isRecorded = attempt.recordedWith === fingerprint;
   if (!isRecorded && attempt.recordedWith !== null && !(await ledger.clearRecordedWith())) throw takenOver();
   const start = isRecorded ? startOfRecorded({ ...attempt, runId }) : await openAfter(attempt.batchNo);
-  const later = isRecorded ? openLater({ destination, ledger, open: openAfter }) : null;
+  const later = isRecorded ? createLazyDestination({ destination, ledger, open: openAfter }) : null;
   // A destination that was restored from a backup is fresh too, and the lane knows its records.
   const rewinds = backfill?.rewind === true;
   const asked = newLanes.take(attempt, start.fresh && !rewinds);
@@ -138,7 +138,7 @@ export async function openRun(
     redact,
     batchNo: start.batchNo,
     fresh: start.fresh,
-    brake: createInvalidBrake(resource, { recordsIn: start.records, invalid: start.invalid }),
+    invalidLimit: createInvalidLimit(resource, { recordsIn: start.records, invalid: start.invalid }),
   });
   const isUntouched = () => later?.isOpen === false;
   return { destinationFingerprint: fingerprint, isUntouched, start, engine, delivery };

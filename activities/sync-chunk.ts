@@ -14,7 +14,7 @@ import { type Attempt, noteFailure, resetAttempts, takeLane } from '../db/querie
 import { type OrgScope, orgScope } from '../db/scope.ts';
 import { AppError } from '../src/core/errors.ts';
 import { ThrottledError } from '../src/core/model/throttled.ts';
-import { DestinationMovedError } from '../src/core/run/open-later.ts';
+import { DestinationMovedError } from '../src/core/run/lazy-destination.ts';
 import type { Resource } from '../src/core/spec/schema/spec-schema.ts';
 import type { Deps } from '../src/deps.ts';
 import type { ChunkProgress, ChunkResult, SyncRunInput } from '../workflows/contract.ts';

@@ -12,7 +12,7 @@ import { type MemoryRun, runInMemory } from '../../core/memory-run/memory-run.ts
 import type { HttpClient } from '../../core/model/http.ts';
 import { ThrottledError, type WaitReason } from '../../core/model/throttled.ts';
 import type { ReadyPage } from '../../core/pipeline/batch.ts';
-import { invalidRecord } from '../../core/pipeline/invalid-record.ts';
+import { invalidRecord } from '../../core/pipeline/quarantine-entry.ts';
 import type { RunPage } from '../../core/run/run-page.ts';
 import { findResource } from '../../core/spec/connection/find-resource.ts';
 import type { ConnectorSpec, Resource } from '../../core/spec/schema/spec-schema.ts';

@@ -1,5 +1,5 @@
 import { isJsonObject } from '../is-json-object.ts';
-import { mapWithPauses } from '../pauses.ts';
+import { mapWithPauses } from '../map-with-pauses.ts';
 import { createTextCache } from '../text-cache.ts';
 import { type CompiledExpression, compile } from './compiled/compile.ts';
 import { createPlainValues } from './compiled/plain-values.ts';

@@ -5,7 +5,7 @@
 import { AppError } from '../errors.ts';
 import type { Evaluator } from '../expressions/evaluation.ts';
 import { assembleBatch, type ReadyPage } from '../pipeline/batch.ts';
-import { createInvalidBrake } from '../pipeline/invalid-brake.ts';
+import { createInvalidLimit } from '../pipeline/invalid-limit.ts';
 import { createKnownRecords, type KnownRecords } from '../pipeline/known-records.ts';
 import { countCombinations } from '../run/combinations.ts';
 import { createEngine, type PageSink } from '../run/engine.ts';
@@ -196,10 +196,10 @@ function createSink(
     known,
   }: { readonly resource: Resource; readonly ledger: MemoryLedger; readonly known: KnownRecords },
 ): PageSink {
-  const brake = createInvalidBrake(resource, { recordsIn: 0, invalid: 0 });
+  const invalidLimit = createInvalidLimit(resource, { recordsIn: 0, invalid: 0 });
   return {
     async add(page) {
-      brake([page]);
+      invalidLimit([page]);
       const batch = assembleBatch([page], { resource, runId, batchNo: page.pageNo, redact });
       const receipt = batch.receiptOf([]);
       ledger.record(batch.rows, receipt);

@@ -11,7 +11,7 @@ import {
 import type { RunPosition } from '../model/run-position.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 import { type IdKey, idKey } from './id-key.ts';
-import { invalidRecord, quarantineEntry } from './invalid-record.ts';
+import { invalidRecord, quarantineEntry } from './quarantine-entry.ts';
 
 /** A processed page with its place in the run. */
 export interface ReadyPage extends PageOutcome {

@@ -10,9 +10,9 @@ import { canonicalCursor } from '../source/cursor/cursor-value.ts';
 import { resourceFingerprint } from '../spec/connection/resource-fingerprint.ts';
 import type { StoredFields } from '../spec/connection/stored-fields.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
+import { admittedRecord } from './admitted-record.ts';
 import { createFingerprint } from './fingerprint.ts';
 import { cutRecord, excessBytes, recordBytesMaxDefault } from './record-size.ts';
-import { soundRecord } from './sound-record.ts';
 
 /**
  * The first stage: the id of a raw record, and whether it can pass at all. It never throws. `lookups` are the tables by
@@ -33,7 +33,7 @@ export function createIdentify(
   const fingerprint = createFingerprint({ ignore, salt });
   const versionOf = (record: unknown) => (mode === 'field' && field !== undefined ? valueAt(record, field) : null);
   const hashOf = (record: unknown) => (mode === 'none' ? null : fingerprint(versionOf(record) ?? record));
-  const soundOf = mode === 'hash' && ignore.length === 0 ? soundRecord : () => null;
+  const soundOf = mode === 'hash' && ignore.length === 0 ? admittedRecord : () => null;
   const cursorOf = createCursorReader(resource);
   const oversized = (raw: unknown, bytes: number): Candidate => {
     const message = `is ${bytes} bytes of JSON, more than the ${recordBytesMax} that a record may have`;

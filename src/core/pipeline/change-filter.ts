@@ -1,6 +1,6 @@
+import { mapWithPauses } from '../map-with-pauses.ts';
 import { type Candidate, idOf } from '../model/candidate.ts';
 import type { RecordPage } from '../model/record-page.ts';
-import { mapWithPauses } from '../pauses.ts';
 import { compareCursors, cursorOfText, latestMeaning } from '../source/cursor/cursor-value.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 import type { KnownRecord, KnownRecords, Snapshot } from './known-records.ts';

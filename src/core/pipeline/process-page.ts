@@ -4,19 +4,19 @@
 
 import type { Evaluator } from '../expressions/evaluation.ts';
 import type { JsonObject } from '../json-object.ts';
+import { mapWithPauses } from '../map-with-pauses.ts';
 import type { Enrich } from '../model/candidate.ts';
 import { type Candidate, idOf } from '../model/candidate.ts';
 import type { Outcome, PageOutcome } from '../model/page-outcome.ts';
 import type { RecordEntry } from '../model/receipt.ts';
 import type { RecordPage } from '../model/record-page.ts';
-import { mapWithPauses } from '../pauses.ts';
 import type { StoredFields } from '../spec/connection/stored-fields.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 import { createIdentify } from './candidate.ts';
 import { createChangeFilter } from './change-filter.ts';
 import { createDeleteFlag } from './delete-flag.ts';
-import { invalidRecord, quarantineEntry, type Redact } from './invalid-record.ts';
 import type { KnownRecords } from './known-records.ts';
+import { invalidRecord, quarantineEntry, type Redact } from './quarantine-entry.ts';
 import { createRecordFilter } from './record-filter.ts';
 import { createShape, type EvaluateRecords } from './shape.ts';
 import { createFieldPicker } from './stored-fields.ts';

@@ -4,8 +4,8 @@ import { valueAt } from '../json/dotted-path.ts';
 import type { JsonObject } from '../json-object.ts';
 import { createCoerce } from '../json-schema/coerce.ts';
 import { compileValidator, issueOf } from '../json-schema/validate.ts';
+import { mapWithPauses } from '../map-with-pauses.ts';
 import type { Candidate } from '../model/candidate.ts';
-import { mapWithPauses } from '../pauses.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 
 /**

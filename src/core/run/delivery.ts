@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Destination } from '../destinations/destination.ts';
 import { AppError, takenOver } from '../errors.ts';
 import { assembleBatch, type PageBatch, type ReadyPage } from '../pipeline/batch.ts';
-import type { createInvalidBrake } from '../pipeline/invalid-brake.ts';
+import type { createInvalidLimit } from '../pipeline/invalid-limit.ts';
 import type { KnownRecords } from '../pipeline/known-records.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 import type { RunLedger } from './run-ledger.ts';
@@ -36,7 +36,7 @@ interface DeliveryOptions {
   /** The destination has nothing of the lane yet; the first applied batch ends that. */
   readonly fresh: boolean;
   /** Stops the run before a delivery. */
-  readonly brake: ReturnType<typeof createInvalidBrake>;
+  readonly invalidLimit: ReturnType<typeof createInvalidLimit>;
 }
 
 /** A batch that may be sent once the calls of its pages are stored. */
@@ -125,7 +125,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const deliver = async ({ pages, batch, callsStored }: PreparedBatch) => {
     const { ledger, destination, known } = options;
     leftAt = performance.now();
-    options.brake(pages);
+    options.invalidLimit(pages);
     await callsStored;
     // A batch without rows is not sent, so an unchanged source costs the destination nothing. Only a new destination
     // must apply the first batch before it is recorded, or the next attempt would forget what was recorded.

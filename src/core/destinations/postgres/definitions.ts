@@ -1,6 +1,6 @@
 import type { Column, TargetTable } from '../destination.ts';
 import { quoted } from '../sql/identifiers.ts';
-import { postgresType } from './types.ts';
+import { postgresType } from './column-sql.ts';
 
 /** Schema and table as SQL. */
 export const tableSql = (schema: string, table: string): string => `${quoted(schema)}.${quoted(table)}`;

@@ -1,8 +1,8 @@
 import type { ColumnType } from '../../spec/schema/column-type.ts';
 import type { Column } from '../destination.ts';
 import { checkPurpose, type Purpose, typeClash } from '../sql/table-check.ts';
+import { postgresType } from './column-sql.ts';
 import type { StoredColumn, StoredTable } from './table.ts';
-import { postgresType } from './types.ts';
 import { isConvertible, scaleOf } from './values.ts';
 
 /** Throws `destination_rejected` unless rows can be kept in the table as the mode says. */

@@ -1,7 +1,7 @@
 import type { Column, TargetTable } from '../destination.ts';
 import { quoted } from '../sql/identifiers.ts';
+import { sqlServerType } from './column-sql.ts';
 import type { StoredRules, StoredTable } from './table.ts';
-import { sqlServerType } from './types.ts';
 
 /** Schema and table as SQL. */
 export const tableSql = (schema: string, table: string): string => `${quoted(schema)}.${quoted(table)}`;

@@ -1,8 +1,8 @@
 import type { ColumnType } from '../../spec/schema/column-type.ts';
 import type { Column } from '../destination.ts';
 import { checkPurpose, type Purpose, typeClash } from '../sql/table-check.ts';
+import { sqlServerType } from './column-sql.ts';
 import type { StoredColumn, StoredTable } from './table.ts';
-import { sqlServerType } from './types.ts';
 import { isConvertible } from './values.ts';
 
 /** Throws `destination_rejected` unless rows can be kept in the table as the mode says. */

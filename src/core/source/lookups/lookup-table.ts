@@ -1,8 +1,8 @@
 import { AppError } from '../../errors.ts';
 import { bindingsLengthMax } from '../../expressions/bindings-text.ts';
 import { storableJson } from '../../json/storable-json.ts';
+import { mapWithPauses } from '../../map-with-pauses.ts';
 import type { ReadPosition } from '../../model/read-position.ts';
-import { mapWithPauses } from '../../pauses.ts';
 import type { Lookup } from '../../spec/schema/lookup-schema.ts';
 import { readPages } from '../read/read-pages.ts';
 import { createEvaluateEach, type EvaluateEach } from '../request/evaluate-each.ts';

@@ -3,7 +3,7 @@ import type { Evaluator } from '../../expressions/evaluation.ts';
 import { arrayOnPath, compilePlainPath } from '../../expressions/plain-path.ts';
 import { isJsonObject } from '../../is-json-object.ts';
 import { valueAt } from '../../json/dotted-path.ts';
-import { mapWithPauses } from '../../pauses.ts';
+import { mapWithPauses } from '../../map-with-pauses.ts';
 import type { ResponseSettings } from '../../spec/schema/resource-schema.ts';
 import type { Evaluate } from '../request/evaluate.ts';
 import type { RequestRoots } from '../request/request.ts';

@@ -14,10 +14,10 @@ type InterpretedPage = InvalidCount & { readonly positionAfter: unknown };
 const checkedFrom = 100;
 
 /**
- * The brake of `validate.maxInvalidRatio`, called with all pages of a run in order; `start` is what earlier attempts
+ * The limit `validate.maxInvalidRatio`, called with all pages of a run in order; `start` is what earlier attempts
  * recorded. It counts page by page, so the result does not depend on the batches.
  */
-export function createInvalidBrake(
+export function createInvalidLimit(
   { key, validate }: Pick<Resource, 'key' | 'validate'>,
   start: InvalidCount,
 ): (pages: readonly InterpretedPage[]) => void {

@@ -5,7 +5,7 @@ import { inOrder } from '../json/canonical-json.ts';
 import { jsonLimits, prototypeNames, textIssue } from '../json/json-limits.ts';
 
 /** A record that passes the gate. */
-export interface SoundRecord {
+export interface AdmittedRecord {
   /** Equal for equal records in any order of their properties, and different for others. */
   readonly text: string;
   /** Decoded from JSON, it is to an expression what its JSON text says. */
@@ -21,7 +21,11 @@ export interface SoundRecord {
  * values in the order of the names. A list is a pair of 0 and itself; no object begins like that. This is a quarter
  * shorter than canonical JSON, and costs no more than `JSON.stringify`.
  */
-export function soundRecord(record: unknown, salt: string, charsMax = Number.POSITIVE_INFINITY): SoundRecord | null {
+export function admittedRecord(
+  record: unknown,
+  salt: string,
+  charsMax = Number.POSITIVE_INFINITY,
+): AdmittedRecord | null {
   const walk: Walk = { nodesLeft: jsonLimits.nodesMax, isValid: true, isPlain: true };
   const text = JSON.stringify([salt, flat(record, walk, jsonLimits.depthMax)]);
   // NUL and halves of surrogate pairs are escapes here, as few other characters are.
@@ -40,14 +44,14 @@ function flat(value: unknown, walk: Walk, depthLeft: number): unknown {
   walk.nodesLeft -= 1;
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return value;
   if (typeof value === 'number') return flatNumber(value, walk);
-  if (typeof value !== 'object' || depthLeft === 0 || walk.nodesLeft < 0) return unsound(walk);
+  if (typeof value !== 'object' || depthLeft === 0 || walk.nodesLeft < 0) return notValid(walk);
   return Array.isArray(value) ? flatItems(value, walk, depthLeft - 1) : flatValues(value, walk, depthLeft - 1);
 }
 
 function flatNumber(value: number, walk: Walk): number | null {
   // Its JSON text has no sign.
   if (Object.is(value, -0)) walk.isPlain = false;
-  return Number.isFinite(value) ? value : unsound(walk);
+  return Number.isFinite(value) ? value : notValid(walk);
 }
 
 function flatItems(items: readonly unknown[], walk: Walk, depthLeft: number): readonly unknown[] {
@@ -58,7 +62,7 @@ function flatItems(items: readonly unknown[], walk: Walk, depthLeft: number): re
 
 function flatValues(object: object, walk: Walk, depthLeft: number): unknown {
   const form = formOf(object);
-  if (form === null) return unsound(walk);
+  if (form === null) return notValid(walk);
   if (form.isReserved) walk.isPlain = false;
   const result: unknown[] = form.blank.slice();
   let position = 0;
@@ -95,7 +99,7 @@ const formOf = byNames((names): Form | null => {
   };
 });
 
-function unsound(walk: Walk): null {
+function notValid(walk: Walk): null {
   walk.isValid = false;
   return null;
 }

@@ -8,7 +8,7 @@ export class DestinationMovedError extends Error {
   override readonly name = 'DestinationMovedError';
 }
 
-interface LaterOptions {
+interface LazyOptions {
   readonly destination: Destination;
   readonly ledger: RunLedger;
   /** Opens the destination, given the last batch recorded; returns where it stands. */
@@ -16,7 +16,7 @@ interface LaterOptions {
 }
 
 /** A destination that is perhaps not needed. */
-export interface LaterDestination extends Pick<Destination, 'prepare' | 'apply'> {
+export interface LazyDestination extends Pick<Destination, 'prepare' | 'apply'> {
   /** It was needed. */
   readonly isOpen: boolean;
 }
@@ -25,7 +25,7 @@ export interface LaterDestination extends Pick<Destination, 'prepare' | 'apply'>
  * A destination that is connected to for the first batch that brings something: a run that finds nothing new leaves it
  * alone. `apply` throws {@link DestinationMovedError} when it is not where the ledger says.
  */
-export function openLater({ destination, ledger, open }: LaterOptions): LaterDestination {
+export function createLazyDestination({ destination, ledger, open }: LazyOptions): LazyDestination {
   let isOpen = false;
   return {
     get isOpen() {

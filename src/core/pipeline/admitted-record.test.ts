@@ -2,12 +2,12 @@ import { expect, test } from 'vitest';
 import { plainnessOf } from '../expressions/compiled/plain-json.ts';
 import { canonicalJson } from '../json/canonical-json.ts';
 import { findIssue } from '../json/record-gate.ts';
-import { soundRecord } from './sound-record.ts';
+import { admittedRecord } from './admitted-record.ts';
 
 const nested = (depth: number): unknown => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`);
 const zeros = (count: number): number[] => Array.from({ length: count }, () => 0);
 
-const text = (record: unknown): string | null => soundRecord(record, 'v1')?.text ?? null;
+const text = (record: unknown): string | null => admittedRecord(record, 'v1')?.text ?? null;
 
 test.each([
   ['an ordinary record', { id: 1, b: 'Ada', a: ['x', { d: null, c: -0 }], address: { zip: null }, ok: true }],
@@ -43,7 +43,7 @@ test('tells apart whatever canonical JSON tells apart', () => {
 });
 
 test('depends on what it is salted with', () => {
-  expect(soundRecord({ a: 1 }, 'v2')?.text).not.toBe(text({ a: 1 }));
+  expect(admittedRecord({ a: 1 }, 'v2')?.text).not.toBe(text({ a: 1 }));
 });
 
 test.each([
@@ -78,7 +78,7 @@ test.each([
   ['a name that means something to JSONata', { a: { _jsonata_lambda: true } }],
   ['such a name that comes again', { a: [{ tupleStream: 1 }, { tupleStream: 2 }] }],
 ])('sees as expressions do whether %s is plain', (_what, record) => {
-  expect(soundRecord(record, 'v1')?.isPlain).toBe(plainnessOf(record, { nodesMax: 100_000 }) === 'plain');
+  expect(admittedRecord(record, 'v1')?.isPlain).toBe(plainnessOf(record, { nodesMax: 100_000 }) === 'plain');
 });
 
 /** The same value, the properties of its objects in the opposite order. */

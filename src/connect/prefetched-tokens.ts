@@ -6,14 +6,14 @@ import type { OrgScope } from '../../db/scope.ts';
 const togetherSeconds = 0.05;
 
 /** Tokens of one bucket that are taken and not used yet. */
-interface Permits {
+interface TokenStock {
   left: number;
   /** When they may be used, ms since the epoch. */
   readonly readyAt: number;
 }
 
 /** Takes tokens of buckets for one run. */
-export interface PrefetchedPermits {
+export interface PrefetchedTokens {
   /** Milliseconds to wait before sending. At most `waitMsMax`: the token is the caller's. More: it is not. */
   take(rate: BucketRate, waitMsMax: number): Promise<number>;
   /** Drops the remaining tokens, when the API says that there are none. */
@@ -21,21 +21,21 @@ export interface PrefetchedPermits {
 }
 
 /** A stock for one run; what it does not use is lost, which is less than what the bucket gives in 50 ms. */
-export function createPrefetchedPermits(db: Db, scope: OrgScope): PrefetchedPermits {
-  const permitsByBucket = new Map<string, Permits>();
+export function createPrefetchedTokens(db: Db, scope: OrgScope): PrefetchedTokens {
+  const tokensByBucket = new Map<string, TokenStock>();
   return {
     async take(rate, waitMsMax) {
-      const permits = permitsByBucket.get(rate.name);
-      if (permits && permits.left > 0) {
-        permits.left -= 1;
-        return Math.max(0, permits.readyAt - Date.now());
+      const stock = tokensByBucket.get(rate.name);
+      if (stock && stock.left > 0) {
+        stock.left -= 1;
+        return Math.max(0, stock.readyAt - Date.now());
       }
       const tokens = tokensTogether(rate);
       const waitMs = await takeToken(db, scope, { rate, tokens, waitMsMax });
-      if (waitMs <= waitMsMax) permitsByBucket.set(rate.name, { left: tokens - 1, readyAt: Date.now() + waitMs });
+      if (waitMs <= waitMsMax) tokensByBucket.set(rate.name, { left: tokens - 1, readyAt: Date.now() + waitMs });
       return waitMs;
     },
-    clear: () => permitsByBucket.clear(),
+    clear: () => tokensByBucket.clear(),
   };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createInvalidBrake } from './invalid-brake.ts';
+import { createInvalidLimit } from './invalid-limit.ts';
 
 const resource = (maxInvalidRatio: number) => ({
   key: 'things',
@@ -9,11 +9,11 @@ const nothing = { recordsIn: 0, invalid: 0 };
 const page = (recordsIn: number, invalid: number) => ({ recordsIn, invalid, positionAfter: {} });
 const last = (recordsIn: number, invalid: number) => ({ recordsIn, invalid, positionAfter: null });
 
-describe('the brake', () => {
+describe('the limit', () => {
   test('holds off until 100 records were read', () => {
-    const brake = createInvalidBrake(resource(0.1), nothing);
-    expect(() => brake([page(50, 40), page(49, 40)])).not.toThrow();
-    expect(() => brake([page(1, 0)])).toThrow(
+    const limit = createInvalidLimit(resource(0.1), nothing);
+    expect(() => limit([page(50, 40), page(49, 40)])).not.toThrow();
+    expect(() => limit([page(1, 0)])).toThrow(
       expect.objectContaining({
         code: 'record_invalid',
         message: expect.stringContaining('80 of 100 records of things'),
@@ -22,29 +22,29 @@ describe('the brake', () => {
   });
 
   test('checks the ratio at the end of every run, even of a short one', () => {
-    expect(() => createInvalidBrake(resource(0.1), nothing)([last(3, 1)])).toThrow('1 of 3');
-    expect(() => createInvalidBrake(resource(0.5), nothing)([last(3, 1)])).not.toThrow();
+    expect(() => createInvalidLimit(resource(0.1), nothing)([last(3, 1)])).toThrow('1 of 3');
+    expect(() => createInvalidLimit(resource(0.5), nothing)([last(3, 1)])).not.toThrow();
   });
 
   test('lets exactly the ratio pass', () => {
-    const brake = createInvalidBrake(resource(0.1), nothing);
-    expect(() => brake([page(100, 10)])).not.toThrow();
-    expect(() => brake([page(1, 1)])).toThrow('11 of 101');
+    const limit = createInvalidLimit(resource(0.1), nothing);
+    expect(() => limit([page(100, 10)])).not.toThrow();
+    expect(() => limit([page(1, 1)])).toThrow('11 of 101');
   });
 
   test('goes on from what earlier attempts have read', () => {
-    expect(() => createInvalidBrake(resource(0.1), { recordsIn: 1000, invalid: 100 })([page(10, 1)])).not.toThrow();
-    expect(() => createInvalidBrake(resource(0.1), { recordsIn: 1000, invalid: 100 })([page(10, 2)])).toThrow(
+    expect(() => createInvalidLimit(resource(0.1), { recordsIn: 1000, invalid: 100 })([page(10, 1)])).not.toThrow();
+    expect(() => createInvalidLimit(resource(0.1), { recordsIn: 1000, invalid: 100 })([page(10, 2)])).toThrow(
       '102 of 1010',
     );
   });
 
   test('says the same whether pages come together or one by one', () => {
     const pages = [page(100, 20), page(900, 0)];
-    expect(() => createInvalidBrake(resource(0.1), nothing)(pages)).toThrow('20 of 100');
+    expect(() => createInvalidLimit(resource(0.1), nothing)(pages)).toThrow('20 of 100');
   });
 
   test('is off without a ratio', () => {
-    expect(() => createInvalidBrake({ key: 'things' }, nothing)([page(100, 100), last(100, 100)])).not.toThrow();
+    expect(() => createInvalidLimit({ key: 'things' }, nothing)([page(100, 100), last(100, 100)])).not.toThrow();
   });
 });

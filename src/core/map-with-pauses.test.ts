@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { mapWithPauses } from './pauses.ts';
+import { mapWithPauses } from './map-with-pauses.ts';
 import { countingTurns } from './turns-fixture.ts';
 
 const busy = (ms: number): void => {
