@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { WriteMode } from '../../src/core/destinations/destination.ts';
-import { destinationKinds } from '../support/destinations/destination-kinds.ts';
+import { describeKinds, destinationKinds } from '../support/destinations/destination-kinds.ts';
 import { startTcpProxy } from '../support/service/tcp-proxy.ts';
 import { batchOf, claimOf, columnOf, rowOf } from '../support/sync/batches.ts';
 import { deliver, itemValues, seedRows } from '../support/sync/deliver.ts';
 
 const modes: readonly WriteMode[] = ['upsert', 'append', 'update', 'replace'];
 
-describe.each(destinationKinds)('$name', (kind) => {
+describeKinds(destinationKinds, '', (kind) => {
   describe.each(modes)('in mode %s', (mode) => {
     const completesGeneration = mode === 'replace';
 

@@ -1,10 +1,10 @@
 /** What every kind of destination promises, also one that has no tables. */
-import { describe, expect, it } from 'vitest';
-import { deliveryKinds } from '../support/destinations/destination-kinds.ts';
+import { expect, it } from 'vitest';
+import { deliveryKinds, describeKinds } from '../support/destinations/destination-kinds.ts';
 import { batchOf, claimOf, columnOf, receiptOf, rowOf } from '../support/sync/batches.ts';
 import { openAnew } from '../support/sync/deliver.ts';
 
-describe.each(deliveryKinds)('$name', (kind) => {
+describeKinds(deliveryKinds, '', (kind) => {
   it('says that a lane is new that nothing was delivered to', async () => {
     await using place = await kind.createPlace();
     await using destination = place.connect();

@@ -1,9 +1,9 @@
-import { describe, expect, it } from 'vitest';
-import { destinationKinds } from '../support/destinations/destination-kinds.ts';
+import { expect, it } from 'vitest';
+import { describeKinds, destinationKinds } from '../support/destinations/destination-kinds.ts';
 import { batchOf, claimOf, rowOf } from '../support/sync/batches.ts';
 import { deliver, itemValues } from '../support/sync/deliver.ts';
 
-describe.each(destinationKinds)('$name in mode replace', (kind) => {
+describeKinds(destinationKinds, ' in mode replace', (kind) => {
   const mode = 'replace';
 
   it('lets readers see the rows of the earlier run until the last batch, then only those of the new one', async () => {

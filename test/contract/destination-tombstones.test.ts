@@ -1,9 +1,9 @@
-import { describe, expect, it } from 'vitest';
-import { destinationKinds } from '../support/destinations/destination-kinds.ts';
+import { expect, it } from 'vitest';
+import { describeKinds, destinationKinds } from '../support/destinations/destination-kinds.ts';
 import { batchOf, claimOf, rowOf } from '../support/sync/batches.ts';
 import { deliver, itemValues, seedRows } from '../support/sync/deliver.ts';
 
-describe.each(destinationKinds)('$name and records that are gone', (kind) => {
+describeKinds(destinationKinds, ' and records that are gone', (kind) => {
   it.each(['upsert', 'update'] as const)('mode %s marks the row or removes it, with the others', async (mode) => {
     await using place = await kind.createPlace();
     await seedRows(place, { mode: 'update' });

@@ -1,6 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { ColumnType } from '../../src/core/spec/schema/column-type.ts';
-import { destinationKinds } from '../support/destinations/destination-kinds.ts';
+import { describeKinds, destinationKinds } from '../support/destinations/destination-kinds.ts';
 import { batchOf, claimOf, columnOf, rowOf } from '../support/sync/batches.ts';
 
 /** Column, value sent, text that the database then prints. */
@@ -151,7 +151,7 @@ const misfits: readonly (readonly [string, ColumnType | ColumnType['kind'], unkn
 const printedValue = (type: ColumnType | ColumnType['kind'], text: string | null | undefined) =>
   type === 'float' && typeof text === 'string' ? Number(text) : text;
 
-describe.each(destinationKinds)('$name', (kind) => {
+describeKinds(destinationKinds, '', (kind) => {
   it.each(values)('stores %s', async (_, type, value, stored) => {
     await using place = await kind.createPlace();
     await using destination = place.connect();

@@ -1,10 +1,10 @@
-import { describe, expect, it } from 'vitest';
-import { destinationKinds } from '../support/destinations/destination-kinds.ts';
+import { expect, it } from 'vitest';
+import { describeKinds, destinationKinds } from '../support/destinations/destination-kinds.ts';
 import { startTcpProxy } from '../support/service/tcp-proxy.ts';
 import { batchOf, claimOf, columnOf, receiptOf, rowOf } from '../support/sync/batches.ts';
 import { openAnew } from '../support/sync/deliver.ts';
 
-describe.each(destinationKinds)('$name', (kind) => {
+describeKinds(destinationKinds, '', (kind) => {
   it('clears a mark of deletion when the record comes back', async () => {
     await using place = await kind.createPlace();
     await using destination = place.connect();
