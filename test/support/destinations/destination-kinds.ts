@@ -22,6 +22,8 @@ export function describeKinds<Kind extends DeliveryKind>(
   for (const kind of kinds) {
     const isMissing = kind.name === sqlServerKind.name && sqlServerUrl() === null;
     const reason = isMissing ? skippedReason : '';
-    describe.skipIf(isMissing)(`${kind.name}${subject}${reason}`, () => suite(kind));
+    describe.skipIf(isMissing)(`${kind.name}${subject}${reason}`, () => {
+      suite(kind);
+    });
   }
 }
