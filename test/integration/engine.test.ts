@@ -48,8 +48,8 @@ describe.concurrent('beside each other', () => {
     it('is in the run row while it is tried again, ends the run within 60 s, and leaves the lane free', async () => {
       const { stack, upstream } = shared();
       const connection = await connect('unexpected');
-      const [record] = generateRecords(1);
-      if (!record) throw new Error('There is one');
+      const record = upstream.store('unexpected').find('r000900');
+      if (!record) throw new Error('There is such a record');
       // The runs beside it have no such record.
       upstream.store('unexpected').put({ ...record, id: 'unexpected' });
       await sql`create function refuse() returns trigger language plpgsql as
