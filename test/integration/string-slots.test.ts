@@ -15,7 +15,7 @@ import { replaced, type Slot, slotsOf, slotsOfSchema, textsOf } from '../support
 
 /**
  * How many texts each slot gets, beside half as many attacks. One is enough here: every slot gets others, so that each text
- * is tried at many slots, and each slot has an attack as well. A second took 65 s of CPU and is of the same kind;
+ * is tried at many slots, and each slot has an attack as well. A second took 30 s of CPU and is of the same kind;
  * `npm run trust` has twelve.
  */
 const textsPerSlot = Number(process.env['STRING_SLOT_TEXTS'] ?? 1);
