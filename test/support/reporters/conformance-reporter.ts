@@ -24,8 +24,7 @@ const marks = { passed: '✓', failed: '✗', skipped: 'not run', pending: 'not 
 
 /** Cases of one kind only are in files that are named after it. */
 function placeOf(module: TestModule, test: TestCase): { readonly name: string; readonly kind: Kind } {
-  // A suite that is skipped has the reason in its name.
-  const [first = '', ...rest] = test.fullName.replace(/, skipped: [^>]*(?= >)/, '').split(' > ');
+  const [first = '', ...rest] = test.fullName.split(' > ');
   const kind = kinds.find((candidate) => first === candidate || first.startsWith(`${candidate} `));
   if (kind) return { kind, name: [first.slice(kind.length).trim(), ...rest].filter((part) => part !== '').join(': ') };
   const file = basename(module.moduleId);
