@@ -182,17 +182,22 @@ describe('a paginator of an imported stream', () => {
     expect(resourceOf(imported([stream]))['request']).toEqual({ path: '/items' });
   });
 
+  /** Partitions whose parameter only the first page carries. */
+  const firstPageAloneByKind = {
+    ignore_stream_slicer_parameters_on_paginated_requests: true,
+    partition_router: {
+      type: 'ListPartitionRouter',
+      cursor_field: 'kind',
+      values: ['a'],
+      request_option: queryOption('kind'),
+    },
+  };
+
   test('leaves out what partitions and windows add from the second page on, where the manifest says so', async () => {
     const stream = streamOf({
       requester: { request_parameters: { fields: 'all' } },
       retriever: {
-        ignore_stream_slicer_parameters_on_paginated_requests: true,
-        partition_router: {
-          type: 'ListPartitionRouter',
-          cursor_field: 'kind',
-          values: ['a'],
-          request_option: queryOption('kind'),
-        },
+        ...firstPageAloneByKind,
         paginator: {
           type: 'DefaultPaginator',
           page_token_option: queryOption('after'),
@@ -216,13 +221,7 @@ describe('a paginator of an imported stream', () => {
   test('that counts pages from the first request on and would leave out parameters later is refused', () => {
     const stream = streamOf({
       retriever: {
-        ignore_stream_slicer_parameters_on_paginated_requests: true,
-        partition_router: {
-          type: 'ListPartitionRouter',
-          cursor_field: 'kind',
-          values: ['a'],
-          request_option: queryOption('kind'),
-        },
+        ...firstPageAloneByKind,
         paginator: {
           type: 'DefaultPaginator',
           page_token_option: queryOption('page'),
