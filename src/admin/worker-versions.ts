@@ -1,11 +1,11 @@
 /** The operator's commands for versioned workers: which builds there are, and which of them gets new runs. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isGrpcServiceError } from '@temporalio/client';
-import { controlQueue, syncQueue, webhookQueue } from '../../workflows/contract.ts';
 import { conflict } from '../core/errors.ts';
 import { createDeps, type Deps } from '../deps.ts';
 import { createLog } from '../log.ts';
 import type { AdminTools, CommandResult } from './command.ts';
+import { describeTaskQueue, taskQueues } from './task-queues.ts';
 
 /** A build of the workers, as Temporal sees it. */
 interface WorkerBuild {
@@ -17,12 +17,9 @@ interface WorkerBuild {
   readonly status: 'current' | 'draining' | 'drained' | 'inactive';
 }
 
-const queues = [controlQueue, syncQueue, webhookQueue];
 const deadlineMs = 10_000;
 const pauseMs = 500;
 const identity = 'connector-sync admin';
-/** `TASK_QUEUE_TYPE_…` of Temporal's API. */
-const [workflowTasks, activityTasks] = [1, 2];
 /** As Temporal's API numbers them. */
 const [drainingStatus, drainedStatus] = [1, 2];
 const [invalidArgument, notFound, failedPrecondition] = [3, 5, 9];
@@ -78,18 +75,17 @@ export async function unsetCurrentWorkerVersion(
 ): Promise<CommandResult> {
   await using deps = depsOf(tools);
   const { namespace } = deps.temporal.options;
-  const asked = { namespace, taskQueue: { name: controlQueue }, taskQueueType: workflowTasks };
-  const { versioningInfo } = await bounded(deps, () => deps.temporal.workflowService.describeTaskQueue(asked));
-  const { deploymentName, buildId } = versioningInfo?.currentDeploymentVersion ?? {};
+  const [control] = taskQueues;
+  const { current } = await bounded(deps, () => describeTaskQueue(deps.temporal.workflowService, namespace, control));
   const done = { json: { buildId: null }, lines: ['No build is current: new runs go to workers without CSS_BUILD_ID'] };
-  if (!deploymentName || !buildId) return done;
+  if (current === null) return done;
   await untilServed(() => servedWithoutBuild(deps, namespace), {
     waitSeconds,
     progress: tools.progress,
     who: 'workers without a build',
     remedy: 'start workers without CSS_DEPLOYMENT_NAME and CSS_BUILD_ID',
   });
-  const request = { namespace, deploymentName, buildId: '', identity };
+  const request = { namespace, deploymentName: current.deploymentName, buildId: '', identity };
   await bounded(deps, () => deps.temporal.workflowService.setWorkerDeploymentCurrentVersion(request));
   return done;
 }
@@ -149,7 +145,7 @@ async function untilServed(
   const endsAt = Date.now() + waitSeconds * 1000;
   for (let told = ''; ; ) {
     const polled = await served();
-    const missing = queues.filter((queue) => !polled.has(queue)).join(', ');
+    const missing = taskQueues.flatMap(({ name }) => (polled.has(name) ? [] : [name])).join(', ');
     if (missing === '') return;
     if (Date.now() >= endsAt) {
       throw conflict(`No ${who} serve ${missing}: ${remedy}, then run this command again.`);
@@ -176,11 +172,11 @@ async function servedByBuild(
 /** Queues that workers without a build have polled in the last minutes. */
 async function servedWithoutBuild(deps: Deps, namespace: string): Promise<ReadonlySet<string>> {
   const served = await Promise.all(
-    queues.map(async (name) => {
-      const taskQueueType = name === controlQueue ? workflowTasks : activityTasks;
-      const asked = { namespace, taskQueue: { name }, taskQueueType };
-      const { pollers } = await bounded(deps, () => deps.temporal.workflowService.describeTaskQueue(asked));
-      return (pollers ?? []).some(({ deploymentOptions }) => !deploymentOptions?.buildId) ? [name] : [];
+    taskQueues.map(async (queue) => {
+      const { polledBy } = await bounded(deps, () =>
+        describeTaskQueue(deps.temporal.workflowService, namespace, queue),
+      );
+      return polledBy.includes(null) ? [queue.name] : [];
     }),
   );
   return new Set(served.flat());

@@ -1,18 +1,18 @@
 import { isGrpcServiceError } from '@temporalio/client';
 import type { Deps } from '../../deps.ts';
 
-/** Of one call, ms. */
+/** The deadline of one call, ms. */
 export const deadlineMs = 5000;
 
 /** What a call returned, or the gRPC code of its error; null: it is no error of gRPC. */
-type Answer<Value> =
+type CallResult<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly code: number | null };
 
-/** Makes one call, and takes whatever is thrown for an answer. */
+/** Makes one call; what it throws is a result, too. */
 export const asking =
   (temporal: Deps['temporal']) =>
-  async <Value>(call: () => Promise<Value>): Promise<Answer<Value>> => {
+  async <Value>(call: () => Promise<Value>): Promise<CallResult<Value>> => {
     try {
       return { ok: true, value: await temporal.connection.withDeadline(Date.now() + deadlineMs, call) };
     } catch (error) {

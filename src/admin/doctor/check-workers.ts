@@ -1,17 +1,9 @@
-import { controlQueue, syncQueue, webhookQueue } from '../../../workflows/contract.ts';
 import type { Deps } from '../../deps.ts';
+import { describeTaskQueue, type TaskQueue, taskQueues } from '../task-queues.ts';
 import { asking } from './ask-temporal.ts';
 import { type Finding, found, ok } from './finding.ts';
 
 type Temporal = Deps['temporal'];
-
-/** `TASK_QUEUE_TYPE_…` of Temporal's API. */
-const [workflowTasks, activityTasks] = [1, 2];
-const queues = [
-  [controlQueue, workflowTasks],
-  [syncQueue, activityTasks],
-  [webhookQueue, activityTasks],
-] as const;
 
 /** A task queue: the build that gets its new tasks, and the builds of the workers that poll it. Null: unversioned. */
 export interface Queue {
@@ -25,7 +17,7 @@ export interface Queue {
  * minutes after its last poll.
  */
 export async function checkWorkers(temporal: Temporal, namespace: string): Promise<readonly Finding[]> {
-  const seen = await Promise.all(queues.map((queue) => describe(temporal, namespace, queue)));
+  const seen = await Promise.all(taskQueues.map((queue) => stateOf(temporal, namespace, queue)));
   const unpolled = seen.filter(({ polledBy }) => polledBy.length === 0).map(({ name }) => name);
   const polling =
     unpolled.length === 0
@@ -57,18 +49,10 @@ export function checkBuilds(seen: readonly Queue[]): Finding {
   });
 }
 
-async function describe(
-  temporal: Temporal,
-  namespace: string,
-  [name, taskQueueType]: (typeof queues)[number],
-): Promise<Queue> {
-  const asked = { namespace, taskQueue: { name }, taskQueueType };
-  const described = await asking(temporal)(() => temporal.workflowService.describeTaskQueue(asked));
+async function stateOf(temporal: Temporal, namespace: string, queue: TaskQueue): Promise<Queue> {
+  const { name } = queue;
+  const described = await asking(temporal)(() => describeTaskQueue(temporal.workflowService, namespace, queue));
   if (!described.ok) return { name, current: null, polledBy: [] };
-  const { pollers, versioningInfo } = described.value;
-  return {
-    name,
-    current: versioningInfo?.currentDeploymentVersion?.buildId ?? null,
-    polledBy: (pollers ?? []).map(({ deploymentOptions }) => deploymentOptions?.buildId || null),
-  };
+  const { current, polledBy } = described.value;
+  return { name, current: current?.buildId ?? null, polledBy };
 }
