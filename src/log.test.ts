@@ -35,6 +35,9 @@ describe('createLog', () => {
     expect(last()).toMatchObject({ runId: 'run_1', attempt: 1, steps: 2 });
     expect(lines[0]?.match(/"runId"/g)).toHaveLength(1);
     expect(lines[0]?.match(/"attempt"/g)).toHaveLength(1);
+    log.child({ attempt: 1 }).child({ attempt: 2 }).info('run ended', { attempt: 3 });
+    expect(last()).toMatchObject({ attempt: 3 });
+    expect(lines[1]?.match(/"attempt"/g)).toHaveLength(1);
   });
 
   it('carries the fields of a child on each of its lines', () => {

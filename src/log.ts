@@ -65,23 +65,21 @@ export function maskSecrets(text: string): string {
   return text.replace(/\bck_[A-Za-z0-9_-]+/g, 'ck_***').replace(/(:\/\/[^/\s:@]*):[^/\s@]*@/g, '$1:***@');
 }
 
-type Writer = Pick<pino.Logger, 'trace' | 'debug' | 'info' | 'warn' | 'error'> & { child(fields: object): Writer };
+type Writer = Pick<pino.Logger, 'trace' | 'debug' | 'info' | 'warn' | 'error'>;
 
-function wrap(writer: Writer, carried: LogFields = {}): Log {
-  // A line that had a name twice would be no JSON to many who read it.
-  const news = (fields: LogFields): LogFields =>
-    Object.fromEntries(Object.entries(fields).filter(([name, value]) => carried[name] !== value));
+/** `carried` is clean. The fields of a line win over those that it carries: a name stands once in it. */
+function wrap(writer: Writer, carried: object = {}): Log {
   const at =
     (level: 'trace' | 'debug' | 'info' | 'warn' | 'error') =>
     (message: string, fields: LogFields = {}): void =>
-      writer[level](Object(clean(news(fields), 0)), maskSecrets(message));
+      writer[level]({ ...carried, ...Object(clean(fields, 0)) }, maskSecrets(message));
   return {
     trace: at('trace'),
     debug: at('debug'),
     info: at('info'),
     warn: at('warn'),
     error: at('error'),
-    child: (fields) => wrap(writer.child(Object(clean(news(fields), 0))), { ...carried, ...fields }),
+    child: (fields) => wrap(writer, { ...carried, ...Object(clean(fields, 0)) }),
   };
 }
 
