@@ -1,3 +1,4 @@
+import { parseTemplate } from '../../../expressions/template-parts.ts';
 import { type Component, isTrue, pathAt } from '../component.ts';
 import { refuse } from '../refusal.ts';
 import type { RequestDraft } from './request-draft.ts';
@@ -46,6 +47,7 @@ export function leaveOutLater(
 
 /** A template that gives nothing on later pages. */
 function onFirstPage(template: unknown): string {
-  const code = typeof template === 'string' ? /^\{\{ (.*) \}\}$/s.exec(template)?.[1] : undefined;
-  return `{{ $exists(page.cursor) ? null : ${code ?? JSON.stringify(template)} }}`;
+  const parts = typeof template === 'string' ? parseTemplate(template) : [{ literal: template }];
+  const codes = parts.map((part) => ('expression' in part ? part.expression : JSON.stringify(part.literal)));
+  return `{{ $exists(page.cursor) ? null : ${codes.length === 1 ? codes[0] : `(${codes.map((code) => `(${code})`).join(' & ')})`} }}`;
 }
