@@ -39,7 +39,7 @@ const words: Readonly<Record<PostErrorCode, readonly [happened: string, advice: 
   ],
 };
 
-const isKnown = (code: string): code is PostErrorCode => code in words;
+const isKnown = (code: string): code is PostErrorCode => Object.hasOwn(words, code);
 
 /** Why an attempt failed, and what comes next; nothing where it did not. */
 export function deliveryProblem({ errorCode, statusCode, nextAttemptAt }: Failed): Content {
