@@ -239,4 +239,22 @@ describe('an endpoint', () => {
     await endpoint.queued({ skipped: 1, succeeded: 1 });
     expect(receiver.events('manual')).toHaveLength(before + 1);
   });
+
+  test.for([
+    ['switched-on', false],
+    ['off-and-on', true],
+  ] as const)('that is %s gets at once what waits for its retry (off before: %s)', async ([name, switchedOff]) => {
+    const endpoint = await endpointOf(name);
+    receiver.replyInTurn(name, 500, 500, 500);
+    await emit(stack);
+    await eventually('it waits for its third retry, for 10 minutes', async () => {
+      const attempts = await endpoint.attempts();
+      return attempts.length === 3 && attempts.every(({ state }) => state === 'done');
+    });
+    const path = `/webhook-endpoints/${endpoint.id}`;
+    if (switchedOff) await stack.org.call('PATCH', path, { body: { enabled: false } });
+    await stack.org.call('PATCH', path, { body: { enabled: true } });
+    await endpoint.queued({ succeeded: 1 });
+    expect(receiver.events(name)).toHaveLength(4);
+  });
 });

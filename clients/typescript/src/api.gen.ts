@@ -2067,7 +2067,7 @@ export interface Operations {
   /**
    * Change a webhook endpoint.
    *
-   * Absent fields do not change; `rotate-secret` changes the secret. `enabled: false` keeps pending events until it is enabled again. `enabled: true` also clears failures and pauses of an enabled endpoint.
+   * Absent fields do not change; `rotate-secret` changes the secret. `enabled: false` keeps pending events until it is enabled again. `enabled: true` clears failures and pauses, also of an enabled endpoint, and pending events are sent at once.
    */
   'PATCH /webhook-endpoints/{id}': {
     params: {

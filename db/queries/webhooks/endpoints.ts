@@ -119,7 +119,10 @@ const healthy = {
   sendWindow: null,
 };
 
-/** Changes an endpoint that {@link lockEndpoint} found in this transaction. `enabled: true` forgets its failures. */
+/**
+ * Changes an endpoint that {@link lockEndpoint} found in this transaction. `enabled: true` forgets its failures, and
+ * what waits for a retry is due at once.
+ */
 export async function changeEndpoint(
   tx: Db,
   scope: OrgScope,
@@ -133,6 +136,16 @@ export async function changeEndpoint(
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .execute();
+  if (change.enabled) await makeAllDue(tx, scope, id);
+}
+
+/** What waits for the endpoint, and is not being sent, is due at once. */
+export async function makeAllDue(tx: Db, scope: OrgScope, endpointId: string): Promise<void> {
+  await sql`
+    update webhook_messages set next_attempt_at = now()
+    where org_id = ${scope.orgId} and endpoint_id = ${endpointId} and status = 'pending' and lease_until is null`.execute(
+    tx,
+  );
 }
 
 /**

@@ -11,6 +11,7 @@ import { storableText } from '../../../src/core/json/storable-text.ts';
 import type { Db } from '../../client.ts';
 import { countRows } from '../../listing.ts';
 import type { OrgScope } from '../../scope.ts';
+import { makeAllDue } from './endpoints.ts';
 import { recordEvent } from './events.ts';
 import type { ClaimedAttempt } from './queue.ts';
 
@@ -178,14 +179,6 @@ async function writeHealth(
       next_probe_at = now() + make_interval(secs => ${probeInMs === null ? null : probeInMs / 1000}::float8),
       paused_until = greatest(paused_until, now() + make_interval(secs => ${pauseMs === null ? null : pauseMs / 1000}::float8))
     where org_id = ${scope.orgId} and id = ${endpointId}`.execute(tx);
-}
-
-async function makeAllDue(tx: Db, scope: OrgScope, endpointId: string): Promise<void> {
-  await sql`
-    update webhook_messages set next_attempt_at = now()
-    where org_id = ${scope.orgId} and endpoint_id = ${endpointId} and status = 'pending' and lease_until is null`.execute(
-    tx,
-  );
 }
 
 /** Notifies the other endpoints, once for each series of failures. */

@@ -94,7 +94,7 @@ export const webhookEndpointRoutes = [
     path: '/webhook-endpoints/:id',
     summary: 'Change a webhook endpoint',
     description:
-      'Absent fields do not change; `rotate-secret` changes the secret. `enabled: false` keeps pending events until it is enabled again. `enabled: true` also clears failures and pauses of an enabled endpoint.',
+      'Absent fields do not change; `rotate-secret` changes the secret. `enabled: false` keeps pending events until it is enabled again. `enabled: true` clears failures and pauses, also of an enabled endpoint, and pending events are sent at once.',
     tag,
     auth: 'api_key',
     params: Params,
