@@ -1,6 +1,7 @@
 import { _, type Ajv, Ajv as AjvDraft7, type CodeKeywordDefinition, Name, type Options } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { type DefinedFormats, fullFormats } from 'ajv-formats/dist/formats.js';
+import { AppError } from '../errors.ts';
 import { canonicalJson } from '../json/canonical-json.ts';
 import { calendarDay, clockTime } from '../plain-instant.ts';
 import { createLinearPattern, type PatternBudget } from './linear-pattern.ts';
@@ -14,9 +15,24 @@ export interface SchemaCompilerOptions {
    * a schema that names no inherited property: records are plain data, so every other name is their own.
    */
   readonly ownProperties: boolean;
-  /** Shared by all patterns of all schemas; refilled before each record. */
-  readonly budget: PatternBudget;
+  /** Shared by all patterns of all schemas; refilled before each schema and each record. */
+  readonly budget: SchemaBudget;
 }
+
+/** What the patterns of a schema may take. */
+export interface SchemaBudget extends PatternBudget {
+  /** Of the programs of all patterns, in instructions. */
+  sizeLeft: number;
+}
+
+/**
+ * Instructions of all patterns of a schema: some 6 MB. A pattern such as `^[a-z0-9]{1,255}$` has 510. Without a limit a
+ * schema of 64 KB took 0.9 GB.
+ */
+export const patternSizeMax = 50_000;
+
+/** What each pattern costs besides its instructions: the compiler takes time with the square of their number. */
+const sizePerPattern = 50;
 
 /** A compiler for customers' schemas: all errors or only the first, in the draft that the schema names. */
 export function createSchemaCompiler(options: SchemaCompilerOptions): Ajv {
@@ -75,17 +91,25 @@ const settings = ({ allErrors, ownProperties, budget }: SchemaCompilerOptions): 
   ownProperties,
   addUsedSchema: false,
   logger: false,
-  code: { regExp: linearEngine(budget) },
+  code: { regExp: linearEngine(budget), optimize: false },
 });
 
 /** In the form of the compiler's own engine, which identifies patterns by their text. */
-function linearEngine(budget: PatternBudget): NonNullable<NonNullable<Options['code']>['regExp']> {
+function linearEngine(budget: SchemaBudget): NonNullable<NonNullable<Options['code']>['regExp']> {
   const engine = (pattern: string) => {
     const linear = createLinearPattern(pattern);
+    budget.sizeLeft -= linear.size + sizePerPattern;
+    if (budget.sizeLeft < 0) throw patternsTooLarge();
     return { test: (text: string) => linear.test(text, budget), toString: () => `/${pattern}/` };
   };
   return Object.assign(engine, { code: 'linearEngine' });
 }
+
+const patternsTooLarge = (): AppError =>
+  new AppError(
+    'spec_invalid',
+    `The patterns of the schema have more than ${patternSizeMax} steps together: use fewer patterns, or maxLength instead of counted repetitions.`,
+  );
 
 /** Longest text of a format: some of their expressions take quadratic time; 4,096 characters stay below 50 ms. */
 const formatLengthMax = 4_096;

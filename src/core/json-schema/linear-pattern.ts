@@ -16,7 +16,7 @@ export class PatternBudgetError extends Error {
 
 /** A pattern whose test takes time linear in the text: the part of `RegExp` that a schema needs. */
 export interface LinearPattern {
-  /** Instructions of its program: compiling takes about 0.6 µs for each. */
+  /** Instructions of its program: each takes about 0.6 µs to compile and some 120 bytes. */
   readonly size: number;
   /** Whether the pattern matches anywhere in the text. Throws {@link PatternBudgetError}. */
   test(text: string, budget: PatternBudget): boolean;
@@ -32,7 +32,7 @@ export function createLinearPattern(pattern: string): LinearPattern {
   const program = compilePattern(pattern);
   const literal = literalTest(pattern);
   const test = literal ? testOfLiteral(literal) : testOfProgram(program);
-  return { size: program.instructions.length, test };
+  return { size: program.size, test };
 }
 
 function testOfLiteral(isMatch: (text: string) => boolean): LinearPattern['test'] {
@@ -45,29 +45,16 @@ function testOfLiteral(isMatch: (text: string) => boolean): LinearPattern['test'
 }
 
 function testOfProgram(program: PatternProgram): LinearPattern['test'] {
-  let states = new Map<string, State>();
-  let start: State | null = null;
-  const intern = (entries: readonly number[], before: Before): State => {
-    const key = `${before}${entries.join()}`;
-    const known = states.get(key);
-    if (known !== undefined) return known;
-    if (states.size >= statesMax) {
-      states = new Map();
-      start = null;
-    }
-    const state: State = { entries, before, afterAscii: [], after: new Map(), atEnd: null };
-    states.set(key, state);
-    return state;
-  };
   return (text, budget) => {
-    start ??= intern([program.start], 'start');
-    let state = start;
+    const automaton = automatonOf(program);
+    automaton.start ??= intern(automaton, [program.start], 'start');
+    let state = automaton.start;
     for (let index = 0; index < text.length; index += 1) {
       const code = text.codePointAt(index) ?? 0;
       if (code > 0xffff) index += 1;
       const known = code < asciiSize ? state.afterAscii[code] : state.after.get(code);
-      const next = known ?? advance(program, { state, character: String.fromCodePoint(code), budget, intern });
-      if (known === undefined) remember(state, code, next);
+      const next = known ?? advance(program, { state, character: String.fromCodePoint(code), budget, automaton });
+      if (known === undefined) remember(automaton, { state, code, next });
       if (next === 'matched') return true;
       state = next;
     }
@@ -75,11 +62,60 @@ function testOfProgram(program: PatternProgram): LinearPattern['test'] {
   };
 }
 
+/** The states of one pattern that are remembered. */
+interface Automaton {
+  states: Map<string, State>;
+  start: State | null;
+  /** About what the states take. */
+  bytes: number;
+}
+
 /**
- * Remembered states of one pattern, and remembered characters of one state. Beyond that all states are forgotten: they
- * refer to each other, so one that an LRU cache drops would stay in memory.
+ * Bytes of the remembered states of one pattern, and of all patterns of the process. Beyond that all of them are
+ * forgotten: states refer to each other, so one that an LRU cache drops would stay in memory.
  */
-const statesMax = 500;
+const automatonBytesMax = 1_000_000;
+const automataBytesMax = 32_000_000;
+
+/** About what takes a state, each of its entries, and a character beyond ASCII that it remembers. */
+const stateBytes = 1_500;
+const entryBytes = 16;
+const characterBytes = 50;
+
+let automata = new Map<PatternProgram, Automaton>();
+let automataBytes = 0;
+
+function automatonOf(program: PatternProgram): Automaton {
+  const known = automata.get(program);
+  if (known) return known;
+  const automaton: Automaton = { states: new Map(), start: null, bytes: 0 };
+  automata.set(program, automaton);
+  return automaton;
+}
+
+function grow(automaton: Automaton, bytes: number): void {
+  if (automaton.bytes + bytes > automatonBytesMax) {
+    automataBytes -= automaton.bytes;
+    Object.assign(automaton, { states: new Map(), start: null, bytes: 0 });
+  }
+  if (automataBytes + bytes > automataBytesMax) {
+    automata = new Map();
+    automataBytes = 0;
+    automaton.bytes = 0;
+  }
+  automaton.bytes += bytes;
+  automataBytes += bytes;
+}
+
+function intern(automaton: Automaton, entries: readonly number[], before: Before): State {
+  const key = `${before}${entries.join()}`;
+  const known = automaton.states.get(key);
+  if (known !== undefined) return known;
+  grow(automaton, stateBytes + entryBytes * entries.length);
+  const state: State = { entries, before, afterAscii: [], after: new Map(), atEnd: null };
+  automaton.states.set(key, state);
+  return state;
+}
 
 type Before = 'start' | 'word' | 'other';
 
@@ -96,9 +132,19 @@ interface State {
 
 const asciiSize = 0x80;
 
-function remember(state: State, code: number, next: State | 'matched'): void {
-  if (code < asciiSize) state.afterAscii[code] = next;
-  else if (state.after.size < statesMax) state.after.set(code, next);
+interface Step {
+  readonly state: State;
+  readonly code: number;
+  readonly next: State | 'matched';
+}
+
+function remember(automaton: Automaton, { state, code, next }: Step): void {
+  if (code < asciiSize) {
+    state.afterAscii[code] = next;
+    return;
+  }
+  grow(automaton, characterBytes);
+  state.after.set(code, next);
 }
 
 function matchesAtEnd(
@@ -123,11 +169,8 @@ interface Position {
   readonly budget: PatternBudget;
 }
 
-function advance(
-  program: PatternProgram,
-  position: Position & { readonly intern: (entries: readonly number[], before: Before) => State },
-): State | 'matched' {
-  const { character, intern, budget } = position;
+function advance(program: PatternProgram, position: Position & { readonly automaton: Automaton }): State | 'matched' {
+  const { character, automaton, budget } = position;
   const takers = reach(program, position);
   if (takers === 'matched' || character === null) return 'matched';
   const entries = new Set([program.start]);
@@ -136,6 +179,7 @@ function advance(
     if (taker.accepts(character)) entries.add(taker.next);
   }
   return intern(
+    automaton,
     [...entries].sort((a, b) => a - b),
     isWord(character) ? 'word' : 'other',
   );

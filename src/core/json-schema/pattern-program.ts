@@ -11,10 +11,15 @@ export type Instruction =
 export interface PatternProgram {
   readonly instructions: readonly Instruction[];
   readonly start: number;
+  /** What it takes, as a number of instructions. */
+  readonly size: number;
 }
 
 /** Longest pattern, and most instructions once counted repetitions are written out. */
 const limits = { lengthMax: 4_096, instructionsMax: 10_000 } as const;
+
+/** What a native expression for one character takes (some 4 KB), as a number of instructions. */
+const nativeSize = 30;
 
 /**
  * Compiles an ECMA-262 pattern to a program that runs in linear time. Lookaround and backreferences have no such
@@ -22,7 +27,7 @@ const limits = { lengthMax: 4_096, instructionsMax: 10_000 } as const;
  */
 export function compilePattern(pattern: string): PatternProgram {
   if (pattern.length > limits.lengthMax) throw refuse(pattern, `is longer than ${limits.lengthMax} characters`);
-  const reader: Reader = { pattern, position: 0, flags: validFlags(pattern) };
+  const reader: Reader = { pattern, position: 0, flags: validFlags(pattern), natives: 0 };
   const node = readAlternatives(reader);
   const instructions: Instruction[] = [{ op: 'match' }];
   const add = (instruction: Instruction): number => {
@@ -32,7 +37,8 @@ export function compilePattern(pattern: string): PatternProgram {
   const patch = (index: number, instruction: Instruction): void => {
     instructions[index] = instruction;
   };
-  return { start: emit(node, { next: 0, add, patch }), instructions };
+  const start = emit(node, { next: 0, add, patch });
+  return { start, instructions, size: instructions.length + nativeSize * reader.natives };
 }
 
 type Node =
@@ -45,6 +51,8 @@ interface Reader {
   readonly pattern: string;
   readonly flags: 'u' | '';
   position: number;
+  /** How many native expressions it has needed. */
+  natives: number;
 }
 
 /** JSON Schema requires Unicode patterns; many existing ones are valid only without the flag. */
@@ -98,6 +106,9 @@ const unsupported = /\(\?|\\[1-9]|\\k/y;
 const single =
   /\[(?:\\[^]|[^\]\\])*\]|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u\{[^}]*\}|\\[pP]\{[^}]*\}|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|\\c[A-Za-z]|\\[^]|[\uD800-\uDBFF][\uDC00-\uDFFF]|[^]/y;
 
+/** Matches itself alone, with and without the Unicode flag. */
+const plainCharacter = /^[^\\.[\]^$]$/u;
+
 function readAtom(reader: Reader): Node {
   const { pattern } = reader;
   const place = take(assertion, reader);
@@ -111,6 +122,8 @@ function readAtom(reader: Reader): Node {
     throw refuse(pattern, 'uses lookaround, a backreference or a flag group, which cannot be checked in bounded time');
   }
   const source = take(single, reader) ?? '';
+  if (plainCharacter.test(source)) return { kind: 'take', accepts: (character) => character === source };
+  reader.natives += 1;
   const expression = new RegExp(`^(?:${source})$`, reader.flags);
   return { kind: 'take', accepts: (character) => expression.test(character) };
 }

@@ -11,7 +11,7 @@ import { LRUCache } from 'lru-cache';
 import { AppError } from '../errors.ts';
 import { cutText } from '../json/cut-text.ts';
 import { storableText } from '../json/storable-text.ts';
-import { createSchemaCompiler, type SchemaCompilerOptions } from './compiler.ts';
+import { createSchemaCompiler, patternSizeMax, type SchemaBudget, type SchemaCompilerOptions } from './compiler.ts';
 import { type PreparedSchema, prepareSchema } from './document.ts';
 import { PatternBudgetError, patternVisitsMax } from './linear-pattern.ts';
 
@@ -42,13 +42,17 @@ export function compileValidator(schema: unknown, options: { readonly bigInteger
   const known = cache.get(key);
   if (known !== undefined) return known;
   const validator = compile(prepareSchema(schema, { bigIntegers }), draftOf(schema));
-  cache.set(key, validator, { size: text.length });
+  const patternSize = patternSizeMax - budget.sizeLeft;
+  cache.set(key, validator, { size: text.length + charactersPerStep * patternSize });
   return validator;
 }
 
+/** A step of a pattern in the size of a compiled schema: it takes as much memory as some characters of JSON. */
+const charactersPerStep = 4;
+
 /**
  * Compiled schemas that were used last, by a hash: a compiled one takes some 50 KB, compiling it 5 to 30 ms. Their sizes are
- * characters of JSON; a schema is part of a spec, which has 1 MiB.
+ * characters of JSON, and the steps of their patterns; a schema is part of a spec, which has 1 MiB.
  */
 const cache = new LRUCache<string, Validator>({ max: 200, maxSize: 4_194_304 });
 
@@ -84,10 +88,11 @@ function compile({ schema, weight, namesInherited }: PreparedSchema, draft: Draf
   };
 }
 
-/** One for all: validators are synchronous, and each refills it before it starts. */
-const budget = { left: patternVisitsMax };
+/** One for all: validators and compilers are synchronous, and each refills it before it starts. */
+const budget: SchemaBudget = { left: patternVisitsMax, sizeLeft: patternSizeMax };
 
 function compileWith(compiler: Ajv, schema: PreparedSchema['schema']): ValidateFunction {
+  budget.sizeLeft = patternSizeMax;
   try {
     return compiler.compile(schema);
   } catch (cause) {
