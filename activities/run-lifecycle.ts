@@ -6,7 +6,7 @@ import { findPinnedSpec } from '../db/queries/specs.ts';
 import { orgScope } from '../db/scope.ts';
 import { runInput } from '../src/connect/run-input.ts';
 import { wakeEndpoints } from '../src/connect/wake-endpoints.ts';
-import { effectiveSpec } from '../src/core/spec/connection/effective.ts';
+import { storedSpec } from '../src/core/spec/connection/stored-spec.ts';
 import type { Deps } from '../src/deps.ts';
 import type { RunTotals, SyncRunInput } from '../workflows/contract.ts';
 
@@ -83,7 +83,7 @@ async function findProvider(
   const scope = orgScope(orgId);
   const connection = await findConnection(db, scope, connectionId);
   const pinned = await findPinnedSpec(db, scope, connectionId);
-  const checked = connection && pinned && effectiveSpec(pinned.specJson, connection.specOverridesJson);
+  const checked = connection && pinned && storedSpec(pinned.specJson, connection.specOverridesJson);
   if (!checked?.valid || checked.spec.auth.kind !== 'oauth2_authorization_code') return null;
   return checked.spec.metadata.name;
 }

@@ -17,7 +17,7 @@ import type { JsonObject } from '../../core/json-object.ts';
 import type { ConnectionRow } from '../../core/resources/connection.ts';
 import type { RunRow } from '../../core/resources/run.ts';
 import type { SpecUpgrade, SpecVersionRow } from '../../core/resources/spec.ts';
-import { effectiveSpec } from '../../core/spec/connection/effective.ts';
+import { storedSpec } from '../../core/spec/connection/stored-spec.ts';
 import { planUpgrade } from '../../core/spec/connection/upgrade-plan.ts';
 import type { ConnectorSpec } from '../../core/spec/schema/spec-schema.ts';
 import type { Deps } from '../../deps.ts';
@@ -55,7 +55,7 @@ export async function planChange(
 ): Promise<PlannedChange> {
   const pinned = found(await findPinnedSpec(trx, scope, connection.id), 'Pinned spec version');
   const { specOverridesJson: overrides = connection.specOverridesJson, version = pinned } = change;
-  const before = effectiveSpec(pinned.specJson, connection.specOverridesJson);
+  const before = storedSpec(pinned.specJson, connection.specOverridesJson);
   const after = validateSpec(version.specJson, overrides);
   const stored = { params: connection.paramsJson, secrets: await openSecrets(deps, trx, scope, connection.id) };
   const values = after.spec ? validateValues(deps, after.spec, { stored, change }) : { ...stored, issues: [] };
@@ -73,7 +73,7 @@ function validateSpec(
   document: JsonObject,
   overrides: JsonObject | null,
 ): { readonly spec: ConnectorSpec | null; readonly issues: readonly Issue[] } {
-  const checked = effectiveSpec(document, overrides);
+  const checked = storedSpec(document, overrides);
   if (checked.valid) return { spec: checked.spec, issues: [] };
   if (overrides === null) return { spec: null, issues: checked.issues };
   const under = (path: string) => (path === '' ? 'specOverridesJson' : `specOverridesJson.${path}`);

@@ -21,8 +21,8 @@ import { scheduleDeleted } from '../../core/events/schedule-events.ts';
 import { newId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json-object.ts';
 import type { ConnectionRow } from '../../core/resources/connection.ts';
-import { checkSpec } from '../../core/spec/check/check.ts';
 import type { ConnectionCheck } from '../../core/spec/connection/params.ts';
+import { storedSpec } from '../../core/spec/connection/stored-spec.ts';
 import type { Deps } from '../../deps.ts';
 import type { GrantDeps } from '../oauth/grant.ts';
 import { prepareRevocation } from '../oauth/revocation.ts';
@@ -79,7 +79,7 @@ function checkedValues(
   specJson: JsonObject,
   { params, secrets }: Pick<ConnectionRequest, 'params' | 'secrets'>,
 ): Extract<ConnectionCheck, { ok: true }> {
-  const checked = checkSpec(specJson);
+  const checked = storedSpec(specJson, null);
   if (!checked.valid) throw conflict('The published version breaks the current rules: publish a new version.');
   const values = checkValues(deps, checked.spec, { params, secrets });
   if (!values.ok) throw invalid('The values break the rules of the spec.', values.issues);

@@ -13,8 +13,8 @@ import { grantKey } from '../../core/source/auth/authorization-code.ts';
 import type { TokenRequestContext } from '../../core/source/auth/oauth-token.ts';
 import { openToken } from '../../core/source/auth/sealed-token.ts';
 import { createTokenClient } from '../../core/source/auth/token-client.ts';
-import { effectiveSpec } from '../../core/spec/connection/effective.ts';
 import { invalidSpec, invalidValues, unknownResource } from '../../core/spec/connection/spec-errors.ts';
+import { storedSpec } from '../../core/spec/connection/stored-spec.ts';
 import type { OauthAuthorizationCode } from '../../core/spec/schema/auth-schema.ts';
 import type { ConnectorSpec } from '../../core/spec/schema/spec-schema.ts';
 import type { Deps } from '../../deps.ts';
@@ -90,7 +90,7 @@ interface Settings {
 async function loadSettings(deps: GrantDeps, scope: OrgScope, connectionId: string): Promise<Settings> {
   const connection = found(await findConnection(deps.db, scope, connectionId), 'Connection');
   const pinned = found(await findPinnedSpec(deps.db, scope, connectionId), 'Pinned spec version');
-  const checked = effectiveSpec(pinned.specJson, connection.specOverridesJson);
+  const checked = storedSpec(pinned.specJson, connection.specOverridesJson);
   if (!checked.valid) throw invalidSpec('conflict', checked.issues);
   const secrets = await openSecrets(deps, deps.db, scope, connectionId);
   const values = checkValues(deps, checked.spec, { params: connection.paramsJson, secrets });

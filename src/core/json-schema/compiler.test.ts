@@ -64,7 +64,7 @@ function recordOf(depth: number): unknown {
 
 test.each(['2020', '7'] as const)('own properties need no look where no inherited name is meant (draft %s)', (of) => {
   draft = of;
-  const options = { draft, allErrors: false, budget: { left: Infinity } };
+  const options = { draft, allErrors: false, budget: { left: Infinity, sizeLeft: Infinity } };
   const careful = createSchemaCompiler({ ...options, ownProperties: true });
   const plain = createSchemaCompiler({ ...options, ownProperties: false });
   const seen = { valid: 0, invalid: 0 };
@@ -102,13 +102,18 @@ test.each([
 ])('an inherited name is found wherever the schema %j has it', (document, valid) => {
   const { schema, namesInherited } = prepareSchema(document, { bigIntegers: true });
   expect(namesInherited).toBe(true);
-  const options = { draft: '2020', allErrors: false, budget: { left: Infinity } } as const;
+  const options = { draft: '2020', allErrors: false, budget: { left: Infinity, sizeLeft: Infinity } } as const;
   expect(createSchemaCompiler({ ...options, ownProperties: true }).compile(schema)({})).toBe(valid);
 });
 
 test.each(['date', 'date-time'] as const)('a %s is what the full check says', (format) => {
   const { validate } = fullFormats[format] as { readonly validate: (text: string) => boolean };
-  const compiler = createSchemaCompiler({ draft: '2020', allErrors: false, ownProperties: true, budget: { left: 0 } });
+  const compiler = createSchemaCompiler({
+    draft: '2020',
+    allErrors: false,
+    ownProperties: true,
+    budget: { left: 0, sizeLeft: Infinity },
+  });
   const isValid = compiler.compile({ format });
   const wrong = textsOf(format).filter((text) => isValid(text) !== validate(text));
   expect(wrong).toEqual([]);

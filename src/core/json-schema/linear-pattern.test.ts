@@ -133,20 +133,20 @@ test('refuses what is no regular expression, too long, or repeats too much', () 
   expect(() => createLinearPattern('(.{100}){200}')).toThrow(/repeats too much/);
 });
 
-test('what many patterns remember is bounded', () => {
+test('what many remembering remember is bounded', () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc');
   const heapAfter = (count: number): number => {
     // Each has some 1,000 states of 1 KB.
-    const patterns = Array.from({ length: count }, (_, index) => createLinearPattern(`(a|b)*a(a|b){9}${index}`));
+    const remembering = Array.from({ length: count }, (_, index) => createLinearPattern(`(a|b)*a(a|b){9}${index}`));
     let bits = 1;
     const text = Array.from({ length: 3_000 }, () => {
       bits = (bits * 48_271) % 2_147_483_647;
       return bits % 2 === 0 ? 'a' : 'b';
     }).join('');
-    for (const pattern of patterns) expect(pattern.test(text, { left: patternVisitsMax })).toBe(false);
+    for (const pattern of remembering) expect(pattern.test(text, { left: patternVisitsMax })).toBe(false);
     collect();
-    expect(patterns).toHaveLength(count);
+    expect(remembering).toHaveLength(count);
     return process.memoryUsage().heapUsed;
   };
   expect(heapAfter(200) - heapAfter(10)).toBeLessThan(60_000_000);

@@ -174,11 +174,9 @@ test.each([
   ],
 ])('a hostile %s is answered within a second', (_what, schema, record) => {
   const check = compileValidator(schema);
-  let issues: ReturnType<typeof check> = null;
-  const cpuMs = cpuMsOf(() => {
-    issues = check(record);
-  });
-  expect(cpuMs).toBeLessThan(1_000);
+  const results: ReturnType<typeof check>[] = [];
+  expect(cpuMsOf(() => results.push(check(record)))).toBeLessThan(1_000);
+  const [issues] = results;
   expect(issues?.length).toBeGreaterThan(0);
   expect(issues?.length).toBeLessThanOrEqual(100);
 });
