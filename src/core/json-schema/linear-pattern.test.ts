@@ -133,7 +133,7 @@ test('refuses what is no regular expression, too long, or repeats too much', () 
   expect(() => createLinearPattern('(.{100}){200}')).toThrow(/repeats too much/);
 });
 
-test('what many remembering remember is bounded', () => {
+test('what many patterns remember is bounded', () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc');
   const heapAfter = (count: number): number => {
