@@ -22,10 +22,10 @@ export interface AttemptRecorderOptions extends Omit<AttemptResults, 'results'> 
   readonly onEvents: () => void;
 }
 
-/** Results are recorded when there are this many, or after this time, ms. */
+/** The results that are recorded at once, and the milliseconds after which fewer are. */
 const batchMax = 50;
 const waitMs = 250;
-/** A short database outage loses no result: pauses before each retry, ms. */
+/** The pauses before each retry in milliseconds: a short database outage loses no result. */
 const retryPausesMs = [100, 400, 1600, 5000];
 
 /** Makes a recorder for the attempts of one lease token. */

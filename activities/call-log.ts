@@ -12,7 +12,10 @@ export interface CallLog {
   stored(): Promise<void>;
 }
 
-/** Calls are gathered this long before they are stored, ms: a watched run shows them soon, a fast one in few statements. */
+/**
+ * The milliseconds for which calls are gathered before they are stored: a watched run shows them soon, a fast one in
+ * few statements.
+ */
 const batchDelayMs = 100;
 
 /** The call log of one attempt; its sequence continues after the calls of earlier attempts. `isFirst`: there are none. */

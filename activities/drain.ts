@@ -33,17 +33,17 @@ export interface DrainDeps extends Pick<Deps, 'db' | 'secretBox' | 'orchestrator
   readonly slots: PostSlots;
 }
 
-/** A drain ends after this time, so that its workflow shows progress, ms. */
+/** The longest time of a drain in milliseconds: when it ends, its workflow shows progress. */
 const drainMsMax = 30_000;
-/** Added to the request timeout, so that a lease outlives everything that records it, ms. */
+/** The milliseconds of a lease beyond the request timeout: it outlives everything that records the attempt. */
 const leaseMarginMs = 15_000;
-/** Between two checks for more while requests are in progress, ms. */
+/** The milliseconds between two checks for more while requests are in progress. */
 const lookMs = 250;
-/** When most places are taken, the claim waits this long for more to become free, ms. */
+/** The milliseconds that a claim waits for more places to become free when most are taken. */
 const batchDelayMs = 5;
 /**
- * A drain that has sent something checks for more for this long before it ends, and how often, ms: events come in
- * groups.
+ * The time for which a drain that has sent something checks for more before it ends, and the time between two such
+ * checks, both in milliseconds: events come in groups.
  */
 const lingerMs = 300;
 const lingerLookMs = 50;
@@ -126,7 +126,7 @@ async function sendAll(run: OpenDrain, stopping: AbortSignal): Promise<void> {
 
 interface ClaimedNow {
   readonly claimed: number;
-  /** Wait for the rate limit of the endpoint, ms; null: no wait. */
+  /** The wait for the rate limit of the endpoint in milliseconds; null: no wait. */
   readonly waitMs: number | null;
 }
 
@@ -224,7 +224,7 @@ async function makeAttempt(run: OpenDrain, { endpoint, attempt, secretId, keys, 
   }
 }
 
-/** When to check again, ms; null: nothing waits. After a drain that sent nothing, not at once. */
+/** The milliseconds until the next check; null: nothing waits. After a drain that sent nothing, not at once. */
 function nextDueMs(endpoint: queue.OpenEndpoint | undefined, sent: number): number | null {
   if (!endpoint) return null;
   const { state, requested, dueInMs, leaseEndsInMs } = endpoint;

@@ -8,7 +8,7 @@ export interface Movement extends Disposable {
   check(): void;
 }
 
-/** Time without progress before the slot is lent, ms: the other side is then silent, not slow. */
+/** The milliseconds without progress before the slot is lent: the other side is then silent, not slow. */
 const silentMs = 10_000;
 
 /** A chunk keeps its slot while it makes progress, and lends it while it waits for the customer's systems. */

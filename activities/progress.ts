@@ -7,7 +7,7 @@ export interface ProgressReport extends Disposable {
   show(read: () => ChunkProgress): void;
 }
 
-/** Between two reports, ms. */
+/** The milliseconds between two reports. */
 const reportMs = 5000;
 
 /** Reports begin after the first 5 s: short chunks, which are most, cost Temporal nothing. */

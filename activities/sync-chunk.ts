@@ -36,14 +36,16 @@ const chunkPagesMax = 1000;
 const lookAheadPages = 3;
 /** Pages in the pipeline at once: more than evaluators on most machines, few enough to be small. */
 const pagesAtOnce = 4;
-/** How long pages in flight may still arrive when the worker stops, ms. */
+/** The milliseconds for which pages in flight may still arrive when the worker stops. */
 const stopMsMax = 10_000;
 /**
- * How long a canceled chunk waits for the batch in progress, and for other work that ignores the cancel, ms; the next
- * run records a batch that is applied later.
+ * The milliseconds that a canceled chunk waits for the batch in progress, and for other work that ignores the cancel;
+ * the next run records a batch that is applied later.
  */
 const cancelMsMax = 500;
-/** The next run of a lane is tried within the task of its workflow if this one took less, ms. */
+/**
+ * The milliseconds below which a run is quick: the next one of its lane is then tried within the task of its workflow.
+ */
 const quickMsMax = 800;
 /** Attempts without one recorded batch, after which the run fails: the progress-aware retry budget. */
 const attemptsMax = 12;
@@ -52,7 +54,7 @@ const unexpectedAttemptsMax = 8;
 
 /** What a chunk works with. */
 export interface ChunkDeps extends Deps {
-  /** Of this process. */
+  /** The lanes that this process found with nothing stored. */
   readonly newLanes: NewLanes;
   /** Both of this chunk. */
   readonly movement: Movement;
@@ -63,15 +65,15 @@ export interface ChunkDeps extends Deps {
 export interface ChunkLimits {
   /** Ends it: a cancel of the run, or the stop of the worker. */
   readonly signal: AbortSignal;
-  /** No page is requested after this time, ms. */
+  /** The milliseconds after which no page is requested. */
   readonly msMax: number;
-  /** When Temporal scheduled the attempt, ms since the epoch; see takeLane. */
+  /** The time at which Temporal scheduled the attempt, in milliseconds since the epoch; see takeLane. */
   readonly scheduledAtMs: number;
   /** The run began for this chunk. */
   readonly isFirst: boolean;
 }
 
-/** Of an activity of its own. */
+/** The milliseconds of a chunk that is an activity of its own. */
 export const chunkMsMax = 60_000;
 
 /** Runs a chunk of a run whose turn it is, and ends the run once it is read. Throws what ends the chunk. */
@@ -200,7 +202,7 @@ const notRecorded = (result: ChunkResult): ReadChunk => ({ result, recordedWith:
 
 interface ReadLimits {
   readonly limits: Resource['limits'];
-  /** When the run has to end, ms since the epoch. */
+  /** The time at which the run has to end, in milliseconds since the epoch. */
   readonly endsAtMs: number;
   /** A request waits for a rate limit. */
   readonly isRateLimited: () => boolean;

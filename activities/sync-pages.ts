@@ -13,11 +13,13 @@ import { reportProgress } from './progress.ts';
 import { beginRun } from './run-lifecycle.ts';
 import { advanceRun, type ChunkDeps, type ChunkLimits, chunkMsMax, keptFailure, waitsForTurn } from './sync-chunk.ts';
 
-/** A cancel reaches the chunk with its next heartbeat, and four may be lost, ms. */
+/** The milliseconds between two heartbeats: a cancel reaches the chunk with the next one, and four may be lost. */
 const heartbeatMs = 1000;
-/** The first step requests no further page after this time, ms: what takes longer is not quick. */
+/** The milliseconds after which the first step requests no further page: what takes longer is not quick. */
 const firstStepMs = 1000;
-/** A page or a delivery in progress then has so much time to end; a slower one begins again in the activity, ms. */
+/**
+ * The milliseconds that a page or a delivery in progress then has to end; a slower one begins again in the activity.
+ */
 const firstStepGraceMs = 4000;
 
 type Begun = Pick<ChunkLimits, 'scheduledAtMs' | 'isFirst'>;

@@ -6,7 +6,7 @@ import { type DrainResult, postsMax, type WebhookEndpointInput } from '../workfl
 import { drain } from './drain.ts';
 import { toFailure } from './failures.ts';
 
-/** Less than half of the heartbeat timeout, ms. */
+/** The milliseconds between two heartbeats: less than half of their timeout. */
 const heartbeatMs = 5000;
 
 /** The activities that send the events of endpoints. */

@@ -9,7 +9,7 @@ export type Db = Kysely<Database> | Transaction<Database>;
 interface ClientOptions {
   /** Connections at most. */
   readonly poolSize: number;
-  /** Time for one statement, ms; 60,000 unless given, null for none. */
+  /** The time for one statement in milliseconds; 60,000 unless given, null for none. */
   readonly statementMsMax?: number | null;
   /** Shown in `pg_stat_activity`. */
   readonly applicationName: string;

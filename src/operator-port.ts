@@ -14,7 +14,7 @@ export interface OperatorPortOptions extends Place {
   readonly pages: Readonly<Record<string, () => Promise<OperatorPage>>>;
 }
 
-/** How long the headers of a request may take, ms. */
+/** The time for the headers of a request in milliseconds. */
 const headersTimeout = 5000;
 /** Sockets; an orchestrator and a scraper need a few. */
 const connectionsMax = 100;

@@ -7,7 +7,7 @@ export const serviceName = 'connector-sync';
 /** Whether a process can work; `detail` says what is missing. */
 export type Readiness = { readonly status: 'ready' } | { readonly status: 'not_ready'; readonly detail: string };
 
-/** A probe must not wait as long as a stuck database would let it, ms. */
+/** The time for a probe in milliseconds: it must not wait as long as a stuck database would let it. */
 const probeTimeoutMs = 2000;
 
 /** Whether the database responds and has every migration; otherwise what is missing. */

@@ -25,7 +25,7 @@ setFlagsFromString('--heap-growing-percent=75');
 // allocates their kind in old space: two of nine starts spent 50 % more on collection (measured).
 setFlagsFromString('--no-allocation-site-pretenuring');
 
-/** A probe must not wait as long as an absent Temporal would let it, ms. */
+/** The time for a probe in milliseconds: it must not wait as long as an absent Temporal would let it. */
 const reachMs = 2000;
 
 respondToProbes();

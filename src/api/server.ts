@@ -11,7 +11,7 @@ export interface ListenOptions {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
-  /** How long the headers of a request may take, ms; default 15 s. Node's default is 60 s. */
+  /** The time for the headers of a request in milliseconds; 15,000 unless given. Node's default is 60 s. */
   readonly headersTimeoutMs?: number;
 }
 
@@ -26,14 +26,14 @@ export interface ApiServer {
   stop(noticeMs?: number): Promise<void>;
 }
 
-/** How long a whole request may take to arrive, body included, ms. Node's default is 300 s. */
+/** The time for a whole request to arrive, body included, in milliseconds. Node's default is 300 s. */
 const requestTimeout = 30_000;
 const keepAliveTimeout = 5000;
 /** Bytes; above it Node responds with 431. */
 const maxHeaderSize = 16_384;
 /** Sockets; far above what one process serves, far below what its memory and descriptors hold. */
 const connectionsMax = 10_000;
-/** Time for a request to end when the process must stop, ms. */
+/** The time for a request to end when the process must stop, in milliseconds. */
 const drainMs = 10_000;
 
 /** Serves the app. Rejects when the port is taken, and says which. */

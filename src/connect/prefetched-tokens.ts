@@ -2,13 +2,13 @@ import type { Db } from '../../db/client.ts';
 import { type BucketRate, takeToken } from '../../db/queries/connections/buckets.ts';
 import type { OrgScope } from '../../db/scope.ts';
 
-/** The tokens of this time may be taken together, s: a fast API costs an occasional statement, not one per request. */
+/** The seconds whose tokens may be taken together: a fast API costs an occasional statement, not one per request. */
 const togetherSeconds = 0.05;
 
 /** Tokens of one bucket that are taken and not used yet. */
 interface TokenStock {
   left: number;
-  /** When they may be used, ms since the epoch. */
+  /** The time from which they may be used, in milliseconds since the epoch. */
   readonly readyAt: number;
 }
 

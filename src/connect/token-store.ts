@@ -5,7 +5,7 @@ import { openToken, sealToken } from '../core/source/auth/sealed-token.ts';
 import type { StoredToken, TokenStore } from '../core/source/auth/token-store.ts';
 import type { Deps } from '../deps.ts';
 
-/** How long a process may take to obtain a token before another one tries, s; a request takes at most 25. */
+/** The seconds that a process may take to obtain a token before another one tries; a request takes at most 25. */
 const leaseSeconds = 30;
 
 /** Under which the token of an auth is kept. `resourceKey`: the resource whose own it is; null: that of the spec. */

@@ -34,7 +34,7 @@ export interface View {
   readonly body: Html;
   /** Pages above it, the nearest last. */
   readonly trail?: readonly (readonly [label: string, href: string])[];
-  /** It changes by itself: the script asks for it again after this time, s. Absent: it does not. */
+  /** The seconds after which the script asks for the page again, since it changes by itself. Absent: it does not. */
   readonly refreshSeconds?: number;
   /** 200 unless given. */
   readonly status?: 200 | 400;

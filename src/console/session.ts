@@ -5,11 +5,11 @@ import { type AuthDeps, type Caller, callerOfSession } from '../api/auth.ts';
 import { signToken, type TokenKind, verifyToken } from '../core/crypto/signed-token.ts';
 import type { ConsoleSettings } from '../deps.ts';
 
-/** Without a request that a person makes, a session ends after this time, s. */
+/** The life of a session without a request that a person makes, in seconds. */
 export const idleSeconds = 60 * 60;
-/** A session ends at the latest after this time, s. */
+/** The longest life of a session in seconds. */
 export const absoluteSeconds = 12 * 60 * 60;
-/** The cookie is renewed when it is older than this, s: not with every request. */
+/** The age in seconds at which the cookie is renewed: not with every request. */
 const renewAfterSeconds = 60;
 
 /** The cookie that carries a session. */
@@ -23,9 +23,9 @@ export interface Session {
   readonly lookupId: string;
   /** In every form of the session: a page of another site cannot know it. */
   readonly formToken: string;
-  /** When it was opened, s since 1970. */
+  /** The time at which it was opened, in seconds since 1970. */
   readonly openedAt: number;
-  /** When its cookie was made, s since 1970. */
+  /** The time at which its cookie was made, in seconds since 1970. */
   readonly renewedAt: number;
 }
 

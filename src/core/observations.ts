@@ -5,9 +5,9 @@ import { timeOfId } from './ids.ts';
 export interface RunEnded {
   readonly trigger: string;
   readonly status: string;
-  /** From its start to its end, ms; null: it never began. */
+  /** The time from its start to its end in milliseconds; null: it never began. */
   readonly durationMs: number | null;
-  /** From its request to its start, ms; null: it never began. */
+  /** The time from its request to its start in milliseconds; null: it never began. */
   readonly queuedMs: number | null;
 }
 

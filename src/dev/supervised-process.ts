@@ -39,9 +39,12 @@ export interface SupervisedProcess {
   stop(): Promise<void>;
 }
 
-/** Pauses before a restart: doubled with each death in a row, ms. The API serves again 1 s after the first (measured). */
+/**
+ * The pauses before a restart in milliseconds, doubled with each death in a row. The API serves again 1 s after the
+ * first (measured).
+ */
 const backoff = { firstMs: 250, maxMs: 15_000 };
-/** A process that lived this long was sound: its next death counts as the first, ms. */
+/** The life in milliseconds after which a process was sound: its next death counts as the first. */
 const soundAfterMs = 30_000;
 
 /** Starts the process and keeps it running. The guard stops it when we are killed. */

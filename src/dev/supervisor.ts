@@ -44,9 +44,9 @@ export class StartError extends Error {
   override readonly name = 'StartError';
 }
 
-/** First start on a slow, busy machine, ms. */
+/** The time for a first start on a slow, busy machine in milliseconds. */
 const readyMs = 60_000;
-/** A worker gives its chunks 30 s to reach a page boundary, ms. */
+/** The time for an end in milliseconds: a worker gives its chunks 30 s to reach a page boundary. */
 const stopMs = { api: 15_000, worker: 35_000 } as const;
 
 const ownPrograms = {

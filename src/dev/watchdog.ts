@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { probe, readyMessage } from '../process/probe.ts';
 
-/** Between two probes, ms. */
+/** The milliseconds between two probes. */
 const everyMs = 1000;
 /** Probes in a row without a response: 5 s of silence, which no garbage collection and no page of records takes. */
 const missedMax = 5;

@@ -6,9 +6,12 @@
  * @typedef {keyof Words['problem']} Problem why there is nothing new to show
  */
 
-/** Between two questions while the page is visible, ms; spread a little, so that many pages do not ask at once. */
+/**
+ * The milliseconds between two requests while the page is visible; spread a little, so that many pages do not ask at
+ * once.
+ */
 const refreshMs = 30_000;
-/** How long an answer may take, ms. */
+/** The time for a response in milliseconds. */
 const answerMs = 15_000;
 
 /** Where the service is, unless the page says: where this script came from. */

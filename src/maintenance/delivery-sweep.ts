@@ -5,9 +5,12 @@ import { isTemporalAway } from '../temporal/orchestrator.ts';
 
 type SweepDeps = Pick<Deps, 'db' | 'orchestrator' | 'log'>;
 
-/** After this time an unsent message was not announced to its endpoint, or the endpoint is busy, ms. */
+/** The age in milliseconds at which an unsent message was not announced to its endpoint, or the endpoint is busy. */
 const overdueMs = 15_000;
-/** A requested delivery is checked sooner: its request stops notifying the endpoint after 1.5 s, ms. */
+/**
+ * The age in milliseconds at which a requested delivery is checked: its request stops notifying the endpoint after 1.5
+ * s.
+ */
 const askedMs = 2000;
 /** Endpoints woken in one round. */
 const limit = 100;

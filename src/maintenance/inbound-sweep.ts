@@ -3,9 +3,11 @@ import { observations } from '../core/observations.ts';
 import type { Deps } from '../deps.ts';
 import { isTemporalAway } from '../temporal/orchestrator.ts';
 
-/** After this time a run that is not created will not be: no workflow was woken, or it no longer exists, ms. */
+/**
+ * The milliseconds after which a run that is not created will not be: no workflow was woken, or it no longer exists.
+ */
 const overdueMs = 2000;
-/** Between two checks: a workflow that cannot create its run is not notified in every round, ms. */
+/** The milliseconds between two checks: a workflow that cannot create its run is not notified in every round. */
 const everyMs = 5000;
 /** Resources woken in one check. */
 const limit = 100;

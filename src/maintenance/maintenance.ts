@@ -25,16 +25,19 @@ import { createScheduleSweep } from './schedule-sweep.ts';
 
 type MaintenanceDeps = Pick<Deps, 'config' | 'db' | 'orchestrator' | 'log'>;
 
-/** Pause between two rounds, ms. */
+/** The pause between two rounds in milliseconds. */
 const roundMs = 1000;
 /** Connections checked in one round. */
 const limit = 100;
 
-/** No request that found a connection before it was deleted still makes a run of it (they take milliseconds), ms. */
+/**
+ * The milliseconds after which no request that found a connection before it was deleted still makes a run of it (they
+ * take a few).
+ */
 const deletedMs = 2000;
 /** Rows deleted in one statement: a few tens of milliseconds. */
 const purgedRowsMax = 10_000;
-/** Deleting stops for this round after it, so that what runs wait for comes around again, ms. */
+/** The milliseconds after which deleting stops for this round, so that what runs wait for comes around again. */
 const purgeMsMax = 500;
 
 /** Rounds until `signal` aborts. One worker at a time does the work; a failed round is logged and repeated. */

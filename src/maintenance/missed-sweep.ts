@@ -10,7 +10,7 @@ import { observations } from '../core/observations.ts';
 import { isTemporalAway } from '../temporal/orchestrator.ts';
 import { someAtOnce } from '../temporal/some-at-once.ts';
 
-/** Between two rounds, ms. */
+/** The milliseconds between two rounds. */
 const everyMs = 10_000;
 /** Schedules checked in one round: each once an hour, 36,000 of them in all, and a round takes well below a second. */
 const limit = 100;

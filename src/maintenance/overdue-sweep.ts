@@ -14,7 +14,7 @@ import type { Deps } from '../deps.ts';
 
 type OverdueDeps = Pick<Deps, 'db' | 'orchestrator' | 'log'>;
 
-/** Between two rounds, ms. */
+/** The milliseconds between two rounds. */
 const everyMs = 30_000;
 /** Lanes checked in one round. */
 const limit = 100;

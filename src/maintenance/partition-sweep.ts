@@ -10,7 +10,7 @@ import {
 import type { Deps } from '../deps.ts';
 import { planPartitions } from './plan-partitions.ts';
 
-/** Between two checks, ms. */
+/** The milliseconds between two checks. */
 const everyMs = 60_000;
 const dayMs = 86_400_000;
 
@@ -56,7 +56,7 @@ async function sweepTable(
   }
 }
 
-/** The time here and the time of the database, ms since 1970. */
+/** The time here and the time of the database, both in milliseconds since 1970. */
 async function readClocks(db: Deps['db']): Promise<readonly [number, number]> {
   const { rows } = await sql<{ now: string }>`select clock_timestamp() as now`.execute(db);
   const own = Date.now();

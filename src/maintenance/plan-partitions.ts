@@ -1,7 +1,10 @@
 import type { Partition, PartitionRange } from '../../db/queries/orgs/partitions.ts';
 
 const dayMs = 86_400_000;
-/** A partition begins so long after now, so that no row that comes meanwhile is in the default partition already, ms. */
+/**
+ * The milliseconds from now to the begin of a partition, so that no row that comes meanwhile is in the default
+ * partition already.
+ */
 const marginMs = 60_000;
 /**
  * Partitions of a table at most, apart from those ahead: a statement that has to look into all of them takes as many index

@@ -12,9 +12,9 @@ import {
 } from '../../db/queries/orgs/retention.ts';
 import type { Deps } from '../deps.ts';
 
-/** Between two checks, ms. */
+/** The milliseconds between two checks. */
 const everyMs = 60_000;
-/** Removing stops for this round after it, so that what runs wait for comes around again, ms. */
+/** The milliseconds after which removing stops for this round, so that what runs wait for comes around again. */
 const roundMsMax = 500;
 /** Rows removed in one statement: a few tens of milliseconds. */
 const rowsMax = 10_000;

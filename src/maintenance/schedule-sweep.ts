@@ -16,7 +16,7 @@ import { someAtOnce } from '../temporal/some-at-once.ts';
 const limit = 100;
 /** Schedules without a row that one comparison deletes: a few seconds. */
 const orphansMax = 1000;
-/** Between two comparisons; and, when Temporal was not reachable, until the next attempt, ms. */
+/** The milliseconds between two comparisons; also until the next attempt when Temporal was not reachable. */
 const comparisonMs = 3_600_000;
 const comparisonRetryMs = 10_000;
 

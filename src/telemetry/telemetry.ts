@@ -15,7 +15,7 @@ interface WorkerSources {
   readonly slotCounts: () => SlotCounts;
 }
 
-/** A scrape waits this long for Temporal, ms. */
+/** The milliseconds that a scrape waits for Temporal. */
 const reachMs = 2000;
 
 /** The metrics of a process at METRICS_PORT; null: it is not set. */

@@ -62,7 +62,7 @@ export interface Orchestrator {
 }
 
 const deadlineMs = 1500;
-/** A worker that starts registers what is missing; until then runs start without search attributes, ms. */
+/** The milliseconds for which runs start without search attributes: a worker that starts registers what is missing. */
 const attributesRetryMs = 60_000;
 
 /** The port on a client; a namespace that lacks our search attributes gets its runs all the same, without them. */

@@ -36,8 +36,8 @@ export interface Attempt extends Omit<RecordedRun, 'runId'> {
 }
 
 /**
- * How far Temporal's clock may jump back, ms. An attempt is only ever replaced after its heartbeat timeout (5 s), so a
- * late one is older than its successor by more than this.
+ * The milliseconds by which Temporal's clock may jump back. An attempt is only ever replaced after its heartbeat
+ * timeout (5 s), so a late one is older than its successor by more than this.
  */
 const clockJumpMsMax = 2000;
 

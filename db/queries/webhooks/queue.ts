@@ -75,7 +75,7 @@ export interface ClaimedAttempt {
 export interface Claim {
   readonly endpointId: string;
   readonly limit: number;
-  /** For how long the attempts are the claimer's. */
+  /** The lease of the claimed attempts in milliseconds: for this long nobody else claims them. */
   readonly leaseMs: number;
   readonly leaseToken: string;
 }

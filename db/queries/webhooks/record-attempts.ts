@@ -34,7 +34,7 @@ export interface AttemptResults {
   readonly endpointId: string;
   readonly leaseToken: string;
   readonly results: readonly AttemptResult[];
-  /** For how long an event is tried, ms. */
+  /** The milliseconds for which an event is tried. */
   readonly retryWindowMs: number;
 }
 

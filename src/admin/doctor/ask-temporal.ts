@@ -1,7 +1,7 @@
 import { isGrpcServiceError } from '@temporalio/client';
 import type { Deps } from '../../deps.ts';
 
-/** The deadline of one call, ms. */
+/** The deadline of one call in milliseconds. */
 export const deadlineMs = 5000;
 
 /** What a call returned, or the gRPC code of its error; null: it is no error of gRPC. */

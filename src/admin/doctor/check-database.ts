@@ -9,9 +9,9 @@ type Db = Deps['db'];
 
 /** The oldest version that is supported, as `server_version_num`. */
 const versionMin = 140_000;
-/** A clock that differs more lets leases and times of events be wrong, ms. */
+/** The largest difference of two clocks in milliseconds. Beyond it, leases and times of events may be wrong. */
 export const clockMsMax = 2000;
-/** A database that is away must not keep the operator waiting, ms. */
+/** The time for a connection in milliseconds: a database that is away must not keep the operator waiting. */
 const connectMsMax = 10_000;
 
 /** Whether the control database can be used, in the order in which one thing needs the other. */

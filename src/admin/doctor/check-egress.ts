@@ -4,7 +4,7 @@ import { parseAllowList } from '../../core/http/addresses.ts';
 import type { Deps } from '../../deps.ts';
 import { type Finding, found, ok } from './finding.ts';
 
-/** A proxy that is away must not keep the operator waiting, ms. */
+/** The time for a connection in milliseconds: a proxy that is away must not keep the operator waiting. */
 const connectMsMax = 5000;
 
 /** Whether the names of EGRESS_ALLOW have addresses, and EGRESS_PROXY takes connections. Their forms were checked before. */

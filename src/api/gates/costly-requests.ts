@@ -23,7 +23,7 @@ export interface CostlyRequests {
  * at 30 s mostly. 20 tests of connections whose peers are silent hold 40 sockets.
  */
 const costlyMax = 20;
-/** The longest time of a preview, s: by then one of those in progress has ended, unless peers are silent. */
+/** The longest time of a preview in seconds: by then one of those in progress has ended, unless peers are silent. */
 const retryAfterSeconds = 2;
 
 /** Starts with no request in progress. */
@@ -62,7 +62,10 @@ function createLines(): (orgId: string) => Promise<Disposable> {
   };
 }
 
-/** Requests that hold the process for less than this let others in between in one turn of its event loop, ms. */
+/**
+ * The milliseconds below which a request counts as short: it lets others in between in one turn of the process's event
+ * loop.
+ */
 const shortMs = 20;
 
 /**

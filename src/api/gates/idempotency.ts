@@ -31,7 +31,10 @@ export interface IdempotentResponse {
 
 /** Longer than any request takes (the server ends one after 30 s): then the first one died with its process. */
 const lockSeconds = 60;
-/** How long a repetition waits for the first response, ms: most come sooner, and a client does not hang for long. */
+/**
+ * The milliseconds that a repetition waits for the first response: most come sooner, and a client does not hang for
+ * long.
+ */
 const waitMs = 5000;
 const pollMs = 50;
 /** As Stripe: printable, at most 255 characters. */

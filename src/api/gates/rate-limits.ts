@@ -19,7 +19,7 @@ export interface RateLimits {
 
 /** Requests allowed at once, as a multiple of those allowed per second. */
 const burstFactor = 5;
-/** Interval of such bursts, s. */
+/** The interval of such bursts in seconds. */
 const burstEverySeconds = 60;
 const refusedPerSecond = 20;
 const refusedAtOnce = 300;

@@ -8,7 +8,7 @@ import { CallRows, RunRows } from './rows.ts';
 import { callCells, errorOf, isFinal, statsOf } from './run-lines.ts';
 import { openService, type Service, type ServiceArguments, segment } from './service.ts';
 
-/** How long the service is left alone between two looks, ms. */
+/** The pause between two looks at the service in milliseconds. */
 const pollMs = 1000;
 
 /** Options of `css logs`. */

@@ -29,7 +29,7 @@ export interface ServiceArguments {
   readonly profile?: string;
 }
 
-/** Times of one request, ms: validating a spec with its tests takes up to 30 s. */
+/** The longest time of one request in milliseconds: validating a spec with its tests takes up to 30 s. */
 const requestMsMax = 60_000;
 
 const ErrorResponse = v.object({

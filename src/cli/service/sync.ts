@@ -6,7 +6,7 @@ import type { Tools } from '../tools.ts';
 import { errorOf, isFinal, statsOf } from './run-lines.ts';
 import { openService, type Service, type ServiceArguments, segment } from './service.ts';
 
-/** How long a run is left alone between two looks, ms. */
+/** The pause between two looks at a run in milliseconds. */
 const pollMs = 500;
 
 /** Options of `css sync`. */

@@ -1,6 +1,6 @@
 /** Validates a spec while it is typed, and shows what a transform makes of a record. */
 
-/** Between the last key and the question, ms. */
+/** The milliseconds between the last key and the request. */
 const pauseMs = 500;
 
 for (const editor of document.querySelectorAll('form[data-check]')) {

@@ -26,7 +26,7 @@ export type ConnectionTestDeps = Pick<
   'db' | 'log' | 'secretBox' | 'egress' | 'evaluators' | 'defaultDestination'
 >;
 
-/** Longest time of one step, ms: the caller waits for the response. */
+/** The longest time of one step in milliseconds: the caller waits for the response. */
 const stepMsMax = 20_000;
 
 /**

@@ -44,7 +44,7 @@ type RotationDeps = Pick<Deps, 'db' | 'secretBox'>;
 
 /** Rows of one batch; those of one org are locked together, for some ten milliseconds. */
 const batchRows = 100;
-/** Retries of a value that another transaction holds, and the pause before each, ms. */
+/** The retries of a value that another transaction holds, and the pause before each in milliseconds. */
 const passesMax = 3;
 const passPauseMs = 1000;
 

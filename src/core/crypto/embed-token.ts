@@ -15,7 +15,7 @@ export interface EmbedSubject {
   readonly connectionId: string;
 }
 
-/** The longest a token can be good for, s. */
+/** The longest life of a token in seconds. */
 export const embedSecondsMax = 3600;
 
 const kindOf = ({ issuer }: EmbedSigner): TokenKind => ({

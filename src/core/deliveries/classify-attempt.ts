@@ -12,11 +12,11 @@ export interface AttemptVerdict {
   readonly otherwise: 'retry' | 'exhausted' | 'canceled';
   /** The receiver wants no more events. */
   readonly disables: boolean;
-  /** The pause that the receiver asked for, ms; null: none. */
+  /** The pause that the receiver asked for, in milliseconds; null: none. */
   readonly pauseMs: number | null;
 }
 
-/** A pause lasts an hour at most, ms; after that, events are sent again. */
+/** The longest pause in milliseconds; after it, events are sent again. */
 const pauseMsMax = 3_600_000;
 /** The header with which a receiver steers deliveries; `abort-message` or `disable`. */
 const controlHeader = 'webhook-delivery';

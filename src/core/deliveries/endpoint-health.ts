@@ -14,7 +14,7 @@ export interface EndpointHealth {
   readonly probing: boolean;
   /** Requests at once while it comes back; null: as many as it takes. */
   readonly sendWindow: number | null;
-  /** Since the first of the failures in a row, ms, 0: it is that one; null: the last attempt succeeded. */
+  /** The milliseconds since the first of the failures in a row; 0: the last attempt is that one; null: it succeeded. */
   readonly failingMs: number | null;
 }
 
@@ -41,13 +41,13 @@ export interface HealthChange extends EndpointHealth {
 export interface HealthLimits {
   /** Requests at once. */
   readonly maxInFlight: number;
-  /** For how long an event is tried, ms: the sum of the retry schedule. */
+  /** The milliseconds for which an event is tried: the sum of the retry schedule. */
   readonly retryWindowMs: number;
 }
 
 /** Failures in a row after which an endpoint is probed. */
 export const failuresMax = 5;
-/** Before the first, the second and every later probe, ms. */
+/** The milliseconds before the first, the second and every later probe. */
 const probeGapsMs = [5_000, 30_000, 60_000] as const;
 
 /** The health after automatic attempts that ended in this order. */

@@ -14,7 +14,7 @@ export interface SocketCache {
   open(connectionId: string): Sockets;
 }
 
-/** How long sockets stay open without a request, ms; runs that are at most so far apart share them. */
+/** The milliseconds for which sockets stay open without a request; runs that are at most so far apart share them. */
 const idleMs = 30_000;
 /** Connections whose sockets stay open at once: a process may have a thousand files open. */
 const keptMax = 200;

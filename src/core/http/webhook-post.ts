@@ -44,11 +44,11 @@ export type WebhookSender = (endpointId: string, post: WebhookPost) => Promise<P
 const readBytesMax = 65_536;
 /** Bytes of a response that are kept. */
 const keptBytesMax = 32_768;
-/** Sockets of an endpoint are kept for this long without a request, ms; most servers close theirs after 5 s or more. */
+/** The milliseconds for which an endpoint's idle sockets are kept; most servers close theirs after 5 s or more. */
 const keepAliveMs = 4000;
-/** The same where the server says how long it keeps them, ms. */
+/** The longest such time where the server says how long it keeps them, in milliseconds. */
 const keepAliveMsMax = 30_000;
-/** An endpoint's dispatcher is forgotten after this long without a request, ms. */
+/** The milliseconds without a request after which the dispatcher of an endpoint is forgotten. */
 const idleMs = 60_000;
 
 /** Makes a sender; one per process. Its idle sockets do not keep the process alive. */

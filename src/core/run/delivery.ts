@@ -16,8 +16,8 @@ const rowsMax = 1000;
 /** Pages that fill a batch although they brought few rows: an unchanged million still shows progress. */
 const pagesMax = 50;
 /**
- * A batch that is not full is sent this long after the previous one, ms, even without another page; the first page of a
- * run is sent at once.
+ * The milliseconds after the previous batch at which one that is not full is sent, even without another page; the first
+ * page of a run is sent at once.
  */
 const pauseMsMax = 250;
 

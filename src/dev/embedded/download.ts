@@ -1,6 +1,6 @@
-/** A host that does not answer by then is taken for unreachable, ms. */
+/** The time for a response in milliseconds; a host that does not respond by then is taken for unreachable. */
 const responseMs = 5000;
-/** 45 MB at 1 Mbit/s, ms. */
+/** The time for a body in milliseconds: 45 MB at 1 Mbit/s. */
 const bodyMs = 360_000;
 
 /**

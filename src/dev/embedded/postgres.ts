@@ -13,7 +13,9 @@ import { type ServerLog, serverLog } from './server-log.ts';
 /** First port tried for new data; never 5432, where a developer's own server may be. */
 const preferredPort = 54_329;
 const databaseName = 'connector_sync';
-/** Recovery after a crash replays the write-ahead log before it answers, ms. */
+/**
+ * The time for a start in milliseconds: recovery after a crash replays the write-ahead log before the server responds.
+ */
 const startMs = 60_000;
 
 /** A PostgreSQL server of ours. */

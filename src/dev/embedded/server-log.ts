@@ -2,11 +2,11 @@ import { closeSync, mkdirSync, openSync, readSync, statSync, truncateSync } from
 import { dirname } from 'node:path';
 import { hasCode } from '../../error-code.ts';
 
-/** A larger file is emptied at the next start, bytes. */
+/** The bytes above which the file is emptied at the next start. */
 const sizeMax = 10 * 1024 * 1024;
-/** What of a start is looked at, from its beginning, bytes. */
+/** The bytes of a start that are looked at, from its beginning. */
 const headBytes = 64 * 1024;
-/** What of a failed start is shown, from its end, characters. */
+/** The characters of a failed start that are shown, from its end. */
 const tailLength = 2000;
 
 /** Where an embedded server writes. A file and not a pipe: the server outlives a killed reader without an error. */

@@ -34,7 +34,7 @@ export interface TemporalOptions extends Surroundings {
   readonly temporalCli: string | null;
 }
 
-/** How long a start may take; 0.3 s is usual, the first on a slow disk takes longer, ms. */
+/** The time for a start in milliseconds; 0.3 s is usual, the first on a slow disk takes longer. */
 const startMs = 60_000;
 /** It takes 1.3 s to wind up polls that nobody waits for any more; its data survive a SIGKILL (SQLite's journal). */
 const stop = { signal: 'SIGTERM', timeoutMs: 100 } as const;

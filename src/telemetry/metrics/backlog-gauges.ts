@@ -3,9 +3,9 @@ import { Gauge, type Registry } from 'prom-client';
 import type { Backlog } from '../../../db/queries/runs/maintenance/backlog.ts';
 import { RunTrigger } from '../../core/resources/run.ts';
 
-/** Scrapes within this time share one read, ms: the port has no credential. */
+/** The milliseconds within which scrapes share one read: the port has no credential. */
 const freshMs = 5000;
-/** A scrape does not wait longer for the database, ms. */
+/** The milliseconds that a scrape waits for the database. */
 const readMs = 5000;
 
 /** What the gauges are read from. */

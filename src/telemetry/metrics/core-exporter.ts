@@ -2,7 +2,7 @@ import { get } from 'node:http';
 import { createServer } from 'node:net';
 import type { RuntimeOptions } from '@temporalio/worker';
 
-/** A scrape waits this long for Temporal's part, ms. */
+/** The milliseconds that a scrape waits for Temporal's part. */
 const readMs = 2000;
 
 /**

@@ -22,7 +22,10 @@ export interface NextRun {
  * behind them still begins when it asks, but nobody wakes it.
  */
 const lookedAtMax = 1000;
-/** A ready run asks every 30 s. One that has not asked three times has no workflow, and no run waits for it, s. */
+/**
+ * The seconds after which a ready run that has not asked counts as silent: it asks every 30 s. One that has not asked
+ * three times has no workflow, and no run waits for it.
+ */
 const silentSecondsMax = 90;
 
 /**

@@ -22,7 +22,7 @@ export type WebhookVerdict =
   | { readonly kind: 'failing'; readonly what: string }
   | { readonly kind: 'ended'; readonly error: AppError };
 
-/** Bounds of the wait that a receiver asks for, ms; one that asks for more is asked again after it. */
+/** The bounds of the wait that a receiver asks for, in milliseconds; one that asks for more is asked again after it. */
 const waitMsMin = 1000;
 const waitMsMax = 3_600_000;
 /** Characters of the receiver's words that are kept of a refusal. */

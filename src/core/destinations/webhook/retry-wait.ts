@@ -32,9 +32,9 @@ export interface PatientPost {
   readonly end: (reason: unknown) => void;
 }
 
-/** How long a receiver may fail without a break within one run, ms. */
+/** The time for which a receiver may fail without a break within one run, in milliseconds. */
 const failingMsMax = 6 * 3_600_000;
-/** Longest wait between two attempts at a failing receiver, ms. */
+/** The longest wait between two attempts at a failing receiver in milliseconds. */
 const backoffMsMax = 300_000;
 
 /** Creates it for one batch: it ends with the first error. */

@@ -13,7 +13,7 @@ import { createSharedTokens, type SharedTokensOptions } from './shared-tokens.ts
 import type { TokenSource } from './token.ts';
 import type { TokenStore } from './token-store.ts';
 
-/** For kinds that cannot configure it, ms. */
+/** The milliseconds before its end at which a token is replaced, for kinds that cannot configure it. */
 const bufferMs = 120_000;
 
 type Described = Pick<Source, 'auth' | 'http' | 'params' | 'secrets' | 'run' | 'evaluator' | 'mask' | 'now'>;

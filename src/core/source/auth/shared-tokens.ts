@@ -3,9 +3,9 @@ import { AppError } from '../../errors.ts';
 import { isFresh, type Token, type TokenSource } from './token.ts';
 import type { StoredToken, TokenLease, TokenStore } from './token-store.ts';
 
-/** Interval at which a process checks whether another one has obtained the token, ms. */
+/** The interval in milliseconds at which a process checks whether another one has obtained the token. */
 const pollMs = 250;
-/** How long it checks: twice the duration of a lease, ms. */
+/** The time for which it checks, in milliseconds: twice the duration of a lease. */
 const retryWindowMs = 60_000;
 
 /** Options for the tokens of one connection. */

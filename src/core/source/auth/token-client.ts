@@ -6,7 +6,7 @@ import { isJsonObject } from '../../is-json-object.ts';
 import { type HttpClient, type HttpRequest, type HttpResponse, type Verdict } from '../../model/http.ts';
 import { decodeJson } from '../decode/decode-json.ts';
 
-/** Time for a token request, retries included, ms: less than the duration of a lease. */
+/** The time for a token request, retries included, in milliseconds: less than the duration of a lease. */
 const tokenMsMax = 25_000;
 
 /** Limits of one attempt; a token response has a few hundred bytes. */

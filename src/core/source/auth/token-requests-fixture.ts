@@ -11,7 +11,7 @@ import type { Token } from './token.ts';
 import { createTokenClient } from './token-client.ts';
 import type { StoredToken } from './token-store.ts';
 
-/** The time at which tokens are obtained, in ms since 1970. */
+/** The time at which tokens are obtained, in milliseconds since 1970. */
 export const nowMs = Date.UTC(2026, 0, 1);
 const { signal } = new AbortController();
 

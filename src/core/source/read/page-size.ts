@@ -1,6 +1,6 @@
 import { AppError } from '../../errors.ts';
 
-/** A decoded body above this takes many times its size in memory as records: later pages wait, bytes. */
+/** The bytes of a decoded body above which later pages wait: as records it takes many times its size in memory. */
 export const heavyBytes = 4_000_000;
 
 /** Records of one page: at some 20 µs each in the stages that every record passes, a page stays within seconds. */

@@ -54,7 +54,10 @@ export interface PagesAheadOptions {
 /** Pages of one window in progress or waiting for their turn. */
 const pagesMax = 8;
 
-/** More would only wait for their tokens, which other runs could use: what the bucket gives in this time, s. */
+/**
+ * The seconds whose tokens of a bucket are requested ahead: more pages would only wait for tokens that other runs could
+ * use.
+ */
 const bucketSeconds = 2;
 
 /** Pages that are read without a guess after a wrong one, for each wrong one so far. */
@@ -179,7 +182,7 @@ export function createPagesAhead(
 interface Guess {
   readonly request: PageRequest;
   readonly page: Promise<Page>;
-  /** Our clock when it failed, ms since the epoch; null: it did not. Never rejects. */
+  /** The time of our clock when it failed, in milliseconds since the epoch; null: it did not. Never rejects. */
   readonly failedAt: Promise<number | null>;
   /** Ends the request. */
   readonly stop: () => void;

@@ -2,7 +2,7 @@ import type { HttpResponse } from '../../model/http.ts';
 import { type PageCacheEntry, type ResponseCache, type Sent, unkept } from './response-cache.ts';
 import { fromRest, type StoredResponse, toRest } from './stored-response.ts';
 
-/** How long a response is stored, s; then it is requested in full once. */
+/** The seconds for which a response is stored; then it is requested in full once. */
 const keptSeconds = 30 * 86_400;
 
 /** Sends requests with the validators of the stored response (RFC 9110 13.1), used when the API returns 304. */

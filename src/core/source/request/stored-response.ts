@@ -8,7 +8,7 @@ export interface StoredResponse extends Pick<HttpResponse, 'status' | 'headers'>
   readonly url: string;
 }
 
-/** A longer body is requested each time, bytes. */
+/** The bytes of a body up to which it is stored; a longer one is requested each time. */
 const bodyBytesMax = 4_000_000;
 
 /** The response in its stored form; null: it may not be reused. */
