@@ -6,14 +6,14 @@ import type { Config } from '../config/config.ts';
 export interface CommandResult {
   readonly json: unknown;
   readonly lines: readonly string[];
-  /** True: not everything could be done, as the document says; the exit code is 1. */
+  /** Whether not everything could be done, as the document says; the exit code is then 1. */
   readonly failed?: boolean;
 }
 
 /** What commands work with. */
 export interface AdminTools {
   readonly db: Kysely<Database>;
-  /** Its `databaseUrl` is that of `db`. */
+  /** The configuration; its `databaseUrl` is that of `db`. */
   readonly config: Config;
   /** Writes a line for whoever waits; never into the result. */
   progress(this: void, line: string): void;

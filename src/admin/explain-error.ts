@@ -26,7 +26,7 @@ export function printError(error: unknown): void {
 
 const selfExplaining = [WrongKeyRingError, ConfigError, UnknownMigrationError];
 
-/** By code or, where a driver gives none, by its constant message. */
+/** Reasons by code or, where a driver gives none, by its constant message. */
 const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the connection was refused',
   ECONNRESET: 'the connection was cut',
@@ -45,7 +45,7 @@ const reasons: Readonly<Record<string, string>> = {
   'SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string': 'the database asks for a password',
 };
 
-/** Null: it is none of the known ones. */
+/** The reason of an error; null: it is none of the known ones. */
 function reasonOf(error: Error): string | null {
   const code = textOf(error, 'code');
   const key = [code, error.message].find((name) => name !== undefined && Object.hasOwn(reasons, name));

@@ -17,7 +17,7 @@ interface KeyUse {
   readonly id: string;
   /** The first of the ring: it wraps and encrypts what is new. */
   readonly current: boolean;
-  /** False: it is needed, and the ring lacks it. */
+  /** Whether the ring has it; false: it is needed all the same. */
   readonly inRing: boolean;
   /** Stored values that it wraps, by table. */
   readonly sealed: Readonly<Record<string, number>>;
@@ -25,7 +25,7 @@ interface KeyUse {
   readonly workflows: number | null;
   /** Temporal's schedules, likewise. */
   readonly schedules: number | null;
-  /** It may be taken out of the ring, provided that every process has the ring that this command was given. */
+  /** Whether it may be taken out of the ring, provided that every process has the ring that this command was given. */
   readonly removable: boolean;
 }
 

@@ -77,7 +77,7 @@ async function keysOfWorkflow({ temporal }: PayloadKeyDeps, { workflowId, runId 
   );
 }
 
-/** Not through a handle, which would decrypt what it reads. */
+/** The ids of the keys of a schedule, read without a handle, which would decrypt what it reads. */
 async function keysOfSchedule({ temporal }: PayloadKeyDeps, id: string) {
   const { namespace } = temporal.options;
   const request = { namespace, scheduleId: temporalScheduleId(id) };
@@ -89,7 +89,7 @@ async function keysOfSchedule({ temporal }: PayloadKeyDeps, id: string) {
 
 const notFound = 5;
 
-/** Undefined: it is gone by now, or not there yet. */
+/** The result of `ask`; undefined: what it asks for is deleted by now, or not there yet. */
 async function orUndefined<Value>(ask: () => Promise<Value>): Promise<Value | undefined> {
   try {
     return await ask();

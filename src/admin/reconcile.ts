@@ -103,7 +103,10 @@ async function compareLanes(deps: Deps): Promise<readonly NotedLane[]> {
   }
 }
 
-/** Null: the ledger has everything, or the destination keeps no checkpoint. */
+/**
+ * The lane when its ledger lacks what the destination has; null: it has everything, or the destination keeps no
+ * checkpoint.
+ */
 async function compareLane(deps: Deps, { orgId, connectionId, resourceKey }: UsedLane): Promise<NotedLane | null> {
   const lane = { orgId, connectionId, resourceKey };
   const scope = orgScope(orgId);

@@ -20,7 +20,7 @@ interface WorkerBuild {
 const deadlineMs = 10_000;
 const pauseMs = 500;
 const identity = 'connector-sync admin';
-/** As Temporal's API numbers them. */
+/** The statuses of a version as Temporal's API numbers them. */
 const [drainingStatus, drainedStatus] = [1, 2];
 const [invalidArgument, notFound, failedPrecondition] = [3, 5, 9];
 
@@ -185,7 +185,7 @@ async function servedWithoutBuild(deps: Deps, namespace: string): Promise<Readon
 const bounded = <Value>({ temporal }: Deps, call: () => Promise<Value>): Promise<Value> =>
   temporal.withDeadline(Date.now() + deadlineMs, call);
 
-/** Undefined: Temporal does not know it yet. */
+/** The result of `ask`; undefined: Temporal does not know it yet. */
 async function orUndefined<Value>(ask: () => Promise<Value>): Promise<Value | undefined> {
   try {
     return await ask();

@@ -36,7 +36,7 @@ const stopping: Readiness = { status: 'not_ready', detail: 'the process stops' }
 
 /** What is given to paths beside those of the REST API: the limits and look-ups of its routes. */
 export interface MountDeps extends ApiDeps, Omit<AuthDeps, 'db' | 'log'> {
-  /** Null: no limit. */
+  /** The limits of requests; null: none. */
   readonly limits: RateLimits | null;
 }
 
@@ -137,7 +137,7 @@ function respondError(c: Context<ApiEnv>, { log }: ApiDeps, error: unknown): Res
 const noEndpoint = (): HttpRejection =>
   new HttpRejection(404, 'There is no such endpoint: GET /api/openapi.json lists them.', { code: 'not_found' });
 
-/** Behind every path that exists: 405 with the methods it has. */
+/** Responds 405, with the methods it has, behind every path that exists. */
 function refuseOtherMethods(app: Hono<ApiEnv>): void {
   const endpoints = app.routes.filter(({ method }) => method !== 'ALL');
   const methodsOf = Map.groupBy(endpoints, ({ path }) => path);

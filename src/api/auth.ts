@@ -11,7 +11,7 @@ export interface Caller {
   readonly keyId: string;
   /** The permissions of the key; a key made by it gets at most these. */
   readonly keyScopes: readonly string[];
-  /** Null: it does not expire. A key made by it lives no longer. */
+  /** When the key expires; null: never. A key made by it lives no longer. */
   readonly keyExpiresAt: string | null;
 }
 
@@ -19,7 +19,7 @@ export interface Caller {
 export interface AuthDeps {
   readonly db: Db;
   readonly log: Log;
-  /** Never returns a result from before the call, or a revoked key would be accepted once more. */
+  /** Finds a credential. Never returns a result from before the call, or a revoked key would be accepted once more. */
   readonly findCredential: (lookupId: string) => Promise<Credential | undefined>;
 }
 
@@ -81,7 +81,7 @@ function keyOf(headers: Headers): string | null {
 const isOver = ({ revokedAt, expiresAt }: Credential): boolean =>
   revokedAt !== null || (expiresAt !== null && Date.parse(expiresAt) <= Date.now());
 
-/** At most once a minute per key, without waiting for it. */
+/** Notes that a key was used, at most once a minute per key, without waiting for it. */
 function noteUse({ db, log }: Pick<AuthDeps, 'db' | 'log'>, { id, lastUsedAt }: Credential): void {
   if (lastUsedAt !== null && Date.parse(lastUsedAt) > Date.now() - 60_000) return;
   touchCredential(db, id).catch((error: unknown) => log.warn('use of an API key not recorded', { keyId: id, error }));

@@ -15,7 +15,7 @@ export const statusOf = {
 } as const satisfies Record<RequestErrorCode, ContentfulStatusCode>;
 
 interface RejectionOptions {
-  /** Null: the specification's errors without a code (invalid JSON, a missing query parameter). */
+  /** The code of the error; null: the specification's errors without one (invalid JSON, a missing query parameter). */
   readonly code: Extract<RequestErrorCode, 'validation' | 'not_found' | 'rate_limited'> | null;
   readonly headers?: Readonly<Record<string, string>>;
   readonly cause?: unknown;

@@ -12,7 +12,7 @@ export interface RequestFacts {
   readonly orgId: string | undefined;
 }
 
-/** Below these, a path is a credential: no line of the log shows it. */
+/** The begins of paths whose rest is a credential: no line of the log shows it. */
 export const hookPath = '/api/hooks/';
 export const codecPath = '/api/codec/';
 

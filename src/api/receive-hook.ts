@@ -42,7 +42,7 @@ export function serveHooks(app: Hono<ApiEnv>, deps: ApiDeps): void {
   });
 }
 
-/** The same response for an unknown token, a deleted hook and a disabled one. */
+/** The hook of a token. The response is the same for an unknown token, a deleted hook and a disabled one. */
 async function hookOf(c: HookContext, { db }: ApiDeps): Promise<ReceivingHook> {
   const hook = found(await findHookByToken(db, hashHookToken(c.req.param('token') ?? '')), 'Hook');
   c.set('orgId', scopeOfHook(hook).orgId);

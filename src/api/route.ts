@@ -48,9 +48,9 @@ type Auth = 'api_key' | 'embed_token' | 'oauth_state' | 'none';
 /** One endpoint as the router, the OpenAPI document and the tests see it. */
 export interface Route {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
-  /** Below `/api/v1`; parameters as `:name`. */
+  /** The path below `/api/v1`; parameters as `:name`. */
   readonly path: string;
-  /** One line, in the imperative. */
+  /** What the endpoint does: one line, in the imperative. */
   readonly summary: string;
   readonly description?: string;
   /** The group in the document. */
@@ -59,7 +59,7 @@ export interface Route {
   /** A parameter that fails is a 404: its schema's message is the noun of what is not found. */
   readonly params?: Schema | undefined;
   readonly query?: Schema | undefined;
-  /** Absent: a body is ignored. */
+  /** The shape of the body; absent: a body is ignored. */
   readonly body?: Schema | undefined;
   /** The body may be YAML, if the content type says so. */
   readonly yaml?: true;
@@ -81,9 +81,9 @@ export interface Route {
   /** What a repeated `Idempotency-Key` gets: the first response again, or 409. Absent: the header is ignored. */
   readonly repeated?: 'same_response' | 'conflict';
   /**
-   * It checks a spec, evaluates expressions or waits for servers that a customer names: an org may have only some of
-   * them in progress at once; `one_by_one`: it checks specs in a transaction, so only one of them has a connection of
-   * the database.
+   * Whether it is costly: it checks a spec, evaluates expressions or waits for servers that a customer names: an org
+   * may have only some of them in progress at once; `one_by_one`: it checks specs in a transaction, so only one of them
+   * has a connection of the database.
    */
   readonly costly?: CostlyOrder;
   /** Checks the request; returns the function that does the work. Throws `AppError` or `HttpRejection`. */

@@ -9,7 +9,7 @@ import type { ApiEnv } from './serve-route.ts';
 /** Where to listen. */
 export interface ListenOptions {
   readonly host: string;
-  /** 0: any free port. */
+  /** The port to listen on; 0: any free one. */
   readonly port: number;
   /** The time for the headers of a request in milliseconds; 15,000 unless given. Node's default is 60 s. */
   readonly headersTimeoutMs?: number;
@@ -20,8 +20,9 @@ export interface ApiServer {
   /** The port it got. */
   readonly port: number;
   /**
-   * For `noticeMs` it serves on, and every response closes its connection: whoever balances the load sees meanwhile that the
-   * process is not ready. Then it takes no new requests, ends the open ones, and after `drainMs` cuts those that are left.
+   * Stops the server. For `noticeMs` it serves on, and every response closes its connection: whoever balances the load
+   * sees meanwhile that the process is not ready. Then it takes no new requests, ends the open ones, and after
+   * `drainMs` cuts those that are left.
    */
   stop(noticeMs?: number): Promise<void>;
 }
@@ -31,7 +32,7 @@ const requestTimeout = 30_000;
 const keepAliveTimeout = 5000;
 /** Bytes; above it Node responds with 431. */
 const maxHeaderSize = 16_384;
-/** Sockets; far above what one process serves, far below what its memory and descriptors hold. */
+/** The most open sockets; far above what one process serves, far below what its memory and descriptors hold. */
 const connectionsMax = 10_000;
 /** The time for a request to end when the process must stop, in milliseconds. */
 const drainMs = 10_000;

@@ -6,7 +6,7 @@ export type ListResult<Row = unknown> = readonly Row[] | Listing<Row>;
 /** A list as it is sent. */
 export interface ListBody {
   readonly total: number;
-  /** One JSON array: as text when it fits into one piece, otherwise as a stream so that memory stays flat. */
+  /** The JSON array: a text when it fits into one piece, otherwise a stream so that memory stays flat. */
   readonly body: string | ReadableStream<Uint8Array>;
 }
 
@@ -17,9 +17,9 @@ const chunkChars = 65_536;
 export interface ListEvents {
   /** The list is long: reading it takes as long as the reader does. Errors thrown here are passed on. */
   readonly onLong?: () => void;
-  /** It failed after the response had begun: the connection is cut. */
+  /** Called when it failed after the response had begun: the connection is cut. */
   readonly onError: (error: unknown) => void;
-  /** It has ended, with or without an error. */
+  /** Called when it has ended, with or without an error. */
   readonly onEnd?: () => void;
 }
 

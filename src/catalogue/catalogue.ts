@@ -13,7 +13,7 @@ import { type CatalogueConnector, VerificationKind } from '../core/resources/cat
 export interface Catalogue {
   /** All of them, by key. Throws when a file is missing or malformed. */
   list(): Promise<readonly CatalogueConnector[]>;
-  /** Undefined: there is none of this key. */
+  /** The connector of a key; undefined: there is none. */
   find(key: string): Promise<CatalogueConnector | undefined>;
 }
 
@@ -27,7 +27,7 @@ export const Verification = v.object({
 });
 export type Verification = v.InferOutput<typeof Verification>;
 
-/** More folders than this are a mistake. */
+/** The most folders of connectors; more are a mistake. */
 const connectorsMax = 500;
 /** Characters of one file. */
 const fileLengthMax = 1_048_576;
@@ -87,7 +87,7 @@ const testsAlone = (name: string): Verification => ({
   statement: `Only its own tests, with responses in the documented form. Nobody has run it against ${name}.`,
 });
 
-/** As much of a spec as a list shows; the check of specs is a test of the catalogue. */
+/** The part of a spec that a list shows; the check of specs is a test of the catalogue. */
 const Spec = v.intersect([
   JsonObject,
   v.looseObject({

@@ -34,7 +34,7 @@ export class CommandError extends Error {
 /** The command line is not understood. */
 export const usageError = (message: string): CommandError => new CommandError(exitCodes.usage, 'usage', message);
 
-/** Of a failure whatever it is, the part that may be shown. */
+/** The part of a failure that may be shown, whatever it is. */
 export async function shownError(error: unknown): Promise<CommandError> {
   if (error instanceof CommandError) return error;
   if (error instanceof AppError) return new CommandError(exitCodes.wrong, error.code, error.message, error.issues);

@@ -74,7 +74,7 @@ export function createProgram(tools: Tools, perform: Perform): Command {
 export const everyCommand = (command: Command): readonly Command[] =>
   command.commands.flatMap((one) => [one, ...everyCommand(one)]);
 
-/** Without a command there is only the help. */
+/** The usage error of a wrong call. Without a command there is only the help. */
 function usageOf({ code, message }: CommanderError): CommandError {
   if (code === 'commander.help') return usageError('Name a command; --help lists them.');
   const sentence = message.replace(/^error: /, '');

@@ -10,9 +10,9 @@ import type { Tools } from './tools.ts';
 
 /** A spec as it was read from a file, not checked yet. */
 export interface SpecFile {
-  /** Absolute. */
+  /** The absolute path. */
   readonly path: string;
-  /** As it was typed, for messages. */
+  /** The path as it was typed, for messages. */
   readonly name: string;
   readonly text: string;
   readonly format: 'yaml' | 'json';
@@ -28,9 +28,9 @@ export type ReadSpecFile =
 
 /** A file whose spec is valid. */
 export interface ValidSpecFile extends SpecFile {
-  /** Every default filled in. */
+  /** The spec with every default filled in. */
   readonly spec: ConnectorSpec;
-  /** As written. */
+  /** The spec as written. */
   readonly specJson: Readonly<Record<string, unknown>>;
 }
 
@@ -73,7 +73,7 @@ export async function readValidSpec(tools: Pick<Tools, 'folder'>, name: string):
 const invalidFile = (name: string, issues: readonly Issue[]): CommandError =>
   new CommandError(exitCodes.wrong, 'validation', `${name} is not a valid spec. Correct it, then try again.`, issues);
 
-/** Null: the file is too long. */
+/** The text of a file; null: it is too long. */
 async function readText(path: string, name: string): Promise<string | null> {
   try {
     const { size } = await stat(path);

@@ -200,7 +200,7 @@ export interface Config extends Fields {
   readonly publicUrl: string;
   /** Absolute. */
   readonly dataDir: string;
-  /** False: an embedded dev server is to be started. True: `@temporalio/envconfig` knows where Temporal is. */
+  /** Whether `@temporalio/envconfig` knows where Temporal is; false: an embedded dev server is to be started. */
   readonly temporalConfigured: boolean;
   /** Folder for programs that are downloaded once per user. */
   readonly cacheDir: string;
@@ -269,7 +269,7 @@ function issuesOfForm(issues: readonly v.InferIssue<typeof Environment>[]): read
     .map(({ name, form: expected }) => `${name} must be ${expected}`);
 }
 
-/** Without a name a build would not be versioned, and nobody would notice. */
+/** Issues of the name of a build: without one it would not be versioned, and nobody would notice. */
 function issuesOfBuild(set: Readonly<Record<string, unknown>>): readonly string[] {
   const [name, build] = [set['CSS_DEPLOYMENT_NAME'], set['CSS_BUILD_ID']];
   if ((name === undefined) === (build === undefined)) return [];

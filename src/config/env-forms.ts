@@ -26,7 +26,10 @@ export const flag = v.pipe(
   v.description('0 or 1'),
 );
 
-/** As OpenTelemetry writes them, in any case; what is neither counts as false there, and as a mistake here. */
+/**
+ * The words for true and false as OpenTelemetry writes them, in any case; what is neither counts as false there, and as
+ * a mistake here.
+ */
 export const boolean = v.pipe(
   v.string(),
   v.trim(),
@@ -60,11 +63,11 @@ export const buildId = v.pipe(
   v.description('1 to 128 letters, digits, ., _, + and -, first a letter or digit'),
 );
 
-/** One of some words. */
+/** A choice of one of some words. */
 export const oneOf = <const Words extends readonly string[]>(words: Words) =>
   v.pipe(v.picklist(words), v.description(`one of ${words.join(', ')}`));
 
-/** Some of the words, separated by commas; at least one. */
+/** A list of some of the words, separated by commas; at least one. */
 export const listOf = <const Words extends readonly string[]>(words: Words) =>
   v.pipe(
     v.string(),
@@ -74,7 +77,7 @@ export const listOf = <const Words extends readonly string[]>(words: Words) =>
     v.description(`one or more of ${words.join(', ')}, separated by commas`),
   );
 
-/** Whole seconds, separated by commas; at least one number. */
+/** A list of whole seconds, separated by commas; at least one number. */
 export const seconds = v.pipe(
   v.string(),
   v.trim(),

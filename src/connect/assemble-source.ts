@@ -26,7 +26,7 @@ export interface SourcePorts {
   readonly evaluator: Evaluator;
   /** Buckets for one client. */
   readonly openBuckets: () => Buckets;
-  /** Tokens of a resource with an auth of its own; null: of the spec's. */
+  /** The store for the tokens of a resource with an auth of its own; null: of the spec's auth. */
   readonly openTokenStore: (resourceKey: string | null) => TokenStore;
 }
 
@@ -37,13 +37,13 @@ export interface SourceOptions {
   readonly setup: ConnectionSetup;
   readonly resource: Resource;
   readonly startedAt: Date;
-  /** Null: an ordinary read. */
+  /** The range of a backfill; null: an ordinary read. */
   readonly backfill: Source['backfill'];
   /** Takes the log of each request. */
   readonly logCall: (call: LoggedCall) => void;
   /** Called before a wait for a rate limit, ours or the API's, with its length. */
   readonly onRateLimit?: (waitMs: number, reason: WaitReason) => void;
-  /** Is given every secret: the current ones and every later token. */
+  /** The redactor that is given every secret: the current ones and every later token. */
   readonly redactor: Pick<Redactor, 'add'>;
   /** Closes the clients with the run. */
   readonly stack: AsyncDisposableStack;

@@ -20,7 +20,7 @@ interface PreparedRun extends Pick<DestinationDeps, 'outbox' | 'logCall' | 'onSt
 export interface PreparedDestination {
   readonly destination: Destination;
   readonly target: TargetTable;
-  /** The same as long as the rows go to the same place, under the same credentials. */
+  /** A text that stays the same as long as the rows go to the same place, under the same credentials. */
   readonly fingerprint: string;
 }
 

@@ -33,5 +33,5 @@ export function runInput(
   return scheduleId === null || scheduledFor === null ? run : { ...run, firing: { scheduleId, scheduledFor } };
 }
 
-/** Of a run that no schedule made. */
+/** The firing of a run that no schedule made. */
 export const noFiring = { scheduleId: null, scheduledFor: null } as const;

@@ -6,7 +6,7 @@ import type { SealedSecret } from '../core/crypto/secret-box.ts';
 import { JsonObject } from '../core/json-object.ts';
 import type { Deps } from '../deps.ts';
 
-/** Under which the secret params of a connection are sealed. */
+/** The kind under which the secret params of a connection are sealed. */
 export const paramsSecretKind = 'params-secret';
 
 /** The secret params of a connection; none: an empty object. Throws when the key ring does not open them. */
@@ -20,7 +20,7 @@ export async function openSecrets(
   return openSealed(secretBox, sealed ?? null, { orgId: scope.orgId, connectionId });
 }
 
-/** The same, of what is stored; null: nothing is. */
+/** The secret params in what is stored; null: nothing is. */
 export function openSealed(
   secretBox: Deps['secretBox'],
   sealed: SealedSecret | null,

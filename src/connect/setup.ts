@@ -9,12 +9,12 @@ import type { ConnectorSpec, Resource } from '../core/spec/schema/spec-schema.ts
 export interface ConnectionSetup {
   readonly spec: ConnectorSpec;
   readonly specChecksum: string;
-  /** With defaults filled in. */
+  /** The params, with defaults filled in. */
   readonly params: JsonObject;
   readonly secrets: JsonObject;
 }
 
-/** The same, of one resource. */
+/** What a run of one resource needs of its connection. */
 export interface ResourceSetup extends ConnectionSetup {
   readonly resource: Resource;
 }

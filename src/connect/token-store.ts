@@ -8,7 +8,10 @@ import type { Deps } from '../deps.ts';
 /** The seconds that a process may take to obtain a token before another one tries; a request takes at most 25. */
 const leaseSeconds = 30;
 
-/** Under which the token of an auth is kept. `resourceKey`: the resource whose own it is; null: that of the spec. */
+/**
+ * The name under which the token of an auth is kept. `resourceKey`: the resource whose own it is; null: that of the
+ * spec.
+ */
 export const tokenSlot = (resourceKey: string | null): string => resourceKey ?? '';
 
 /** Sealed tokens in the control database, where all workers find them. */

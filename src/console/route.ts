@@ -29,7 +29,7 @@ export type Section = (typeof sections)[number];
 /** A page as a handler makes it; the frame around it is added by `parts/frame.ts`. */
 export interface View {
   readonly title: string;
-  /** Null: it belongs to none. */
+  /** The section that the page belongs to; null: none. */
   readonly section: Section | null;
   readonly body: Html;
   /** Pages above it, the nearest last. */
@@ -40,10 +40,10 @@ export interface View {
   readonly status?: 200 | 400;
 }
 
-/** After an action: the page to show next, and what to say there. */
+/** The page to show after an action, and what to say there. */
 export interface Redirect {
   readonly to: string;
-  /** Of `parts/notices.ts`. */
+  /** The name of a notice of `parts/notices.ts`; absent: none. */
   readonly notice?: string;
 }
 
@@ -77,7 +77,7 @@ interface RawVisit extends Visit {
 /** One page or action as the router and the tests see it. */
 export interface ConsoleRoute {
   readonly method: 'get' | 'post';
-  /** Below `/console`; parameters as `:name`. */
+  /** The path below `/console`; parameters as `:name`. */
   readonly path: string;
   /** Checks the request; returns the function that does the work. Throws `AppError` or `HttpRejection`. */
   prepare(this: void, visit: RawVisit): (deps: ConsoleDeps) => Promise<Outcome>;

@@ -14,7 +14,7 @@ export function requireOwnOrigin(headers: Headers, { url, publicUrl }: { url: st
   if (origin === null || !URL.canParse(origin) || !own.includes(new URL(origin).host)) throw foreign();
 }
 
-/** As {@link requireOwnOrigin}, for the value of the session that the form carries. */
+/** Requires the value of the session that the form carries, as {@link requireOwnOrigin} requires the origin. */
 export function requireFormToken({ formToken }: Session, given: unknown): void {
   if (typeof given !== 'string' || !isSameText(given, formToken)) throw foreign();
 }

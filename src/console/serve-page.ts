@@ -10,7 +10,9 @@ import { sections } from './route.ts';
 import { requireFormToken, requireOwnOrigin } from './same-site.ts';
 import { closeSession, findSession, type OpenSession, renewSession } from './session.ts';
 
-/** Nothing but the files of the console itself, no frame around it, no form to elsewhere. */
+/**
+ * The content security policy: nothing but the files of the console itself, no frame around it, no form to elsewhere.
+ */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -73,8 +75,8 @@ function withNotice(path: string, notice: string | undefined): string {
 }
 
 /**
- * Without a session: to the page where one is opened. Cookies of this site are not sent when a link of another site leads
- * here, so the browser is first asked to come again from here.
+ * Leads a request without a session to the page where one is opened. Cookies of this site are not sent when a link of
+ * another site leads here, so the browser is first asked to come again from here.
  */
 function toSignIn(c: Context<ApiEnv>, deps: ConsoleDeps): Response | Promise<Response> {
   const { pathname, search } = new URL(c.req.url);
@@ -91,7 +93,7 @@ const cameFromElsewhere = (address: string): Html =>
 
 interface Failed {
   readonly error: unknown;
-  /** Null: nobody is signed in. */
+  /** The session that is open; null: nobody is signed in. */
   readonly open: OpenSession | null;
   readonly log: ConsoleDeps['log'];
 }

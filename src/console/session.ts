@@ -19,9 +19,9 @@ const refreshHeader = 'x-console-refresh';
 
 /** What a session remembers between requests; all of it is in its signed cookie. */
 export interface Session {
-  /** Of the API key that opened it; the key is looked up for every request. */
+  /** The lookup id of the API key that opened it; the key is looked up for every request. */
   readonly lookupId: string;
-  /** In every form of the session: a page of another site cannot know it. */
+  /** The token that stands in every form of the session: a page of another site cannot know it. */
   readonly formToken: string;
   /** The time at which it was opened, in seconds since 1970. */
   readonly openedAt: number;

@@ -1,4 +1,4 @@
-/** Of element types, in the catalogue of every PostgreSQL. */
+/** The oids of element types, in the catalogue of every PostgreSQL. */
 const oids = { bytea: 17, text: 25 } as const;
 
 /** Numbers before the first element: dimensions, whether there are nulls, type of the elements, how many, first index. */
@@ -6,7 +6,7 @@ const headBytes = 20;
 const lengthBytes = 4;
 const nullLength = -1;
 
-/** In place of each length but the first, while the texts are put together. */
+/** The text in place of each length but the first, while the texts are put together. */
 const lengthPlace = '....';
 
 /**
@@ -48,11 +48,11 @@ export function bytesArray(values: readonly string[]): Buffer {
 
 /** How values of one length are written. */
 export interface FixedForm<Value> {
-  /** Of the element type. */
+  /** The oid of the element type. */
   readonly oid: number;
   /** Bytes of each. */
   readonly size: number;
-  /** False: it cannot write this one. */
+  /** Writes a value; false: it cannot write this one. */
   readonly write: (view: DataView, at: number, value: Value) => boolean;
 }
 

@@ -5,7 +5,7 @@ const alikeMax = 8;
  * forgotten: a cache in the order of use would pay for that order with every object of a record.
  */
 const keptMax = 500;
-/** Longer lists hardly come twice: their names are data. */
+/** The longest list of names that is kept: longer ones hardly come twice, as their names are data. */
 const namesMax = 100;
 /** Characters of a list's names together: whoever writes the records names their fields. */
 const charactersMax = 4000;
@@ -48,7 +48,7 @@ function areEqual(left: readonly string[], right: readonly string[]): boolean {
   return true;
 }
 
-/** In this order and no others. */
+/** Whether an object has these names, in this order and no others. */
 function hasNames(object: object, names: readonly string[]): boolean {
   let index = 0;
   for (const name in object) {

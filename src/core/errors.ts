@@ -62,9 +62,9 @@ interface AppErrorOptions {
 export class AppError extends Error {
   override readonly name = 'AppError';
   readonly code: ErrorCode;
-  /** Only validation failures carry issues; undefined otherwise. */
+  /** The mistakes in an input. Only validation failures carry them; undefined otherwise. */
   readonly issues: readonly Issue[] | undefined;
-  /** Has been retried for as long as it may be, whatever its code says. */
+  /** Whether it has been retried for as long as it may be, whatever its code says. */
   readonly isFinal: boolean;
 
   constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {

@@ -14,7 +14,7 @@ export interface FairQueue<Item> {
 
 /** An empty queue. */
 export function createFairQueue<Item>(): FairQueue<Item> {
-  /** In the order of their turns; an org that waits for nothing is not in it. */
+  /** The waiting orgs in the order of their turns; an org that waits for nothing is not in it. */
   const waiting = new Map<string, Item[]>();
   return {
     add(orgId, item) {

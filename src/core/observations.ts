@@ -23,12 +23,12 @@ export interface BatchRecorded {
 /** A request to a customer's API or webhook destination: one on the wire, a blocked one, or one that a cache saved. */
 export interface UpstreamCalled {
   readonly method: string;
-  /** Null: no complete response arrived. */
+  /** The status of the response; null: no complete one arrived. */
   readonly statusCode: number | null;
-  /** Null: a response arrived, or none was needed. */
+  /** The code of the error; null: a response arrived, or none was needed. */
   readonly errorCode: string | null;
   readonly cacheHit: boolean;
-  /** From 1. */
+  /** The number of the attempt, from 1. */
   readonly attempt: number;
   readonly durationMs: number;
 }

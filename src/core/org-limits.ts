@@ -1,6 +1,6 @@
 /** A limit of an org, so that no org takes what all share. The operator may change it for one org. */
 export interface OrgLimit {
-  /** For an org that the operator has given no other number. */
+  /** The limit of an org that the operator has given no other number. */
   readonly default: number;
   /** What is counted, and what happens beyond it. */
   readonly about: string;

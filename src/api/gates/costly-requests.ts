@@ -19,8 +19,8 @@ export interface CostlyRequests {
 }
 
 /**
- * Of one org at once. Two evaluators work off 20 previews that take the longest time, 2 s, in 20 s: before clients give up,
- * at 30 s mostly. 20 tests of connections whose peers are silent hold 40 sockets.
+ * The costly requests of one org at once. Two evaluators work off 20 previews that take the longest time, 2 s, in 20 s:
+ * before clients give up, at 30 s mostly. 20 tests of connections whose peers are silent hold 40 sockets.
  */
 const costlyMax = 20;
 /** The longest time of a preview in seconds: by then one of those in progress has ended, unless peers are silent. */

@@ -29,7 +29,9 @@ export interface IdempotentResponse {
   readonly replayed: boolean;
 }
 
-/** Longer than any request takes (the server ends one after 30 s): then the first one died with its process. */
+/**
+ * The seconds after which a request that still runs counts as dead with its process: the server ends one after 30 s.
+ */
 const lockSeconds = 60;
 /**
  * The milliseconds that a repetition waits for the first response: most come sooner, and a client does not hang for
@@ -37,7 +39,7 @@ const lockSeconds = 60;
  */
 const waitMs = 5000;
 const pollMs = 50;
-/** As Stripe: printable, at most 255 characters. */
+/** The form of a key, as at Stripe: printable, at most 255 characters. */
 const keyForm = /^[\u0020-\u007e]{1,255}$/;
 
 /**
@@ -74,8 +76,8 @@ const hashOf = (document: unknown): string =>
     .digest('hex');
 
 /**
- * Null: the key is ours. Otherwise the earlier request, with its response. Throws a conflict for another body or a long
- * wait.
+ * Claims the key or waits for the request that has it. Null: the key is ours. Otherwise the earlier request, with its
+ * response. Throws a conflict for another body or a long wait.
  */
 async function claimOrAwait(
   db: Db,

@@ -1,7 +1,10 @@
 import { HttpRejection } from '../errors.ts';
 import { createOrgCounter, type OrgCounter } from './org-counter.ts';
 
-/** Of one org at once: each reads from the database for as long as it is taken, and there are 10 connections to it. */
+/**
+ * The lists of one org at once: each reads from the database for as long as it is taken, and there are 10 connections
+ * to it.
+ */
 const listsMax = 4;
 
 /** Counts the lists that are sent to each org; no list is sent yet. The rejection is 429 with `Retry-After`. */

@@ -2,11 +2,17 @@ import type { HttpRejection } from '../errors.ts';
 
 /** Counts what each org has in progress. Each process counts for itself, in memory. */
 export interface OrgCounter {
-  /** One more begins; what is returned ends it, once. Throws the rejection of the counter when the org is at its limit. */
+  /**
+   * Counts one more that begins; what is returned ends it, once. Throws the rejection of the counter when the org is at
+   * its limit.
+   */
   begin(orgId: string): () => void;
 }
 
-/** Nothing is in progress yet. An org has at most `max` at once; `tooMany` is what the next one is refused with. */
+/**
+ * Makes a counter with nothing in progress. An org has at most `max` at once; `tooMany` is what the next one is refused
+ * with.
+ */
 export function createOrgCounter(max: number, tooMany: () => HttpRejection): OrgCounter {
   const counts = new Map<string, number>();
   return {

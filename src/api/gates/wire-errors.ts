@@ -23,7 +23,7 @@ export function respondToParserErrors(server: Server): void {
   });
 }
 
-/** By Node's code; any other one is a 400. */
+/** Rejections by Node's code; any other one is a 400. */
 const rejections: Readonly<Record<string, readonly [status: number, message: string]>> = {
   HPE_HEADER_OVERFLOW: [431, 'The headers are too long.'],
   HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'The chunk extensions are too long.'],
@@ -38,7 +38,7 @@ function messageFor(code: string | undefined): string {
   return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...head, '', body].join('\r\n');
 }
 
-/** Without a code: the request did not reach the service. */
+/** The body of an error without a code: the request did not reach the service. */
 const bodyOf = (message: string): ErrorBody => ({ error: { message } });
 
 const headersOf = (): Readonly<Record<string, string>> => ({

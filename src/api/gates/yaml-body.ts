@@ -24,7 +24,7 @@ export async function readYamlBody(request: Request): Promise<YamlDocument> {
   return readYamlText(decode(await readBytes(request)));
 }
 
-/** As {@link readYamlBody}, of a text that has arrived. */
+/** Reads a text that has arrived, as {@link readYamlBody} does. */
 export function readYamlText(text: string): YamlDocument {
   if (text.trim() === '') throw new HttpRejection(400, 'The body is empty: send YAML or JSON.', { code: null });
   const document = parse(text);

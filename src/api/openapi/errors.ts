@@ -19,7 +19,7 @@ interface NamedResponse {
   readonly response: Json;
 }
 
-/** By status: the endpoint's own errors, and those that its kind of input can cause. */
+/** Responses by status: the endpoint's own errors, and those that its kind of input can cause. */
 function responsesOf(route: Route): readonly (readonly [status: string, NamedResponse])[] {
   const reads = route.body !== undefined || route.query !== undefined || route.repeated !== undefined;
   const codes = new Set<RequestErrorCode>([
@@ -78,7 +78,7 @@ function inputOf({ body, query }: Route): Input | null {
   return query ? 'Query' : null;
 }
 
-/** For example `NotFound`, or `ValidationOfBody` with the error without a code. */
+/** The name of a response, for example `NotFound`, or `ValidationOfBody` with the error without a code. */
 const nameOf = (codes: readonly RequestErrorCode[], input: Input | null): string =>
   codes.map((code) => code.replaceAll(/(?:^|_)(\w)/g, (_all, letter) => letter.toUpperCase())).join('Or') +
   (input === null ? '' : `Of${input}`);

@@ -32,7 +32,7 @@ const schemaOfEvent = (type: EventType): Json => ({
   ],
 });
 
-/** For example `onRunSucceeded`. */
+/** The id of an event's operation, for example `onRunSucceeded`. */
 const operationIdOf = (type: EventType): string =>
   `on${type.replaceAll(/(?:^|[._])(\w)/g, (_all, letter) => letter.toUpperCase())}`;
 

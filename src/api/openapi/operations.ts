@@ -40,7 +40,7 @@ function securityOf({ auth }: Route): Json {
   return { security: auth === 'embed_token' ? [{ embedToken: [] }] : [] };
 }
 
-/** For example `postConnectionsByIdSync`. */
+/** The id of an endpoint's operation, for example `postConnectionsByIdSync`. */
 const operationIdOf = ({ method, path }: Route): string =>
   method +
   path.replace(

@@ -68,7 +68,9 @@ const definitions = {
   Timestamp,
 };
 
-/** Which form of a schema is meant: that of a request, in which what has a default may be absent, or of a response. */
+/**
+ * The form of a schema that is meant: that of a request, in which what has a default may be absent, or of a response.
+ */
 type TypeMode = 'input' | 'output';
 
 /** How schemas are converted. */

@@ -76,7 +76,7 @@ export function serveReference(app: Hono<ApiEnv>): void {
   );
 }
 
-/** From the page, so that it also works below a proxy's own path. */
+/** The path relative to the page, so that it also works below a proxy's own path. */
 function relative(path: string): string {
   return path.slice(referencePath.lastIndexOf('/') + 1);
 }

@@ -33,7 +33,7 @@ function yamlWithTest(text: string, test: object): string {
   return isSame ? inserted : document.toString({ lineWidth: 0 });
 }
 
-/** Null: the tests are not written as a block. */
+/** The text with the test inserted; null: the tests are not written as a block. */
 function insertedText(text: string, document: Document, test: object): string | null {
   const tests = document.get('tests');
   const item = (indent: number) =>

@@ -9,13 +9,13 @@ import type { Tools } from '../tools.ts';
 
 /** The values of a connection that exists only on the command line. */
 export interface LocalValues {
-  /** With defaults filled in. */
+  /** The params, with defaults filled in. */
   readonly params: JsonObject;
-  /** Those that were given. */
+  /** The secrets that were given. */
   readonly secrets: JsonObject;
 }
 
-/** As they were typed. */
+/** The values of a connection as they were typed. */
 export interface TypedValues {
   /** `name=value`. */
   readonly params: readonly string[];

@@ -63,7 +63,7 @@ async function readText(path: string, name: string): Promise<string> {
   return await readFile(path, 'utf8');
 }
 
-/** Nothing is overwritten: an author may have changed the file. */
+/** Writes a new spec. Nothing is overwritten: an author may have changed the file. */
 async function writeSpec({ folder }: Tools, out: string, key: string, text: string): Promise<string> {
   const file = join(out, `${key}.yaml`);
   await mkdir(resolve(folder, out), { recursive: true });

@@ -33,9 +33,9 @@ export interface LocalReadOptions {
   readonly values: LocalValues;
   /** Records, at most. */
   readonly limit: number;
-  /** More entries of EGRESS_ALLOW. */
+  /** Entries of EGRESS_ALLOW besides those of the environment. */
   readonly allow: readonly string[];
-  /** For auth kinds with tokens: this one instead of asking for one; null: none. */
+  /** The token that is used instead of asking for one, for auth kinds with tokens; null: none. */
   readonly accessToken: string | null;
   readonly progress: Progress;
 }
@@ -45,7 +45,7 @@ export interface LocalRead {
   readonly run: MemoryRun;
   readonly startedAt: Date;
   readonly calls: readonly LoggedCall[];
-  /** Of each page, as read and as processed. */
+  /** The pages, each as read and as processed. */
   readonly pages: readonly { readonly page: RunPage; readonly ready: ReadyPage }[];
   /** Requests without credentials and their responses, in order; those of logins are not among them. */
   readonly exchanges: readonly Exchange[];
@@ -146,13 +146,16 @@ const oneByOne = (spec: ConnectorSpec): ConnectorSpec => ({
   http: { ...spec.http, rateLimit: { ...spec.http.rateLimit, maxConcurrent: 1 } },
 });
 
-/** With a given token nothing logs in, so a secret that is not given is not missed. */
+/**
+ * The values of a connection for which nothing logs in: with a given token that is so, and a secret that is not given
+ * is not missed.
+ */
 const withoutLogin = ({ connectionParams }: ConnectorSpec, { params, secrets }: LocalValues): LocalValues => {
   const unused = connectionParams.filter(({ secret }) => secret).map(({ key }) => [key, `not-given-${key}`] as const);
   return { params, secrets: { ...Object.fromEntries(unused), ...secrets } };
 };
 
-/** One store for each auth, however often its resources are opened. */
+/** A store of tokens for each auth, however often its resources are opened. */
 function createMemoryTokensByAuth() {
   const stores = new Map<string | null, ReturnType<typeof createMemoryTokens>>();
   return (resourceKey: string | null) => {
@@ -198,7 +201,7 @@ function waiting(waitMs: number, reason: WaitReason, { http }: ConnectorSpec): s
   return `waiting ${Math.ceil(waitMs / 1000)} s: ${why}`;
 }
 
-/** Of a run that Ctrl-C ended, what was read until then. */
+/** The part of a run that was read until Ctrl-C ended it. */
 async function endedBy(
   signal: AbortSignal,
   pages: LocalRead['pages'],

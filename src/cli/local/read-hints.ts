@@ -15,7 +15,7 @@ interface ReadRecords {
   /** The records of each page. */
   readonly pages: readonly (readonly unknown[])[];
   readonly rows: readonly unknown[];
-  /** It came to its natural end. */
+  /** Whether it came to its natural end. */
   readonly isWhole: boolean;
 }
 

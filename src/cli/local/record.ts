@@ -118,7 +118,7 @@ function expectationsOf({ run, requests }: Extract<PlayedTest, { readonly ok: tr
 const notEmpty = (name: string, value: Readonly<Record<string, unknown>>) =>
   Object.keys(value).length === 0 ? {} : { [name]: value };
 
-/** Those that differ from their defaults. */
+/** The params that differ from their defaults. */
 function paramsOf({ connectionParams }: ConnectorSpec, params: Readonly<Record<string, unknown>>) {
   const defaults = new Map(connectionParams.map((param) => [param.key, param.default]));
   const given = Object.entries(params).filter(

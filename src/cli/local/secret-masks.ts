@@ -15,7 +15,10 @@ export function maskDeep(value: unknown, mask: (text: string) => string): unknow
   return text === String(value) ? value : text;
 }
 
-/** Shorter ones are replaced only where they are a whole text: they occur in ordinary words. */
+/**
+ * The length from which a secret is replaced anywhere; shorter ones only where they are a whole text: they occur in
+ * ordinary words.
+ */
 const replacedFrom = 4;
 
 /** Made-up values in place of secrets: a test needs no real ones. Of a param whose rules no such value fits there is none. */

@@ -47,7 +47,7 @@ const words = {
 const isNew = ({ spec }: NamedSpec, resourceKey: string): boolean =>
   spec !== null && spec.resources.every(({ key }) => key !== resourceKey);
 
-/** Of one file alone: the newest published version of its key, and the file. */
+/** The two specs to compare of one file alone: the newest published version of its key, and the file. */
 async function pairOf(
   tools: Tools,
   first: string,

@@ -67,7 +67,7 @@ async function readRuns(
 function createPrinter() {
   const printed = new Map<string, { readonly status: string; readonly calls: number }>();
   return {
-    /** Of a run that was printed as ended nothing more comes. */
+    /** Whether more may come: of a run that was printed as ended nothing does. */
     hasMore: (run: RunRow): boolean => {
       const { status } = printed.get(run.id) ?? {};
       return status === undefined || status !== run.status || !isFinal(run);

@@ -42,7 +42,7 @@ export async function writeProfiles(tools: Pick<Tools, 'env'>, profiles: Profile
   await rename(draft, path);
 }
 
-/** Null: there is no file. */
+/** The text of a file; null: there is none. */
 async function textOf(path: string): Promise<string | null> {
   try {
     const { mode, uid } = await stat(path);

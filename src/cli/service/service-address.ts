@@ -4,14 +4,14 @@ import { readProfiles } from './profiles.ts';
 
 /** A service and the key for it. */
 export interface ServiceAddress {
-  /** Without the path of the API and without a slash at its end. */
+  /** The address, without the path of the API and without a slash at its end. */
   readonly url: string;
   readonly apiKey: string;
   /** Where both come from, for messages. */
   readonly origin: string;
 }
 
-/** Of `npm start`. */
+/** The address of a service that `npm start` started. */
 const urlByDefault = 'http://localhost:3100';
 
 /**

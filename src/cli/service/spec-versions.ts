@@ -18,9 +18,9 @@ export interface VersionName {
 
 /** A spec to compare. */
 export interface NamedSpec {
-  /** As it is shown. */
+  /** The name as it is shown. */
   readonly name: string;
-  /** Null: this version of the program finds it invalid, as `issues` say. */
+  /** The spec, read; null: this version of the program finds it invalid, as `issues` say. */
   readonly spec: ConnectorSpec | null;
   readonly issues: readonly Issue[];
 }
@@ -73,7 +73,7 @@ export async function specOfVersion(service: Service, named: VersionName): Promi
   return checked.valid ? { name, spec: checked.spec, issues: [] } : { name, spec: null, issues: checked.issues };
 }
 
-/** Both specs are of one connector, or their comparison says nothing. Throws usage errors. */
+/** Requires that both specs are of one connector: otherwise their comparison says nothing. Throws usage errors. */
 export function sameKey(from: NamedSpec, to: NamedSpec): void {
   const [one, other] = [from.spec?.metadata.key, to.spec?.metadata.key];
   if (one === undefined || other === undefined || one === other) return;

@@ -16,7 +16,7 @@ export interface SyncArguments extends ServiceArguments {
 
 /** Options of `css rewind`. */
 export interface RewindArguments extends SyncArguments {
-  /** As typed. */
+  /** The time to rewind to, as typed. */
   readonly to: string;
 }
 

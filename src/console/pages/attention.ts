@@ -20,7 +20,7 @@ export interface Troubled {
   readonly facts: HealthGroup['facts'];
 }
 
-/** Those that are failing, then those that are degraded; some of each. */
+/** The connections that are failing, then those that are degraded; some of each. */
 export const troubledIn = (byHealth: ReadonlyMap<Health, readonly HealthGroup[]>): readonly Troubled[] =>
   troubles.flatMap((health) =>
     (byHealth.get(health) ?? [])

@@ -9,7 +9,7 @@ export const filterText = v.optional(
   ),
 );
 
-/** As {@link filterText}, one of some values. */
+/** A filter like {@link filterText}, for one of some values. */
 export const choice = <const Options extends readonly string[]>(of: v.PicklistSchema<Options, undefined>) =>
   v.optional(
     v.pipe(

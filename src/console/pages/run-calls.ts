@@ -13,7 +13,7 @@ interface CallListOptions {
   readonly runId: string;
   /** The sequence behind which the list begins. */
   readonly after: number;
-  /** More may come. */
+  /** Whether more may come. */
   readonly isOpen: boolean;
 }
 

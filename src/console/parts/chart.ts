@@ -67,7 +67,7 @@ function barOf({ parts }: Bar, { x, slotWidth, scale, format }: Place): Content 
   })}${shown.length > 0 ? html`<title>${shown.map(({ words, value }) => `${words}: ${format(value)}`).join(', ')}</title>` : ''}</g>`;
 }
 
-/** Those looks that occur, when there are several. */
+/** A legend of the looks that occur, when there are several. */
 function legend(bars: readonly Bar[]): Content {
   const used = new Map(
     bars.flatMap(({ parts }) =>

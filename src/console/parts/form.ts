@@ -10,7 +10,7 @@ interface FormOptions {
   /** Where it is sent: a path of the console. */
   readonly action: string;
   readonly class?: string;
-  /** For buttons that stand outside of it. */
+  /** The id of the form, for buttons that stand outside of it. */
   readonly id?: string;
 }
 

@@ -71,7 +71,7 @@ function backward(
 /** Lines of a difference, or how many equal ones are left out. */
 export type ShownLine = DiffLine | { readonly kind: 'gap'; readonly lines: number };
 
-/** Those lines that are near a change; the others are counted. */
+/** The lines that are near a change; the others are counted. */
 export function nearChanges(lines: readonly DiffLine[], around = 4): readonly ShownLine[] {
   const near = new Set<number>();
   for (const [index, { kind }] of lines.entries()) {

@@ -18,7 +18,7 @@ import type { ConnectionRow, ConnectionStatus } from '../../core/resources/conne
 export interface Activation {
   readonly connection: ConnectionRow;
   readonly previousStatus: ConnectionStatus;
-  /** Null: it was not in error, or the time is unknown. */
+  /** The start of the error; null: it was not in error, or the time is unknown. */
   readonly failedSince: string | null;
 }
 

@@ -31,9 +31,9 @@ export type ChangeDeps = RunDeps & Pick<Deps, 'secretBox' | 'egress'>;
 export interface SettingsChange {
   readonly version?: SpecVersionRow | undefined;
   readonly specOverridesJson?: JsonObject | null | undefined;
-  /** In place of all params. */
+  /** The params that replace all others. */
   readonly params?: JsonObject | undefined;
-  /** Merged by key; null deletes one. */
+  /** The secrets that are merged by key; null deletes one. */
   readonly secrets?: JsonObject | undefined;
 }
 

@@ -39,7 +39,7 @@ export interface ConnectionRequest {
   readonly specKey: string;
   readonly specVersion: string;
   readonly displayName: string;
-  /** Null: the caller has no id for the end customer. */
+  /** The caller's id for the end customer; null: it has none. */
   readonly externalCustomerId: string | null;
   readonly params: JsonObject;
   readonly secrets: JsonObject;

@@ -22,7 +22,7 @@ import { requireRoom } from '../orgs/org-limits.ts';
 
 type HookDeps = Pick<Deps, 'db' | 'secretBox' | 'publicUrl' | 'defaultDestination'>;
 
-/** Under which the secret of a hook is sealed; its context is the hook. */
+/** The kind under which the secret of a hook is sealed; its context is the hook. */
 const secretKind = 'upstream-webhook';
 
 /** The values of a hook that are shown once. */
@@ -38,7 +38,7 @@ interface HookRequest
     HookRow,
     'connectionId' | 'resourceKeys' | 'verification' | 'dedupe' | 'debounceSeconds' | 'maxWaitSeconds'
   > {
-  /** Undefined: one is made. */
+  /** The secret; undefined: one is made. */
   readonly secret: string | undefined;
 }
 
@@ -132,7 +132,7 @@ export async function toggleHook(
 export interface HookRotation {
   readonly id: string;
   readonly replace: readonly ('url' | 'secret')[];
-  /** Undefined: one is made, if it is replaced. */
+  /** The new secret; undefined: one is made, if it is replaced. */
   readonly secret: string | undefined;
 }
 

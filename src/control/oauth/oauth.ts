@@ -66,7 +66,7 @@ export async function beginAuthorization(
 
 /** The query with which the provider sends the customer back. */
 export interface Callback {
-  /** Undefined: it may be under another name. */
+  /** The code of the provider; undefined: it may be under another name. */
   readonly code?: string | undefined;
   readonly state: string;
   /** The issuer's identifier (RFC 9207); undefined when the provider sends none. */

@@ -23,7 +23,10 @@ export async function issueApiKey(deps: WakeDeps, scope: OrgScope, grant: KeyGra
   return issued;
 }
 
-/** As {@link issueApiKey}, as part of a transaction; its endpoints are to be woken after the commit, or by the sweeper. */
+/**
+ * Issues a key as part of a transaction; its endpoints are to be woken after the commit, or by the sweeper. See {@link
+ * issueApiKey}.
+ */
 export async function issueWithin(trx: Db, scope: OrgScope, grant: KeyGrant): Promise<IssuedApiKey> {
   await requireRoom(trx, scope, 'apiKeys');
   const { key, ...stored } = makeApiKey();
@@ -39,7 +42,7 @@ export async function withdrawApiKey(deps: WakeDeps, scope: OrgScope, id: string
   return revoked;
 }
 
-/** As {@link withdrawApiKey}, as part of a transaction; see {@link issueWithin}. */
+/** Withdraws a key as part of a transaction; see {@link withdrawApiKey} and {@link issueWithin}. */
 export async function withdrawWithin(trx: Db, scope: OrgScope, id: string): Promise<ApiKeyRow> {
   const revoked = found(await revokeApiKey(trx, scope, id), 'API key');
   const { createdByKeyId: createdBy, ...row } = revoked;

@@ -19,7 +19,7 @@ export async function requireRoom(tx: Db, scope: OrgScope, name: CountedLimit, w
   if (used >= max) throw conflict(`${reached(name, max)}: delete one, or ask the operator for a higher limit.`);
 }
 
-/** With more room than this a run is accepted without a lock: more than all API processes insert at the same moment. */
+/** The room above which a run is accepted without a lock: more than all API processes insert at the same moment. */
 const unlockedRoom = 64;
 
 /**

@@ -12,7 +12,7 @@ export const fullScopes: readonly string[] = ['*'];
 /** An org that can be used at once. */
 export interface NewOrg {
   readonly org: Org;
-  /** One of each kind: dev, staging, prod. */
+  /** The workspaces, one of each kind: dev, staging, prod. */
   readonly workspaces: readonly WorkspaceRow[];
   readonly apiKey: IssuedApiKey;
 }

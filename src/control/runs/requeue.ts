@@ -25,7 +25,10 @@ export async function requeueRecord(deps: WakeDeps, scope: OrgScope, id: string)
   return tried;
 }
 
-/** As {@link requeueRecord}, every unresolved record of a connection, or of one of its resources; returns how many. */
+/**
+ * Requeues every unresolved record of a connection, or of one of its resources, as {@link requeueRecord} does; returns
+ * how many.
+ */
 export async function requeueConnection(
   deps: WakeDeps,
   scope: OrgScope,

@@ -17,7 +17,7 @@ export async function applyNow(deps: ApplyDeps, scope: OrgScope, ids: readonly s
   );
 }
 
-/** As {@link applyNow}, for the schedules of a connection of which something was changed. */
+/** Applies the schedules of a connection of which something was changed, as {@link applyNow} does. */
 export async function applySchedulesOf(deps: ApplyDeps, scope: OrgScope, connectionId: string): Promise<void> {
   await applyNow(deps, scope, await findNotApplied(deps.db, scope, { connectionId, limit: ownMax }));
 }

@@ -131,7 +131,7 @@ export async function deprecateVersion(deps: WakeDeps, scope: OrgScope, name: Ve
 interface Preview {
   readonly expression: string;
   readonly record: JsonObject;
-  /** Named lookup tables, seen as `$lookups.<name>`. */
+  /** The lookup tables by name, seen as `$lookups.<name>`. */
   readonly lookups: JsonObject;
 }
 

@@ -15,7 +15,7 @@ import { applySchedulesOf } from '../schedules/apply.ts';
 interface UpgradeRequest {
   readonly connectionId: string;
   readonly toVersion: string;
-  /** Only returns what would happen. */
+  /** Whether to return only what would happen. */
   readonly dryRun: boolean;
 }
 

@@ -26,13 +26,13 @@ const endpointsMax = 10;
 
 /** A new endpoint as its creator gets it. */
 export interface NewEndpoint extends WebhookEndpointRow {
-  /** Only when it was made here; shown once. */
+  /** The secret, only when it was made here; shown once. */
   readonly secret?: string;
 }
 
 /** An endpoint as its creator describes it. */
 interface EndpointRequest extends EndpointSettings {
-  /** Null: one is made. */
+  /** The signing secret; null: one is made. */
   readonly secret: string | null;
   /** A test is sent to it at once. */
   readonly verifyOnCreate: boolean;

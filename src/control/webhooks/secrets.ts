@@ -20,7 +20,7 @@ type SecretDeps = Pick<Deps, 'secretBox'>;
 interface NewSecrets {
   readonly endpointId: string;
   readonly schemes: readonly SignatureScheme[];
-  /** Of `v1`; null: one is made. */
+  /** The secret of `v1`; null: one is made. */
   readonly secret: string | null;
 }
 
@@ -71,7 +71,7 @@ export function refuseBadSecret(secret: string | null): void {
 /** How a secret is replaced. */
 export interface Rotation {
   readonly endpointId: string;
-  /** Null: one is made. */
+  /** The new secret; null: one is made. */
   readonly secret: string | null;
   /** How long the previous one continues to sign; 0: not at all. */
   readonly overlapSeconds: number;
@@ -80,7 +80,7 @@ export interface Rotation {
 /** The outcome of a rotation. */
 export interface RotatedSecret {
   readonly id: string;
-  /** Only when it was made; shown once. */
+  /** The new secret, only when it was made here; shown once. */
   readonly secret?: string;
   /** ISO 8601: the secret before it signs until then. */
   readonly previousExpiresAt: string;

@@ -7,7 +7,7 @@ export const keyBytes = 32;
 export const nonceBytes = 12;
 const tagBytes = 16;
 
-/** Under what is encrypted. A key never meets a nonce twice. */
+/** The key and nonce that something is encrypted under. A key never meets a nonce twice. */
 interface CipherInput {
   readonly key: Uint8Array;
   readonly nonce: Uint8Array;

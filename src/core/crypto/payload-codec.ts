@@ -31,7 +31,7 @@ export class UnknownPayloadKeyError extends Error {
 const encryptedEncoding = 'binary/encrypted';
 const keyIdName = 'encryption-key-id';
 const saltBytes = 32;
-/** So many payloads share a salt: with random nonces of 12 bytes a key is good for 2^32. */
+/** The payloads that share a salt: with random nonces of 12 bytes a key is good for 2^32. */
 const sharedMax = 2 ** 20;
 /** Salts whose keys are remembered: each process that writes has one at a time. */
 const rememberedMax = 100;
@@ -109,7 +109,10 @@ function open(payload: Payload, ring: readonly RingKey[], keyOf: KeyOf): Payload
 
 const newline = 0x0a;
 
-/** One line with the metadata, then the data; where there is none, protobufjs has an empty list instead of bytes. */
+/**
+ * The bytes of a payload: one line with the metadata, then the data; where there is none, protobufjs has an empty list
+ * instead of bytes.
+ */
 function pack({ metadata, data }: Payload): Buffer {
   const names = Object.entries(metadata ?? {}).map(([name, value]) => [name, Buffer.from(value).toString('base64')]);
   return Buffer.concat([Buffer.from(`${JSON.stringify(Object.fromEntries(names))}\n`), Buffer.from(data ?? [])]);

@@ -4,5 +4,5 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 export const isSameText = (given: string, expected: string): boolean =>
   timingSafeEqual(digest(given), digest(expected));
 
-/** Of the same length for every text, which comparing in constant time takes. */
+/** The digest of a text, of the same length for every text, which comparing in constant time takes. */
 const digest = (text: string): Buffer => createHash('sha256').update(text, 'utf8').digest();

@@ -25,19 +25,19 @@ export interface SealedSecret {
   readonly kekId: string;
   /** The data key: 12 bytes of nonce, 32 of key, 16 of tag. */
   readonly wrappedKey: Uint8Array;
-  /** Of `ciphertext`; 12 bytes. */
+  /** The nonce of `ciphertext`; 12 bytes. */
   readonly nonce: Uint8Array;
-  /** Ends with 16 bytes of tag. */
+  /** The encrypted value, which ends with 16 bytes of tag. */
   readonly ciphertext: Uint8Array;
 }
 
 /** Envelope encryption of secrets at rest. */
 export interface SecretBox {
-  /** Under a data key of its own, so that a nonce never meets a key twice. */
+  /** Seals a value under a data key of its own, so that a nonce never meets a key twice. */
   seal(plaintext: string, context: SecretContext): SealedSecret;
   /** Throws when the ring lacks the key, or when the value was altered or belongs elsewhere. */
   open(sealed: SealedSecret, context: SecretContext): string;
-  /** The same value with its data key under the ring's first key; the value itself is not decrypted. */
+  /** Wraps the data key of a value under the ring's first key; the value itself is not decrypted. */
   rewrap(sealed: SealedSecret, context: SecretContext): SealedSecret;
   /**
    * Tells whether a text that may hold secrets is the same as before, and nothing else of it; base64url. Another key at

@@ -6,7 +6,7 @@ export interface TokenKind {
   /** The `typ` of its header. */
   readonly type: string;
   readonly audience: string;
-  /** Absent: none is named, and none looked for. */
+  /** The issuer; absent: none is named, and none looked for. */
   readonly issuer?: string;
   /** How long a token counts after it is over, for clocks that differ; 0 unless given. */
   readonly clockToleranceSeconds?: number;

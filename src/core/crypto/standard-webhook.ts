@@ -2,7 +2,7 @@ import { createHmac, type KeyObject, sign } from 'node:crypto';
 
 /** What is signed: one attempt to send a message. */
 export interface WebhookMessage {
-  /** The same in every attempt; without `.`, which separates what is signed. */
+  /** The id of the message, the same in every attempt; without `.`, which separates what is signed. */
   readonly id: string;
   readonly sentAt: Date;
   /** The bytes on the wire; a text stands for its UTF-8. */

@@ -18,7 +18,7 @@ export interface AttemptToSend {
 /** The signing keys of an attempt, the current ones first. */
 export interface SigningKeys {
   readonly v1: readonly string[];
-  /** Empty: the scheme is not enabled. */
+  /** The keys of `v1a`; empty: the scheme is not enabled. */
   readonly v1a: readonly KeyObject[];
 }
 

@@ -29,11 +29,11 @@ export interface CountedOutcome {
 export interface HealthChange extends EndpointHealth {
   /** An attempt succeeded. */
   readonly succeeded: boolean;
-  /** It was probed and responds again: all waiting events are due. */
+  /** Whether it was probed and responds again: all waiting events are then due. */
   readonly recovered: boolean;
   /** Milliseconds to the next probe; null: it is not probed. */
   readonly probeInMs: number | null;
-  /** It has failed for as long as an event is retried, and is disabled. */
+  /** Whether it has failed for as long as an event is retried, and is disabled. */
   readonly exhausted: boolean;
 }
 
@@ -80,7 +80,7 @@ export function healthAfter(
   };
 }
 
-/** One more for each success: twice as many at once with each round of them. */
+/** The next size of the window: one more for each success, so twice as many at once with each round of them. */
 function widened(window: number | null, max: number): number | null {
   return window === null || window + 1 >= max ? null : window + 1;
 }

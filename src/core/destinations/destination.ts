@@ -22,10 +22,10 @@ export type WriteMode = 'upsert' | 'append' | 'update' | 'replace';
 
 /** Where the rows of one resource go. */
 export interface TargetTable {
-  /** Null: the destination's own default schema. */
+  /** The schema of the table; null: the destination's own default. */
   readonly schema: string | null;
   readonly table: string;
-  /** Known from `target.columns` and `validate.schema`; fields beyond them are added as they appear. */
+  /** The columns known from `target.columns` and `validate.schema`; fields beyond them are added as they appear. */
   readonly columns: readonly Column[];
   /** `add_columns`: a field without a column gets one; `none`: it is dropped. */
   readonly evolve: 'add_columns' | 'none';

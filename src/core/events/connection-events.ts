@@ -34,7 +34,7 @@ const SpecUpgraded = v.object({
 
 type Transition = v.InferOutput<typeof Transition>;
 
-/** Of something that can happen to a connection again and again. */
+/** The id of something that can happen to a connection again and again. */
 interface DeduplicationId {
   readonly connection: EventConnection;
   /** Tells one time from another; the same for the same. */

@@ -36,7 +36,7 @@ function ofVersion({ specId, key, version, checksum, publishedAt }: SpecChanged)
 
 /** An API key by its id; of the key itself nothing is told. */
 export interface ApiKeyFacts extends v.InferOutput<typeof ApiKeyChanged> {
-  /** Null: it is not bound to a workspace. */
+  /** The workspace of the key; null: it is not bound to one. */
   readonly workspaceId: string | null;
 }
 

@@ -89,9 +89,9 @@ const issuesOf = (validationErrors: unknown) =>
 /** What one call marked for another try. */
 export interface Requeueing {
   readonly connection: Pick<EventConnection, 'id' | 'workspaceId'>;
-  /** Null: of all resources. */
+  /** The resource of the records; null: those of all resources. */
   readonly resourceKey: string | null;
-  /** Null: the call named no single one. */
+  /** The record that the call named; null: no single one. */
   readonly record: Pick<SetAside, 'id' | 'externalId'> | null;
   readonly count: number;
   /** Tells one call from another. */

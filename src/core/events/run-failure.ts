@@ -6,7 +6,7 @@ export const RunStage = v.picklist(['auth', 'fetch', 'enrich', 'transform', 'val
 export type RunStage = v.InferOutput<typeof RunStage>;
 
 interface FailureFacts {
-  /** Null: the code does not tell. */
+  /** The stage that failed; null: the code does not tell. */
   readonly stage: RunStage | null;
   /** Whether a later run may succeed although nobody corrects anything. */
   readonly retryable: boolean;

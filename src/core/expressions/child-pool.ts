@@ -4,7 +4,7 @@ import { type ContainedChild, type Reply, startContainedChild } from './containe
 
 /** One piece of work for a child. */
 export interface Job {
-  /** Its org: waiting orgs are served in turn. */
+  /** The org of the job: waiting orgs are served in turn. */
   readonly orgId: string;
   /** What the response depends on, as one line of JSON. */
   readonly head: string;
@@ -14,7 +14,10 @@ export interface Job {
   readonly payload: string;
   /** The time limit of this job in milliseconds, from its start in a child that is ready. */
   readonly timeoutMs: number;
-  /** It belongs to a batch that ended its child. Suspects never occupy every child, so that others' jobs continue. */
+  /**
+   * Whether it belongs to a batch that ended its child. Suspects never occupy every child, so that others' jobs
+   * continue.
+   */
   readonly suspect: boolean;
 }
 

@@ -85,7 +85,7 @@ async function completed(
   });
 }
 
-/** Of an object, these fields, in its own order. */
+/** A function that takes these fields of an object, in its own order. */
 const picker =
   (fields: ReadonlySet<string>) =>
   (record: unknown): unknown => {

@@ -8,7 +8,7 @@ import { bareLookups, namesOfInput, withHidden, withoutNulls } from './scope.ts'
 /** What a compiled expression is given for one input. */
 export interface Given {
   readonly root: unknown;
-  /** In the order of its variables. */
+  /** The values bound to its variables, in their order. */
   readonly bound: readonly unknown[];
 }
 
@@ -17,7 +17,7 @@ export interface EvaluationScope {
   readonly variables: readonly string[];
   /** The tables are fields of the record too. */
   readonly namesTables: boolean;
-  /** It sees nothing but the record. */
+  /** Whether it sees nothing but the record. */
   readonly isFree: boolean;
   readonly nulls: 'keep' | 'missing';
   /** Records are used unchanged. */
@@ -36,7 +36,10 @@ interface EvaluationScopeOptions {
   readonly plainOf: (value: unknown) => PlainValue | null;
 }
 
-/** Null: the bindings are for JSONata alone, or too large together, which the pool reports. */
+/**
+ * Makes the scope of an evaluation. Null: the bindings are for JSONata alone, or too large together, which the pool
+ * reports.
+ */
 export function createEvaluationScope(options: EvaluationScopeOptions): EvaluationScope | null {
   const { expression, compiled, bindings, nulls, arePlain = false, plainOf } = options;
   // Another name might hide a function of JSONata's.

@@ -77,7 +77,9 @@ export async function startContainedChild(): Promise<ContainedChild> {
 /** A child starts in 60 to 100 ms; a starved machine gets time. */
 const startTimeoutMs = 30_000;
 
-/** One response holds at most 4 MB of results plus the last record's (evaluator.ts); more is invalid. */
+/**
+ * The bytes of one response: it holds at most 4 MB of results plus the last record's (evaluator.ts); more is invalid.
+ */
 const responseBytesMax = 32 * 1024 * 1024;
 
 const entry = fileURLToPath(new URL('evaluator.ts', import.meta.url));

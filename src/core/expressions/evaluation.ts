@@ -22,7 +22,7 @@ export type Evaluated =
   | {
       readonly ok: true;
       readonly value: Readonly<Record<string, unknown>>;
-      /** Absent: JSONata's own interpreter. */
+      /** The engine; absent: JSONata's own interpreter. */
       readonly engine?: 'compiled';
     }
   | { readonly ok: false; readonly failure: EvaluationFailure };
@@ -41,7 +41,7 @@ export interface Evaluator {
     /** The decoder has checked that each record is to an expression what its JSON text says; absent: not checked. */
     readonly arePlain?: boolean;
     readonly bindings: Bindings;
-    /** For each record, what is merged over `lookups` for it alone; null or absent: nothing. */
+    /** The lookups of each record alone, merged over `lookups`; null or absent: none. */
     readonly recordLookups?: readonly RecordLookups[] | null;
     readonly now: Date;
     /** `missing`: JSON null is removed from the input first, in objects and arrays. */

@@ -17,7 +17,10 @@ interface Head {
   readonly paired?: boolean;
 }
 
-/** After this time or this much output a transform returns the results so far; the pool queues the rest again. */
+/**
+ * The time in milliseconds or the characters of output after which a transform returns the results so far; the pool
+ * queues the rest again.
+ */
 const slice = { ms: 500, length: 4_000_000 } as const;
 
 /** A child runs one job at a time, so three lines are always one job. */

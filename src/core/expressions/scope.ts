@@ -6,9 +6,9 @@ export type Values = Readonly<Record<string, unknown>>;
 
 /** What an expression sees in one job besides its input. */
 export interface Scope {
-  /** For records without lookups of their own. */
+  /** The scope for records without lookups of their own. */
   readonly shared: EvaluationScope;
-  /** For a record whose own lookups join the tables; the tables themselves are not copied. */
+  /** The scope for a record whose own lookups join the tables; the tables themselves are not copied. */
   withOwn(lookups: Values): EvaluationScope;
 }
 

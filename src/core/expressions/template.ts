@@ -14,7 +14,7 @@ export interface RenderOptions {
   readonly now: Date;
   /** A hole that is null or missing: `omit` leaves out the property, header or parameter; `fail` throws (paths). */
   readonly missing: 'omit' | 'fail';
-  /** For paths: makes each hole's text safe, unless it is a raw `{{{ }}}` hole. With it a result is always text. */
+  /** Makes each hole's text safe, for paths, unless it is a raw `{{{ }}}` hole. With it a result is always text. */
   readonly encode?: (text: string) => string;
 }
 
@@ -57,7 +57,7 @@ type Prepared =
   | { readonly expression: null; readonly literal: string }
   | { readonly expression: string; readonly raw: boolean; readonly plainPath: ReturnType<typeof compilePlainPath> };
 
-/** Never null: undefined means null and missing. */
+/** The value of a hole, never null: undefined means null and missing. */
 async function holeValue(
   hole: Extract<Prepared, { readonly plainPath: unknown }>,
   roots: Roots,
@@ -97,7 +97,7 @@ const preparedTemplate = createTextCache((text): readonly Prepared[] => parseTem
 /** Ways to reach a root without its name: `$`, `$$`, wildcards. */
 const wholeInput = /\$(?![A-Za-z_])|\*/;
 
-/** Only what the expression names goes to the evaluator: tables and secrets are not sent without need. */
+/** The roots that the expression names: tables and secrets are not sent without need. */
 function mentionedRoots(expression: string, roots: Roots): Roots {
   if (wholeInput.test(expression)) return roots;
   return Object.fromEntries(Object.entries(roots).filter(([name]) => expression.includes(name)));

@@ -8,7 +8,7 @@ export interface HandshakeResponse {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Longer challenges are none: a response is no echo of anything. */
+/** The longest challenge; longer ones are none: a response is no echo of anything. */
 const challengeLengthMax = 2000;
 const text = (challenge: string | null): HandshakeResponse | null =>
   challenge === null || challenge === '' || challenge.length > challengeLengthMax

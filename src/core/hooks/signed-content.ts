@@ -7,9 +7,9 @@ export type HeaderLookup = (name: string) => string | null;
 
 /** What a request says of its signature, whatever the kind. */
 export interface Claim {
-  /** Whole seconds; null: the kind has no time; empty: it is missing. */
+  /** The time of the request in whole seconds; null: the kind has no time; empty: it is missing. */
   readonly timestamp: string | null;
-  /** Any of them may be right: an upstream that changes its secret signs with both. */
+  /** The signatures, any of which may be right: an upstream that changes its secret signs with both. */
   readonly signatures: readonly string[];
   readonly algorithm: string;
   readonly encoding: 'hex' | 'base64';

@@ -81,7 +81,7 @@ export interface HttpClientOptions {
   readonly logBodyCharsMax?: number;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
-  /** From 0 up to but not including 1. */
+  /** A random number from 0 up to but not including 1. */
   readonly random?: () => number;
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
@@ -177,7 +177,7 @@ interface Classifying {
 
 interface AttemptPlace {
   readonly attempt: number;
-  /** Of the request. */
+  /** The start of the request in milliseconds since the epoch. */
   readonly startedAt: number;
   /** Method and masked path, for messages. */
   readonly where: string;

@@ -66,7 +66,7 @@ export interface EgressOptions {
 /** Milliseconds for one DNS lookup, again for one connect or tunnel, and again for TLS inside a tunnel. */
 const connectTimeoutMs = 5_000;
 
-/** More addresses than any honest service has; a longer list is refused, not cut. */
+/** The most addresses of a name: more than any honest service has; a longer list is refused, not cut. */
 const responsesMax = 16;
 
 /**
@@ -195,7 +195,7 @@ function vetAddress(response: string, target: Target, options: EgressOptions): V
   return { address: response, family: response.includes(':') ? 6 : 4, allowListed };
 }
 
-/** True: on the allow list; false: not on it but public; null: forbidden. */
+/** Whether an address is on the allow list; false: not on it but public; null: forbidden. */
 function isAllowListed(response: string, target: Target, options: EgressOptions): boolean | null {
   const address = parseAddress(response);
   if (address === null || isMetadataAddress(address)) return null;

@@ -17,7 +17,7 @@ export interface ExchangeLimits {
   /** Ends the exchange, body included: undici's own body limit is per chunk and a slow drip outlives it. */
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
-  /** Undefined: `timeoutMs` less {@link gapMs}. */
+  /** The time for the headers; undefined: `timeoutMs` less {@link gapMs}. */
   readonly headersTimeoutMs: number | undefined;
   readonly responseBytesMax: number;
 }

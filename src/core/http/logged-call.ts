@@ -16,7 +16,7 @@ export interface LoggedCall {
   /** Null when no complete response arrived. */
   readonly statusCode: number | null;
   readonly durationMs: number;
-  /** From 1; the hops of a redirect share the number of their attempt. */
+  /** The number of the attempt, from 1; the hops of a redirect share that of their attempt. */
   readonly attempt: number;
   readonly reqHeadersRedacted: Readonly<Record<string, string>>;
   readonly reqBodyRedacted: string | null;
@@ -88,7 +88,7 @@ const storableHeaders = (headers: Readonly<Record<string, string>>): Record<stri
 
 const storable = (text: string): string => text.toWellFormed().replaceAll('\0', '␀');
 
-/** At most the first `bytesMax` bytes, without a UTF-8 character that the cut would split. */
+/** The first bytes of a body, at most `bytesMax`, without a UTF-8 character that the cut would split. */
 function wholeCharacters(body: Uint8Array, bytesMax: number): Uint8Array {
   if (body.length <= bytesMax) return body;
   let end = bytesMax;

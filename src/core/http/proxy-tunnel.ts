@@ -47,7 +47,7 @@ const bare = (host: string): string => host.replace(/^\[|\]$/g, '');
 
 /** Where a tunnel ends. A name is resolved by the proxy. */
 export interface TunnelEnd {
-  /** Without brackets. */
+  /** The host, without brackets. */
   readonly host: string;
   readonly port: number;
 }
@@ -98,13 +98,16 @@ export function openTunnel(
 
 const silence = 'The proxy of EGRESS_PROXY did not open a tunnel in time';
 
-/** Without the code of its cause: `ECONNREFUSED` would read as if the target had refused. */
+/**
+ * The error of a target that is not reached, without the code of its cause: `ECONNREFUSED` would read as if the target
+ * had refused.
+ */
 const unreachable = (cause: Error): Error =>
   new Error('The proxy of EGRESS_PROXY could not be reached, or sent no valid HTTP response', { cause });
 
 /**
- * Null: the tunnel is open. A rule that forbids the target is a 403 of most proxies, and of Smokescreen a 407 that asks
- * for no credentials: one that means it must name their scheme (RFC 9110, 15.5.8).
+ * The error of a proxy's response. Null: the tunnel is open. A rule that forbids the target is a 403 of most proxies,
+ * and of Smokescreen a 407 that asks for no credentials: one that means it must name their scheme (RFC 9110, 15.5.8).
  */
 function rejectionOf({ statusCode = 0, headers }: IncomingMessage): Error | null {
   if (statusCode >= 200 && statusCode < 300) return null;

@@ -17,7 +17,10 @@ export interface Redactor {
   text(text: string, charsMax?: number): string;
   /** `text` with known secrets masked, whatever the names around them: a customer's record keeps its other fields. */
   values(text: string): string;
-  /** Without user and fragment, {@link urlCharsMax} at most; values of query parameters with a telling name are masked. */
+  /**
+   * The URL without user and fragment, {@link urlCharsMax} at most; values of query parameters with a telling name are
+   * masked.
+   */
   url(url: URL): string;
   /** Keeps the values of a few harmless headers, masks all others. */
   requestHeaders(headers: Readonly<Record<string, string>>): Record<string, string>;

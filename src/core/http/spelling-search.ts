@@ -11,7 +11,7 @@ export type SpellingSearch = (text: string) => Span[];
 const keyChars = 3;
 /** Characters by which one is found: a text that has so many of a secret has the secret, or a part that must not be shown. */
 const headChars = 64;
-/** One for each value of {@link keyOf}. */
+/** The number of keys, one for each value of {@link keyOf}. */
 const keys = 65_536;
 
 /**

@@ -16,7 +16,7 @@ import { type PostErrorCode, postErrorOf } from './post-error.ts';
 /** The request to post. */
 export interface WebhookPost {
   readonly url: URL;
-  /** Lower-case names. */
+  /** The headers, their names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** Goes over the wire as it is. */
   readonly body: Uint8Array;
@@ -24,15 +24,17 @@ export interface WebhookPost {
   readonly timeoutMs: number;
 }
 
-/** Its result. */
+/** The result of a POST. */
 export interface PostOutcome {
-  /** Null: no response began. */
+  /** The status of the response; null: none began. */
   readonly statusCode: number | null;
-  /** Null: a complete response with a status of 2xx. */
+  /** The reason of a failure; null: a complete response with a status of 2xx. */
   readonly errorCode: PostErrorCode | null;
-  /** Lower-case names; repeated headers joined with `, `. Empty without a response. */
+  /** The headers, their names in lower case; repeated ones joined with `, `. Empty without a response. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Its first 32 KiB as text: more than the log shows, so that what is cut there can be masked whole. */
+  /**
+   * The first 32 KiB of the response as text: more than the log shows, so that what is cut there can be masked whole.
+   */
   readonly body: string;
   readonly durationMs: number;
 }
@@ -106,7 +108,7 @@ async function send(agent: Agent, egress: EgressGuard, post: WebhookPost): Promi
   return { ...result, errorCode, durationMs };
 }
 
-/** Only its deadline ends a request: a worker that stops lets it finish. */
+/** The signal of a request that only its deadline ends: a worker that stops lets it finish. */
 const never = new AbortController().signal;
 
 function classifyStatus(status: number): PostErrorCode | null {

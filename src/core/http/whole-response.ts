@@ -4,7 +4,7 @@ import { flatHeaders } from './flat-headers.ts';
 /** A response with all of its body, as it was sent. */
 export interface WholeResponse {
   readonly status: number;
-  /** Lower-case names; repeated headers joined with `, `. */
+  /** The headers, their names in lower case; repeated ones joined with `, `. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
 }

@@ -59,7 +59,7 @@ function coerceScalar(value: unknown, type: unknown): unknown {
 
 const typeOf = (value: unknown): string => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value);
 
-/** By the type wanted; undefined: it cannot be had without loss. */
+/** Conversions by the type wanted; undefined: it cannot be had without loss. */
 const conversions: ReadonlyMap<unknown, (value: unknown) => unknown> = new Map<unknown, (value: unknown) => unknown>([
   ['integer', (value) => (typeof value === 'string' && isInteger(value) ? Number(value) : undefined)],
   ['number', (value) => (typeof value === 'string' && isNumber(value) ? Number(value) : undefined)],

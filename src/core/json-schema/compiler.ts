@@ -60,9 +60,9 @@ export function createSchemaCompiler(options: SchemaCompilerOptions): Ajv {
 }
 
 /**
- * For `anyOf` and the like the compiler notes the names of evaluated properties in a plain object, in which it also
- * finds inherited names: `unevaluatedProperties` accepted a property named `toString`. This makes it look them up in a
- * copy that inherits nothing.
+ * Has a compiler look up only own names. For `anyOf` and the like the compiler notes the names of evaluated properties
+ * in a plain object, in which it also finds inherited names: `unevaluatedProperties` accepted a property named
+ * `toString`. It then looks them up in a copy that inherits nothing.
  */
 function lookUpOwnNames(compiler: Ajv): void {
   const builtIn = compiler.getKeyword('unevaluatedProperties');
@@ -94,7 +94,7 @@ const settings = ({ allErrors, ownProperties, budget }: SchemaCompilerOptions): 
   code: { regExp: linearEngine(budget), optimize: false },
 });
 
-/** In the form of the compiler's own engine, which identifies patterns by their text. */
+/** The linear engine in the form of the compiler's own, which identifies patterns by their text. */
 function linearEngine(budget: SchemaBudget): NonNullable<NonNullable<Options['code']>['regExp']> {
   const engine = (pattern: string) => {
     const linear = createLinearPattern(pattern);
@@ -114,7 +114,7 @@ const patternsTooLarge = (): AppError =>
 /** Longest text of a format: some of their expressions take quadratic time; 4,096 characters stay below 50 ms. */
 const formatLengthMax = 4_096;
 
-/** Of any length: these check each character once. */
+/** The formats of texts of any length: these check each character once. */
 const linearFormats = new Set(['byte', 'binary', 'password']);
 
 /** The usual form of each format in nearly every API: a match needs no closer check, which is several times slower. */

@@ -7,7 +7,7 @@ export interface PreparedSchema {
   readonly schema: Schema;
   /** Subschemas that can apply to one value, references followed. */
   readonly weight: number;
-  /** It contains a name or text that every object inherits, such as `toString`. */
+  /** Whether it contains a name or text that every object inherits, such as `toString`. */
   readonly namesInherited: boolean;
 }
 

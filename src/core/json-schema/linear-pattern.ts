@@ -6,7 +6,7 @@ export interface PatternBudget {
   left: number;
 }
 
-/** Some 100 ms. Only an adversarial pattern on long texts comes near. */
+/** The visits of states that one check may take, some 100 ms. Only an adversarial pattern on long texts comes near. */
 export const patternVisitsMax = 2_000_000;
 
 /** Thrown when the budget is spent. */
@@ -123,7 +123,7 @@ type Before = 'start' | 'word' | 'other';
 interface State {
   readonly entries: readonly number[];
   readonly before: Before;
-  /** By code point: an array for the most common ones, much faster to read than a map. */
+  /** The states by code point: an array for the most common ones, much faster to read than a map. */
   readonly afterAscii: (State | 'matched' | undefined)[];
   readonly after: Map<number, State | 'matched'>;
   /** Whether a text that ends here matches; null: not computed yet. */
@@ -164,7 +164,7 @@ function spendVisit(budget: PatternBudget): void {
 
 interface Position {
   readonly state: State;
-  /** Null: the end of the text. */
+  /** The next character; null: the end of the text. */
   readonly character: string | null;
   readonly budget: PatternBudget;
 }

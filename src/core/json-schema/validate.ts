@@ -88,7 +88,7 @@ function compile({ schema, weight, namesInherited }: PreparedSchema, draft: Draf
   };
 }
 
-/** One for all: validators and compilers are synchronous, and each refills it before it starts. */
+/** The budget of all validators and compilers: they are synchronous, and each refills it before it starts. */
 const budget: SchemaBudget = { left: patternVisitsMax, sizeLeft: patternSizeMax };
 
 function compileWith(compiler: Ajv, schema: PreparedSchema['schema']): ValidateFunction {
@@ -106,7 +106,7 @@ function compileWith(compiler: Ajv, schema: PreparedSchema['schema']): ValidateF
 }
 
 const firstErrorOf = lazyCompilers({ allErrors: false, ownProperties: true });
-/** For schemas that name nothing that objects inherit. */
+/** The compilers for schemas that name nothing that objects inherit. */
 const firstPlainErrorOf = lazyCompilers({ allErrors: false, ownProperties: false });
 const allErrorsOf = lazyCompilers({ allErrors: true, ownProperties: true });
 

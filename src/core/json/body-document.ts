@@ -21,7 +21,9 @@ export function checkDocument(document: unknown, limits: TextLimit = jsonLimits)
   throw invalid('The body is not valid.', [schemaIssue(path, messageOf(issue))]);
 }
 
-/** Longer names and paths are cut: the caller knows the rest, and a response is no echo. */
+/**
+ * The longest name or path that is shown; longer ones are cut: the caller knows the rest, and a response is no echo.
+ */
 const pathLengthMax = 200;
 
 function messageOf({ kind, name }: JsonIssue): string {

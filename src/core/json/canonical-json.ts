@@ -1,7 +1,7 @@
 import { byNames } from '../by-names.ts';
 import { isJsonObject } from '../is-json-object.ts';
 
-/** Which properties to leave out: a name maps to true (all of it) or to the names below it. */
+/** The properties to leave out: a name maps to true (all of it) or to the names below it. */
 export interface IgnoredPaths extends ReadonlyMap<string, true | IgnoredPaths> {}
 
 /**

@@ -40,7 +40,7 @@ const aliasesMax = 100;
 
 /** What a document may have. */
 interface Limits {
-  /** As of JSON, once aliases are replaced. */
+  /** The nodes as of JSON, once aliases are replaced. */
   readonly nodesMax: number;
   /** Punctuation, white space, texts; a document of a hundred resources has some 50,000, read in a quarter of a second. */
   readonly tokensMax: number;
@@ -124,7 +124,7 @@ const where = (lines: LineCounter, offset: number): string => {
   return `line ${line} column ${col}`;
 };
 
-/** Only nodes that a text was read into have a range. */
+/** The place of a node. Only nodes that a text was read into have a range. */
 function placeAt(lines: LineCounter, node: unknown): Place {
   const range: unknown = typeof node === 'object' && node !== null ? Reflect.get(node, 'range') : null;
   const { line, col } = lines.linePos(Array.isArray(range) ? Number(range[0]) : 0);

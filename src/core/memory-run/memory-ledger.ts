@@ -4,7 +4,7 @@ import { createMemoryRecords, type MemoryRecords } from './memory-records.ts';
 
 /** What earlier runs left. */
 export interface RunStart {
-  /** Canonical text, of every partition; null: none. */
+  /** The watermark of every partition as canonical text; null: none. */
   readonly watermark: string | null;
   /** External ids of records that were delivered. */
   readonly known: readonly string[];
@@ -15,11 +15,13 @@ export interface MemoryLedger {
   readonly records: MemoryRecords;
   /** Takes a batch that the destination took. */
   record(rows: readonly Deliverable[], receipt: Receipt): void;
-  /** Canonical text, as of now; null: none. */
+  /** The watermark as of now, as canonical text; null: none. */
   watermarkOf(partition: string): string | null;
-  /** Of the run: the lowest of its partitions, of which there are `count`; null when one of them has none. */
+  /**
+   * The watermark of the run: the lowest of its partitions, of which there are `count`; null when one of them has none.
+   */
   watermarkAfter(count: number): string | null;
-  /** Nothing was quarantined or left out. */
+  /** Whether nothing was quarantined or left out. */
   isClean(): boolean;
   totals(): {
     readonly stats: Readonly<Record<(typeof counted)[number], number>>;

@@ -5,7 +5,7 @@ import type { KnownRecord } from '../pipeline/known-records.ts';
 interface StoredRecord extends KnownRecord, Pick<RecordEntry, 'externalId' | 'fields'> {
   /** Where a full scan saw it; empty: nowhere so far, or there are no partitions. */
   readonly partition: string;
-  /** By this run. */
+  /** Whether this run has seen it. */
   readonly seen: boolean;
 }
 

@@ -23,7 +23,7 @@ import { createMemoryStore } from './memory-store.ts';
 export interface MemoryRunContext {
   readonly runId: string;
   readonly spec: ConnectorSpec;
-  /** With defaults filled in. */
+  /** The params, with defaults filled in. */
   readonly params: Readonly<Record<string, unknown>>;
   /** When the run starts. */
   readonly now: Date;

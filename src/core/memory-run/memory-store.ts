@@ -58,7 +58,7 @@ export function createMemoryStore({ ledger, now, parentsOf }: MemoryStoreOptions
   };
 }
 
-/** Those of the last list change fastest. */
+/** The combinations of the values of some lists; those of the last list change fastest. */
 const combinationsOf = (lists: readonly (readonly string[])[]): readonly (readonly string[])[] =>
   lists.reduce<readonly (readonly string[])[]>(
     (begun, keys) => begun.flatMap((head) => keys.map((key) => [...head, key])),

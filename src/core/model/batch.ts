@@ -10,7 +10,7 @@ export interface Deliverable {
 
 /** A record that the destination refused, by its own rules (type conflict, constraint). */
 export interface RejectedRow {
-  /** Its position in the rows of the batch, from 0. */
+  /** The position of the row in the rows of the batch, from 0. */
   readonly index: number;
   readonly externalId: string;
   /** Safe to show: says which column and why, never the value. */

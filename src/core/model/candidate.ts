@@ -2,18 +2,18 @@ import type { RecordIssue } from '../json-schema/validate.ts';
 
 /** A record between two stages; once it has issues, the later stages skip it. */
 export interface Candidate {
-  /** As fetched. */
+  /** The record as fetched. */
   readonly raw: unknown;
   readonly externalId: string;
   /** Null where changes are not detected. */
   readonly hash: string | null;
   /** Expressions take `raw` as it is; false: they check it first. */
   readonly isPlain: boolean;
-  /** Canonical text; null: it has no cursor value. */
+  /** The cursor value as canonical text; null: it has none. */
   readonly cursor: string | null;
-  /** Null: none so far. */
+  /** The issues found so far; null: none. */
   readonly issues: readonly RecordIssue[] | null;
-  /** After the transform; null before it. */
+  /** The record after the transform; null before it. */
   readonly data: Readonly<Record<string, unknown>> | null;
   /** What enrichments found for this record, seen in `$lookups` beside the tables; null: there are none. */
   readonly lookups: Readonly<Record<string, unknown>> | null;
@@ -23,7 +23,7 @@ export interface Candidate {
   readonly isDeleted: boolean;
 }
 
-/** For lists of candidates. */
+/** The external id of a candidate, for lists of them. */
 export const idOf = ({ externalId }: Candidate): string => externalId;
 
 /**

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { valueAt } from '../json/dotted-path.ts';
 
-/** Longest text form of a primary key that is stored as it is, in UTF-8 bytes (an index entry must fit). */
+/** The longest text form of a primary key that is stored as it is, in UTF-8 bytes (an index entry must fit). */
 const externalIdBytesMax = 512;
 
 /** The text form of a record's primary key, or why it has none. */

@@ -5,7 +5,7 @@ import type { RateLimit } from '../spec/schema/http-schema.ts';
 export interface HttpRequest {
   readonly method: 'GET' | 'POST';
   readonly url: URL;
-  /** Lower-case names. */
+  /** The headers, their names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   /** Milliseconds for one attempt, request and body together. */
@@ -22,7 +22,7 @@ export interface HttpRequest {
 
 /** The bucket of one kind of request. */
 export interface NamedRateLimit extends RateLimit {
-  /** The same for all requests that share it. */
+  /** The name of the bucket, the same for all requests that share it. */
   readonly name: string;
 }
 
@@ -31,11 +31,11 @@ export interface HttpResponse {
   /** What it means for the page that was requested; absent: it is that page. */
   readonly meaning?: Meaning;
   readonly status: number;
-  /** Lower-case names; repeated headers joined with `, `. */
+  /** The headers, their names in lower case; repeated ones joined with `, `. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Decoded, whatever the content encoding was. */
+  /** The body, decoded, whatever the content encoding was. */
   readonly body: Uint8Array;
-  /** After redirects. */
+  /** The URL after redirects. */
   readonly url: URL;
 }
 

@@ -8,7 +8,7 @@ export type Outcome =
       readonly row: Deliverable;
       /** Null where changes are not detected. */
       readonly entry: RecordEntry | null;
-      /** As fetched, in case the destination refuses it. */
+      /** The record as fetched, in case the destination refuses it. */
       readonly raw: unknown;
     }
   | { readonly kind: 'quarantine'; readonly row: QuarantineEntry; readonly entry: RecordEntry | null }

@@ -22,7 +22,7 @@ export interface GuardState {
 
 /** Where a page stands in its window, and what its request carries. Plain JSON. */
 export interface PagePosition {
-  /** Of the page in its window, from 1. */
+  /** The number of the page in its window, from 1. */
   readonly index: number;
   /** `page.number`: the API's own count. */
   readonly number: number;
@@ -45,7 +45,7 @@ export interface CursorPlan {
   readonly order: 'asc' | 'desc' | 'none';
   readonly settleMs: number;
   readonly lookbackMs: number;
-  /** Null: one window without an end of its own. */
+  /** The windows of the read; null: one window without an end of its own. */
   readonly window: { readonly sizeMs: number; readonly overlapMs: number } | null;
   /** The most records the API gives for one window; null: no such cap. */
   readonly resultCap: { readonly records: number; readonly onReached: 'split' | 'fail' } | null;
@@ -59,14 +59,16 @@ export interface CursorPlan {
 
 /** The fixed values of one read of one resource (and partition). */
 export interface ReadPlan {
-  /** Of resource, partition, watermark before and spec: a checkpoint of another plan is not continued. */
+  /** The hash of resource, partition, watermark before and spec: a checkpoint of another plan is not continued. */
   readonly fingerprint: string;
   readonly kind: 'full' | 'cursor' | 'token';
   /** Null unless kind is cursor. */
   readonly cursor: CursorPlan | null;
-  /** Canonical text; null: never read before. */
+  /** The watermark before the run as canonical text; null: never read before. */
   readonly watermarkBefore: string | null;
-  /** Canonical text (of a token: the token) of `initial` or of a backfill's start; null: the begin of time. */
+  /**
+   * The start as canonical text (of a token: the token) of `initial` or of a backfill's start; null: the begin of time.
+   */
   readonly start: string | null;
   /** A backfill reads up to the watermark and never changes it. */
   readonly backfill: boolean;
@@ -79,7 +81,7 @@ export interface JobPosition {
   readonly id: string;
   /** ISO. */
   readonly createdAt: string;
-  /** Of the last poll: what `job` has besides its id. */
+  /** The values of the last poll: what `job` has besides its id. */
   readonly values: Readonly<Record<string, string | number>>;
   /** The part of the report that is read; absent: none is yet, or the report is one. */
   readonly part?: JobPart;
@@ -87,11 +89,11 @@ export interface JobPosition {
 
 /** One of the parts of a report, which are read in the order of the last poll. */
 export interface JobPart {
-  /** From 0. */
+  /** The number of the part, from 0. */
   readonly no: number;
   /** `job.part`. */
   readonly value: string | number;
-  /** Hash of what all parts are: a `no` counts only among the same parts. */
+  /** The hash of what all parts are: a `no` counts only among the same parts. */
   readonly parts: string;
 }
 
@@ -104,7 +106,7 @@ export interface ReadPosition {
   readonly clockChecked: boolean;
   /** Pages of the read before this one, over all windows and processes. */
   readonly pagesRead: number;
-  /** Of the read, from 1. */
+  /** The number of the window in the read, from 1. */
   readonly windowNo: number;
   /** Bounds of the window, canonical text, from inclusive; null: open. For tokens `from` is the token. */
   readonly from: string | null;

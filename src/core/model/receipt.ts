@@ -6,7 +6,7 @@ import type { Validators } from './validators.ts';
 export interface PageEntry {
   /** Position in the run, from 1. */
   readonly pageNo: number;
-  /** Hash of the page's token or URL: the repeat guard of a resumed window. */
+  /** The hash of the page's token or URL: the repeat guard of a resumed window. */
   readonly requestKey: string;
   readonly recordsIn: number;
   readonly recordsOut: number;
@@ -14,7 +14,7 @@ export interface PageEntry {
   readonly quarantined: number;
   /** Failed in the pipeline, whether quarantined or skipped. */
   readonly invalid: number;
-  /** Tombstones, also of records that were not on the page. */
+  /** The number of tombstones, also of records that were not on the page. */
   readonly deleted: number;
 }
 
@@ -23,7 +23,7 @@ export interface RecordEntry {
   readonly externalId: string;
   /** Fingerprint, base64url. */
   readonly hash: string;
-  /** Canonical cursor value of this version; null when it has none. */
+  /** The cursor value of this version as canonical text; null when it has none. */
   readonly cursor: string | null;
   readonly status: 'delivered' | 'quarantined';
   /** The values that child resources refer to; null: nothing is kept. */
@@ -34,13 +34,13 @@ export interface RecordEntry {
 export interface PartitionEntry {
   /** Key of the partition; empty without `forEach`. */
   readonly partition: string;
-  /** Canonical text of the watermark that holds from now on; null: none, also when a claim is taken back. */
+  /** The watermark that holds from now on, as canonical text; null: none, also when a claim is taken back. */
   readonly watermark: string | null;
-  /** It was read to its end; null: not yet, or its watermark must stay. */
+  /** The end of the partition's read; null: not yet, or its watermark must stay. */
   readonly completed: {
     /** Changes of parent records after this instant were not considered; ISO. Null: it has no parents. */
     readonly listedAt: string | null;
-    /** For the next conditional request; null: none. */
+    /** The validators for the next conditional request; null: none. */
     readonly validators: Validators | null;
   } | null;
 }
@@ -77,7 +77,7 @@ export interface Receipt {
   /** Quarantine rows that were retried. */
   readonly retried: readonly string[];
   readonly partitions: readonly PartitionEntry[];
-  /** Something was skipped on purpose, so the run ends `partial`. */
+  /** Whether something was skipped on purpose, so the run ends `partial`. */
   readonly incomplete: boolean;
   /** Where the run continues after these pages, as JSON; null: nothing is left. */
   readonly position: RunPosition | null;
@@ -94,7 +94,7 @@ export interface Receipt {
  */
 export const receiptBytesMax = 64 * 1024 * 1024;
 
-/** Of the encoded form. A worker refuses every other one. */
+/** The version of the encoded form. A worker refuses every other one. */
 const version = 1;
 
 /**
@@ -121,11 +121,11 @@ interface EncodedReceipt extends Omit<Receipt, 'records'> {
   readonly v: number;
   readonly externalIds: readonly string[];
   readonly hashes: readonly string[];
-  /** Null: no record has one. */
+  /** The cursor values of the records; null: no record has one. */
   readonly cursors: readonly RecordEntry['cursor'][] | null;
   /** Positions of records of this status; the others were delivered. */
   readonly quarantined: readonly number[];
-  /** Null: no record has any. */
+  /** The fields of the records; null: no record has any. */
   readonly fields: readonly RecordEntry['fields'][] | null;
 }
 

@@ -1,6 +1,6 @@
 /** Records that pass through the stages. */
 export interface RecordPage {
-  /** After `map` and `addFields`. */
+  /** The records after `map` and `addFields`. */
   readonly records: readonly unknown[];
   /** Values of the partition they belong to; empty without `forEach`. */
   readonly each: Readonly<Record<string, unknown>>;

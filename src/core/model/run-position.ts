@@ -14,17 +14,19 @@ export interface PartitionTotals {
 /** Where in a partition a run is, and what held before it came there. */
 export interface PartitionPosition {
   readonly stage: 'partition';
-  /** From 0, in the order of the partitions. */
+  /** The number of the partition, from 0, in the order of the partitions. */
   readonly no: number;
   /** `read`: its records; `listed`: the list of deleted ones; `sweep`: those that are missing from it. */
   readonly step: 'read' | 'listed' | 'sweep';
-  /** Null: at the first page. */
+  /** The place in the read; null: at the first page. */
   readonly read: ReadPosition | null;
-  /** Canonical text; null: none. It stays the same while the run moves the stored one. */
+  /**
+   * The watermark before the run as canonical text; null: none. It stays the same while the run moves the stored one.
+   */
   readonly watermarkBefore: string | null;
-  /** Of its first page, to be stored once the partition is complete. */
+  /** The validators of its first page, to be stored once the partition is complete. */
   readonly validators: Validators | null;
-  /** As {@link PartitionTotals.gaps}, of this partition alone. */
+  /** The {@link PartitionTotals.gaps} of this partition alone. */
   readonly gaps: boolean;
   readonly totals: PartitionTotals;
   /** When the list of partitions was begun; null: it has no parents. ISO. */
@@ -34,15 +36,15 @@ export interface PartitionPosition {
 /** Where the list of the partitions is. */
 export interface ListPosition {
   readonly stage: 'list';
-  /** Which of the run's lists is made (list-steps.ts); their number once all are. */
+  /** The number of the run's list that is made (list-steps.ts), or of all lists once all are. */
   readonly dimension: number;
   /** External id of the last stored parent; null: at the first. */
   readonly after: string | null;
   /** Page of the parents that are read live; null: at the first. */
   readonly read: ReadPosition | null;
   /**
-   * Of a list that is made part by part: the partition of the parents that is read live, and how many before it an error
-   * rule gave up; or the first combination that is to be looked at. Null: at the first.
+   * The place in a list that is made part by part: the partition of the parents that is read live, and how many before
+   * it an error rule gave up; or the first combination that is to be looked at. Null: at the first.
    */
   readonly part: { readonly no: number; readonly refused: number } | null;
   /** When the list was begun; null: not yet. ISO. */

@@ -15,7 +15,7 @@ export class ThrottledError extends Error {
   override readonly name = 'ThrottledError';
   readonly waitMs: number;
   readonly reason: WaitReason;
-  /** For a destination: the error of the run when it has no time for the wait. Null: the source asks to wait. */
+  /** The error of the run when it has no time for the wait, for a destination. Null: the source asks to wait. */
   readonly otherwise: AppError | null;
 
   constructor(

@@ -21,7 +21,7 @@ import { VersionParams, versionPath } from './specs.ts';
 
 interface Edited {
   readonly text: string;
-  /** Of the draft that is changed; absent: a new one. */
+  /** The key of the draft that is changed; absent: it is a new one. */
   readonly key?: string | undefined;
   readonly version?: string | undefined;
   /** What came of the last check or attempt to save. */

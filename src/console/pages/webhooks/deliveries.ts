@@ -109,7 +109,7 @@ const factsOf = (delivery: WebhookDeliveryDetail): Html =>
     ...linkTo('Repeats', 'an earlier attempt', 'deliveries', delivery.redeliveryOf),
   ]);
 
-/** Nothing where there is no such thing. */
+/** A link to a thing by its id; nothing where there is no such thing. */
 const linkTo = (...[name, words, folder, id]: readonly [string, string, string, string | null]) =>
   id === null ? [] : [[name, html`<a href="/console/${folder}/${id}">${words}</a>`] as const];
 

@@ -20,7 +20,7 @@ export function attemptBadge({
 }
 
 interface DeliveryTableOptions {
-  /** Attempts of several endpoints: their URL is shown. */
+  /** Whether the attempts are of several endpoints: their URL is then shown. */
   readonly showsUrl?: boolean;
   readonly empty?: Content;
 }

@@ -60,7 +60,10 @@ function fieldParts(options: Options): Parts {
   };
 }
 
-/** Never the driver's own parser: it takes `?host=` over the authority and reads files named in `sslcert`. */
+/**
+ * The parts of a URL, without the driver's own parser: it takes `?host=` over the authority and reads files named in
+ * `sslcert`.
+ */
 function urlParts(input: string): Parts {
   const url = URL.parse(input);
   if (!url || !['postgres:', 'postgresql:'].includes(url.protocol)) {

@@ -22,7 +22,7 @@ export function columnArrays({ lists, writers }: PostgresRows): readonly ColumnA
   });
 }
 
-/** As {@link columnArrays}, all of them as text. */
+/** The columns of the rows as {@link columnArrays} gives them, all of them as text. */
 export function textArrays({ lists, writers }: PostgresRows): readonly Buffer[] {
   const first = lists.length - writers.length;
   return lists.map((cells, index) => cellTexts(cells, writers[index - first]));
@@ -41,7 +41,9 @@ const isNumber = (cell: Cell | null): boolean => typeof cell === 'number';
 /** The form of a type as `format_type` writes it; null: it has none. */
 export const plainFormOf = (castType: string): PlainForm | null => plainForms.get(castType) ?? null;
 
-/** Never a negative zero, which the text of a number does not know either. */
+/**
+ * The number of a value that is one and fits. Never a negative zero, which the text of a number does not know either.
+ */
 const numberIf =
   (fits: (number: number) => boolean): PlainForm['numberOf'] =>
   (value) =>
@@ -92,7 +94,7 @@ const truths: PlainForm = {
   textOf: (number) => String(number === 1),
 };
 
-/** As milliseconds since 1970. */
+/** The form of instants, as milliseconds since 1970. */
 const instants: PlainForm = {
   oid: 1184,
   size: 8,
@@ -110,7 +112,7 @@ const plainForms: ReadonlyMap<string, PlainForm> = new Map([
   ['timestamptz', instants],
 ]);
 
-/** In eight bytes; false where a number is not exact. */
+/** Writes an integer in eight bytes; false where a number is not exact. */
 function writeInteger(view: DataView, at: number, integer: number): boolean {
   const high = Math.floor(integer / 2 ** 32);
   view.setInt32(at, high);

@@ -17,7 +17,7 @@ import { rowsSql } from './write-sql.ts';
 /** The rows of a batch as the server takes them. */
 export interface PostgresBatch {
   readonly encoded: PostgresRows;
-  /** Its lists, as parameters. */
+  /** The lists of `encoded`, as parameters. */
   readonly arrays: readonly ColumnArray[];
   /** Rows refused before the server saw them. */
   readonly rejected: readonly RejectedRow[];
@@ -66,7 +66,7 @@ const withRowsOfBefore = new WeakSet<Session>();
 const completesGeneration = ({ map, batch }: BatchWrite): boolean =>
   map.prepared.mode === 'replace' && batch.completesGeneration;
 
-/** One statement does not see the rows that it inserts. */
+/** Whether the new rows are marked: one statement does not see the rows that it inserts. */
 const marksNewRows = ({ map, batch }: BatchWrite): boolean =>
   map.prepared.mode === 'append' && batch.tombstones.length > 0;
 

@@ -62,7 +62,7 @@ export function wholeRefused(error: unknown, what: string): unknown {
   });
 }
 
-/** Longest match first. */
+/** Reasons by the begin of a SQLSTATE, the longest match first. */
 const rowReasons = [
   ['22001', 'a text is too long'],
   ['22003', 'a number is out of range'],
@@ -120,7 +120,7 @@ export function toAppError(error: unknown): AppError {
   return new AppError(code, message, { cause: new PostgresFailure(`SQLSTATE ${sqlstate}`, sqlstate) });
 }
 
-/** For every other SQLSTATE. */
+/** The code and words for every other SQLSTATE. */
 const fallback = ['', 'destination_rejected', 'the server refused a statement'] as const;
 
 /** Codes and messages of node:tls and pg that a retry cannot fix. */

@@ -14,17 +14,17 @@ export interface ResponseLimits {
 
 /** Takes the bytes of one session. */
 export interface FrameChecker {
-  /** Whole, checked messages, at most one buffer of them. Throws {@link PostgresProtocolError}. */
+  /**
+   * Takes bytes and returns whole, checked messages, at most one buffer of them. Throws {@link PostgresProtocolError}.
+   */
   push(chunk: Buffer): Buffer | null;
-  /** One more statement is sent, behind those in progress; `limits`: of its response. */
+  /** Expects the response to one more statement, behind those in progress; `limits`: of its response. */
   expectResponse(limits: ResponseLimits): void;
 }
 
 /** Login: parameters and a handful of short messages; real servers send less than 1 KB. */
 const loginLimits: ResponseLimits = { bytesMax: 65_536, rowsMax: 0 };
-/**
- * Of a session, in bytes, while no statement is in progress: notices, changed parameters, the goodbye of a shutdown.
- */
+/** The bytes of a session while no statement is in progress: notices, changed parameters, the goodbye of a shutdown. */
 const unaskedBytesMax = 65_536;
 /** Columns of a result; PostgreSQL's own limit. */
 const columnsMax = 1664;
@@ -92,14 +92,14 @@ interface SessionState {
   /** `idle`: logged in, and no statement is in progress. */
   phase: 'login' | 'idle' | 'statement';
   limits: ResponseLimits;
-  /** Of statements behind the one in progress. */
+  /** The limits of statements behind the one in progress. */
   readonly expected: ResponseLimits[];
-  /** Of the login or the response so far; its rows, and what {@link partsMax} counts. */
+  /** The bytes of the login or the response so far; then its rows, and what {@link partsMax} counts. */
   bytes: number;
   rows: number;
   parts: number;
   unaskedBytes: number;
-  /** Of the result whose rows come; null: none was described. */
+  /** The columns of the result whose rows come; null: none was described. */
   columns: number | null;
   /** Requests of the login so far: each may come once, or a server could have us derive keys for ever. */
   readonly authentications: Set<number>;

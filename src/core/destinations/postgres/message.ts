@@ -49,12 +49,12 @@ export class MessageReader {
     return nul - start;
   }
 
-  /** Nothing may be left. */
+  /** Ends the message: nothing may be left. */
   end(): void {
     if (this.#at !== this.#end) throw broken();
   }
 }
 
-/** For bytes that no PostgreSQL sends. */
+/** The error for bytes that no PostgreSQL sends. */
 export const broken = (): PostgresProtocolError =>
   new PostgresProtocolError("the server does not follow PostgreSQL's protocol; check host and port");

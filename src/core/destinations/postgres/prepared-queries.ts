@@ -5,7 +5,7 @@ import { losesPrepared } from './errors.ts';
 export interface NamedQuery {
   readonly text: string;
   readonly values: readonly unknown[];
-  /** Under which the server keeps it; absent: it does not. */
+  /** The name under which the server keeps it; absent: it does not. */
   readonly name?: string;
 }
 

@@ -14,7 +14,7 @@ export interface PlainForm extends FixedForm<Cell> {
 export interface PostgresWriter extends ColumnWriter {
   /** SQL type the text is cast to, without length or precision. */
   readonly castType: string;
-  /** Null: all cells are texts, and go as such. */
+  /** The form of the cells; null: all are texts, and go as such. */
   readonly form: PlainForm | null;
 }
 

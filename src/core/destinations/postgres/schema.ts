@@ -125,11 +125,14 @@ function hasColumnsOf(next: StoredTable, { columns }: StoredTable): boolean {
 
 interface LockedWork {
   readonly schema: string;
-  /** Called under the lock, so that it sees what others created meanwhile. */
+  /** The statements to run. Called under the lock, so that it sees what others created meanwhile. */
   readonly statements: () => Promise<readonly string[]>;
 }
 
-/** One creator per schema at a time; a creator that knows nothing of the lock shows up as a duplicate object. */
+/**
+ * Creates under a lock: one creator per schema at a time; a creator that knows nothing of the lock shows up as a
+ * duplicate object.
+ */
 async function runLocked(session: Session, { schema, statements }: LockedWork): Promise<void> {
   try {
     await inTransaction(session, async () => {

@@ -12,13 +12,15 @@ export interface Session extends AsyncDisposable {
   readonly defaultSchema: string | null;
   /** False once the network or the server ended it; a new session must be opened. */
   isUsable(): boolean;
-  /** One statement, planned anew each time. `limits`: of its response, where it may be larger than most. */
+  /** Executes a statement, planned anew each time. `limits`: of its response, where it may be larger than most. */
   query<Row extends pg.QueryResultRow>(
     sql: string,
     values?: readonly unknown[],
     limits?: ResponseLimits,
   ): Promise<readonly Row[]>;
-  /** As {@link query}, of a statement that is a transaction of its own and comes again, as that of batches does. */
+  /**
+   * Executes a statement that is a transaction of its own and comes again, as that of batches does; see {@link query}.
+   */
   queryAgain(sql: string, values: readonly unknown[]): Promise<readonly unknown[]>;
   /** A statement of a transaction whose time grows with the table: it, and those after it, may take half an hour. */
   queryAll(sql: string, values?: readonly unknown[]): Promise<void>;
@@ -29,7 +31,7 @@ const queryAllMs = 30 * 60_000;
 
 /** A description of some tables with 1,600 columns each, the largest that most statements ask for, has less than 1 MB. */
 const responseLimits: ResponseLimits = { bytesMax: 4 * 1024 * 1024, rowsMax: 1000 };
-/** One row of settings. */
+/** The limits of the response to settings: one row. */
 const settingsLimits: ResponseLimits = { bytesMax: 65_536, rowsMax: 1 };
 
 /** How long a session waits for the server's goodbye before it cuts the connection. */
@@ -81,9 +83,10 @@ export async function openSession(address: PostgresAddress, options: ConnectOpti
 }
 
 /**
- * As statement and not as connection parameters, which poolers refuse. UTC decides what a time without an offset
- * means; read committed is what the claim on the checkpoint row relies on; a frozen process loses its locks. Plans are made
- * without a look at the values: one that copies the lists of a batch time and again takes a twelfth of its time.
+ * Sets what a session needs, by a statement and not by connection parameters, which poolers refuse. UTC decides what a
+ * time without an offset means; read committed is what the claim on the checkpoint row relies on; a frozen process
+ * loses its locks. Plans are made without a look at the values: one that copies the lists of a batch time and again
+ * takes a twelfth of its time.
  */
 async function applySettings(query: Session['query'], { statementMs }: SessionLimits): Promise<string | null> {
   const [row] = await query<{ schema: string | null }>(

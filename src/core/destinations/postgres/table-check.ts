@@ -54,7 +54,7 @@ function keepsValues({ typeName, modifier }: StoredColumn, type: ColumnType): bo
 const texts = ['text', 'varchar', 'bpchar'];
 const integers = ['int2', 'int4', 'int8'];
 
-/** By the spec's type the names in pg_type that keep its values; numeric is checked by its scale. */
+/** The names in pg_type that keep the values of a type of the spec; numeric is checked by its scale. */
 const keepers: Readonly<Record<ColumnType['kind'], readonly string[]>> = {
   text: texts,
   integer: integers,

@@ -3,9 +3,9 @@ import type { Session } from './session.ts';
 /** A column as it is in the database. */
 export interface StoredColumn {
   readonly name: string;
-  /** In pg_type, such as `int8`. */
+  /** The name of the type in pg_type, such as `int8`. */
   readonly typeName: string;
-  /** As SQL, without length or precision: a cast with them would cut instead of refuse. */
+  /** The type as SQL, without length or precision: a cast with them would cut instead of refuse. */
   readonly castType: string;
   /** Length, or precision and scale, in PostgreSQL's coding; -1: none. */
   readonly modifier: number;

@@ -31,7 +31,10 @@ export const isConvertible = (typeName: string): boolean => converters.has(typeN
 /** Decimals after the point of numeric(p,s), by the type's modifier; its 11 bits hold negative scales too. */
 export const scaleOf = (modifier: number): number => (((modifier - 4) & 0x7ff) ^ 1024) - 1024;
 
-/** By the names of pg_type. A map: the names come from the customer's server, and every object has a `constructor`. */
+/**
+ * Converters by the names of pg_type. A map: the names come from the customer's server, and every object has a
+ * `constructor`.
+ */
 const converters: ReadonlyMap<string, (modifier: number) => ValueText> = new Map<
   string,
   (modifier: number) => ValueText

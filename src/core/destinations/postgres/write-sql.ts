@@ -9,16 +9,16 @@ export interface ValuePlaces {
   readonly connection: string;
   /** Number of the parameter with the first list of the rows; the others follow. */
   readonly firstList: number;
-  /** Nothing is written unless the CTE `claim` has a row. */
+  /** Whether nothing is written unless the CTE `claim` has a row. */
   readonly isGuarded: boolean;
 }
 
 interface RowsToWrite {
   readonly places: ValuePlaces;
   readonly writers: readonly PostgresWriter[];
-  /** Of the elements of each list. */
+  /** The types of the elements of each list. */
   readonly types: readonly string[];
-  /** Mode upsert: fails if one of the rows exists, and takes two thirds of the time. */
+  /** Whether rows are only inserted. Mode upsert: fails if one of the rows exists, and takes two thirds of the time. */
   readonly onlyInserts: boolean;
 }
 

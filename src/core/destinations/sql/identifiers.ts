@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { AppError } from '../../errors.ts';
 import { isColumnName, isTableName } from '../../json/property-names.ts';
 
-/** One row per lane: its holder and the last applied batch. In the schema of its tables. */
+/** The table with one row per lane: its holder and the last applied batch. In the schema of its tables. */
 export const checkpointTable = '_css_checkpoint';
 
 /** The table where the next generation of a table gathers; in the same schema. The hash tells long names apart. */

@@ -119,7 +119,7 @@ function unknownFields(
 }
 
 interface SortedFields {
-  /** In the table, not yet written. */
+  /** The fields in the table that are not written yet. */
   readonly known: readonly string[];
   readonly added: readonly Column[];
   readonly refused: ReadonlyMap<string, string>;

@@ -12,10 +12,10 @@ export type Cell = string | number;
 /** Turns one value into a cell. Null stays null. */
 export type ToCell = (value: unknown) => Cell | null | Misfit;
 
-/** As {@link ToCell}, always into text. */
+/** A conversion like {@link ToCell}, always into text. */
 export type ToText = (value: unknown) => string | null | Misfit;
 
-/** As {@link ToText}, of a value that is there. */
+/** A conversion like {@link ToText}, of a value that is there. */
 export type ValueText = (value: unknown) => string | Misfit;
 
 /** Null and undefined are null; everything else is the converter's. */

@@ -52,7 +52,7 @@ interface TypeClash {
   readonly schema: string;
   readonly table: string;
   readonly column: string;
-  /** As SQL. */
+  /** The type that was found, as SQL. */
   readonly found: string;
   readonly wanted: string;
 }
@@ -65,7 +65,10 @@ export const typeClash = ({ schema, table, column, found, wanted }: TypeClash): 
       `${wanted}. Nothing was changed; alter the column, or set target.columns.${column}.type to the type of the column.`,
   );
 
-/** With `evolve: none` an existing table stays as it is. Names that differ only in case are never both created. */
+/**
+ * The columns that a table lacks. With `evolve: none` an existing table stays as it is. Names that differ only in case
+ * are never both created.
+ */
 export function missingColumns(table: CheckedTable, target: TargetTable): readonly Column[] {
   const names = new Set(table.columns.map(({ name }) => name));
   const lowerNames = new Set(table.columns.map(({ name }) => name.toLowerCase()));

@@ -9,7 +9,10 @@ export interface SqlServerAddress {
   readonly host: string;
   readonly port: number;
   readonly database: string;
-  /** False: plain text, only to addresses on `EGRESS_ALLOW`. `strict`: TLS before the first message (TDS 8). */
+  /**
+   * Whether the connection is encrypted. False: plain text, only to addresses on `EGRESS_ALLOW`. `strict`: TLS before
+   * the first message (TDS 8).
+   */
   readonly encrypt: boolean | 'strict';
   /** PEM text of the authority to trust; null for the public ones. */
   readonly ca: string | null;
@@ -24,7 +27,7 @@ export interface SqlServerUser {
 /** Who logs in: a user, or an application of Entra ID whose token has to be fetched. */
 export type SqlServerIdentity = SqlServerUser | EntraClient;
 
-/** With what the driver logs in. */
+/** What the driver logs in with. */
 export type SqlServerLogin = SqlServerUser | { readonly token: string };
 
 /** A destination's options, read. */

@@ -28,7 +28,7 @@ export interface BatchWrite extends SqlServerBatch {
 /** The result of the transaction of a batch. */
 export type Outcome = 'written' | 'lost' | 'race';
 
-/** By which the checkpoint row of a batch is claimed. */
+/** The values by which the checkpoint row of a batch is claimed. */
 export const heldBy = ({ lane, fence, batch }: BatchWrite): Values => ({
   lane,
   fence: String(fence),

@@ -9,10 +9,13 @@ export const tableSql = (schema: string, table: string): string => `${quoted(sch
 /** Case and accents tell keys apart, whatever the database's own rules are. */
 export const keyCollation = 'Latin1_General_100_BIN2';
 
-/** Longest record id, in UTF-16 units. */
+/** The longest record id, in UTF-16 units. */
 export const externalIdLengthMax = 450;
 
-/** Both key columns together exceed the 900 bytes of a clustered key; another one may have 1,700. */
+/**
+ * The primary key. It is not clustered: both columns together exceed the 900 bytes of a clustered key; another one may
+ * have 1,700.
+ */
 const recordKey = 'primary key nonclustered (_connection_id, _external_id)';
 
 /**

@@ -78,7 +78,7 @@ export function blamesRow(error: unknown): boolean {
 /** Whether the server refused with this number. */
 export const isRowError = (error: unknown, number: number): boolean => serverError(error)?.number === number;
 
-/** As {@link blamesRow}, of an error number that is in a variable. */
+/** The SQL for {@link blamesRow}, of an error number that is in a variable. */
 export const blamesRowSql = (variable: string): string =>
   `(${variable} in (${[...rowReasons.keys()].join(', ')}) or ${variable} >= 50000 and ${variable} <> ${unnumbered})`;
 

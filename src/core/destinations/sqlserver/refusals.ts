@@ -24,17 +24,17 @@ const trialRequestsMax = 20;
 
 /** The rows of one batch that the server refuses, marked where they are staged. */
 export interface Rejections {
-  /** Before the first attempt: texts of which only the server knows whether their code page has them. */
+  /** Checks, before the first attempt, texts of which only the server knows whether their code page has them. */
   checkTexts(): Promise<void>;
-  /** After an attempt failed: what statements over the staged rows can tell of them. */
+  /** Checks, after an attempt failed, what statements over the staged rows can tell of them. */
   checkRules(error: unknown): Promise<void>;
-  /** If that is not enough: the rows that the server refuses, one by one. */
+  /** Tries the rows one by one, if that is not enough, to find those that the server refuses. */
   tryRows(): Promise<void>;
   /** The rows marked so far, by their places. */
   marked(): Promise<readonly RejectedRow[]>;
 }
 
-/** For the rows of a batch that are staged. */
+/** Finds refused rows among those of a batch that are staged. */
 export function createRejections(session: Session, write: BatchWrite): Rejections {
   const reasons = createReasons();
   const { map, encoded } = write;
@@ -98,7 +98,10 @@ async function tolerate<Result>(session: Session, work: () => Promise<Result>): 
   }
 }
 
-/** Of two rows with the same key the first was to stay. Once others are refused it may be the one that goes. */
+/**
+ * Forgets which rows were refused as duplicates: of two with the same key the first was to stay. Once others are
+ * refused it may be the one that goes.
+ */
 async function forgetTwins(session: Session, issues: readonly number[]): Promise<void> {
   if (issues.length === 0) return;
   await session.query(`update ${rowsTable} set issue = null where issue in (${issues.join(', ')});`);

@@ -10,7 +10,7 @@ import { longerThan } from './values.ts';
 /** The reasons by which statements mark staged rows, by negative numbers: those of the server's errors are positive. */
 export interface Reasons {
   readonly note: (message: string) => number;
-  /** Undefined: not one of these. */
+  /** The message of an issue; undefined: it is not one of these. */
   readonly messageOf: (issue: number) => string | undefined;
 }
 
@@ -43,7 +43,7 @@ export function valueChecks({ writers, reasons }: Omit<Checked, 'map'>): string[
 }
 
 interface ValueFault {
-  /** As SQL. */
+  /** The condition of a row with the fault, as SQL. */
   readonly condition: string;
   readonly issue: number;
 }
@@ -117,9 +117,9 @@ function takenCheck(checked: Checked, rule: UniqueRule): string | null {
 const roundsMax = 8;
 
 /**
- * Of rows of the batch with the same unique key the first stays, if no earlier one rules it out by another key: so rows
- * are kept that no earlier one clashes with, then those go that clash with a kept one, and again. Holds if no other row is
- * refused. Null: there is nothing to check.
+ * A check of unique keys: of rows of the batch with the same unique key the first stays, if no earlier one rules it out
+ * by another key: so rows are kept that no earlier one clashes with, then those go that clash with a kept one, and
+ * again. Holds if no other row is refused. Null: there is nothing to check.
  */
 export function twinCheck(
   checked: Checked,
@@ -152,7 +152,10 @@ export function twinCheck(
   return { sql, issues: rules.map(({ issue }) => issue) };
 }
 
-/** Null: not all of the key is written, or nothing that a batch can bring twice; or it is compared in ways of its own. */
+/**
+ * The unique keys to check; null: not all of the key is written, or nothing that a batch can bring twice; or it is
+ * compared in ways of its own.
+ */
 function uniqueKeys({ map, writers }: Checked, { columns }: UniqueRule): readonly KeyValue[] | null {
   const isRecord = columns.includes('_connection_id') && columns.includes('_external_id');
   return isRecord && map.prepared.mode !== 'append' ? null : keyValues({ map, writers }, columns);
@@ -195,5 +198,5 @@ const constraintText = (name: string): string => serverText(547, `constraint '${
 const uniqueText = ({ name, isConstraint }: UniqueRule): string =>
   isConstraint ? serverText(2627, `constraint '${name}'`) : serverText(2601, `index '${name}'`);
 
-/** As the server's own error would be put. */
+/** The words of an error as those of the server's own. */
 const serverText = (number: number, message: string): string => rowIssue(Object.assign(new Error(message), { number }));

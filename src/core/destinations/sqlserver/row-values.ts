@@ -5,7 +5,7 @@ import { isConvertible } from './values.ts';
 /** A column of a key, and the value that a staged row has for it. */
 export interface KeyValue {
   readonly column: string;
-  /** As SQL, of the row of this alias. */
+  /** The value as SQL, of the row of this alias. */
   readonly valueOf: (alias: string) => string;
 }
 
@@ -33,7 +33,7 @@ function placeOf(writers: readonly SqlServerWriter[], column: string): number {
   return exact >= 0 ? exact : writers.findIndex(({ name }) => name.toLowerCase() === column.toLowerCase());
 }
 
-/** Of these the staged value, once cast, is the stored one. */
+/** Whether the staged value of a column, once cast, is the stored one. */
 function isComparable(map: SqlServerFields, { name }: SqlServerWriter): boolean {
   const column = columnOf(map, name);
   if (!column) return false;

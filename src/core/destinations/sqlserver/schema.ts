@@ -178,11 +178,14 @@ function noteSql(
 
 interface LockedWork {
   readonly schema: string;
-  /** Called under the lock, so that it sees what others created meanwhile. */
+  /** The statements to run. Called under the lock, so that it sees what others created meanwhile. */
   readonly statements: () => Promise<readonly string[]>;
 }
 
-/** One creator per schema at a time; a creator that knows nothing of the lock shows up as a duplicate object. */
+/**
+ * Creates under a lock: one creator per schema at a time; a creator that knows nothing of the lock shows up as a
+ * duplicate object.
+ */
 async function runLocked(session: Session, work: LockedWork): Promise<void> {
   try {
     await withConflictRetries(session, () => runInTransaction(session, work));

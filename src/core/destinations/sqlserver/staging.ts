@@ -97,7 +97,7 @@ export function stagedRows(writers: number, alias = 'r'): string {
 /** The part of a server's message that names the column or constraint. */
 export const reasonLengthMax = 600;
 
-/** One character for each column; a table has at most 1,024. */
+/** The characters that say which columns a row has, one for each column; a table has at most 1,024. */
 const givenLengthMax = 1024;
 
 const placeColumn: LoadedColumn = { name: 'n', type: 'int' };

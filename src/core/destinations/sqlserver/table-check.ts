@@ -56,7 +56,7 @@ const texts = ['nvarchar', 'nchar', 'varchar', 'char'];
 const integers = ['tinyint', 'smallint', 'int', 'bigint'];
 const decimals = ['decimal', 'numeric'];
 
-/** By the spec's type the types that keep its values; decimals are checked by their scale. */
+/** The types that keep the values of a type of the spec; decimals are checked by their scale. */
 const keepers: Readonly<Record<Exclude<ColumnType['kind'], 'json'>, readonly string[]>> = {
   text: texts,
   integer: integers,

@@ -65,14 +65,14 @@ interface FoundTable {
 interface FoundColumn {
   readonly name: string;
   readonly typeName: string;
-  /** -1: max. */
+  /** The length in bytes; -1: max. */
   readonly bytes: number;
   readonly totalDigits: number;
   readonly scale: number;
   readonly isNullable: number;
   readonly isGenerated: number;
   readonly hasDefault: number;
-  /** Null: it holds no text. */
+  /** The name of the collation; null: it holds no text. */
   readonly collationName: string | null;
 }
 

@@ -17,17 +17,17 @@ import { utcText } from '../sql/utc-text.ts';
 
 /** What decides how a column is written. */
 export interface StoredType {
-  /** In sys.types, such as `bigint`. */
+  /** The name of the type in sys.types, such as `bigint`. */
   readonly typeName: string;
-  /** Of texts, in UTF-16 units, of varchar in bytes; -1: max. */
+  /** The length of texts in UTF-16 units, of varchar in bytes; -1: max. */
   readonly length: number;
-  /** Of decimals: digits in all. */
+  /** The digits of decimals in all. */
   readonly precision: number;
-  /** Of decimals: digits after the point. */
+  /** The digits of decimals after the point. */
   readonly scale: number;
-  /** Of texts, as part of a statement; null: unknown. */
+  /** The collation of texts, as part of a statement; null: unknown. */
   readonly collation: string | null;
-  /** It holds JSON: the text of any value, and not only texts. */
+  /** Whether it holds JSON: the text of any value, and not only texts. */
   readonly isJson: boolean;
 }
 
@@ -69,7 +69,10 @@ interface Form {
 /** A text of any length, assigned as it is. */
 const bounded = (convert: ValueText, staged = Infinity): Form => ({ convert, staged, castType: null });
 
-/** By the names of sys.types. A map: the names come from the customer's server, and every object has a `constructor`. */
+/**
+ * Forms by the names of sys.types. A map: the names come from the customer's server, and every object has a
+ * `constructor`.
+ */
 const forms: ReadonlyMap<string, (type: StoredType) => Form> = new Map<string, (type: StoredType) => Form>([
   ['nvarchar', unicodeText],
   ['nchar', unicodeText],
@@ -123,7 +126,10 @@ export const isAscii = (text: string): boolean => Buffer.byteLength(text) === te
 /** Longest n of nvarchar(n). */
 const unitsMax = 4000;
 
-/** Of a type the service never creates. Without a length a cast to binary cuts at 30 bytes, and nvarchar(max) is no sql_variant. */
+/**
+ * The form of a type that the service never creates. Without a length a cast to binary cuts at 30 bytes, and
+ * nvarchar(max) is no sql_variant.
+ */
 function foreign({ typeName, length }: StoredType): Form {
   if (typeName === 'sql_variant') return cast(within(unitsMax, scalarText), typeName, unitsMax);
   const isBinary = binaries.includes(typeName);

@@ -8,7 +8,7 @@ import { deletedTable, rowsTable, stagedColumn, stagedRows } from './staging.ts'
 /** What the transaction of a batch does between the claim and its end. */
 export interface BatchSteps {
   readonly prepared: SqlServerTable;
-  /** Null: no rows are staged. */
+  /** The rows that are staged; null: none are. */
   readonly rows: { readonly writers: readonly SqlServerWriter[] } | null;
   readonly deletes: boolean;
   readonly opensGeneration: boolean;

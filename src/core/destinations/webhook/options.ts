@@ -18,7 +18,7 @@ export interface WebhookOptions {
   readonly parallelism: number;
 }
 
-/** With the defaults filled in by the spec; a template without a value leaves its option out. */
+/** The options with the defaults filled in by the spec; a template without a value leaves its option out. */
 const Given = v.object({
   url: v.string(),
   signingSecret: v.string(),

@@ -3,11 +3,11 @@ import type { Checkpoint } from '../destination.ts';
 
 /** One request of a batch, stored before it is sent and unchanged however often it is sent. */
 export interface OutboxPart {
-  /** Its place in the batch: `0`, `1`, and `1.0` and `1.1` for the halves of `1`. */
+  /** The place of the part in its batch: `0`, `1`, and `1.0` and `1.1` for the halves of `1`. */
   readonly path: string;
   /** Records that the receiver requested again, sent after all others. */
   readonly again: boolean;
-  /** Known to the receiver: a repeated request has the same id. */
+  /** The id by which the receiver knows the part: a repeated request has the same one. */
   readonly id: string;
   readonly body: string;
   /** The positions of its records in the batch: its rows, then its tombstones. */
@@ -18,7 +18,7 @@ export interface OutboxPart {
 export interface PendingBatch extends Pick<Batch, 'runId' | 'batchNo' | 'receipt'> {
   /** The parts still to be sent; in this order, as far as they have records in common. */
   readonly parts: readonly OutboxPart[];
-  /** So far. */
+  /** The rows that were rejected so far. */
   readonly rejected: readonly RejectedRow[];
   /** An earlier run read it. */
   readonly isCarried: boolean;
@@ -31,7 +31,7 @@ export interface OpenedOutbox {
   readonly pending: PendingBatch | null;
   /** Receipt of the batch of an earlier run that this one has sent and completed; null: none. */
   readonly carried: string | null;
-  /** Of the last request that the run has stored, at whatever target; 0: none. */
+  /** The number of the last request that the run has stored, at whatever target; 0: none. */
   readonly sequence: number;
   /** Bytes of a request that the run found the receiver to take; null: it found no bound. */
   readonly bytesMax: number | null;
@@ -40,7 +40,7 @@ export interface OpenedOutbox {
 /** The result of a part that got its response. */
 export interface OutboxStep {
   readonly part: OutboxPart;
-  /** Its records that are refused for good. */
+  /** The records of the part that are refused for good. */
   readonly refused: readonly RejectedRow[];
   /** The parts sent in its place, or again. */
   readonly parts: readonly OutboxPart[];

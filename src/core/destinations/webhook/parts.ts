@@ -16,9 +16,9 @@ interface SplitOptions extends SentResource {
   readonly mode: WriteMode;
   /** Stands in every request of the batch. */
   readonly preparedAt: Date;
-  /** Of the last request of the run before this batch; 0: there is none. */
+  /** The number of the last request of the run before this batch; 0: there is none. */
   readonly sequenceBefore: number;
-  /** Of one request. */
+  /** The most records of one request. */
   readonly recordsMax: number;
   /** Bytes of one request; a record that does not fit is refused. */
   readonly bytesMax: number;
@@ -47,9 +47,9 @@ type SentRecord =
 
 /** A record by its place. */
 export interface PartRecord {
-  /** In the part. */
+  /** The position in the part, from 0. */
   readonly position: number;
-  /** In the batch. */
+  /** The index in the batch, from 0. */
   readonly index: number;
   readonly externalId: string;
   readonly isDelete: boolean;
@@ -136,7 +136,7 @@ function sentRecords({ rows, tombstones }: Pick<Batch, 'rows' | 'tombstones'>, o
   ];
 }
 
-/** In their order, as many together as there is room for; one that needs more stands alone. */
+/** The records grouped in their order, as many together as there is room for; one that needs more stands alone. */
 function grouped(
   records: readonly SizedRecord[],
   { recordsMax, room }: { readonly recordsMax: number; readonly room: number },

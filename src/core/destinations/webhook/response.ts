@@ -7,7 +7,7 @@ import type { HttpResponse } from '../../model/http.ts';
 export interface Rejection {
   readonly externalId: string;
   readonly message: string;
-  /** It may be sent once more. */
+  /** Whether it may be sent once more. */
   readonly retryable: boolean;
 }
 

@@ -11,7 +11,7 @@ export interface Clock {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly sleep: (ms: number) => Promise<void>;
-  /** From 0 up to but not including 1. */
+  /** A random number from 0 up to but not including 1. */
   readonly random: () => number;
 }
 
@@ -28,7 +28,7 @@ export interface PatientPost {
    * that end the run, and what {@link PatientPost.end} was given.
    */
   readonly post: (part: OutboxPart) => Promise<FinalVerdict>;
-  /** Nothing is sent from now on. */
+  /** Ends the sending: nothing is sent from now on. */
   readonly end: (reason: unknown) => void;
 }
 
@@ -76,13 +76,13 @@ export function createPatientPost(client: WebhookClient, outbox: Outbox, clock: 
   };
 }
 
-/** Before anything is sent. */
+/** The wait before anything is sent. */
 interface Pause {
   /** Rejects when nothing more may be sent. */
   readonly over: Promise<unknown>;
 }
 
-/** Before the next attempt. */
+/** The wait before the next attempt. */
 interface Wait {
   readonly waitMs: number;
   /** See {@link ThrottledError.otherwise}. */

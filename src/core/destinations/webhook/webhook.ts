@@ -27,7 +27,7 @@ export interface WebhookDeps extends WebhookClientDeps {
 
 /** Refusals that name no record of the request. What they name is the receiver's text and stays out of logs. */
 export interface StrayRejections {
-  /** Of the request. */
+  /** The part that the request carried. */
   readonly partId: string;
   readonly rejections: number;
 }
@@ -109,7 +109,7 @@ interface HeldLane {
   readonly mode: WriteMode;
   /** The bytes that the receiver takes in one request, as found by this run; null: no bound. */
   bytesMax: number | null;
-  /** Of the last request that the run has stored. */
+  /** The number of the last request that the run has stored. */
   sequence: number;
 }
 

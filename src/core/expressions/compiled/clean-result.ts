@@ -13,7 +13,10 @@ export function cleanResult(value: unknown, evaluation: Evaluation): unknown {
   return clean(value, { evaluation, lengthLeft: lengthMax, depthLeft: jsonLimits.depthMax });
 }
 
-/** Of all texts and names together, a value counting for some; six times as much is possible as JSON and still sent. */
+/**
+ * The characters of all texts and names together, a value counting for some; six times as much is possible as JSON and
+ * still sent.
+ */
 const lengthMax = 150_000;
 const lengthOfValue = 24;
 

@@ -37,7 +37,7 @@ const depthMax = 500;
 /** UTF-16 units; a longer expression is rarely a plain one. */
 const textLengthMax = 16_384;
 
-/** Null: only JSONata itself evaluates this expression or reports its error. */
+/** Compiles an expression; null: only JSONata itself evaluates it or reports its error. */
 export function compile(text: string): CompiledExpression | null {
   if (text.length > textLengthMax) return null;
   const parsed = parseExpression(text);
@@ -148,7 +148,7 @@ function compileCondition(node: AstNode, compiler: Compiler, scope: Scope | null
   };
 }
 
-/** Only the statements of a block bind names: elsewhere the order is internal to JSONata. */
+/** A block, whose statements alone bind names: elsewhere the order is internal to JSONata. */
 function compileBlock(node: AstNode, compiler: Compiler, outer: Scope | null): Compiled {
   allow(node, 'expressions');
   const scope: Scope = { names: new Map(), outer };
@@ -197,5 +197,8 @@ function compileVariable(node: AstNode, compiler: Compiler, scope: Scope | null)
   return (_input, { bound }) => bound[index];
 }
 
-/** Only JSONata handles functions as values; `$each` is one only where the caller binds no `each`. */
+/**
+ * Whether a name is that of a function: only JSONata handles functions as values. `$each` is one only where the caller
+ * binds no `each`.
+ */
 const isFunctionName = (name: string): boolean => jsonataFunctions.has(name) || refusedFunctions.has(name);

@@ -27,7 +27,7 @@ export class InterpreterFallback extends Error {
   }
 }
 
-/** One of each, as an error is expensive to make and carries nothing but its code. */
+/** The errors by code, one of each, as an error is expensive to make and carries nothing but its code. */
 const known = new Map<string | null, InterpreterFallback>();
 
 /** Ends the evaluation with an error of JSONata's. */

@@ -11,7 +11,7 @@ export function fieldsRead(text: string): ReadonlySet<string> | null {
   return namesOnly(parsed.ast, names) ? names : null;
 }
 
-/** For these the children determine what is read. */
+/** The kinds of nodes whose children determine what is read. */
 const transparent: ReadonlySet<string> = new Set([
   ...['string', 'number', 'value', 'regex', 'path', 'filter', 'unary', 'binary', 'condition', 'block', 'bind'],
   ...['function', 'lambda', 'apply', 'variable'],

@@ -29,7 +29,10 @@ export const numberFunctions: Readonly<Record<string, Native>> = {
 };
 
 const decimal = /^-?[0-9]+(\.[0-9]+)?([Ee][-+]?[0-9]+)?$/;
-/** As jsonata has it: only the first form has to begin the text, and only the last to end it. */
+/**
+ * The numbers of other bases, as jsonata has them: only the first form has to begin the text, and only the last to end
+ * it.
+ */
 const otherBase = /^(0[xX][0-9A-Fa-f]+)|(0[oO][0-7]+)|(0[bB][0-1]+)$/;
 
 function numberOf(value: unknown): number {
@@ -42,7 +45,7 @@ function numberOf(value: unknown): number {
 
 /** Powers of ten; each is exact as a number. */
 const factors = Array.from({ length: 11 }, (_, places) => 10 ** places);
-/** Below it, the error of a product with such a factor is at most a thousandth. */
+/** The number below which the error of a product with such a factor is at most a thousandth. */
 const shiftedMax = 2 ** 40;
 
 /** Half goes to the even neighbour. */

@@ -57,7 +57,7 @@ function counted(text: string, evaluation: Evaluation): string {
   return text;
 }
 
-/** Without these nothing is trimmed. */
+/** The space that is trimmed: without it nothing is. */
 const looseSpace = /^ | $|[\t\n\r]| {2}/;
 
 function trim(text: string, evaluation: Evaluation): string {
@@ -96,7 +96,10 @@ function slice(text: string, part: { readonly size: number; readonly from: numbe
   return size === text.length ? text.slice(from, to) : Array.from(text).slice(from, to).join('');
 }
 
-/** -1: it is not there. A missing mark is the word that JavaScript makes of it, and an error where that is found. */
+/**
+ * The index of a mark in a text; -1: it is not there. A missing mark is the word that JavaScript makes of it, and an
+ * error where that is found.
+ */
 function indexOf(text: string, mark: unknown, evaluation: Evaluation): number {
   const at = counted(text, evaluation).indexOf(String(mark));
   return at === -1 || typeof mark === 'string' ? at : handBack();

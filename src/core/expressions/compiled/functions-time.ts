@@ -26,7 +26,7 @@ const withoutPicture = <Time>(picture: unknown, compute: () => Time): Time =>
 
 /** jsonata's own test for a time. */
 const timestamp = /^\d{4}(-[01]\d)?(-[0-3]\d)?(T[0-2]\d:[0-5]\d:[0-5]\d)?(\.\d+)?([+-][0-2]\d:?[0-5]\d|Z)?$/;
-/** Those that mean the same in every time zone; a process without environment may be in another one. */
+/** The times that mean the same in every time zone; a process without environment may be in another one. */
 const zoned = /^\d{4}-[01]\d(-[0-3]\d(T[0-2]\d:[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-][0-2]\d:[0-5]\d))?)?$/;
 
 function toMillis(text: string): number {

@@ -4,7 +4,7 @@ import type { Compiled } from './evaluation.ts';
 /** Ends the compilation of an expression that has a part only JSONata itself evaluates. */
 export class NotCompiled extends Error {}
 
-/** One for all, as it carries no details about the part. */
+/** The error of every part that is not compiled: one for all, as it carries no details. */
 const notCompiled = new NotCompiled('The expression cannot be compiled.');
 
 /** Leaves the expression to JSONata. */

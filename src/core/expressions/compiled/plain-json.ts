@@ -18,7 +18,7 @@ export type Plainness =
   /** A reserved name, or too large or deep to walk here. */
   | 'odd';
 
-/** Deeper values would overflow the stack of recursive steps. */
+/** The depth of values up to which they are handled; deeper ones would overflow the stack of recursive steps. */
 const depthMax = 100;
 
 /** Checks a value in one walk over at most `nodesMax` values. */

@@ -3,11 +3,11 @@ import { plainnessOf } from './plain-json.ts';
 /** A value as its JSON text returns it; the value itself where that is the same. */
 export interface PlainValue {
   readonly value: unknown;
-  /** Of its JSON text, in UTF-16 units. */
+  /** The length of its JSON text in UTF-16 units. */
   readonly length: number;
 }
 
-/** For a larger record, microseconds do not matter. */
+/** The nodes of a record that are looked at: for a larger one, microseconds do not matter. */
 const nodesOfRecordMax = 100_000;
 /** Far more than tables within their own limit have (bindings-text.ts). */
 const nodesOfTableMax = 10_000_000;

@@ -3,11 +3,11 @@
  * arrays of the data, by properties of the array. This code does the same, so that each rule reads as it does there.
  */
 export interface List extends Array<unknown> {
-  /** Made by a path or a function: collapses, see {@link collapse}. */
+  /** Set on a list that a path or a function made: it collapses, see {@link collapse}. */
   sequence?: true;
-  /** A `[]` in the expression: one item alone stays a list. */
+  /** Set where the expression has a `[]`: one item alone stays a list. */
   keepSingleton?: true;
-  /** Made by `[…]` in a path: a step keeps it as one item. */
+  /** Set on a list made by `[…]` in a path: a step keeps it as one item. */
   cons?: true;
 }
 

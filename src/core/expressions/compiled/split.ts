@@ -10,7 +10,7 @@ export interface SplitExpression {
   /** All names, in their order. */
   readonly names: readonly string[];
   readonly compiled: { readonly expression: string; readonly compiled: CompiledExpression };
-  /** For JSONata itself. `fields`: those of the record that it reads; null: any field is possible. */
+  /** The rest, for JSONata itself. `fields`: those of the record that it reads; null: any field is possible. */
   readonly rest: { readonly expression: string; readonly fields: ReadonlySet<string> | null };
 }
 
@@ -64,7 +64,7 @@ function split(text: string): SplitExpression | null {
   return { names, compiled: { expression, compiled }, rest: { expression: rest, fields: fieldsRead(rest) } };
 }
 
-/** Without anything after or around it. */
+/** Whether a node is an object without anything after or around it. */
 const isPlainObject = (node: AstNode): boolean =>
   node.type === 'unary' &&
   node.value === '{' &&

@@ -20,11 +20,12 @@ import {
 import type { Value } from './session.ts';
 
 /**
- * In response to one statement. The most bytes are those of a receipt, at two for each of its characters; the most cells,
- * 210,000, those of the catalog's list of columns for a table of 30,000 (wide, with sparse columns).
+ * The limits of the response to one statement. The most bytes are those of a receipt, at two for each of its
+ * characters; the most cells, 210,000, those of the catalog's list of columns for a table of 30,000 (wide, with sparse
+ * columns).
  */
 const statementMax = { bytes: 2 * receiptLengthMax + 4 * 1024 * 1024, cells: 250_000 } as const;
-/** In a session: 20,000 batches (10 million rows), whose triggers print 50 KB each. */
+/** The bytes of a session: 20,000 batches (10 million rows), whose triggers print 50 KB each. */
 const sessionBytesMax = 1024 ** 3;
 
 // Tokens of Entra ID are fetched by the service. Without the packages that would do so the driver starts in a third of the time.

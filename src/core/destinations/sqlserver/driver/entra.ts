@@ -54,7 +54,7 @@ export async function entraToken(client: EntraClient, deps: EntraDeps, refused?:
   return { token: token.accessToken, isKept: false };
 }
 
-/** Only the holder of the secret gets the token. */
+/** The key of a kept token: only the holder of the secret gets the token. */
 const keyOf = ({ authorityHost, tenantId, clientId, clientSecret }: EntraClient, orgId: string): string =>
   createHash('sha256')
     .update(JSON.stringify([orgId, authorityHost, tenantId, clientId, clientSecret]))

@@ -45,7 +45,7 @@ export type Note =
   | { readonly type: 'ping' }
   | { readonly type: 'socket' }
   | { readonly type: 'noSocket' }
-  /** Null: there are no more. */
+  /** Rows of the result; null: there are no more. */
   | { readonly type: 'rows'; readonly rows: readonly (readonly Value[])[] | null };
 
 /** Messages from the process of a driver. */
@@ -64,7 +64,7 @@ export type Report =
 export interface WireError {
   readonly name: string;
   readonly message: string;
-  /** Empty: none. */
+  /** The code of the error; empty: none. */
   readonly code: string;
   /** The server's; null: not an error of the server's. */
   readonly number: number | null;
@@ -72,7 +72,7 @@ export interface WireError {
   readonly class: number | null;
   /** The server refused the login. */
   readonly isLogin: boolean;
-  /** Of an AggregateError the first one. */
+  /** The first error of an AggregateError; null: it is none. */
   readonly first: WireError | null;
   readonly cause: WireError | null;
 }

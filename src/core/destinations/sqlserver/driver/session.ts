@@ -28,18 +28,18 @@ export interface Load {
 export interface SessionLimits {
   readonly connectMs: number;
   readonly statementMs: number;
-  /** For a lock that another session holds, before the statement is canceled and retried. */
+  /** The time for a lock that another session holds, before the statement is canceled and retried. */
   readonly lockMs: number;
 }
 
 /** One connection to a customer's server. Statements throw raw errors of the driver, or an AppError. */
 export interface Session extends SqlSession {
   /**
-   * One or more statements; the rows of all of them, their columns in camelCase. With values they are a scope of their own (sp_executesql), so a
-   * temporary table that they make ends with them.
+   * Executes one or more statements; returns the rows of all of them, their columns in camelCase. With values they are
+   * a scope of their own (sp_executesql), so a temporary table that they make ends with them.
    */
   query<Row = never>(sql: string, values?: Values): Promise<readonly Row[]>;
-  /** As query, for statements whose time grows with the table: they may take half an hour. */
+  /** Executes statements as `query` does, for those whose time grows with the table: they may take half an hour. */
   queryAll<Row = never>(sql: string, values: Values): Promise<readonly Row[]>;
   /** Bulk copy, many times as fast as inserts. */
   load(load: Load): Promise<void>;

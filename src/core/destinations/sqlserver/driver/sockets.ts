@@ -7,7 +7,7 @@ import type { OpenSocket } from './messages.ts';
 
 interface SocketOptions {
   readonly guard: Pick<EgressGuard, 'vetHost'>;
-  /** False: plain text, which only addresses on `EGRESS_ALLOW` may see. */
+  /** Whether the connection is encrypted; false: plain text, which only addresses on `EGRESS_ALLOW` may see. */
   readonly encrypt: boolean;
 }
 

@@ -7,7 +7,10 @@ export interface Turns {
   take(orgId: string): Promise<GiveBack>;
 }
 
-/** At most `max` places, `maxEach` of them for one org. Who waits gets in first in first out, but for orgs that have their share. */
+/**
+ * Makes at most `max` places, `maxEach` of them for one org. Who waits gets in first in first out, but for orgs that
+ * have their share.
+ */
 export function createTurns({ max, maxEach }: { readonly max: number; readonly maxEach: number }): Turns {
   const held = new Map<string, number>();
   const queue: { readonly orgId: string; readonly enter: () => void }[] = [];
