@@ -8,7 +8,7 @@ import type { OrgScope } from '../db/scope.ts';
 export interface AttemptRecorder {
   /** Takes the result of an attempt; it is recorded soon. */
   add(one: AttemptResult): void;
-  /** True: a failure is not recorded yet, and the next claim must see it. */
+  /** Whether a failure is not recorded yet: the next claim must see it. */
   holdsFailure(): boolean;
   /** Records everything that was added. Throws when the database does not take it. */
   flush(): Promise<void>;
@@ -18,7 +18,7 @@ export interface AttemptRecorder {
 export interface AttemptRecorderOptions extends Omit<AttemptResults, 'results'> {
   readonly db: Kysely<Database>;
   readonly scope: OrgScope;
-  /** Called after a commit that recorded events. */
+  /** Wakes endpoints. Called after a commit that recorded events. */
   readonly onEvents: () => void;
 }
 

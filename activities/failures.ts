@@ -10,7 +10,9 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { Attempt } from '../db/queries/runs/attempts.ts';
 import { AppError, type ErrorCode, type RunErrorCode } from '../src/core/errors.ts';
 
-/** Which failures of a run Temporal retries; whether a later run may succeed is in `src/core/events/run-failure.ts`. */
+/**
+ * The failures of a run that Temporal retries; whether a later run may succeed is in `src/core/events/run-failure.ts`.
+ */
 const retried = {
   egress_blocked: false,
   auth_failed: false,

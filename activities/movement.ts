@@ -4,7 +4,7 @@ import type { SlotLending } from '../src/temporal/worker-slots.ts';
 export interface Movement extends Disposable {
   /** The chunk made progress. */
   moved(): void;
-  /** Called periodically: lends the slot of the chunk after a while without progress. */
+  /** Checks the movement. Called periodically: lends the slot of the chunk after a while without progress. */
   check(): void;
 }
 

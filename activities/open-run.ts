@@ -36,7 +36,7 @@ export interface OpenRun {
   readonly delivery: Delivery;
 }
 
-/** Which run to open, and what of this process it uses. */
+/** The run to open, and what of this process it uses. */
 interface OpenRunOptions {
   readonly runId: string;
   readonly attempt: Attempt;
@@ -45,7 +45,7 @@ interface OpenRunOptions {
   readonly setup: ResourceSetup;
   readonly startedAt: Date;
   readonly newLanes: NewLanes;
-  /** Called before a wait for a rate limit of the API, with its length. */
+  /** Notes a wait. Called before one for a rate limit of the API, with its length. */
   readonly onRateLimit: (waitMs: number) => void;
   /** Closes connections at the end of the attempt; the run goes on. */
   readonly resources: AsyncDisposableStack;

@@ -15,7 +15,7 @@ interface AutomaticRun {
   readonly connection: ConnectionRow;
   readonly resourceKey: string;
   readonly trigger: 'schedule' | 'webhook';
-  /** For a schedule: the firing of the run. */
+  /** The firing of the run, for a schedule. */
   readonly firing?: Firing;
 }
 

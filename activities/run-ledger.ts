@@ -44,7 +44,10 @@ const countsOf = ({ pages }: Receipt): Counts => ({
 
 const sumOf = (pages: Receipt['pages'], name: keyof Counts): number => pages.reduce((sum, page) => sum + page[name], 0);
 
-/** After the commit, and only of a batch that this call recorded: a repeat publishes nothing. */
+/**
+ * Publishes what was recorded, after the commit, and only of a batch that this call recorded: a repeat publishes
+ * nothing.
+ */
 function published(recorded: Recorded, counts: Counts): Recorded {
   if (recorded.outcome === 'recorded') observations.batchRecorded.publish(counts);
   return recorded;

@@ -29,7 +29,7 @@ export async function beginRun(
 
 /** How a run ends. */
 export interface Ending extends Omit<lanes.RunEnd, 'runId' | 'breaksConnection' | 'provider'> {
-  /** False: the run has stored no values of lookups. */
+  /** Whether the run may have stored values of lookups; false: it has stored none. */
   readonly keepsLookups?: boolean;
 }
 

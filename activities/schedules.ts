@@ -30,7 +30,7 @@ export function createScheduleActivities(deps: ScheduleDeps) {
       reported(deps, { ...input, scheduledFor }, async () =>
         tickOf(await createRunOfFiring(deps, input, scheduledFor)),
       ),
-    /** The same for a firing whose workflow ends with it: another one executes the run. Safe to run twice. */
+    /** Enqueues the run of a firing whose workflow ends with it: another one executes the run. Safe to run twice. */
     enqueueScheduledRun: (input: ScheduledTickInput, scheduledFor: string): Promise<TickOutcome> =>
       reported(deps, { ...input, scheduledFor }, async () => {
         const firing = { scheduleId: input.scheduleId, scheduledFor };

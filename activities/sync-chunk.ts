@@ -49,14 +49,14 @@ const cancelMsMax = 500;
 const quickMsMax = 800;
 /** Attempts without one recorded batch, after which the run fails: the progress-aware retry budget. */
 const attemptsMax = 12;
-/** The same for errors without a code, mostly bugs: with their delays they take 21 s. */
+/** The attempts after an error without a code, mostly a bug: with their delays they take 21 s. */
 const unexpectedAttemptsMax = 8;
 
 /** What a chunk works with. */
 export interface ChunkDeps extends Deps {
   /** The lanes that this process found with nothing stored. */
   readonly newLanes: NewLanes;
-  /** Both of this chunk. */
+  /** What watches this chunk: its movement, and what it reports. */
   readonly movement: Movement;
   readonly progress: Pick<ProgressReport, 'show'>;
 }

@@ -15,7 +15,7 @@ interface ClientOptions {
   readonly applicationName: string;
   /** A pooled connection that breaks while idle: the pool replaces it; this is for the log. */
   readonly onIdleError: (error: Error) => void;
-  /** Called once, with what counts the connections of the pool. */
+  /** Takes, once, what counts the connections of the pool. */
   readonly onPool?: (counts: () => PoolCounts) => void;
 }
 

@@ -19,7 +19,10 @@ export interface ListingSource<Row> {
 
 /** Rows read at once: large enough that the round trip does not count, small enough that memory stays flat. */
 const batchRows = 1000;
-/** As {@link batchRows} where rows are measured first: of large ones a batch has few, and all are measured for each. */
+/**
+ * The rows of a batch where they are measured first, in place of {@link batchRows}: of large ones a batch has few, and
+ * all are measured for each.
+ */
 const measuredRows = 200;
 /** Stored bytes read at once, if it is more than one row: compressed, they may be a hundred times as many in memory. */
 const batchBytes = 256 * 1024;
@@ -32,7 +35,7 @@ export async function openListing<Row>(source: ListingSource<Row>): Promise<List
 
 interface ListBatch<Row> {
   readonly rows: readonly Row[];
-  /** Nothing comes behind it. */
+  /** Whether nothing comes behind it. */
   readonly isLast: boolean;
 }
 

@@ -53,7 +53,9 @@ async function applyMissing(db: Kysely<Database>): Promise<readonly string[]> {
 /** Key of the advisory lock of migrations. */
 const lockKey = 7_361_101;
 
-/** Without Kysely's own lock: it is of the session, which a pooler gives to others between two transactions. */
+/**
+ * A dialect without Kysely's own lock: it is of the session, which a pooler gives to others between two transactions.
+ */
 function withoutSessionLock(dialect: Dialect): Dialect {
   return {
     createAdapter: () => new AdapterWithoutLock(),

@@ -7,7 +7,7 @@ declare const scoped: unique symbol;
 export interface OrgScope {
   readonly [scoped]: true;
   readonly orgId: string;
-  /** Null: every workspace of the org. */
+  /** The workspace; null: every one of the org. */
   readonly workspaceId: string | null;
 }
 

@@ -36,7 +36,7 @@ export interface OauthSettings {
 export interface EmbedSettings {
   /** Signs embed tokens; null: not configured. */
   readonly keys: KeyRing | null;
-  /** Named in them; a token of another deployment does not verify. */
+  /** The issuer that is named in tokens; one of another deployment does not verify. */
   readonly issuer: string;
   /** Origins of pages that may read it; `*`: every one. */
   readonly allowedOrigins: '*' | readonly string[];
@@ -44,7 +44,7 @@ export interface EmbedSettings {
 
 /** What decrypting payloads for the Temporal UI takes. */
 export interface CodecSettings {
-  /** In the address that the UI asks; whoever knows it may have payloads decrypted. */
+  /** The token in the address that the UI asks; whoever knows it may have payloads decrypted. */
   readonly token: string;
   readonly codec: PayloadCodec;
 }
@@ -71,13 +71,13 @@ export interface Deps extends AsyncDisposable {
   readonly orchestrator: Orchestrator;
   readonly secretBox: SecretBox;
   readonly egress: EgressGuard;
-  /** Of the connections whose runs this process executes. */
+  /** The sockets of the connections whose runs this process executes. */
   readonly socketCache: SocketCache;
   readonly evaluators: EvaluatorPool;
-  /** Null: not configured. */
+  /** The settings; null: they are not configured. */
   readonly oauth: OauthSettings | null;
   readonly embed: EmbedSettings;
-  /** Null: not configured. */
+  /** The settings; null: they are not configured. */
   readonly codec: CodecSettings | null;
   readonly console: ConsoleSettings;
   /** Base of links to the API, without a trailing slash. */
@@ -86,7 +86,7 @@ export interface Deps extends AsyncDisposable {
   readonly defaultDestination: unknown;
   /** A cron expression that fires more often is refused. */
   readonly scheduleMinIntervalSeconds: number;
-  /** Of one API key, on average; null: no limit. */
+  /** The requests of one API key per second, on average; null: no limit. */
   readonly requestsPerSecond: number | null;
 }
 

@@ -4,7 +4,7 @@ import { hasCode } from './error-code.ts';
 /** Where a server listens, and the variable that says so. */
 export interface Place {
   readonly host: string;
-  /** 0: any free port. */
+  /** The port to listen on; 0: any free one. */
   readonly port: number;
   /** The variable that has the port, for the operator. */
   readonly variable: 'PORT' | 'METRICS_PORT' | 'WORKER_HEALTH_PORT';

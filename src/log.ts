@@ -84,7 +84,7 @@ function wrap(writer: Writer, carried: object = {}): Log {
 }
 
 const secretName = /secret|token|passw|authorization|cookie|credential|api[-_]?key|private[-_]?key/i;
-/** Deeper values are cut: a log line is not a dump. */
+/** The depth below which values are cut: a log line is not a dump. */
 const depthMax = 6;
 
 function clean(value: unknown, depth: number): unknown {
@@ -125,7 +125,7 @@ export function cleanError(error: Error, depth = 0): LogFields {
   };
 }
 
-/** Not those of V8, whose stack begins in this project too. */
+/** Whether an error is of our code and not of V8, whose stack begins in this project too. */
 const isOwn = (error: Error, firstFrame: string): boolean =>
   (error.constructor === Error || !(error.constructor.name in globalThis)) &&
   ownCode.some((place) => firstFrame.includes(place)) &&

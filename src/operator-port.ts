@@ -10,13 +10,16 @@ export interface OperatorPage {
 
 /** The options of {@link serveOperators}. */
 export interface OperatorPortOptions extends Place {
-  /** By path; each is asked for as often as anybody likes, since the port has no credential: it bounds its own cost. */
+  /**
+   * The pages by path; each is asked for as often as anybody likes, since the port has no credential: it bounds its own
+   * cost.
+   */
   readonly pages: Readonly<Record<string, () => Promise<OperatorPage>>>;
 }
 
 /** The time for the headers of a request in milliseconds. */
 const headersTimeout = 5000;
-/** Sockets; an orchestrator and a scraper need a few. */
+/** The most open sockets; an orchestrator and a scraper need a few. */
 const connectionsMax = 100;
 
 /**

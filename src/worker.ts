@@ -73,7 +73,10 @@ if (connection) {
 }
 log.info('worker stopped');
 
-/** From the start, so that a worker that waits for the database or Temporal is alive and not ready. Null: not asked for. */
+/**
+ * Serves health from the start, so that a worker that waits for the database or Temporal is alive and not ready. Null:
+ * not asked for.
+ */
 async function serveHealth({ db }: Deps): Promise<AsyncDisposable | null> {
   const { host, workerHealthPort: port } = config;
   const isPolling = () => polled.length > 0 && polled.every((worker) => worker.getState() === 'RUNNING');
@@ -96,7 +99,7 @@ async function connectPatiently(ownLog: Log): Promise<NativeConnection | null> {
   return null;
 }
 
-/** One worker per queue: the control queue also runs the workflows. */
+/** Creates one worker per queue: the control queue also runs the workflows. */
 async function createWorkers(
   ownDeps: Deps,
   { connection: native, namespace }: { readonly connection: NativeConnection; readonly namespace: string },
@@ -135,7 +138,10 @@ async function createWorkers(
   return Promise.all(config.workerQueues.map((queue) => Worker.create(options[queue])));
 }
 
-/** Off unless a build is named: a versioned worker gets nothing before its build is made current. */
+/**
+ * The versioning of the worker, off unless a build is named: a versioned worker gets nothing before its build is made
+ * current.
+ */
 function versioned({ cssDeploymentName: deploymentName, cssBuildId: buildId }: Config) {
   if (deploymentName === null || buildId === null) return {};
   const version = { deploymentName, buildId };

@@ -76,7 +76,7 @@ export interface ScheduledTickInput {
 export interface TickOutcome {
   /** `started`, or `skipped: ` and why. */
   readonly outcome: string;
-  /** Null: skipped. */
+  /** The run; null: the firing is skipped. */
   readonly runId: string | null;
 }
 
@@ -110,7 +110,7 @@ export interface DrainResult {
   readonly failed: number;
 }
 
-/** One at a time per endpoint. */
+/** The id of the workflow of an endpoint: one at a time per endpoint. */
 export const webhookEndpointId = ({ endpointId }: WebhookEndpointInput): string => `webhook:${endpointId}`;
 
 /** The workflow that turns the requests to the hooks of a connection and resource into runs, while there are any. */
@@ -129,13 +129,13 @@ export interface InboundHookInput {
 export interface InboundStep {
   /** Milliseconds until a run is due; 0: one was made or joined, or none may be; null: no request waits. */
   readonly waitMs: number | null;
-  /** As the Temporal UI shows it. */
+  /** The outcome as the Temporal UI shows it. */
   readonly outcome: string;
   /** The run that was made or joined; null: there is none. */
   readonly runId: string | null;
 }
 
-/** One at a time per connection and resource. */
+/** The id of the workflow of hooks: one at a time per connection and resource. */
 export const inboundHookId = ({ connectionId, resourceKey }: Omit<InboundHookInput, 'orgId'>): string =>
   `inbound:${connectionId}:${resourceKey}`;
 
@@ -174,7 +174,7 @@ export interface ChunkResult {
   /** Totals of the run so far, for the operator's view. */
   readonly pages: number;
   readonly records: number;
-  /** It is not the run's turn; absent: it is. */
+  /** Set when it is not the run's turn; absent: it is. */
   readonly waiting?: true;
   /** The result of the run, if the chunk has ended it; absent: it has not. */
   readonly totals?: RunTotals;
@@ -182,9 +182,9 @@ export interface ChunkResult {
 
 /** The result of the first step of a run, which is part of the workflow task itself. */
 export interface FirstStep {
-  /** Null: the firing creates no run. */
+  /** The run; null: the firing creates none. */
   readonly runId: string | null;
-  /** For operators: what a firing led to. */
+  /** The outcome of a firing, for operators. */
   readonly outcome: string;
   /** What was read; null: nothing yet, the activity does it. */
   readonly chunk: ChunkResult | null;

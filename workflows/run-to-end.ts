@@ -49,7 +49,7 @@ const chunkOptions: ActivityOptions = {
 
 const { syncPages } = proxy(chunkOptions);
 
-/** Before the first page. */
+/** The result of a chunk before the first page. */
 export const nothingRead: ChunkResult = { done: false, limited: false, waitMs: 0, pages: 0, records: 0 };
 
 const laneFree = defineSignal(laneFreeSignal);
@@ -156,7 +156,10 @@ async function waitForTurn(state: RunState): Promise<void> {
   state.woken = false;
 }
 
-/** Only a run that was started with search attributes may change one: an unregistered name blocks its task for ever. */
+/**
+ * Enters a stage. Only a run that was started with search attributes may change one: an unregistered name blocks its
+ * task for ever.
+ */
 function enter(state: RunState, stage: Stage): void {
   if (state.stage === stage) return;
   state.stage = stage;

@@ -25,7 +25,7 @@ const { drainEndpoint } = proxy({
   retry: { initialInterval: '500ms', backoffCoefficient: 2, maximumInterval: '30s' },
 });
 
-/** With nothing to wait for, the workflow stays for this long: the next event then costs no new one. */
+/** The milliseconds that the workflow stays with nothing to wait for: the next event then costs no new one. */
 const idleMs = 60_000;
 
 const wake = defineSignal(wakeSignal);

@@ -36,7 +36,10 @@ export async function findSchedule(db: Db, scope: OrgScope, id: string): Promise
   return schedule;
 }
 
-/** As {@link findSchedule}; until the transaction ends nobody else changes or deletes it. */
+/**
+ * Finds and locks a schedule, as {@link findSchedule} finds it; until the transaction ends nobody else changes or
+ * deletes it.
+ */
 export async function lockSchedule(tx: Db, scope: OrgScope, id: string): Promise<ScheduleRow | undefined> {
   const [schedule] = await lockedScheduleById(tx, { orgId: scope.orgId, id });
   return schedule;
@@ -98,7 +101,10 @@ export function markSchedulesDeleted(tx: Db, scope: OrgScope, connectionId: stri
     .execute();
 }
 
-/** To be called with every change of a connection's status: its schedules fire only while it is active. */
+/**
+ * Notes that schedules of a connection have to follow its status. To be called with every change of it: its schedules
+ * fire only while it is active.
+ */
 export async function noteStatusChange(tx: Db, scope: OrgScope, connectionId: string): Promise<void> {
   await liveOf(tx, scope, connectionId).set(changed).execute();
 }

@@ -6,7 +6,7 @@ import { watchResponses } from './watchdog.ts';
 
 /** How one process is started and stopped. */
 export interface ProcessPlan {
-  /** For the log. */
+  /** The name for the log. */
   readonly name: string;
   /** Starts it; called again after each death. */
   readonly spawn: () => ChildProcess;

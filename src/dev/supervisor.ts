@@ -29,7 +29,7 @@ export interface StackOptions {
 export interface Stack {
   /** What `ready.json` said when it was written. */
   readonly ready: ReadyFacts;
-  /** Null: external, or between two lives. */
+  /** The ids of the processes; null: external, or between two lives. */
   pids(): StackPids;
   /** Stops the process in an orderly way and starts it again. */
   restart(name: ProcessName): Promise<void>;

@@ -18,7 +18,7 @@ interface PartitionPlan {
   readonly drop: readonly Partition[];
 }
 
-/** Which partitions are missing from now to two of them ahead, and which have only ids from before `before`. */
+/** The partitions that are missing from now to two of them ahead, and those that have only ids from before `before`. */
 export function planPartitions(
   partitions: readonly Partition[],
   { now, keptDays, before }: { readonly now: Date; readonly keptDays: number; readonly before: Date },

@@ -72,7 +72,7 @@ export function createRetentionSweep(
   };
 }
 
-/** Since when partitions have deliveries; null: there are none. */
+/** The time since which partitions have deliveries; null: there are none. */
 async function oldestDeliveries(db: Deps['db']): Promise<Date | null> {
   const [oldest] = await findPartitions(db, 'webhook_deliveries');
   return oldest?.from ?? null;

@@ -122,7 +122,9 @@ function optionsOf(order: ScheduleOrder, withAttributes: boolean) {
   };
 }
 
-/** After an outage firings of this time are caught up; the first of them reads what the others were to read. */
+/**
+ * The seconds after an outage for which firings are caught up; the first of them reads what the others were to read.
+ */
 const catchupSeconds = { least: 600, most: 86_400 };
 /** Schedules of the same minute are spread, but a schedule of every few minutes keeps its minute. */
 const jitter = { fromSeconds: 300, share: 0.05, secondsMax: 60 };

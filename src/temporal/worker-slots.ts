@@ -2,7 +2,7 @@ import type { ActivitySlotInfo, CustomSlotSupplier, SlotPermit } from '@temporal
 
 /** Lends the slot of an activity that waits for an external system. */
 export interface SlotLending {
-  /** From now on the slot counts as free; what is returned takes it back. */
+  /** Lends the slot: from now on it counts as free; what is returned takes it back. */
   lend(): () => void;
 }
 
@@ -20,9 +20,9 @@ export interface LendableSlots extends Slots {
 
 /** The slots of a worker for chunks of runs. */
 export interface SlotCounts {
-  /** In use at once, not counting those that are lent. */
+  /** The slots in use at once, not counting those that are lent. */
   readonly size: number;
-  /** Lent by activities that wait for an external system. */
+  /** The slots lent by activities that wait for an external system. */
   readonly lent: number;
 }
 

@@ -5,7 +5,7 @@ import { type Placeholders, statement } from '../../statement.ts';
 
 /** A token bucket: `requests` per `perSeconds`, at most `burst` at once. */
 export interface BucketRate {
-  /** Null: shared by all connections of the org. */
+  /** The connection whose bucket it is; null: all connections of the org share it. */
   readonly connectionId: string | null;
   readonly name: string;
   readonly requests: number;
@@ -39,7 +39,7 @@ interface TokensToTake extends Pick<BucketRate, 'connectionId' | 'name'> {
   readonly orgId: string;
   readonly step: number;
   readonly slack: number;
-  /** Tokens that come later than that are not taken. */
+  /** The longest wait; tokens that come later than that are not taken. */
   readonly waited: number;
 }
 

@@ -32,7 +32,10 @@ export function findConnections(db: Db, scope: OrgScope, ids: readonly string[])
   return connectionsByIds(db, { orgId: scope.orgId, ids });
 }
 
-/** As {@link findConnection}; until the transaction ends nobody else changes or deletes it. */
+/**
+ * Finds and locks a connection, as {@link findConnection} finds it; until the transaction ends nobody else changes or
+ * deletes it.
+ */
 export async function lockConnection(tx: Db, scope: OrgScope, id: string): Promise<ConnectionRow | undefined> {
   const [connection] = await lockedConnectionById(tx, { orgId: scope.orgId, id });
   return connection;

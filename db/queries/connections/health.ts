@@ -32,7 +32,7 @@ export async function findConnectionHealth(
 /** Connections that share the same facts. */
 export interface HealthGroup extends Pick<ConnectionHealth, 'facts'> {
   readonly connections: number;
-  /** Some of them. */
+  /** The ids of some of them. */
   readonly sample: readonly string[];
 }
 

@@ -33,7 +33,7 @@ export async function findOverdueFlips(db: Db, limit: number): Promise<SweptLane
 /** The facts that decide whether a lane's resource is overdue. */
 export interface OverdueFacts extends Pick<ResourceFacts, 'resourceKey' | 'lastSuccessAt' | 'expectedIntervalSeconds'> {
   readonly connectionId: string;
-  /** Null: it was not overdue when it was last checked. */
+  /** The time since which it is overdue; null: it was not when it was last checked. */
   readonly overdueSince: string | null;
   /** The database's clock, which wrote the other times. */
   readonly now: string;

@@ -33,11 +33,11 @@ export const sealedTableNames = [
   'hooks',
 ] as const;
 
-/** Which row of a table. */
+/** The key of a row of a table. */
 export interface SealedRowKey {
   readonly orgId: string;
   readonly owner: string;
-  /** Null: the owner is the key. */
+  /** The rest of the key; null: the owner is the whole of it. */
   readonly part: string | Buffer | null;
 }
 

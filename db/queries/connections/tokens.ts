@@ -4,7 +4,7 @@ import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 import { sealedColumns, sealedOf } from './sealed-columns.ts';
 
-/** Which token of a connection. */
+/** The key of a token of a connection. */
 export interface TokenKey {
   readonly connectionId: string;
   /** Empty for the auth of the spec, the key of the resource for one of its own. */

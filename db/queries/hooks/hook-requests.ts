@@ -47,7 +47,7 @@ export async function acceptHookRequest(
 }
 
 /**
- * Of what a committed request asks for, the resources that no earlier request waits for: its request is the one to wake
+ * The resources that a committed request asks for and no earlier request waits for: its request is the one to wake
  * somebody. To be asked after the commit: whoever makes a run for an earlier request afterwards sees this one too.
  */
 export async function findUnwokenResources(

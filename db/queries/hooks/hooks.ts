@@ -23,7 +23,7 @@ const columns = [
 /** The parts of a hook that are stored but never shown. */
 export interface HookSecrets {
   readonly tokenHash: Buffer;
-  /** Null: its verification needs none. */
+  /** The sealed secret; null: its verification needs none. */
   readonly secret: SealedSecret | null;
 }
 

@@ -10,7 +10,7 @@ const columns = ['id', 'last4', 'workspaceId', 'createdAt', 'expiresAt', 'revoke
 /** The permissions of a new key, and its lifetime. */
 export interface KeyGrant {
   readonly scopes: readonly string[];
-  /** Null: the key does not expire. */
+  /** The time at which the key expires; null: never. */
   readonly expiresAt: string | null;
   /** The key that made this one; null when the operator did. */
   readonly createdByKeyId: string | null;

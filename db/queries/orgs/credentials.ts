@@ -11,7 +11,7 @@ export interface Credential {
   readonly keyHash: Uint8Array;
   readonly expiresAt: string | null;
   readonly revokedAt: string | null;
-  /** To the minute. */
+  /** The time of its last use, to the minute; null: it was never used. */
   readonly lastUsedAt: string | null;
 }
 

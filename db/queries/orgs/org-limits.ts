@@ -62,7 +62,10 @@ async function readLimitUse(db: Db, scope: OrgScope, name: CountedLimit, within:
   return use ?? { max: 0, used: 0 };
 }
 
-/** As {@link readLimitUse}, once nobody else adds to it: the org is locked until the transaction ends. */
+/**
+ * Reads what a limit counts, as {@link readLimitUse} does, once nobody else adds to it: the org is locked until the
+ * transaction ends.
+ */
 export async function lockLimitUse(tx: Db, scope: OrgScope, name: CountedLimit, within: Within): Promise<LimitUse> {
   await lockOrg(tx, scope);
   return readLimitUse(tx, scope, name, within);

@@ -74,7 +74,7 @@ const openDeliveries = (name: string) => sql`
   or event_id in (
     select event_id from webhook_messages join webhook_events on webhook_events.id = event_id where status = 'pending')`;
 
-/** Which rows of a partition of old ids are to be kept all the same; null: none. */
+/** The rows of a partition of old ids that are to be kept all the same; null: none. */
 function keptRows(table: PartitionedTable, { name }: Partition, before: Date): RawBuilder<unknown> | null {
   switch (table) {
     case 'call_log':
@@ -117,7 +117,10 @@ export async function dropPartition(
   });
 }
 
-/** One process at a time changes the partitions of a table, and it gives way to whatever uses it: others would wait behind it. */
+/**
+ * Locks the partitions of a table: one process at a time changes them, and it gives way to whatever uses the table:
+ * others would wait behind it.
+ */
 async function lockPartitions(tx: Db, table: PartitionedTable): Promise<void> {
   await sql`set local lock_timeout = '200ms'`.execute(tx);
   await sql`select pg_advisory_xact_lock(hashtext(${`partitions of ${table}`}))`.execute(tx);

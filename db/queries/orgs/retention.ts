@@ -55,7 +55,7 @@ export const purgeEndpoints = (db: Db, { before, rowsMax }: OldRows): Promise<nu
 interface Purged {
   readonly table: string;
   readonly old: RawBuilder<unknown>;
-  /** As an index has it, the oldest first. */
+  /** The order of the rows as an index has it, the oldest first. */
   readonly order: RawBuilder<unknown>;
   readonly rowsMax: number;
 }

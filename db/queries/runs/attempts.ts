@@ -11,7 +11,7 @@ import type { BatchOwner } from './batches/batch-owner.ts';
 /** What an attempt at a run needs to continue where the last one stopped. */
 export interface Attempt extends Omit<RecordedRun, 'runId'> {
   readonly laneId: number;
-  /** Of the previous attempt, of any run. */
+  /** The fence of the previous attempt, of any run. */
   readonly fenceBefore: number;
   readonly startedAt: string | null;
   readonly cancelRequestedAt: string | null;
@@ -19,7 +19,7 @@ export interface Attempt extends Omit<RecordedRun, 'runId'> {
   readonly attempts: number;
   /** Place of the run in its lane; later runs have greater ones. */
   readonly seq: number;
-  /** Null: an ordinary run. */
+  /** The range of a backfill; null: an ordinary run. */
   readonly backfill: Backfill | null;
   /**
    * Fingerprint of the destination that has nothing which is not recorded here; null: it may have more. Whoever asks it for
@@ -48,7 +48,9 @@ const attemptColumns = [
   .map((column) => `runs.${column}`)
   .join(', ');
 
-/** After this many hours the destination is checked even if nothing is to be delivered, since it may have lost its rows. */
+/**
+ * The hours after which the destination is checked even if nothing is to be delivered, since it may have lost its rows.
+ */
 const recheckHoursMax = 24;
 
 /**
@@ -117,7 +119,10 @@ const take = statement(
     from lane join runs on runs.org_id = ${v.orgId} and runs.id = ${v.runId}`,
 );
 
-/** From here on the destination of a lane may have what is not recorded here. False: a newer attempt holds the lane. */
+/**
+ * Notes that from here on the destination of a lane may have what is not recorded here. False: a newer attempt holds
+ * the lane.
+ */
 export async function clearRecordedWith(db: Db, scope: OrgScope, { laneId, fence }: BatchOwner): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('lanes')

@@ -7,11 +7,11 @@ export interface LastFailure {
   readonly connectionId: string;
   readonly resourceKey: string;
   readonly runId: string;
-  /** Null: the run ended without one. */
+  /** The code of the error; null: the run ended without one. */
   readonly errorCode: string | null;
 }
 
-/** For each of these connections: the newest failure that is the last outcome of its resource. Others are missing. */
+/** The newest failure of each of these connections that is the last outcome of its resource. Others are missing. */
 export async function findLastFailures(
   db: Db,
   scope: OrgScope,

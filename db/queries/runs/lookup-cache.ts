@@ -5,7 +5,7 @@ import type { OrgScope } from '../../scope.ts';
 /** The owner of the values: one run, or all runs of the connection. */
 export interface LookupCache {
   readonly connectionId: string;
-  /** Null: shared by the runs of the connection. */
+  /** The run whose value it is; null: the runs of the connection share it. */
   readonly runId: string | null;
 }
 

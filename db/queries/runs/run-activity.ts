@@ -74,7 +74,7 @@ export function findRunProgress(db: Db, scope: OrgScope, id: string): Promise<Ru
 
 /** What was recorded within one of the slices of a run's time. */
 export interface RunSlice {
-  /** From 1. */
+  /** The number of the slice, from 1. */
   readonly slice: number;
   readonly pages: number;
   readonly recordsIn: number;

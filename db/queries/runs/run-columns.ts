@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { RunRow } from '../../../src/core/resources/run.ts';
 import type { Database } from '../../schema.ts';
 
-/** Those that are stored as they are; a field without a column does not compile. */
+/** The columns that are stored as they are; a field without a column does not compile. */
 const columns = v.keyof(v.omit(RunRow, ['statsJson', 'error'])).options;
 
 /** The columns of a {@link RunRow}. */

@@ -18,9 +18,9 @@ interface NewRun extends OfResource {
   readonly concurrentMax: number;
   /** Keys of resources whose runs, running or queued before, are waited for. */
   readonly waitsFor: readonly string[];
-  /** Null: an ordinary run. */
+  /** The range of a backfill; null: an ordinary run. */
   readonly backfill: Backfill | null;
-  /** Its firing; absent: no schedule requested it. */
+  /** The firing of the run; absent: no schedule requested it. */
   readonly scheduleId?: string;
   readonly scheduledFor?: string;
   /** Whoever commits the row starts its workflow, or calls {@link leaveToSweeper}. */

@@ -104,7 +104,7 @@ export interface AskedDelivery {
   readonly endpointId: string;
   readonly url: string;
   readonly trigger: 'redelivery' | 'test';
-  /** Null: it is no repetition. */
+  /** The delivery that is repeated; null: it is no repetition. */
   readonly redeliveryOf: string | null;
 }
 

@@ -90,12 +90,15 @@ export function findEndpoint(db: Db, scope: OrgScope, id: string): Promise<Webho
   return liveOf(db, scope).select(columns).where('id', '=', id).executeTakeFirst();
 }
 
-/** As {@link findEndpoint}, and locked for the transaction: deletions, rotations and requests to send wait. */
+/**
+ * Finds and locks an endpoint, as {@link findEndpoint} finds it: deletions, rotations and requests to send wait for the
+ * transaction.
+ */
 export function lockEndpoint(tx: Db, scope: OrgScope, id: string): Promise<WebhookEndpointRow | undefined> {
   return liveOf(tx, scope).select(columns).where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
 }
 
-/** As {@link lockEndpoint} the oldest one of the org; undefined when it has none. */
+/** Locks the oldest endpoint of the org, as {@link lockEndpoint} does; undefined when it has none. */
 export function lockOldestEndpoint(tx: Db, scope: OrgScope): Promise<WebhookEndpointRow | undefined> {
   return liveOf(tx, scope).select(columns).orderBy('id').limit(1).forNoKeyUpdate().executeTakeFirst();
 }
@@ -108,7 +111,7 @@ export function listEndpoints(db: Db, scope: OrgScope): Promise<WebhookEndpointR
 const liveOf = (db: Db, { orgId }: OrgScope) =>
   db.selectFrom('webhookEndpoints').where('orgId', '=', orgId).where('deletedAt', 'is', null);
 
-/** As if nothing had ever failed. */
+/** The health of an endpoint at which nothing has ever failed. */
 const healthy = {
   disabledReason: null,
   consecutiveFailures: 0,
@@ -175,7 +178,7 @@ export async function markEndpointDeleted(tx: Db, scope: OrgScope, id: string): 
     .execute();
 }
 
-/** Which of the ids are none of a live connection, or none of a workspace, of the org. */
+/** The ids that are none of a live connection, or none of a workspace, of the org. */
 export async function findUnknownIds(
   db: Db,
   scope: OrgScope,

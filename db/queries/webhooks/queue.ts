@@ -20,7 +20,7 @@ export interface OpenEndpoint {
   readonly ordering: WebhookOrdering;
   readonly timeoutMs: number;
   readonly maxInFlight: number;
-  /** Null: no limit. */
+  /** The most events per second; null: no limit. */
   readonly rateLimitPerSecond: number | null;
   readonly probing: boolean;
   /** Automatic attempts at once, as its health allows: after a failure no more than it takes to know that it is down. */
@@ -54,7 +54,7 @@ export async function readOpenEndpoint(db: Db, scope: OrgScope, endpointId: stri
 
 /** An attempt that is about to be made. */
 export interface ClaimedAttempt {
-  /** Of its row. */
+  /** The id of its row. */
   readonly id: string;
   readonly eventId: string;
   readonly eventType: string;
@@ -66,7 +66,10 @@ export interface ClaimedAttempt {
     readonly seq: number;
     /** Automatic attempts, this one included if it counts. */
     readonly attempts: number;
-    /** False: a probe ahead of the message's time, which takes none of its attempts. */
+    /**
+     * Whether it counts as an attempt; false: it is a probe ahead of the message's time, which takes none of its
+     * attempts.
+     */
     readonly counts: boolean;
   } | null;
 }
@@ -126,7 +129,7 @@ export function claimOldest(
 
 interface ClaimOfMessages {
   readonly claim: Claim;
-  /** Which of those that wait, in SQL. */
+  /** The SQL condition of the waiting messages that are claimed. */
   readonly which: ReturnType<typeof sql>;
 }
 

@@ -21,7 +21,7 @@ export interface AttemptResult {
   readonly probe: boolean;
   /** The secret of its first signature. */
   readonly secretId: string;
-  /** As sent, signatures masked. */
+  /** The headers as sent, signatures masked. */
   readonly requestHeaders: Readonly<Record<string, string>>;
   readonly outcome: PostOutcome;
   readonly verdict: AttemptVerdict;
@@ -92,7 +92,7 @@ function lockHealth(tx: Db, scope: OrgScope, endpointId: string) {
     .executeTakeFirstOrThrow();
 }
 
-/** One statement for all of them, whatever their number. */
+/** Records attempts in the log: one statement for all of them, whatever their number. */
 async function recordInLog(tx: Db, scope: OrgScope, { leaseToken, results }: AttemptResults): Promise<void> {
   const column = <Value>(of: (one: AttemptResult) => Value): Value[] => results.map(of);
   await sql`

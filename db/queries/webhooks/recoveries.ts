@@ -5,7 +5,7 @@ import type { RecoverySubject, WebhookRecovery } from '../../../src/core/resourc
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 
-/** Which events of the past an endpoint is to get. */
+/** The events of the past that an endpoint is to get. */
 export interface RecoveryRequest {
   /** Locked by `lockEndpoint` in this transaction. */
   readonly endpointId: string;

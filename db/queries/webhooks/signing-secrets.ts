@@ -18,9 +18,9 @@ export interface NewSigningSecret {
   readonly endpointId: string;
   readonly scheme: SignatureScheme;
   readonly sealed: SealedSecret;
-  /** Its last four characters. */
+  /** The last four characters of the secret. */
   readonly hint: string;
-  /** Of a `v1a` key pair; null for `v1`. */
+  /** The public key of a `v1a` key pair; null for `v1`. */
   readonly publicKey: string | null;
 }
 

@@ -37,7 +37,7 @@ export function parseEffort(text: string): number {
 
 /** The content of one pair of brackets, in characters. */
 interface Group {
-  /** The characters before the last separator: nothing of them is copied any more. */
+  /** The work up to the last separator: nothing before it is copied any more. */
   done: number;
   /** What a `??` would copy. */
   operand: number;

@@ -6,7 +6,9 @@ import { jsonLimits, prototypeNames, textIssue } from '../json/json-limits.ts';
 
 /** A record that passes the gate. */
 export interface AdmittedRecord {
-  /** Equal for equal records in any order of their properties, and different for others. */
+  /**
+   * The text of the fingerprint, equal for equal records in any order of their properties, and different for others.
+   */
   readonly text: string;
   /** Decoded from JSON, it is to an expression what its JSON text says. */
   readonly isPlain: boolean;
@@ -76,7 +78,7 @@ function flatValues(object: object, walk: Walk, depthLeft: number): unknown {
 /** The text has a digest of the names only: longer names are checked one by one. */
 const nameCharsMax = 1000;
 
-/** Of the objects with the same names in the same order. */
+/** The form of the objects with the same names in the same order. */
 interface Form {
   /** The digest of the names, then null for each value. */
   readonly blank: readonly (string | null)[];
@@ -86,7 +88,7 @@ interface Form {
   readonly isReserved: boolean;
 }
 
-/** Null: a name that no record may have is among them. */
+/** The form of objects with these names; null: a name that no record may have is among them. */
 const formOf = byNames((names): Form | null => {
   if (names.some((name) => name.length > nameCharsMax || prototypeNames.has(name) || textIssue(name) !== null))
     return null;

@@ -118,7 +118,7 @@ export function assembleBatch(
 interface MadeReceipt {
   readonly rejected: readonly RejectedRow[];
   readonly receipt: Receipt;
-  /** Null: not made yet. */
+  /** The receipt as text; null: it is not made yet. */
   text: string | null;
 }
 
@@ -146,7 +146,7 @@ function encodeDraft({ pages, resource, runId, batchNo }: Draft): string {
   return JSON.stringify(kept);
 }
 
-/** Which outcomes reach the destination: stored drafts and receipts rely on their order. */
+/** The outcomes that reach the destination: stored drafts and receipts rely on their order. */
 interface Versions {
   /**
    * The last one of each record, at the place of its first; in mode append all but a tombstone that a version follows.
@@ -193,12 +193,12 @@ function latestOf(pages: readonly ReadyPage[]): readonly PartitionEntry[] {
 interface PageOptions {
   /** The outcomes that do not reach the destination; null: there are none. */
   readonly superseded: Versions['superseded'];
-  /** By row, since a record may have several; null: there are none. */
+  /** The rejections by row, since a record may have several; null: there are none. */
   readonly rejections: ReadonlyMap<Deliverable | undefined, RejectedRow> | null;
   readonly resource: BatchOptions['resource'];
   readonly redact: BatchOptions['redact'];
   readonly each: ReadyPage['each'];
-  /** Its records are retried. */
+  /** Whether its records are retried. */
   readonly isRetried: boolean;
 }
 

@@ -4,9 +4,9 @@ import type { EvaluateRecords } from './shape.ts';
 
 /** A record and whether the predicate holds for it. */
 interface Checked {
-  /** With an issue if the predicate threw on it. */
+  /** The record, with an issue if the predicate threw on it. */
   readonly candidate: Candidate;
-  /** Null: not evaluated, as the record is invalid. */
+  /** Whether the predicate holds; null: it was not evaluated, as the record is invalid. */
   readonly holds: boolean | null;
 }
 

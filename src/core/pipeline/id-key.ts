@@ -1,7 +1,7 @@
 /** The key of a record in a map of this process. */
 export type IdKey = string | number;
 
-/** So many digits fit the numbers that V8 keeps without an object. */
+/** The digits that fit the numbers which V8 keeps without an object. */
 const digitsMax = 9;
 
 /**

@@ -22,7 +22,7 @@ export interface KnownRecords {
 
 /** The known versions of the records of one page, while it is filtered. */
 export interface Snapshot extends Disposable {
-  /** Undefined: nothing is known. */
+  /** Finds the known version of a record; undefined: nothing is known. */
   find(externalId: string): KnownRecord | undefined;
 }
 
@@ -100,7 +100,7 @@ export function createKnownRecords(
 
 interface Staged {
   readonly version: KnownRecord;
-  /** On its way too, before it; null: none was. */
+  /** The version before it that is on its way too; null: none is. */
   readonly replaced: KnownRecord | null;
 }
 

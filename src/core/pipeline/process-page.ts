@@ -33,7 +33,7 @@ export interface PipelineOptions {
   readonly known: KnownRecords;
   /** The fields of each record stored for the resources below this one; null: nothing. */
   readonly storedFields: StoredFields | null;
-  /** Null: the resource has no enrichments. */
+  /** What enriches records; null: the resource has no enrichments. */
   readonly enrich: Enrich | null;
   /** Unchanged records are delivered too (a forced backfill). */
   readonly redeliver: boolean;

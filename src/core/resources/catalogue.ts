@@ -17,7 +17,7 @@ export const CatalogueRow = v.object({
 });
 export type CatalogueRow = v.InferOutput<typeof CatalogueRow>;
 
-/** The same with its spec and its page. */
+/** A connector of the catalogue with its spec and its page. */
 export const CatalogueConnector = v.object({
   ...CatalogueRow.entries,
   spec: v.pipe(JsonObject, v.description('A body for `POST /specs`. It has no `destination`.')),

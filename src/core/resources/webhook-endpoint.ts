@@ -18,7 +18,7 @@ export type WebhookEndpointState = v.InferOutput<typeof WebhookEndpointState>;
 export const WebhookOrdering = v.picklist(['any', 'fifo']);
 export type WebhookOrdering = v.InferOutput<typeof WebhookOrdering>;
 
-/** Of Standard Webhooks; `v1`: HMAC-SHA256, `v1a`: ed25519. */
+/** A signature scheme of Standard Webhooks; `v1`: HMAC-SHA256, `v1a`: ed25519. */
 export const SignatureScheme = v.picklist(['v1', 'v1a']);
 export type SignatureScheme = v.InferOutput<typeof SignatureScheme>;
 

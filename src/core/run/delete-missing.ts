@@ -9,7 +9,7 @@ export const tombstonesMax = 1000;
 /** The part that was read, the position of the run, and the next position. */
 interface MissingIn {
   readonly at: RunPosition;
-  /** Its key; null: the whole resource. */
+  /** The key of the partition; null: the whole resource. */
   readonly partition: string | null;
   readonly next: RunPosition | null;
   /** Says that the partition is read to its end; called once everything before is recorded; null: already said. */

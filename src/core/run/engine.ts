@@ -32,7 +32,7 @@ export interface EngineOptions {
   readonly startedAt: Date;
   readonly spec: ConnectorSpec;
   readonly resource: Resource;
-  /** With defaults filled in. */
+  /** The params, with defaults filled in. */
   readonly params: Readonly<Record<string, unknown>>;
   /** Unchanged records and blocked deletes are delivered too (a forced backfill). */
   readonly force: boolean;
@@ -59,7 +59,7 @@ export interface PageSink {
 
 /** How the pages of a run are read. */
 export interface EngineRead {
-  /** Null: from the beginning of the run. */
+  /** The position to read from; null: the beginning of the run. */
   readonly position: RunPosition | null;
   /** The last page that an earlier read has passed on; 0: none. */
   readonly pageNo: number;
@@ -70,13 +70,15 @@ export interface EngineRead {
   readonly lookAhead: number;
   /** Pages in the pipeline at once. */
   readonly pagesAtOnce: number;
-  /** Called before each request: no more pages are requested. */
+  /** Whether no more pages are to be requested. Called before each request. */
   readonly enough: () => boolean;
   /** Waits between two polls of a report job; absent: the read throws a `ThrottledError` instead. */
   readonly wait?: (ms: number) => Promise<void>;
   /** What of a page is processed; all of it unless given. */
   readonly part?: (page: RunPage) => RunPage;
-  /** Called with each page, before it is processed; `false`: it is the last one. */
+  /**
+   * Whether the read goes on behind a page; `false`: it is the last one. Called with each page, before it is processed.
+   */
   readonly onRead: (page: RunPage) => boolean;
   /** Pages in progress at the end of the read are dropped; otherwise the read waits until they are delivered. */
   readonly isCanceled?: () => boolean;

@@ -17,7 +17,7 @@ interface LazyOptions {
 
 /** A destination that is perhaps not needed. */
 export interface LazyDestination extends Pick<Destination, 'prepare' | 'apply'> {
-  /** It was needed. */
+  /** Whether it was needed. */
   readonly isOpen: boolean;
 }
 

@@ -129,7 +129,7 @@ const valueOf = (value: unknown): DimensionValue => ({
   value,
 });
 
-/** As ids of records are stored. */
+/** The key of a partition, formed as ids of records are stored. */
 const keyOf = (text: string): string => boundedKey(storableText(text));
 
 async function listStored(listing: OpenListing, { step, at: begin }: DimensionListing): Promise<ListPosition> {
@@ -230,7 +230,7 @@ function eachOf({ as, resource = '', value: path }: PartitionSource, fields: unk
   );
 }
 
-/** Without its parents a run would silently skip their children. */
+/** The error of a refused list: without its parents a run would silently skip their children. */
 const refusedList = ({ key }: Pick<Resource, 'key'>, reason: string) =>
   new AppError(
     'source_rejected',

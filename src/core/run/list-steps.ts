@@ -11,7 +11,7 @@ export type ListStep =
       readonly resource: Resource;
       /** The list of values, of which a union has several. */
       readonly dimension: PartitionSource;
-      /** Its values begin a new list; otherwise they follow those of the union's list before it. */
+      /** Whether its values begin a new list; otherwise they follow those of the union's list before it. */
       readonly begins: boolean;
       /** What the keys of its values begin with, so that two lists of a union share none; null: there is only one. */
       readonly keySpace: readonly string[] | null;

@@ -11,7 +11,7 @@ import type { StoredPartition } from './run-store.ts';
 interface PartitionRead {
   readonly partition: Partition;
   readonly stored: StoredPartition;
-  /** Canonical text of the watermark that the read starts from; null: none. */
+  /** The watermark that the read starts from, as canonical text; null: none. */
   readonly watermarkBefore: string | null;
   readonly pages: AsyncGenerator<PageRead, void, undefined>;
   /** Tells where the run is, before the next page is taken. */
@@ -122,7 +122,7 @@ async function end(pages: PartitionRead['pages']): Promise<void> {
   await pages.return();
 }
 
-/** The same pages; the first one is requested at once. */
+/** Begins a read: returns the same pages, the first of which is requested at once. */
 function begun(pages: PartitionRead['pages']): PartitionRead['pages'] {
   const first = pages.next();
   first.catch(() => undefined);

@@ -8,14 +8,14 @@ type DeletedList = Extract<Resource['deletes'], { readonly mode: 'endpoint' }>;
 
 /** When the list of deleted records of a partition was last read to its end. */
 export interface RecentListCache {
-  /** Null: not within the time for which the spec treats it as valid. */
+  /** The validators of the last read; null: it was not within the time for which the spec treats it as valid. */
   find(): Promise<Validators | null>;
   note(validators: Validators): Promise<void>;
 }
 
 /**
- * For a list with `cache: ttl`; null: it has none. While the list is valid it is skipped, not applied again: it would
- * delete a record that was created again since it was read.
+ * The cache of a list with `cache: ttl`; null: it has none. While the list is valid it is skipped, not applied again:
+ * it would delete a record that was created again since it was read.
  */
 export function recentListCache(
   source: Omit<Source, 'watermark'>,

@@ -14,7 +14,7 @@ export interface RecordedRun {
   /** The last batch and the last page recorded; 0: none. */
   readonly batchNo: number;
   readonly pageNo: number;
-  /** Null: at its beginning, or read to its end. */
+  /** The position of the run; null: at its beginning, or read to its end. */
   readonly position: RunPosition | null;
   readonly readCompleted: boolean;
   readonly watermarkBefore: string | null;
@@ -27,7 +27,7 @@ export interface RecordedRun {
 export interface StartPoint extends Pick<RecordedRun, 'batchNo' | 'pageNo' | 'position' | 'readCompleted' | 'invalid'> {
   /** Records read so far. */
   readonly records: number;
-  /** Nothing of the lane is at the destination yet; see OpenedLane. */
+  /** Whether nothing of the lane is at the destination yet; see OpenedLane. */
   readonly fresh: boolean;
   /** External ids of records that an earlier run read and that were acknowledged in this run. */
   readonly carried: readonly string[];

@@ -12,7 +12,7 @@ export interface RunPage extends RecordPage {
   readonly tombstones: readonly Tombstone[];
   /** Quarantine rows that its records come from; empty for fetched ones. */
   readonly retried: readonly string[];
-  /** Hash of the request, or the stage of a page that needed none. */
+  /** The hash of the request, or the stage of a page that needed none. */
   readonly requestKey: string;
   /** Where the run continues once it and all before are delivered; null: it is complete. */
   readonly positionAfter: RunPosition | null;

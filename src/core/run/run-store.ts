@@ -4,7 +4,7 @@ import type { Validators } from '../model/validators.ts';
 
 /** A quarantined record that is to be retried. */
 export interface Requeued {
-  /** Of its quarantine row. */
+  /** The id of its quarantine row. */
   readonly id: string;
   readonly record: unknown;
   /** Values of the partition it was read in. */
@@ -22,7 +22,7 @@ export interface DimensionValue {
 /** A value of each of several dimensions. */
 export interface Combination {
   readonly no: number;
-  /** In the order of the dimensions. */
+  /** The keys of the values in the order of the dimensions. */
   readonly keys: readonly string[];
 }
 
@@ -40,7 +40,7 @@ export interface Parent {
 
 /** What earlier runs stored about a partition. */
 export interface StoredPartition {
-  /** Canonical text; null: never read to a point that can be claimed. */
+  /** The watermark as canonical text; null: never read to a point that can be claimed. */
   readonly watermark: string | null;
   readonly validators: Validators | null;
 }
@@ -55,7 +55,7 @@ export interface RunStore {
   addToDimension(dimension: number, values: readonly DimensionValue[], position: RunPosition): Promise<void>;
   /** How many values each of the given dimensions has. */
   dimensionCounts(dimensions: readonly number[]): Promise<readonly number[]>;
-  /** By its place in the dimension, from 0. Throws when there is none. */
+  /** The value at a place in the dimension, from 0. Throws when there is none. */
   dimensionValue(dimension: number, no: number): Promise<DimensionValue>;
   /** The combinations of the values of the given dimensions from number `from` on; those of the last change fastest. */
   combinations(
@@ -78,7 +78,7 @@ export interface RunStore {
   findMissing(partition: string | null, limit: number): Promise<readonly string[]>;
   /** External ids of records that are known as deleted, after `after`, in order. */
   findDeleted(options: { readonly after: string | null; readonly limit: number }): Promise<readonly string[]>;
-  /** Those of the given records that are known and not deleted. */
+  /** The ids of the given records that are known and not deleted. */
   findLive(externalIds: readonly string[]): Promise<readonly string[]>;
   /** Whether the run has delivered or skipped everything so far: it has quarantined and omitted nothing. */
   isClean(): Promise<boolean>;

@@ -22,9 +22,12 @@ export interface CronFields {
   readonly minute: readonly number[];
   readonly hour: readonly number[];
   readonly month: readonly number[];
-  /** Null: unrestricted. `last`: `L`, the last day of the month. */
+  /** The days of the month; null: unrestricted. `last`: `L`, the last day of the month. */
   readonly dayOfMonth: { readonly days: readonly number[]; readonly last: boolean } | null;
-  /** Null: unrestricted. `nth` of the month, 0: all; `last`: days as in `5L`, the last such day of the month. */
+  /**
+   * The days of the week; null: unrestricted. `nth` of the month, 0: all; `last`: days as in `5L`, the last such day of
+   * the month.
+   */
   readonly dayOfWeek: {
     readonly days: readonly number[];
     readonly nth: number;

@@ -23,7 +23,7 @@ const fieldForms: readonly FieldForm[] = [
 ];
 
 const charactersMax = 1024;
-/** Without `H`, whose values the parser draws by chance. */
+/** The characters and names of cron, without `H`, whose values the parser draws by chance. */
 const known = /^(?:[\d*?,/#-]|JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC|SUN|MON|TUE|WED|THU|FRI|SAT|L)+$/i;
 /** The parser reads `MONTUE` as 12. */
 const joinedNames = /[A-Za-z]{4,}/;

@@ -17,7 +17,7 @@ export interface ResourceFacts {
   readonly lastSuccessAt: string | null;
   /** Records that it delivered. */
   readonly lastRecords: number | null;
-  /** Null: no enabled schedule. */
+  /** The seconds between two firings that the schedules promise; null: none is enabled. */
   readonly expectedIntervalSeconds: number | null;
 }
 
@@ -33,7 +33,7 @@ export function isOverdue(
   return nowMs - Date.parse(lastSuccessAt) > overdueIntervals * expectedIntervalSeconds * 1000;
 }
 
-/** Whole seconds since then; null: never. A clock ahead of ours makes no negative age. */
+/** The whole seconds since `at`; null: never. A clock ahead of ours makes no negative age. */
 export const ageSecondsOf = (at: string | null, nowMs: number): number | null =>
   at === null ? null : Math.max(0, Math.floor((nowMs - Date.parse(at)) / 1000));
 

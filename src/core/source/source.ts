@@ -19,7 +19,7 @@ export interface Source {
   readonly http: HttpSettings;
   /** The resource's own auth, or the spec's. */
   readonly auth: Auth;
-  /** Of the effective spec; a checkpoint made under another one is not continued. */
+  /** The checksum of the effective spec; a checkpoint made under another one is not continued. */
   readonly specChecksum: string;
   readonly params: Readonly<Record<string, unknown>>;
   readonly secrets: Readonly<Record<string, unknown>>;
@@ -28,16 +28,16 @@ export interface Source {
   /** The values of this partition; empty without `forEach`. */
   readonly each: Readonly<Record<string, unknown>>;
   readonly run: { readonly id: string; readonly startedAt: string; readonly mode: string };
-  /** Canonical text; null: never read before. */
+  /** The watermark as canonical text; null: never read before. */
   readonly watermark: string | null;
   /** A backfill reads from `from` (null: `initial`) to the watermark, which stays. Null: an ordinary read. */
   readonly backfill: { readonly from: string | null } | null;
-  /** For requests with a `cache`; null: none stored. */
+  /** The validators for requests with a `cache`; null: none stored. */
   readonly validators: Validators | null;
-  /** For requests with a `cache` that are not the read of a resource; null: it is one. */
+  /** The cached responses for requests with a `cache` that are not the read of a resource; null: it is one. */
   readonly responses: ResponseCache | null;
   readonly client: HttpClient;
-  /** Null: the auth kind needs no token. */
+  /** The tokens; null: the auth kind needs none. */
   readonly tokens: TokenSource | null;
   /** Masks a value, a new token for instance, in every log entry and message from now on. */
   readonly mask: (secret: string) => void;

@@ -7,7 +7,7 @@ import type { MockedRequest } from './mock-api.ts';
 
 /** An expectation that did not hold. */
 export interface Mismatch {
-  /** Below `expect`, dotted. */
+  /** The path below `expect`, dotted. */
   readonly at: string;
   readonly message: string;
 }
@@ -41,7 +41,7 @@ export function checkRun(expected: Expectation, { run, requests }: Checked): rea
   ];
 }
 
-/** Nothing is expected of what is undefined. */
+/** The differences between two values. Nothing is expected of what is undefined. */
 function differing(at: string, expected: unknown, found: unknown): readonly Mismatch[] {
   if (expected === undefined || canonicalJson(expected) === canonicalJson(found)) return [];
   return [{ at, message: `expected ${shown(expected)}, got ${shown(found)}` }];

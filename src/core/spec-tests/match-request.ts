@@ -17,7 +17,7 @@ export function matchesRequest(pattern: RequestPattern, request: HttpRequest, ba
   );
 }
 
-/** As a URL holds it, so that both `/a b` and `/a%20b` can be written. */
+/** The path as a URL holds it, so that both `/a b` and `/a%20b` can be written. */
 const asPathname = (path: string): string => {
   const url = new URL('http://mock.invalid');
   url.pathname = path;

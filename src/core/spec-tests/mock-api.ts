@@ -5,7 +5,10 @@ import { matchesRequest } from './match-request.ts';
 
 /** The customer's API in a test. */
 export interface MockApi {
-  /** From the first mock that fits and is not used up. Throws `egress_blocked` when there is none: nothing leaves. */
+  /**
+   * The response of the first mock that fits and is not used up. Throws `egress_blocked` when there is none: nothing
+   * leaves.
+   */
   response(request: HttpRequest, basePath: string): HttpResponse;
   /** All that it was asked, retries included, without credentials. */
   readonly requests: readonly MockedRequest[];

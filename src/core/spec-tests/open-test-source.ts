@@ -55,7 +55,7 @@ async function basePathOf(
   return (await renderUrl(http.baseUrl, hole)).pathname.replace(/\/$/, '');
 }
 
-/** One token for ever; null for an auth kind that needs none. */
+/** The tokens of a test: one for ever; null for an auth kind that needs none. */
 function tokensOf(auth: Auth, spec: ConnectorSpec, now: Date): TokenSource | null {
   if (!('put' in auth)) return null;
   const names = [

@@ -19,7 +19,7 @@ interface SpecTestOptions {
   readonly allMsMax?: number;
 }
 
-/** As many as are reported of a spec at once. */
+/** The most issues of all tests: as many as are reported of a spec at once. */
 const issuesMax = 100;
 /** Characters of a message. */
 const messageLengthMax = 500;

@@ -5,7 +5,7 @@ import type { MockApi } from './mock-api.ts';
 /** What all resources that one test reads have in common. */
 export interface TestContext {
   readonly spec: ConnectorSpec;
-  /** With defaults filled in. */
+  /** The params, with defaults filled in. */
   readonly params: Readonly<Record<string, unknown>>;
   readonly secrets: Readonly<Record<string, unknown>>;
   /** The clock of the test: it stands still. */

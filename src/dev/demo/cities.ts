@@ -13,7 +13,7 @@ export const attribution = 'Cities of GeoNames (geonames.org), CC BY 4.0, from n
 
 /** A city as the demo's API sends it. */
 export interface CityRecord {
-  /** Made up: the position in the list, from 1. */
+  /** The position in the list, from 1; made up. */
   readonly id: number;
   /** Null only in a broken copy. */
   readonly name: string | null;
@@ -25,9 +25,9 @@ export interface CityRecord {
   /** Decimal degrees as text, as GeoNames has them. */
   readonly lat: string;
   readonly lng: string;
-  /** Made up: ISO 8601 in UTC, from the position. */
+  /** A time derived from the position, as ISO 8601 in UTC; made up. */
   readonly updated_at: string;
-  /** Only in a broken copy: what was done to it. */
+  /** What was done to it, only in a broken copy. */
   readonly made_up?: string;
 }
 

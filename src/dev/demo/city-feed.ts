@@ -1,6 +1,6 @@
 import type { CityRecord } from './cities.ts';
 
-/** Which records a page holds. */
+/** The records that a page holds. */
 export interface PageOfCities {
   /** A JSON list, as bytes. */
   readonly body: Buffer;

@@ -70,7 +70,7 @@ const isNumber = (cell: string): boolean => /^-?[\d,]+(\.\d+)?$/.test(cell);
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`.padStart(7);
 
-/** Without colors where the stream or the environment wants none. */
+/** Makes the paint of a stream, without colors where it or the environment wants none. */
 const createPaint =
   (stream: NodeJS.WriteStream) =>
   (style: 'dim' | 'bold', text: string): string =>

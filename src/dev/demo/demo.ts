@@ -26,7 +26,7 @@ process.exitCode = (await main()) ? 0 : 1;
 /** Everything the demo found; `failures` names what was not as promised. */
 type Summary = { readonly ok: boolean; readonly failures: readonly string[] } & Readonly<Record<string, unknown>>;
 
-/** False: something was not as promised, or went wrong. */
+/** Runs the demo; false: something was not as promised, or went wrong. */
 async function main(): Promise<boolean> {
   const { values } = parseArgs({
     options: { once: { type: 'boolean' }, crash: { type: 'boolean' }, reset: { type: 'boolean' } },

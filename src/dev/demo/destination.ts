@@ -27,7 +27,7 @@ export interface WriteAudit {
 
 /** The open database. */
 export interface DemoDestination extends AsyncDisposable {
-  /** With user and password; for the connection's secrets. */
+  /** The URL with user and password; for the connection's secrets. */
   readonly url: string;
   /** Rows of a connection in the order of their id. */
   firstRows(connectionId: string, limit: number): Promise<readonly CityRow[]>;

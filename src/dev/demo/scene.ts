@@ -32,7 +32,7 @@ export interface SyncOptions {
   readonly resource: string;
   /** Pages the sync will read; absent: not known. */
   readonly pages?: number;
-  /** Called at each look at the run, before the next. */
+  /** Takes each look at the run, before the next. */
   readonly onPoll?: ((run: RunRow) => Promise<void>) | undefined;
 }
 

@@ -6,7 +6,7 @@ export const pageSize = 1000;
 /** Where the rows go: schema and table in the destination database. */
 export const targetTable = { schema: 'demo', table: 'cities' } as const;
 
-/** On this machine, hence without TLS. */
+/** The destination, on this machine, hence without TLS. */
 const destination = {
   kind: 'postgres',
   url: '{{ secrets.databaseUrl }}',

@@ -26,10 +26,10 @@ export interface DemoUpstream extends AsyncDisposable {
 
 /** What can be decided before the start. */
 export interface DemoUpstreamOptions {
-  /** Asked at the first request that needs it. */
+  /** The feed, asked for at the first request that needs it. */
   readonly feed: () => CityFeed;
   readonly token: string;
-  /** 0: a free one. */
+  /** The port to listen on; 0: a free one. */
   readonly port?: number;
 }
 

@@ -88,7 +88,10 @@ function createPassword(path: string): string {
   return password;
 }
 
-/** Made beside and moved in: a start that was killed leaves no half-made folder under the final name. */
+/**
+ * Makes the cluster's folder beside its place and moves it in: a start that was killed leaves no half-made folder under
+ * the final name.
+ */
 async function initialize({ dataFolder, owner, password }: Cluster, initdb: string): Promise<void> {
   const parent = dirname(dataFolder);
   mkdirSync(parent, { recursive: true, mode: 0o755 });

@@ -7,7 +7,7 @@ import { startEmbedded } from './services.ts';
 
 /** An empty PostgreSQL server that is gone when disposed: for tests and generated files. */
 export interface ScratchDatabase extends AsyncDisposable {
-  /** As superuser. */
+  /** The URL for the superuser. */
   readonly url: string;
 }
 

@@ -120,7 +120,7 @@ async function checked(path: string): Promise<string> {
 
 interface CachePlace {
   readonly dir: string;
-  /** Of the executable. */
+  /** The path of the executable. */
   readonly path: string;
 }
 

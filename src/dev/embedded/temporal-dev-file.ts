@@ -18,7 +18,7 @@ export interface TemporalDevSettings {
   readonly searchAttributes: Values;
   /** Key to value. */
   readonly dynamicConfig: Values;
-  /** Of the SQLite database: name to value. */
+  /** The pragmas of the SQLite database: name to value. */
   readonly sqlitePragmas: Values;
 }
 
@@ -52,7 +52,7 @@ export function readTemporalDevFile(path: string): TemporalDevSettings {
 /** Throws an error that names the line of the node and the form that it should have. */
 type Refuse = (node: unknown, form: string) => never;
 
-/** Undefined: there is no such key. */
+/** The value of a key; undefined: there is none. */
 const valueOf = (node: unknown, name: string, refuse: Refuse): unknown =>
   pairsOf(node, refuse).find(({ key }) => key === name)?.value;
 

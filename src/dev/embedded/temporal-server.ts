@@ -80,7 +80,7 @@ interface Ports {
   readonly ui: number;
 }
 
-/** Never Temporal's own 7233 and 8233 by default, where a developer's own server may be. */
+/** The ports of the server, by default never Temporal's own 7233 and 8233, where a developer's own server may be. */
 function portsOf({ cli }: TemporalDevSettings): Ports {
   return { grpc: Number(cli['port'] ?? 7244), ui: Number(cli['ui-port'] ?? 8244) };
 }

@@ -79,7 +79,7 @@ async function downloadFromIndex(platform: string, version: string): Promise<Uin
   return download(new URL(link, index).href);
 }
 
-/** Null: none is configured, and which one pip would use is pip's own matter. */
+/** The index that pip is told to use; null: none is configured, and which one pip would use is pip's own matter. */
 function indexUrl(): string | null {
   for (const path of pipFiles) {
     const [, url] = (existsSync(path) && /^\s*index-url\s*=\s*(\S+)/m.exec(readFileSync(path, 'utf8'))) || [];

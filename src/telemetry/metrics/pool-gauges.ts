@@ -7,7 +7,7 @@ import type { SlotCounts } from '../../temporal/worker-slots.ts';
 export interface PoolSources {
   readonly poolCounts: () => PoolCounts;
   readonly evaluators: Pick<EvaluatorPool, 'counts'>;
-  /** Null: the process runs no chunks. */
+  /** Counts the slots; null: the process runs no chunks. */
   readonly slotCounts: (() => SlotCounts) | null;
 }
 

@@ -24,9 +24,9 @@ import { onlySafe } from './safe-spans.ts';
 
 /** What traces a process; disposing sends what is left, and ends it. */
 export interface Traces extends AsyncDisposable {
-  /** Of the client: they give the trace on to workflows. */
+  /** The interceptors of the client: they give the trace on to workflows. */
   readonly clientInterceptors: WorkflowClientInterceptor[];
-  /** Of the workers: activities continue the trace, and spans of workflows leave their isolate. */
+  /** The options of the workers: activities continue the trace, and spans of workflows leave their isolate. */
   readonly workerOptions: Pick<WorkerOptions, 'interceptors' | 'sinks'>;
   /** What the bundle of the workflows contains besides. */
   readonly workflowModules: readonly string[];

@@ -4,7 +4,7 @@ import type { OrgScope } from '../../../scope.ts';
 /** An attempt, by the lane that it holds. */
 export interface BatchOwner {
   readonly laneId: number;
-  /** Of the attempt that records; a newer one makes this one fail. */
+  /** The fence of the attempt that records; a newer one makes this one fail. */
   readonly fence: number;
 }
 

@@ -21,7 +21,7 @@ export interface RecordedRun {
 export interface BatchToRecord {
   readonly owner: BatchOwner;
   readonly receipt: Receipt;
-  /** Its records are inserted, which takes two thirds of the time of an upsert. */
+  /** Whether its records are only inserted, which takes two thirds of the time of an upsert. */
   readonly onlyNew: boolean;
 }
 
@@ -120,7 +120,7 @@ interface StatementValues extends ReceiptValues {
 interface ReceiptValues {
   readonly runId: string;
   readonly batchNo: number;
-  /** Null: no page is complete. */
+  /** The number of the last complete page; null: none is. */
   readonly pageNo: number | null;
   readonly position: string | null;
   readonly recordsIn: number;

@@ -19,7 +19,7 @@ export interface PendingRow {
   readonly draft: string;
   /** A JSON text on each line, of an array: one more is added without reading the others. */
   readonly rejected: string;
-  /** In the order in which they are sent, as far as they have records in common. */
+  /** The parts in the order in which they are sent, as far as they have records in common. */
   readonly parts: readonly OutboxPartRow[];
 }
 
@@ -31,7 +31,7 @@ export interface OutboxRow {
   readonly carried: string | null;
   /** See `OpenedOutbox.sequence`. */
   readonly sequence: number;
-  /** As the run found out; null: no bound. */
+  /** The bytes of a request that the receiver takes, as the run found out; null: no bound. */
   readonly bytesMax: number | null;
 }
 
@@ -104,7 +104,7 @@ export function putPending(
   }: {
     readonly owner: OutboxOwner;
     readonly pending: PendingRow;
-    /** Of its last request. */
+    /** The number of its last request. */
     readonly sequence: number;
   },
 ): Promise<true | null> {

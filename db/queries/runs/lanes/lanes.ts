@@ -46,7 +46,7 @@ export async function beginRun(
 }
 
 interface BeginOptions {
-  /** Nothing happens, unless the last run of the lane took a moment; `turn` is then null. */
+  /** Whether nothing is to happen unless the last run of the lane took a moment; `turn` is then null. */
   readonly onlyIfQuick?: boolean;
 }
 
@@ -55,18 +55,18 @@ export type Turn = Exclude<RunStatus, 'queued'> | 'waiting';
 
 /** The result of asking to begin. */
 export interface Begun {
-  /** Null: no such run, or it was not asked for. */
+  /** The turn of the run; null: no such run, or it was not asked for. */
   readonly turn: Turn | null;
   /** The last run of the lane took a moment. */
   readonly isQuick: boolean;
-  /** It began now, not earlier: its first attempt is counted. */
+  /** Whether it began now, not earlier: its first attempt is counted. */
   readonly isFirst: boolean;
   /** Endpoints that events are queued for. */
   readonly eventsFor: number;
 }
 
 interface Asked extends Begun {
-  /** It waits, and was not marked as ready until now. */
+  /** Whether it waits, and was not marked as ready until now. */
   readonly isNews: boolean;
   /** The run, if this ended it: its connection is not active. */
   readonly canceled?: RunRow | undefined;
@@ -141,11 +141,11 @@ export interface RunOutcome {
 
 /** A run that has its final status. */
 export interface EndedRun {
-  /** Undefined: there is no such run. */
+  /** The run; undefined: there is none. */
   readonly run: RunRow | undefined;
   /** True when this call ended it; a repeat finds it ended and changes nothing. */
   readonly ended: boolean;
-  /** 0: no event waits for an endpoint on account of this. */
+  /** The number of endpoints for which an event waits on account of this. */
   readonly eventsFor: number;
   readonly next: readonly NextRun[];
 }
@@ -166,7 +166,7 @@ export interface RunEnd {
   readonly owner?: BatchOwner | null;
   /** How it leaves the lane; null or absent: as the attempt found it, or as it marked it since. */
   readonly left?: LeftLane | null;
-  /** False: the run has listed no partitions. */
+  /** Whether the run may have listed partitions; false: it has listed none. */
   readonly hasPartitions?: boolean;
   /** When the run fails, an active connection goes to `error`. */
   readonly breaksConnection: boolean;
@@ -238,7 +238,7 @@ async function leaveLane(
     .execute();
 }
 
-/** False: the connection is not active. */
+/** Puts a connection in error; false: it is not active. */
 async function breakConnection(tx: Db, scope: OrgScope, connectionId: string): Promise<boolean> {
   const broken = await tx
     .updateTable('connections')

@@ -12,7 +12,7 @@ export interface NextRun {
   readonly id: string;
   readonly connectionId: string;
   readonly resourceKey: string;
-  /** Both null: no schedule made it. */
+  /** The firing; both null: no schedule made it. */
   readonly scheduleId: string | null;
   readonly scheduledFor: string | null;
 }

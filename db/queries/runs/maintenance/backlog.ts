@@ -4,15 +4,15 @@ import type { SweptRun } from './sweep.ts';
 
 /** What waits in the whole deployment: counts and ages, of no org. */
 export interface Backlog {
-  /** By trigger; a trigger that is not there has no queued run. */
+  /** The queued runs by trigger; a trigger that is not there has none. */
   readonly queued: readonly { readonly trigger: string; readonly runs: number; readonly oldestSeconds: number }[];
   readonly runningRuns: number;
   /**
-   * For how long nobody has looked after the open run that was looked after last. Chunks and sweepers do so all the
+   * The seconds since somebody looked after the open run that was looked after last. Chunks and sweepers do so all the
    * time, so this stays below a minute while a worker works; 0: there is no open run.
    */
   readonly unattendedSeconds: number;
-  /** For how long the oldest event is due that its endpoint would take; 0: none is. */
+  /** The seconds for which the oldest event is due that its endpoint would take; 0: none is. */
   readonly eventDueSeconds: number;
   /** Resources whose data is older than their schedules promise. */
   readonly overdueResources: number;

@@ -7,7 +7,7 @@ export interface SweptRun {
   readonly orgId: string;
   readonly connectionId: string;
   readonly resourceKey: string;
-  /** Both null: no schedule made it. */
+  /** The firing; both null: no schedule made it. */
   readonly scheduleId: string | null;
   readonly scheduledFor: string | null;
   readonly cancelRequested: boolean;

@@ -8,7 +8,7 @@ export interface Scan {
   readonly laneId: number;
   /** `runs.seq` of the run that scans. */
   readonly seq: number;
-  /** Null: records of all partitions. */
+  /** The partition of the records; null: those of all partitions. */
   readonly partition: string | null;
 }
 

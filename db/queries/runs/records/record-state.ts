@@ -53,7 +53,7 @@ interface OfLane {
 }
 
 interface Lists {
-  /** Null: none is known, and the others are null too. */
+  /** The external ids of the known records; null: none is known, and the others are null too. */
   readonly externalIds: readonly string[] | null;
   readonly hashes: readonly string[];
   readonly cursors: readonly (string | null)[];

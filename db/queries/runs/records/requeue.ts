@@ -11,7 +11,10 @@ export async function requeueOne(db: Db, scope: OrgScope, id: string): Promise<b
   return requeued !== undefined;
 }
 
-/** As {@link requeueOne}, every unresolved record of a connection, or of one of its resources; returns how many. */
+/**
+ * Requeues every unresolved record of a connection, or of one of its resources, as {@link requeueOne} does; returns how
+ * many.
+ */
 export async function requeueAll(
   db: Db,
   scope: OrgScope,

@@ -9,11 +9,11 @@ export type AuthContext = Pick<Source, 'params' | 'secrets' | 'run' | 'evaluator
 
 /** Fills in the templates of an auth block. The value of a template that mentions `secrets` is masked from then on. */
 export interface AuthValues extends Renderer {
-  /** Null for a value that is null or missing. */
+  /** The text of a template; null for a value that is null or missing. */
   text(template: string): Promise<string | null>;
   /** Throws `auth_failed`, naming `place`, when there is no value or an empty one. */
   required(template: string, place: string): Promise<string>;
-  /** The same for a value that is always masked. */
+  /** The text of a template as `required` gives it, always masked. */
   secret(template: string, place: string): Promise<string>;
   /** A map of templates; those without a value are left out. */
   texts(templates: Readonly<Record<string, string>>): Promise<Readonly<Record<string, string>>>;

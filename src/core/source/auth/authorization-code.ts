@@ -39,7 +39,7 @@ const howToAuthorize = ({ resourceKey }: Pick<RefreshContext, 'resourceKey'>): s
 export interface AuthorizationRequest {
   readonly redirectUri: string;
   readonly state: string;
-  /** Null: without PKCE. */
+  /** The verifier of PKCE; null: without PKCE. */
   readonly codeVerifier: string | null;
 }
 
@@ -105,7 +105,7 @@ export async function exchangeCode(
   return untilRefused({ ...token, metadata: { ...Object.fromEntries(metadata), ...given(token.metadata) } });
 }
 
-/** Longer values of a redirect are no ids. */
+/** The longest value of a redirect; longer ones are no ids. */
 const redirectedMax = 2000;
 
 /** A parameter of the redirect. Throws `source_rejected` for one that is missing or too long. */
@@ -164,7 +164,10 @@ function following(previous: Token, token: Token, rotation: OauthAuthorizationCo
   return untilRefused({ ...token, refreshToken, metadata });
 }
 
-/** Without a refresh token nothing replaces an access token, so it is used until the API rejects it. */
+/**
+ * The token as it is kept. Without a refresh token nothing replaces an access token, so it is used until the API
+ * rejects it.
+ */
 const untilRefused = (token: Token): Token => (token.refreshToken === null ? { ...token, expiresAtMs: null } : token);
 
 /** An unreadable response is more often a page of some proxy than a new format: a retry will get a token. */

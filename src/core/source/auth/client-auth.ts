@@ -7,7 +7,7 @@ import { signJwt } from './signed-jwt.ts';
 export type ClientAuthMethod = 'basic' | 'post' | 'private_key_jwt' | 'none';
 
 interface ProofContext {
-  /** Called with values to mask besides the secret itself. */
+  /** Masks values besides the secret itself. */
   readonly mask: (secret: string) => void;
   readonly now: () => Date;
 }
@@ -29,7 +29,10 @@ export function clientAuth(method: ClientAuthMethod, secret: string, context: Pr
   }
 }
 
-/** Not the library's, which writes `-`, `_` and `.` as `%2D`, `%5F` and `%2E`: many servers do not decode them. */
+/**
+ * Basic authentication. Not the library's, which writes `-`, `_` and `.` as `%2D`, `%5F` and `%2E`: many servers do not
+ * decode them.
+ */
 const basic =
   (secret: string, { mask }: ProofContext): ClientAuth =>
   (_server, client, _form, headers) => {
@@ -45,8 +48,8 @@ const formEncode = (text: string): string => new URLSearchParams([['', text]]).t
 const assertionSeconds = 60;
 
 /**
- * Not the library's: it calls `EdDSA` by its new name `Ed25519` (RFC 9864), unknown to most servers, and adds an `nbf`,
- * with which a server whose clock is behind rejects the assertion.
+ * An assertion signed by the client's key. Not the library's: it calls `EdDSA` by its new name `Ed25519` (RFC 9864),
+ * unknown to most servers, and adds an `nbf`, with which a server whose clock is behind rejects the assertion.
  */
 const privateKeyJwt =
   (secret: string, { mask, now }: ProofContext): ClientAuth =>

@@ -17,7 +17,7 @@ export interface SharedTokensOptions {
   readonly madeFor: string;
   /** A token is replaced this long before it expires. */
   readonly bufferMs: number;
-  /** Called with each token before it is used. */
+  /** Masks a token. Called with each one before it is used. */
   readonly mask: (secret: string) => void;
   readonly now: () => Date;
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -35,7 +35,7 @@ export function createSharedTokens(options: SharedTokensOptions): TokenSource {
   const isUsable = (token: StoredToken | null): token is StoredToken =>
     token?.madeFor === madeFor && isFresh(token, { nowMs: nowMs(), bufferMs: options.bufferMs });
 
-  /** Null: check again. */
+  /** The token that the holder of the lease has or obtains; null: check again. */
   const renew = async (lease: TokenLease, isWanted: IsWanted): Promise<Token | null> => {
     const { stored } = lease;
     try {

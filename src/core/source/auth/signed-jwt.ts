@@ -8,7 +8,7 @@ export interface JwtParts {
   /** Bytes for HS algorithms. */
   readonly key: KeyObject | Uint8Array;
   readonly keyId: string | null;
-  /** Besides `iat` and `exp`, which they may replace. */
+  /** The claims besides `iat` and `exp`, which they may replace. */
   readonly claims: Readonly<Record<string, unknown>>;
   readonly now: Date;
   readonly ttlSeconds: number;

@@ -136,7 +136,7 @@ function refused(what: string, hint = ''): AppError {
   return new AppError('auth_failed', `${place} responded with ${what} and returned no token.${hint} ${advice}`);
 }
 
-/** For messages; an address may contain secrets. */
+/** The token endpoint as messages name it; an address may contain secrets. */
 const place = 'The token endpoint';
 
 const mask = '[redacted]';

@@ -5,7 +5,7 @@ import { limitToken, type Token } from './token.ts';
 
 /** Where a response has its values, and the defaults for missing ones. */
 export interface TokenResponseSettings extends Pick<OauthClientCredentials, 'tokenResponse'> {
-  /** For a token whose response names no lifetime. */
+  /** The lifetime in seconds of a token whose response names none. */
   readonly defaultTtlSeconds: number;
 }
 

@@ -2,19 +2,22 @@ import type { Token } from './token.ts';
 
 /** A token and what it was obtained with. */
 export interface StoredToken extends Token {
-  /** Hash of what the token was obtained with or, of a grant, of client and provider: with others it counts as absent. */
+  /**
+   * The hash of what the token was obtained with or, of a grant, of client and provider: with others it counts as
+   * absent.
+   */
   readonly madeFor: string;
 }
 
 /** Where processes share one token of a connection. */
 export interface TokenStore {
-  /** Null: there is none. */
+  /** Reads the stored token; null: there is none. */
   read(): Promise<StoredToken | null>;
   /** The right to obtain a token, for 30 s; null: another process has it. */
   lease(): Promise<TokenLease | null>;
 }
 
-/** Held by one process at a time while it requests a token. */
+/** The right to request a token, which one process holds at a time. */
 export interface TokenLease {
   /** The stored token, read when the lease was taken. */
   readonly stored: StoredToken | null;

@@ -4,20 +4,23 @@ import { secretCharsMax } from '../../secret-limit.ts';
 /** An access token and its metadata, as stored, sealed, between requests and runs. */
 export interface Token {
   readonly accessToken: string;
-  /** Null: valid until it is rejected. */
+  /** The time at which it expires, in milliseconds since the epoch; null: it is valid until it is rejected. */
   readonly expiresAtMs: number | null;
   readonly obtainedAtMs: number;
-  /** Null: the provider gave none, or the kind has none. */
+  /** The refresh token; null: the provider gave none, or the kind has none. */
   readonly refreshToken: string | null;
   /** `tokenResponse.metadata`; requests see it as `auth`. */
   readonly metadata: Readonly<Record<string, unknown>>;
-  /** Of a session, so that the next login can be a conditional request; absent: nothing is stored. */
+  /**
+   * The response to the login of a session, so that the next login can be a conditional request; absent: nothing is
+   * stored.
+   */
   readonly login?: LoginResponse;
 }
 
 /** The response that began a session. */
 export interface LoginResponse {
-  /** Hash of the request that it belongs to. */
+  /** The hash of the request that it belongs to. */
   readonly requestKey: string;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

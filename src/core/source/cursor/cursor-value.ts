@@ -57,7 +57,7 @@ export function canonicalCursor(raw: unknown, form: CursorShape): string | null 
   return value === null ? null : cursorText(value, form);
 }
 
-/** Of a time with milliseconds. */
+/** The characters of a time with milliseconds. */
 const isoLength = 24;
 
 /** The value of a canonical text; null for null and for a text of another cursor type. */

@@ -33,7 +33,7 @@ export async function decodeBody(response: HttpResponse, settings: BodySettings)
   return body;
 }
 
-/** Like {@link decodeBody}, but undefined for an error page in HTML and other bodies that do not decode. */
+/** Decodes a body like {@link decodeBody}; undefined for an error page in HTML and other bodies that do not decode. */
 export async function tryDecodeBody(response: HttpResponse, settings: BodySettings): Promise<unknown> {
   try {
     return await decodeBody(response, settings);

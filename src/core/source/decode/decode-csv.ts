@@ -52,7 +52,7 @@ const headerMax = 100_000;
 /** Fields of one page: each takes some 50 bytes of memory, however short it is. */
 const cellsMax = 5_000_000;
 
-/** In the header row outside quotes; a name in quotes may hold any of them, and line ends. */
+/** The delimiter, found in the header row outside quotes; a name in quotes may hold any of them, and line ends. */
 function delimiterOf(text: string): string {
   const header = /^[\r\n]*((?:"[^"]*"|[^"\r\n])*)/.exec(text.slice(0, headerMax))?.[1] ?? '';
   const unquoted = header.replace(/"[^"]*"/g, '');
@@ -71,7 +71,7 @@ function checkHeader(row: readonly string[]): readonly string[] {
   return row;
 }
 
-/** Without a cause: the parser's own error quotes the row. */
+/** The error of a row that is not CSV, without a cause: the parser's own error quotes the row. */
 function badRow({ code, lines }: CsvError): AppError {
   const line = `line ${Number(lines)}`;
   if (code === 'CSV_RECORD_INCONSISTENT_FIELDS_LENGTH') {

@@ -63,7 +63,7 @@ async function contentOf(packed: Uint8Array, method: number, bytesMax: number): 
 
 const inflateRawAsync = promisify<InputType, ZlibOptions, Uint8Array>(inflateRaw);
 
-/** The same memory. */
+/** A buffer over the same memory. */
 const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 const refused = (what: string, advice: string, cause?: unknown): AppError =>

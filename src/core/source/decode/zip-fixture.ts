@@ -5,7 +5,7 @@ import { crc32, deflateRawSync } from 'node:zlib';
 export interface ZipFile {
   readonly name: string;
   readonly content: Uint8Array | string;
-  /** 0: stored, 8: deflate (default). */
+  /** The compression method, 0: stored, 8: deflate (default). */
   readonly method?: number;
   readonly flags?: number;
   readonly crc?: number;

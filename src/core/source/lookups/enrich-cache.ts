@@ -9,7 +9,7 @@ export interface ResponseMemo {
 
 /** The callbacks for keys. */
 interface CacheWork {
-  /** Called with the keys that need no request. */
+  /** Notes the keys that need no request. */
   readonly onSaved: (texts: readonly string[]) => Promise<void>;
   /** Requests the others and adds its results to `found` as it goes. */
   readonly fetch: (texts: readonly string[], found: Map<string, Reply>) => Promise<void>;

@@ -57,7 +57,7 @@ function expressionOf({ key, when }: Pick<Enrichment, 'key' | 'when'>): string {
   return `($boolean((${when}\n)) ? (${key ?? 'true'}\n))`;
 }
 
-/** Only the mentioned values are sent with every record. */
+/** The values that an expression mentions: only these are sent with every record. */
 const rootsIn = (expression: string, { params, each }: Pick<Source, 'params' | 'each'>) => ({
   ...(/\bparams\b/.test(expression) ? { params } : {}),
   ...(/\beach\b/.test(expression) ? { each } : {}),

@@ -22,7 +22,7 @@ export interface ShelvedPage {
 
 /** Seconds for which a response shared by runs is valid when its spec does not say. */
 const sharedTtlSeconds = 3600;
-/** The same for a key that is not found. */
+/** Seconds for which the absence of a key is valid, likewise. */
 const sharedNegativeTtlSeconds = 300;
 /** Refusals remembered in this process. */
 const refusedMax = 10_000;
@@ -82,7 +82,7 @@ function createRejections() {
   };
 }
 
-/** Null: as long as the run. */
+/** The seconds for which found and missing keys are cached; null: as long as the run. */
 function ttlsOf({
   scope,
   ttlSeconds,

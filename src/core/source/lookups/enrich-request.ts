@@ -18,9 +18,9 @@ import type { LookupStore } from './lookup-store.ts';
 
 /** A requested key, and the first record that has it. */
 export interface Ask {
-  /** As the expression gave it; undefined: the step has no key. */
+  /** The key as the expression gave it; undefined: the step has no key. */
   readonly key: unknown;
-  /** The same for keys that are requested together. */
+  /** The key as text, the same for keys that are requested together. */
   readonly text: string;
   readonly record: unknown;
   /** The tables, and what earlier steps found for the record. */

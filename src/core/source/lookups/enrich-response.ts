@@ -2,7 +2,7 @@ import type { AppError } from '../../errors.ts';
 
 /** The API's response for one key. */
 export type Reply =
-  /** Undefined: the key is found, but the response lacks what the spec selects. */
+  /** The key is found; the value is undefined when the response lacks what the spec selects. */
   | { readonly kind: 'found'; readonly value: unknown }
   | { readonly kind: 'missing' }
   | { readonly kind: 'failed'; readonly error: AppError };

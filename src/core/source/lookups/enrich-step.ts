@@ -13,7 +13,7 @@ import type { LookupStore } from './lookup-store.ts';
 
 /** A record on its way through the steps. */
 export interface Subject {
-  /** Its place among the records of the page. */
+  /** The place of the record on the page, from 0. */
   readonly no: number;
   readonly candidate: Candidate;
   /** What the steps found so far, by name. */
@@ -33,7 +33,7 @@ export interface StepContext {
   readonly source: Omit<Source, 'watermark'>;
   readonly cache: ResponseMemo;
   readonly pageCache: PageCache;
-  /** For requests with a `cache`. */
+  /** The store for requests with a `cache`. */
   readonly store: LookupStore;
   readonly signal: AbortSignal;
   /** Whether one more request that the cache saved may be logged for this page and step. */
@@ -143,7 +143,9 @@ const notThere = ({ assignTo }: Step): AppError =>
       'Set its onMissing to "null" or "quarantine" to continue with the other records.',
   );
 
-/** Without the request's address, which holds the key of a record; the calls of the run show it. */
+/**
+ * The error of a step, without the request's address, which holds the key of a record; the calls of the run show it.
+ */
 const failure = ({ assignTo }: Step, cause: AppError): AppError =>
   new AppError(
     cause.code,

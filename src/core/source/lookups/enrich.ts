@@ -68,7 +68,7 @@ const isEnriched = ({ issues, isDeleted }: Candidate): boolean => issues === nul
 
 const subjectOf = (candidate: Candidate, no: number): Subject => ({ no, candidate, found: {}, failures: new Map() });
 
-/** The same for the same versions of the same records. */
+/** The identity of a page, the same for the same versions of the same records. */
 function identityOf(subjects: readonly Subject[]): string {
   const versions = subjects.map(({ candidate: { externalId, hash: version, raw } }) =>
     JSON.stringify([externalId, version ?? storableJson(raw)]),

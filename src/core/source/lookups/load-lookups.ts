@@ -24,7 +24,7 @@ export interface LoadedLookup extends Pick<TableRead, 'duplicates' | 'withoutKey
 interface LoadOptions {
   readonly store: LookupStore;
   readonly signal: AbortSignal;
-  /** Called with each table that was fetched. */
+  /** Takes each table that was fetched. */
   readonly onLoaded: (loaded: LoadedLookup) => void;
 }
 

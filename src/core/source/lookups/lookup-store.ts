@@ -6,7 +6,7 @@ export interface NewCachedValue {
   readonly key: string;
   /** JSON text; null: the API does not find it. */
   readonly text: string | null;
-  /** Null: as long as the run lasts. */
+  /** The seconds for which it is valid; null: as long as the run lasts. */
   readonly ttlSeconds: number | null;
 }
 

@@ -2,7 +2,7 @@ import type { HttpResponse } from '../../model/http.ts';
 import type { RateLimit } from '../../spec/schema/http-schema.ts';
 import type { Source } from '../source.ts';
 
-/** Of the buckets that the requests of a source take from. */
+/** The rate limits of the buckets that the requests of a source take from. */
 export const rateLimitsOf = ({ http, resource }: Pick<Source, 'http' | 'resource'>): readonly RateLimit[] => [
   http.rateLimit,
   ...(resource.request.rateLimit ? [resource.request.rateLimit] : []),

@@ -25,9 +25,9 @@ import { shrinkRule } from './smaller-page.ts';
 export type Page =
   | (ReadFacts & {
       readonly kind: 'records';
-      /** After `map` and `addFields`, in the API's order. */
+      /** The records after `map` and `addFields`, in the API's order. */
       readonly records: readonly unknown[];
-      /** Null: it was the last page of its window. */
+      /** The position of the next page; null: it was the last page of its window. */
       readonly next: PagePosition | null;
       /** Pages that the window has from `next` on, by the API's count; infinite when it does not say. */
       readonly pagesLeft: number;
@@ -43,17 +43,17 @@ export type Page =
   | (ReadFacts & Meaning);
 
 interface ReadFacts {
-  /** Hash of method, address and body. */
+  /** The hash of method, address and body. */
   readonly requestKey: string;
   /** The requested address, without credentials. */
   readonly url: string;
   /** The API's clock; null when it sent none. */
   readonly serverDate: Date | null;
-  /** Decoded. */
+  /** The bytes of the decoded body. */
   readonly bodyBytes: number;
   /** Requests that the API accepts before it requires a pause, by its headers; infinite when they do not say. */
   readonly budgetLeft: number;
-  /** To store for the next conditional request; null when the response has none. */
+  /** The validators to store for the next conditional request; null when the response has none. */
   readonly validators: Validators | null;
 }
 

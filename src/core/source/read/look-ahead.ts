@@ -4,7 +4,10 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 interface LookAheadOptions<Value> {
   /** Values that may wait for the consumer. */
   readonly count: number;
-  /** Nothing is requested while such a value waits or is with the consumer: a few of them would fill the memory. */
+  /**
+   * Whether a value is heavy: nothing is requested while such a value waits or is with the consumer: a few of them
+   * would fill the memory.
+   */
   readonly isHeavy: (value: Value) => boolean;
   readonly signal: AbortSignal;
 }

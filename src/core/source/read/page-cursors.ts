@@ -44,7 +44,7 @@ export async function readCursors(
   return { records: kept, cursors, withoutCursor, belowWindow: below > 0 && cursor.order === 'desc' };
 }
 
-/** Of one page, as it is read. */
+/** The cursors of one page, as it is read. */
 interface Reading {
   readonly cursor: CursorPlan;
   readonly field: string;

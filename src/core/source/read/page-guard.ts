@@ -15,7 +15,10 @@ export const noPages: GuardState = { count: 0, marks: [] };
 /** 64 bits of SHA-256 of a token, URL or page: a false match among 10,000 has odds of 1 in 10^11. */
 export const pageKey = (content: unknown): string => hash('sha256', jsonOf(content), 'hex').slice(0, 16);
 
-/** Of a record nested too deep for `JSON.stringify` only the upper levels count: it must not fail the page. */
+/**
+ * The JSON of a page. Of a record nested too deep for `JSON.stringify` only the upper levels count: it must not fail
+ * the page.
+ */
 function jsonOf(content: unknown): string {
   try {
     return JSON.stringify(content);

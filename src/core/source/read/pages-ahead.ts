@@ -207,7 +207,7 @@ const following = (position: PagePosition, step: number): PagePosition => ({
   offset: position.offset + step,
 });
 
-/** As the API gave them: these identify its pages. */
+/** The items as the API gave them: these identify its pages. */
 const itemsOf = ({ identity }: RecordsPage): readonly unknown[] => (Array.isArray(identity) ? identity : []);
 
 const isOverlapping = ({ resource: { pagination } }: Source): boolean =>

@@ -9,11 +9,11 @@ import { checkpointText } from './checkpoint-text.ts';
 /** A decoded response as expressions see it. */
 export interface ResponseRoots {
   readonly body: unknown;
-  /** Lower-case names. */
+  /** The headers, their names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly status: number;
   readonly params: Readonly<Record<string, unknown>>;
-  /** As requests carry it; null on the first read. */
+  /** The watermark as requests carry it; null on the first read. */
   readonly watermark: string | number | null;
 }
 

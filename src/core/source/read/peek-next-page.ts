@@ -11,7 +11,7 @@ import { parseEnvelope } from './parse-envelope.ts';
 /** A response that nobody has checked or decoded yet. */
 interface NewResponse extends Pick<PageItems, 'position' | 'resolveLink'> {
   readonly response: HttpResponse;
-  /** As requests carry it. */
+  /** The watermark as requests carry it; null on the first read. */
   readonly watermark: string | number | null;
 }
 
@@ -37,7 +37,10 @@ export async function peekNextPage(source: Source, page: NewResponse): Promise<P
   }
 }
 
-/** Null: the next page, or whether there is one, depends on the records or on more than a path can express. */
+/**
+ * The path to what leads to the next page; null: that page, or whether there is one, depends on the records or on more
+ * than a path can express.
+ */
 function pathToNext(pagination: Pagination, decoder: Source['resource']['response']['decoder']): PathToNext | null {
   const isLinked = pagination.kind === 'link_header';
   if (!isLinked && pagination.kind !== 'cursor' && pagination.kind !== 'next_url') return null;
@@ -49,7 +52,7 @@ function pathToNext(pagination: Pagination, decoder: Source['resource']['respons
 }
 
 interface PathToNext {
-  /** False: it is a header. */
+  /** Whether it is in the body; false: it is a header. */
   readonly inBody: boolean;
   readonly of: (roots: unknown) => unknown;
 }

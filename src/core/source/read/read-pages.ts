@@ -40,7 +40,7 @@ export type ReadNote =
 export interface PageRead {
   /** Number of the page in the read, from 1, over all processes that took part. */
   readonly pageNo: number;
-  /** After `map` and `addFields`, in the API's order. */
+  /** The records after `map` and `addFields`, in the API's order. */
   readonly records: readonly unknown[];
   /** The checkpoint once this page is delivered; null: the read is complete. */
   readonly positionAfter: ReadPosition | null;
@@ -49,9 +49,9 @@ export interface PageRead {
    * as it is, even when it is lower than that of the page before: a broken order withdraws a claim.
    */
   readonly watermarkAfter: string | null;
-  /** Hash of the request: method, address, body. */
+  /** The hash of the request: method, address, body. */
   readonly requestKey: string;
-  /** For the next conditional request, from the first page; null: none. */
+  /** The validators for the next conditional request, from the first page; null: none. */
   readonly validators: Validators | null;
   /** The API returned 304: nothing was read, so absence proves nothing. */
   readonly notModified: boolean;
@@ -77,7 +77,7 @@ export interface ReadOptions {
   readonly isTurn?: () => boolean;
   /** Checked before each page is fetched; true: no further one is fetched, those fetched are still given. */
   readonly enough?: () => boolean;
-  /** For a resource with a report job; absent: there is none, or the read fails. */
+  /** The jobs of a resource with a report job; absent: there is none, or the read fails. */
   readonly jobs?: JobPort;
 }
 
@@ -116,7 +116,7 @@ const endsByRecords = ({ cursor }: ReadPlan): boolean =>
 /** A page on its way to the consumer. */
 interface Fetched {
   readonly page: PageRead;
-  /** Of the decoded response. */
+  /** The bytes of the decoded response. */
   readonly bodyBytes: number;
 }
 
@@ -187,7 +187,7 @@ async function* readInOrder(
 /** What is known of the window besides its position. */
 interface WindowState {
   readonly guard: PageGuard;
-  /** Null: the window has no report in parts. */
+  /** The parts of the window's report; null: it has none in parts. */
   readonly parts: ReportParts | null;
 }
 

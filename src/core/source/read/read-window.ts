@@ -11,7 +11,7 @@ import { firstPageLike } from './smaller-page.ts';
 export interface PageFacts {
   /** Cursor values of its records, in the API's order; records without one are left out. */
   readonly cursors: readonly CursorValue[];
-  /** Null: the window has no further page. */
+  /** The next position; null: the window has no further page. */
   readonly next: PagePosition | null;
   readonly guard: GuardState;
   /** The API's clock when it responded; null when it sent none. */
@@ -24,7 +24,7 @@ export interface PageFacts {
 export interface Step {
   /** The page after it; null: the read is complete. */
   readonly position: ReadPosition | null;
-  /** Canonical text that may be stored once this page and all before are delivered; null: none yet. */
+  /** The watermark as canonical text that may be stored once this page and all before are delivered; null: none yet. */
   readonly watermark: string | null;
   /** The page broke the declared ascending order (first time in this read). */
   readonly orderBroken: boolean;
@@ -81,9 +81,9 @@ export function advance(plan: ReadPlan, position: ReadPosition, facts: PageFacts
 const withoutPart = ({ id, createdAt, values }: JobPosition): JobPosition => ({ id, createdAt, values });
 
 /**
- * The same window from its first page, after its page token has expired or the parts of its report have changed.
- * Delivered records are known by hash. Throws `source_rejected` at the fourth time: an API whose tokens never live long
- * enough cannot be read this way.
+ * The position of the same window at its first page, after its page token has expired or the parts of its report have
+ * changed. Delivered records are known by hash. Throws `source_rejected` at the fourth time: an API whose tokens never
+ * live long enough cannot be read this way.
  */
 export function restartWindow(plan: ReadPlan, position: ReadPosition): ReadPosition {
   if (position.restarts >= 3) {

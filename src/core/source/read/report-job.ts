@@ -34,9 +34,9 @@ interface JobOptions {
 
 /** A job that is ready. */
 interface ReadyJob {
-  /** Of the position; without a part. */
+  /** The job of the position, without a part. */
   readonly job: JobPosition;
-  /** It has no records. */
+  /** Whether it has no records. */
   readonly isEmpty: boolean;
   /** What it has now; null: the report is one. */
   readonly parts: ReportParts | null;
@@ -89,7 +89,7 @@ async function create(source: Source, rules: ReportJob, at: ReadPosition, option
   };
 }
 
-/** Null: the job still runs. */
+/** Asks for the state of a job; null: it still runs. */
 async function poll(
   source: Source,
   rules: ReportJob,

@@ -7,11 +7,11 @@ import { checkpointText } from './checkpoint-text.ts';
 /** What the last poll said. */
 export interface ReportParts {
   readonly values: readonly (string | number)[];
-  /** Hash of what they are. */
+  /** The hash of what they are. */
   readonly hash: string;
 }
 
-/** Of one report. */
+/** The most parts of one report. */
 const partsMax = 10_000;
 
 /**

@@ -71,7 +71,7 @@ export async function shapeRecords(
   response: ResponseSettings,
   options: {
     readonly roots: RecordRoots;
-    /** As the page's request carried them; for `addFields`. */
+    /** The values that the page's request carried; for `addFields`. */
     readonly request: RequestRoots;
     readonly evaluator: Evaluator;
     readonly evaluate: Evaluate;

@@ -7,9 +7,9 @@ export type Outcome =
   | {
       readonly kind: 'response';
       readonly status: number;
-      /** Lower-case names. */
+      /** The headers, their names in lower case. */
       readonly headers: Readonly<Record<string, string>>;
-      /** As the resource's decoder reads it; undefined when it cannot. */
+      /** The body as the resource's decoder reads it; undefined when it cannot. */
       readonly body: () => Promise<unknown>;
     }
   | { readonly kind: 'network' | 'timeout' };

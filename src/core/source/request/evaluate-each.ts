@@ -14,7 +14,7 @@ export type EachResult =
 export type EvaluateEach = (
   expression: string,
   values: readonly unknown[],
-  /** For each value, what joins `$lookups` for it alone. */
+  /** What joins `$lookups` for each value alone. */
   own?: readonly RecordLookups[],
 ) => Promise<readonly EachResult[]>;
 

@@ -6,7 +6,7 @@ import { classified } from '../source-fixture.ts';
 /** The open requests of a client and all requests so far; each by its position: the value of one query parameter. */
 export interface HeldClient {
   readonly client: HttpClient;
-  /** In the order they came. */
+  /** The open requests in the order they came. */
   open(): readonly string[];
   /** All so far. */
   readonly asked: readonly string[];
@@ -25,7 +25,7 @@ export interface HeldClient {
 /** What the API gives. */
 export interface HeldResponse {
   readonly status?: number;
-  /** Lower-case names. */
+  /** The headers, their names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: unknown;
 }

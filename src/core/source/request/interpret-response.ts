@@ -12,7 +12,7 @@ import { NoResponseError } from './no-response.ts';
 
 /** The page that a request asks for. */
 interface RequestedPage {
-  /** From 1. */
+  /** The number of the page in its window, from 1. */
   readonly index: number;
   /** The API's token a token read starts from is in the request. */
   readonly startsFromToken: boolean;
@@ -105,7 +105,9 @@ function outcomeOf(response: HttpResponse | NoResponse, source: Pick<Source, 're
   return { kind: 'response', status, headers, body: () => tryDecodeBody(response, source) };
 }
 
-/** Null: no token that the API no longer knows is in the request, or the response does not say so. */
+/**
+ * The verdict on a token that the API no longer knows; null: none is in the request, or the response does not say so.
+ */
 async function expiredToken(
   { resource, params }: InterpretedSource,
   outcome: Outcome & { readonly kind: 'response' },

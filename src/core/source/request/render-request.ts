@@ -15,7 +15,7 @@ import { type FillHole, renderPath, renderUrl } from './url-template.ts';
 
 /** Fills in templates of a request. */
 export interface Renderer {
-  /** Of a template or a structure of templates; what has no value is left out. */
+  /** Fills in a template or a structure of templates; what has no value is left out. */
   value(template: unknown): Promise<unknown>;
   readonly hole: FillHole;
 }

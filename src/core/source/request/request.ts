@@ -10,7 +10,7 @@ import { conditionalHeaders, storedFor } from './validators.ts';
 
 /** What request templates see of the read besides the connection's own values. */
 export interface RequestRoots {
-  /** As requests carry it; null: open, the parameter is left out. */
+  /** The window as requests carry it; null: open, the parameter is left out. */
   readonly window: { readonly from: string | number | null; readonly to: string | number | null };
   readonly watermark: string | number | null;
 }
@@ -30,7 +30,7 @@ interface BuiltPage extends RequestRoots {
 export interface BuiltRequest extends RenderedRequest {
   /** The address, without the credentials that a query may carry. */
   readonly url: string;
-  /** Hash of method, address and body: the same request has the same key, whoever signs it. */
+  /** The hash of method, address and body: the same request has the same key, whoever signs it. */
   readonly key: string;
   /** The stored validators of an earlier response to it; null: nothing. */
   readonly stored: Validators | null;

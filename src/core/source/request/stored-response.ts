@@ -4,7 +4,7 @@ import type { HttpRequest, HttpResponse } from '../../model/http.ts';
 export interface StoredResponse extends Pick<HttpResponse, 'status' | 'headers'> {
   /** Base64. */
   readonly body: string;
-  /** After redirects, without the query, which may hold credentials. */
+  /** The URL after redirects, without the query, which may hold credentials. */
   readonly url: string;
 }
 

@@ -55,10 +55,10 @@ export function createTimedResponses({ client, store, keyOf }: PageCacheEntry, t
 
 interface TimedRead {
   readonly firstKey: string;
-  /** Empty: nothing is cached of an earlier one. */
+  /** The cached pages of an earlier read; empty: there are none. */
   readonly kept: Pages;
   collect(key: string, response: StoredResponse | null): void;
-  /** Null: one of its pages cannot be cached. */
+  /** The pages of this read; null: one of them cannot be cached. */
   collected(): Pages | null;
 }
 

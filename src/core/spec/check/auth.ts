@@ -7,7 +7,7 @@ export function checkAuth(document: unknown): readonly Issue[] {
   return ['auth', 'resources.*.auth'].flatMap((at) => valuesAt(document, at).flatMap(clientSecretRule));
 }
 
-/** Only a public client has no secret. */
+/** Issues of a missing client secret: only a public client has none. */
 function clientSecretRule({ path, value }: Located): readonly Issue[] {
   if (!isJsonObject(value) || value['kind'] !== 'oauth2_authorization_code') return [];
   if (value['clientSecret'] !== undefined || value['clientAuth'] === 'none') return [];

@@ -5,7 +5,7 @@ export interface DeclaredNames {
   readonly params: ReadonlySet<string>;
   readonly secrets: ReadonlySet<string>;
   readonly tables: ReadonlySet<string>;
-  /** In the order of `resources`. */
+  /** The names of the resources, in the order of `resources`. */
   readonly resources: readonly ResourceNames[];
 }
 

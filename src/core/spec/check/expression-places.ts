@@ -33,7 +33,7 @@ function resourceList(document: unknown): readonly unknown[] {
   return isJsonObject(document) && Array.isArray(document['resources']) ? document['resources'] : [];
 }
 
-/** Only these properties of an auth block are expressions; every other text in it is a template. */
+/** The properties of an auth block that are expressions; every other text in it is a template. */
 const authExpressions = ['tokenFrom', 'expiresFrom'];
 
 function authPlaces(at: string, auth: unknown): readonly ExpressionPlace[] {

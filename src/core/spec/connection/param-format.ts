@@ -7,7 +7,7 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const instant =
   /^(\d{4}-\d{2}-\d{2})[Tt](?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d{1,9})?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 const hostname = new RegExp(`^${label}(?:\\.${label})*$`);
-/** One label: it cannot contain a dot, so it cannot leave the domain that the spec appends. */
+/** A subdomain is one label: it cannot contain a dot, so it cannot leave the domain that the spec appends. */
 const subdomain = new RegExp(`^${label}$`);
 const email = /^[^\s@"<>]{1,64}@[^\s@"<>]{1,253}$/;
 

@@ -10,7 +10,7 @@ export type VetUrl = (url: URL) => string | null;
 
 /** The shared checks for all values of one spec or one connection. */
 export interface ParamCheck {
-  /** Absent: the hosts of URLs are not checked. */
+  /** Checks the hosts of URLs; absent: they are not checked. */
   readonly vetUrl?: VetUrl;
   readonly budget: PatternBudget;
 }

@@ -23,7 +23,7 @@ interface RunQuestion {
   readonly specJson: JsonObject;
   readonly specOverridesJson: JsonObject | null;
   readonly resourceKey: string;
-  /** Null: a spec must declare its own. */
+  /** The destination of specs that declare none; null: a spec must declare its own. */
   readonly defaultDestination: unknown;
   /** The field of the request that names the resource. */
   readonly path: 'resource' | 'resourceKey' | `resourceKeys.${number}`;

@@ -7,7 +7,7 @@ import { effectiveSpec } from './effective.ts';
 /** An effective spec, and the checksum of its document; null: it is not valid. */
 export type StoredSpec = SpecCheck & { readonly checksum: string | null };
 
-/** Kept in each process, characters of JSON; a parsed spec takes a few times as much. */
+/** The characters of JSON that are kept in each process; a parsed spec takes a few times as much. */
 const charactersMax = 8 * 1024 * 1024;
 
 const checked = new LRUCache<string, StoredSpec>({ maxSize: charactersMax });

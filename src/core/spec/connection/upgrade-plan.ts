@@ -149,7 +149,10 @@ function formOf({ resource, spec }: Place): unknown {
 const readsAll = ({ incremental, forEach }: Resource): boolean =>
   incremental === undefined && forEach.every(({ select }) => select !== 'changed');
 
-/** Besides what shapes a record: a change here may select records that earlier runs skipped. */
+/**
+ * The fields that decide which records are read, besides what shapes a record: a change here may select records that
+ * earlier runs skipped.
+ */
 const decidesWhatIsRead: ReadonlySet<string> = new Set([
   'request',
   'fieldChunks',

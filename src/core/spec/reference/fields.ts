@@ -3,10 +3,10 @@ import { connectorSpecSchema, type Schema } from './json-schema.ts';
 /** One field of a spec, as the reference shows it. */
 export interface Field {
   readonly name: string;
-  /** In words, such as `text`, `template` or `list of RequestPattern`. */
+  /** The type in words, such as `text`, `template` or `list of RequestPattern`. */
   readonly type: string;
   readonly isRequired: boolean;
-  /** Undefined: none. */
+  /** The default; undefined: none. */
   readonly default: unknown;
   readonly meaning: string;
   /** A value that the validator accepts. */

@@ -25,7 +25,7 @@ export function renderReference(): string {
 
 const titleOf = (path: string): string => (path === '' ? 'The document' : path);
 
-/** As the common renderers of Markdown make them: lower case, without punctuation. */
+/** The anchor of a path as the common renderers of Markdown make it: lower case, without punctuation. */
 const anchorOf = (path: string): string =>
   titleOf(path)
     .toLowerCase()
