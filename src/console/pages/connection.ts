@@ -50,7 +50,6 @@ export const connectionPage = page({
       listHooks(db, scope, connection.id).then(({ rows }) => Array.fromAsync(firstOf(rows, listedMax))),
     ]);
     const resourceKeys = freshness.resources.map(({ resourceKey }) => resourceKey);
-    const specKey = specKeyIn(pinned?.specJson);
     return {
       title: connection.displayName,
       section: 'connections',
@@ -60,15 +59,7 @@ export const connectionPage = page({
         state: live('state', [connectionBadge(connection.status), healthBadge(freshness.health)]),
         actions: [statusButton(visit, connection), testForm(visit, { connection, resourceKeys })],
       })}
-        ${facts([
-          [
-            'Spec',
-            html`<a href="/console/specs/${specKey}/${connection.pinnedSpecVersion}">${specKey} ${connection.pinnedSpecVersion}</a>`,
-          ],
-          ['Customer', connection.externalCustomerId ?? html`<span class="muted">–</span>`],
-          ['Last success', ago(freshness.lastSuccessAt)],
-          ['Id', html`<code>${connection.id}</code>`],
-        ])}
+        ${identity(connection, { specKey: specKeyIn(pinned?.specJson), lastSuccessAt: freshness.lastSuccessAt })}
         ${advice(connection, runs.rows)}
         ${section('Resources', [
           live('resources', resourceTable(visit, connection, { resources: freshness.resources, marks })),
@@ -87,6 +78,22 @@ export const connectionPage = page({
     };
   },
 });
+
+interface Known {
+  readonly specKey: string | null;
+  readonly lastSuccessAt: string | null;
+}
+
+const identity = (
+  { id, externalCustomerId, pinnedSpecVersion: version }: ConnectionRow,
+  { specKey, lastSuccessAt }: Known,
+): Html =>
+  facts([
+    ['Spec', html`<a href="/console/specs/${specKey}/${version}">${specKey} ${version}</a>`],
+    ['Customer', externalCustomerId ?? html`<span class="muted">–</span>`],
+    ['Last success', ago(lastSuccessAt)],
+    ['Id', html`<code>${id}</code>`],
+  ]);
 
 async function* firstOf<Row>(rows: AsyncIterable<Row>, most: number): AsyncIterable<Row> {
   let taken = 0;

@@ -5,7 +5,7 @@ import { findHook, findHooksPage } from '../../../db/queries/hooks/hooks.ts';
 import { idParams } from '../../api/inputs.ts';
 import { createHook, deleteHook, rotateHook, toggleHook } from '../../control/hooks/hooks.ts';
 import { found } from '../../core/errors.ts';
-import { type HookRequestRow, hookDefaults } from '../../core/resources/hook.ts';
+import { type HookRequestRow, type HookRow, hookDefaults } from '../../core/resources/hook.ts';
 import { button } from '../parts/form.ts';
 import { heading, live } from '../parts/frame.ts';
 import { type Html, html } from '../parts/html.ts';
@@ -15,7 +15,7 @@ import { shownOnce } from '../parts/shown-once.ts';
 import { badge, hookRequestBadge } from '../parts/status.ts';
 import { facts, nothing, section, table } from '../parts/table.ts';
 import { ago, time } from '../parts/time.ts';
-import { action, page, type View } from '../route.ts';
+import { action, page, type View, type Visit } from '../route.ts';
 import { hookTable, verificationWords } from './hook-table.ts';
 
 const Params = idParams('hook', 'Hook');
@@ -65,33 +65,7 @@ export const hookPage = page({
       refreshSeconds: 5,
       body: html`${heading(`Hook of ${name}`, {
         state: enabled ? badge('good', 'Enabled') : badge('idle', 'Disabled'),
-        actions: [
-          button(visit, {
-            action: `/console/hooks/${id}/toggle`,
-            label: enabled ? 'Disable' : 'Enable',
-            fields: { enabled: String(!enabled) },
-          }),
-          button(visit, {
-            action: `/console/hooks/${id}/rotate`,
-            label: 'Replace the address',
-            fields: { replace: 'url' },
-            confirm: 'Replace the address? The old one is rejected at once.',
-          }),
-          hook.verification.kind === 'none'
-            ? null
-            : button(visit, {
-                action: `/console/hooks/${id}/rotate`,
-                label: 'Replace the secret',
-                fields: { replace: 'secret' },
-                confirm: 'Replace the secret? The old one is rejected at once.',
-              }),
-          button(visit, {
-            action: `/console/hooks/${id}/delete`,
-            label: 'Delete',
-            look: 'danger',
-            confirm: 'Delete this hook? Runs that it has started continue.',
-          }),
-        ],
+        actions: hookActions(visit, hook),
       })}
       ${facts([
         ['Syncs', hook.resourceKeys.join(', ')],
@@ -106,6 +80,34 @@ export const hookPage = page({
     };
   },
 });
+
+const hookActions = (visit: Visit, { id, enabled, verification }: HookRow): readonly (Html | null)[] => [
+  button(visit, {
+    action: `/console/hooks/${id}/toggle`,
+    label: enabled ? 'Disable' : 'Enable',
+    fields: { enabled: String(!enabled) },
+  }),
+  button(visit, {
+    action: `/console/hooks/${id}/rotate`,
+    label: 'Replace the address',
+    fields: { replace: 'url' },
+    confirm: 'Replace the address? The old one is rejected at once.',
+  }),
+  verification.kind === 'none'
+    ? null
+    : button(visit, {
+        action: `/console/hooks/${id}/rotate`,
+        label: 'Replace the secret',
+        fields: { replace: 'secret' },
+        confirm: 'Replace the secret? The old one is rejected at once.',
+      }),
+  button(visit, {
+    action: `/console/hooks/${id}/delete`,
+    label: 'Delete',
+    look: 'danger',
+    confirm: 'Delete this hook? Runs that it has started continue.',
+  }),
+];
 
 const requestTable = (rows: readonly HookRequestRow[]): Html =>
   table({

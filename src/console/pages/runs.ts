@@ -6,7 +6,7 @@ import { isId } from '../../core/ids.ts';
 import { RunStatus, RunTrigger } from '../../core/resources/run.ts';
 import { filters, select } from '../parts/form.ts';
 import { heading, live } from '../parts/frame.ts';
-import { html } from '../parts/html.ts';
+import { type Html, html } from '../parts/html.ts';
 import { before, pageFrom, pager } from '../parts/pager.ts';
 import { runWords } from '../parts/status.ts';
 import { nothing } from '../parts/table.ts';
@@ -48,22 +48,7 @@ export const runsPage = page({
         ] as const,
       }),
       body: html`${heading('Runs', { about: connection ? `of ${connection.displayName}` : null })}
-        ${filters('/console/runs', [
-          connection && html`<input type="hidden" name="connectionId" value="${connection.id}">`,
-          resource === undefined ? null : html`<input type="hidden" name="resource" value="${resource}">`,
-          select({
-            name: 'status',
-            label: 'Status',
-            value: status,
-            options: [['', 'Any'], ...RunStatus.options.map((option) => [option, runWords(option)] as const)],
-          }),
-          select({
-            name: 'trigger',
-            label: 'Trigger',
-            value: trigger,
-            options: [['', 'Any'], ...RunTrigger.options.map((option) => [option, option] as const)],
-          }),
-        ])}
+        ${runFilters(query)}
         ${live(
           'runs',
           runTable(runs.rows, {
@@ -80,3 +65,28 @@ export const runsPage = page({
     };
   },
 });
+
+interface Filter {
+  readonly connectionId?: string | undefined;
+  readonly resource?: string | undefined;
+  readonly status?: RunStatus | undefined;
+  readonly trigger?: RunTrigger | undefined;
+}
+
+const runFilters = ({ connectionId, resource, status, trigger }: Filter): Html =>
+  filters('/console/runs', [
+    connectionId === undefined ? null : html`<input type="hidden" name="connectionId" value="${connectionId}">`,
+    resource === undefined ? null : html`<input type="hidden" name="resource" value="${resource}">`,
+    select({
+      name: 'status',
+      label: 'Status',
+      value: status,
+      options: [['', 'Any'], ...RunStatus.options.map((option) => [option, runWords(option)] as const)],
+    }),
+    select({
+      name: 'trigger',
+      label: 'Trigger',
+      value: trigger,
+      options: [['', 'Any'], ...RunTrigger.options.map((option) => [option, option] as const)],
+    }),
+  ]);
