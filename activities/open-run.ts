@@ -78,26 +78,9 @@ export async function openRun(
   resources.use(destination);
   const clients = resources.use(new AsyncDisposableStack());
   const ledger = createRunLedger(db, scope, { runId, laneId, fence });
+  const notes = repairNotes(log, { runId, attempt });
   const openAfter = (batchNo: number) =>
-    repairFromCheckpoint({
-      run: { ...attempt, runId, batchNo },
-      ledger,
-      destination,
-      target,
-      onStartOver: (recordsForgotten) =>
-        log.warn('the destination is new; everything is read and delivered again', {
-          connectionId,
-          resourceKey: attempt.resourceKey,
-          recordsForgotten,
-        }),
-      onBehind: (batches) =>
-        log.warn('the destination is ahead of the ledger; what lies between is delivered again', {
-          connectionId,
-          resourceKey: attempt.resourceKey,
-          runId,
-          batches,
-        }),
-    });
+    repairFromCheckpoint({ run: { ...attempt, runId, batchNo }, ledger, destination, target, ...notes });
   const isRecorded = attempt.recordedWith === fingerprint;
   if (!isRecorded && attempt.recordedWith !== null && !(await ledger.clearRecordedWith())) throw takenOver();
   const start = isRecorded ? startOfRecorded({ ...attempt, runId }) : await openAfter(attempt.batchNo);
@@ -143,6 +126,26 @@ export async function openRun(
   const isUntouched = () => later?.isOpen === false;
   return { destinationFingerprint: fingerprint, isUntouched, start, engine, delivery };
 }
+
+/** What is logged where the destination and the ledger differ. */
+const repairNotes = (
+  log: Deps['log'],
+  { runId, attempt: { connectionId, resourceKey } }: Pick<OpenRunOptions, 'runId' | 'attempt'>,
+) => ({
+  onStartOver: (recordsForgotten: number) =>
+    log.warn('the destination is new; everything is read and delivered again', {
+      connectionId,
+      resourceKey,
+      recordsForgotten,
+    }),
+  onBehind: (batches: number) =>
+    log.warn('the destination is ahead of the ledger; what lies between is delivered again', {
+      connectionId,
+      resourceKey,
+      runId,
+      batches,
+    }),
+});
 
 /** The stored state of records of a lane; ids that a new lane never looked up need no query. */
 const storedBy =

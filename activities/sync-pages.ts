@@ -22,77 +22,20 @@ const firstStepMs = 1000;
  */
 const firstStepGraceMs = 4000;
 
-type Begun = Pick<ChunkLimits, 'scheduledAtMs' | 'isFirst'>;
-
 /** Creates the run of a firing; the text says why there is none. */
 type CreateRun = (deps: Deps, input: ScheduledRunInput, scheduledFor: string) => Promise<RunRow | string>;
 
+/** Runs a chunk in the context of its activity; throws errors in the form that a history may hold. */
+type InContext = <Result>(
+  input: SyncRunInput,
+  advance: (deps: ChunkDeps) => Promise<Result>,
+  beat: () => void,
+) => Promise<Result>;
+
 /** Creates the activities. */
 export function createSyncActivities(deps: Deps, slots: Slots, createRun: CreateRun) {
-  const shared = { ...deps, newLanes: createNewLanes() };
-
-  /** Runs a chunk in its context; throws errors in the form that a history may hold. */
-  const inContext = async <Result>(
-    input: SyncRunInput,
-    advance: (deps: ChunkDeps) => Promise<Result>,
-    beat: () => void,
-  ): Promise<Result> => {
-    const context = Context.current();
-    const log = deps.log.child({ runId: input.runId, attempt: context.info.attempt });
-    using movement = watchMovement(slots);
-    using progress = reportProgress(context);
-    const timer = setInterval(() => {
-      beat();
-      movement.check();
-    }, heartbeatMs);
-    try {
-      return await advance({ ...shared, log, movement, progress });
-    } catch (error) {
-      if (error instanceof CancelledFailure) throw error;
-      log.warn('chunk failed', { error });
-      throw await keptFailure({ db: deps.db, log }, input, error);
-    } finally {
-      clearInterval(timer);
-    }
-  };
-
-  /** The first step of a run that exists, if its lane is one that is read in a moment. */
-  const firstStep = async (input: SyncRunInput, scheduledAtMs: number): Promise<FirstStep> => {
-    const step = { runId: input.runId, outcome: 'started', chunk: null, error: null };
-    const release = slots.tryTake();
-    if (release === null) return step;
-    try {
-      const { turn, isQuick, isFirst } = await beginRun(deps, input, { onlyIfQuick: true });
-      if (!isQuick) return step;
-      if (turn === 'waiting') return { ...step, chunk: waitsForTurn };
-      return { ...step, chunk: await readHere(input, { scheduledAtMs, isFirst }) };
-    } catch (error) {
-      return { ...step, error: finalErrorOf(error) };
-    } finally {
-      release();
-    }
-  };
-
-  const readHere = async (input: SyncRunInput, begun: Begun): Promise<ChunkResult> => {
-    const leaving = new AbortController();
-    const leave = () => leaving.abort(new CancelledFailure('CANCELLED'));
-    const signal = AbortSignal.any([Context.current().cancellationSignal, leaving.signal]);
-    const late = setTimeout(leave, firstStepMs + firstStepGraceMs);
-    // Temporal tells of a cancel only when the task of the workflow ends.
-    const leaveIfCanceled = () =>
-      void isCancelRequested(deps.db, orgScope(input.orgId), input.runId)
-        .then((isRequested) => isRequested && leave())
-        .catch(() => undefined);
-    try {
-      return await inContext(
-        input,
-        (chunk) => advanceRun(chunk, input, { ...begun, signal, msMax: firstStepMs }),
-        leaveIfCanceled,
-      );
-    } finally {
-      clearTimeout(late);
-    }
-  };
+  const inContext = createInContext(deps, slots);
+  const firstStep = createFirstStep(deps, slots, inContext);
 
   return {
     /**
@@ -124,6 +67,74 @@ export function createSyncActivities(deps: Deps, slots: Slots, createRun: Create
       return await firstStep({ orgId, connectionId, resourceKey, runId: made.id, firing }, scheduledAtMs);
     },
   };
+}
+
+function createInContext(deps: Deps, slots: Slots): InContext {
+  const shared = { ...deps, newLanes: createNewLanes() };
+  return async (input, advance, beat) => {
+    const context = Context.current();
+    const log = deps.log.child({ runId: input.runId, attempt: context.info.attempt });
+    using movement = watchMovement(slots);
+    using progress = reportProgress(context);
+    const timer = setInterval(() => {
+      beat();
+      movement.check();
+    }, heartbeatMs);
+    try {
+      return await advance({ ...shared, log, movement, progress });
+    } catch (error) {
+      if (error instanceof CancelledFailure) throw error;
+      log.warn('chunk failed', { error });
+      throw await keptFailure({ db: deps.db, log }, input, error);
+    } finally {
+      clearInterval(timer);
+    }
+  };
+}
+
+/** The first step of a run that exists, if its lane is one that is read in a moment. */
+function createFirstStep(deps: Deps, slots: Slots, inContext: InContext) {
+  return async (input: SyncRunInput, scheduledAtMs: number): Promise<FirstStep> => {
+    const step = { runId: input.runId, outcome: 'started', chunk: null, error: null };
+    const release = slots.tryTake();
+    if (release === null) return step;
+    try {
+      const { turn, isQuick, isFirst } = await beginRun(deps, input, { onlyIfQuick: true });
+      if (!isQuick) return step;
+      if (turn === 'waiting') return { ...step, chunk: waitsForTurn };
+      return { ...step, chunk: await readHere(deps, input, { inContext, scheduledAtMs, isFirst }) };
+    } catch (error) {
+      return { ...step, error: finalErrorOf(error) };
+    } finally {
+      release();
+    }
+  };
+}
+
+interface ReadHere extends Pick<ChunkLimits, 'scheduledAtMs' | 'isFirst'> {
+  readonly inContext: InContext;
+}
+
+/** Reads within the task of the run's workflow, and leaves in time. */
+async function readHere(deps: Deps, input: SyncRunInput, { inContext, ...begun }: ReadHere): Promise<ChunkResult> {
+  const leaving = new AbortController();
+  const leave = () => leaving.abort(new CancelledFailure('CANCELLED'));
+  const signal = AbortSignal.any([Context.current().cancellationSignal, leaving.signal]);
+  const late = setTimeout(leave, firstStepMs + firstStepGraceMs);
+  // Temporal tells of a cancel only when the task of the workflow ends.
+  const leaveIfCanceled = () =>
+    void isCancelRequested(deps.db, orgScope(input.orgId), input.runId)
+      .then((isRequested) => isRequested && leave())
+      .catch(() => undefined);
+  try {
+    return await inContext(
+      input,
+      (chunk) => advanceRun(chunk, input, { ...begun, signal, msMax: firstStepMs }),
+      leaveIfCanceled,
+    );
+  } finally {
+    clearTimeout(late);
+  }
 }
 
 /** Why the run fails; null: the activity tries again. */

@@ -78,7 +78,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     clearTimeout(timer);
     const before = inProgress;
     if (filling.length > 0) {
-      inProgress = deliverBehind(before, prepare(filling));
+      batchNo += 1;
+      inProgress = deliverBehind(before, prepareBatch(options, filling, batchNo));
       // The next caller that waits for it gets the failure; until then it must not count as unhandled.
       inProgress.catch(() => undefined);
       filling = [];
@@ -91,7 +92,10 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     pending += 1;
     await before;
     if (abandoned) return;
-    await deliver(next);
+    leftAt = performance.now();
+    const { stop, failure } = await deliverBatch(options, next);
+    stopped = stop;
+    if (failure !== null) throw new AppError('record_invalid', failure);
     pending -= 1;
     leaveLater();
   };
@@ -107,37 +111,6 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       },
       Math.max(0, leftAt + pauseMsMax - performance.now()),
     );
-  };
-
-  /** Prepares a batch while the previous one is still in progress; never throws. */
-  const prepare = (pages: readonly ReadyPage[]): PreparedBatch => {
-    const { destination, ledger, resource, runId, redact } = options;
-    batchNo += 1;
-    const batch = assembleBatch(pages, { resource, runId, batchNo, redact });
-    destination.prepare(batch);
-    // Assumes that no row is refused, which is true of nearly every batch.
-    ledger.prepare(batch.receiptOf([]));
-    const callsStored = options.callsStored();
-    callsStored.catch(() => undefined);
-    return { pages, batch, callsStored };
-  };
-
-  const deliver = async ({ pages, batch, callsStored }: PreparedBatch) => {
-    const { ledger, destination, known } = options;
-    leftAt = performance.now();
-    options.invalidLimit(pages);
-    await callsStored;
-    // A batch without rows is not sent, so an unchanged source costs the destination nothing. Only a new destination
-    // must apply the first batch before it is recorded, or the next attempt would forget what was recorded.
-    const isFirst = options.fresh && batch.batchNo === options.batchNo + 1;
-    const brings = batch.rows.length > 0 || batch.tombstones.length > 0 || batch.completesGeneration;
-    const rejected = brings || isFirst ? await destination.apply(batch) : [];
-    const receipt = batch.receiptOf(rejected);
-    const recorded = await ledger.record(receipt);
-    if (recorded.outcome !== 'recorded') throw takenOver();
-    known.commit(receipt);
-    stopped = recorded.stop;
-    if (receipt.failure !== null) throw new AppError('record_invalid', receipt.failure);
   };
 
   return {
@@ -163,4 +136,43 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       return pending > 0;
     },
   };
+}
+
+/** Prepares a batch while the previous one is still in progress; never throws. */
+function prepareBatch(options: DeliveryOptions, pages: readonly ReadyPage[], batchNo: number): PreparedBatch {
+  const { destination, ledger, resource, runId, redact } = options;
+  const batch = assembleBatch(pages, { resource, runId, batchNo, redact });
+  destination.prepare(batch);
+  // Assumes that no row is refused, which is true of nearly every batch.
+  ledger.prepare(batch.receiptOf([]));
+  const callsStored = options.callsStored();
+  callsStored.catch(() => undefined);
+  return { pages, batch, callsStored };
+}
+
+/** What a recorded batch means for its run. */
+interface Delivered {
+  readonly stop: boolean;
+  /** Why the run fails; null: it does not. */
+  readonly failure: string | null;
+}
+
+/** Applies a batch at the destination and records its receipt. */
+async function deliverBatch(
+  options: DeliveryOptions,
+  { pages, batch, callsStored }: PreparedBatch,
+): Promise<Delivered> {
+  const { ledger, destination, known } = options;
+  options.invalidLimit(pages);
+  await callsStored;
+  // A batch without rows is not sent, so an unchanged source costs the destination nothing. Only a new destination
+  // must apply the first batch before it is recorded, or the next attempt would forget what was recorded.
+  const isFirst = options.fresh && batch.batchNo === options.batchNo + 1;
+  const brings = batch.rows.length > 0 || batch.tombstones.length > 0 || batch.completesGeneration;
+  const rejected = brings || isFirst ? await destination.apply(batch) : [];
+  const receipt = batch.receiptOf(rejected);
+  const recorded = await ledger.record(receipt);
+  if (recorded.outcome !== 'recorded') throw takenOver();
+  known.commit(receipt);
+  return { stop: recorded.stop, failure: receipt.failure };
 }
