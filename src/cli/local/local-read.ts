@@ -5,8 +5,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { assembleSource, type OpenedSource } from '../../connect/assemble-source.ts';
 import type { AppError } from '../../core/errors.ts';
+import type { Evaluator } from '../../core/expressions/evaluation.ts';
 import type { LoggedCall } from '../../core/http/logged-call.ts';
-import { createRedactor } from '../../core/http/redact.ts';
+import { createRedactor, type Redactor } from '../../core/http/redact.ts';
 import { createMemoryLookups } from '../../core/memory-run/memory-lookups.ts';
 import { type MemoryRun, runInMemory } from '../../core/memory-run/memory-run.ts';
 import type { HttpClient } from '../../core/model/http.ts';
@@ -59,49 +60,14 @@ export interface LocalRead {
 export async function readLocally(tools: Tools, options: LocalReadOptions): Promise<LocalRead> {
   const { spec, values, limit, progress } = options;
   const resource = findResource(spec, options.resourceKey);
-  const egress = openEgress(tools, options.allow);
   await using stack = new AsyncDisposableStack();
   const evaluator = stack.use(openEvaluator());
   const startedAt = new Date();
-  const calls: LoggedCall[] = [];
-  const pages: { readonly page: RunPage; readonly ready: ReadyPage }[] = [];
-  const exchanges: Exchange[] = [];
-  const secrets = new Set<string>();
-  const redactor = createRedactor([]);
-  const usable = options.accessToken === null ? values : withoutLogin(spec, values);
-  const buckets = createMemoryBuckets();
-  const tokens = createMemoryTokensByAuth();
+  const seen: Seen = { calls: [], pages: [], exchanges: [], secrets: new Set(), redactor: createRedactor([]) };
+  const { calls, pages, exchanges, secrets, redactor } = seen;
   const show = () =>
     progress.now(`${resource.key}: ${counted(calls.length, 'request')}, ${counted(recordsOf(pages), 'record')}`);
-  const openSource = async (opened: Resource): Promise<OpenedSource> => {
-    const source = await assembleSource(
-      { egress, socketCache: null, evaluator, openBuckets: () => buckets, openTokenStore: tokens },
-      {
-        runId: testRunId,
-        connectionId: 'local',
-        setup: { spec: oneByOne(spec), specChecksum: 'sha256:local', ...usable },
-        resource: opened,
-        startedAt,
-        backfill: null,
-        logCall(call) {
-          calls.push(call);
-          show();
-        },
-        onRateLimit: (waitMs, reason) => waitMs >= 1000 && progress.say(waiting(waitMs, reason, spec)),
-        redactor: {
-          add(secret) {
-            secrets.add(secret);
-            redactor.add(secret);
-          },
-        },
-        stack,
-      },
-    );
-    const given = options.accessToken;
-    if (given !== null) source.mask(given);
-    const client = patient(source.client, { spec, exchanges, progress });
-    return { ...source, client, tokens: source.tokens && given !== null ? givenToken(given) : source.tokens };
-  };
+  const openSource = createOpenSource(tools, options, { evaluator, startedAt, stack, seen, show });
   const run = await endedBy(tools.signal, pages, () =>
     runInMemory(
       {
@@ -134,6 +100,65 @@ export async function readLocally(tools: Tools, options: LocalReadOptions): Prom
     : failure && shownFailure(failure, { spec, resource, values, calls });
   const status = failure ? 'failed' : run.status;
   return { run: { ...run, status }, startedAt, calls, pages, exchanges, secrets: [...secrets], error };
+}
+
+/** What a read has seen so far. */
+interface Seen {
+  readonly calls: LoggedCall[];
+  readonly pages: { readonly page: RunPage; readonly ready: ReadyPage }[];
+  readonly exchanges: Exchange[];
+  readonly secrets: Set<string>;
+  readonly redactor: Redactor;
+}
+
+interface Reading {
+  readonly evaluator: Evaluator;
+  readonly startedAt: Date;
+  readonly stack: AsyncDisposableStack;
+  readonly seen: Seen;
+  /** Shows what was seen. */
+  readonly show: () => void;
+}
+
+/** Makes what opens the resources of a read, which share their buckets and tokens. */
+function createOpenSource(
+  tools: Tools,
+  { spec, values, allow, accessToken, progress }: LocalReadOptions,
+  { evaluator, startedAt, stack, seen, show }: Reading,
+): (opened: Resource) => Promise<OpenedSource> {
+  const egress = openEgress(tools, allow);
+  const buckets = createMemoryBuckets();
+  const openTokenStore = createMemoryTokensByAuth();
+  const usable = accessToken === null ? values : withoutLogin(spec, values);
+  return async (resource) => {
+    const source = await assembleSource(
+      { egress, socketCache: null, evaluator, openBuckets: () => buckets, openTokenStore },
+      {
+        runId: testRunId,
+        connectionId: 'local',
+        setup: { spec: oneByOne(spec), specChecksum: 'sha256:local', ...usable },
+        resource,
+        startedAt,
+        backfill: null,
+        logCall(call) {
+          seen.calls.push(call);
+          show();
+        },
+        onRateLimit: (waitMs, reason) => waitMs >= 1000 && progress.say(waiting(waitMs, reason, spec)),
+        redactor: {
+          add(secret) {
+            seen.secrets.add(secret);
+            seen.redactor.add(secret);
+          },
+        },
+        stack,
+      },
+    );
+    const client = patient(source.client, { spec, exchanges: seen.exchanges, progress });
+    if (accessToken === null) return { ...source, client };
+    source.mask(accessToken);
+    return { ...source, client, tokens: source.tokens && givenToken(accessToken) };
+  };
 }
 
 const recordsOf = (pages: LocalRead['pages']): number => pages.reduce((sum, { page }) => sum + page.records.length, 0);

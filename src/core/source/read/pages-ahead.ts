@@ -70,13 +70,12 @@ export function createPagesAhead(
 ): PagesAhead {
   const width = widthOf(source);
   const inProgress = new Set<Promise<unknown>>();
+  const guessing = createGuessing();
   let ahead: readonly Guess[] = [];
   /** The current request; null: the first page is not requested yet. */
   let current: PageRequest | null = null;
   /** When its turn came. */
   let turnAt = 0;
-  let misses = 0;
-  let readSinceMiss = 0;
   let bodyBytesMax = 0;
   let itemsBefore: readonly unknown[] = [];
 
@@ -86,10 +85,8 @@ export function createPagesAhead(
   };
   const miss = (): void => {
     drop();
-    misses += 1;
-    readSinceMiss = 0;
+    guessing.noteMiss();
   };
-  const guessesMax = (): number => (misses === 0 ? Number.POSITIVE_INFINITY : readSinceMiss - retryWindow * misses);
   const ask = (request: PageRequest, until: AbortSignal): Promise<Page> =>
     fetch(request, {
       signal: until,
@@ -97,7 +94,7 @@ export function createPagesAhead(
         if (request !== current || width > 1) return;
         // A response before it was not the last one: pages requested from it may be older than this page.
         drop();
-        if (guessesMax() < 1 || !isTurn() || !hasRoom()) return;
+        if (guessing.most() < 1 || !isTurn() || !hasRoom()) return;
         const position = await next();
         if (position === null || isEnough()) return;
         ahead = [guess({ ...request, position })];
@@ -120,7 +117,7 @@ export function createPagesAhead(
     return { request, page, failedAt, stop: () => controller.abort() };
   };
   const widthNow = ({ position: { index } }: PageRequest, { pagesLeft, budgetLeft }: RecordsPage): number => {
-    const guesses = Number.isFinite(pagesLeft) ? guessesMax() : Math.min(guessesMax(), Math.floor(index / 2));
+    const guesses = Number.isFinite(pagesLeft) ? guessing.most() : Math.min(guessing.most(), Math.floor(index / 2));
     if (guesses < 1 || !isTurn()) return 0;
     const allowed = source.resource.pagination.maxPages - index;
     return Math.min(width, 1 + guesses, pagesLeft, allowed, budgetLeft, Math.floor(heavyBytes / bodyBytesMax));
@@ -149,7 +146,7 @@ export function createPagesAhead(
     prefetch({ request, page, next }) {
       const { position } = request;
       const expected = ahead[0]?.request.position;
-      readSinceMiss += 1;
+      guessing.noteRead();
       if (expected && !isDeepStrictEqual(expected, next)) miss();
       if (width < 2) return;
       bodyBytesMax = Math.max(bodyBytesMax, page.bodyBytes);
@@ -174,6 +171,22 @@ export function createPagesAhead(
     async [Symbol.asyncDispose]() {
       drop();
       await Promise.all(inProgress);
+    },
+  };
+}
+
+/** How many pages may be guessed: none for a while after a wrong guess, and longer after each further one. */
+function createGuessing() {
+  let misses = 0;
+  let readSinceMiss = 0;
+  return {
+    most: (): number => (misses === 0 ? Number.POSITIVE_INFINITY : readSinceMiss - retryWindow * misses),
+    noteRead(): void {
+      readSinceMiss += 1;
+    },
+    noteMiss(): void {
+      misses += 1;
+      readSinceMiss = 0;
     },
   };
 }
