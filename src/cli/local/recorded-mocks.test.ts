@@ -71,6 +71,13 @@ describe('what was exchanged, as mocks', () => {
     });
   });
 
+  it('has at each * of a path only the first elements', () => {
+    const resource = { ...defaults.resource, response: { ...defaults.resource.response, records: 'data.*.x.*' } };
+    const body = { data: { a: { x: [1, 2, 3], n: 1 }, b: {}, c: { x: [4] } } };
+    const [mock] = recordedMocks([exchange('/items', body)], { ...defaults, resource, recordsMax: 2 });
+    expect(mock?.respond.body).toEqual({ data: { a: { x: [1, 2], n: 1 }, b: {} } });
+  });
+
   it('keeps as text what JavaScript would change, and what is not JSON', () => {
     const big = recordedMocks([exchange('/items', '{"data":[{"id":12345678901234567890}]}')], defaults);
     expect(big[0]?.respond).toMatchObject({

@@ -117,10 +117,24 @@ function parsed(text: string): Mock['respond']['body'] {
 function firstItems(body: unknown, { resource, recordsMax }: RecordedOptions): unknown {
   if (recordsMax === null) return body;
   const path = resource.response.records;
+  if (path.split('.').includes('*')) return firstElements(body, path.split('.'), recordsMax);
   const items = path === '$' ? body : valueAt(body, path);
   if (!Array.isArray(items) || items.length <= recordsMax) return body;
   const first: readonly unknown[] = items.slice(0, recordsMax);
   return path === '$' ? first : withValueAt(body, path, first);
+}
+
+/** With the first elements at each `*` of a path alone. */
+function firstElements(value: unknown, [name, ...rest]: readonly string[], count: number): unknown {
+  if (name === undefined) return value;
+  const shortened = (child: unknown): unknown => firstElements(child, rest, count);
+  if (name !== '*') {
+    return isJsonObject(value) && Object.hasOwn(value, name) ? { ...value, [name]: shortened(value[name]) } : value;
+  }
+  if (Array.isArray(value)) return value.slice(0, count).map(shortened);
+  if (!isJsonObject(value)) return value;
+  const first = Object.entries(value).slice(0, count);
+  return Object.fromEntries(first.map(([key, child]) => [key, shortened(child)]));
 }
 
 /** A header that the spec may read: `Link`, and those that it names. The clock of a test gives `Date`. */

@@ -1,11 +1,17 @@
 import { isJsonObject } from '../is-json-object.ts';
 
 /** The value at a dotted path such as `data.items` or `rows.0.id`; undefined when any step is missing. Own keys only. */
-export function valueAt(root: unknown, path: string): unknown {
+export const valueAt = (root: unknown, path: string): unknown => ownValue(root, path, () => path.split('.'));
+
+/** The same for a path whose names are known. */
+export const valueAtNames = (root: unknown, path: string, names: readonly string[]): unknown =>
+  ownValue(root, path, () => names);
+
+function ownValue(root: unknown, path: string, names: () => readonly string[]): unknown {
   // A field that itself contains dots ("user.id" as a key) wins over the path.
   if (isJsonObject(root) && Object.hasOwn(root, path)) return root[path];
   let value = root;
-  for (const key of path.split('.')) {
+  for (const key of names()) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
     value = (value as Readonly<Record<string, unknown>>)[key];
   }

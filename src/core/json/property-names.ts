@@ -57,15 +57,31 @@ export const FieldPath = v.pipe(
   v.check(isFieldPath, 'expected a plain dotted path such as `user.id`, not an expression'),
 );
 
-/** `$` for the whole, or a plain dotted path. */
+/** Names `*` of a selector at most. */
+export const starsMax = 8;
+
+/** `$` for the whole, or a plain dotted path, in which `*` may stand for a name. */
 export const Selector = v.pipe(
   v.string(),
-  v.check((path) => path === '$' || isFieldPath(path), 'expected `$` or a plain dotted path; for more use `map`'),
+  v.check(
+    isSelector,
+    `expected \`$\` or a plain dotted path, with \`*\` for at most ${starsMax} of its names; for more use \`map\``,
+  ),
 );
+
+function isSelector(path: string): boolean {
+  if (path === '$') return true;
+  const names = path.split('.');
+  const stars = names.filter((name) => name === '*').length;
+  if (stars > starsMax || path.length > pathMax) return false;
+  return stars === names.length || isFieldPath(names.filter((name) => name !== '*').join('.'));
+}
+
+const pathMax = 500;
 
 function isFieldPath(path: string): boolean {
   return (
-    path.length <= 500 &&
+    path.length <= pathMax &&
     /^[\p{L}\p{N}_@#][\p{L}\p{N}_@#:-]*(\.[\p{L}\p{N}_@#][\p{L}\p{N}_@#:-]*)*$/u.test(path) &&
     !path.split('.').some((segment) => prototypeNames.has(segment))
   );

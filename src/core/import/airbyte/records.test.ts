@@ -1,6 +1,15 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { createTestEvaluator } from '../../expressions/evaluator-fixture.ts';
-import { addFields, imported, mock, refusalOf, resourceOf, runImported, streamOf } from './airbyte-fixture.ts';
+import {
+  addFields,
+  imported,
+  mock,
+  queryOption,
+  refusalOf,
+  resourceOf,
+  runImported,
+  streamOf,
+} from './airbyte-fixture.ts';
 
 const evaluator = createTestEvaluator();
 const run = runImported(evaluator);
@@ -127,11 +136,74 @@ describe('the records of an imported stream', () => {
   });
 
   test.each([
-    [['data', '*', 'item'], { records: 'data', map: '`item`' }],
+    [['data', '*', 'item'], { records: 'data.*.item' }],
+    [['*', '*'], { records: '*.*', successWhen: '$type(body) != "array" or $count(body) = 0' }],
     [[], { records: '$' }],
   ])('at %j are selected', (field_path, response) => {
     const result = imported([streamOf({ selector: { extractor: { type: 'DpathExtractor', field_path } } })]);
     expect(resourceOf(result)['response']).toMatchObject(response);
+  });
+
+  test('at a path with * are those that dpath finds, in its order', async () => {
+    const streamAt = (field_path: readonly string[]) =>
+      imported([streamOf({ selector: { extractor: { type: 'DpathExtractor', field_path } } })]);
+    const rows = [{ id: 1 }, { id: 2 }, { id: 3 }];
+    const values = { data: { b: { id: 1 }, a: { id: 2 }, c: { id: 3 } } };
+    const lists = { data: [{ x: [{ id: 1 }, { id: 2 }] }, {}, { x: null }, 'text', { x: { k: { id: 3 } } }] };
+    const parts = { data: [{ x: { id: 1 } }, { y: 1 }, { x: { id: 2 } }, { x: { id: 3 } }] };
+    for (const [path, body] of [
+      [['data', '*'], values],
+      [['data', '*', 'x', '*'], lists],
+      [['*', '*'], values],
+      [['data', '*', 'x'], parts],
+    ] as const) {
+      expect(await run(streamAt(path), { mocks: [mock('/items', body)], expect: { delivered: rows } })).toEqual([]);
+    }
+    const none = { mocks: [mock('/items', { other: 1 })], expect: { delivered: [] } };
+    expect(await run(streamAt(['data', '*']), none)).toEqual([]);
+    const list = { mocks: [mock('/items', [{ a: { id: 1 } }])], expect: { delivered: [] } };
+    expect((await run(streamAt(['*']), list)).join()).toContain('successWhen is not true');
+  });
+
+  const offsets = (field_path: readonly string[]) =>
+    imported([
+      streamOf({
+        selector: { extractor: { type: 'DpathExtractor', field_path } },
+        retriever: {
+          paginator: {
+            type: 'DefaultPaginator',
+            page_token_option: queryOption('offset'),
+            pagination_strategy: { type: 'OffsetIncrement', page_size: 2 },
+          },
+        },
+      }),
+    ]);
+
+  test.each<[path: readonly string[], first: unknown, second: unknown]>([
+    [['data', '*'], { a: { id: 1 }, b: { id: 2 } }, { c: { id: 3 } }],
+    [['data', '*'], [{ id: 1 }, { id: 2 }], [{ id: 3 }]],
+    [
+      ['data', '*', 'x'],
+      [{ x: { id: 1 } }, 'text', {}, { x: null }, { x: { id: 2 } }],
+      [{ x: { id: 3 } }, {}],
+    ],
+    [['data', '*', 'x'], { a: { x: { id: 1 } }, b: 1, c: { x: { id: 2 } } }, { d: { x: { id: 3 } } }],
+  ])('at %j are counted for the next page: %j', async (path, first, second) => {
+    const mocks = [
+      mock('/items', { data: first }, { query: { offset: null } }),
+      mock('/items', { data: second }, { query: { offset: '2' } }),
+    ];
+    const rows = [{ id: 1 }, { id: 2 }, { id: 3 }];
+    expect(await run(offsets(path), { mocks, expect: { delivered: rows } })).toEqual([]);
+  });
+
+  test('at a path with several * are not counted', () => {
+    expect(refusalOf(offsets(['data', '*', 'x', '*']))[1]).toContain('are not counted');
+  });
+
+  test.each(['JsonlDecoder', 'CsvDecoder'])('of a file by lines (%s) are not looked for below a path', (type) => {
+    const result = imported([streamOf({ retriever: { decoder: { type } } })]);
+    expect(refusalOf(result)[1]).toContain('one list of items');
   });
 
   test.each([
@@ -140,14 +212,20 @@ describe('the records of an imported stream', () => {
     ['latin-1', false],
   ])('in the encoding %s are read: %j', (encoding, isRead) => {
     const decoder = { type: 'CsvDecoder', encoding };
-    const [path] = refusalOf(imported([streamOf({ retriever: { decoder } })]));
+    const selector = { extractor: { type: 'DpathExtractor', field_path: [] } };
+    const [path] = refusalOf(imported([streamOf({ retriever: { decoder }, selector })]));
     expect(path).toBe(isRead ? null : 'streams.0.retriever.decoder.encoding');
   });
 
   test.each([
     [
-      'the values of an object',
-      { extractor: { type: 'DpathExtractor', field_path: ['data', '*'] } },
+      'at names with a pattern',
+      { extractor: { type: 'DpathExtractor', field_path: ['data', 'it*'] } },
+      'extractor.field_path',
+    ],
+    [
+      'at more places than a path has',
+      { extractor: { type: 'DpathExtractor', field_path: Array.from({ length: 9 }, () => '*') } },
       'extractor.field_path',
     ],
     [

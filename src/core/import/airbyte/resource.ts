@@ -48,6 +48,7 @@ export function resourceOf(
       records: records.path,
       recordsMissing: 'empty',
       ...(map === null ? {} : { map }),
+      ...(records.successWhen === null ? {} : { successWhen: records.successWhen }),
       ...(added.length === 0 ? {} : { addFields: Object.fromEntries(added) }),
     },
     ...(pagination === null ? {} : { pagination }),

@@ -81,6 +81,13 @@ describe('a table', () => {
     expect(loaded).toEqual([{ assignTo: 't', entries: 2, duplicates: 1, withoutKey: 1 }]);
   });
 
+  it('has the items of a path with a *', async () => {
+    const body = { teams: { a: { users: [{ id: 1, email: 'x' }] }, b: { users: [{ id: 2, email: 'y' }] } } };
+    await using api = await startApi(() => ({ body }));
+    const { tables } = await load(api, { lookups: [{ ...all, records: 'teams.*.users.*' }] });
+    expect(tables).toEqual({ users: { 1: 'x', 2: 'y' } });
+  });
+
   it('sees the tables it depends on, said or read from its expressions, and comes after them', async () => {
     await using api = await startApi(({ url }) => ({ body: url.pathname === '/b' ? [{ id: 'x' }] : [{ id: 1 }] }));
     const lookups = [

@@ -3,6 +3,7 @@ import type { Evaluator } from '../../expressions/evaluation.ts';
 import { arrayOnPath, compilePlainPath } from '../../expressions/plain-path.ts';
 import { isJsonObject } from '../../is-json-object.ts';
 import { valueAt } from '../../json/dotted-path.ts';
+import { type StarredPath, starredPath, visitSteps } from '../../json/starred-path.ts';
 import { mapWithPauses } from '../../map-with-pauses.ts';
 import type { ResponseSettings } from '../../spec/schema/resource-schema.ts';
 import type { Evaluate } from '../request/evaluate.ts';
@@ -18,9 +19,15 @@ export interface SelectedItems {
 
 /**
  * The items at `response.records`; an object is one item, and so is an XML element that holds only text. An empty XML
- * element counts as missing. Throws `source_rejected` when there are none or too many.
+ * element counts as missing. Of a path with `*` each value that it finds is an item. Throws `source_rejected` when there
+ * are none or too many.
  */
 export function selectItems(body: unknown, response: ResponseSettings): SelectedItems {
+  const starred = starredPath(response.records);
+  return starred === null ? itemsAt(body, response) : itemsOfStars(body, starred, response);
+}
+
+function itemsAt(body: unknown, response: ResponseSettings): SelectedItems {
   const value = response.records === '$' ? body : valueAt(body, response.records);
   const found = response.decoder === 'xml' && typeof value === 'string' ? itemsOfText(value) : value;
   if (Array.isArray(found)) {
@@ -38,6 +45,37 @@ export function selectItems(body: unknown, response: ResponseSettings): Selected
     `The response has no records: "${response.records}" is ${what}${insteadOf(body)}. ${advice}`,
   );
 }
+
+/** A place without a list fails the read like a response without one, or proves no deletion. */
+function itemsOfStars(body: unknown, { prefix, steps }: StarredPath, response: ResponseSettings): SelectedItems {
+  const at = prefix === '' ? '$' : prefix;
+  const whole = at === '$' ? body : valueAt(body, at);
+  // Whatever holds the elements is there, or nothing is.
+  const { missing: isAbsent } = Array.isArray(whole) ? present : itemsAt(body, { ...response, records: at });
+  if (isAbsent) return { items: [], missing: true };
+  const items: unknown[] = [];
+  let missing = false;
+  visitSteps(whole, steps, {
+    found: (item) => {
+      if (items.length === pageRecordsMax) throw tooManyRecords();
+      items.push(item);
+    },
+    absent: () => {
+      missing = true;
+      if (response.recordsMissing === 'empty') return;
+      throw new AppError(
+        'source_rejected',
+        `The response lacks records: "${response.records}" is missing or null at one of its places. ${absentAdvice}`,
+      );
+    },
+  });
+  return { items, missing };
+}
+
+const present = { missing: false };
+
+const absentAdvice =
+  'Correct response.records, or set recordsMissing to "empty" if the API leaves out values or empty lists there.';
 
 /** Names of a response that an error shows, and characters of each. */
 const [namesMax, nameMax] = [5, 40];

@@ -148,6 +148,14 @@ const acrossPlaces: readonly Case[] = [
     issues: ['schema destination.parallelism'],
   })),
   {
+    rule: 'a * in a body of XML',
+    changes: {
+      'resources.0.response': { decoder: 'xml', records: 'rows.row.*' },
+      'resources.0.deletes': { mode: 'endpoint', request: { path: '/x' }, key: 'id', records: '*' },
+    },
+    issues: ['schema resources.0.response.records', 'schema resources.0.deletes.records'],
+  },
+  {
     rule: 'resultCap without window',
     changes: {
       'resources.0.incremental': { ...incremental, resultCap: { records: 10 } },

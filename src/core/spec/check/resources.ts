@@ -21,6 +21,7 @@ const resourceRules: readonly ResourceRule[] = [
   changeFieldRule,
   forEachRules,
   enrichRules,
+  starRule,
   tableRule,
 ];
 
@@ -144,6 +145,20 @@ function enrichRules(resource: Readonly<Record<string, unknown>>, path: string):
     const cached = value['cache'] !== undefined && part(value, 'cache')['scope'] !== 'none';
     const needed = value['batch'] !== undefined || cached;
     return issueIf(needed, `${path}.${at}.key`, '`key` is required with `batch` and with `cache`');
+  });
+}
+
+/** A list of one element of XML is the element itself: a `*` would take it apart. */
+function starRule(resource: Readonly<Record<string, unknown>>, path: string): readonly Issue[] {
+  if (part(resource, 'response')['decoder'] !== 'xml') return [];
+  return ['response', 'deletes'].flatMap((name) => {
+    const { records } = part(resource, name);
+    const has = typeof records === 'string' && records.split('.').includes('*');
+    return issueIf(
+      has,
+      `${path}.${name}.records`,
+      'with `decoder: xml` a list of one is no list: use `map` instead of `*`',
+    );
   });
 }
 

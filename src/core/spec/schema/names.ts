@@ -12,10 +12,15 @@ const identifier = '[A-Za-z_][A-Za-z0-9_]{0,62}$';
 /** A pattern of the text in upper and lower case; JSON Schema has no flags. */
 const anyCase = (text: string): string => text.replaceAll(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
 
-const pathPattern = (() => {
-  const segment = String.raw`[\p{L}\p{N}_@#][\p{L}\p{N}_@#:-]*`;
-  return String.raw`(?!(?:[^.]*\.)*(?:${reserved.join('|')})(?:\.|$))${segment}(?:\.${segment})*`;
-})();
+const pathOf = (segment: string): string =>
+  String.raw`(?!(?:[^.]*\.)*(?:${reserved.join('|')})(?:\.|$))${segment}(?:\.${segment})*`;
+
+const segment = String.raw`[\p{L}\p{N}_@#][\p{L}\p{N}_@#:-]*`;
+
+const pathPattern = pathOf(segment);
+
+/** With `*` for some of its names. */
+const selectorPattern = String.raw`(?!(?:[^*]*\*){${names.starsMax + 1}})${pathOf(String.raw`(?:\*|${segment})`)}`;
 
 /** The key of a spec. */
 export const SpecKey = v.pipe(names.SpecKey, v.metadata({ title: 'name', not: { enum: reserved } }));
@@ -54,8 +59,12 @@ export const FieldPath = v.pipe(
   v.metadata({ title: 'dotted path', pattern: `^${pathPattern}$`, maxLength: 500 }),
 );
 
-/** `$` for the whole, or a plain dotted path. */
+/** `$` for the whole, or a plain dotted path, in which `*` may stand for a name. */
 export const Selector = v.pipe(
   names.Selector,
-  v.metadata({ title: 'dotted path or $', pattern: String.raw`^(?:\$|${pathPattern})$`, maxLength: 500 }),
+  v.metadata({
+    title: 'dotted path (with *) or $',
+    pattern: String.raw`^(?:\$|${selectorPattern})$`,
+    maxLength: 500,
+  }),
 );

@@ -22,12 +22,12 @@ export const ResponseSettings = strictObject({
   ),
   records: field(
     v.optional(Selector, '$'),
-    'Where the body has its records: a list, or an object that is one record. `$` is the whole body.',
+    'Where the body has its records: a list, or an object that is one record. `$` is the whole body. A `*` for a name is every element of a list, or every value of an object, in the order of the body (names that are whole numbers first): `accounts.*.items.*` are the items of all accounts. With a `*` each value that the path finds is one record, even a list. Up to 8 `*`; none with `decoder: xml`, where a list of one is no list.',
     'data.items',
   ),
   recordsMissing: field(
     v.optional(v.picklist(['fail', 'empty']), 'fail'),
-    'What happens when nothing is there: the run fails with `source_rejected`, or the page has no records and deletes are not inferred from this read.',
+    'What happens when nothing is there, or nothing at one of the places that a `*` leads to: the run fails with `source_rejected`, or that place has no records and deletes are not inferred from this read.',
   ),
   map: field(
     v.exactOptional(Expression),

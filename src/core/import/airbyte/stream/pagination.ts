@@ -124,7 +124,7 @@ function tokenScope({ strategy, config, records, size }: Parts): Scope {
     { component: strategy, config },
     {
       last_record: { ...pathValue('last', 'object') },
-      last_page_size: { kind: 'number', code: records.count },
+      ...(records.count === null ? {} : { last_page_size: { kind: 'number', code: records.count } }),
       ...(size ? { page_size: size } : {}),
     },
   );
@@ -213,7 +213,7 @@ function inject({ paginator, draft }: Parts, option: Option | null | 'path'): Pa
 }
 
 function offsetPagination(parts: Parts): Pagination {
-  const { strategy, size, records } = parts;
+  const { strategy, size } = parts;
   const option = numberOption(parts);
   const known = sizeOf(size);
   const first = isTrue(strategy, 'inject_on_first_request');
@@ -221,12 +221,16 @@ function offsetPagination(parts: Parts): Pagination {
   if (first && known !== undefined) return { kind: 'offset', size: known, inject: place };
   if (first) defaultPosition(parts, option, 0);
   const stop = size === null ? '$n = 0' : `$n = 0 or $n < ${size.code}`;
-  const next = `($n := ${records.count}; ${stop} ? null : ($exists(page.cursor) ? page.cursor : 0) + $n)`;
+  const next = `($n := ${countIn(parts)}; ${stop} ? null : ($exists(page.cursor) ? page.cursor : 0) + $n)`;
   return { kind: 'cursor', ...withSize(size), next, inject: place };
 }
 
+function countIn({ records, paginator }: Parts): string {
+  return records.count ?? refuse(paginator.path, 'the records of a path with `*` inside are not counted');
+}
+
 function pagePagination(parts: Parts): Pagination {
-  const { strategy, size, records } = parts;
+  const { strategy, size } = parts;
   const option = numberOption(parts);
   const start = valueOf(strategy, 'start_from_page') ?? 0;
   if (typeof start !== 'number') return refuse(pathAt(strategy, 'start_from_page'), 'expected a number');
@@ -237,7 +241,7 @@ function pagePagination(parts: Parts): Pagination {
   }
   if (first) defaultPosition(parts, option, start);
   const stop = size === null ? '$n = 0' : `$n = 0 or $n < ${size.code}`;
-  const next = `($n := ${records.count}; ${stop} ? null : ($exists(page.cursor) ? page.cursor : ${start}) + 1)`;
+  const next = `($n := ${countIn(parts)}; ${stop} ? null : ($exists(page.cursor) ? page.cursor : ${start}) + 1)`;
   return { kind: 'cursor', ...withSize(size), next, inject: place };
 }
 

@@ -1,3 +1,4 @@
+import { starsMax } from '../../../json/property-names.ts';
 import { type Component, isTrue, partOf, partsOf, pathAt, refuseType, textOf, valueOf } from '../component.ts';
 import type { Config } from '../config/config.ts';
 import { type Scope } from '../jinja/value.ts';
@@ -19,8 +20,10 @@ export interface Records {
   readonly hidden: readonly string[];
   /** Names of top-level fields that the transformations change. */
   readonly changed: ReadonlySet<string>;
-  /** JSONata of the number of items in a response. */
-  readonly count: string;
+  /** JSONata that is true for a response whose path means what it means in the manifest; null: every response. */
+  readonly successWhen: string | null;
+  /** JSONata of the number of items in a response; null: nothing counts them. */
+  readonly count: string | null;
   /** Scalars become those of the stream schema. */
   readonly casts: boolean;
   /** Fields that are the same for a page, by name: they depend on its window. */
@@ -53,6 +56,8 @@ export function readRecords(
     refuseType(selector, 'write the selection as DpathExtractor and RecordFilter');
   if (partOf(stream, 'file_uploader')) refuse(pathAt(stream, 'file_uploader'), 'files are not read; only records are');
   const { path, suffix } = ofReport ? readDownload(retriever, config) : readExtractor(selector, config);
+  const decoder = ofReport ? reportDecoder(retriever) : readDecoder(retriever, 'decoder');
+  refuseElsewhere(path, decoder, selector.path);
   const shaped = transformRecords(partsOf(stream, 'transformations'), { config, slice, input: suffix });
   const before =
     isTrue(selector, 'transform_before_filtering') ||
@@ -63,8 +68,9 @@ export function readRecords(
   const kept = conflicts ? readFilter(selector, (component) => scope(component, '$raw')) : null;
   const map = kept === null ? shaped.code : withKept(shaped.code ?? '$', kept, suffix);
   return {
-    decoder: ofReport ? reportDecoder(retriever) : readDecoder(retriever, 'decoder'),
+    decoder,
     path,
+    successWhen: objectOnly(path),
     map,
     filter: kept === null ? found : keptField,
     hidden: kept === null ? [] : [keptField],
@@ -143,27 +149,48 @@ const missingTexts: readonly string[] =
 
 const namePattern = /^[\p{L}\p{N}_@#][\p{L}\p{N}_@#:-]*$/u;
 
-/** `results.*.item`: the items of a list, of each a part. */
+/** Names of a path and `*`, which finds what it does in `dpath`. */
 function splitPath(names: readonly string[], at: string): Found {
-  const star = names.indexOf('*');
-  const [path, rest] = star === -1 ? [names, []] : [names.slice(0, star), names.slice(star + 1)];
-  const odd = [...path, ...rest].find(
-    (name) => !namePattern.test(name) || name === '__proto__' || name === 'constructor' || name === 'prototype',
+  const odd = names.find(
+    (name) =>
+      name !== '*' &&
+      (!namePattern.test(name) || name === '__proto__' || name === 'constructor' || name === 'prototype'),
   );
-  if (odd === '*' || (star !== -1 && rest.length === 0)) {
-    refuse(at, 'the values of an object, or of lists inside lists, cannot be selected; only the items of one list can');
-  }
   if (odd !== undefined) refuse(at, `the name ${JSON.stringify(odd.slice(0, 100))} cannot be part of response.records`);
-  return {
-    path: path.length === 0 ? '$' : path.join('.'),
-    suffix: rest.length === 0 ? null : rest.map((name) => `\`${name}\``).join('.'),
-  };
+  if (names.filter((name) => name === '*').length > starsMax)
+    refuse(at, `response.records has \`*\` for at most ${starsMax} of its names`);
+  return { path: names.length === 0 ? '$' : names.join('.'), suffix: null };
 }
 
-function countOf(path: string): string {
-  const at = path === '$' ? 'body' : `body.${path.split('.').map(counted).join('.')}`;
-  return path === '$' ? '($type(body) = "array" ? $count(body) : 1)' : `$count(${at})`;
+/** What only a body that is one value has: of a list, and of a file by lines, each element is a body by the CDK. */
+function refuseElsewhere(path: string, decoder: string, at: string): void {
+  const isStarred = path.split('.').includes('*');
+  if (decoder === 'xml' && isStarred) refuse(at, 'a list of one element of XML is no list, so `*` would take it apart');
+  if (path !== '$' && (decoder === 'jsonl' || decoder === 'csv'))
+    refuse(at, 'a file by lines is one list of items, in which a path finds nothing');
 }
+
+/** A path that begins with `*` is that of an object. */
+const objectOnly = (path: string): string | null =>
+  path.startsWith('*') ? '$type(body) != "array" or $count(body) = 0' : null;
+
+/** Null: no expression counts them. */
+function countOf(path: string): string | null {
+  if (path === '$') return '($type(body) = "array" ? $count(body) : 1)';
+  const names = path.split('.');
+  const star = names.indexOf('*');
+  if (star === -1) return `$count(${codeOf(['body', ...names])})`;
+  const [list, rest] = [codeOf(['body', ...names.slice(0, star)]), names.slice(star + 1)];
+  if (rest.includes('*')) return null;
+  if (rest.length === 0) return `($type(${list}) = "object" ? $count($keys(${list})) : $count(${list}))`;
+  const values = `$type(${list}) = "object" ? $each(${list}, function($v) { $v }) : ${list}`;
+  const part = codeOf(['$v', ...rest]);
+  const has = `function($v) { $type($v) = "object" and $exists(${part}) and ${part} != null }`;
+  return `$count($filter(${values}, ${has}))`;
+}
+
+const codeOf = (names: readonly string[]): string =>
+  names.map((name, index) => (index === 0 ? name : counted(name))).join('.');
 
 const counted = (name: string): string => (/^[A-Za-z_]\w*$/.test(name) ? name : `\`${name}\``);
 
