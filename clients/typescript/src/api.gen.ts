@@ -927,7 +927,9 @@ export type Resource = {
   job?: {
     create: RequestTemplate;
     id: string;
+    createErrors?: ErrorRule[];
     poll: RequestTemplate;
+    pollErrors?: ErrorRule[];
     status: string;
     completed: string[];
     failed: string[];

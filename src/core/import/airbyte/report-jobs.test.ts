@@ -177,6 +177,64 @@ describe('a report of an imported stream', () => {
     expect(JSON.stringify(resource['job'])).toContain('window.from');
   });
 
+  test('has for its creation, its state and its file the error rules of each', async () => {
+    const handler = (...filters: readonly Part[]): Part => ({
+      error_handler: {
+        type: 'DefaultErrorHandler',
+        response_filters: filters.map((filter) => ({ type: 'HttpResponseFilter', ...filter })),
+      },
+    });
+    const stream = report({
+      creation_requester: requester('/reports', {
+        http_method: 'POST',
+        ...handler(
+          { action: 'FAIL', predicate: "{{ 'too old' in response.details }}", error_message: 'too old' },
+          { action: 'IGNORE', http_codes: [404] },
+        ),
+      }),
+      polling_requester: requester("/reports/{{ creation_response['id'] }}", {
+        ...handler({ action: 'RETRY', http_codes: [401] }),
+      }),
+    });
+    const result = imported([stream]);
+    const resource = resourceOf(result);
+    expect(resource).not.toHaveProperty('errors');
+    expect(resource['job']).toMatchObject({
+      createErrors: [{ action: 'fail', message: 'too old' }],
+      pollErrors: [{ when: { status: [401] }, action: 'retry' }],
+    });
+    const mocks = [mock('/v1/reports', { id: 7, details: 'it is too old' }, { method: 'POST' })];
+    expect((await run(result, { mocks, expect: { delivered: [] } })).join()).toContain('too old');
+  });
+
+  test('has in the request for its state a header of the one that created it', async () => {
+    const scope = "{{ stream_slice.extra_fields['creation_response'].request.headers['x-scope'] }}";
+    const stream = report(
+      {
+        partition_router: { type: 'ListPartitionRouter', values: ['1', '2'], cursor_field: 'scope' },
+        creation_requester: requester('/reports', {
+          http_method: 'POST',
+          request_headers: { 'X-Scope': "{{ stream_partition['scope'] }}", 'X-Fixed': 'a' },
+        }),
+        polling_requester: requester("/reports/{{ creation_response['id'] }}", {
+          request_headers: { 'X-Scope': scope, 'X-Other': "{{ creation_response.request.headers['X-Fixed'] }}" },
+        }),
+      },
+      {},
+    );
+    const files = ['1', '2'].flatMap((partition) => [
+      mock('/v1/reports', { id: 7 }, { method: 'POST', headers: { 'x-scope': partition } }),
+      mock(
+        '/v1/reports/7',
+        { state: { name: 'DONE' }, url: `https://api.test/files/${partition}` },
+        { headers: { 'x-scope': partition, 'x-other': 'a' } },
+      ),
+      mock(`/files/${partition}`, [{ id: Number(partition) }]),
+    ]);
+    const issues = await run(imported([stream]), { mocks: files, expect: { delivered: [{ id: 1 }, { id: 2 }] } });
+    expect(issues).toEqual([]);
+  });
+
   test('sends credentials to the API, and none to the store of files', () => {
     const authenticator = { type: 'BearerAuthenticator', api_token: "{{ config['api_key'] }}" };
     const stream = report({
@@ -214,17 +272,14 @@ describe('a report is refused', () => {
       'credentials',
     ],
     [
-      'with an error rule over the body of one response',
+      'with a header of the creation that it does not send',
       {
         polling_requester: requester("/reports/{{ creation_response['id'] }}", {
-          error_handler: {
-            type: 'DefaultErrorHandler',
-            response_filters: [{ type: 'HttpResponseFilter', action: 'FAIL', predicate: "{{ 'error' in response }}" }],
-          },
+          request_headers: { 'X-Scope': "{{ creation_response.request.headers['X-Scope'] }}" },
         }),
       },
-      'polling_requester',
-      'holds for the others',
+      '',
+      'has no header X-Scope',
     ],
     ['with no status that fails', { status_mapping: { completed: ['DONE'] } }, 'status_mapping', 'has failed'],
   ])('%s', (_name, retriever, path, reason) => {

@@ -211,6 +211,49 @@ describe('a report job', () => {
     expect(error).toMatchObject({ code: 'source_rejected', message: expect.stringContaining(message) });
   });
 
+  describe('has error rules', () => {
+    const refused = (status: number, body: object) => (request: ApiRequest) => {
+      const [, place] = request.url.pathname.split('/');
+      return { place: request.method === 'POST' ? 'create' : (place ?? ''), reply: { status, body } };
+    };
+    /** An API that refuses the first request of one kind. */
+    const failing = (kind: string, status: number, body: object) => {
+      const report = reporting({ polls: 1 });
+      let left = 1;
+      return (request: ApiRequest): ApiReply => {
+        const { place, reply } = refused(status, body)(request);
+        if (place !== kind || left === 0) return report(request);
+        left -= 1;
+        return reply;
+      };
+    };
+    const fails = (message: string, when: object) => [{ when, action: 'fail', message }];
+
+    test.each<[name: string, kind: string, status: number, body: object, parts: Json, message: string]>([
+      ['its creation', 'create', 200, { details: 'too old' }, {}, 'of the creation'],
+      ['its creation, and none of the resource', 'create', 409, {}, {}, 'responded with 409'],
+      ['its state', 'jobs', 409, {}, {}, 'of the state'],
+      ['its state, which may ask for a repetition', 'jobs', 404, {}, {}, 'The client would retry'],
+      ['its file, which are those of the resource', 'files', 409, {}, {}, 'of the resource'],
+      ['a report that is no JSON', 'create', 200, { details: 'too old' }, { decoder: 'csv' }, 'of the creation'],
+    ])('of %s', async (_name, kind, status, body, response, message) => {
+      await using api = await startApi(failing(kind, status, body));
+      const createErrors = fails('of the creation', { expr: "$contains(body.details, 'old')" });
+      const pollErrors = [{ when: { status: [404] }, action: 'retry' }, ...fails('of the state', { status: [409] })];
+      const errors = fails('of the resource', { status: [409] });
+      const { error } = await createRun().read(sourceAt(api, { createErrors, pollErrors }, { errors, response }));
+      expect(error).toMatchObject({ message: expect.stringContaining(message) });
+    });
+
+    test('of the resource, unless it has its own', async () => {
+      await using api = await startApi(failing('create', 409, {}));
+      const { error } = await createRun().read(
+        sourceAt(api, {}, { errors: fails('of the resource', { status: [409] }) }),
+      );
+      expect(error).toMatchObject({ message: 'of the resource' });
+    });
+  });
+
   test('is created by nobody but a run', async () => {
     await using api = await startApi(reporting());
     const reading = Array.fromAsync(readPages(sourceAt(api), { position: null, signal }));

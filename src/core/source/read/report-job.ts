@@ -4,7 +4,7 @@ import { AppError } from '../../errors.ts';
 import { textOf } from '../../json/json-text.ts';
 import type { HttpResponse } from '../../model/http.ts';
 import type { JobPosition, ReadPosition } from '../../model/read-position.ts';
-import type { RequestTemplate } from '../../spec/schema/http-schema.ts';
+import type { ErrorRule, RequestTemplate } from '../../spec/schema/http-schema.ts';
 import type { ReportJob } from '../../spec/schema/job-schema.ts';
 import { authRoot, createSigner } from '../auth/request-signer.ts';
 import { decodeBody } from '../decode/decode-body.ts';
@@ -77,7 +77,12 @@ export async function readyJob(source: Source, begin: ReadPosition, options: Job
 async function create(source: Source, rules: ReportJob, at: ReadPosition, options: JobOptions): Promise<JobPosition> {
   const content = [source.run.id, at.fingerprint, at.windowNo];
   const key = createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 32);
-  const response = await send(source, rules.create, { ...options, what: 'job.create', job: { key } });
+  const response = await send(source, rules.create, {
+    ...options,
+    what: 'job.create',
+    job: { key },
+    errors: rules.createErrors,
+  });
   const id = await options.evaluate(rules.id, response);
   if (typeof id !== 'string' && typeof id !== 'number') {
     throw new AppError('source_rejected', 'The response to job.create has no id at job.id. Correct it in the spec.');
@@ -97,7 +102,12 @@ async function poll(
   options: JobOptions,
 ): Promise<(Omit<ReadyJob, 'job'> & Pick<JobPosition, 'values'>) | null> {
   const { evaluate } = options;
-  const response = await send(source, rules.poll, { ...options, what: 'job.poll', job: jobRoot(job) });
+  const response = await send(source, rules.poll, {
+    ...options,
+    what: 'job.poll',
+    job: jobRoot(job),
+    errors: rules.pollErrors,
+  });
   const status = textOf(await evaluate(rules.status, response));
   if (rules.failed.includes(status)) {
     const shown = status.slice(0, 100);
@@ -127,18 +137,18 @@ function refuseLate(source: Source, { timeoutSeconds }: ReportJob, { createdAt }
 /** A decoded response as expressions see it. */
 type JobResponse = { readonly body: unknown } & Pick<HttpResponse, 'status' | 'headers'> & Pick<Source, 'params'>;
 
-/** Sends a request of a job. Error rules hold as for every request; none of them means an empty page. */
-async function send(
-  source: Source,
-  template: RequestTemplate,
-  {
-    what,
-    job,
-    roots,
-    evaluate,
-    signal,
-  }: JobOptions & { readonly what: string; readonly job: Readonly<Record<string, unknown>> },
-): Promise<JobResponse> {
+/** What is sent of a job. */
+interface JobRequest extends JobOptions {
+  readonly what: string;
+  readonly job: Readonly<Record<string, unknown>>;
+  /** Undefined: those of the resource. */
+  readonly errors: readonly ErrorRule[] | undefined;
+}
+
+/** Sends a request of a job, whose response is JSON. Its error rules hold; none of them means an empty page. */
+async function send(given: Source, template: RequestTemplate, request: JobRequest): Promise<JobResponse> {
+  const { what, job, roots, evaluate, signal, errors } = request;
+  const source = withResponse(given, errors);
   const { params, each, lookups, run } = source;
   const seen = { params, each, lookups, run, ...roots, auth: await authRoot(source, signal), job };
   const { http } = await renderRequest(source, template, {
@@ -155,9 +165,15 @@ async function send(
       `The API responded with ${status} to ${what}, which is neither a job nor its state.`,
     );
   }
-  const asJson = {
-    ...source,
-    resource: { ...source.resource, response: { ...source.resource.response, decoder: 'json' as const } },
-  };
-  return { body: await decodeBody(response, asJson), headers, status, params };
+  return { body: await decodeBody(response, source), headers, status, params };
 }
+
+/** The source as the requests about a job see it: error rules read JSON, whatever the report is. */
+const withResponse = (source: Source, errors: readonly ErrorRule[] | undefined): Source => ({
+  ...source,
+  resource: {
+    ...source.resource,
+    errors: errors === undefined ? source.resource.errors : [...errors],
+    response: { ...source.resource.response, decoder: 'json' },
+  },
+});

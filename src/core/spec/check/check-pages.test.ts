@@ -103,6 +103,18 @@ const ofPages: readonly Case[] = [
     issues: ['schema resources.0.incremental.kind'],
   },
   {
+    rule: 'a response about a report that would be a page, and one by no condition',
+    changes: {
+      ...readingJob,
+      'resources.0.job': {
+        ...job,
+        createErrors: [{ when: { status: [400] }, action: 'empty' }],
+        pollErrors: [{ when: {}, action: 'fail' }],
+      },
+    },
+    issues: ['schema resources.0.job.createErrors.0.action', 'schema resources.0.job.pollErrors.0.when'],
+  },
+  {
     rule: 'a report that is cached',
     changes: { ...readingJob, 'resources.0.request.cache': { mode: 'conditional' } },
     issues: ['schema resources.0.request.cache.mode'],

@@ -77,6 +77,7 @@ function resourcePlaces(resource: unknown, index: number): readonly ExpressionPl
     ...requestPlaces(`${at}.request`, scopes.read),
     ...['create', 'poll'].flatMap((request) => requestPlaces(`${at}.job.${request}`, scopes.read)),
     ...['id', 'status', 'emptyWhen', 'parts', 'values.*'].map((key) => expression(`${at}.job.${key}`, scopes.response)),
+    ...['createErrors', 'pollErrors'].map((key) => expression(`${at}.job.${key}.*.when.expr`, scopes.response)),
     templates(`${at}.fieldChunks.fields`, scopes.partition),
     expression(`${at}.response.map`, scopes.item),
     expression(`${at}.response.addFields.*`, scopes.fields),

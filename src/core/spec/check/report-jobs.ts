@@ -9,7 +9,7 @@ export function checkReportJobs(document: unknown): readonly Issue[] {
   const own = valuesAt(document, 'resources.*').flatMap(({ path, value }) => {
     if (!isJsonObject(value) || !isJsonObject(value['job'])) return [];
     withJob.add(value['key']);
-    return jobRules(value, path);
+    return [...jobRules(value, path), ...['createErrors', 'pollErrors'].flatMap((key) => pageless(value, path, key))];
   });
   const sources = ['resources.*.forEach.*', 'resources.*.forEach.*.union.*'].flatMap((at) => valuesAt(document, at));
   const live = sources.flatMap(({ path, value }) =>
@@ -62,6 +62,17 @@ function jobRules(resource: JsonObject, path: string): readonly Issue[] {
       'a report is new each time: remove `cache`',
     ),
   ];
+}
+
+/** Rules that would make a page of a response that has none. */
+function pageless(resource: JsonObject, path: string, key: string): readonly Issue[] {
+  return valuesAt(resource, `job.${key}.*.action`).flatMap((action) =>
+    issueIf(
+      action.value === 'empty' || action.value === 'skip_partition',
+      `${path}.${action.path}`,
+      'a response about a job is no page: use another action',
+    ),
+  );
 }
 
 function partOf(value: JsonObject, key: string): JsonObject {

@@ -10,7 +10,7 @@ export function checkRequests(document: unknown, parse: ParseExpression): readon
   return [
     ...baseUrlRules(document, requests),
     ...requests.flatMap((request) => requestRules(request, parse)),
-    ...['http.errors.*', 'resources.*.errors.*'].flatMap((at) => valuesAt(document, at).flatMap(errorRule)),
+    ...errorPatterns.flatMap((at) => valuesAt(document, at).flatMap(errorRule)),
   ];
 }
 
@@ -23,6 +23,13 @@ const requestPatterns = [
   'resources.*.deletes.request',
   'auth.login',
   'resources.*.auth.login',
+];
+
+const errorPatterns = [
+  'http.errors.*',
+  'resources.*.errors.*',
+  'resources.*.job.createErrors.*',
+  'resources.*.job.pollErrors.*',
 ];
 
 function baseUrlRules(document: unknown, requests: readonly Located[]): readonly Issue[] {

@@ -12,6 +12,8 @@ export const listLengths: readonly (readonly [pattern: string, max: number])[] =
   ['resources.*.forEach', 4],
   ['resources.*.forEach.*.union', 8],
   ['resources.*.errors', 100],
+  ['resources.*.job.createErrors', 100],
+  ['resources.*.job.pollErrors', 100],
   ['resources.*.enrich', 16],
   ['resources.*.enrich.*.dependsOn', 100],
   ['tests', 50],

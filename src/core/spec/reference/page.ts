@@ -40,7 +40,7 @@ function renderObject(path: string, sections: readonly Section[]): string {
 /** Other places of the same part. */
 const elsewhere: Readonly<Record<string, string>> = {
   auth: '`resources[].auth`',
-  'http.errors[]': '`resources[].errors[]`',
+  'http.errors[]': '`resources[].errors[]`, `resources[].job.createErrors[]` and `resources[].job.pollErrors[]`',
   'resources[].request':
     '`lookups[].request`, `resources[].enrich[].request`, `resources[].deletes.request` and `auth.login` of kind `session`',
   'resources[].pagination': '`lookups[].pagination` and `resources[].deletes.pagination`',

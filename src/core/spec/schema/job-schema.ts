@@ -2,10 +2,12 @@ import * as v from 'valibot';
 import { mapOf } from '../../json-object.ts';
 import { strictObject } from '../../strict-object.ts';
 import { field, wholeNumber } from './field.ts';
-import { Expression, RequestTemplate } from './http-schema.ts';
+import { ErrorRule, Expression, RequestTemplate } from './http-schema.ts';
 import { VariableName } from './names.ts';
 
 const Statuses = v.pipe(v.array(v.string()), v.minLength(1), v.maxLength(100));
+
+const JobErrors = v.pipe(v.array(ErrorRule), v.metadata({ maxItems: 100 }));
 
 /** A report that the API makes in the background: it is created, polled until it is ready, and then read. */
 export const ReportJob = strictObject({
@@ -19,7 +21,15 @@ export const ReportJob = strictObject({
     'The id of the job, from the response to `create`: a text or a number. Later requests see it as `job.id`.',
     'body.id',
   ),
+  createErrors: field(
+    v.exactOptional(JobErrors),
+    'What a response to `create` means, instead of the rules in `errors` of the resource; those of `http.errors` follow. A job has no pages, so `empty` and `skip_partition` are no actions here. Absent: `errors` of the resource.',
+    [{ when: { expr: "$contains(body.details, 'too far in the past')" }, action: 'fail' }],
+  ),
   poll: field(RequestTemplate, 'The request for the state of the job.', { path: '/exports/{{ job.id }}' }),
+  pollErrors: field(v.exactOptional(JobErrors), 'The same for the responses to `poll`.', [
+    { when: { status: [404] }, action: 'retry' },
+  ]),
   status: field(Expression, 'The status of the job, from the response to `poll`.', 'body.status'),
   completed: field(Statuses, 'The statuses of a job that is ready.', ['completed']),
   failed: field(

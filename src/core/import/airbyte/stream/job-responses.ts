@@ -1,5 +1,5 @@
 import { isJsonObject } from '../../../is-json-object.ts';
-import { step } from '../jinja/value.ts';
+import { quote, step } from '../jinja/value.ts';
 import { refuse } from '../refusal.ts';
 import type { RequestDraft } from './request-draft.ts';
 
@@ -19,7 +19,8 @@ export function withResponses(
   path: string,
 ): Drafts & { readonly id: string; readonly values: Readonly<Record<string, string>> } {
   const later = [drafts.poll, drafts.request];
-  const ids = new Set(textsOf(later).flatMap((text) => pathsOf(text, 'creation_response')));
+  const used = textsOf(later).flatMap((text) => pathsOf(text, 'creation_response'));
+  const ids = new Set(used.filter((found) => sentHeader(found) === null));
   if (ids.size > 1) refuse(path, 'requests use several values of the response that creates a job; one is its id');
   const names = new Map<string, string>();
   for (const found of textsOf([drafts.request]).flatMap((text) => pathsOf(text, 'polling_response'))) {
@@ -29,7 +30,10 @@ export function withResponses(
   if (hasTarget && !usesTarget) refuse(path, 'the request for the file does not use its address');
   const replaced = (text: string): string =>
     text
-      .replaceAll(responsePath('creation_response'), 'job.id')
+      .replaceAll(responsePath('creation_response'), (_whole, found: string) => {
+        const header = sentHeader(found);
+        return header === null ? 'job.id' : headerCode(drafts.create, header, path);
+      })
       .replaceAll(responsePath('polling_response'), (_whole, found: string) => `job.${names.get(found) ?? ''}`)
       .replaceAll(/\bdownload_target\b/g, 'job.part');
   const codeOf = (found: string): string => {
@@ -45,6 +49,23 @@ export function withResponses(
     id: id === undefined ? '"job"' : codeOf(id),
     values: Object.fromEntries([...names].map(([found, name]) => [name, codeOf(found)])),
   };
+}
+
+/** The name in `creation_response.request.headers['…']`; null: another path. */
+const sentHeader = (found: string): string | null =>
+  /^\.request\.headers\.(?:([A-Za-z_]\w*)|`([^`]+)`)$/.exec(found)?.slice(1).find(Boolean) ?? null;
+
+/** JSONata of a header of the request that creates the job: the later requests see what it sees. */
+function headerCode({ headers }: RequestDraft, name: string, path: string): string {
+  const entry = Object.entries(headers).find(([key]) => key.toLowerCase() === name.toLowerCase());
+  const template = entry?.[1];
+  if (typeof template !== 'string')
+    return refuse(path, `the request that creates a job has no header ${name.slice(0, 100)} of its own`);
+  if (!/\{\{|\}\}/.test(template)) return quote(template);
+  const code = /^\{\{((?:(?!\}\}|\{\{).)*)\}\}$/s.exec(template)?.[1];
+  if (code === undefined || /\bjob\.key\b/.test(code))
+    return refuse(path, `the header ${name.slice(0, 100)} of the request that creates a job is no single expression`);
+  return `(${code.trim()})`;
 }
 
 const pathsOf = (text: string, name: string): readonly string[] =>

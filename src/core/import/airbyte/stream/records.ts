@@ -170,9 +170,9 @@ function refuseElsewhere(path: string, decoder: string, at: string): void {
     refuse(at, 'a file by lines is one list of items, in which a path finds nothing');
 }
 
-/** A path that begins with `*` is that of an object. */
+/** Without a name to tell them apart, the elements of a list are taken for what an object has under its names. */
 const objectOnly = (path: string): string | null =>
-  path.startsWith('*') ? '$type(body) != "array" or $count(body) = 0' : null;
+  path.split('.').every((name) => name === '*') ? '$type(body) != "array" or $count(body) = 0' : null;
 
 /** Null: no expression counts them. */
 function countOf(path: string): string | null {

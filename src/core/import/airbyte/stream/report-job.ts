@@ -17,7 +17,10 @@ import { moveSecrets } from './secrets.ts';
 /** `job` of a resource, with its requests as drafts. */
 export interface JobDraft {
   readonly create: RequestDraft;
+  /** Absent: those of the resource. */
+  readonly createErrors?: readonly Rule[];
   readonly poll: RequestDraft;
+  readonly pollErrors?: readonly Rule[];
   readonly id: string;
   readonly status: string;
   readonly completed: readonly string[];
@@ -28,6 +31,8 @@ export interface JobDraft {
   readonly signRequest?: boolean;
   readonly timeoutSeconds: number;
 }
+
+type Rule = ReturnType<typeof readErrors>[number];
 
 interface ReadJob {
   readonly job: JobDraft;
@@ -76,17 +81,19 @@ export function readReportJob(retriever: Component, setting: Setting): ReadJob {
   const auth = signedBy(drafts.create, creation, config);
   if (JSON.stringify(signedBy(drafts.poll, polling, config)) !== JSON.stringify(auth))
     refuse(polling.path, 'the request for the state of a job has the credentials of the one that creates it');
-  const own = signedBy(drafts.request, download, config);
-  const isSigned = JSON.stringify(own) === JSON.stringify(auth);
-  if (!isSigned && own['kind'] !== 'none')
+  const signed = signedBy(drafts.request, download, config);
+  const isSigned = JSON.stringify(signed) === JSON.stringify(auth);
+  if (!isSigned && signed['kind'] !== 'none')
     refuse(download.path, 'the request for the file of a job has the credentials of the others, or none');
   const pagination = readPagination(retriever, { config, records, draft: drafts.request }, 'download_paginator');
   const { create, poll, request, id, values } = withResponses(drafts, target !== null, retriever.path);
   const statuses = readStatuses(retriever, config);
+  const { own: errors, ...others } = errorsOf({ creation, polling, download }, config);
   return {
     job: {
       create,
       poll,
+      ...others,
       id,
       status: statuses.status,
       completed: statuses.completed,
@@ -99,7 +106,7 @@ export function readReportJob(retriever: Component, setting: Setting): ReadJob {
     },
     request,
     auth,
-    errors: errorsOf({ creation, polling, download }, config),
+    errors,
     pagination,
   };
 }
@@ -124,13 +131,25 @@ function refuseOthers(retriever: Component): void {
 
 function draftOf(
   requester: Component,
-  { config, slice }: Setting,
+  { config, slice: given }: Setting,
   more: Readonly<Record<string, Value>>,
 ): RequestDraft {
+  const slice = withExtraFields(given, more);
   const draft = readRequester(requester, requestScope({ component: requester, config, slice }, more));
   if (draft.chunks !== undefined) refuse(requester.path, 'a report has all properties');
   splitQuery(draft);
   return draft;
+}
+
+/** The CDK has what a request of a job sees in the slice, too. */
+function withExtraFields(slice: Slice, more: Readonly<Record<string, Value>>): Slice {
+  const before = slice.inRequest.get('extra_fields');
+  const extraFields: Value = {
+    kind: 'object',
+    code: '{}',
+    member: (key) => (Object.hasOwn(more, key) ? (more[key] ?? null) : (before?.member?.(key) ?? null)),
+  };
+  return { ...slice, inRequest: new Map([...slice.inRequest, ['extra_fields', extraFields]]) };
 }
 
 const signedBy = (draft: RequestDraft, requester: Component, config: Config): ReadAuth['auth'] =>
@@ -228,30 +247,23 @@ function readTimeout(retriever: Component, config: Config): number {
   return Math.floor(minutes) * 60;
 }
 
-/** Rules that hold for all requests of a job. */
+/** The rules of the file, and of the other requests where they have others. An empty page is no response about a job. */
 function errorsOf(
   requesters: { readonly creation: Component; readonly polling: Component; readonly download: Component },
   config: Config,
-): ReadJob['errors'] {
-  const { creation, polling, download } = requesters;
-  for (const requester of [creation, polling, download]) {
-    if (splitShrink(readErrors(requester, config), requester.path).when !== null)
-      refuse(requester.path, 'no request of a job asks for smaller pages');
-  }
-  const own = readErrors(download, config);
-  const known = new Set(own.map((rule) => JSON.stringify(rule)));
-  const others = [creation, polling].flatMap((requester) => {
-    const rules = readErrors(requester, config);
-    const texts = new Set(rules.map((rule) => JSON.stringify(rule)));
-    const missing = own.filter((rule) => needsAll(rule) && !texts.has(JSON.stringify(rule)));
-    const added = rules.filter((rule) => !known.has(JSON.stringify(rule)) && rule['action'] !== 'empty');
-    if (missing.length > 0 || added.some(needsAll)) {
-      refuse(requester.path, 'a rule over the body of one response of a job holds for the others too');
-    }
-    return added;
-  });
-  return [...new Map([...own, ...others].map((rule) => [JSON.stringify(rule), rule])).values()].slice(0, 100);
+): { readonly own: readonly Rule[] } & Pick<JobDraft, 'createErrors' | 'pollErrors'> {
+  const rulesOf = (requester: Component): readonly Rule[] => {
+    const { errors, when } = splitShrink(readErrors(requester, config), requester.path);
+    return when === null ? errors : refuse(requester.path, 'no request of a job asks for smaller pages');
+  };
+  const own = rulesOf(requesters.download);
+  const others = (key: string, requester: Component): Readonly<Record<string, readonly Rule[]>> => {
+    const rules = rulesOf(requester).filter(({ action }) => action !== 'empty');
+    return JSON.stringify(rules) === JSON.stringify(own) ? {} : { [key]: rules };
+  };
+  return {
+    own,
+    ...others('createErrors', requesters.creation),
+    ...others('pollErrors', requesters.polling),
+  };
 }
-
-/** A rule over a body. */
-const needsAll = ({ when }: Readonly<Record<string, unknown>>): boolean => isJsonObject(when) && 'expr' in when;
