@@ -128,6 +128,18 @@ test('refuses references that multiply', () => {
   expect(() => compileValidator(schema)).toThrow(/more than 5000 schemas/);
 });
 
+test('takes a schema of 1,000 properties, and refuses one that has more than the stack holds', () => {
+  const wide = (count: number) => ({
+    properties: Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, { type: 'string' }])),
+  });
+  expect(compileValidator(wide(1_000))({ p999: 1 })).toMatchObject([{ path: 'p999' }]);
+  expect(() => compileValidator(wide(2_200))).toThrow(/has too many properties/);
+  const inside = (count: number) =>
+    compileValidator({ properties: { a: { $ref: '#/$defs/wide' } }, $defs: { wide: wide(count) } });
+  expect(inside(1_000)({ a: { p999: 1 } })).toMatchObject([{ path: 'a.p999' }]);
+  expect(() => inside(2_200)({ a: { p999: 1 } })).toThrow(/has too many properties/);
+});
+
 test('refuses patterns that are too large together', () => {
   const repeated = (index: number) => ({ pattern: `(?:(?:a?){70}){70}${index}` });
   const classes = (index: number) => ({ pattern: `^[${String.fromCodePoint(0x4e00 + index)}a]{2}[b-z]$` });
