@@ -1,6 +1,6 @@
 import type { PostgresPool, PostgresPoolClient } from 'kysely';
 import type pg from 'pg';
-import { createStatementNames } from '../src/core/statement-names.ts';
+import { createStatementNames } from '../src/core/postgres/statement-names.ts';
 
 /**
  * The pool with statements prepared on their third use: the server then reads and plans them once per connection instead

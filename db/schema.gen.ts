@@ -295,7 +295,7 @@ export interface Orgs {
   createdAt: Generated<string>;
   id: string;
   /**
-   * Overrides by the operator: name of a limit to a whole number. Names are those of src/core/org-limits.ts.
+   * Overrides by the operator: name of a limit to a whole number. Names are those of src/core/resources/org-limits.ts.
    */
   limits: Generated<Json>;
   name: string;

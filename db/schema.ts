@@ -1,5 +1,5 @@
 import type { ColumnType, JSONColumnType } from 'kysely';
-import type { JsonObject } from '../src/core/json-object.ts';
+import type { JsonObject } from '../src/core/json/json-object.ts';
 import type { RunPosition } from '../src/core/model/run-position.ts';
 import type { Validators } from '../src/core/model/validators.ts';
 import type { ConnectionStatus } from '../src/core/resources/connection.ts';

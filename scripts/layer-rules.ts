@@ -7,6 +7,7 @@
 export const floors: Readonly<Record<string, readonly string[]>> = {
   'src/core': [
     '',
+    'work',
     'json',
     'resources',
     'crypto',
@@ -19,6 +20,7 @@ export const floors: Readonly<Record<string, readonly string[]>> = {
     'http',
     'source',
     'pipeline',
+    'postgres',
     'destinations',
     'run',
     'memory-run',

@@ -10,7 +10,7 @@ create table orgs (
   created_at timestamptz not null default now()
 );
 comment on column orgs.active_connections_max is 'Plan cap on active connections; null means none.';
-comment on column orgs.limits is 'Overrides by the operator: name of a limit to a whole number. Names are those of src/core/org-limits.ts.';
+comment on column orgs.limits is 'Overrides by the operator: name of a limit to a whole number. Names are those of src/core/resources/org-limits.ts.';
 
 create table workspaces (
   id text primary key,

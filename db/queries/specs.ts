@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { newId } from '../../src/core/ids.ts';
-import type { JsonObject } from '../../src/core/json-object.ts';
+import type { JsonObject } from '../../src/core/json/json-object.ts';
 import type { SpecRow, SpecVersionRow } from '../../src/core/resources/spec.ts';
 import type { Db } from '../client.ts';
 import { countRows, type Listing, openListing } from '../listing.ts';

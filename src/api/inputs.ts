@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { type Issue, invalid, notFound, schemaIssue } from '../core/errors.ts';
 import { type IdPrefix, idPattern } from '../core/ids.ts';
-import { issueWords } from '../core/issue-words.ts';
+import { issueWords } from '../core/resources/issue-words.ts';
 import { HttpRejection } from './errors.ts';
 
 /** An id that was made up: for examples only. */

@@ -4,7 +4,7 @@ import { findRuns } from '../../db/queries/runs/runs.ts';
 import type { OrgScope } from '../../db/scope.ts';
 import type { ConnectionRow } from '../core/resources/connection.ts';
 import type { RunRow } from '../core/resources/run.ts';
-import { sharedResponses } from '../core/shared-responses.ts';
+import { sharedResponses } from '../core/work/shared-responses.ts';
 
 /** Rows that clients ask for by id, often many at once: one query serves all waiting requests of an org. */
 export interface Reads {

@@ -5,8 +5,8 @@
 
 import { readdir, readFile } from 'node:fs/promises';
 import * as v from 'valibot';
+import { JsonObject } from '../core/json/json-object.ts';
 import { readYaml } from '../core/json/yaml.ts';
-import { JsonObject } from '../core/json-object.ts';
 import { type CatalogueConnector, VerificationKind } from '../core/resources/catalogue.ts';
 
 /** Ready connectors. */

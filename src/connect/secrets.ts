@@ -3,7 +3,7 @@ import type { Db } from '../../db/client.ts';
 import { findSecret } from '../../db/queries/connections/secrets.ts';
 import type { OrgScope } from '../../db/scope.ts';
 import type { SealedSecret } from '../core/crypto/secret-box.ts';
-import { JsonObject } from '../core/json-object.ts';
+import { JsonObject } from '../core/json/json-object.ts';
 import type { Deps } from '../deps.ts';
 
 /** The kind under which the secret params of a connection are sealed. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../core/json-object.ts';
+import type { JsonObject } from '../core/json/json-object.ts';
 import { findResource } from '../core/spec/connection/find-resource.ts';
 import { checkConnectionValues } from '../core/spec/connection/params.ts';
 import { invalidSpec, invalidValues } from '../core/spec/connection/spec-errors.ts';

@@ -4,7 +4,7 @@ import type { MountDeps } from '../api/app.ts';
 import type { Caller } from '../api/auth.ts';
 import { checkParams, checkQuery, type Query } from '../api/inputs.ts';
 import { invalid } from '../core/errors.ts';
-import { issueWords } from '../core/issue-words.ts';
+import { issueWords } from '../core/resources/issue-words.ts';
 import type { FormFields } from './form-body.ts';
 import type { Html } from './parts/html.ts';
 import type { Session } from './session.ts';

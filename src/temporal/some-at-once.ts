@@ -1,4 +1,4 @@
-import { atOnce } from '../core/at-once.ts';
+import { atOnce } from '../core/work/at-once.ts';
 
 /** Concurrent calls: a caller waits for all of them, and Temporal has other callers. */
 const callsMax = 10;

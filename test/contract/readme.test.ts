@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { floors } from '../../scripts/layer-rules.ts';
 import { routes } from '../../src/api/routes/index.ts';
-import { orgLimits } from '../../src/core/org-limits.ts';
+import { orgLimits } from '../../src/core/resources/org-limits.ts';
 import { checkSpec } from '../../src/core/spec/check/check.ts';
 import { checkConnectionValues } from '../../src/core/spec/connection/params.ts';
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { bytesArray, textArray } from '../../src/core/binary-arrays.ts';
+import { bytesArray, textArray } from '../../src/core/postgres/binary-arrays.ts';
 import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
 
 let database: TestDatabase;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { setOrgLimits } from '../../db/queries/orgs/org-limits.ts';
 import { orgScope } from '../../db/scope.ts';
-import type { orgLimits } from '../../src/core/org-limits.ts';
+import type { orgLimits } from '../../src/core/resources/org-limits.ts';
 import { caseFigure } from '../support/security/figure.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
 

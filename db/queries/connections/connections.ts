@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { newId } from '../../../src/core/ids.ts';
-import type { JsonObject } from '../../../src/core/json-object.ts';
+import type { JsonObject } from '../../../src/core/json/json-object.ts';
 import type { ConnectionRow, ConnectionStatus } from '../../../src/core/resources/connection.ts';
 import type { Db } from '../../client.ts';
 import { countRows, type Listing, openNewestFirst } from '../../listing.ts';

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type OrgLimitName, orgLimits } from '../../../src/core/org-limits.ts';
+import { type OrgLimitName, orgLimits } from '../../../src/core/resources/org-limits.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { SealedSecret } from '../../../src/core/crypto/secret-box.ts';
-import type { JsonObject } from '../../../src/core/json-object.ts';
+import type { JsonObject } from '../../../src/core/json/json-object.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 

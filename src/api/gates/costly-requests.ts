@@ -1,4 +1,4 @@
-import { createFairQueue } from '../../core/fair-queue.ts';
+import { createFairQueue } from '../../core/work/fair-queue.ts';
 import { HttpRejection } from '../errors.ts';
 import { createOrgCounter } from './org-counter.ts';
 

@@ -2,7 +2,7 @@ import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from '@valibot/
 import type * as v from 'valibot';
 import { EventEnvelope } from '../../core/events/catalogue.ts';
 import { EventConnection } from '../../core/events/event-connection.ts';
-import { JsonObject } from '../../core/json-object.ts';
+import { JsonObject } from '../../core/json/json-object.ts';
 import { ApiKeyRow } from '../../core/resources/api-key.ts';
 import { ConnectionRow, ConnectionStatus } from '../../core/resources/connection.ts';
 import { ErrorBody } from '../../core/resources/error.ts';

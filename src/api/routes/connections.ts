@@ -12,7 +12,7 @@ import { updateConnection } from '../../control/connections/update.ts';
 import { requestRun } from '../../control/runs/runs.ts';
 import { upgradeSpec } from '../../control/specs/upgrade.ts';
 import { found } from '../../core/errors.ts';
-import { JsonObject } from '../../core/json-object.ts';
+import { JsonObject } from '../../core/json/json-object.ts';
 import { ConnectionRow, ConnectionTest } from '../../core/resources/connection.ts';
 import { FreshnessView } from '../../core/resources/freshness.ts';
 import { RunRow } from '../../core/resources/run.ts';

@@ -12,8 +12,8 @@ import {
 } from '../../control/specs/specs.ts';
 import { found, notFound } from '../../core/errors.ts';
 import { importFormats } from '../../core/import/import.ts';
+import { JsonObject } from '../../core/json/json-object.ts';
 import { SpecKey } from '../../core/json/property-names.ts';
-import { JsonObject } from '../../core/json-object.ts';
 import { SpecImport, SpecRow, SpecVersionRow, ValidationResult } from '../../core/resources/spec.ts';
 import { Deleted, deleted } from '../../core/resources/values.ts';
 import { SpecVersion } from '../../core/spec/schema/spec-schema.ts';

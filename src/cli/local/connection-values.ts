@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../core/json-object.ts';
+import type { JsonObject } from '../../core/json/json-object.ts';
 import { checkConnectionValues } from '../../core/spec/connection/params.ts';
 import type { ConnectionParam } from '../../core/spec/schema/param-schema.ts';
 import type { ConnectorSpec } from '../../core/spec/schema/spec-schema.ts';

@@ -3,8 +3,8 @@
  * the wrong place reads like a list of one page.
  */
 
-import { isJsonObject } from '../../core/is-json-object.ts';
 import { valueAt } from '../../core/json/dotted-path.ts';
+import { isJsonObject } from '../../core/json/is-json-object.ts';
 import { canonicalCursor } from '../../core/source/cursor/cursor-value.ts';
 import type { CursorType } from '../../core/spec/schema/incremental-schema.ts';
 import type { Resource } from '../../core/spec/schema/spec-schema.ts';

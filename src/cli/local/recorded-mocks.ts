@@ -1,6 +1,6 @@
-import { isJsonObject } from '../../core/is-json-object.ts';
 import { canonicalJson } from '../../core/json/canonical-json.ts';
 import { valueAt, withValueAt } from '../../core/json/dotted-path.ts';
+import { isJsonObject } from '../../core/json/is-json-object.ts';
 import type { ConnectorSpec, Resource } from '../../core/spec/schema/spec-schema.ts';
 import type { Mock, RequestPattern } from '../../core/spec/schema/test-schema.ts';
 import { CommandError, exitCodes } from '../command-error.ts';

@@ -1,6 +1,6 @@
 import { createRedactor } from '../../core/http/redact.ts';
-import { isJsonObject } from '../../core/is-json-object.ts';
-import type { JsonObject } from '../../core/json-object.ts';
+import { isJsonObject } from '../../core/json/is-json-object.ts';
+import type { JsonObject } from '../../core/json/json-object.ts';
 import { checkConnectionValues } from '../../core/spec/connection/params.ts';
 import type { ConnectorSpec } from '../../core/spec/schema/spec-schema.ts';
 

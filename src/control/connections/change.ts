@@ -13,7 +13,7 @@ import { openSecrets } from '../../connect/secrets.ts';
 import { found, type Issue } from '../../core/errors.ts';
 import { scheduleUpdated } from '../../core/events/schedule-events.ts';
 import { newId } from '../../core/ids.ts';
-import type { JsonObject } from '../../core/json-object.ts';
+import type { JsonObject } from '../../core/json/json-object.ts';
 import type { ConnectionRow } from '../../core/resources/connection.ts';
 import type { RunRow } from '../../core/resources/run.ts';
 import type { SpecUpgrade, SpecVersionRow } from '../../core/resources/spec.ts';

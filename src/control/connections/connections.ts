@@ -19,7 +19,7 @@ import { connectionCreated, connectionPaused } from '../../core/events/connectio
 import type { EventConnection } from '../../core/events/event-connection.ts';
 import { scheduleDeleted } from '../../core/events/schedule-events.ts';
 import { newId } from '../../core/ids.ts';
-import type { JsonObject } from '../../core/json-object.ts';
+import type { JsonObject } from '../../core/json/json-object.ts';
 import type { ConnectionRow } from '../../core/resources/connection.ts';
 import type { ConnectionCheck } from '../../core/spec/connection/params.ts';
 import { storedSpec } from '../../core/spec/connection/stored-spec.ts';

@@ -2,7 +2,7 @@ import type { Db } from '../../../db/client.ts';
 import { putSecret } from '../../../db/queries/connections/secrets.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { paramsSecretKind as kind } from '../../connect/secrets.ts';
-import type { JsonObject } from '../../core/json-object.ts';
+import type { JsonObject } from '../../core/json/json-object.ts';
 import {
   type ConnectionCheck,
   type ConnectionValues,

@@ -8,7 +8,7 @@ import {
 } from '../../../db/queries/orgs/org-limits.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { AppError, conflict } from '../../core/errors.ts';
-import { orgLimits } from '../../core/org-limits.ts';
+import { orgLimits } from '../../core/resources/org-limits.ts';
 
 /**
  * Throws conflict when the org has reached the limit; otherwise it has room for one more until the transaction ends,

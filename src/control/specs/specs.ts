@@ -13,7 +13,7 @@ import type { OrgScope } from '../../../db/scope.ts';
 import { type WakeDeps, wakeEndpoints } from '../../connect/wake-endpoints.ts';
 import { AppError, conflict, found, invalid, schemaIssue } from '../../core/errors.ts';
 import { specDeprecated, specPublished } from '../../core/events/org-events.ts';
-import type { JsonObject } from '../../core/json-object.ts';
+import type { JsonObject } from '../../core/json/json-object.ts';
 import type { SpecVersionRow, ValidationResult } from '../../core/resources/spec.ts';
 import { checkSpec, type SpecCheck } from '../../core/spec/check/check.ts';
 import { specChecksum } from '../../core/spec/checksum.ts';

@@ -1,4 +1,4 @@
-import { createFairQueue } from '../fair-queue.ts';
+import { createFairQueue } from '../work/fair-queue.ts';
 
 /** Slots for concurrent requests, shared by all senders in a process. */
 export interface PostSlots {

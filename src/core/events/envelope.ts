@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { hashId } from '../ids.ts';
-import type { JsonObject } from '../json-object.ts';
+import type { JsonObject } from '../json/json-object.ts';
 import type { EventType } from '../resources/event-types.ts';
 
 /** Something that happened, before it is an event. */

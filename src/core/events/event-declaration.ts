@@ -1,5 +1,5 @@
 import type * as v from 'valibot';
-import type { JsonObject } from '../json-object.ts';
+import type { JsonObject } from '../json/json-object.ts';
 import type { EventType } from '../resources/event-types.ts';
 
 /** What is published about one type of event. */

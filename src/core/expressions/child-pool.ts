@@ -1,5 +1,5 @@
-import { createFairQueue } from '../fair-queue.ts';
 import { observations } from '../observations.ts';
+import { createFairQueue } from '../work/fair-queue.ts';
 import { type ContainedChild, type Reply, startContainedChild } from './contained-child.ts';
 
 /** One piece of work for a child. */

@@ -1,6 +1,6 @@
-import { isJsonObject } from '../is-json-object.ts';
-import { mapWithPauses } from '../map-with-pauses.ts';
-import { createTextCache } from '../text-cache.ts';
+import { isJsonObject } from '../json/is-json-object.ts';
+import { mapWithPauses } from '../work/map-with-pauses.ts';
+import { createTextCache } from '../work/text-cache.ts';
 import { type CompiledExpression, compile } from './compiled/compile.ts';
 import { createPlainValues } from './compiled/plain-values.ts';
 import { type SplitExpression, splitExpression } from './compiled/split.ts';

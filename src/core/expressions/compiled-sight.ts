@@ -1,4 +1,4 @@
-import { isJsonObject } from '../is-json-object.ts';
+import { isJsonObject } from '../json/is-json-object.ts';
 import { bindingsLengthMax } from './bindings-text.ts';
 import type { CompiledExpression } from './compiled/compile.ts';
 import { type PlainValue, plainInput } from './compiled/plain-values.ts';

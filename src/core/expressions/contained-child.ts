@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { containmentFlags } from '../containment-flags.ts';
+import { containmentFlags } from '../work/containment-flags.ts';
 import { readLines } from './lines.ts';
 
 /** A child's response to one job, or why the child has ended: it exceeded the time limit, or died (out of memory). */

@@ -11,7 +11,7 @@
 
 import { availableParallelism } from 'node:os';
 import { AppError } from '../errors.ts';
-import { mapWithPauses } from '../map-with-pauses.ts';
+import { mapWithPauses } from '../work/map-with-pauses.ts';
 import { cutBatches } from './batches.ts';
 import { createBindingsText } from './bindings-text.ts';
 import { type ChildCounts, type ChildPool, createChildPool } from './child-pool.ts';

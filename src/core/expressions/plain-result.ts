@@ -1,4 +1,4 @@
-import { isJsonObject } from '../is-json-object.ts';
+import { isJsonObject } from '../json/is-json-object.ts';
 import { jsonLimits, textIssue } from '../json/json-limits.ts';
 import type { EvaluationFailure } from './evaluation.ts';
 

@@ -1,5 +1,5 @@
 import jsonata from 'jsonata';
-import { isJsonObject } from '../is-json-object.ts';
+import { isJsonObject } from '../json/is-json-object.ts';
 
 /** Values by name. */
 export type Values = Readonly<Record<string, unknown>>;

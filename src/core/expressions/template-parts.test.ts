@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cpuMsOf } from '../effort-fixture.ts';
+import { cpuMsOf } from '../work/effort-fixture.ts';
 import { parseTemplate } from './template-parts.ts';
 
 describe('parseTemplate', () => {

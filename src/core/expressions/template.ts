@@ -1,5 +1,5 @@
 import { AppError } from '../errors.ts';
-import { createTextCache } from '../text-cache.ts';
+import { createTextCache } from '../work/text-cache.ts';
 import type { Evaluator } from './evaluation.ts';
 import { arrayOnPath, compilePlainPath } from './plain-path.ts';
 import { parseTemplate, type TemplatePart } from './template-parts.ts';

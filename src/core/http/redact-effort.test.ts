@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { slowTexts } from '../../../test/support/security/slow-texts.ts';
-import { leastGrowth } from '../effort-fixture.ts';
+import { leastGrowth } from '../work/effort-fixture.ts';
 import { createRedactor, type Redactor } from './redact.ts';
 
 const long = 'k'.repeat(8000);

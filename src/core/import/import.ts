@@ -2,7 +2,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AppError, type Issue, invalid, schemaIssue } from '../errors.ts';
-import { isJsonObject } from '../is-json-object.ts';
+import { isJsonObject } from '../json/is-json-object.ts';
 import { findJsonIssue } from '../json/json-issue.ts';
 import { jsonLimits } from '../json/json-limits.ts';
 import { readYaml, YamlSyntaxError } from '../json/yaml.ts';

@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { type DefinedFormats, fullFormats } from 'ajv-formats/dist/formats.js';
 import { AppError } from '../errors.ts';
 import { canonicalJson } from '../json/canonical-json.ts';
-import { calendarDay, clockTime } from '../plain-instant.ts';
+import { calendarDay, clockTime } from '../time/plain-instant.ts';
 import { createLinearPattern, type PatternBudget } from './linear-pattern.ts';
 
 /** Options of a compiler. */

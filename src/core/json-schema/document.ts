@@ -1,5 +1,5 @@
 import { AppError } from '../errors.ts';
-import { isJsonObject } from '../is-json-object.ts';
+import { isJsonObject } from '../json/is-json-object.ts';
 import { findIssue } from '../json/record-gate.ts';
 
 /** A JSON Schema ready for the compiler, and the most work it needs for one value. */

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { cpuMsOf } from '../effort-fixture.ts';
+import { cpuMsOf } from '../work/effort-fixture.ts';
 import { createLinearPattern, PatternBudgetError, patternVisitsMax } from './linear-pattern.ts';
 
 const patterns = [

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { cpuMsOf, leastGrowth } from '../effort-fixture.ts';
+import { cpuMsOf, leastGrowth } from '../work/effort-fixture.ts';
 import { compileValidator } from './validate.ts';
 
 const contact = {

@@ -1,5 +1,5 @@
-import { byNames } from '../by-names.ts';
-import { isJsonObject } from '../is-json-object.ts';
+import { byNames } from '../work/by-names.ts';
+import { isJsonObject } from './is-json-object.ts';
 
 /** The properties to leave out: a name maps to true (all of it) or to the names below it. */
 export interface IgnoredPaths extends ReadonlyMap<string, true | IgnoredPaths> {}

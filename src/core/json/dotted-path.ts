@@ -1,4 +1,4 @@
-import { isJsonObject } from '../is-json-object.ts';
+import { isJsonObject } from './is-json-object.ts';
 
 /** The value at a dotted path such as `data.items` or `rows.0.id`; undefined when any step is missing. Own keys only. */
 export const valueAt = (root: unknown, path: string): unknown => ownValue(root, path, () => path.split('.'));

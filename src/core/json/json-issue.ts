@@ -1,4 +1,4 @@
-import { byNames } from '../by-names.ts';
+import { byNames } from '../work/by-names.ts';
 import { jsonLimits, prototypeNames } from './json-limits.ts';
 
 /** Why a value cannot pass, and where. Each caller has its own words for it. */

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../is-json-object.ts';
+import { isJsonObject } from './is-json-object.ts';
 
 /** The property that identifies the items of a list, by the list's place. */
 const listKeys: ReadonlyMap<string, string> = new Map([

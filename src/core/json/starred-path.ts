@@ -1,5 +1,5 @@
-import { isJsonObject } from '../is-json-object.ts';
 import { valueAtNames } from './dotted-path.ts';
+import { isJsonObject } from './is-json-object.ts';
 
 /** Names in a row, or a `*`. */
 type Step = { readonly path: string; readonly names: readonly string[] } | '*';

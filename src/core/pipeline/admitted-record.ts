@@ -1,8 +1,8 @@
-import { byNames } from '../by-names.ts';
-import { digestOf } from '../digest.ts';
+import { digestOf } from '../crypto/digest.ts';
 import { isReservedName } from '../expressions/compiled/plain-json.ts';
 import { inOrder } from '../json/canonical-json.ts';
 import { jsonLimits, prototypeNames, textIssue } from '../json/json-limits.ts';
+import { byNames } from '../work/by-names.ts';
 
 /** A record that passes the gate. */
 export interface AdmittedRecord {

@@ -1,4 +1,4 @@
-import { digestOf, fingerprintOf } from '../digest.ts';
+import { digestOf, fingerprintOf } from '../crypto/digest.ts';
 import { canonicalJson } from '../json/canonical-json.ts';
 import { valueAt } from '../json/dotted-path.ts';
 import { findIssue } from '../json/record-gate.ts';

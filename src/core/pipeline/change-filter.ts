@@ -1,8 +1,8 @@
-import { mapWithPauses } from '../map-with-pauses.ts';
 import { type Candidate, idOf } from '../model/candidate.ts';
 import type { RecordPage } from '../model/record-page.ts';
 import { compareCursors, cursorOfText, latestMeaning } from '../source/cursor/cursor-value.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
+import { mapWithPauses } from '../work/map-with-pauses.ts';
 import type { KnownRecord, KnownRecords, Snapshot } from './known-records.ts';
 
 /** What the change filter knows, and whether it passes unchanged records too. */

@@ -1,4 +1,4 @@
-import { fingerprintOf } from '../digest.ts';
+import { fingerprintOf } from '../crypto/digest.ts';
 import { canonicalJson, type IgnoredPaths } from '../json/canonical-json.ts';
 
 /** How records of a resource get their fingerprints. */

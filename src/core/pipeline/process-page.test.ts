@@ -3,7 +3,7 @@ import { createTestEvaluator } from '../expressions/evaluator-fixture.ts';
 import type { PageOutcome } from '../model/page-outcome.ts';
 import { checkSpec } from '../spec/check/check.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
-import { countingTurns } from '../turns-fixture.ts';
+import { countingTurns } from '../work/turns-fixture.ts';
 import { createKnownRecords, type KnownRecord } from './known-records.ts';
 import { createPipeline } from './process-page.ts';
 

@@ -3,8 +3,7 @@
  */
 
 import type { Evaluator } from '../expressions/evaluation.ts';
-import type { JsonObject } from '../json-object.ts';
-import { mapWithPauses } from '../map-with-pauses.ts';
+import type { JsonObject } from '../json/json-object.ts';
 import type { Enrich } from '../model/candidate.ts';
 import { type Candidate, idOf } from '../model/candidate.ts';
 import type { Outcome, PageOutcome } from '../model/page-outcome.ts';
@@ -12,6 +11,7 @@ import type { RecordEntry } from '../model/receipt.ts';
 import type { RecordPage } from '../model/record-page.ts';
 import type { StoredFields } from '../spec/connection/stored-fields.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
+import { mapWithPauses } from '../work/map-with-pauses.ts';
 import { createIdentify } from './candidate.ts';
 import { createChangeFilter } from './change-filter.ts';
 import { createDeleteFlag } from './delete-flag.ts';

@@ -1,12 +1,12 @@
 import type { Evaluated } from '../expressions/evaluation.ts';
-import { isJsonObject } from '../is-json-object.ts';
 import { valueAt } from '../json/dotted-path.ts';
-import type { JsonObject } from '../json-object.ts';
+import { isJsonObject } from '../json/is-json-object.ts';
+import type { JsonObject } from '../json/json-object.ts';
 import { createCoerce } from '../json-schema/coerce.ts';
 import { compileValidator, issueOf } from '../json-schema/validate.ts';
-import { mapWithPauses } from '../map-with-pauses.ts';
 import type { Candidate } from '../model/candidate.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
+import { mapWithPauses } from '../work/map-with-pauses.ts';
 
 /**
  * Evaluates one expression over many raw records, with the bindings of run and partition; each result is independent.

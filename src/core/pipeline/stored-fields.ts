@@ -1,4 +1,4 @@
-import { isJsonObject } from '../is-json-object.ts';
+import { isJsonObject } from '../json/is-json-object.ts';
 import type { StoredFields } from '../spec/connection/stored-fields.ts';
 
 /** Makes the function that takes from a raw record what resources below its own refer to; null: nothing is stored. */

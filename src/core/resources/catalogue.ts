@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { JsonObject } from '../json-object.ts';
+import { JsonObject } from '../json/json-object.ts';
 
 /** How far a connector was verified; the best one that holds. */
 export const VerificationKind = v.pipe(

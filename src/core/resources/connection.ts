@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { JsonObject } from '../json-object.ts';
+import { JsonObject } from '../json/json-object.ts';
 
 /** `pending`: never activated; `error`: credentials or destination refused; only `active` syncs. */
 export const ConnectionStatus = v.picklist(['pending', 'active', 'paused', 'error']);

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { type Issue as IssueShape, issueCodes } from '../errors.ts';
-import { JsonObject } from '../json-object.ts';
+import { JsonObject } from '../json/json-object.ts';
 import { Timestamp } from './values.ts';
 
 /** Drafts are mutable; publishing freezes a version; `deprecated` takes no new pins. */

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { JsonObject } from '../json-object.ts';
+import { JsonObject } from '../json/json-object.ts';
 import { Timestamp } from './values.ts';
 
 /** One attempt to tell an endpoint of an event, as the log shows it. */

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { JsonObject } from '../json-object.ts';
+import { JsonObject } from '../json/json-object.ts';
 import { eventTypes } from './event-types.ts';
 import { Count, Timestamp } from './values.ts';
 

@@ -1,4 +1,4 @@
-import { digestOf } from '../digest.ts';
+import { digestOf } from '../crypto/digest.ts';
 import type { ListPosition } from '../model/run-position.ts';
 import { groupValue } from '../spec/connection/partition-sources.ts';
 import type { ListStep } from './list-steps.ts';

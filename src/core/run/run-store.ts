@@ -1,4 +1,4 @@
-import type { JsonObject } from '../json-object.ts';
+import type { JsonObject } from '../json/json-object.ts';
 import type { RunPosition } from '../model/run-position.ts';
 import type { Validators } from '../model/validators.ts';
 

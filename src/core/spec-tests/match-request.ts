@@ -1,5 +1,5 @@
-import { isJsonObject } from '../is-json-object.ts';
 import { canonicalJson } from '../json/canonical-json.ts';
+import { isJsonObject } from '../json/is-json-object.ts';
 import { textOf } from '../json/json-text.ts';
 import type { HttpRequest } from '../model/http.ts';
 import type { RequestPattern } from '../spec/schema/test-schema.ts';

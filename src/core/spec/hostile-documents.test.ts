@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { seededFractions } from '../../../test/support/random/seeded.ts';
 import { changedSpec, specDocument } from '../../../test/support/sync/spec-documents.ts';
-import { cpuMsOf } from '../effort-fixture.ts';
+import { cpuMsOf } from '../work/effort-fixture.ts';
 import { checkSpec } from './check/check.ts';
 import { effectiveSpec } from './connection/effective.ts';
 

@@ -1,5 +1,5 @@
 import { AppError } from '../errors.ts';
-import { createTextCache } from '../text-cache.ts';
+import { createTextCache } from '../work/text-cache.ts';
 import { instantMs, utcMs, type WallTime, wallTime } from './zoned-time.ts';
 
 /** A strptime-like pattern such as `%d/%m/%Y %H:%M`, ready to read and write instants. */

@@ -1,4 +1,4 @@
-import { createTextCache } from '../text-cache.ts';
+import { createTextCache } from '../work/text-cache.ts';
 
 const dayMs = 86_400_000;
 /** The first instant of `Date` is as far from 1970 as the last (ECMA-262): what is beyond has no ISO form. */

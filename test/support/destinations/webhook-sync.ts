@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll } from 'vitest';
-import type { JsonObject } from '../../../src/core/json-object.ts';
+import type { JsonObject } from '../../../src/core/json/json-object.ts';
 import type { QuarantineRow } from '../../../src/core/resources/quarantine.ts';
 import type { CallLogRow, RunRow } from '../../../src/core/resources/run.ts';
 import { eventually } from '../service/eventually.ts';

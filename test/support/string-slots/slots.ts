@@ -1,5 +1,5 @@
 import type * as v from 'valibot';
-import { isJsonObject } from '../../../src/core/is-json-object.ts';
+import { isJsonObject } from '../../../src/core/json/is-json-object.ts';
 import { ConnectorSpec } from '../../../src/core/spec/schema/spec-schema.ts';
 
 /** A place of a document where its schema takes any text, or any text of a form. */

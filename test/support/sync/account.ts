@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../src/core/json-object.ts';
+import type { JsonObject } from '../../../src/core/json/json-object.ts';
 import type { QuarantineRow } from '../../../src/core/resources/quarantine.ts';
 import type { RunRow } from '../../../src/core/resources/run.ts';
 import type { SpecUpgrade } from '../../../src/core/resources/spec.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../src/core/json-object.ts';
+import type { JsonObject } from '../../../src/core/json/json-object.ts';
 import type { RunRow } from '../../../src/core/resources/run.ts';
 import { type AuditedDestination, openAuditedDestination } from '../destinations/audit.ts';
 import { eventually } from '../service/eventually.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import { textArray } from '../../../../src/core/binary-arrays.ts';
 import { storableJson } from '../../../../src/core/json/storable-json.ts';
 import type { Receipt } from '../../../../src/core/model/receipt.ts';
+import { textArray } from '../../../../src/core/postgres/binary-arrays.ts';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 import { ownLane } from '../records/own-lane.ts';

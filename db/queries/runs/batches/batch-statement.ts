@@ -1,9 +1,9 @@
 /** The statement that records a batch, and a receipt as its parameters. */
 import { type RawBuilder, sql } from 'kysely';
-import { bytesArray, textArray } from '../../../../src/core/binary-arrays.ts';
 import { storableJson } from '../../../../src/core/json/storable-json.ts';
 import { storableText } from '../../../../src/core/json/storable-text.ts';
 import { columnOf, type PageEntry, type Receipt, type RecordEntry } from '../../../../src/core/model/receipt.ts';
+import { bytesArray, textArray } from '../../../../src/core/postgres/binary-arrays.ts';
 import type { RunStatus } from '../../../../src/core/resources/run.ts';
 import type { Recorded } from '../../../../src/core/run/run-ledger.ts';
 import type { Db } from '../../../client.ts';

@@ -3,7 +3,7 @@
  * that has asked to begin: of 10,000 that wait in one lane that is one.
  */
 import { type RawBuilder, sql } from 'kysely';
-import { orgLimits } from '../../../../src/core/org-limits.ts';
+import { orgLimits } from '../../../../src/core/resources/org-limits.ts';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import { textArray } from '../../../../src/core/binary-arrays.ts';
 import type { KnownRecord } from '../../../../src/core/pipeline/known-records.ts';
+import { textArray } from '../../../../src/core/postgres/binary-arrays.ts';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 import { type Placeholders, statement } from '../../../statement.ts';

@@ -4,7 +4,7 @@ import { HttpRejection } from '../../../api/errors.ts';
 import { readYamlText, withPlaces } from '../../../api/gates/yaml-body.ts';
 import { createDraft, previewTransform, replaceDraft, validateSpec } from '../../../control/specs/specs.ts';
 import { AppError, found, type Issue } from '../../../core/errors.ts';
-import { JsonObject } from '../../../core/json-object.ts';
+import { JsonObject } from '../../../core/json/json-object.ts';
 import { json } from '../../parts/code.ts';
 import { issueList } from '../../parts/failure.ts';
 import { tokenField } from '../../parts/form.ts';

@@ -1,5 +1,5 @@
-import { fixedArray, textArray } from '../../binary-arrays.ts';
-import { plainInstant, plainInstantMs } from '../../plain-instant.ts';
+import { fixedArray, textArray } from '../../postgres/binary-arrays.ts';
+import { plainInstant, plainInstantMs } from '../../time/plain-instant.ts';
 import type { Cell } from '../sql/record-values.ts';
 import type { PlainForm, PostgresRows, PostgresWriter } from './rows.ts';
 

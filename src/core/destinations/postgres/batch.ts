@@ -1,6 +1,6 @@
-import { textArray } from '../../binary-arrays.ts';
 import type { AppError } from '../../errors.ts';
 import type { Batch, RejectedRow } from '../../model/batch.ts';
+import { textArray } from '../../postgres/binary-arrays.ts';
 import { fenced, notTaken } from '../sql/lane-errors.ts';
 import { type ColumnArray, textArrays } from './arrays.ts';
 import { checkpointName } from './checkpoint.ts';

@@ -1,4 +1,4 @@
-import { createStatementNames } from '../../statement-names.ts';
+import { createStatementNames } from '../../postgres/statement-names.ts';
 import { losesPrepared } from './errors.ts';
 
 /** A statement for the driver. */

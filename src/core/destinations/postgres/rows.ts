@@ -1,4 +1,4 @@
-import type { FixedForm } from '../../binary-arrays.ts';
+import type { FixedForm } from '../../postgres/binary-arrays.ts';
 import { type ColumnWriter, type EncodedRows, isStorableId, unstorableId } from '../sql/record-rows.ts';
 import type { Cell } from '../sql/record-values.ts';
 

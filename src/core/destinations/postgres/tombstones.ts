@@ -1,5 +1,5 @@
-import { textArray } from '../../binary-arrays.ts';
 import type { Batch, Tombstone } from '../../model/batch.ts';
+import { textArray } from '../../postgres/binary-arrays.ts';
 import { isStorableId } from '../sql/record-rows.ts';
 import { tableSql } from './definitions.ts';
 import { wholeRefused } from './errors.ts';

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../is-json-object.ts';
+import { isJsonObject } from '../../json/is-json-object.ts';
 import type { ColumnType } from '../../spec/schema/column-type.ts';
 import { parseColumnType } from '../../spec/schema/column-type.ts';
 

@@ -1,5 +1,5 @@
 import { AppError } from '../../errors.ts';
-import { isJsonObject } from '../../is-json-object.ts';
+import { isJsonObject } from '../../json/is-json-object.ts';
 import type { ColumnType } from '../../spec/schema/column-type.ts';
 import { parseColumnType } from '../../spec/schema/column-type.ts';
 import type { DestinationSpec, TargetColumn } from '../../spec/schema/destination-schema.ts';

@@ -1,4 +1,4 @@
-import { plainInstant } from '../../plain-instant.ts';
+import { plainInstant } from '../../time/plain-instant.ts';
 
 const date = /^(\d{4})-(\d\d)-(\d\d)$/;
 const timestamp =

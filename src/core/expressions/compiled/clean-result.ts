@@ -1,6 +1,6 @@
-import { byNames } from '../../by-names.ts';
-import { isJsonObject } from '../../is-json-object.ts';
+import { isJsonObject } from '../../json/is-json-object.ts';
 import { jsonLimits, textIssue } from '../../json/json-limits.ts';
+import { byNames } from '../../work/by-names.ts';
 import { charge, type Evaluation, handBack } from './evaluation.ts';
 import { isList, isMarked, type List } from './sequence.ts';
 

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../is-json-object.ts';
+import { isJsonObject } from '../../json/is-json-object.ts';
 import { joined } from './constructors.ts';
 import { charge, type Evaluation, fail, handBack } from './evaluation.ts';
 import { type Native, native } from './native.ts';

@@ -1,4 +1,4 @@
-import { byNames } from '../../by-names.ts';
+import { byNames } from '../../work/by-names.ts';
 
 /** Names with a meaning for JSONata's internals or for JavaScript's objects. */
 const reservedNames: ReadonlySet<string> = new Set([

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../is-json-object.ts';
+import { isJsonObject } from '../../json/is-json-object.ts';
 import { charge, chargeText, type Evaluation, handBack } from './evaluation.ts';
 import { isList, type List, sequenceOf } from './sequence.ts';
 

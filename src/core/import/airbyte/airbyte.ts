@@ -4,7 +4,7 @@
  */
 
 import { AppError, schemaIssue } from '../../errors.ts';
-import { isJsonObject } from '../../is-json-object.ts';
+import { isJsonObject } from '../../json/is-json-object.ts';
 import { findJsonIssue } from '../../json/json-issue.ts';
 import type { ImportReport, ImportResult } from '../import-result.ts';
 import { assemble } from './assemble.ts';

@@ -1,5 +1,5 @@
 import type { Issue } from '../../errors.ts';
-import { isJsonObject } from '../../is-json-object.ts';
+import { isJsonObject } from '../../json/is-json-object.ts';
 import { checkSpec } from '../../spec/check/check.ts';
 import type { ImportReport } from '../import-result.ts';
 import type { Config } from './config/config.ts';

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../is-json-object.ts';
+import { isJsonObject } from '../../json/is-json-object.ts';
 import { joined, type Origins } from './manifest/origins.ts';
 import { refuse } from './refusal.ts';
 

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../is-json-object.ts';
+import { isJsonObject } from '../../json/is-json-object.ts';
 import { Refusal } from '../refusal.ts';
 import type { Resolver } from './manifest/resolve-references.ts';
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../json-object.ts';
+import type { JsonObject } from '../../json/json-object.ts';
 import type { ImportReport } from '../import-result.ts';
 import { Refusal } from '../refusal.ts';
 import type { OpenapiDocument } from './document.ts';

@@ -1,6 +1,6 @@
 import { invalid, schemaIssue } from '../../errors.ts';
-import { isJsonObject } from '../../is-json-object.ts';
-import type { JsonObject } from '../../json-object.ts';
+import { isJsonObject } from '../../json/is-json-object.ts';
+import type { JsonObject } from '../../json/json-object.ts';
 
 /** `swagger2`: Swagger 2.0; `openapi3`: OpenAPI 3.0 and 3.1, which differ here only in their schemas. */
 export type Dialect = 'swagger2' | 'openapi3';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../json-object.ts';
+import type { JsonObject } from '../../json/json-object.ts';
 import { own } from './document.ts';
 import { literalsOf, plainName, singular } from './names.ts';
 import type { Operation, Parameter } from './operations.ts';

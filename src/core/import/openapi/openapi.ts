@@ -5,7 +5,7 @@
 
 import { invalid, schemaIssue } from '../../errors.ts';
 import { cutText } from '../../json/cut-text.ts';
-import type { JsonObject } from '../../json-object.ts';
+import type { JsonObject } from '../../json/json-object.ts';
 import { checkSpec } from '../../spec/check/check.ts';
 import type { ImportReport, ImportResult } from '../import-result.ts';
 import { type Conversion, convert } from './convert.ts';

@@ -1,6 +1,6 @@
-import { isJsonObject } from '../../is-json-object.ts';
 import { cutText } from '../../json/cut-text.ts';
-import type { JsonObject } from '../../json-object.ts';
+import { isJsonObject } from '../../json/is-json-object.ts';
+import type { JsonObject } from '../../json/json-object.ts';
 import { listOf, type OpenapiDocument, own, textOf } from './document.ts';
 
 /** A parameter of a request. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../json-object.ts';
+import type { JsonObject } from '../../json/json-object.ts';
 import { own } from './document.ts';
 import type { FoundList } from './list-response.ts';
 import { pathOf, plainName } from './names.ts';

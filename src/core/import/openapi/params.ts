@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../json-object.ts';
+import type { JsonObject } from '../../json/json-object.ts';
 import { identifier, unique } from './names.ts';
 
 /** The values that connections will supply. The same purpose is one param for all resources. */

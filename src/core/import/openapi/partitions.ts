@@ -1,5 +1,5 @@
 import { cutText } from '../../json/cut-text.ts';
-import type { JsonObject } from '../../json-object.ts';
+import type { JsonObject } from '../../json/json-object.ts';
 import { Refusal } from '../refusal.ts';
 import { identifier, plainName, singular, step } from './names.ts';
 import type { Operation, Parameter } from './operations.ts';

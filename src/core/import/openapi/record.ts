@@ -1,5 +1,5 @@
+import type { JsonObject } from '../../json/json-object.ts';
 import { isColumnName } from '../../json/property-names.ts';
-import type { JsonObject } from '../../json-object.ts';
 import { Refusal } from '../refusal.ts';
 import { type OpenapiDocument, own } from './document.ts';
 import { identifier, plainName, step, type TakenNames, unique } from './names.ts';

@@ -1,5 +1,5 @@
 import { cutText } from '../../json/cut-text.ts';
-import type { JsonObject } from '../../json-object.ts';
+import type { JsonObject } from '../../json/json-object.ts';
 import { Refusal } from '../refusal.ts';
 import type { OpenapiDocument } from './document.ts';
 import { guessIncremental, guessKey } from './guesses.ts';

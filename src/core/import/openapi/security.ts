@@ -1,6 +1,6 @@
-import { isJsonObject } from '../../is-json-object.ts';
 import { cutText } from '../../json/cut-text.ts';
-import type { JsonObject } from '../../json-object.ts';
+import { isJsonObject } from '../../json/is-json-object.ts';
+import type { JsonObject } from '../../json/json-object.ts';
 import { Refusal } from '../refusal.ts';
 import { listOf, type OpenapiDocument, own, textOf } from './document.ts';
 import { identifier } from './names.ts';

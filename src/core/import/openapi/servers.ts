@@ -1,5 +1,5 @@
 import { cutText } from '../../json/cut-text.ts';
-import type { JsonObject } from '../../json-object.ts';
+import type { JsonObject } from '../../json/json-object.ts';
 import { Refusal } from '../refusal.ts';
 import { listOf, type OpenapiDocument, own, textOf } from './document.ts';
 import type { Operation } from './operations.ts';

@@ -1,5 +1,5 @@
-import { isJsonObject } from '../../is-json-object.ts';
-import type { JsonObject } from '../../json-object.ts';
+import { isJsonObject } from '../../json/is-json-object.ts';
+import type { JsonObject } from '../../json/json-object.ts';
 import { Refusal } from '../refusal.ts';
 import { listOf, type OpenapiDocument, own } from './document.ts';
 

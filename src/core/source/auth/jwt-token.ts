@@ -1,5 +1,5 @@
 import { genericTokenEndpointRequest } from 'oauth4webapi';
-import { isJsonObject } from '../../is-json-object.ts';
+import { isJsonObject } from '../../json/is-json-object.ts';
 import type { JwtAuth } from '../../spec/schema/auth-schema.ts';
 import type { AuthValues } from './auth-values.ts';
 import type { TokenRequestContext } from './oauth-token.ts';

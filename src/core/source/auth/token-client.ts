@@ -2,7 +2,7 @@ import { AppError } from '../../errors.ts';
 import { createHttpClient, type GuardedHttpClient, type HttpClientOptions } from '../../http/client.ts';
 import type { LoggedCall } from '../../http/logged-call.ts';
 import { classifyByStatus } from '../../http/retry.ts';
-import { isJsonObject } from '../../is-json-object.ts';
+import { isJsonObject } from '../../json/is-json-object.ts';
 import { type HttpClient, type HttpRequest, type HttpResponse, type Verdict } from '../../model/http.ts';
 import { decodeJson } from '../decode/decode-json.ts';
 

@@ -1,5 +1,5 @@
+import { secretCharsMax } from '../../crypto/secret-limit.ts';
 import { AppError } from '../../errors.ts';
-import { secretCharsMax } from '../../secret-limit.ts';
 
 /** An access token and its metadata, as stored, sealed, between requests and runs. */
 export interface Token {

@@ -1,7 +1,7 @@
 import { textIssue } from '../../json/json-limits.ts';
 import type { CursorShape } from '../../model/read-position.ts';
-import { plainInstant, plainInstantMs } from '../../plain-instant.ts';
 import { isTimeCursor } from '../../spec/schema/incremental-schema.ts';
+import { plainInstant, plainInstantMs } from '../../time/plain-instant.ts';
 import { offsetMinutes, timeFormat } from '../../time/time-format.ts';
 import { boundedInstant, instantMax, instantMs, repeatMs, utcMs, wallTime } from '../../time/zoned-time.ts';
 

@@ -1,7 +1,7 @@
-import { atOnce } from '../../at-once.ts';
 import { AppError } from '../../errors.ts';
 import type { Candidate } from '../../model/candidate.ts';
 import type { Enrichment } from '../../spec/schema/lookup-schema.ts';
+import { atOnce } from '../../work/at-once.ts';
 import { createEvaluateEach } from '../request/evaluate-each.ts';
 import type { Source } from '../source.ts';
 import type { ResponseMemo } from './enrich-cache.ts';

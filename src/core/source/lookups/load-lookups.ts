@@ -1,7 +1,7 @@
 /** The tables of a run: loaded before its first page, at most once per run, and shared by its chunks through the store. */
 
 import * as v from 'valibot';
-import type { JsonObject } from '../../json-object.ts';
+import type { JsonObject } from '../../json/json-object.ts';
 import { dependenciesOf } from '../../spec/check/step-dependencies.ts';
 import type { Lookup } from '../../spec/schema/lookup-schema.ts';
 import { ResponseSettings } from '../../spec/schema/resource-schema.ts';

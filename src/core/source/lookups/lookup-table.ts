@@ -1,9 +1,9 @@
 import { AppError } from '../../errors.ts';
 import { bindingsLengthMax } from '../../expressions/bindings-text.ts';
 import { storableJson } from '../../json/storable-json.ts';
-import { mapWithPauses } from '../../map-with-pauses.ts';
 import type { ReadPosition } from '../../model/read-position.ts';
 import type { Lookup } from '../../spec/schema/lookup-schema.ts';
+import { mapWithPauses } from '../../work/map-with-pauses.ts';
 import { readPages } from '../read/read-pages.ts';
 import { createEvaluateEach, type EvaluateEach } from '../request/evaluate-each.ts';
 import type { Source } from '../source.ts';

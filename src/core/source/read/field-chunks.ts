@@ -1,6 +1,6 @@
 import { AppError } from '../../errors.ts';
-import { isJsonObject } from '../../is-json-object.ts';
 import { valueAt } from '../../json/dotted-path.ts';
+import { isJsonObject } from '../../json/is-json-object.ts';
 import { textOf } from '../../json/json-text.ts';
 import type { ReadableResource } from '../source.ts';
 import type { SelectedItems } from './select-records.ts';

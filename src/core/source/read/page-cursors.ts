@@ -1,8 +1,8 @@
 import { AppError } from '../../errors.ts';
 import { valueAt } from '../../json/dotted-path.ts';
-import { mapWithPauses } from '../../map-with-pauses.ts';
 import type { CursorPlan, ReadPosition } from '../../model/read-position.ts';
 import { type CursorShape } from '../../model/read-position.ts';
+import { mapWithPauses } from '../../work/map-with-pauses.ts';
 import {
   type CursorValue,
   compareCursors,

@@ -1,11 +1,11 @@
 import { AppError } from '../../errors.ts';
 import type { Evaluator } from '../../expressions/evaluation.ts';
 import { arrayOnPath, compilePlainPath } from '../../expressions/plain-path.ts';
-import { isJsonObject } from '../../is-json-object.ts';
 import { valueAt } from '../../json/dotted-path.ts';
+import { isJsonObject } from '../../json/is-json-object.ts';
 import { type StarredPath, starredPath, visitSteps } from '../../json/starred-path.ts';
-import { mapWithPauses } from '../../map-with-pauses.ts';
 import type { ResponseSettings } from '../../spec/schema/resource-schema.ts';
+import { mapWithPauses } from '../../work/map-with-pauses.ts';
 import type { Evaluate } from '../request/evaluate.ts';
 import type { RequestRoots } from '../request/request.ts';
 import { pageRecordsMax, tooManyRecords } from './page-size.ts';

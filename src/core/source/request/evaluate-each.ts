@@ -1,6 +1,6 @@
 import type { RecordLookups } from '../../expressions/evaluation.ts';
 import { arrayOnPath, compilePlainPath } from '../../expressions/plain-path.ts';
-import { mapWithPauses } from '../../map-with-pauses.ts';
+import { mapWithPauses } from '../../work/map-with-pauses.ts';
 import type { RecordRoots } from '../read/select-records.ts';
 import type { Source } from '../source.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { leastGrowth } from '../../effort-fixture.ts';
+import { leastGrowth } from '../../work/effort-fixture.ts';
 import { linkOf } from './link-header.ts';
 
 describe('the next page of a Link header', () => {

@@ -2,7 +2,7 @@ import { AppError } from '../../errors.ts';
 import { type Roots, renderTemplate } from '../../expressions/template.ts';
 import { BlockedUrlError } from '../../http/egress-blocked.ts';
 import { isReachable } from '../../http/origin.ts';
-import { isJsonObject } from '../../is-json-object.ts';
+import { isJsonObject } from '../../json/is-json-object.ts';
 import { textOf } from '../../json/json-text.ts';
 import type { HttpRequest } from '../../model/http.ts';
 import type { HttpSettings, RequestTemplate } from '../../spec/schema/http-schema.ts';

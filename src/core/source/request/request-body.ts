@@ -1,5 +1,5 @@
-import { isJsonObject } from '../../is-json-object.ts';
 import { withValueAt } from '../../json/dotted-path.ts';
+import { isJsonObject } from '../../json/is-json-object.ts';
 import { textOf } from '../../json/json-text.ts';
 import type { RequestTemplate } from '../../spec/schema/http-schema.ts';
 import type { Inject } from '../../spec/schema/pagination-schema.ts';

@@ -3,7 +3,7 @@ import { parseTemplate, type TemplatePart } from '../../expressions/template-par
 import { BlockedUrlError } from '../../http/egress-blocked.ts';
 import { checkHostSuffix, hostLabel, pathSegment, pathSegments } from '../../http/origin.ts';
 import { textOf } from '../../json/json-text.ts';
-import { createTextCache } from '../../text-cache.ts';
+import { createTextCache } from '../../work/text-cache.ts';
 
 /** The value of one expression of a template. Throws `spec_invalid` when it has none. */
 export type FillHole = (expression: string) => Promise<unknown>;

@@ -1,5 +1,5 @@
 import { type Issue, schemaIssue } from '../../errors.ts';
-import { isJsonObject } from '../../is-json-object.ts';
+import { isJsonObject } from '../../json/is-json-object.ts';
 import { type Located, valuesAt } from './document-paths.ts';
 
 /** Rules of auth blocks that span several of their properties. */

@@ -6,8 +6,8 @@
 
 import { type Issue, schemaIssue } from '../../errors.ts';
 import { createParser, type ParseExpression } from '../../expressions/expression-parser.ts';
-import { isJsonObject } from '../../is-json-object.ts';
 import { documentGate } from '../../json/document-gate.ts';
+import { isJsonObject } from '../../json/is-json-object.ts';
 import type { ConnectorSpec } from '../schema/spec-schema.ts';
 import { checkAddresses } from './addresses.ts';
 import { checkAuth } from './auth.ts';

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../is-json-object.ts';
+import { isJsonObject } from '../../json/is-json-object.ts';
 
 /** The names that a document declares, read without requiring that it is valid. */
 export interface DeclaredNames {

@@ -1,5 +1,5 @@
 import { type Issue, schemaIssue } from '../../errors.ts';
-import { isJsonObject } from '../../is-json-object.ts';
+import { isJsonObject } from '../../json/is-json-object.ts';
 import { destinationKind } from '../schema/destination-kinds.ts';
 import { valuesAt } from './document-paths.ts';
 

@@ -1,5 +1,5 @@
 import type { Issue, IssueCode } from '../../errors.ts';
-import { isJsonObject } from '../../is-json-object.ts';
+import { isJsonObject } from '../../json/is-json-object.ts';
 import { defaultTable } from '../schema/resource-schema.ts';
 import { listIn } from './declared-names.ts';
 import { type Located, valuesAt } from './document-paths.ts';

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../is-json-object.ts';
+import { isJsonObject } from '../../json/is-json-object.ts';
 import { type EvaluationScope, scopes } from './expression-scopes.ts';
 
 /** Where a document has expressions, and what they see there. */

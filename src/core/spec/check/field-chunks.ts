@@ -1,5 +1,5 @@
 import { type Issue, issueIf } from '../../errors.ts';
-import { isJsonObject } from '../../is-json-object.ts';
+import { isJsonObject } from '../../json/is-json-object.ts';
 import { textsIn, valuesAt } from './document-paths.ts';
 
 /** Rules of chunks of fields that span several properties of a resource. */

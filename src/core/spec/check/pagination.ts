@@ -1,6 +1,6 @@
 import { type Issue, schemaIssue } from '../../errors.ts';
-import { isJsonObject } from '../../is-json-object.ts';
-import type { JsonObject } from '../../json-object.ts';
+import { isJsonObject } from '../../json/is-json-object.ts';
+import type { JsonObject } from '../../json/json-object.ts';
 import { textsIn, valuesAt } from './document-paths.ts';
 
 /** What has pages: the request, and how its next page is requested. */

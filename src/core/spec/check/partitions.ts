@@ -1,6 +1,6 @@
 import { type Issue, issueIf } from '../../errors.ts';
-import { isJsonObject } from '../../is-json-object.ts';
-import type { JsonObject } from '../../json-object.ts';
+import { isJsonObject } from '../../json/is-json-object.ts';
+import type { JsonObject } from '../../json/json-object.ts';
 import { type Located, valuesAt } from './document-paths.ts';
 
 /** Rules of partitions and deletes for the resources that they refer to, beyond their own properties. */

@@ -1,7 +1,7 @@
 import { Ajv } from 'ajv';
 import formats from 'ajv-formats';
 import { AppError, type Issue, schemaIssue } from '../../errors.ts';
-import { isJsonObject } from '../../is-json-object.ts';
+import { isJsonObject } from '../../json/is-json-object.ts';
 import { isColumnName } from '../../json/property-names.ts';
 import { compileValidator } from '../../json-schema/validate.ts';
 import { columnTypeHint, parseColumnType } from '../schema/column-type.ts';

@@ -1,6 +1,6 @@
 import { type Issue, issueIf } from '../../errors.ts';
-import { isJsonObject } from '../../is-json-object.ts';
-import type { JsonObject } from '../../json-object.ts';
+import { isJsonObject } from '../../json/is-json-object.ts';
+import type { JsonObject } from '../../json/json-object.ts';
 import { textsIn, valuesAt } from './document-paths.ts';
 
 /** Rules of report jobs that span several properties of a resource, or several resources. */

@@ -1,7 +1,7 @@
 import { type Issue, schemaIssue } from '../../errors.ts';
 import type { ParseExpression } from '../../expressions/expression-parser.ts';
 import { withoutHoles } from '../../expressions/template-parts.ts';
-import { isJsonObject } from '../../is-json-object.ts';
+import { isJsonObject } from '../../json/is-json-object.ts';
 import { type Located, valuesAt } from './document-paths.ts';
 
 /** Rules of requests and of error rules. */

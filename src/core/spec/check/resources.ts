@@ -1,5 +1,5 @@
 import { type Issue, issueIf, schemaIssue } from '../../errors.ts';
-import { isJsonObject } from '../../is-json-object.ts';
+import { isJsonObject } from '../../json/is-json-object.ts';
 import { isTableName } from '../../json/property-names.ts';
 import { durationMs } from '../schema/duration.ts';
 import { defaultTable } from '../schema/resource-schema.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { type Issue, schemaIssue } from '../../errors.ts';
-import { issueWords } from '../../issue-words.ts';
+import { issueWords } from '../../resources/issue-words.ts';
 import { ConnectorSpec } from '../schema/spec-schema.ts';
 
 /** The parsed document, or its missing, mistyped or unknown properties. */

@@ -1,6 +1,6 @@
 import { type Issue, schemaIssue } from '../../errors.ts';
-import { isJsonObject } from '../../is-json-object.ts';
 import { documentGate } from '../../json/document-gate.ts';
+import { isJsonObject } from '../../json/is-json-object.ts';
 import { mergeOverrides } from '../../json/merge-patch.ts';
 import { checkSpec, type SpecCheck } from '../check/check.ts';
 import { valuesAt } from '../check/document-paths.ts';

@@ -1,6 +1,6 @@
+import { secretCharsMax } from '../../crypto/secret-limit.ts';
 import { canonicalJson } from '../../json/canonical-json.ts';
 import type { PatternBudget } from '../../json-schema/linear-pattern.ts';
-import { secretCharsMax } from '../../secret-limit.ts';
 import type { ConnectionParam } from '../schema/param-schema.ts';
 import { hasFormat } from './param-format.ts';
 import { matchesPattern } from './param-pattern.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { cpuMsOf } from '../../effort-fixture.ts';
+import { cpuMsOf } from '../../work/effort-fixture.ts';
 import { ConnectionParam } from '../schema/param-schema.ts';
 import { checkConnectionValues } from './params.ts';
 

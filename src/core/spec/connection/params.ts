@@ -1,5 +1,5 @@
 import { type Issue, schemaIssue } from '../../errors.ts';
-import { isJsonObject } from '../../is-json-object.ts';
+import { isJsonObject } from '../../json/is-json-object.ts';
 import type { ConnectionParam } from '../schema/param-schema.ts';
 import type { ConnectorSpec } from '../schema/spec-schema.ts';
 import { patternBudget } from './param-pattern.ts';

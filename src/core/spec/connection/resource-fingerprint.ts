@@ -1,4 +1,4 @@
-import { digestOf } from '../../digest.ts';
+import { digestOf } from '../../crypto/digest.ts';
 import { canonicalJson } from '../../json/canonical-json.ts';
 import type { StoredFields } from './stored-fields.ts';
 

@@ -1,5 +1,5 @@
 import { conflict } from '../../errors.ts';
-import type { JsonObject } from '../../json-object.ts';
+import type { JsonObject } from '../../json/json-object.ts';
 import { destinationKind } from '../schema/destination-kinds.ts';
 import type { Resource } from '../schema/spec-schema.ts';
 import { sourcesOf } from './partition-sources.ts';

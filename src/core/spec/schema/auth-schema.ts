@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import { JsonObject, mapOf } from '../../json-object.ts';
-import { strictObject } from '../../strict-object.ts';
+import { JsonObject, mapOf } from '../../json/json-object.ts';
 import { field, when, wholeNumber } from './field.ts';
 import { Expression, HeaderTemplates, RequestTemplate, Template } from './http-schema.ts';
 import { FieldPath, VariableName } from './names.ts';
+import { strictObject } from './strict-object.ts';
 
 /** Where a token goes in each request. */
 const Put = field(

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import { strictObject } from '../../strict-object.ts';
 import { field } from './field.ts';
 import { Expression, RequestTemplate } from './http-schema.ts';
 import { Selector } from './names.ts';
 import { Pagination } from './pagination-schema.ts';
+import { strictObject } from './strict-object.ts';
 
 const Effect = field(
   v.optional(v.picklist(['soft', 'hard']), 'soft'),

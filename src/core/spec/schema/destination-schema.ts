@@ -1,11 +1,11 @@
 import * as v from 'valibot';
-import { mapOf } from '../../json-object.ts';
-import { strictObject } from '../../strict-object.ts';
+import { mapOf } from '../../json/json-object.ts';
 import { ColumnTypeText } from './column-type.ts';
 import { entraHosts } from './entra-hosts.ts';
 import { field, wholeNumber } from './field.ts';
 import { HeaderTemplates, Template } from './http-schema.ts';
 import { ColumnName, FieldPath, TableName } from './names.ts';
+import { strictObject } from './strict-object.ts';
 
 const Port = v.union([wholeNumber(1, 65_535), Template], 'expected a port number or a template');
 

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { strictObject } from '../../strict-object.ts';
 import { field, wholeNumber } from './field.ts';
 import { Template } from './http-schema.ts';
 import { FieldPath } from './names.ts';
+import { strictObject } from './strict-object.ts';
 
 const Names = v.pipe(v.array(v.string()), v.maxLength(10_000));
 

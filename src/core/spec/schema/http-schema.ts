@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { JsonObject, JsonValue, mapOf } from '../../json-object.ts';
-import { strictObject } from '../../strict-object.ts';
+import { JsonObject, JsonValue, mapOf } from '../../json/json-object.ts';
 import { field, when, wholeNumber } from './field.ts';
 import { RateLimit, RetrySettings, WaitFormat } from './rate-limit-schema.ts';
+import { strictObject } from './strict-object.ts';
 
 /** Text with `{{ JSONata }}` holes; see template.ts. */
 export const Template = v.pipe(v.string(), v.metadata({ title: 'template' }));

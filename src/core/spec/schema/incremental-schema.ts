@@ -1,11 +1,11 @@
 import * as v from 'valibot';
 import { resolveTimezone } from '../../schedule/timezone.ts';
-import { strictObject } from '../../strict-object.ts';
 import { timeFormatIssue } from '../../time/time-format.ts';
 import { Duration } from './duration.ts';
 import { field, when } from './field.ts';
 import { Expression, HttpStatuses, Template } from './http-schema.ts';
 import { FieldPath } from './names.ts';
+import { strictObject } from './strict-object.ts';
 
 /** The types a cursor value can have. */
 export const CursorType = v.picklist(['datetime', 'date', 'epoch_s', 'epoch_ms', 'integer', 'string']);

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import { mapOf } from '../../json-object.ts';
-import { strictObject } from '../../strict-object.ts';
+import { mapOf } from '../../json/json-object.ts';
 import { field, wholeNumber } from './field.ts';
 import { ErrorRule, Expression, RequestTemplate } from './http-schema.ts';
 import { VariableName } from './names.ts';
+import { strictObject } from './strict-object.ts';
 
 const Statuses = v.pipe(v.array(v.string()), v.minLength(1), v.maxLength(100));
 

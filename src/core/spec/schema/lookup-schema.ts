@@ -1,10 +1,10 @@
 import * as v from 'valibot';
-import { JsonObject } from '../../json-object.ts';
-import { strictObject } from '../../strict-object.ts';
+import { JsonObject } from '../../json/json-object.ts';
 import { field, when, wholeNumber } from './field.ts';
 import { Expression, RequestTemplate } from './http-schema.ts';
 import { Selector, VariableName } from './names.ts';
 import { Pagination } from './pagination-schema.ts';
+import { strictObject } from './strict-object.ts';
 
 const Seconds = wholeNumber(1, 2_592_000);
 const DependsOn = field(

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { strictObject } from '../../strict-object.ts';
 import { field, when, wholeNumber } from './field.ts';
 import { Expression, HttpStatuses, ResponseCondition } from './http-schema.ts';
 import { FieldPath } from './names.ts';
+import { strictObject } from './strict-object.ts';
 
 /** Where the page's position goes in the request. */
 export const Inject = strictObject({

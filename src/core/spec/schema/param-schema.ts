@@ -1,9 +1,8 @@
 import * as v from 'valibot';
-import { JsonValue } from '../../json-object.ts';
-
-import { strictObject } from '../../strict-object.ts';
+import { JsonValue } from '../../json/json-object.ts';
 import { field, when } from './field.ts';
 import { Identifier } from './names.ts';
+import { strictObject } from './strict-object.ts';
 
 const Characters = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { strictObject } from '../../strict-object.ts';
 import { field, wholeNumber } from './field.ts';
 import { Expression, Template } from './http-schema.ts';
 import { FieldPath, VariableName } from './names.ts';
+import { strictObject } from './strict-object.ts';
 
 /** Where the values of a partition come from. */
 const source = {

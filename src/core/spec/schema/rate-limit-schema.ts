@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { strictObject } from '../../strict-object.ts';
 import { field, wholeNumber } from './field.ts';
+import { strictObject } from './strict-object.ts';
 
 /** The form in which a header says when to continue: seconds from now, an instant, or an HTTP date. */
 export const WaitFormat = v.picklist(['seconds', 'epoch_s', 'epoch_ms', 'http_date', 'iso']);

@@ -1,6 +1,5 @@
 import * as v from 'valibot';
-import { JsonObject, mapOf } from '../../json-object.ts';
-import { strictObject } from '../../strict-object.ts';
+import { JsonObject, mapOf } from '../../json/json-object.ts';
 import { Auth } from './auth-schema.ts';
 import { Deletes } from './deletes-schema.ts';
 import { Target } from './destination-schema.ts';
@@ -13,6 +12,7 @@ import { Enrichment } from './lookup-schema.ts';
 import { FieldPath, Identifier, Selector } from './names.ts';
 import { Pagination } from './pagination-schema.ts';
 import { ForEach } from './partitions-schema.ts';
+import { strictObject } from './strict-object.ts';
 
 /** How the records are found in a response. */
 export const ResponseSettings = strictObject({

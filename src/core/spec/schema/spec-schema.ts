@@ -1,7 +1,5 @@
 import semver from 'semver';
 import * as v from 'valibot';
-
-import { strictObject } from '../../strict-object.ts';
 import { Auth } from './auth-schema.ts';
 import { DestinationSpec } from './destination-schema.ts';
 import { field } from './field.ts';
@@ -10,6 +8,7 @@ import { Lookup } from './lookup-schema.ts';
 import { SpecKey } from './names.ts';
 import { ConnectionParam } from './param-schema.ts';
 import { Resource } from './resource-schema.ts';
+import { strictObject } from './strict-object.ts';
 import { SpecTest } from './test-schema.ts';
 
 const WebUrl = v.pipe(

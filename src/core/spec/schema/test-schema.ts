@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { JsonObject, JsonValue, mapOf } from '../../json-object.ts';
-import { strictObject } from '../../strict-object.ts';
+import { JsonObject, JsonValue, mapOf } from '../../json/json-object.ts';
 import { field, wholeNumber } from './field.ts';
+import { strictObject } from './strict-object.ts';
 
 const Count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 

@@ -1,5 +1,5 @@
 import type { NextRun } from '../../../../db/queries/runs/lanes/turns.ts';
-import { orgLimits } from '../../../../src/core/org-limits.ts';
+import { orgLimits } from '../../../../src/core/resources/org-limits.ts';
 import type { ControlState, StoredRun } from '../store/control-state.ts';
 
 /** As in the real module, ms. */

@@ -1,5 +1,5 @@
 import type * as real from '../../../../db/queries/runs/records/requeue.ts';
-import type { JsonObject } from '../../../../src/core/json-object.ts';
+import type { JsonObject } from '../../../../src/core/json/json-object.ts';
 import type { ControlState, StoredQuarantine } from '../store/control-state.ts';
 import { memoryOf } from '../store/memory-db.ts';
 

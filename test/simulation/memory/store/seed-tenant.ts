@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../../src/core/json-object.ts';
+import type { JsonObject } from '../../../../src/core/json/json-object.ts';
 import type { ControlState } from './control-state.ts';
 
 /**

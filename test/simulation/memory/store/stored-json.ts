@@ -1,5 +1,5 @@
+import type { JsonObject } from '../../../../src/core/json/json-object.ts';
 import { storableJson } from '../../../../src/core/json/storable-json.ts';
-import type { JsonObject } from '../../../../src/core/json-object.ts';
 
 /** A copy of the value as jsonb returns it. */
 export const stored = <Value>(value: Value): Value => JSON.parse(storableJson(value)) as Value;

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../../is-json-object.ts';
+import { isJsonObject } from '../../../json/is-json-object.ts';
 import { constant, type Kind, missing, pathValue, type Value } from '../jinja/value.ts';
 import { type Definition, pathKey, readDefinitions } from './definitions.ts';
 import { toParam } from './param.ts';

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../../is-json-object.ts';
+import { isJsonObject } from '../../../json/is-json-object.ts';
 
 /** What a connection specification says of one value. */
 export interface Definition {

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../../is-json-object.ts';
+import { isJsonObject } from '../../../json/is-json-object.ts';
 import { asText } from '../objects.ts';
 import { customTypes, defaultTypes } from './component-types.ts';
 import type { Origins } from './origins.ts';

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../../is-json-object.ts';
+import { isJsonObject } from '../../../json/is-json-object.ts';
 import { type Component, partOf, pathAt, textOf, valueOf } from '../component.ts';
 import type { Config } from '../config/config.ts';
 import { instantOf } from '../jinja/macros.ts';

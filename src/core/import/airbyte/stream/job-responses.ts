@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../../is-json-object.ts';
+import { isJsonObject } from '../../../json/is-json-object.ts';
 import { quote, step } from '../jinja/value.ts';
 import { refuse } from '../refusal.ts';
 import type { RequestDraft } from './request-draft.ts';

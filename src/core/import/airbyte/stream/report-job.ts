@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../../is-json-object.ts';
+import { isJsonObject } from '../../../json/is-json-object.ts';
 import { type Component, partOf, pathAt, refuseType, textOf, valueOf } from '../component.ts';
 import type { Config } from '../config/config.ts';
 import { literal } from '../jinja/python.ts';

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../../is-json-object.ts';
+import { isJsonObject } from '../../../json/is-json-object.ts';
 
 /** Properties of one schema that are read; larger ones are left out. */
 const propertiesMax = 3_000;

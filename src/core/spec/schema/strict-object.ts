@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { isJsonObject } from './is-json-object.ts';
-import { type JsonObject, refuseArray } from './json-object.ts';
+import { isJsonObject } from '../../json/is-json-object.ts';
+import { type JsonObject, refuseArray } from '../../json/json-object.ts';
 import { nearestName } from './nearest-name.ts';
 
 /** An object schema that refuses unknown keys; see {@link strictObject}. */
