@@ -29,7 +29,7 @@ export function createInboundHookActivities(deps: InboundDeps) {
     async enqueueInboundRun(input: InboundHookInput): Promise<InboundStep> {
       const scope = orgScope(input.orgId);
       try {
-        const { step, made } = await deps.db.transaction().execute((trx) => enqueue(deps, trx, scope, input));
+        const { step, made } = await deps.db.transaction().execute((tx) => enqueue(deps, tx, scope, input));
         if (made) await startQueuedRun(deps, scope, made);
         if (step.waitMs === 0) deps.log.info('hook requests processed', { ...input, ...step });
         return step;
@@ -43,28 +43,28 @@ export function createInboundHookActivities(deps: InboundDeps) {
 
 async function enqueue(
   deps: Pick<InboundDeps, 'defaultDestination'>,
-  trx: Db,
+  tx: Db,
   scope: OrgScope,
   asked: InboundHookInput,
 ): Promise<Enqueued> {
   const { connectionId, resourceKey } = asked;
   // No run of the connection begins while the lock is held: one that waits starts after every request seen here.
-  const connection = await lockConnection(trx, scope, connectionId);
-  const due = await dueInMs(trx, scope, asked);
+  const connection = await lockConnection(tx, scope, connectionId);
+  const due = await dueInMs(tx, scope, asked);
   if (due === null) return { step: { waitMs: null, outcome: 'no request is waiting', runId: null }, made: null };
   const skipped = async (reason: string): Promise<Enqueued> => {
-    await dropTriggers(trx, scope, asked, reason);
+    await dropTriggers(tx, scope, asked, reason);
     return { step: { waitMs: 0, outcome: `ignored: ${reason}`, runId: null }, made: null };
   };
   if (connection?.status !== 'active') return skipped(`connection ${connection?.status ?? 'deleted'}`);
-  const waiting = await findWaitingRun(trx, scope, asked);
+  const waiting = await findWaitingRun(tx, scope, asked);
   if (waiting) {
-    await joinRun(trx, scope, asked, { runId: waiting.id, isNew: false });
+    await joinRun(tx, scope, asked, { runId: waiting.id, isNew: false });
     return { step: { waitMs: 0, outcome: 'joined', runId: waiting.id }, made: null };
   }
   if (due > 0) return { step: { waitMs: due, outcome: 'gathering', runId: null }, made: null };
-  const made = await queueRun(deps, trx, scope, { connection, resourceKey, trigger: 'webhook' });
+  const made = await queueRun(deps, tx, scope, { connection, resourceKey, trigger: 'webhook' });
   if (typeof made === 'string') return skipped(made);
-  await joinRun(trx, scope, asked, { runId: made.id, isNew: true });
+  await joinRun(tx, scope, asked, { runId: made.id, isNew: true });
   return { step: { waitMs: 0, outcome: 'started', runId: made.id }, made };
 }

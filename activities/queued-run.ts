@@ -22,17 +22,17 @@ interface AutomaticRun {
 /** Queues a run under the effective spec of its connection; or returns the reason why it cannot, as text. */
 export async function queueRun(
   { defaultDestination }: Pick<Deps, 'defaultDestination'>,
-  trx: Db,
+  tx: Db,
   scope: OrgScope,
   { connection, resourceKey, trigger, firing }: AutomaticRun,
 ): Promise<RunRow | string> {
   const connectionId = connection.id;
-  const specJson = (await findPinnedSpec(trx, scope, connectionId))?.specJson ?? {};
+  const specJson = (await findPinnedSpec(tx, scope, connectionId))?.specJson ?? {};
   const terms = termsOrIssue({ ...connection, specJson, resourceKey, defaultDestination, path: 'resourceKey' });
   if (typeof terms === 'string') return terms;
   const { concurrentMax, waitsFor } = terms;
   const run = { connectionId, resourceKey, concurrentMax, waitsFor, trigger, backfill: null, isDispatched: true };
-  return insertRun(trx, scope, { ...run, ...firing });
+  return insertRun(tx, scope, { ...run, ...firing });
 }
 
 function termsOrIssue(question: Parameters<typeof runTerms>[0]): RunTerms | string {

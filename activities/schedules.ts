@@ -64,7 +64,7 @@ export async function createRunOfFiring(
   scheduledFor: string,
 ): Promise<RunRow | string> {
   const scope = orgScope(orgId);
-  const made = await deps.db.transaction().execute((trx) => enqueue(deps, trx, scope, { scheduleId, scheduledFor }));
+  const made = await deps.db.transaction().execute((tx) => enqueue(deps, tx, scope, { scheduleId, scheduledFor }));
   if (typeof made === 'string') await wakeEndpoints(deps, scope);
   deps.log.info('schedule fired', { orgId, scheduleId, scheduledFor, ...tickOf(made) });
   return made;
@@ -73,26 +73,26 @@ export async function createRunOfFiring(
 /** The run of a firing, or why there is none; the latter is an event unless a user caused it on purpose. */
 async function enqueue(
   deps: Pick<ScheduleDeps, 'defaultDestination'>,
-  trx: Db,
+  tx: Db,
   scope: OrgScope,
   firing: Firing,
 ): Promise<RunRow | string> {
-  const made = await findRunOfFiring(trx, scope, firing);
+  const made = await findRunOfFiring(tx, scope, firing);
   if (made) return made;
-  const schedule = await findSchedule(trx, scope, firing.scheduleId);
+  const schedule = await findSchedule(tx, scope, firing.scheduleId);
   if (!schedule) return 'schedule deleted';
   if (!schedule.enabled) return 'schedule disabled';
   const { connectionId, resourceKey } = schedule;
   // Firings of one connection are serialized, so that two of them do not both find no waiting run.
-  const connection = await lockConnection(trx, scope, connectionId);
+  const connection = await lockConnection(tx, scope, connectionId);
   if (!connection) return 'connection deleted';
-  const skipped = skipper(trx, scope, { schedule, connection, ...firing });
+  const skipped = skipper(tx, scope, { schedule, connection, ...firing });
   if (connection.status !== 'active') return skipped('connection_not_active', `connection ${connection.status}`);
-  if (await findWaitingRun(trx, scope, schedule)) return skipped('overlap', 'a run of the resource is already queued');
+  if (await findWaitingRun(tx, scope, schedule)) return skipped('overlap', 'a run of the resource is already queued');
   // After an outage Temporal makes up for several firings: the first run reads what the others were to read.
-  if (await hasReadSince(trx, scope, { connectionId, resourceKey, since: firing.scheduledFor }))
+  if (await hasReadSince(tx, scope, { connectionId, resourceKey, since: firing.scheduledFor }))
     return 'a run of the resource began after this firing was due';
-  const queued = await queueRun(deps, trx, scope, { connection, resourceKey, trigger: 'schedule', firing });
+  const queued = await queueRun(deps, tx, scope, { connection, resourceKey, trigger: 'schedule', firing });
   return typeof queued === 'string' ? skipped('spec_invalid', queued) : queued;
 }
 
@@ -103,8 +103,8 @@ interface SkippedFiring extends Firing {
 
 /** Records that a firing creates no run; returns the text for operators. */
 const skipper =
-  (trx: Db, scope: OrgScope, { schedule, connection, scheduledFor }: SkippedFiring) =>
+  (tx: Db, scope: OrgScope, { schedule, connection, scheduledFor }: SkippedFiring) =>
   async (reason: SkipReason, words: string): Promise<string> => {
-    await recordEvent(trx, scope, scheduleSkipped({ schedule, connection, scheduledFor, reason }));
+    await recordEvent(tx, scope, scheduleSkipped({ schedule, connection, scheduledFor, reason }));
     return words;
   };

@@ -137,7 +137,7 @@ export const commands: readonly Command[] = [
       const expiresAt = days === undefined ? null : new Date(Date.now() + days * 86_400_000).toISOString();
       const grant = { scopes: fullScopes, expiresAt, createdByKeyId: null };
       const scope = await scopeOf(db, org);
-      const issued = await db.transaction().execute((trx) => issueWithin(trx, scope, grant));
+      const issued = await db.transaction().execute((tx) => issueWithin(tx, scope, grant));
       return { json: issued, lines: [`API key    ${issued.key}  (shown only once)`, `id         ${issued.id}`] };
     },
   }),
@@ -158,7 +158,7 @@ export const commands: readonly Command[] = [
     options: v.object({ org: Text, id: Text }),
     async run({ db }, { org, id }) {
       const scope = await scopeOf(db, org);
-      const key = await db.transaction().execute((trx) => withdrawWithin(trx, scope, id));
+      const key = await db.transaction().execute((tx) => withdrawWithin(tx, scope, id));
       return { json: key, lines: [lineOf(key)] };
     },
   }),

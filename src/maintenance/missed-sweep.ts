@@ -40,10 +40,10 @@ export async function noteMissed(deps: ApplyDeps): Promise<void> {
 async function noteMissedOf(deps: ApplyDeps, { id: scheduleId, orgId }: SweptSchedule): Promise<void> {
   const scope = orgScope(orgId);
   const count = await deps.orchestrator.countMissedFirings(scheduleId);
-  const missed = await deps.db.transaction().execute(async (trx) => {
-    const noted = await noteMissedFirings(trx, scope, { id: scheduleId, count });
+  const missed = await deps.db.transaction().execute(async (tx) => {
+    const noted = await noteMissedFirings(tx, scope, { id: scheduleId, count });
     if (!noted || noted.missed === 0) return 0;
-    await recordOfConnection(trx, scope, noted.schedule.connectionId, (connection) => [
+    await recordOfConnection(tx, scope, noted.schedule.connectionId, (connection) => [
       scheduleMissed({ ...noted, connection }),
     ]);
     return noted.missed;

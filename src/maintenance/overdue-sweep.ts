@@ -50,10 +50,10 @@ async function noteFlip(deps: OverdueDeps, { id: laneId, orgId }: SweptLane): Pr
   const overdue = isOverdue(facts, Date.parse(now));
   const told = overdue ? connectionOverdue : connectionOnTime;
   const ageSeconds = ageSecondsOf(lastSuccessAt, Date.parse(now));
-  await deps.db.transaction().execute(async (trx) => {
-    if (!(await markOverdue(trx, scope, { laneId, since: overdue ? now : null }))) return;
+  await deps.db.transaction().execute(async (tx) => {
+    if (!(await markOverdue(tx, scope, { laneId, since: overdue ? now : null }))) return;
     const deduplicationId = overdue ? now : (overdueSince ?? now);
-    await recordOfConnection(trx, scope, connectionId, (connection) => [
+    await recordOfConnection(tx, scope, connectionId, (connection) => [
       told({ connection, resourceKey, lastSuccessAt, expectedIntervalSeconds, ageSeconds, deduplicationId }),
     ]);
   });

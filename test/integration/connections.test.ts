@@ -108,10 +108,10 @@ describe('GET /connections', () => {
     const { body: model } = await many.call('GET', `/connections/${first}`);
     const scope = orgScope(many.orgId);
     const { workspaceId, specId, pinnedSpecVersion, displayName } = model;
-    await api.deps.db.transaction().execute(async (trx) => {
+    await api.deps.db.transaction().execute(async (tx) => {
       for (let index = 0; index < 2100; index += 1) {
         const facts = { workspaceId, specId, pinnedSpecVersion, displayName, externalCustomerId: null, params: {} };
-        await insertConnection(trx, scope, { id: newId('con'), ...facts });
+        await insertConnection(tx, scope, { id: newId('con'), ...facts });
       }
     });
     const { body, headers } = await many.call('GET', '/connections');

@@ -79,7 +79,7 @@ describe('endpoints', () => {
     const about = endpoints[1]?.id ?? '';
     for (const _repeat of [1, 2]) {
       const domainEvent = specPublished(version);
-      await api.deps.db.transaction().execute((trx) => recordEvent(trx, scope, domainEvent, about));
+      await api.deps.db.transaction().execute((tx) => recordEvent(tx, scope, domainEvent, about));
     }
     const events = await recordedEvents(api.deps.db, { orgId: org.orgId });
     const ours = events.filter(({ data }) => data.specId === version.specId);

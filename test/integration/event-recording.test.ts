@@ -39,8 +39,8 @@ describe('events and the transaction that makes them true', () => {
   it('are both there or both not, and what is taken back leaves no gap', async () => {
     const connectionId = await createConnection(org);
     const activate = (fails: boolean) =>
-      api.deps.db.transaction().execute(async (trx) => {
-        await recordActivation(trx, scope, { ...(await activateWithin(trx, scope, connectionId)), reason: 'api' });
+      api.deps.db.transaction().execute(async (tx) => {
+        await recordActivation(tx, scope, { ...(await activateWithin(tx, scope, connectionId)), reason: 'api' });
         if (fails) throw new Error('taken back');
       });
     await expect(activate(true)).rejects.toThrow('taken back');

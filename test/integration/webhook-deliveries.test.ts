@@ -53,8 +53,8 @@ async function delivered(settings: Readonly<Record<string, unknown>> = {}) {
 }
 
 /** Resolves when another session waits for what a transaction holds. */
-async function somebodyWaitsFor(trx: Db): Promise<void> {
-  const pid = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(trx);
+async function somebodyWaitsFor(tx: Db): Promise<void> {
+  const pid = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(tx);
   await eventually('somebody waits', async () => {
     const { rows } = await sql`
       select from pg_stat_activity where ${pid.rows[0]?.pid}::int = any(pg_blocking_pids(pid))`.execute(api.deps.db);
@@ -174,12 +174,12 @@ describe('a redelivery', () => {
     const eventId = await happen(api, org);
     const { db } = api.deps;
     const scope = orgScope(org.orgId);
-    const { askedId, claiming } = await db.transaction().execute(async (trx) => {
-      await lockEndpoint(trx, scope, endpointId);
+    const { askedId, claiming } = await db.transaction().execute(async (tx) => {
+      await lockEndpoint(tx, scope, endpointId);
       const asked = { eventId, endpointId, url: receiverUrl, trigger: 'redelivery', redeliveryOf: null } as const;
-      const { id } = await insertRequestedDelivery(trx, scope, asked);
+      const { id } = await insertRequestedDelivery(tx, scope, asked);
       const begun = claimDue(db, scope, { endpointId, limit: 1, leaseMs: 60_000, leaseToken: 'lease' });
-      await Promise.race([begun, somebodyWaitsFor(trx)]);
+      await Promise.race([begun, somebodyWaitsFor(tx)]);
       // In an object: the transaction ends before the claim does.
       return { askedId: id, claiming: begun };
     });

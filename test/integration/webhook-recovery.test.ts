@@ -125,7 +125,7 @@ describe('recovering events', () => {
     const about = { workspaceId: null, connectionId: null, runId: null, subject: id, data: { endpointId: id } };
     await db
       .transaction()
-      .execute((trx) => recordEvent(trx, orgScope(org.orgId), { ...about, type: 'endpoint.failing' }, id));
+      .execute((tx) => recordEvent(tx, orgScope(org.orgId), { ...about, type: 'endpoint.failing' }, id));
     expect((await recover(id, { since: ago(dayMs), include: ['missing'] })).body.total).toBe(0);
     expect(await messagesOf(api, other.id)).toHaveLength(1);
   });

@@ -26,30 +26,30 @@ export interface Activation {
  * Sets a connection active, as part of a transaction: {@link recordActivation} is its last act, and the schedules of the
  * connection are to be applied after the commit. An active one stays as it is. Throws not_found, plan_limit.
  */
-export async function activateWithin(trx: Db, scope: OrgScope, id: string): Promise<Activation> {
-  const max = await lockActiveConnectionsMax(trx, scope);
-  const connection = found(await lockConnection(trx, scope, id), 'Connection');
+export async function activateWithin(tx: Db, scope: OrgScope, id: string): Promise<Activation> {
+  const max = await lockActiveConnectionsMax(tx, scope);
+  const connection = found(await lockConnection(tx, scope, id), 'Connection');
   const { status: previousStatus } = connection;
   if (previousStatus === 'active') return { connection, previousStatus, failedSince: null };
-  if (max !== null && (await countActiveConnections(trx, scope)) >= max) {
+  if (max !== null && (await countActiveConnections(tx, scope)) >= max) {
     const allowed = `The plan allows ${max} active connections.`;
     throw new AppError('plan_limit', `${allowed} Pause one, or raise the plan.`);
   }
-  const failedSince = await findErrorSince(trx, scope, id);
-  const active = found(await setConnectionStatus(trx, scope, { id, status: 'active' }), 'Connection');
-  await noteStatusChange(trx, scope, id);
+  const failedSince = await findErrorSince(tx, scope, id);
+  const active = found(await setConnectionStatus(tx, scope, { id, status: 'active' }), 'Connection');
+  await noteStatusChange(tx, scope, id);
   return { connection: active, previousStatus, failedSince };
 }
 
 /** Records that a connection became active; nothing when it was so before. */
 export async function recordActivation(
-  trx: Db,
+  tx: Db,
   scope: OrgScope,
   { connection: { id }, previousStatus, failedSince, reason }: Activation & { readonly reason: 'api' | 'oauth' },
 ): Promise<void> {
   if (previousStatus === 'active') return;
   const deduplicationId = newId('evt');
-  await recordOfConnection(trx, scope, id, (connection) => [
+  await recordOfConnection(tx, scope, id, (connection) => [
     connectionActivated({ connection, previousStatus, reason, deduplicationId }),
     ...(previousStatus === 'error' ? [connectionRecovered({ connection, failedSince, deduplicationId })] : []),
   ]);

@@ -49,15 +49,15 @@ export interface PlannedChange {
 /** Checks a change of a locked connection; nothing is written. Throws not_found when its pinned version is missing. */
 export async function planChange(
   deps: ChangeDeps,
-  trx: Db,
+  tx: Db,
   scope: OrgScope,
   { connection, change }: { readonly connection: ConnectionRow; readonly change: SettingsChange },
 ): Promise<PlannedChange> {
-  const pinned = found(await findPinnedSpec(trx, scope, connection.id), 'Pinned spec version');
+  const pinned = found(await findPinnedSpec(tx, scope, connection.id), 'Pinned spec version');
   const { specOverridesJson: overrides = connection.specOverridesJson, version = pinned } = change;
   const before = storedSpec(pinned.specJson, connection.specOverridesJson);
   const after = validateSpec(version.specJson, overrides);
-  const stored = { params: connection.paramsJson, secrets: await openSecrets(deps, trx, scope, connection.id) };
+  const stored = { params: connection.paramsJson, secrets: await openSecrets(deps, tx, scope, connection.id) };
   const values = after.spec ? validateValues(deps, after.spec, { stored, change }) : { ...stored, issues: [] };
   const specs = { before: before.valid ? before.spec : null, after: after.spec };
   return {
@@ -106,24 +106,24 @@ function validateValues(
  */
 export async function applyChange(
   deps: ChangeDeps,
-  trx: Db,
+  tx: Db,
   scope: OrgScope,
   { id, checked, facts }: { readonly id: string; readonly checked: PlannedChange; readonly facts: ConnectionChange },
 ): Promise<{ readonly connection: ConnectionRow; readonly stopped: readonly RunRow[] }> {
   const { plan, params, secrets, reseals } = checked;
-  const connection = await changeConnection(trx, scope, { ...facts, id, params });
-  if (reseals) await sealSecrets(deps, trx, scope, { connectionId: id, secrets });
+  const connection = await changeConnection(tx, scope, { ...facts, id, params });
+  if (reseals) await sealSecrets(deps, tx, scope, { connectionId: id, secrets });
   for (const { resourceKey, resets } of plan.resources) {
-    if (resets !== 'nothing') await requestReset(trx, scope, { connectionId: id, resourceKey, reset: resets });
+    if (resets !== 'nothing') await requestReset(tx, scope, { connectionId: id, resourceKey, reset: resets });
   }
   const kept = plan.resources.filter((resource) => resource.class !== 'breaking').map((r) => r.resourceKey);
-  const silenced = await disableSchedulesExcept(trx, scope, { connectionId: id, resourceKeys: kept });
+  const silenced = await disableSchedulesExcept(tx, scope, { connectionId: id, resourceKeys: kept });
   const resourceKeys = plan.resources.filter((resource) => resource.class !== 'compatible').map((r) => r.resourceKey);
-  const stopped = await requestCancelOfRunning(trx, scope, { connectionId: id, resourceKeys });
+  const stopped = await requestCancelOfRunning(tx, scope, { connectionId: id, resourceKeys });
   const deduplicationId = newId('evt');
   for (const schedule of silenced) {
     const previous = { ...schedule, enabled: true };
-    await recordEvent(trx, scope, scheduleUpdated({ schedule, connection, previous, deduplicationId }));
+    await recordEvent(tx, scope, scheduleUpdated({ schedule, connection, previous, deduplicationId }));
   }
   return { connection, stopped };
 }

@@ -63,11 +63,11 @@ export async function createConnection(
 
   const id = newConnectionId();
   const facts = { id, workspaceId, specId: spec.specId, pinnedSpecVersion: version, displayName, externalCustomerId };
-  const made = await db.transaction().execute(async (trx) => {
-    await requireRoom(trx, scope, 'connections');
-    const row = await insertConnection(trx, scope, { ...facts, params: values.params });
-    await sealSecrets(deps, trx, scope, { connectionId: id, secrets: values.secrets });
-    await recordOfConnection(trx, scope, id, (connection) => [connectionCreated(connection)]);
+  const made = await db.transaction().execute(async (tx) => {
+    await requireRoom(tx, scope, 'connections');
+    const row = await insertConnection(tx, scope, { ...facts, params: values.params });
+    await sealSecrets(deps, tx, scope, { connectionId: id, secrets: values.secrets });
+    await recordOfConnection(tx, scope, id, (connection) => [connectionCreated(connection)]);
     return row;
   });
   void wakeEndpoints(deps, scope);
@@ -91,9 +91,9 @@ function checkedValues(
  * Throws not_found, plan_limit.
  */
 export async function activateConnection(deps: ApplyDeps, scope: OrgScope, id: string): Promise<ConnectionRow> {
-  const connection = await deps.db.transaction().execute(async (trx) => {
-    const activation = await activateWithin(trx, scope, id);
-    await recordActivation(trx, scope, { ...activation, reason: 'api' });
+  const connection = await deps.db.transaction().execute(async (tx) => {
+    const activation = await activateWithin(tx, scope, id);
+    await recordActivation(tx, scope, { ...activation, reason: 'api' });
     return activation.connection;
   });
   void wakeEndpoints(deps, scope);
@@ -106,15 +106,15 @@ export async function activateConnection(deps: ApplyDeps, scope: OrgScope, id: s
  * canceled, as by a cancel of its own. Throws not_found.
  */
 export async function pauseConnection(deps: RunDeps, scope: OrgScope, id: string): Promise<ConnectionRow> {
-  const { connection, runs } = await deps.db.transaction().execute(async (trx) => {
-    const { status: previousStatus } = found(await lockConnection(trx, scope, id), 'Connection');
-    const paused = found(await setConnectionStatus(trx, scope, { id, status: 'paused' }), 'Connection');
-    await noteStatusChange(trx, scope, id);
-    const canceled = await requestCancelOfAll(trx, scope, id);
+  const { connection, runs } = await deps.db.transaction().execute(async (tx) => {
+    const { status: previousStatus } = found(await lockConnection(tx, scope, id), 'Connection');
+    const paused = found(await setConnectionStatus(tx, scope, { id, status: 'paused' }), 'Connection');
+    await noteStatusChange(tx, scope, id);
+    const canceled = await requestCancelOfAll(tx, scope, id);
     if (previousStatus !== 'paused') {
       const deduplicationId = newId('evt');
       const tell = (to: EventConnection) => [connectionPaused({ connection: to, previousStatus, deduplicationId })];
-      await recordOfConnection(trx, scope, id, tell);
+      await recordOfConnection(tx, scope, id, tell);
     }
     return { connection: paused, runs: canceled };
   });
@@ -130,13 +130,13 @@ export async function pauseConnection(deps: RunDeps, scope: OrgScope, id: string
  */
 export async function deleteConnection(deps: RunDeps & GrantDeps, scope: OrgScope, id: string): Promise<void> {
   const revoke = await prepareRevocation(deps, scope, id);
-  const runs = await deps.db.transaction().execute(async (trx) => {
-    found(await markConnectionDeleted(trx, scope, id), 'Connection');
-    await deleteSecrets(trx, scope, id);
-    await markHooksDeleted(trx, scope, id);
-    const schedules = await markSchedulesDeleted(trx, scope, id);
-    const canceled = await requestCancelOfAll(trx, scope, id);
-    await recordOfConnection(trx, scope, id, (connection) =>
+  const runs = await deps.db.transaction().execute(async (tx) => {
+    found(await markConnectionDeleted(tx, scope, id), 'Connection');
+    await deleteSecrets(tx, scope, id);
+    await markHooksDeleted(tx, scope, id);
+    const schedules = await markSchedulesDeleted(tx, scope, id);
+    const canceled = await requestCancelOfAll(tx, scope, id);
+    await recordOfConnection(tx, scope, id, (connection) =>
       schedules.map((schedule) => scheduleDeleted({ schedule, connection })),
     );
     return canceled;

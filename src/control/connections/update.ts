@@ -25,19 +25,19 @@ export async function updateConnection(
   { id, ...update }: ConnectionUpdate & { readonly id: string },
 ): Promise<ConnectionRow> {
   const { displayName, externalCustomerId, specOverridesJson, params, secrets } = update;
-  const { connection, stopped } = await deps.db.transaction().execute(async (trx) => {
-    const locked = found(await lockConnection(trx, scope, id), 'Connection');
+  const { connection, stopped } = await deps.db.transaction().execute(async (tx) => {
+    const locked = found(await lockConnection(tx, scope, id), 'Connection');
     const facts = { displayName, externalCustomerId, specOverrides: specOverridesJson };
     if (specOverridesJson === undefined && params === undefined && secrets === undefined) {
-      return { connection: await changeConnection(trx, scope, { ...facts, id }), stopped: [] };
+      return { connection: await changeConnection(tx, scope, { ...facts, id }), stopped: [] };
     }
     const change = { specOverridesJson, params, secrets };
-    const checked = await planChange(deps, trx, scope, { connection: locked, change });
+    const checked = await planChange(deps, tx, scope, { connection: locked, change });
     const { issues } = checked.plan;
     const notSent = specOverridesJson === undefined && issues.find(({ path }) => !/^(?:params|secrets)\b/.test(path));
     if (notSent) throw invalidSpec('conflict', [notSent]);
     if (issues.length > 0) throw invalid('The change breaks the rules of the spec.', issues);
-    return applyChange(deps, trx, scope, { id, checked, facts });
+    return applyChange(deps, tx, scope, { id, checked, facts });
   });
   void wakeEndpoints(deps, scope);
   await Promise.all([cancelWorkflows(deps, scope, stopped), applySchedulesOf(deps, scope, id)]);

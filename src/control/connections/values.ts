@@ -21,12 +21,12 @@ export const checkValues = (
 /** Stores the secret params of a connection, sealed, in place of those before. */
 export async function sealSecrets(
   { secretBox }: Pick<Deps, 'secretBox'>,
-  trx: Db,
+  tx: Db,
   scope: OrgScope,
   { connectionId, secrets }: { readonly connectionId: string; readonly secrets: JsonObject },
 ): Promise<void> {
   const sealed = secretBox.seal(JSON.stringify(secrets), { orgId: scope.orgId, connectionId, kind });
-  await putSecret(trx, scope, { ...sealed, connectionId, kind });
+  await putSecret(tx, scope, { ...sealed, connectionId, kind });
 }
 
 /** The values that the spec declares; those of an earlier version or of former overrides are left out. */

@@ -54,17 +54,17 @@ export async function createHook(deps: HookDeps, scope: OrgScope, request: HookR
   const id = newId('hook');
   const token = makeHookToken();
   const { secret, sealed } = secretFor(deps, scope, { id, verification, given });
-  const hook = await deps.db.transaction().execute(async (trx) => {
-    const connection = found(await lockConnection(trx, scope, wanted.connectionId), 'Connection');
-    const pinned = found(await findPinnedSpec(trx, scope, connection.id), 'Pinned spec version');
+  const hook = await deps.db.transaction().execute(async (tx) => {
+    const connection = found(await lockConnection(tx, scope, wanted.connectionId), 'Connection');
+    const pinned = found(await findPinnedSpec(tx, scope, connection.id), 'Pinned spec version');
     const { defaultDestination } = deps;
     for (const [index, resourceKey] of wanted.resourceKeys.entries()) {
       const path = `resourceKeys.${index}` as const;
       runTerms({ ...connection, specJson: pinned.specJson, resourceKey, defaultDestination, path });
     }
-    await requireRoom(trx, scope, 'hooksPerConnection', { connectionId: connection.id });
+    await requireRoom(tx, scope, 'hooksPerConnection', { connectionId: connection.id });
     const resourceKeys = [...new Set(wanted.resourceKeys)];
-    return insertHook(trx, scope, { ...wanted, id, resourceKeys, tokenHash: hashHookToken(token), secret: sealed });
+    return insertHook(tx, scope, { ...wanted, id, resourceKeys, tokenHash: hashHookToken(token), secret: sealed });
   });
   return { ...hook, url: urlOf(deps, token), secret };
 }

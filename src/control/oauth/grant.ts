@@ -119,13 +119,13 @@ export async function expectedGrants({ all, context }: Grants): Promise<readonly
 /** The resources of those grants that no token fits; null: the connection as a whole. */
 export async function missingGrants(
   { secretBox }: Pick<Deps, 'secretBox'>,
-  trx: Db,
+  tx: Db,
   scope: OrgScope,
   { connectionId, expected }: { readonly connectionId: string; readonly expected: readonly ExpectedGrant[] },
 ): Promise<(string | null)[]> {
   const missing: (string | null)[] = [];
   for (const { resourceKey, madeFor } of expected) {
-    const sealed = await findToken(trx, scope, { connectionId, slot: tokenSlot(resourceKey) });
+    const sealed = await findToken(tx, scope, { connectionId, slot: tokenSlot(resourceKey) });
     const token = sealed && openToken(secretBox, sealed, { orgId: scope.orgId, connectionId });
     if (!token || token.madeFor !== madeFor) missing.push(resourceKey);
   }

@@ -109,15 +109,15 @@ export async function finishAuthorization(
   }));
   const sealed = sealToken(deps.secretBox, token, { orgId: scope.orgId, connectionId });
   const expected = await expectedGrants(grants);
-  const awaiting = await deps.db.transaction().execute(async (trx) => {
+  const awaiting = await deps.db.transaction().execute(async (tx) => {
     // In the order of an activation. Of two authorizations that end at once, the later one sees the other's token.
-    await lockActiveConnectionsMax(trx, scope);
-    found(await lockConnection(trx, scope, connectionId), 'Connection');
-    await replaceToken(trx, scope, { connectionId, slot: tokenSlot(resourceKey), sealed });
-    const missing = await missingGrants(deps, trx, scope, { connectionId, expected });
+    await lockActiveConnectionsMax(tx, scope);
+    found(await lockConnection(tx, scope, connectionId), 'Connection');
+    await replaceToken(tx, scope, { connectionId, slot: tokenSlot(resourceKey), sealed });
+    const missing = await missingGrants(deps, tx, scope, { connectionId, expected });
     if (missing.length > 0) return missing;
-    const activation = await activateWithin(trx, scope, connectionId);
-    await recordActivation(trx, scope, { ...activation, reason: 'oauth' });
+    const activation = await activateWithin(tx, scope, connectionId);
+    await recordActivation(tx, scope, { ...activation, reason: 'oauth' });
     return missing;
   });
   deps.log.info('connection authorized', { orgId: scope.orgId, connectionId, resourceKey, awaiting: awaiting.length });

@@ -18,7 +18,7 @@ export interface IssuedApiKey {
 
 /** A key of the scope's org and workspace. What it may do is decided by the caller of this function, not by a body. */
 export async function issueApiKey(deps: WakeDeps, scope: OrgScope, grant: KeyGrant): Promise<IssuedApiKey> {
-  const issued = await deps.db.transaction().execute((trx) => issueWithin(trx, scope, grant));
+  const issued = await deps.db.transaction().execute((tx) => issueWithin(tx, scope, grant));
   void wakeEndpoints(deps, scope);
   return issued;
 }
@@ -27,25 +27,25 @@ export async function issueApiKey(deps: WakeDeps, scope: OrgScope, grant: KeyGra
  * Issues a key as part of a transaction; its endpoints are to be woken after the commit, or by the sweeper. See {@link
  * issueApiKey}.
  */
-export async function issueWithin(trx: Db, scope: OrgScope, grant: KeyGrant): Promise<IssuedApiKey> {
-  await requireRoom(trx, scope, 'apiKeys');
+export async function issueWithin(tx: Db, scope: OrgScope, grant: KeyGrant): Promise<IssuedApiKey> {
+  await requireRoom(tx, scope, 'apiKeys');
   const { key, ...stored } = makeApiKey();
-  const { id, workspaceId } = await insertApiKey(trx, scope, { ...stored, ...grant });
-  await recordEvent(trx, scope, apiKeyCreated({ apiKeyId: id, createdBy: grant.createdByKeyId, workspaceId }));
+  const { id, workspaceId } = await insertApiKey(tx, scope, { ...stored, ...grant });
+  await recordEvent(tx, scope, apiKeyCreated({ apiKeyId: id, createdBy: grant.createdByKeyId, workspaceId }));
   return { id, key };
 }
 
 /** Refuses the key from the next request on; a key revoked earlier is returned unchanged. Throws not_found. */
 export async function withdrawApiKey(deps: WakeDeps, scope: OrgScope, id: string): Promise<ApiKeyRow> {
-  const revoked = await deps.db.transaction().execute((trx) => withdrawWithin(trx, scope, id));
+  const revoked = await deps.db.transaction().execute((tx) => withdrawWithin(tx, scope, id));
   void wakeEndpoints(deps, scope);
   return revoked;
 }
 
 /** Withdraws a key as part of a transaction; see {@link withdrawApiKey} and {@link issueWithin}. */
-export async function withdrawWithin(trx: Db, scope: OrgScope, id: string): Promise<ApiKeyRow> {
-  const revoked = found(await revokeApiKey(trx, scope, id), 'API key');
+export async function withdrawWithin(tx: Db, scope: OrgScope, id: string): Promise<ApiKeyRow> {
+  const revoked = found(await revokeApiKey(tx, scope, id), 'API key');
   const { createdByKeyId: createdBy, ...row } = revoked;
-  await recordEvent(trx, scope, apiKeyRevoked({ apiKeyId: id, createdBy, workspaceId: row.workspaceId }));
+  await recordEvent(tx, scope, apiKeyRevoked({ apiKeyId: id, createdBy, workspaceId: row.workspaceId }));
   return row;
 }

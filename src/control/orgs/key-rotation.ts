@@ -101,14 +101,14 @@ async function rewrapRows(
 ): Promise<Batch> {
   const unopened: UnopenedValue[] = [];
   let rewrapped = 0;
-  await db.transaction().execute(async (trx) => {
+  await db.transaction().execute(async (tx) => {
     for (const row of rows) {
       const scope = orgScope(row.orgId);
-      const found = await lockOtherwiseWrapped(trx, scope, { table, row, kekId });
+      const found = await lockOtherwiseWrapped(tx, scope, { table, row, kekId });
       if (!found) continue;
       const sealed = rewrapOrReason(secretBox, found);
       if (typeof sealed === 'string') unopened.push({ table, orgId: row.orgId, owner: row.owner, reason: sealed });
-      else if (await putWrappedKey(trx, scope, { table, row, sealed, replaces: found.sealed })) rewrapped += 1;
+      else if (await putWrappedKey(tx, scope, { table, row, sealed, replaces: found.sealed })) rewrapped += 1;
     }
   });
   return { rewrapped, unopened };

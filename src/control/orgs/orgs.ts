@@ -22,11 +22,11 @@ export function createOrg(
   { db }: Pick<Deps, 'db'>,
   org: Pick<Org, 'name' | 'plan' | 'activeConnectionsMax'>,
 ): Promise<NewOrg> {
-  return db.transaction().execute(async (trx) => {
-    const made = await insertOrg(trx, org);
+  return db.transaction().execute(async (tx) => {
+    const made = await insertOrg(tx, org);
     const scope = orgScope(made.id);
-    const workspaces = await insertWorkspaces(trx, scope);
-    const apiKey = await issueWithin(trx, scope, { scopes: fullScopes, expiresAt: null, createdByKeyId: null });
+    const workspaces = await insertWorkspaces(tx, scope);
+    const apiKey = await issueWithin(tx, scope, { scopes: fullScopes, expiresAt: null, createdByKeyId: null });
     return { org: made, workspaces, apiKey };
   });
 }

@@ -11,9 +11,9 @@ export async function createWorkspace(
   scope: OrgScope,
   request: { readonly name: string; readonly kind: WorkspaceKind },
 ): Promise<WorkspaceRow> {
-  const workspace = await db.transaction().execute(async (trx) => {
-    await requireRoom(trx, scope, 'workspaces');
-    return insertWorkspace(trx, scope, request);
+  const workspace = await db.transaction().execute(async (tx) => {
+    await requireRoom(tx, scope, 'workspaces');
+    return insertWorkspace(tx, scope, request);
   });
   if (!workspace) throw conflict(`The org has a workspace of that name: choose another.`);
   return workspace;

@@ -11,13 +11,13 @@ import type { QuarantineRow } from '../../core/resources/quarantine.ts';
 
 /** Lets the next run of its resource try a quarantined record again; one that is resolved stays as it is. Throws not_found. */
 export async function requeueRecord(deps: WakeDeps, scope: OrgScope, id: string): Promise<QuarantineRow> {
-  const tried = await deps.db.transaction().execute(async (trx) => {
-    const requeued = await requeueOne(trx, scope, id);
-    const record = found(await findQuarantined(trx, scope, id), 'Quarantined record');
+  const tried = await deps.db.transaction().execute(async (tx) => {
+    const requeued = await requeueOne(tx, scope, id);
+    const record = found(await findQuarantined(tx, scope, id), 'Quarantined record');
     const { connectionId, resourceKey } = record;
     const one = { resourceKey, record, count: 1, deduplicationId: id };
     if (requeued) {
-      await recordOfConnection(trx, scope, connectionId, (connection) => [recordsRequeued({ connection, ...one })]);
+      await recordOfConnection(tx, scope, connectionId, (connection) => [recordsRequeued({ connection, ...one })]);
     }
     return record;
   });
@@ -34,12 +34,12 @@ export async function requeueConnection(
   scope: OrgScope,
   { connectionId, resourceKey }: { readonly connectionId: string; readonly resourceKey: string | null },
 ): Promise<number> {
-  const count = await deps.db.transaction().execute(async (trx) => {
-    found(await findConnection(trx, scope, connectionId), 'Connection');
-    const requeued = await requeueAll(trx, scope, { connectionId, resourceKey });
+  const count = await deps.db.transaction().execute(async (tx) => {
+    found(await findConnection(tx, scope, connectionId), 'Connection');
+    const requeued = await requeueAll(tx, scope, { connectionId, resourceKey });
     if (requeued === 0) return 0;
     const all = { resourceKey, record: null, count: requeued, deduplicationId: newId('evt') };
-    await recordOfConnection(trx, scope, connectionId, (connection) => [recordsRequeued({ connection, ...all })]);
+    await recordOfConnection(tx, scope, connectionId, (connection) => [recordsRequeued({ connection, ...all })]);
     return requeued;
   });
   void wakeEndpoints(deps, scope);

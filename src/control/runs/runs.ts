@@ -108,7 +108,7 @@ export async function replayRun(deps: RunDeps, scope: OrgScope, runId: string): 
  * conflict (already final).
  */
 export async function cancelRun(deps: RunDeps, scope: OrgScope, runId: string): Promise<RunRow> {
-  const run = await deps.db.transaction().execute((trx) => requestCancel(trx, scope, runId));
+  const run = await deps.db.transaction().execute((tx) => requestCancel(tx, scope, runId));
   if (!run) {
     const existing = found(await findRun(deps.db, scope, runId), 'Run');
     throw conflict(`The run has already ended as ${existing.status}.`);

@@ -37,16 +37,16 @@ export async function createSchedule(
   const issues = [...cronIssues(deps, request.cron), ...timezoneIssues(request.timezone)];
   if (issues.length > 0) throw invalid('The schedule is not valid.', issues);
   const { connectionId, resourceKey } = request;
-  const schedule = await deps.db.transaction().execute(async (trx) => {
-    const connection = found(await lockConnection(trx, scope, connectionId), 'Connection');
-    const pinned = found(await findPinnedSpec(trx, scope, connectionId), 'Pinned spec version');
+  const schedule = await deps.db.transaction().execute(async (tx) => {
+    const connection = found(await lockConnection(tx, scope, connectionId), 'Connection');
+    const pinned = found(await findPinnedSpec(tx, scope, connectionId), 'Pinned spec version');
     const { defaultDestination } = deps;
     runTerms({ ...connection, specJson: pinned.specJson, resourceKey, defaultDestination, path: 'resourceKey' });
-    await requireRoom(trx, scope, 'schedules');
-    await requireRoom(trx, scope, 'schedulesPerResource', { connectionId, resourceKey });
+    await requireRoom(tx, scope, 'schedules');
+    await requireRoom(tx, scope, 'schedulesPerResource', { connectionId, resourceKey });
     const gap = { longestGapSeconds: longestGapSeconds(request.cron) };
-    const made = await insertSchedule(trx, scope, { ...request, ...gap });
-    await recordEvent(trx, scope, scheduleCreated({ schedule: made, connection }));
+    const made = await insertSchedule(tx, scope, { ...request, ...gap });
+    await recordEvent(tx, scope, scheduleCreated({ schedule: made, connection }));
     return made;
   });
   void wakeEndpoints(deps, scope);
@@ -78,13 +78,13 @@ export async function toggleSchedule(
   scope: OrgScope,
   change: Pick<ScheduleRow, 'id' | 'enabled'>,
 ): Promise<ScheduleRow> {
-  const schedule = await deps.db.transaction().execute(async (trx) => {
-    const previous = await lockSchedule(trx, scope, change.id);
-    const toggled = previous && (await setScheduleEnabled(trx, scope, change));
+  const schedule = await deps.db.transaction().execute(async (tx) => {
+    const previous = await lockSchedule(tx, scope, change.id);
+    const toggled = previous && (await setScheduleEnabled(tx, scope, change));
     if (!toggled) throw notFound('Schedule');
     if (toggled.enabled !== previous.enabled) {
       const deduplicationId = newId('evt');
-      await recordOfConnection(trx, scope, toggled.connectionId, (connection) => [
+      await recordOfConnection(tx, scope, toggled.connectionId, (connection) => [
         scheduleUpdated({ schedule: toggled, connection, previous, deduplicationId }),
       ]);
     }
@@ -97,9 +97,9 @@ export async function toggleSchedule(
 
 /** Deletes a schedule; runs it has started continue. Throws not_found. */
 export async function deleteSchedule(deps: ApplyDeps, scope: OrgScope, id: string): Promise<void> {
-  await deps.db.transaction().execute(async (trx) => {
-    const schedule = found(await markScheduleDeleted(trx, scope, id), 'Schedule');
-    await recordOfConnection(trx, scope, schedule.connectionId, (connection) => [
+  await deps.db.transaction().execute(async (tx) => {
+    const schedule = found(await markScheduleDeleted(tx, scope, id), 'Schedule');
+    await recordOfConnection(tx, scope, schedule.connectionId, (connection) => [
       scheduleDeleted({ schedule, connection }),
     ]);
   });

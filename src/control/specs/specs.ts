@@ -46,11 +46,11 @@ export async function validateSpec(
 export async function createDraft({ db }: SpecDeps, scope: OrgScope, document: unknown): Promise<SpecVersionRow> {
   const { spec, document: specJson } = checked(document);
   const { key, version } = spec.metadata;
-  return db.transaction().execute(async (trx) => {
-    if (!(await hasSpec(trx, scope, key))) await requireRoom(trx, scope, 'specs');
-    const specId = await ensureSpec(trx, scope, key);
-    await requireRoom(trx, scope, 'versionsPerSpec', { specId });
-    const draft = await insertDraft(trx, scope, { specId, version, specJson, checksum: specChecksum(specJson) });
+  return db.transaction().execute(async (tx) => {
+    if (!(await hasSpec(tx, scope, key))) await requireRoom(tx, scope, 'specs');
+    const specId = await ensureSpec(tx, scope, key);
+    await requireRoom(tx, scope, 'versionsPerSpec', { specId });
+    const draft = await insertDraft(tx, scope, { specId, version, specJson, checksum: specChecksum(specJson) });
     if (!draft)
       throw conflict(
         `Version ${version} of this spec exists already: raise metadata.version, or replace the version with PUT while it is a draft.`,
@@ -99,9 +99,9 @@ export async function publishVersion(
   const { spec } = checked(specJson);
   const failures = await runSpecTests(spec, { evaluator: evaluators.forOrg(scope.orgId) });
   if (failures.length > 0) throw invalid('Tests of the spec fail: correct the spec or its tests.', failures);
-  const published = await db.transaction().execute(async (trx) => {
-    const row = await markPublished(trx, scope, { id, checksum });
-    if (row) await recordEvent(trx, scope, specPublished({ ...row, key: name.key }));
+  const published = await db.transaction().execute(async (tx) => {
+    const row = await markPublished(tx, scope, { id, checksum });
+    if (row) await recordEvent(tx, scope, specPublished({ ...row, key: name.key }));
     return row;
   });
   if (!published) throw conflict('The draft was published or changed meanwhile: read it again, then publish it.');
@@ -116,9 +116,9 @@ export async function publishVersion(
 export async function deprecateVersion(deps: WakeDeps, scope: OrgScope, name: VersionName): Promise<SpecVersionRow> {
   const { db } = deps;
   const { id } = await versionNamed(db, scope, name);
-  const marked = await db.transaction().execute(async (trx) => {
-    const row = await markDeprecated(trx, scope, id);
-    if (row) await recordEvent(trx, scope, specDeprecated({ ...row, key: name.key }));
+  const marked = await db.transaction().execute(async (tx) => {
+    const row = await markDeprecated(tx, scope, id);
+    if (row) await recordEvent(tx, scope, specDeprecated({ ...row, key: name.key }));
     return row;
   });
   if (marked) void wakeEndpoints(deps, scope);

@@ -29,21 +29,21 @@ export async function upgradeSpec(
   scope: OrgScope,
   { connectionId, toVersion, dryRun }: UpgradeRequest,
 ): Promise<SpecUpgrade> {
-  const { stopped, ...upgrade } = await deps.db.transaction().execute(async (trx) => {
-    const connection = found(await lockConnection(trx, scope, connectionId), 'Connection');
+  const { stopped, ...upgrade } = await deps.db.transaction().execute(async (tx) => {
+    const connection = found(await lockConnection(tx, scope, connectionId), 'Connection');
     const version = found(
-      await findVersionOfSpec(trx, scope, { specId: connection.specId, version: toVersion }),
+      await findVersionOfSpec(tx, scope, { specId: connection.specId, version: toVersion }),
       'Spec version',
     );
     refuseUnlessPublished(version);
-    const checked = await planChange(deps, trx, scope, { connection, change: { version } });
+    const checked = await planChange(deps, tx, scope, { connection, change: { version } });
     const { plan } = checked;
     const facts = { connectionId, from: connection.pinnedSpecVersion, to: toVersion, plan };
     if (dryRun) return { ...facts, applied: false, stopped: [] };
     refuseBroken(plan, toVersion);
     const pin = { id: connectionId, checked, facts: { pinnedSpecVersion: toVersion } };
-    const applied = await applyChange(deps, trx, scope, pin);
-    await recordUpgrade(trx, scope, facts);
+    const applied = await applyChange(deps, tx, scope, pin);
+    await recordUpgrade(tx, scope, facts);
     return { ...facts, applied: true, stopped: applied.stopped };
   });
   void wakeEndpoints(deps, scope);
@@ -52,13 +52,13 @@ export async function upgradeSpec(
 }
 
 async function recordUpgrade(
-  trx: Db,
+  tx: Db,
   scope: OrgScope,
   { connectionId, from, to }: Pick<SpecUpgrade, 'connectionId' | 'from' | 'to'>,
 ): Promise<void> {
   if (from === to) return;
   const deduplicationId = newId('evt');
-  await recordOfConnection(trx, scope, connectionId, (connection) => [
+  await recordOfConnection(tx, scope, connectionId, (connection) => [
     connectionSpecUpgraded({ connection, from, to, deduplicationId }),
   ]);
 }

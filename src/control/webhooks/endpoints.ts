@@ -49,12 +49,12 @@ export async function createEndpoint(
 ): Promise<NewEndpoint> {
   refuseBadSecret(secret);
   await refuseBadSettings(deps, scope, settings);
-  const endpoint = await deps.db.transaction().execute(async (trx) => {
-    if ((await lockEndpointCount(trx, scope)) >= endpointsMax) throw tooManyEndpoints();
-    const id = await insertEndpoint(trx, scope, settings);
-    const made = await giveSecrets(deps, trx, scope, { endpointId: id, schemes: settings.signatureSchemes, secret });
-    const row = found(await findEndpoint(trx, scope, id), 'Webhook endpoint');
-    if (verifyOnCreate) await askForTest(trx, scope, { endpoint: row, eventType: 'webhook.test' });
+  const endpoint = await deps.db.transaction().execute(async (tx) => {
+    if ((await lockEndpointCount(tx, scope)) >= endpointsMax) throw tooManyEndpoints();
+    const id = await insertEndpoint(tx, scope, settings);
+    const made = await giveSecrets(deps, tx, scope, { endpointId: id, schemes: settings.signatureSchemes, secret });
+    const row = found(await findEndpoint(tx, scope, id), 'Webhook endpoint');
+    if (verifyOnCreate) await askForTest(tx, scope, { endpoint: row, eventType: 'webhook.test' });
     return { ...row, ...(made === null ? {} : { secret: made }) };
   });
   void wakeEndpoints(deps, scope);
@@ -75,12 +75,11 @@ export async function updateEndpoint(
 ): Promise<WebhookEndpointRow> {
   found(await findEndpoint(deps.db, scope, id), 'Webhook endpoint');
   await refuseBadSettings(deps, scope, settings);
-  const endpoint = await deps.db.transaction().execute(async (trx) => {
-    const before = found(await lockEndpoint(trx, scope, id), 'Webhook endpoint');
-    if (settings.signatureSchemes)
-      await followSchemes(deps, trx, scope, { before, schemes: settings.signatureSchemes });
-    await changeEndpoint(trx, scope, { id, ...settings });
-    return found(await findEndpoint(trx, scope, id), 'Webhook endpoint');
+  const endpoint = await deps.db.transaction().execute(async (tx) => {
+    const before = found(await lockEndpoint(tx, scope, id), 'Webhook endpoint');
+    if (settings.signatureSchemes) await followSchemes(deps, tx, scope, { before, schemes: settings.signatureSchemes });
+    await changeEndpoint(tx, scope, { id, ...settings });
+    return found(await findEndpoint(tx, scope, id), 'Webhook endpoint');
   });
   void wakeEndpoints(deps, scope);
   return endpoint;
@@ -89,13 +88,13 @@ export async function updateEndpoint(
 /** `v1` signs always; a key pair exists while `v1a` does too. */
 async function followSchemes(
   deps: EndpointDeps,
-  trx: Db,
+  tx: Db,
   scope: OrgScope,
   { before, schemes }: { readonly before: WebhookEndpointRow; readonly schemes: readonly SignatureScheme[] },
 ): Promise<void> {
   const [had, has] = [before.signatureSchemes.includes('v1a'), schemes.includes('v1a')];
-  if (has && !had) await giveKeyPair(deps, trx, scope, before.id);
-  if (had && !has) await deleteSigningSecrets(trx, scope, { endpointId: before.id, scheme: 'v1a' });
+  if (has && !had) await giveKeyPair(deps, tx, scope, before.id);
+  if (had && !has) await deleteSigningSecrets(tx, scope, { endpointId: before.id, scheme: 'v1a' });
 }
 
 async function refuseBadSettings(
@@ -136,9 +135,9 @@ async function unknownIds(
  * log of its deliveries stays. Throws not_found.
  */
 export async function deleteEndpoint({ db }: Pick<Deps, 'db'>, scope: OrgScope, id: string): Promise<void> {
-  await db.transaction().execute(async (trx) => {
-    found(await lockEndpoint(trx, scope, id), 'Webhook endpoint');
-    await markEndpointDeleted(trx, scope, id);
-    await deleteSigningSecrets(trx, scope, { endpointId: id, scheme: null });
+  await db.transaction().execute(async (tx) => {
+    found(await lockEndpoint(tx, scope, id), 'Webhook endpoint');
+    await markEndpointDeleted(tx, scope, id);
+    await deleteSigningSecrets(tx, scope, { endpointId: id, scheme: null });
   });
 }

@@ -16,11 +16,11 @@ export async function recoverEndpoint(
   scope: OrgScope,
   request: RecoveryRequest,
 ): Promise<WebhookRecovery> {
-  const recovery = await deps.db.transaction().execute(async (trx) => {
-    found(await lockEndpoint(trx, scope, request.endpointId), 'Webhook endpoint');
+  const recovery = await deps.db.transaction().execute(async (tx) => {
+    found(await lockEndpoint(tx, scope, request.endpointId), 'Webhook endpoint');
     const issues = rangeIssues(request);
     if (issues.length > 0) throw invalid('The range is not valid.', issues);
-    return findRecovery(trx, scope, await insertRecovery(trx, scope, request));
+    return findRecovery(tx, scope, await insertRecovery(tx, scope, request));
   });
   if (!recovery) throw new Error('A recovery that was just inserted exists.');
   void wakeEndpoints(deps, scope);

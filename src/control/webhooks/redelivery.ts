@@ -24,13 +24,13 @@ export async function redeliver(
   scope: OrgScope,
   { id, endpointId }: Redelivery,
 ): Promise<WebhookDeliveryView> {
-  const delivery = await deps.db.transaction().execute(async (trx) => {
-    const original = found(await lockDeliveryTarget(trx, scope, id), 'Webhook delivery');
+  const delivery = await deps.db.transaction().execute(async (tx) => {
+    const original = found(await lockDeliveryTarget(tx, scope, id), 'Webhook delivery');
     const endpoint =
       endpointId === null
-        ? await lockUsual(trx, scope, original.endpointId)
-        : await lockRequested(trx, scope, endpointId);
-    return insertRequestedDelivery(trx, scope, {
+        ? await lockUsual(tx, scope, original.endpointId)
+        : await lockRequested(tx, scope, endpointId);
+    return insertRequestedDelivery(tx, scope, {
       eventId: original.eventId,
       endpointId: endpoint.id,
       url: endpoint.url,
@@ -42,12 +42,12 @@ export async function redeliver(
   return delivery;
 }
 
-async function lockRequested(trx: Db, scope: OrgScope, id: string): Promise<WebhookEndpointRow> {
-  return found(await lockEndpoint(trx, scope, id), 'Webhook endpoint');
+async function lockRequested(tx: Db, scope: OrgScope, id: string): Promise<WebhookEndpointRow> {
+  return found(await lockEndpoint(tx, scope, id), 'Webhook endpoint');
 }
 
-async function lockUsual(trx: Db, scope: OrgScope, originalId: string): Promise<WebhookEndpointRow> {
-  const usual = (await lockEndpoint(trx, scope, originalId)) ?? (await lockOldestEndpoint(trx, scope));
+async function lockUsual(tx: Db, scope: OrgScope, originalId: string): Promise<WebhookEndpointRow> {
+  const usual = (await lockEndpoint(tx, scope, originalId)) ?? (await lockOldestEndpoint(tx, scope));
   if (!usual) throw conflict('The org has no webhook endpoint: create one, then redeliver.');
   return usual;
 }

@@ -27,25 +27,25 @@ interface NewSecrets {
 /** Stores the current secrets of an endpoint. What was made is returned: the only time that it is seen; null: nothing. */
 export async function giveSecrets(
   deps: SecretDeps,
-  trx: Db,
+  tx: Db,
   scope: OrgScope,
   { endpointId, schemes, secret }: NewSecrets,
 ): Promise<string | null> {
   const made = secret === null ? makeSigningSecret() : null;
-  await storeSecret(deps, trx, scope, { endpointId, scheme: 'v1', text: secret ?? made ?? '', publicKey: null });
-  if (schemes.includes('v1a')) await giveKeyPair(deps, trx, scope, endpointId);
+  await storeSecret(deps, tx, scope, { endpointId, scheme: 'v1', text: secret ?? made ?? '', publicKey: null });
+  if (schemes.includes('v1a')) await giveKeyPair(deps, tx, scope, endpointId);
   return made;
 }
 
 /** Makes and stores the current `v1a` key pair of an endpoint; its private key never leaves. */
-export async function giveKeyPair(deps: SecretDeps, trx: Db, scope: OrgScope, endpointId: string): Promise<void> {
+export async function giveKeyPair(deps: SecretDeps, tx: Db, scope: OrgScope, endpointId: string): Promise<void> {
   const { privateKey, publicKey } = makeSigningKeyPair();
-  await storeSecret(deps, trx, scope, { endpointId, scheme: 'v1a', text: privateKey, publicKey });
+  await storeSecret(deps, tx, scope, { endpointId, scheme: 'v1a', text: privateKey, publicKey });
 }
 
 async function storeSecret(
   { secretBox }: SecretDeps,
-  trx: Db,
+  tx: Db,
   scope: OrgScope,
   {
     text,
@@ -59,7 +59,7 @@ async function storeSecret(
 ): Promise<void> {
   const id = newId('whs');
   const sealed = secretBox.seal(text, signingContext(scope.orgId, id));
-  await insertSigningSecret(trx, scope, { ...secret, id, sealed, hint: text.slice(-4) });
+  await insertSigningSecret(tx, scope, { ...secret, id, sealed, hint: text.slice(-4) });
 }
 
 /** Throws validation when a secret that a caller brings is not of the form of Standard Webhooks; null: none is brought. */
@@ -97,13 +97,13 @@ export async function rotateSecret(
   scope: OrgScope,
   { endpointId, secret, overlapSeconds }: Rotation,
 ): Promise<RotatedSecret> {
-  return deps.db.transaction().execute(async (trx) => {
-    const endpoint = found(await lockEndpoint(trx, scope, endpointId), 'Webhook endpoint');
+  return deps.db.transaction().execute(async (tx) => {
+    const endpoint = found(await lockEndpoint(tx, scope, endpointId), 'Webhook endpoint');
     refuseBadSecret(secret);
-    if (overlapSeconds > 0 && (await countSigningSecrets(trx, scope, endpointId)) >= secretsMax) throw tooManySecrets();
-    const previousExpiresAt = await retireSigningSecrets(trx, scope, { endpointId, overlapSeconds });
+    if (overlapSeconds > 0 && (await countSigningSecrets(tx, scope, endpointId)) >= secretsMax) throw tooManySecrets();
+    const previousExpiresAt = await retireSigningSecrets(tx, scope, { endpointId, overlapSeconds });
     const schemes = endpoint.signatureSchemes;
-    const made = await giveSecrets(deps, trx, scope, { endpointId, schemes, secret });
+    const made = await giveSecrets(deps, tx, scope, { endpointId, schemes, secret });
     return { id: endpointId, ...(made === null ? {} : { secret: made }), previousExpiresAt };
   });
 }

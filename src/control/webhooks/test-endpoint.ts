@@ -22,9 +22,9 @@ export async function testEndpoint(
   scope: OrgScope,
   { id, eventType }: { readonly id: string; readonly eventType: EventType },
 ): Promise<WebhookDeliveryView> {
-  const delivery = await deps.db.transaction().execute(async (trx) => {
-    const endpoint = found(await lockEndpoint(trx, scope, id), 'Webhook endpoint');
-    return askForTest(trx, scope, { endpoint, eventType });
+  const delivery = await deps.db.transaction().execute(async (tx) => {
+    const endpoint = found(await lockEndpoint(tx, scope, id), 'Webhook endpoint');
+    return askForTest(tx, scope, { endpoint, eventType });
   });
   void wakeEndpoints(deps, scope);
   return delivery;
@@ -32,13 +32,13 @@ export async function testEndpoint(
 
 /** Asks for it as part of a transaction that holds the endpoint; wake it after the commit. */
 export async function askForTest(
-  trx: Db,
+  tx: Db,
   scope: OrgScope,
   { endpoint, eventType }: { readonly endpoint: Pick<WebhookEndpointRow, 'id' | 'url'>; readonly eventType: EventType },
 ): Promise<WebhookDeliveryView> {
   const { id: endpointId, url } = endpoint;
-  const eventId = await storeTestEvent(trx, scope, exampleOf(eventType, endpointId));
-  return insertRequestedDelivery(trx, scope, { eventId, endpointId, url, redeliveryOf: null, trigger: 'test' });
+  const eventId = await storeTestEvent(tx, scope, exampleOf(eventType, endpointId));
+  return insertRequestedDelivery(tx, scope, { eventId, endpointId, url, redeliveryOf: null, trigger: 'test' });
 }
 
 function exampleOf(type: EventType, endpointId: string): DomainEvent {

@@ -27,7 +27,7 @@ export async function happen(
   const about = { workspaceId: null, connectionId: null, runId: null };
   await db
     .transaction()
-    .execute((trx) => recordEvent(trx, orgScope(orgId), { ...about, type, subject, data: { subject } }));
+    .execute((tx) => recordEvent(tx, orgScope(orgId), { ...about, type, subject, data: { subject } }));
   return eventIdOf(orgId, { type, subject });
 }
 
