@@ -35,7 +35,7 @@ export function createRateLimits(requestsPerSecond: number | null): RateLimits |
   };
 }
 
-/** The address at the other end of the socket: the client's, or that of a proxy. Headers that claim another are not read. */
+/** The address at the other end of the socket: the client's, or that of a proxy. Headers that name another are not read. */
 export function addressOf({ env }: Pick<Context, 'env'>): string {
   // There is no socket where a request does not come from the server.
   const bindings: Partial<HttpBindings> | undefined = env;

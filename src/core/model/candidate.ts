@@ -1,6 +1,6 @@
 import type { RecordIssue } from '../json-schema/validate.ts';
 
-/** A record between two stages; once it has issues, the later stages skip it. */
+/** A record between two stages of the pipeline; once it has issues, the later stages skip it. */
 export interface Candidate {
   /** The record as fetched. */
   readonly raw: unknown;

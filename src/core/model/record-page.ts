@@ -1,4 +1,4 @@
-/** Records that pass through the stages. */
+/** Records that pass through the stages of the pipeline. */
 export interface RecordPage {
   /** The records after `map` and `addFields`. */
   readonly records: readonly unknown[];

@@ -68,7 +68,7 @@ export function createChangeFilter(
       return;
     }
     if (before) decision.allNew = false;
-    known.stage(externalId, { hash, cursor, status: isDeleted ? 'deleted' : 'delivered' });
+    known.noteOnWay(externalId, { hash, cursor, status: isDeleted ? 'deleted' : 'delivered' });
     decision.wanted.push(candidate);
   };
 

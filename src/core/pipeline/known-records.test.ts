@@ -8,7 +8,7 @@ const stored = async (ids: readonly string[]) => ids.map((externalId) => ({ ...v
 
 it('a version on its way is known until the stored one says the same', async () => {
   const known = createKnownRecords(stored);
-  known.stage('a', version);
+  known.noteOnWay('a', version);
   const hashOf = async (id: string) => {
     using snapshot = await known.snapshot([id]);
     return snapshot.find(id)?.hash;
@@ -25,9 +25,9 @@ it.each(['before the snapshot', 'during the snapshot'])(
   async (moment) => {
     const loading = Promise.withResolvers<void>();
     const known = createKnownRecords(async (ids) => loading.promise.then(() => stored(ids)));
-    if (moment === 'before the snapshot') known.stage('a', version);
+    if (moment === 'before the snapshot') known.noteOnWay('a', version);
     const taking = known.snapshot(['a', 'b']);
-    if (moment === 'during the snapshot') known.stage('a', version);
+    if (moment === 'during the snapshot') known.noteOnWay('a', version);
     known.commit({ records: [entry], deleted: [] });
     loading.resolve();
     using snapshot = await taking;
@@ -37,7 +37,7 @@ it.each(['before the snapshot', 'during the snapshot'])(
 
 it('a version that will not be stored is forgotten, also by looks that are open', async () => {
   const known = createKnownRecords(stored);
-  known.stage('a', version);
+  known.noteOnWay('a', version);
   using snapshot = await known.snapshot(['a']);
   known.forget('a');
   expect(snapshot.find('a')?.hash).toBe('stored');
@@ -53,7 +53,7 @@ it('forgets a recorded batch once the looks from before are closed, also those t
   });
   await expect(known.snapshot(['a'])).rejects.toThrow('no connection');
   fails = false;
-  known.stage('a', version);
+  known.noteOnWay('a', version);
   const before = await known.snapshot(['a']);
   known.commit({ records: [entry], deleted: [] });
   using after = await known.snapshot(['a']);
@@ -64,11 +64,11 @@ it('forgets a recorded batch once the looks from before are closed, also those t
 
 it('a version that is on its way again is not forgotten with the batch of the first time', async () => {
   const known = createKnownRecords(stored);
-  known.stage('a', version);
+  known.noteOnWay('a', version);
   const before = await known.snapshot(['a']);
   known.commit({ records: [entry], deleted: [] });
-  known.stage('a', { ...version, hash: 'h2' });
-  known.stage('a', { ...version });
+  known.noteOnWay('a', { ...version, hash: 'h2' });
+  known.noteOnWay('a', { ...version });
   before[Symbol.dispose]();
   using after = await known.snapshot(['a']);
   expect(after.find('a')?.hash).toBe('h1');
@@ -76,8 +76,8 @@ it('a version that is on its way again is not forgotten with the batch of the fi
 
 it('a version that will not be stored gives way to the one before it', async () => {
   const known = createKnownRecords(stored);
-  known.stage('a', version);
-  known.stage('a', { ...version, hash: 'bad' });
+  known.noteOnWay('a', version);
+  known.noteOnWay('a', { ...version, hash: 'bad' });
   known.forget('a');
   using snapshot = await known.snapshot(['a']);
   expect(snapshot.find('a')?.hash).toBe('h1');
@@ -85,7 +85,7 @@ it('a version that will not be stored gives way to the one before it', async () 
 
 it('a record that is deleted is forgotten with its batch', async () => {
   const known = createKnownRecords(stored);
-  known.stage('a', { ...version, status: 'deleted' });
+  known.noteOnWay('a', { ...version, status: 'deleted' });
   known.commit({ records: [], deleted: ['a'] });
   using snapshot = await known.snapshot(['a']);
   expect(snapshot.find('a')?.hash).toBe('stored');

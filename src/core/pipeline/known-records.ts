@@ -10,13 +10,13 @@ export interface KnownRecord extends Pick<RecordEntry, 'hash' | 'cursor'> {
 export interface KnownRecords {
   /** Loads the stored versions of the given external ids; the snapshot stays current until it is closed. */
   snapshot(externalIds: readonly string[]): Promise<Snapshot>;
-  /** Stages a version that is on its way: a later page sees it before it is stored. */
-  stage(externalId: string, version: KnownRecord): void;
+  /** Notes a version that is on its way: a later page sees it before it is stored. */
+  noteOnWay(externalId: string, version: KnownRecord): void;
   /** Whether an earlier run read the version that was acknowledged in this one; true once for each. */
   takeCarried(externalId: string): boolean;
   /** Drops the latest version, which will not be stored after all. */
   forget(externalId: string): void;
-  /** Drops the records of a recorded batch from the staged versions, once every open snapshot shows them as stored. */
+  /** Drops the records of a recorded batch from the versions on their way, once every open snapshot shows them as stored. */
   commit(receipt: Pick<Receipt, 'records' | 'deleted'>): void;
 }
 
@@ -35,16 +35,16 @@ export function createKnownRecords(
   carried: readonly string[] = [],
 ): KnownRecords {
   const leftOfCarried = new Set(carried.map(idKey));
-  const staged = new Map<IdKey, Staged>();
+  const onWay = new Map<IdKey, VersionOnWay>();
   const snapshots = new Set<object>();
-  // A snapshot may have loaded what was stored before a batch was recorded: until it is closed, the batch stays staged.
+  // A snapshot may have loaded what was stored before a batch was recorded: until it is closed, the batch stays on its way.
   let recorded: Recorded[] = [];
   const forgetRecorded = (): void => {
     for (const { noted, snapshotsBefore } of recorded) if (snapshotsBefore.size === 0) drop(noted);
     recorded = recorded.filter(({ snapshotsBefore }) => snapshotsBefore.size > 0);
   };
   const drop = (noted: readonly Noted[]): void => {
-    for (const { key, found } of noted) if (staged.get(key) === found) staged.delete(key);
+    for (const { key, found } of noted) if (onWay.get(key) === found) onWay.delete(key);
   };
   return {
     async snapshot(externalIds) {
@@ -61,7 +61,7 @@ export function createKnownRecords(
           stored.set(idKey(record.externalId), record);
         const find = (externalId: string): KnownRecord | undefined => {
           const key = idKey(externalId);
-          return staged.get(key)?.version ?? stored.get(key);
+          return onWay.get(key)?.version ?? stored.get(key);
         };
         return { find, [Symbol.dispose]: close };
       } catch (error) {
@@ -69,27 +69,27 @@ export function createKnownRecords(
         throw error;
       }
     },
-    stage(externalId, version) {
+    noteOnWay(externalId, version) {
       const key = idKey(externalId);
-      staged.set(key, { version, replaced: staged.get(key)?.version ?? null });
+      onWay.set(key, { version, replaced: onWay.get(key)?.version ?? null });
     },
     takeCarried: (externalId) => leftOfCarried.size > 0 && leftOfCarried.delete(idKey(externalId)),
     forget(externalId) {
       const key = idKey(externalId);
-      const replaced = staged.get(key)?.replaced ?? null;
-      if (replaced === null) staged.delete(key);
-      else staged.set(key, { version: replaced, replaced: null });
+      const replaced = onWay.get(key)?.replaced ?? null;
+      if (replaced === null) onWay.delete(key);
+      else onWay.set(key, { version: replaced, replaced: null });
     },
     commit({ records, deleted }) {
       const noted: Noted[] = [];
       for (const { externalId, hash } of records) {
         const key = idKey(externalId);
-        const found = staged.get(key);
+        const found = onWay.get(key);
         if (found?.version.hash === hash) noted.push({ key, found });
       }
       for (const externalId of deleted) {
         const key = idKey(externalId);
-        const found = staged.get(key);
+        const found = onWay.get(key);
         if (found?.version.status === 'deleted') noted.push({ key, found });
       }
       recorded.push({ noted, snapshotsBefore: new Set(snapshots) });
@@ -98,7 +98,7 @@ export function createKnownRecords(
   };
 }
 
-interface Staged {
+interface VersionOnWay {
   readonly version: KnownRecord;
   /** The version before it that is on its way too; null: none is. */
   readonly replaced: KnownRecord | null;
@@ -107,7 +107,7 @@ interface Staged {
 /** What was on its way for a record when its batch was recorded. */
 interface Noted {
   readonly key: IdKey;
-  readonly found: Staged;
+  readonly found: VersionOnWay;
 }
 
 /** A stored batch: its versions of records, and the snapshots that may not have seen them there. */

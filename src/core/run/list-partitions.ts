@@ -143,7 +143,7 @@ async function listStored(listing: OpenListing, { step, at: begin }: DimensionLi
   const select = isAlone ? dimension.select : 'all';
   let at = begin;
   if (at.after === null) {
-    // The start of each list: what this run claims to have seen may be no later than any of them.
+    // The start of each list: what this run counts as seen may be no later than any of them.
     if (isOwn) at = { ...at, listedAt: earlier(at.listedAt, await store.listingInstant(resourceKey)) };
     if (step.begins) await store.clearDimension(list);
   }

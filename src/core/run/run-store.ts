@@ -40,7 +40,7 @@ export interface Parent {
 
 /** What earlier runs stored about a partition. */
 export interface StoredPartition {
-  /** The watermark as canonical text; null: never read to a point that can be claimed. */
+  /** The watermark as canonical text; null: never read to a point that it may have. */
   readonly watermark: string | null;
   readonly validators: Validators | null;
 }
