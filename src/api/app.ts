@@ -135,7 +135,7 @@ function respondError(c: Context<ApiEnv>, { log }: ApiDeps, error: unknown): Res
 }
 
 const noEndpoint = (): HttpRejection =>
-  new HttpRejection(404, 'There is no such endpoint: GET /api/openapi.json lists them.', { code: 'not_found' });
+  new HttpRejection('unknown_path', 'There is no such endpoint: GET /api/openapi.json lists them.');
 
 /** Responds 405, with the methods it has, behind every path that exists. */
 function refuseOtherMethods(app: Hono<ApiEnv>): void {
@@ -145,7 +145,7 @@ function refuseOtherMethods(app: Hono<ApiEnv>): void {
     const methods = all.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method.toUpperCase()]));
     const allow = [...new Set(methods)].join(', ');
     app.all(path, () => {
-      throw new HttpRejection(405, `This path allows only ${allow}.`, { code: 'validation', headers: { allow } });
+      throw new HttpRejection('other_method', `This path allows only ${allow}.`, { headers: { allow } });
     });
   }
 }

@@ -27,10 +27,7 @@ export function serveCodec(app: Hono<ApiEnv>, { codec: settings }: Pick<ApiDeps,
   app.post(path, async (c) => {
     if (!isSameText(c.req.param('token'), settings.token)) throw noCodec();
     const { success, output } = v.safeParse(Payloads, await readBody(c.req.raw));
-    if (!success)
-      throw new HttpRejection(400, 'The body must contain Temporal payloads: { "payloads": [...] }.', {
-        code: 'validation',
-      });
+    if (!success) throw new HttpRejection('invalid', 'The body must contain Temporal payloads: { "payloads": [...] }.');
     const payloads = output.payloads.map(({ metadata, data }) => ({
       metadata: fromBase64(metadata),
       data: bytes(data),
@@ -50,7 +47,7 @@ async function decodeOne(codec: PayloadCodec, payload: Payload): Promise<Payload
   return decoded;
 }
 
-const noCodec = (): HttpRejection => new HttpRejection(404, 'There is no such endpoint.', { code: 'not_found' });
+const noCodec = (): HttpRejection => new HttpRejection('unknown_path', 'There is no such endpoint.');
 
 const bytes = (base64: string): Uint8Array => Buffer.from(base64, 'base64');
 const text = (data: Uint8Array | null | undefined): string => Buffer.from(data ?? []).toString('base64');

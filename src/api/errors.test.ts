@@ -64,7 +64,7 @@ describe('error responses', () => {
   });
 
   it('leave the code out where the specification has none', () => {
-    const response = toErrorResponse(new HttpRejection(400, 'The body is not JSON.', { code: null }), requestId);
+    const response = toErrorResponse(new HttpRejection('unreadable', 'The body is not JSON.'), requestId);
     expect(response.body).toEqual({ error: { message: 'The body is not JSON.' } });
   });
 });

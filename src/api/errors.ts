@@ -14,9 +14,20 @@ export const statusOf = {
   internal: 500,
 } as const satisfies Record<RequestErrorCode, ContentfulStatusCode>;
 
+/**
+ * Status and code of each reason for which the HTTP layer refuses a request; code null: the specification's errors without
+ * one (invalid JSON, a missing query parameter).
+ */
+const rejections = {
+  unreadable: { status: 400, code: null },
+  invalid: { status: 400, code: 'validation' },
+  unknown_path: { status: 404, code: 'not_found' },
+  other_method: { status: 405, code: 'validation' },
+  too_long: { status: 413, code: 'validation' },
+  rate_limited: { status: 429, code: 'rate_limited' },
+} as const;
+
 interface RejectionOptions {
-  /** The code of the error; null: the specification's errors without one (invalid JSON, a missing query parameter). */
-  readonly code: Extract<RequestErrorCode, 'validation' | 'not_found' | 'rate_limited'> | null;
   readonly headers?: Readonly<Record<string, string>>;
   readonly cause?: unknown;
 }
@@ -24,15 +35,16 @@ interface RejectionOptions {
 /** A refusal by the HTTP layer, before the service: the status tells more than a code. */
 export class HttpRejection extends Error {
   override readonly name = 'HttpRejection';
-  readonly status: 400 | 404 | 405 | 413 | 429;
-  readonly code: RejectionOptions['code'];
+  readonly status: (typeof rejections)[keyof typeof rejections]['status'];
+  readonly code: (typeof rejections)[keyof typeof rejections]['code'];
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(status: HttpRejection['status'], message: string, options: RejectionOptions) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+  constructor(reason: keyof typeof rejections, message: string, { headers = {}, cause }: RejectionOptions = {}) {
+    super(message, cause === undefined ? undefined : { cause });
+    const { status, code } = rejections[reason];
     this.status = status;
-    this.code = options.code;
-    this.headers = options.headers ?? {};
+    this.code = code;
+    this.headers = headers;
   }
 }
 

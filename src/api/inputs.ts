@@ -64,7 +64,7 @@ export function checkQuery<S extends v.GenericSchema>(schema: S, query: Query): 
   const result = v.safeParse(schema, single);
   const missing = result.issues?.find(isMissing);
   if (missing) {
-    throw new HttpRejection(400, `The query parameter ${v.getDotPath(missing)} is required.`, { code: null });
+    throw new HttpRejection('unreadable', `The query parameter ${v.getDotPath(missing)} is required.`);
   }
   const issues = result.success ? repeatedIn(query, result.output) : result.issues.map(toIssue);
   if (!result.success || issues.length > 0) throw invalid('The query is not valid.', issues);

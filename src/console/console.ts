@@ -35,4 +35,4 @@ export function serveConsole(app: Hono<ApiEnv>, deps: ConsoleDeps): void {
 }
 
 const otherMethod = (allow: string): HttpRejection =>
-  new HttpRejection(405, `This address allows only ${allow}.`, { code: 'validation', headers: { allow } });
+  new HttpRejection('other_method', `This address allows only ${allow}.`, { headers: { allow } });

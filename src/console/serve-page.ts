@@ -134,4 +134,4 @@ export function withinConsole(path: string): string {
 }
 
 export const noPage = (): HttpRejection =>
-  new HttpRejection(404, 'There is no such page. The navigation lists those that there are.', { code: 'not_found' });
+  new HttpRejection('unknown_path', 'There is no such page. The navigation lists those that there are.');

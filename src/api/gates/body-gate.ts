@@ -30,7 +30,7 @@ export async function readBytes(request: Request): Promise<Uint8Array> {
   } catch (error) {
     if (error instanceof HttpRejection) throw error;
     // The client has disconnected: this is not a service error, and no one reads the response.
-    throw new HttpRejection(400, 'The body is incomplete: send it again.', { code: null, cause: error });
+    throw new HttpRejection('unreadable', 'The body is incomplete: send it again.', { cause: error });
   }
 }
 
@@ -45,8 +45,7 @@ async function readChunks(request: Request): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-const tooLong = (): HttpRejection =>
-  new HttpRejection(413, `The body is longer than ${bodyBytesMax} bytes.`, { code: 'validation' });
+const tooLong = (): HttpRejection => new HttpRejection('too_long', `The body is longer than ${bodyBytesMax} bytes.`);
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -55,17 +54,17 @@ export function decode(bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes);
   } catch (cause) {
-    throw new HttpRejection(400, 'The body is not UTF-8 text: send JSON.', { code: null, cause });
+    throw new HttpRejection('unreadable', 'The body is not UTF-8 text: send JSON.', { cause });
   }
 }
 
 function parse(text: string): unknown {
-  if (text.trim() === '') throw new HttpRejection(400, 'The body is empty: send JSON.', { code: null });
+  if (text.trim() === '') throw new HttpRejection('unreadable', 'The body is empty: send JSON.');
   try {
     return JSON.parse(text);
   } catch (cause) {
     // V8 also quotes the text, which may hold secrets.
     const place = cause instanceof Error ? / \(line \d+ column \d+\)$/.exec(cause.message)?.[0] : undefined;
-    throw new HttpRejection(400, `The body is not JSON${place ?? ''}.`, { code: null, cause });
+    throw new HttpRejection('unreadable', `The body is not JSON${place ?? ''}.`, { cause });
   }
 }

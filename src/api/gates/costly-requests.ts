@@ -96,7 +96,7 @@ function createBeginnings(): (orgId: string) => Promise<void> {
 
 const tooManyAtOnce = (): HttpRejection =>
   new HttpRejection(
-    429,
+    'rate_limited',
     `Your org has ${costlyMax} costly requests in progress (drafts, previews, changes of connections, tests of specs and connections). Wait until one of them has ended.`,
-    { code: 'rate_limited', headers: { 'retry-after': String(retryAfterSeconds) } },
+    { headers: { 'retry-after': String(retryAfterSeconds) } },
   );

@@ -11,7 +11,8 @@ const listsMax = 4;
 export const createListsAtOnce = (): OrgCounter => createOrgCounter(listsMax, tooManyAtOnce);
 
 const tooManyAtOnce = (): HttpRejection =>
-  new HttpRejection(429, `Your org is reading ${listsMax} long lists: read one to its end, then repeat the request.`, {
-    code: 'rate_limited',
-    headers: { 'retry-after': '1' },
-  });
+  new HttpRejection(
+    'rate_limited',
+    `Your org is reading ${listsMax} long lists: read one to its end, then repeat the request.`,
+    { headers: { 'retry-after': '1' } },
+  );

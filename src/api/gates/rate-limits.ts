@@ -57,12 +57,9 @@ async function take(limiter: BurstyRateLimiter, client: string): Promise<void> {
     if (!(error instanceof RateLimiterRes)) throw error;
     const seconds = Math.max(1, Math.ceil(error.msBeforeNext / 1000));
     throw new HttpRejection(
-      429,
+      'rate_limited',
       `Too many requests: wait ${seconds} s, as Retry-After says, and send fewer requests.`,
-      {
-        code: 'rate_limited',
-        headers: { 'retry-after': String(seconds) },
-      },
+      { headers: { 'retry-after': String(seconds) } },
     );
   }
 }

@@ -26,7 +26,7 @@ export async function readYamlBody(request: Request): Promise<YamlDocument> {
 
 /** Reads a text that has arrived, as {@link readYamlBody} does. */
 export function readYamlText(text: string): YamlDocument {
-  if (text.trim() === '') throw new HttpRejection(400, 'The body is empty: send YAML or JSON.', { code: null });
+  if (text.trim() === '') throw new HttpRejection('unreadable', 'The body is empty: send YAML or JSON.');
   const document = parse(text);
   try {
     checkDocument(document.value);
@@ -41,7 +41,7 @@ function parse(text: string): YamlDocument {
     return readYaml(text);
   } catch (error) {
     if (!(error instanceof YamlSyntaxError)) throw error;
-    throw new HttpRejection(400, `The body is not YAML: ${error.message}.`, { code: null, cause: error });
+    throw new HttpRejection('unreadable', `The body is not YAML: ${error.message}.`, { cause: error });
   }
 }
 
