@@ -33,7 +33,7 @@ export interface OauthSettings {
 }
 
 /** What showing a connection in a page of another site takes. */
-export interface EmbedSettings {
+interface EmbedSettings {
   /** Signs embed tokens; null: not configured. */
   readonly keys: KeyRing | null;
   /** The issuer that is named in tokens; one of another deployment does not verify. */
@@ -43,7 +43,7 @@ export interface EmbedSettings {
 }
 
 /** What decrypting payloads for the Temporal UI takes. */
-export interface CodecSettings {
+interface CodecSettings {
   /** The token in the address that the UI asks; whoever knows it may have payloads decrypted. */
   readonly token: string;
   readonly codec: PayloadCodec;

@@ -91,7 +91,7 @@ export interface Route {
 }
 
 /** A header of a response. */
-export interface HeaderFacts {
+interface HeaderFacts {
   readonly description: string;
   readonly values: readonly string[];
 }

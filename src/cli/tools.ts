@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 
 /** A stream that may be a terminal. */
-export type Terminal<Stream> = Stream & { readonly isTTY?: boolean; readonly columns?: number };
+type Terminal<Stream> = Stream & { readonly isTTY?: boolean; readonly columns?: number };
 
 /** What commands have of the process that runs them. */
 export interface Tools {

@@ -13,7 +13,6 @@ export const configExitCode = 78;
  * deliveries of events.
  */
 const workerQueues = ['control', 'sync', 'webhooks'] as const;
-export type WorkerQueue = (typeof workerQueues)[number];
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 /** The least severe level that is logged. */

@@ -41,14 +41,14 @@ export interface View {
 }
 
 /** The page to show after an action, and what to say there. */
-export interface Redirect {
+interface Redirect {
   readonly to: string;
   /** The name of a notice of `parts/notices.ts`; absent: none. */
   readonly notice?: string;
 }
 
 /** A document for the script. */
-export interface Data {
+interface Data {
   readonly json: unknown;
 }
 

@@ -13,7 +13,7 @@ import { type ReadyFacts, readyFile, type StackPids } from './ready-file.ts';
 import { type SupervisedProcess, superviseProcess } from './supervised-process.ts';
 
 /** The two processes of the service. */
-export type ProcessName = 'api' | 'worker';
+type ProcessName = 'api' | 'worker';
 
 /** What a stack is started from. */
 export interface StackOptions {

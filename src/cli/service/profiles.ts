@@ -9,7 +9,7 @@ const Profile = v.object({ url: v.pipe(v.string(), v.url()), apiKey: v.pipe(v.st
 const ProfilesFile = v.object({ current: v.nullable(v.string()), profiles: v.record(v.string(), Profile) });
 
 /** A service and the key for it. */
-export type Profile = v.InferOutput<typeof Profile>;
+type Profile = v.InferOutput<typeof Profile>;
 /** All profiles of a person; `current`: the one in use, null: none. */
 export type Profiles = v.InferOutput<typeof ProfilesFile>;
 

@@ -3,7 +3,7 @@ import type { JsonObject } from '../json/json-object.ts';
 import type { EventType } from '../resources/event-types.ts';
 
 /** What is published about one type of event. */
-export interface EventDeclaration {
+interface EventDeclaration {
   /** When it happens, in one sentence. */
   readonly summary: string;
   readonly data: v.GenericSchema<unknown, JsonObject>;

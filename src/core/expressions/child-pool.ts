@@ -3,7 +3,7 @@ import { createFairQueue } from '../work/fair-queue.ts';
 import { type ContainedChild, type Reply, startContainedChild } from './contained-child.ts';
 
 /** One piece of work for a child. */
-export interface Job {
+interface Job {
   /** The org of the job: waiting orgs are served in turn. */
   readonly orgId: string;
   /** What the response depends on, as one line of JSON. */

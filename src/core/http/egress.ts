@@ -16,7 +16,7 @@ import { isBadPort } from './ports.ts';
 import { type EgressProxy, openTunnel } from './proxy-tunnel.ts';
 
 /** An address a socket may be opened to. */
-export interface VettedAddress {
+interface VettedAddress {
   readonly address: string;
   readonly family: 4 | 6;
   /** True when it is on `EGRESS_ALLOW`: plain http and unencrypted database sessions are allowed to it. */

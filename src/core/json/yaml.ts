@@ -16,7 +16,7 @@ import { AppError, type Issue } from '../errors.ts';
 import { jsonLimits } from './json-limits.ts';
 
 /** Where something is written; both from 1. */
-export interface Place {
+interface Place {
   readonly line: number;
   readonly column: number;
 }

@@ -21,7 +21,7 @@ export type ChangeFilter = (
 ) => Promise<FilteredPage>;
 
 /** The records of a page that pass. */
-export interface FilteredPage {
+interface FilteredPage {
   readonly candidates: readonly Candidate[];
   /** None of them is known. */
   readonly allNew: boolean;

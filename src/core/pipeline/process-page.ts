@@ -58,7 +58,7 @@ export interface Pipeline {
 }
 
 /** The new or changed records of a page. */
-export interface Selection {
+interface Selection {
   readonly recordsIn: number;
   readonly candidates: readonly Candidate[];
   /** None of them is known. */

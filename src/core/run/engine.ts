@@ -58,7 +58,7 @@ export interface PageSink {
 }
 
 /** How the pages of a run are read. */
-export interface EngineRead {
+interface EngineRead {
   /** The position to read from; null: the beginning of the run. */
   readonly position: RunPosition | null;
   /** The last page that an earlier read has passed on; 0: none. */

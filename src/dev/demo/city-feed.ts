@@ -1,7 +1,7 @@
 import type { CityRecord } from './cities.ts';
 
 /** The records that a page holds. */
-export interface PageOfCities {
+interface PageOfCities {
   /** A JSON list, as bytes. */
   readonly body: Buffer;
   /** False on the last page. */

@@ -18,7 +18,7 @@ export interface CityRow {
 }
 
 /** Writes to the rows of one connection since the audit began. */
-export interface WriteAudit {
+interface WriteAudit {
   readonly rows: number;
   /** Inserts beyond the first of each row. */
   readonly insertedAgain: number;

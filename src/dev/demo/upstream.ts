@@ -7,7 +7,7 @@ import { attribution } from './cities.ts';
 import type { CityFeed } from './city-feed.ts';
 
 /** What the API has answered so far. */
-export interface UpstreamJournal {
+interface UpstreamJournal {
   /** Answers by status, the pages' only. */
   readonly replies: Readonly<Record<string, number>>;
   /** How often each page was sent in full, by path and query. */

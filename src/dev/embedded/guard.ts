@@ -4,7 +4,7 @@ import type { Log } from '../../log.ts';
 import { identify, type ProcessIdentity, type StopOptions } from './process-table.ts';
 
 /** A process that must not outlive us. Those of a lower `rank` are stopped first. */
-export interface Ward extends ProcessIdentity, StopOptions {
+interface Ward extends ProcessIdentity, StopOptions {
   readonly rank: number;
 }
 

@@ -51,7 +51,7 @@ interface BeginOptions {
 }
 
 /** Whether a run has begun, or how it ended. */
-export type Turn = Exclude<RunStatus, 'queued'> | 'waiting';
+type Turn = Exclude<RunStatus, 'queued'> | 'waiting';
 
 /** The result of asking to begin. */
 export interface Begun {
@@ -151,7 +151,7 @@ export interface EndedRun {
 }
 
 /** A lane whose destination has nothing that is not recorded here. */
-export interface LeftLane {
+interface LeftLane {
   /** Fingerprint of the destination. */
   readonly recordedWith: string;
   /** The run took a moment. */

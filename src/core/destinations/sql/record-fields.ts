@@ -4,7 +4,7 @@ import { inferredType } from './column-types.ts';
 import { canNameColumn } from './identifiers.ts';
 
 /** The properties of a stored column that decide whether records may fill it. */
-export interface FillableColumn {
+interface FillableColumn {
   readonly name: string;
   /** The database computes it. */
   readonly generated: boolean;

@@ -19,13 +19,13 @@ export interface SqlServerAddress {
 }
 
 /** A user of the database server. */
-export interface SqlServerUser {
+interface SqlServerUser {
   readonly user: string;
   readonly password: string;
 }
 
 /** Who logs in: a user, or an application of Entra ID whose token has to be fetched. */
-export type SqlServerIdentity = SqlServerUser | EntraClient;
+type SqlServerIdentity = SqlServerUser | EntraClient;
 
 /** What the driver logs in with. */
 export type SqlServerLogin = SqlServerUser | { readonly token: string };

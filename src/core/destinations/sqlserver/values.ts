@@ -43,7 +43,7 @@ export interface ValueForm {
 }
 
 /** A check of a value that only the server can do. */
-export type ServerCheck =
+type ServerCheck =
   /** Whether its text can be cast, and fits into so many bytes (-1: any number). */
   | { readonly kind: 'cast'; readonly typeName: string; readonly bytes: number }
   /** Whether the code page of the collation has its characters, and in how many bytes (-1: any number). */

@@ -25,7 +25,7 @@ export interface PendingBatch extends Pick<Batch, 'runId' | 'batchNo' | 'receipt
 }
 
 /** The result of {@link Outbox.open}. */
-export interface OpenedOutbox {
+interface OpenedOutbox {
   /** The last batch that was completed; null: none at this target. */
   readonly checkpoint: Checkpoint | null;
   readonly pending: PendingBatch | null;
@@ -38,7 +38,7 @@ export interface OpenedOutbox {
 }
 
 /** The result of a part that got its response. */
-export interface OutboxStep {
+interface OutboxStep {
   readonly part: OutboxPart;
   /** The records of the part that are refused for good. */
   readonly refused: readonly RejectedRow[];

@@ -14,7 +14,7 @@ export interface DriverSession {
 }
 
 /** A row: values by name. */
-export type Row = Readonly<Record<string, unknown>>;
+type Row = Readonly<Record<string, unknown>>;
 
 /** A statement, beside its text. */
 interface QueryOptions {

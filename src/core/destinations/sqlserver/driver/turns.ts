@@ -1,5 +1,5 @@
 /** Gives the place back; once is enough. */
-export type GiveBack = () => void;
+type GiveBack = () => void;
 
 /** Places that several orgs share. */
 export interface Turns {
