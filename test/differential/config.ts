@@ -73,7 +73,7 @@ export const moments: readonly string[] = [
 function valueFor(name: string, schema: JsonRecord): unknown {
   if (schema['const'] !== undefined) return schema['const'];
   if (Array.isArray(schema['enum'])) return schema['enum'][0];
-  if (/end_?(?:date|time)|until|replication_end/i.test(name)) return undefined;
+  if (/end_?(?:date|time)|until|replication_end|time_step/i.test(name)) return undefined;
   const type = [schema['type']].flat().find((one) => one !== 'null');
   if (type === 'array') return undefined;
   if (schema['default'] !== undefined) return schema['default'];

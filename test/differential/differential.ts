@@ -172,7 +172,11 @@ interface CdkJob {
   readonly respond: (
     name: string,
     request: AskedRequest,
-  ) => { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: string };
+  ) => {
+    readonly status: number;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: string | Uint8Array;
+  };
 }
 
 async function readByCdk({

@@ -1,5 +1,7 @@
+import { gzipSync } from 'node:zlib';
+import { canonicalJson } from '../../src/core/json/canonical-json.ts';
 import { fields, isRecord, type JsonRecord, textOf, texts } from './json.ts';
-import { itemOf } from './mock-items.ts';
+import { hashOf, itemOf } from './mock-items.ts';
 
 /** The streams of a manifest whose requests the mock responds to, references resolved. */
 export interface MockedStream {
@@ -19,7 +21,7 @@ export interface AskedRequest {
 interface Response {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  readonly body: string | Uint8Array;
 }
 
 /** Pages that each list has; items of a page without a size. */
@@ -29,6 +31,8 @@ const itemsDefault = 2;
 /** One endpoint: a stream, or a parent of one. */
 interface Endpoint {
   readonly stream: JsonRecord;
+  /** Of a report: what of it is asked for. */
+  readonly job?: 'creation' | 'polling';
   readonly pattern: RegExp;
   readonly literal: number;
 }
@@ -42,7 +46,9 @@ export function createMockApi(stream: MockedStream): (request: AskedRequest) => 
   return (request) => {
     if (/token|oauth|login|auth\b|session/i.test(request.url.pathname) && request.method === 'POST') return loginOf();
     const path = decodeURIComponent(request.url.pathname);
+    if (path.startsWith(filePath)) return fileOf(stream.component, request);
     const endpoint = endpoints.filter(({ pattern }) => pattern.test(path)).toSorted((a, b) => b.literal - a.literal)[0];
+    if (endpoint?.job !== undefined) return jobOf(endpoint.stream, endpoint.job, request);
     return endpoint === undefined ? json(404, { message: 'no such path' }) : pageOf(endpoint.stream, request);
   };
 }
@@ -65,21 +71,87 @@ const loginOf = (): Response =>
 function endpointsOf(stream: JsonRecord): readonly Endpoint[] {
   const whole = isRecord(stream['full_refresh_stream']) ? stream['full_refresh_stream'] : stream;
   const retriever = fields(whole, 'retriever');
-  const requester = fields(retriever, 'requester');
+  const parents = parentsOf(retriever).flatMap(endpointsOf);
+  if (retriever['type'] !== 'AsyncRetriever') return [endpointOf(whole, fields(retriever, 'requester')), ...parents];
+  return [
+    { ...endpointOf(whole, fields(retriever, 'creation_requester')), job: 'creation' },
+    { ...endpointOf(whole, fields(retriever, 'polling_requester')), job: 'polling' },
+    ...parents,
+  ];
+}
+
+function endpointOf(stream: JsonRecord, requester: JsonRecord): Endpoint {
   const path = textOf(requester['path']);
   const base = textOf(requester['url_base'] ?? requester['url']);
-  const pattern = `${base.replace(/^(?:https?:\/\/)?(?:\{\{.*?\}\}|[^/{])*/s, '')}/${path.replace(/\?.*$/s, '')}`;
+  const pattern = `${base.replace(/^(?:https?:\/\/)?(?:\{%.*?%\}|\{\{.*?\}\}|[^/{])*/s, '')}/${path.replace(/\?.*$/s, '')}`;
   const source = pattern
     .split(/\{\{.*?\}\}|\{%.*?%\}/s)
     .map((part) => part.replaceAll(/[.*+?^$()|[\]\\{}]/g, '\\$&').replaceAll(/\/+/g, '/+'))
     .join('.*');
-  const own = {
-    stream: whole,
+  return {
+    stream,
     pattern: new RegExp(`${source}/*$`),
     literal: pattern.replaceAll(/\{\{.*?\}\}/gs, '').length,
   };
-  return [own, ...parentsOf(retriever).flatMap(endpointsOf)];
 }
+
+/** Where the files of reports are. */
+const filePath = '/mock-files/';
+
+/** A job has an id by its request, is ready at once, and names one file. */
+function jobOf(stream: JsonRecord, what: 'creation' | 'polling', request: AskedRequest): Response {
+  const retriever = fields(stream, 'retriever');
+  const id = `job${hashOf(`${bodyOf(request)} ${scopeOf(request)}`)}`;
+  const body: JsonRecord = {};
+  if (what === 'creation') {
+    const names = pathsIn(JSON.stringify(retriever).replaceAll('\\"', "'"), 'creation_response');
+    for (const path of [['id'], ...names]) if (path[0] !== 'request') setAt(body, path, id);
+    return json(200, body);
+  }
+  const mapping = fields(retriever, 'status_mapping');
+  setAt(body, pathOf(retriever, 'status_extractor'), [mapping['completed']].flat()[0]);
+  setAt(body, pathOf(retriever, 'download_target_extractor'), new URL(filePath + id, request.url).href);
+  return json(200, body);
+}
+
+/** In one form: the engines write spaces and names in orders of their own. */
+function bodyOf({ body }: AskedRequest): string {
+  try {
+    return canonicalJson(JSON.parse(body));
+  } catch {
+    return body;
+  }
+}
+
+/** Headers whose value says for whom the request is. */
+const scopeOf = ({ headers }: AskedRequest): string =>
+  Object.entries(headers)
+    .filter(([name]) => /scope|account|profile/i.test(name))
+    .map(([, value]) => value)
+    .join(' ');
+
+const pathOf = (retriever: JsonRecord, key: string): readonly string[] =>
+  [fields(retriever, key)['field_path'] ?? []].flat().map(textOf);
+
+/** A file of a report, packed where the decoder unpacks one. */
+function fileOf(stream: JsonRecord, { url }: AskedRequest): Response {
+  const whole = isRecord(stream['full_refresh_stream']) ? stream['full_refresh_stream'] : stream;
+  const retriever = fields(whole, 'retriever');
+  const items = [0, 1, 2].map((index) => itemOf(whole, { page: 1, index, path: url.pathname }));
+  const isCsv = fields(retriever, 'download_extractor')['type'] === 'ResponseToFileExtractor';
+  const text = isCsv ? csvOf(items) : JSON.stringify(nested(pathOf(retriever, 'download_extractor'), items));
+  const isPacked = isCsv || fields(retriever, 'download_decoder')['type'] === 'GzipDecoder';
+  return {
+    status: 200,
+    headers: { 'content-type': 'application/octet-stream' },
+    body: isPacked ? gzipSync(text) : text,
+  };
+}
+
+const csvOf = (items: readonly JsonRecord[]): string => {
+  const names = Object.keys(items[0] ?? {}).filter((name) => typeof items[0]?.[name] === 'string');
+  return [names.join(','), ...items.map((item) => names.map((name) => String(item[name])).join(','))].join('\n');
+};
 
 /** The parent streams of a retriever. */
 function parentsOf(retriever: JsonRecord): readonly JsonRecord[] {

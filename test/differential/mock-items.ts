@@ -10,7 +10,12 @@ export interface ItemPlace {
 /** A record: the properties of the schema, the key, the cursor. */
 export function itemOf(stream: JsonRecord, { page, index, path }: ItemPlace): JsonRecord {
   const schema = fields(fields(stream, 'schema_loader'), 'schema');
-  const item: Record<string, unknown> = { ...propertiesOf(schema, 0), status: 'active', name: `Name ${index}` };
+  const item: Record<string, unknown> = {
+    ...propertiesOf(schema, 0),
+    status: 'active',
+    name: `Name ${index}`,
+    timezone: 'Asia/Tokyo',
+  };
   const id = `r${page}i${index}p${hashOf(path)}`;
   for (const key of [stream['primary_key'] ?? 'id'].flat(2)) if (typeof key === 'string' && key !== '') item[key] = id;
   item['id'] = id;
@@ -42,7 +47,7 @@ function momentOf(cursor: JsonRecord, { page, index }: Pick<ItemPlace, 'page' | 
 }
 
 /** A number that stands for a path: of some thousands no two are likely to have the same. */
-function hashOf(path: string): number {
+export function hashOf(path: string): number {
   let sum = 7;
   for (let at = 0; at < path.length; at += 1) sum = (sum * 31 + path.charCodeAt(at)) % 2_147_483_647;
   return sum;

@@ -11,7 +11,7 @@ import type { AskedRequest } from './mock-api.ts';
 export type Respond = (request: AskedRequest) => {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  readonly body: string | Uint8Array;
 };
 
 /** What a read has sent and delivered. */
@@ -97,7 +97,7 @@ function createClient(respond: Respond, requests: Read['requests'][number][], no
       status: response.status,
       url,
       headers: { date: now.toUTCString(), ...response.headers },
-      body: new TextEncoder().encode(response.body),
+      body: typeof response.body === 'string' ? new TextEncoder().encode(response.body) : response.body,
     };
   };
   return {

@@ -47,6 +47,35 @@ test('the clock stands at the given time', async () => {
   expect(result).toEqual({ ok: true, value: { now: startedAt.toISOString(), year: '2026', ms: startedAt.getTime() } });
 });
 
+test.each([
+  ['Europe/Berlin', '2026-03-29T00:59:59Z', '+0100', '2026-03-29'],
+  ['Europe/Berlin', '2026-03-29T01:00:00Z', '+0200', '2026-03-29'],
+  ['America/Los_Angeles', '2026-01-01T05:00:00Z', '-0800', '2025-12-31'],
+  ['asia/kolkata', '2026-01-01T20:00:00Z', '+0530', '2026-01-02'],
+  ['Pacific/Kiritimati', '2026-01-01T10:00:00Z', '+1400', '2026-01-02'],
+  ['UTC', '2026-01-01T10:00:00Z', '+0000', '2026-01-01'],
+])('$zoneOffset of %s at %s is %s', async (zone, at, offset, day) => {
+  const expression =
+    '($ms := $toMillis(at); $o := $zoneOffset($ms, zone); { "offset": $o, "day": $fromMillis($ms, "[Y0001]-[M01]-[D01]", $o) })';
+  const [result] = await transform(expression, { records: [{ zone, at }] });
+  expect(result).toEqual({ ok: true, value: { offset, day } });
+});
+
+test('$zoneOffset of a whole expression, and of no time', async () => {
+  const whole = '$zoneOffset(0, "Asia/Tokyo")';
+  expect(await evaluate(whole, {})).toBe('+0900');
+  const [result] = await transform('{ "a": $zoneOffset(missing, "Asia/Tokyo"), "b": 1 }');
+  expect(result).toEqual({ ok: true, value: { b: 1 } });
+});
+
+test.each(['missing', '"Nowhere"', '"+01:00"', '""', 'null', '7'])(
+  '$zoneOffset fails on what is no zone: %s',
+  async (zone) => {
+    const [result] = await transform(`{ "a": $zoneOffset(0, ${zone}) }`);
+    expect(result?.ok === false && result.failure.message).toContain('takes the name of a time zone');
+  },
+);
+
 test.each(['$random()', '$shuffle([1, 2])', '$eval("1")', '$map([1], $shuffle)'])('%s is refused', async (call) => {
   const [result] = await transform(`{ "x": ${call} }`);
   expect(result?.ok === false && result.failure.message).toContain('is not available');

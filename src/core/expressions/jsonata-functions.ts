@@ -4,8 +4,11 @@ const functions = `sum count max min average string substring substringBefore su
   assert type sort distinct base64encode base64decode encodeUrlComponent encodeUrl decodeUrlComponent decodeUrl toMillis
   fromMillis clone now millis`;
 
-/** The functions of jsonata 2.2 that an expression may call, without `$`. */
-export const jsonataFunctions: ReadonlySet<string> = new Set(functions.split(/\s+/));
+/** Functions that this service adds to those of jsonata, without `$`. */
+export const ownFunctions: ReadonlySet<string> = new Set(['zoneOffset']);
+
+/** The functions that an expression may call, without `$`: those of jsonata 2.2, and our own. */
+export const knownFunctions: ReadonlySet<string> = new Set([...functions.split(/\s+/), ...ownFunctions]);
 
 /** Functions of jsonata that are refused: a repeated page must give the same rows, and no text becomes code. */
 export const refusedFunctions: ReadonlySet<string> = new Set(['random', 'shuffle', 'eval']);

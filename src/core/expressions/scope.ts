@@ -1,5 +1,6 @@
 import jsonata from 'jsonata';
 import { isJsonObject } from '../json/is-json-object.ts';
+import { zoneOffset } from './zone-offset.ts';
 
 /** Values by name. */
 export type Values = Readonly<Record<string, unknown>>;
@@ -107,6 +108,7 @@ function fixedFunctions(nowMs: number): Values {
     now: (picture: unknown, zone: unknown) =>
       picture === undefined ? new Date(nowMs).toISOString() : format.evaluate(undefined, { ms: nowMs, picture, zone }),
     millis: () => nowMs,
+    zoneOffset,
     random: refuse('random', 'a retried page must produce the same rows'),
     shuffle: refuse('shuffle', 'a retried page must produce the same rows'),
     eval: refuse('eval', 'an expression is checked before it runs'),

@@ -9,7 +9,7 @@
  * error and report it. An expression with any other part is not compiled at all.
  */
 import { type AstNode, parseExpression } from '../expression.ts';
-import { jsonataFunctions, refusedFunctions } from '../jsonata-functions.ts';
+import { knownFunctions, refusedFunctions } from '../jsonata-functions.ts';
 import { compileApply, compileCall } from './calls.ts';
 import { cleanResult } from './clean-result.ts';
 import { compileArray, compileObject } from './constructors.ts';
@@ -201,4 +201,4 @@ function compileVariable(node: AstNode, compiler: Compiler, scope: Scope | null)
  * Whether a name is that of a function: only JSONata handles functions as values. `$each` is one only where the caller
  * binds no `each`.
  */
-const isFunctionName = (name: string): boolean => jsonataFunctions.has(name) || refusedFunctions.has(name);
+const isFunctionName = (name: string): boolean => knownFunctions.has(name) || refusedFunctions.has(name);

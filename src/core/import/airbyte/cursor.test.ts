@@ -29,6 +29,20 @@ describe('the cursor of an imported stream', () => {
     expect(issues).toEqual([]);
   });
 
+  test('begins at a time that an expression writes in quotes', async () => {
+    const start_datetime = {
+      datetime: `{%- set day = config.get('start_date', '2026-01-01') -%} "{{ max(day, '2026-01-05') }}"`,
+      datetime_format: '%Y-%m-%d',
+    };
+    const incremental_sync = cursor({ start_time_option: queryOption('since'), start_datetime });
+    const issues = await run(imported([streamOf({ stream: { incremental_sync } })]), {
+      mocks: [mock('/items', { data: [] })],
+      now: '2026-01-09T00:00:00Z',
+      expect: { requests: [{ query: { since: '2026-01-05T00:00:00Z' } }] },
+    });
+    expect(issues).toEqual([]);
+  });
+
   test('continues at the watermark, less the lookback', async () => {
     const incremental_sync = cursor({
       start_time_option: queryOption('since'),

@@ -1,5 +1,5 @@
 import type { Issue, IssueCode } from '../../errors.ts';
-import { jsonataFunctions, refusedFunctions } from '../../expressions/jsonata-functions.ts';
+import { knownFunctions, refusedFunctions } from '../../expressions/jsonata-functions.ts';
 import type { Reference } from '../../expressions/references.ts';
 import type { DeclaredNames, ResourceNames } from './declared-names.ts';
 import type { EvaluationScope } from './expression-scopes.ts';
@@ -30,7 +30,7 @@ const unresolved = (message: string): FaultIssue => ({ code: 'unresolved_depende
 function variableIssue(reference: Reference, around: Surroundings): FaultIssue | null {
   const { name } = reference;
   if (around.scope.variables.has(name)) return memberIssue(reference, around);
-  if (jsonataFunctions.has(name)) return null;
+  if (knownFunctions.has(name)) return null;
   if (refusedFunctions.has(name)) {
     return refused(`\`$${name}\` is not allowed: the same records must always produce the same result`);
   }

@@ -1,6 +1,6 @@
 import { parseExpression } from '../../expressions/expression.ts';
 import type { ParseExpression } from '../../expressions/expression-parser.ts';
-import { jsonataFunctions } from '../../expressions/jsonata-functions.ts';
+import { knownFunctions } from '../../expressions/jsonata-functions.ts';
 import { expressionReferences } from '../../expressions/references.ts';
 import type { Enrichment, Lookup } from '../schema/lookup-schema.ts';
 import { type Located, valuesAt } from './document-paths.ts';
@@ -58,4 +58,4 @@ export function lookupReferences(text: string, parse: ParseExpression): readonly
   }
 }
 
-const isOther = (name: string): boolean => jsonataFunctions.has(name) || ['params', 'each', 'run'].includes(name);
+const isOther = (name: string): boolean => knownFunctions.has(name) || ['params', 'each', 'run'].includes(name);

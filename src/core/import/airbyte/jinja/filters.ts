@@ -138,7 +138,7 @@ function joinOf(of: Value, args: Arguments, at: number): Value {
     if (!Array.isArray(value)) throw new JinjaError('applies `join` to something that is not a list', at);
     return constant(value.map(shown).join(shown(by.constant.value)));
   }
-  return computed('text', `$join([${of.code}].$string($), ${text(by).code})`);
+  return computed('text', `$join($append([], ${of.code}).$string($), ${text(by).code})`);
 }
 
 function mapOf(of: Value, args: Arguments, at: number): Value {

@@ -1,3 +1,4 @@
+import { resolveTimezone } from '../../../schedule/timezone.ts';
 import type { Arguments } from './arguments.ts';
 import { durationText, parseDuration } from './durations.ts';
 import { shown, text } from './python.ts';
@@ -15,9 +16,14 @@ const macros: Readonly<Record<string, Macro>> = {
   now_utc: () => computed('time', now),
   today_utc: () => computed('day', `(${now} - ${now} % ${dayMs})`),
   today_with_timezone: (args, at) => {
-    const zone = args.get(0, 'timezone')?.constant?.value;
-    if (zone === 'UTC' || zone === 'Etc/UTC' || zone === 'GMT') return computed('day', `(${now} - ${now} % ${dayMs})`);
-    throw new JinjaError('reads the current day in a time zone other than UTC', at);
+    const zone = required(args.get(0, 'timezone'), 'today_with_timezone', at);
+    const known = zone.constant?.value;
+    if (known === 'UTC' || known === 'Etc/UTC' || known === 'GMT')
+      return computed('day', `(${now} - ${now} % ${dayMs})`);
+    if (zone.constant && (typeof known !== 'string' || resolveTimezone(known) === null))
+      throw new JinjaError('reads the current day in an unknown time zone', at);
+    const day = `$fromMillis(${now}, "[Y0001]-[M01]-[D01]", $zoneOffset(${now}, ${zone.code}))`;
+    return computed('day', `$toMillis(${day})`);
   },
   day_delta: dayDelta,
   duration: durationOf,

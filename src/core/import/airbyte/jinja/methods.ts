@@ -48,7 +48,7 @@ const methods: Readonly<Record<string, Method>> = {
   split: splitText,
   join: (of, args, at) => {
     const list = need(args, 0, at);
-    return computed('text', `$join([${list.code}].$string($), ${text(of).code})`);
+    return computed('text', `$join($append([], ${list.code}).$string($), ${text(of).code})`);
   },
   zfill: (of, args, at) => computed('text', `$pad(${text(of).code}, -${need(args, 0, at).code}, "0")`),
   strftime: (of, args, at) => {

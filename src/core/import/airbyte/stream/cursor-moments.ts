@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts';
 import { instantOf } from '../jinja/macros.ts';
 import { JinjaError } from '../jinja/syntax.ts';
 import { isIso, readTime } from '../jinja/time-format.ts';
-import type { Value } from '../jinja/value.ts';
+import { computed, type Value } from '../jinja/value.ts';
 import { asText } from '../objects.ts';
 import { refuse } from '../refusal.ts';
 import { evaluate } from '../render.ts';
@@ -33,7 +33,7 @@ export function readMoment(
   const template = part === null ? asText(given) : (textOf(part, 'datetime') ?? '');
   const form = (part === null ? undefined : textOf(part, 'datetime_format')) ?? format;
   const scope = startScope({ component, config });
-  const value = evaluate(template, scope, at);
+  const value = withoutQuotes(evaluate(template, scope, at));
   const own = momentMs(value, form, at);
   const bounds = (['min_datetime', 'max_datetime'] as const).flatMap((bound) => {
     const text = part === null ? undefined : textOf(part, bound);
@@ -44,6 +44,12 @@ export function readMoment(
   const ms = bounds.reduce((code, bound) => `${bound.name}([${code}, ${bound.ms}])`, own);
   return { ms, value, initial: initialOf(value, { form, ms, simple: bounds.length === 0 }) };
 }
+
+/** A text in quotes is a literal of Python, which the CDK reads. */
+const withoutQuotes = (value: Value): Value =>
+  value.kind === 'text' && !value.constant && /^\(?"(?:\\"|')" & /.test(value.code)
+    ? computed('text', String.raw`$replace(${value.code}, /^(?:"([^\\"]*)"|'([^\\']*)')$/, "$1$2")`)
+    : value;
 
 function initialOf(
   value: Value,

@@ -54,7 +54,12 @@ const requesterKeys = ['creation_requester', 'polling_requester', 'download_requ
 export function readJobNotes(retriever: Component, config: Config): readonly string[] {
   const requesters = requesterKeys.map((key) => requesterOf(retriever, key));
   const [creation] = requesters;
-  const notes = [...(creation ? readAuth(creation, config).notes : []), ...new Set(requesters.flatMap(readErrorNotes))];
+  const notes: string[] = [
+    ...(creation ? readAuth(creation, config).notes : []),
+    ...new Set(requesters.flatMap(readErrorNotes)),
+  ];
+  if (['download_target_extractor', 'urls_extractor'].some((key) => valueOf(retriever, key) !== undefined))
+    notes.push('Name the hosts of the files in http.allowedHosts, unless they are on the host of the API.');
   const cleans = ['abort_requester', 'delete_requester'].some((key) => valueOf(retriever, key) !== undefined);
   return cleans ? [...notes, 'Jobs stay in the API: nothing aborts or deletes them.'] : notes;
 }

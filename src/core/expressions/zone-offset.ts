@@ -1,0 +1,39 @@
+/** Zones whose offsets were asked for; the process that evaluates may load no package, so no LRU cache. */
+const zonesMax = 100;
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/**
+ * `$zoneOffset(millis, zone)`: how far the clocks of an IANA time zone are from UTC at a time, as `+0200`, which
+ * `$fromMillis` takes as its third argument. Nothing for no time. Throws for what is no zone, also for nothing: a time in
+ * UTC would look right.
+ */
+export function zoneOffset(millis: unknown, zone: unknown): string | undefined {
+  if (millis === undefined) return undefined;
+  if (typeof millis !== 'number' || Number.isNaN(new Date(millis).getTime()))
+    throw new Error('$zoneOffset takes a time in milliseconds');
+  const parts = formatOf(zone).formatToParts(millis);
+  const name = parts.find(({ type }) => type === 'timeZoneName')?.value ?? '';
+  const [, sign = '+', hours = '00', minutes = '00'] = /^GMT([+-])(\d\d):(\d\d)/.exec(name) ?? [];
+  return `${sign}${hours}${minutes}`;
+}
+
+function formatOf(zone: unknown): Intl.DateTimeFormat {
+  if (typeof zone !== 'string' || !/^[A-Za-z]/.test(zone) || zone.length > 100) throw noZone();
+  const known = formats.get(zone);
+  if (known !== undefined) return known;
+  const format = makeFormat(zone);
+  if (formats.size >= zonesMax) formats.clear();
+  formats.set(zone, format);
+  return format;
+}
+
+function makeFormat(timeZone: string): Intl.DateTimeFormat {
+  try {
+    return new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' });
+  } catch {
+    throw noZone();
+  }
+}
+
+const noZone = (): Error => new Error('$zoneOffset takes the name of a time zone, such as "Europe/Berlin"');
