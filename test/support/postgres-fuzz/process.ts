@@ -23,6 +23,9 @@ const secureContext = createSecureContext({
 const width = 16;
 /** Every so many cases one is encrypted. */
 const tlsEvery = 10;
+/** A server hangs up after so many ticks of that many ms without a message. */
+const quietTicks = 4;
+const tickMs = 5;
 
 const worst = { lagMs: 0, bytes: 0 };
 let last = performance.now();
@@ -35,11 +38,27 @@ setInterval(() => {
 
 type Login = keyof typeof logins;
 const kinds = Object.keys(logins) as Login[];
+
+/** How a session is led. */
+interface Setting {
+  readonly encrypted: boolean;
+  /** The server ends a session in which the client says nothing more: it may wait for a response that never comes. */
+  readonly hangsUp: boolean;
+  readonly limits: { readonly connectMs: number; readonly statementMs: number };
+}
+
+/** Nothing is changed: each message has its response, however late a busy machine lets it come. */
+const asRecorded: Setting = {
+  encrypted: false,
+  hangsUp: false,
+  limits: { connectMs: 30_000, statementMs: 30_000 },
+};
+const hostile = { hangsUp: true, limits: { connectMs: 2000, statementMs: 1000 } } as const;
 /** Iterations of SCRAM: the usual ones, and such as end or freeze a client. */
 const iterations = [4096, 4096, 4096, 0, 1, 1e8, 2 ** 31, 1e15];
 
 const unchanged: Record<string, string> = {};
-for (const kind of kinds) unchanged[kind] = await open(sessionOf(kind), { encrypted: false });
+for (const kind of kinds) unchanged[kind] = await open(sessionOf(kind), asRecorded);
 
 const results = new Map<string, number>();
 let next = 0;
@@ -60,7 +79,7 @@ async function runCase(number: number): Promise<void> {
   const changed = random(random(2) === 0 ? ofLogin : responses.length);
   const change = (bytes: Buffer) => (random(4) === 0 ? asOtherKind(bytes, random) : mutate(bytes, random));
   const session = responses.map((response, index) => (index === changed ? changedBy(response, change) : response));
-  const result = await open(session, { encrypted: number % tlsEvery === 0 });
+  const result = await open(session, { ...hostile, encrypted: number % tlsEvery === 0 });
   results.set(result, (results.get(result) ?? 0) + 1);
 }
 
@@ -82,8 +101,9 @@ function changedBy(response: Response, change: (bytes: Buffer) => Buffer): Respo
 }
 
 /** Opens a session to a server with these responses, and delivers a batch; how it ends. */
-async function open(responses: readonly Response[], { encrypted }: { readonly encrypted: boolean }): Promise<string> {
-  const server = await serve((socket) => (encrypted ? encrypt(socket, responses) : respond(socket, responses)));
+async function open(responses: readonly Response[], { encrypted, hangsUp, limits }: Setting): Promise<string> {
+  const script = { responses, hangsUp };
+  const server = await serve((socket) => (encrypted ? encrypt(socket, script) : respond(socket, script)));
   const address = server.address();
   const port = typeof address === 'object' && address ? address.port : 0;
   const guard = { vetHost: async () => [{ address: '127.0.0.1', family: 4 as const, allowListed: true }] };
@@ -95,7 +115,7 @@ async function open(responses: readonly Response[], { encrypted }: { readonly en
     password,
     ssl: encrypted ? 'require' : 'disable',
   };
-  const destination = openPostgres(options, { guard, limits: { connectMs: 2000, statementMs: 1000 } });
+  const destination = openPostgres(options, { guard, limits });
   try {
     await destination.check();
     await destination.open(claimOf('recorded'));
@@ -119,24 +139,33 @@ function serve(handle: (socket: Socket) => void): Promise<Server> {
   });
 }
 
-function encrypt(socket: Socket, responses: readonly Response[]): void {
+interface Script extends Pick<Setting, 'hangsUp'> {
+  readonly responses: readonly Response[];
+}
+
+function encrypt(socket: Socket, script: Script): void {
   socket.once('data', () => {
     socket.write('S');
     const secure = new TLSSocket(socket, { isServer: true, secureContext });
     secure.on('error', () => undefined);
-    respond(secure, responses);
+    respond(secure, script);
   });
 }
 
 /** One response for each message of the client; the connection ends when there is nothing more to say. */
-function respond(socket: Socket, responses: readonly Response[]): void {
+function respond(socket: Socket, { responses, hangsUp }: Script): void {
   let said = 0;
-  let silent: NodeJS.Timeout | undefined;
+  let quiet = 0;
   socket.on('data', (sent: Buffer) => {
-    clearTimeout(silent);
+    quiet = 0;
     const response = responses[said];
     said += 1;
     if (response) socket.write(bytesOf(response, sent));
-    silent = setTimeout(() => socket.destroy(), 20);
   });
+  if (!hangsUp) return;
+  // Ticks, not a time: after a pause of the whole process the client, which is in it, has its turn first.
+  const ticks = setInterval(() => {
+    if (said > 0 && (quiet += 1) > quietTicks) socket.destroy();
+  }, tickMs);
+  socket.once('close', () => clearInterval(ticks));
 }
