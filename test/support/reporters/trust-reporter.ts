@@ -8,6 +8,7 @@ export default class TrustReporter implements Reporter {
   onInit(): void {
     process.env['FUZZ_CASES'] ??= '20000';
     process.env['STRING_SLOT_TEXTS'] ??= '12';
+    process.env['LOOPING_PREVIEWS'] ??= '100';
   }
 
   onTestRunEnd(modules: readonly TestModule[]): void {
