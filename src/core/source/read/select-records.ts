@@ -65,7 +65,7 @@ function itemsOfStars(body: unknown, { prefix, steps }: StarredPath, response: R
       if (response.recordsMissing === 'empty') return;
       throw new AppError(
         'source_rejected',
-        `The response lacks records: "${response.records}" is missing or null at one of its places. ${absentAdvice}`,
+        `The response lacks records: "${response.records}" is missing or null at one of its places. Correct response.records, or set recordsMissing to "empty" if the API leaves out values or empty lists there.`,
       );
     },
   });
@@ -73,10 +73,6 @@ function itemsOfStars(body: unknown, { prefix, steps }: StarredPath, response: R
 }
 
 const present = { missing: false };
-
-const absentAdvice =
-  'Correct response.records, or set recordsMissing to "empty" if the API leaves out values or empty lists there.';
-
 /** Names of a response that an error shows, and characters of each. */
 const [namesMax, nameMax] = [5, 40];
 
