@@ -9,6 +9,7 @@ import { freePort } from '../../src/dev/embedded/ports.ts';
 import { isReachable } from '../../src/dev/embedded/postgres-owner.ts';
 import { identify, isRunning } from '../../src/dev/embedded/process-table.ts';
 import { eventually } from '../support/service/eventually.ts';
+import { memoryFolder } from '../support/service/memory-folder.ts';
 import { nothingLeft, processesWith, root, type SupervisorProcess, startSupervisor } from './supervisor-process.ts';
 
 const asRoot = process.getuid?.() === 0;
@@ -24,7 +25,7 @@ interface Places {
 
 let dataDir = '';
 beforeEach(() => {
-  dataDir = mkdtempSync(join(tmpdir(), 'connector-sync-embedded-'));
+  dataDir = mkdtempSync(join(memoryFolder(), 'connector-sync-embedded-'));
 });
 afterEach(async () => {
   await nothingLeft(dataDir);
@@ -63,7 +64,7 @@ async function stopCleanly(supervisor: SupervisorProcess): Promise<void> {
   expect(processesWith(dataDir)).toEqual([]);
 }
 
-describe('embedded services', () => {
+describe('embedded services', { timeout: 180_000 }, () => {
   // Only root can drop to another user; everybody else is covered by the other tests.
   it.runIf(asRoot)('run for root, with PostgreSQL as another user', async () => {
     await using supervisor = serve();
@@ -113,7 +114,7 @@ describe('embedded services', () => {
   });
 
   it('take other ports when theirs are taken', async () => {
-    const other = mkdtempSync(join(tmpdir(), 'connector-sync-embedded-'));
+    const other = mkdtempSync(join(memoryFolder(), 'connector-sync-embedded-'));
     await using first = serve();
     await using second = serve(other);
     const [one, two] = await Promise.all([placesOf(first), placesOf(second)]);

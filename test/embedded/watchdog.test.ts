@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../../src/dev/embedded/ports.ts';
@@ -8,6 +7,7 @@ import { identify } from '../../src/dev/embedded/process-table.ts';
 import type { ReadyFacts, StackPids } from '../../src/dev/ready-file.ts';
 import { figure } from '../support/security/figure.ts';
 import { eventually } from '../support/service/eventually.ts';
+import { memoryFolder } from '../support/service/memory-folder.ts';
 import { useStack } from '../support/service/use-stack.ts';
 import { expectExactlyOnce, inFlightMax } from '../support/sync/exactly-once.ts';
 import { createSync } from '../support/sync/sync.ts';
@@ -31,7 +31,7 @@ const shared = useStack(
 /** Loaded into every process: SIGUSR2 sends its event loop into a loop that never ends. */
 const loopOnSignal = `data:text/javascript,${encodeURIComponent("process.on('SIGUSR2', () => { for (;;); });")}`;
 
-const dataDir = mkdtempSync(join(tmpdir(), 'connector-sync-watchdog-'));
+const dataDir = mkdtempSync(join(memoryFolder(), 'connector-sync-watchdog-'));
 let supervisor: SupervisorProcess;
 beforeAll(async () => {
   const env = {

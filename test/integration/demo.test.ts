@@ -2,13 +2,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
 import { processStart } from '../../src/dev/embedded/process-table.ts';
 import type { ReadyFacts } from '../../src/dev/ready-file.ts';
 import { eventually } from '../support/service/eventually.ts';
+import { memoryFolder } from '../support/service/memory-folder.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -47,7 +47,7 @@ async function watchReady(path: string, child: ChildProcess): Promise<ReadyFacts
 
 /** PostgreSQL may keep its data elsewhere when root's folders are closed to it; `--reset` knows where. */
 async function withDataDir(use: (dataDir: string) => Promise<void>): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'demo-'));
+  const folder = await mkdtemp(join(memoryFolder(), 'demo-'));
   try {
     await use(join(folder, 'data'));
   } finally {

@@ -11,10 +11,10 @@ export interface ScratchDatabase extends AsyncDisposable {
   readonly url: string;
 }
 
-/** Starts one in a temporary folder, whatever the environment says of databases. */
-export async function startScratchDatabase(): Promise<ScratchDatabase> {
+/** Starts one in a folder of its own in `parent`, whatever the environment says of databases. */
+export async function startScratchDatabase(parent = tmpdir()): Promise<ScratchDatabase> {
   const stack = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), 'connector-sync-scratch-'));
+  const folder = await mkdtemp(join(parent, 'connector-sync-scratch-'));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   // The address of a Temporal server that is never called keeps the embedded one from being started.
   const config = loadConfig({ ...process.env, DATABASE_URL: '', TEMPORAL_ADDRESS: 'unused:1', DATA_DIR: folder });

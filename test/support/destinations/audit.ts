@@ -38,7 +38,7 @@ export async function openAuditedDestination(): Promise<AuditedDestination> {
   const name = `dest_${randomBytes(6).toString('hex')}`;
   const server = new pg.Client({ connectionString: testDatabaseUrl().href });
   await server.connect();
-  await server.query(`create database ${name}`);
+  await server.query(`create database ${name} strategy file_copy`);
   const url = testDatabaseUrl();
   url.pathname = `/${name}`;
   const pool = new pg.Pool({ connectionString: url.href, max: 2, application_name: 'test' });

@@ -6,6 +6,7 @@ import { startScratchDatabase } from '../../../src/dev/embedded/scratch-database
 import { findTemporalCli } from '../../../src/dev/embedded/temporal-cli.ts';
 import { createLog } from '../../../src/log.ts';
 import { templateDatabase } from './database.ts';
+import { memoryFolder } from './memory-folder.ts';
 
 /**
  * Once per test run: a PostgreSQL server with a migrated template database, and the Temporal CLI. Tests find them in
@@ -29,7 +30,7 @@ export default async function setup(): Promise<() => Promise<void>> {
  * the operating system. A commit takes 0.1 ms instead of 3, and dropping a database 20 instead of 190 (measured).
  */
 async function startServer(stack: AsyncDisposableStack): Promise<string> {
-  const { url } = stack.use(await startScratchDatabase());
+  const { url } = stack.use(await startScratchDatabase(memoryFolder()));
   const server = openDatabase(url, { poolSize: 1, applicationName: 'test', onIdleError() {} });
   for (const setting of ['fsync', 'full_page_writes'])
     await sql`alter system set ${sql.id(setting)} = off`.execute(server);

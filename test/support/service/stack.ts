@@ -4,7 +4,6 @@
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Kysely } from 'kysely';
 import type { Database } from '../../../db/schema.ts';
@@ -14,6 +13,7 @@ import { createDataConverter } from '../../../src/temporal/data-converter.ts';
 import type { Call, TestOrg } from './api.ts';
 import { openExistingDatabase, openTestDatabase } from './database.ts';
 import { testDatabaseUrl } from './database-server.ts';
+import { memoryFolder } from './memory-folder.ts';
 import { type ServiceProcess, startServiceProcess } from './service-process.ts';
 import { startTemporalDevServer, type TemporalDevServer, unusedPort } from './temporal-dev-server.ts';
 
@@ -78,7 +78,7 @@ export interface StackOptions {
 /** Starts everything; resolves when the API answers and the workers poll. */
 export async function startStack({ allow, workers = 1, env: settings = {}, ...options }: StackOptions): Promise<Stack> {
   await using stack = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), 'connector-sync-stack-'));
+  const folder = await mkdtemp(join(memoryFolder(), 'connector-sync-stack-'));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   const database = stack.use(
     await (options.databaseUrl === undefined ? openTestDatabase() : openExistingDatabase(options.databaseUrl)),
