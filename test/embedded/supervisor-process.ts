@@ -48,10 +48,15 @@ export function startSupervisor({ command, args, env, user }: SupervisorPlan): S
   return {
     pid,
     line: (field) =>
-      eventually(`a line with ${field}; stderr so far: ${output.stderr}`, async () => {
-        const found = linesOf(output.stdout).find((line) => field in line);
-        if (!found && !isUp(child)) throw new Error(`ended with ${child.exitCode}: ${output.stderr}`);
-        return found;
+      new Promise((resolve, reject) => {
+        const look = () => {
+          const found = linesOf(output.stdout).find((line) => field in line);
+          if (found) child.stdout.off('data', look);
+          if (found) resolve(found);
+        };
+        child.stdout.on('data', look);
+        void end.then((code) => reject(new Error(`ended with ${code}: ${output.stderr}`)));
+        look();
       }),
     kill: (signal) => void child.kill(signal),
     killGroup: (signal) => void process.kill(-pid, signal),
@@ -83,10 +88,14 @@ export function processesWith(text: string): readonly string[] {
     .filter((line) => line.includes(text));
 }
 
-/** Waits until no process mentions the text. */
+/** Waits until no process mentions the text: on a busy machine nearly as long as a hook may take. */
 export const nothingLeft = (text: string): Promise<true> =>
-  eventually(`no process of ${text}`, async () => {
-    const left = processesWith(text);
-    if (left.length > 0) throw new Error(left.join('\n'));
-    return true;
-  });
+  eventually(
+    `no process of ${text}`,
+    async () => {
+      const left = processesWith(text);
+      if (left.length > 0) throw new Error(left.join('\n'));
+      return true;
+    },
+    { timeoutMs: 55_000 },
+  );
