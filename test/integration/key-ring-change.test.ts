@@ -136,8 +136,10 @@ describe('a new key', () => {
     await stack.startWorker(both);
     fifth.release();
     expect(await sync.ended(runId, 120_000)).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 1000 } });
+    // Each question is a process.
     await eventually('the old key may be removed', async () => (await useOf('k1')).removable, {
       timeoutMs: 60_000,
+      everyMs: 1000,
     });
 
     await stack.killWorker('SIGTERM');

@@ -41,7 +41,9 @@ test('the doctor finds that workers of a build run while no build is current', a
   expect(stdout).toContain('FAULT    temporal.build: No build is current');
 });
 
-test('a run ends on the build that it began on, while new runs and long-lived workflows go to the new one', async () => {
+test('a run ends on the build that it began on, while new runs and long-lived workflows go to the new one', {
+  timeout: 180_000,
+}, async () => {
   const { stack, upstream } = shared();
   const oldWorker = stack.worker();
   expect(await admin('current', '--build-id', oldBuild)).toMatchObject({ status: 'current' });
@@ -76,12 +78,14 @@ test('a run ends on the build that it began on, while new runs and long-lived wo
   const workflowId = webhookEndpointId({ orgId: stack.org.orgId, endpointId: endpoint.id });
   await eventually('the endpoint is served by the new build', async () => (await buildOf(workflowId)) === newBuild);
 
-  await eventually('the old build is drained', async () => {
+  const isDrained = async () => {
     const { builds } = await admin('list');
     return builds.some(
       (build: { buildId: string; status: string }) => build.buildId === oldBuild && build.status === 'drained',
     );
-  });
+  };
+  // Each question is a process.
+  await eventually('the old build is drained', isDrained, { timeoutMs: 120_000, everyMs: 2000 });
   await oldWorker.kill('SIGTERM');
   expect(oldWorker.exitCode()).toBe(0);
 });
