@@ -19,8 +19,8 @@ const withServers = {
 /** They use what all files of a process share: `test/support/service/use-shared-service.ts`. */
 const onSharedService = [
   'test/integration/{backfill,blocked-hops,client-examples,conditional-requests,connection-lifecycle,deletes,edge-cases,enrichment}.test.ts',
-  'test/integration/{events,github,hubspot,incremental,offset-pages,pages-at-once,partition-combinations}.test.ts',
-  'test/integration/{poisoned-records,request-cache,requests,reference-examples,requeue,rewind,session-login,write-modes}.test.ts',
+  'test/integration/{events,github,hubspot,import,incremental,offset-pages,pages-at-once,partition-combinations}.test.ts',
+  'test/integration/{poisoned-records,report-jobs,request-cache,requests,reference-examples,requeue,rewind,session-login,write-modes}.test.ts',
 ];
 
 /** They look at what their whole process has: the memory it uses, the modules it loaded, the statements that it compiled first. */

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { useStack } from '../support/service/use-stack.ts';
+import { useSharedService } from '../support/service/use-shared-service.ts';
 import { connectCustomer } from '../support/sync/customer.ts';
 import { createScriptedApi, type ScriptedReply } from '../support/upstream/scripted-api.ts';
 
 const api = createScriptedApi();
-const shared = useStack({ reply: api.reply });
+const shared = useSharedService({ reply: api.reply });
 
 /** Posts a document and returns the reply. */
 const send = (document: unknown, more: Readonly<Record<string, unknown>> = {}) =>

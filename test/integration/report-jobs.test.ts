@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 import type { RunRow } from '../../src/core/resources/run.ts';
 import { syncRunId } from '../../workflows/contract.ts';
-import { useAccounts } from '../support/sync/use-accounts.ts';
+import { useSharedAccounts } from '../support/sync/use-accounts.ts';
 import { createAsked } from '../support/upstream/asked.ts';
 import { reportJob } from '../support/upstream/report-jobs.ts';
 import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 
 const api = createScriptedApi();
-const { account, shared } = useAccounts(api);
+const { account, shared } = useSharedAccounts(api);
 const asked = createAsked(() => shared().upstream);
 
 it('waits for a report by the timer of the workflow, job by job, and delivers each record once', async () => {

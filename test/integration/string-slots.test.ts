@@ -76,9 +76,11 @@ describe('a text that nobody expects', { timeout: 1_800_000 }, () => {
         [...textsOf(base[part], part)].map((slot) => ({ base, part, slot })),
       ),
     ]);
+    const known = new Set<string>();
+    const isKnown = (name: string) => known.has(name) || !known.add(name);
     const broken = await brokenOf(
       cases.flatMap(({ base, part, slot }, index) =>
-        textsFor(index).map((text) => ({
+        textsFor(index, part === 'document' && isKnown(slot.name)).map((text) => ({
           group: part,
           what: `${base.name}: ${slot.name}`,
           text,
@@ -115,11 +117,16 @@ const nameOf = ({ name }: Slot): string => name;
 
 const documentsAt = (api: string) => baseDocuments({ ...at, api });
 
-/** As many hostile texts as a slot gets, and half as many attacks. */
-const textsFor = (index: number): readonly string[] => [
-  ...someOf(hostileStrings, { index, count: textsPerSlot }),
-  ...someOf(attacks, { index, count: Math.ceil(textsPerSlot / 2) }),
-];
+/**
+ * As many hostile texts as a slot gets, and half as many attacks. One that another document has as well, as
+ * `resources.key` that fourteen have, gets one or the other there: a tenth of all cases, and of the time.
+ */
+function textsFor(index: number, isRepeated = false): readonly string[] {
+  const texts = someOf(hostileStrings, { index, count: textsPerSlot });
+  const attempts = someOf(attacks, { index, count: Math.ceil(textsPerSlot / 2) });
+  if (!isRepeated || textsPerSlot > 1) return [...texts, ...attempts];
+  return index % 2 === 0 ? texts : attempts;
+}
 
 const someOf = (texts: readonly string[], { index, count }: { readonly index: number; readonly count: number }) =>
   Array.from({ length: Math.min(count, texts.length) }, (_, nth) => texts[(index * count + nth) % texts.length] ?? '');
