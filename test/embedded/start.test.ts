@@ -47,7 +47,7 @@ async function whenReady(supervisor: SupervisorProcess): Promise<ReadyFacts> {
 const running = ({ pids }: ReadyFacts): readonly boolean[] =>
   Object.values(pids).map((pid: number | null) => pid !== null && identify(pid) !== null);
 
-const allGone = (ready: ReadyFacts): Promise<unknown> =>
+const allGone = (ready: ReadyFacts): Promise<boolean> =>
   eventually('all processes gone', async () => running(ready).every((up) => !up), { timeoutMs: 120_000 });
 
 /** Those of the API, and at the next port those of the worker. */
@@ -93,14 +93,14 @@ describe('npm start', { timeout: 180_000 }, () => {
     await using supervisor = start();
     const ready = await whenReady(supervisor);
     supervisor.kill('SIGKILL');
-    await allGone(ready);
+    expect(await allGone(ready)).toBe(true);
   });
 
   it('leaves nothing running when the supervisor is killed', async () => {
     await using supervisor = start();
     const ready = await whenReady(supervisor);
     process.kill(ready.pids.supervisor, 'SIGKILL');
-    await allGone(ready);
+    expect(await allGone(ready)).toBe(true);
   });
 
   it('names the folder to delete when another version made the database, and starts once it is deleted', async () => {
