@@ -73,6 +73,8 @@ function endpointsOf(stream: JsonRecord): readonly Endpoint[] {
   const retriever = fields(whole, 'retriever');
   const parents = parentsOf(retriever).flatMap(endpointsOf);
   if (retriever['type'] !== 'AsyncRetriever') return [endpointOf(whole, fields(retriever, 'requester')), ...parents];
+  // Later CDKs do not read these manifests, and would ask for the state of a job without end.
+  if (retriever['urls_extractor'] !== undefined) return parents;
   return [
     { ...endpointOf(whole, fields(retriever, 'creation_requester')), job: 'creation' },
     { ...endpointOf(whole, fields(retriever, 'polling_requester')), job: 'polling' },
