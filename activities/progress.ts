@@ -30,3 +30,18 @@ export function reportProgress({ client, info }: Context): ProgressReport {
     [Symbol.dispose]: () => clearInterval(timer),
   };
 }
+
+/** A chunk that is rate limited, or whose totals are those of the last report, waits. */
+export function progressOf(
+  waiting: () => Exclude<ChunkProgress['waitsFor'], null>,
+  read: () => Pick<ChunkProgress, 'pages' | 'records'>,
+): () => ChunkProgress {
+  let last = read().pages;
+  return () => {
+    const { pages, records } = read();
+    const waitsFor = waiting();
+    const isStill = last === pages;
+    last = pages;
+    return { pages, records, waitsFor: isStill || waitsFor === 'rate_limit' ? waitsFor : null };
+  };
+}

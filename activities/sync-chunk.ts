@@ -17,13 +17,13 @@ import { ThrottledError } from '../src/core/model/throttled.ts';
 import { DestinationMovedError } from '../src/core/run/lazy-destination.ts';
 import type { Resource } from '../src/core/spec/schema/spec-schema.ts';
 import type { Deps } from '../src/deps.ts';
-import type { ChunkProgress, ChunkResult, SyncRunInput } from '../workflows/contract.ts';
+import type { ChunkResult, SyncRunInput } from '../workflows/contract.ts';
 import { abortedAfter, isCancel, unlessCanceled } from './canceling.ts';
 import { retriesExhausted, toFailure } from './failures.ts';
 import type { Movement } from './movement.ts';
 import type { NewLanes } from './new-lanes.ts';
 import { type OpenRun, openRun } from './open-run.ts';
-import type { ProgressReport } from './progress.ts';
+import { type ProgressReport, progressOf } from './progress.ts';
 import { type Ending, endRun } from './run-lifecycle.ts';
 import { loadSetup } from './run-setup.ts';
 
@@ -274,21 +274,6 @@ async function readOn(
     if (isCanceled()) await delivery.abandon(cancelMsMax);
   }
   return result(0);
-}
-
-/** A chunk that is rate limited, or whose totals are those of the last report, waits. */
-function progressOf(
-  waiting: () => Exclude<ChunkProgress['waitsFor'], null>,
-  read: () => Pick<ChunkProgress, 'pages' | 'records'>,
-): () => ChunkProgress {
-  let last = read().pages;
-  return () => {
-    const { pages, records } = read();
-    const waitsFor = waiting();
-    const isStill = last === pages;
-    last = pages;
-    return { pages, records, waitsFor: isStill || waitsFor === 'rate_limit' ? waitsFor : null };
-  };
 }
 
 const nothingInTime = (seconds: number) =>

@@ -3,55 +3,26 @@ import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http2';
 import { promisify } from 'node:util';
 import { type Kysely, sql } from 'kysely';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Database } from '../../db/schema.ts';
-import { diagnose } from '../../src/admin/doctor/doctor.ts';
 import type { Finding } from '../../src/admin/doctor/finding.ts';
-import { loadConfig } from '../../src/config/config.ts';
 import { searchAttributes } from '../../workflows/contract.ts';
 import { runAdmin } from '../support/service/admin.ts';
 import { openTestDatabase } from '../support/service/database.ts';
+import { consulted, type Diagnosis, diagnosisFrom } from '../support/service/diagnosis.ts';
 import { eventually } from '../support/service/eventually.ts';
 import { unusedPort } from '../support/service/temporal-dev-server.ts';
 import { useStack } from '../support/service/use-stack.ts';
 import { createSync } from '../support/sync/sync.ts';
 import { generateRecords } from '../support/upstream/upstream.ts';
 
-interface Diagnosis {
-  readonly exitCode: number;
-  /** The findings that are not `ok`, by check; the first of each. */
-  readonly findings: Readonly<Record<string, Finding>>;
-}
-
 const shared = useStack({ collections: { contacts: generateRecords(10), deals: generateRecords(10) } });
 
-/**
- * What the doctor says in the environment of the service, with these changes. It says it in this process, as a process of
- * its own takes 0.6 s of CPU for each of thirty questions; what the command makes of it is tested by itself.
- */
-async function consulted(changes: NodeJS.ProcessEnv): Promise<Awaited<ReturnType<typeof diagnose>>> {
-  try {
-    for (const [name, value] of Object.entries({ ...shared().stack.env, ...changes })) vi.stubEnv(name, value);
-    return await diagnose(async () => {
-      const config = loadConfig(process.env);
-      return { ...config, databaseUrl: config.databaseUrl ?? '' };
-    });
-  } finally {
-    vi.unstubAllEnvs();
-  }
-}
+const envWith = (changes: NodeJS.ProcessEnv) => ({ ...shared().stack.env, ...changes });
 
 async function diagnosis(changes: NodeJS.ProcessEnv = {}): Promise<Diagnosis> {
-  const { json, failed = false } = await consulted(changes);
+  const { json, failed = false } = await consulted(envWith(changes));
   return diagnosisFrom(JSON.stringify(json), Number(failed));
-}
-
-function diagnosisFrom(json: string, exitCode: number): Diagnosis {
-  const { healthy, findings }: { healthy: boolean; findings: readonly Finding[] } = JSON.parse(json);
-  expect(healthy).toBe(exitCode === 0);
-  const wrong = findings.filter(({ status }) => status !== 'ok');
-  for (const { remedy } of wrong) expect(remedy).toMatch(/\w+ \w+/);
-  return { exitCode, findings: Object.fromEntries(wrong.toReversed().map((finding) => [finding.check, finding])) };
 }
 
 /** A database of its own, in the state that a test makes. */
@@ -84,7 +55,7 @@ it('finds no fault in a service that works, and says what nobody can know', asyn
 });
 
 it('prints a line per check, and under it what to do', async () => {
-  const { exitCode, stdout } = await runAdmin({ ...shared().stack.env, TEMPORAL_NAMESPACE: 'nowhere' }, 'doctor');
+  const { exitCode, stdout } = await runAdmin(envWith({ TEMPORAL_NAMESPACE: 'nowhere' }), 'doctor');
   expect(exitCode).toBe(1);
   expect(stdout).toContain('ok       database.reached: The control database responds.\n');
   expect(stdout).toContain(
@@ -94,7 +65,7 @@ it('prints a line per check, and under it what to do', async () => {
 });
 
 it('prints faults as one document, too, and exits 1', async () => {
-  const { exitCode, stdout } = await runAdmin({ ...shared().stack.env, PORT: 'eighty' }, 'doctor', '--json');
+  const { exitCode, stdout } = await runAdmin(envWith({ PORT: 'eighty' }), 'doctor', '--json');
   expect(diagnosisFrom(stdout, exitCode)).toEqual({
     exitCode: 1,
     findings: { configuration: expect.objectContaining({ detail: expect.stringContaining('PORT') }) },
@@ -171,7 +142,7 @@ it.each([
   ['', 'EGRESS_ALLOW is empty: no private address is allowed.'],
   ['127.0.0.1:9,10.0.0.0/8:5432', 'EGRESS_ALLOW has 2 entries; every name among them (0) has an address.'],
 ])('counts the entries of EGRESS_ALLOW "%s"', async (EGRESS_ALLOW, detail) => {
-  const { lines } = await consulted({ EGRESS_ALLOW });
+  const { lines } = await consulted(envWith({ EGRESS_ALLOW }));
   expect(lines.join('\n')).toContain(detail);
 });
 
