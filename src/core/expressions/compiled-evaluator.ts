@@ -45,8 +45,8 @@ function compilingEvaluator(inner: Evaluator, { compiledOf, splitOf, plainOf }: 
       if (part === null || scope === null) return inner.transform(task);
       task.signal?.throwIfAborted();
       const { recordLookups = null, now } = task;
-      const orderedQueue = { compiled: part.compiled, scope, nowMs: now.getTime(), recordLookups };
-      const ours = await mapWithPauses(task.records, shaped, orderedQueue);
+      const shaping = { compiled: part.compiled, scope, nowMs: now.getTime(), recordLookups };
+      const ours = await mapWithPauses(task.records, shaped, shaping);
       const rows = split === null ? ours : await completed(ours, task, { ...split, inner });
       if (areWhole(rows)) return rows;
       return merged(rows, await ask(inner, task, (_value, index) => rows[index] === null));
@@ -109,7 +109,8 @@ async function ask(
 /** Compiling an expression takes about 0.1 ms; a syntax tree takes about thirty times its text. */
 const kept = { textsMax: 500, charactersMax: 500_000 };
 
-interface OrderedQueue {
+/** What the shaping of every record of a task needs. */
+interface Shaping {
   readonly compiled: CompiledExpression;
   readonly scope: EvaluationScope;
   readonly nowMs: number;
@@ -117,7 +118,7 @@ interface OrderedQueue {
 }
 
 /** The row of a record; null for one that JSONata itself has to shape. */
-function shaped(record: unknown, { compiled, scope, nowMs, recordLookups }: OrderedQueue, index: number): Row | null {
+function shaped(record: unknown, { compiled, scope, nowMs, recordLookups }: Shaping, index: number): Row | null {
   const given = see(scope, record, recordLookups?.[index] ?? null);
   if (given === null) return null;
   const value = resultOf(compiled, given, nowMs);

@@ -19,7 +19,7 @@ export interface RecordShapeOptions {
  */
 export function resourceFingerprint(resource: RecordShapeOptions, storedFields: StoredFields | null = null): string {
   const { response, enrich, transform, transformNulls, validate, target } = resource;
-  const orderedQueue = {
+  const parts = {
     map: response?.map,
     addFields: response?.addFields,
     enrich,
@@ -29,5 +29,5 @@ export function resourceFingerprint(resource: RecordShapeOptions, storedFields: 
     target,
     ...(storedFields === null ? {} : { storedFields }),
   };
-  return digestOf(canonicalJson(orderedQueue));
+  return digestOf(canonicalJson(parts));
 }
