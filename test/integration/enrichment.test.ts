@@ -170,7 +170,7 @@ describe('lookups and enrichments', () => {
 });
 
 describe('a record whose enrichment fails', () => {
-  it('is kept aside where the step says so, although onInvalid is fail, and delivered once it is mended', async () => {
+  it('is quarantined where the step says so, although onInvalid is fail, and delivered once it is mended', async () => {
     const broken = new Set(['bad']);
     const enrich = [
       { assignTo: 'plan', key: 'record.plan', request: { path: '/aside-plans/{{ key }}' }, onError: 'quarantine' },

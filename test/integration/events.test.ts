@@ -74,7 +74,7 @@ describe('the life of a connection', () => {
     expect((await sync()).status).toBe('succeeded');
     reply = withInvalid;
     expect((await sync()).status).toBe('partial');
-    const [aside] = await call('GET', `/quarantine?connectionId=${connection.connectionId}`);
+    const [quarantined] = await call('GET', `/quarantine?connectionId=${connection.connectionId}`);
     reply = { status: 404 };
     expect((await sync()).status).toBe('failed');
     const gate = upstream.hold(upstream.journal.length + 1);
@@ -96,7 +96,7 @@ describe('the life of a connection', () => {
     const schedule = await call('POST', at('/schedules'), { resourceKey: 'items', cron: '0 3 * * *' });
     for (const enabled of [false, false]) await call('PATCH', `/schedules/${schedule.id}`, { enabled });
     await call('DELETE', `/schedules/${schedule.id}`);
-    for (const requeue of ['requeue', 'requeue']) await call('POST', `/quarantine/${aside.id}/${requeue}`);
+    for (const requeue of ['requeue', 'requeue']) await call('POST', `/quarantine/${quarantined.id}/${requeue}`);
 
     await call('DELETE', `/webhook-endpoints/${endpoint.id}`);
     const events = await eventsOf(connection);
@@ -118,7 +118,7 @@ describe('the life of a connection', () => {
     expect(first('records.quarantined')).toMatchObject({
       count: 1,
       truncated: false,
-      records: [{ quarantineId: aside.id, externalId: '2', issues: [{ path: '', code: 'transform' }] }],
+      records: [{ quarantineId: quarantined.id, externalId: '2', issues: [{ path: '', code: 'transform' }] }],
     });
     expect(first('run.partial')).toMatchObject({ quarantined: 1, rejected: 0 });
     expect(first('run.failed').error).toMatchObject({ code: 'source_rejected', stage: 'fetch', retryable: false });

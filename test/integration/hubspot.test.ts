@@ -67,7 +67,7 @@ beforeAll(async () => {
   return () => customer[Symbol.asyncDispose]();
 }, 60_000);
 
-/** What the table should hold of a contact; null: it is kept aside. */
+/** What the table should hold of a contact; null: it is quarantined. */
 function expectedRow({ id, properties, updatedAt }: Contact) {
   const company = hubspot.companies.get(hubspot.companyOf.get(id) ?? '');
   if (properties['email'] === null || company === 'broken') return null;
@@ -125,7 +125,7 @@ describe('the HubSpot spec', () => {
     expect(requests('/crm/v3/objects/companies/')).toHaveLength(20);
   }, 120_000);
 
-  it('keeps aside a contact without e-mail, and one whose company cannot be read', async () => {
+  it('quarantines a contact without e-mail, and one whose company cannot be read', async () => {
     const { body } = await shared().stack.org.call('GET', `/quarantine?connectionId=${customer.connectionId}`);
     const errors = new Map(
       body.map((row: { externalId: string; validationErrors: unknown }) => [row.externalId, row.validationErrors]),

@@ -69,7 +69,7 @@ describe('stored parents', () => {
     expect(children).toEqual([{ fields: null }]);
   });
 
-  it('without a key are nobody’s: they are set aside, and cost their children only', async () => {
+  it('without a key are nobody’s: they are quarantined, and cost their children only', async () => {
     const resources = family('keyless', () => [
       { id: 1, name: 'a', notes: 1 },
       { name: 'b', notes: 1 },

@@ -90,7 +90,7 @@ describe('fields added to a record', () => {
 });
 
 describe('coercion', () => {
-  it('makes of each value what the schema names, and sets aside what cannot be made', async () => {
+  it('makes of each value what the schema names, and quarantines what cannot be made', async () => {
     api.serve('coerced', () => ({
       body: [
         { id: '1', amount: '12.50', active: 'true', code: 7 },

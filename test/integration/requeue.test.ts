@@ -40,20 +40,20 @@ const first = (): Row[] => [
 
 const requeue = async (id: string) => await shared().stack.org.call('POST', `/quarantine/${id}/requeue`);
 
-/** The account after its first sync, which set record 2 aside; `open` is its quarantine row. */
-async function withOneAside(key: string, rows: () => readonly Row[]) {
+/** The account after its first sync, which quarantined record 2; `open` is its quarantine row. */
+async function withOneQuarantined(key: string, rows: () => readonly Row[]) {
   const resource = counted(key, rows);
   const of = await account({ key, resources: [resource] });
   const stats = { recordsIn: 3, recordsOut: 2, quarantined: 1 };
   expect(await of.sync(key)).toMatchObject({ status: 'partial', watermarkAfter: day(3), statsJson: stats });
   const [open] = await of.quarantine();
-  if (!open) throw new Error('A record is set aside.');
+  if (!open) throw new Error('A record is quarantined.');
   return { of, resource, open };
 }
 
 describe('a record that is tried again', () => {
   it('is delivered under the spec then in force, although the API does not return it any more', async () => {
-    const { of: connection, resource, open } = await withOneAside('mended', first);
+    const { of: connection, resource, open } = await withOneQuarantined('mended', first);
     await using of = connection;
     expect(open).toMatchObject({ externalId: '2', resolvedAt: null, rawJson: first()[1] });
     const { status, body } = await requeue(open.id);
@@ -67,8 +67,8 @@ describe('a record that is tried again', () => {
     expect((await of.sync('mended')).statsJson).toMatchObject({ recordsIn: 1, skipped: 1 });
   });
 
-  it('and is still invalid is set aside anew, and the run is partial; the run after it leaves it alone', async () => {
-    const { of: connection, open } = await withOneAside('still', first);
+  it('and is still invalid is quarantined anew, and the run is partial; the run after it leaves it alone', async () => {
+    const { of: connection, open } = await withOneQuarantined('still', first);
     await using of = connection;
     await requeue(open.id);
     const stats = { recordsIn: 2, recordsOut: 0, skipped: 1, quarantined: 1 };
@@ -82,7 +82,7 @@ describe('a record that is tried again', () => {
 
   it('is dropped when a newer version was delivered meanwhile', async () => {
     const rows = first();
-    const { of: connection, resource, open } = await withOneAside('newer', () => rows);
+    const { of: connection, resource, open } = await withOneQuarantined('newer', () => rows);
     await using of = connection;
     rows[1] = { id: 2, at: day(4), count: 4 };
     const { upstream } = shared();
@@ -103,7 +103,7 @@ describe('a record that is tried again', () => {
 
   it('gives way to the version that the same run fetches', async () => {
     const rows = first();
-    const { of: connection, resource, open } = await withOneAside('fetched', () => rows);
+    const { of: connection, resource, open } = await withOneQuarantined('fetched', () => rows);
     await using of = connection;
     await requeue(open.id);
     await of.upgrade('2.0.0', [repaired(resource)]);
@@ -112,8 +112,8 @@ describe('a record that is tried again', () => {
     expect(await of.rows('fetched')).toMatchObject([{ id: '1' }, { id: '2', count: '5' }, { id: '3' }]);
   });
 
-  it('is set aside once when the same run fetches it, unchanged and still invalid', async () => {
-    const { of: connection, open } = await withOneAside('once', first);
+  it('is quarantined once when the same run fetches it, unchanged and still invalid', async () => {
+    const { of: connection, open } = await withOneQuarantined('once', first);
     await using of = connection;
     await requeue(open.id);
     const run = await of.backfill('once');
@@ -150,7 +150,7 @@ describe('a record that is tried again', () => {
 
 describe('asking for another try', () => {
   it('of a record that is resolved changes nothing', async () => {
-    const { of: connection, open } = await withOneAside('resolved', first);
+    const { of: connection, open } = await withOneQuarantined('resolved', first);
     await using of = connection;
     const { body } = await requeue(open.id);
     expect(await requeue(open.id)).toMatchObject({ status: 200, body });

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { EventConnection } from '../../../src/core/events/event-connection.ts';
-import { namedRecordsMax, recordsQuarantined, type SetAside } from '../../../src/core/events/record-events.ts';
+import { namedRecordsMax, type QuarantinedRecord, recordsQuarantined } from '../../../src/core/events/record-events.ts';
 import { runEnded, runStarted } from '../../../src/core/events/run-events.ts';
 import type { RunRow } from '../../../src/core/resources/run.ts';
 import type { Db } from '../../client.ts';
@@ -68,15 +68,15 @@ export async function recordRunEnd(
   scope: OrgScope,
   { run, connection, cancelRequested }: RunOfConnection & { readonly cancelRequested: boolean },
 ): Promise<number> {
-  const setsAside = run.statsJson.quarantined > 0;
-  const records = setsAside ? await findSetAside(tx, scope, run.id) : [];
-  const rejected = run.status === 'partial' && setsAside ? await countRejected(tx, scope, run.id) : 0;
-  const queued = setsAside ? await recordEvent(tx, scope, recordsQuarantined({ run, connection, records })) : 0;
+  const hasQuarantined = run.statsJson.quarantined > 0;
+  const records = hasQuarantined ? await firstQuarantined(tx, scope, run.id) : [];
+  const rejected = run.status === 'partial' && hasQuarantined ? await countRejected(tx, scope, run.id) : 0;
+  const queued = hasQuarantined ? await recordEvent(tx, scope, recordsQuarantined({ run, connection, records })) : 0;
   return queued + (await recordEvent(tx, scope, runEnded({ run, connection, rejected, cancelRequested })));
 }
 
 /** The first records that the run quarantined. */
-function findSetAside(tx: Db, scope: OrgScope, runId: string): Promise<SetAside[]> {
+function firstQuarantined(tx: Db, scope: OrgScope, runId: string): Promise<QuarantinedRecord[]> {
   return tx
     .selectFrom('quarantine')
     .select(['id', 'externalId', 'validationErrors'])

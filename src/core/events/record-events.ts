@@ -51,18 +51,18 @@ const RecordsRequeued = v.object({
 const KeptIssues = v.fallback(v.array(v.object({ path: v.string(), keyword: v.optional(v.string(), 'invalid') })), []);
 
 /** A record that was quarantined, as its row says it. */
-export interface SetAside {
+export interface QuarantinedRecord {
   readonly id: string;
   readonly externalId: string;
   readonly validationErrors: unknown;
 }
 
-/** A run that is over has set records aside; `records` are the first of them. */
+/** A run that is over has quarantined records; `records` are the first of them. */
 export function recordsQuarantined({
   run,
   connection,
   records,
-}: RunFacts & { readonly records: readonly SetAside[] }): DomainEvent {
+}: RunFacts & { readonly records: readonly QuarantinedRecord[] }): DomainEvent {
   const named = records.slice(0, namedRecordsMax);
   // The row of a record that two pages brought is one.
   const count = Math.max(run.statsJson.quarantined, named.length);
@@ -92,7 +92,7 @@ export interface Requeueing {
   /** The resource of the records; null: those of all resources. */
   readonly resourceKey: string | null;
   /** The record that the call named; null: no single one. */
-  readonly record: Pick<SetAside, 'id' | 'externalId'> | null;
+  readonly record: Pick<QuarantinedRecord, 'id' | 'externalId'> | null;
   readonly count: number;
   /** Tells one call from another. */
   readonly deduplicationId: string;

@@ -32,7 +32,7 @@ describe('the end of a run', () => {
   });
 });
 
-describe('records that were set aside', () => {
+describe('records that were quarantined', () => {
   const run = { ...exampleRun, statsJson: { ...exampleRun.statsJson, quarantined: 25 } };
   const record = (index: number, validationErrors: unknown = []) => ({
     id: `quar_${index}`,

@@ -64,7 +64,7 @@ describe('what enrichments find', () => {
     ]);
   });
 
-  it.each(['fail', 'skip', 'quarantine'])('sets a record aside also where onInvalid is %s', async (onInvalid) => {
+  it.each(['fail', 'skip', 'quarantine'])('quarantines a record also where onInvalid is %s', async (onInvalid) => {
     const issues = [{ path: 'plan', message: 'is gone', keyword: 'enrich' }];
     const stages = pipeline(
       { onInvalid },

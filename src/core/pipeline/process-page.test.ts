@@ -92,7 +92,7 @@ describe('the pipeline', () => {
     expect((await run([{ id: 1, name: 'eva' }])).skipped).toBe(0);
   });
 
-  it('counts what is invalid, set aside or skipped', async () => {
+  it('counts what is invalid, whether it is quarantined or skipped', async () => {
     const records = [{ id: 1, name: 'ada' }, { id: 9, name: 'too long' }, { name: 'no key' }];
     expect((await pipeline({ ...shape, onInvalid: 'quarantine' })(records)).invalid).toBe(2);
     expect((await pipeline({ ...shape, onInvalid: 'skip' })(records)).invalid).toBe(2);
@@ -180,7 +180,7 @@ describe('the pipeline', () => {
   });
 
   it.each(['fail', 'skip', 'quarantine'])(
-    'sets a record that is tried again aside anew under onInvalid %s',
+    'quarantines a record that is tried again anew under onInvalid %s',
     async (onInvalid) => {
       const stages = stagesOf({ ...shape, onInvalid });
       const retried = { ...fetched([{ id: 9, name: 'too long' }]), origin: 'retried' } as const;

@@ -238,7 +238,7 @@ describe('the run of a test', () => {
     expect(await run({ mocks, expect: { delivered, requests } }, resource, spec)).toEqual([]);
   });
 
-  it('sets a record aside whose transform does not end', async () => {
+  it('quarantines a record whose transform does not end', async () => {
     const test = { mocks: [responding('/items', [{ id: 1 }])], expect: { quarantined: ['1'] } };
     const transform = '( $forever := function($n) { $forever($n + 1) }; { "id": $forever(id) } )';
     expect(await run(test, { transform, onInvalid: 'quarantine' })).toEqual([]);

@@ -17,8 +17,8 @@ describe('what is not there, and what fails', () => {
     const records = [{ plan: id }, { plan: 'p1' }];
     await using nulls = enricher(api, { steps: [{ ...plan, [option]: 'null' }] });
     expect(await nulls.lookups(records)).toMatchObject([{ plan: null }, { plan: { id: 'p1' } }]);
-    await using aside = enricher(api, { steps: [{ ...plan, [option]: 'quarantine' }] });
-    expect(await aside.candidates(records)).toMatchObject([
+    await using quarantining = enricher(api, { steps: [{ ...plan, [option]: 'quarantine' }] });
+    expect(await quarantining.candidates(records)).toMatchObject([
       { quarantine: true, issues: [{ path: 'plan', keyword: 'enrich' }] },
       { quarantine: false, issues: null },
     ]);
