@@ -93,7 +93,7 @@ export function markScheduleDeleted(db: Db, scope: OrgScope, id: string): Promis
     .executeTakeFirst();
 }
 
-/** Deletes the schedules of a connection as {@link markScheduleDeleted} does; those that it were. */
+/** Deletes the schedules of a connection as {@link markScheduleDeleted} does; returns those that it deleted. */
 export function markSchedulesDeleted(tx: Db, scope: OrgScope, connectionId: string): Promise<ScheduleRow[]> {
   return liveOf(tx, scope, connectionId)
     .set({ ...changed, deletedAt: sql`now()` })

@@ -24,8 +24,9 @@ export interface AuthDeps {
 }
 
 /**
- * The caller behind `Authorization: Bearer …` or `x-api-key`; this file is the only maker of an {@link OrgScope} for a request.
- * Throws `unauthorized`, with one text for every reason, so that nothing can be learned from it.
+ * The caller behind `Authorization: Bearer …` or `x-api-key`; its {@link OrgScope} is that of the key's row. All files that
+ * make a scope are in test/support/security/scope-makers.ts, each with its reason. Throws `unauthorized`, with one text for
+ * every reason, so that nothing can be learned from it.
  */
 export async function authenticate(deps: AuthDeps, headers: Headers): Promise<Caller> {
   const key = keyOf(headers);

@@ -80,9 +80,9 @@ export type RepairKind =
   | 'schedule_dropped'
   | 'firing_missed';
 
-/** The child process of an evaluator was ended, because an expression took too much `time` or `memory`, or it died. */
+/** The child process of an evaluator has ended. `timeout`: an expression took too long; `memory`: too much, or it died. */
 export interface EvaluatorEnded {
-  readonly reason: string;
+  readonly reason: 'timeout' | 'memory';
 }
 
 /** The API has responded to a request. */

@@ -1,5 +1,11 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
-import { observations, type RepairKind, type UpstreamCalled, type WaitReason } from '../../core/observations.ts';
+import {
+  type EvaluatorEnded,
+  observations,
+  type RepairKind,
+  type UpstreamCalled,
+  type WaitReason,
+} from '../../core/observations.ts';
 import { RunTrigger } from '../../core/resources/run.ts';
 
 /** Seconds; a request to a customer's API, or one of ours. */
@@ -22,7 +28,7 @@ const repairKinds: readonly RepairKind[] = [
 ];
 const destinationKinds = ['postgres', 'sqlserver', 'webhook'] as const;
 const upstreamResults = ['2xx', '4xx', '429', '5xx', 'timeout', 'network'] as const;
-const evaluatorEnds = ['timeout', 'memory'] as const;
+const evaluatorEnds: readonly EvaluatorEnded['reason'][] = ['timeout', 'memory'];
 
 /** Counts what the process publishes, from now until the returned function is called. */
 export function countObservations(registry: Registry): () => void {
