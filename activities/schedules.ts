@@ -12,7 +12,7 @@ import type { ConnectionRow } from '../src/core/resources/connection.ts';
 import type { RunRow } from '../src/core/resources/run.ts';
 import type { ScheduleRow } from '../src/core/resources/schedule.ts';
 import type { Deps } from '../src/deps.ts';
-import type { Firing, ScheduledTickInput, TickOutcome } from '../workflows/contract.ts';
+import type { Firing, FiringOutcome, ScheduledTickInput } from '../workflows/contract.ts';
 import { toFailure } from './failures.ts';
 import { queueRun } from './queued-run.ts';
 
@@ -26,23 +26,23 @@ export function createScheduleActivities(deps: ScheduleDeps) {
      * firing (test/integration/schedule-ticks.test.ts), or the event that none was created
      * (test/integration/event-recording.test.ts).
      */
-    createScheduledRun: (input: ScheduledTickInput, scheduledFor: string): Promise<TickOutcome> =>
+    createScheduledRun: (input: ScheduledTickInput, scheduledFor: string): Promise<FiringOutcome> =>
       reported(deps, { ...input, scheduledFor }, async () =>
-        tickOf(await createRunOfFiring(deps, input, scheduledFor)),
+        outcomeOf(await createRunOfFiring(deps, input, scheduledFor)),
       ),
     /** Enqueues the run of a firing whose workflow ends with it: another one executes the run. Safe to run twice. */
-    enqueueScheduledRun: (input: ScheduledTickInput, scheduledFor: string): Promise<TickOutcome> =>
+    enqueueScheduledRun: (input: ScheduledTickInput, scheduledFor: string): Promise<FiringOutcome> =>
       reported(deps, { ...input, scheduledFor }, async () => {
         const firing = { scheduleId: input.scheduleId, scheduledFor };
         const made = await createRunOfFiring(deps, input, scheduledFor);
         if (typeof made !== 'string') await startQueuedRun(deps, orgScope(input.orgId), made, firing);
-        return tickOf(made);
+        return outcomeOf(made);
       }),
   };
 }
 
 /** The outcome of a firing as its workflow has it. */
-const tickOf = (made: RunRow | string): TickOutcome =>
+const outcomeOf = (made: RunRow | string): FiringOutcome =>
   typeof made === 'string' ? { outcome: `skipped: ${made}`, runId: null } : { outcome: 'started', runId: made.id };
 
 async function reported<Result>(deps: ScheduleDeps, firing: object, work: () => Promise<Result>): Promise<Result> {
@@ -66,7 +66,7 @@ export async function createRunOfFiring(
   const scope = orgScope(orgId);
   const made = await deps.db.transaction().execute((tx) => enqueue(deps, tx, scope, { scheduleId, scheduledFor }));
   if (typeof made === 'string') await wakeEndpoints(deps, scope);
-  deps.log.info('schedule fired', { orgId, scheduleId, scheduledFor, ...tickOf(made) });
+  deps.log.info('schedule fired', { orgId, scheduleId, scheduledFor, ...outcomeOf(made) });
   return made;
 }
 

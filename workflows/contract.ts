@@ -73,7 +73,7 @@ export interface ScheduledTickInput {
 }
 
 /** The result of a firing, as the Temporal UI shows it. */
-export interface TickOutcome {
+export interface FiringOutcome {
   /** `started`, or `skipped: ` and why. */
   readonly outcome: string;
   /** The run; null: the firing is skipped. */

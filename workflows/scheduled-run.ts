@@ -5,7 +5,7 @@
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { setCurrentDetails, workflowInfo } from '@temporalio/workflow';
 import { control, here, restartHistory } from './bookkeeping.ts';
-import type { ChunkResult, Firing, FirstStep, RunTotals, ScheduledRunInput, TickOutcome } from './contract.ts';
+import type { ChunkResult, Firing, FiringOutcome, FirstStep, RunTotals, ScheduledRunInput } from './contract.ts';
 import { nothingRead, openState, runToEnd, showRunId, tryFirst } from './run-to-end.ts';
 
 /** Set by Temporal: when it was to fire, before jitter. */
@@ -26,7 +26,7 @@ interface Begun {
 }
 
 /** `begun` is what there was when the history was restarted; absent: it has just fired. */
-export async function scheduledRun(input: ScheduledRunInput, begun?: Begun): Promise<RunTotals | TickOutcome> {
+export async function scheduledRun(input: ScheduledRunInput, begun?: Begun): Promise<RunTotals | FiringOutcome> {
   const state = openState(begun ? 'waiting' : 'running', begun?.last ?? nothingRead);
   const firing = begun?.firing ?? { scheduleId: input.scheduleId, scheduledFor: firingTime() };
   const first = begun ? null : await begin(input, firing);

@@ -4,12 +4,12 @@
  */
 import { setCurrentDetails } from '@temporalio/workflow';
 import { control } from './bookkeeping.ts';
-import type { ScheduledTickInput, TickOutcome } from './contract.ts';
+import type { FiringOutcome, ScheduledTickInput } from './contract.ts';
 import { firingTime } from './scheduled-run.ts';
 
 /** Creates the run of a firing, or returns why there is none. */
-export async function scheduledTick(input: ScheduledTickInput): Promise<TickOutcome> {
-  const tick = await control.enqueueScheduledRun(input, firingTime());
-  setCurrentDetails(tick.runId === null ? tick.outcome : `${tick.outcome}: \`${tick.runId}\``);
-  return tick;
+export async function scheduledTick(input: ScheduledTickInput): Promise<FiringOutcome> {
+  const made = await control.enqueueScheduledRun(input, firingTime());
+  setCurrentDetails(made.runId === null ? made.outcome : `${made.outcome}: \`${made.runId}\``);
+  return made;
 }

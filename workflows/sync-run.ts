@@ -4,7 +4,7 @@
  * What survives a crash: everything that matters is in PostgreSQL before this workflow is notified of it. The run row
  * is the outbox (a run whose start was lost is started by the sweeper); the ledger holds each complete page; the
  * destination's checkpoint row holds the receipt of the last batch. This history holds ids and totals only, and it may
- * be lost whole: the reconciler then starts it again, and it continues from the ledger.
+ * be lost whole: the sweeper then starts it again, and it continues from the ledger.
  *
  * Where a record can be seen twice: nowhere at an SQL destination, because rows and receipt are one transaction and
  * a newer attempt fences the older one off. A page in flight at a kill is fetched again, never delivered again. At a

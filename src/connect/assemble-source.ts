@@ -5,7 +5,7 @@ import type { EgressGuard } from '../core/http/egress.ts';
 import type { LoggedCall } from '../core/http/logged-call.ts';
 import type { Redactor } from '../core/http/redact.ts';
 import type { SocketCache } from '../core/http/sockets.ts';
-import type { WaitReason } from '../core/model/throttled.ts';
+import type { ThrottleReason } from '../core/model/throttled.ts';
 import { credentialValues } from '../core/source/auth/credentials.ts';
 import { openTokens } from '../core/source/auth/open-tokens.ts';
 import { createTokenClient } from '../core/source/auth/token-client.ts';
@@ -42,7 +42,7 @@ export interface SourceOptions {
   /** Takes the log of each request. */
   readonly logCall: (call: LoggedCall) => void;
   /** Called before a wait for a rate limit, ours or the API's, with its length. */
-  readonly onRateLimit?: (waitMs: number, reason: WaitReason) => void;
+  readonly onRateLimit?: (waitMs: number, reason: ThrottleReason) => void;
   /** The redactor that is given every secret: the current ones and every later token. */
   readonly redactor: Pick<Redactor, 'add'>;
   /** Closes the clients with the run. */

@@ -135,7 +135,7 @@ async function lose(sync: Sync, runId: string, how: 'terminated' | 'deleted'): P
       ),
     );
   }
-  // The reconciler looks at runs that were silent for half a minute: this one now was.
+  // The sweeper looks at runs that were silent for half a minute: this one now was.
   await sql`update runs set progressed_at = now() - interval '1 minute', dispatched_at = now() - interval '1 minute'
     where id = ${runId}`.execute(stack.db);
 }

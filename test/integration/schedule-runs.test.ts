@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { RunRow } from '../../src/core/resources/run.ts';
 import type { ScheduleRow } from '../../src/core/resources/schedule.ts';
-import { type TickOutcome, temporalScheduleId } from '../../workflows/contract.ts';
+import { type FiringOutcome, temporalScheduleId } from '../../workflows/contract.ts';
 import { eventually } from '../support/service/eventually.ts';
 import { useStack } from '../support/service/use-stack.ts';
 import { createSync, type Sync } from '../support/sync/sync.ts';
@@ -38,18 +38,20 @@ const runsOf = async ({ connectionId }: Sync): Promise<readonly RunRow[]> =>
 const inTemporal = (id: string) => shared().stack.temporal.client.schedule.getHandle(temporalScheduleId(id));
 
 /** What came of a schedule's firings so far, as the Temporal UI shows it. */
-async function outcomesOf(id: string): Promise<readonly TickOutcome[]> {
+async function outcomesOf(id: string): Promise<readonly FiringOutcome[]> {
   const { client } = shared().stack.temporal;
-  const ticks: TickOutcome[] = [];
+  const outcomes: FiringOutcome[] = [];
   const query = `TemporalScheduledById = '${temporalScheduleId(id)}' AND ExecutionStatus = 'Completed'`;
   for await (const { workflowId } of client.workflow.list({ query })) {
-    ticks.push(await client.workflow.getHandle(workflowId).result());
+    outcomes.push(await client.workflow.getHandle(workflowId).result());
   }
-  return ticks;
+  return outcomes;
 }
 
 const fired = (id: string, outcome: string) =>
-  eventually(`a firing says: ${outcome}`, async () => (await outcomesOf(id)).some((tick) => tick.outcome === outcome));
+  eventually(`a firing says: ${outcome}`, async () =>
+    (await outcomesOf(id)).some((firing) => firing.outcome === outcome),
+  );
 
 describe('a schedule of every second', () => {
   test('syncs, and while a run waits already makes no other', async () => {

@@ -56,8 +56,8 @@ describe('a firing', () => {
   it('makes no second waiting run, also when two schedules of a resource fire at once', async () => {
     const { fire, runs, post } = await openSchedule();
     const { body: other } = await post({ resourceKey: 'items', cron: '*/2 * * * *' });
-    const ticks = await Promise.all([fire(2), fire(2, other.id), fire(3), fire(4, other.id)]);
-    expect(ticks.map(({ outcome }) => outcome).toSorted()).toEqual([
+    const outcomes = await Promise.all([fire(2), fire(2, other.id), fire(3), fire(4, other.id)]);
+    expect(outcomes.map(({ outcome }) => outcome).toSorted()).toEqual([
       'skipped: a run of the resource is already queued',
       'skipped: a run of the resource is already queued',
       'skipped: a run of the resource is already queued',

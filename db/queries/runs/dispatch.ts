@@ -24,7 +24,7 @@ export async function markDispatched(db: Db, scope: OrgScope, id: string): Promi
     .execute();
 }
 
-/** Notes that the run's workflow was seen open: the reconciler checks it again only after a while. */
+/** Notes that the run's workflow was seen open: the sweeper checks it again only after a while. */
 export async function markAlive(db: Db, scope: OrgScope, id: string): Promise<void> {
   await db
     .updateTable('runs')

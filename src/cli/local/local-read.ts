@@ -11,7 +11,7 @@ import { createRedactor, type Redactor } from '../../core/http/redact.ts';
 import { createMemoryLookups } from '../../core/memory-run/memory-lookups.ts';
 import { type MemoryRun, runInMemory } from '../../core/memory-run/memory-run.ts';
 import type { HttpClient } from '../../core/model/http.ts';
-import { ThrottledError, type WaitReason } from '../../core/model/throttled.ts';
+import { ThrottledError, type ThrottleReason } from '../../core/model/throttled.ts';
 import type { ReadyPage } from '../../core/pipeline/batch.ts';
 import { invalidRecord } from '../../core/pipeline/quarantine-entry.ts';
 import type { RunPage } from '../../core/run/run-page.ts';
@@ -217,7 +217,7 @@ function patient(
   };
 }
 
-function waiting(waitMs: number, reason: WaitReason, { http }: ConnectorSpec): string {
+function waiting(waitMs: number, reason: ThrottleReason, { http }: ConnectorSpec): string {
   const { requests, perSeconds } = http.rateLimit;
   const why =
     reason === 'limit'

@@ -32,7 +32,7 @@
 import { setTimeout as sleepFor } from 'node:timers/promises';
 import { AppError } from '../errors.ts';
 import type { Classify, HttpClient, HttpRequest, HttpResponse, Verdict } from '../model/http.ts';
-import { durableWaitMs, ThrottledError, type WaitReason } from '../model/throttled.ts';
+import { durableWaitMs, ThrottledError, type ThrottleReason } from '../model/throttled.ts';
 import { observations } from '../observations.ts';
 import { createAttempts, type Outcome } from './attempt.ts';
 import type { EgressGuard } from './egress.ts';
@@ -66,7 +66,7 @@ export interface HttpClientOptions {
    */
   readonly takeToken: (request: HttpRequest, limits: { readonly reserveWithinMs: number }) => Promise<number>;
   /** Called before a wait for a rate limit, the spec's or the API's, with its length. */
-  readonly onRateLimit?: (waitMs: number, reason: WaitReason) => void;
+  readonly onRateLimit?: (waitMs: number, reason: ThrottleReason) => void;
   /** Called with every response before it is checked: its headers may say what is left of the API's own budget. */
   readonly noteResponse?: (request: HttpRequest, response: HttpResponse) => Promise<void>;
   /** Called once per request on the wire and once per blocked one, in order; a failure fails the request. */

@@ -1,7 +1,7 @@
 import type { AppError } from '../errors.ts';
 
 /** Why a run waits: the limit of its spec, a server that asks for it, or a report that is not ready. */
-export type WaitReason = 'limit' | 'server' | 'report';
+export type ThrottleReason = 'limit' | 'server' | 'report';
 
 /**
  * The longest wait in milliseconds that a worker slot is held for. A wait that the server or the bucket asks for may be
@@ -14,7 +14,7 @@ export const durableWaitMs = 10_000;
 export class ThrottledError extends Error {
   override readonly name = 'ThrottledError';
   readonly waitMs: number;
-  readonly reason: WaitReason;
+  readonly reason: ThrottleReason;
   /** The error of the run when it has no time for the wait, for a destination. Null: the source asks to wait. */
   readonly otherwise: AppError | null;
 
@@ -23,7 +23,7 @@ export class ThrottledError extends Error {
     {
       reason = 'server',
       otherwise = null,
-    }: { readonly reason?: WaitReason; readonly otherwise?: AppError | null } = {},
+    }: { readonly reason?: ThrottleReason; readonly otherwise?: AppError | null } = {},
   ) {
     super(
       `${reason === 'report' ? 'The report is not ready' : 'Rate limited'}; retrying in ${Math.ceil(waitMs / 1000)} s.`,
