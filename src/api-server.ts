@@ -24,7 +24,7 @@ const app = createApp({ ...deps, isStopping: () => stopped.signal.aborted }, ser
 const server = await listen(traces === null ? app : { fetch: traces.traceRequests(app.fetch) }, config);
 log.info('api ready', { host: config.host, port: server.port });
 announceReady();
-// Beside serving, not before it: health answers while the database is away.
+// Beside serving, not before it: health responds while the database is away.
 const checked = checkKeyRing(deps, stopped.signal);
 const signal = await Promise.race([stopping.promise, checked.then(() => stopping.promise)]);
 log.info('api stopping', { signal });

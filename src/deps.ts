@@ -64,7 +64,7 @@ export interface Deps extends AsyncDisposable {
   readonly db: Kysely<Database>;
   /** The connections of `db` now. */
   readonly poolCounts: () => PoolCounts;
-  /** Connected lazily: a process starts and answers while Temporal is away. */
+  /** Connected lazily: a process starts and responds while Temporal is away. */
   readonly temporal: Client;
   /** Encrypts what Temporal stores, with the keys of `secretBox`. */
   readonly dataConverter: DataConverter;

@@ -140,10 +140,10 @@ function run(program: string, env: NodeJS.ProcessEnv): ChildProcess {
 async function untilReady(name: ProcessName, started: SupervisedProcess, ask: () => Promise<void>): Promise<void> {
   const child = started.current();
   const response = awaitResponse({ ask, child, timeoutMs: readyMs });
-  const answered = await response.catch((cause: unknown) => {
+  const responded = await response.catch((cause: unknown) => {
     throw new StartError(`The ${name} was not ready within ${readyMs / 1000} s`, { cause });
   });
-  if (answered) return;
+  if (responded) return;
   throw new StartError(
     `The ${name} ended with ${child.exitCode ?? child.signalCode} before it was ready; its lines above say why.`,
   );

@@ -12,7 +12,7 @@
  */
 const refreshMs = 30_000;
 /** The time for a response in milliseconds. */
-const answerMs = 15_000;
+const responseMs = 15_000;
 
 /** Where the service is, unless the page says: where this script came from. */
 const ownUrl = document.currentScript instanceof HTMLScriptElement ? document.currentScript.src : location.href;
@@ -136,20 +136,20 @@ class ConnectorFreshness extends HTMLElement {
    */
   async #read(signal) {
     try {
-      const answer = await this.#answer(signal);
-      if (!answer.ok) return { view: null, problem: problemOf(answer.status) };
-      return { view: await answer.json(), problem: null };
+      const response = await this.#responseOf(signal);
+      if (!response.ok) return { view: null, problem: problemOf(response.status) };
+      return { view: await response.json(), problem: null };
     } catch {
       return { view: null, problem: 'unavailable' };
     }
   }
 
   /** Asks again when the token was refused, but a token that was just made is not replaced. @param {AbortSignal} signal */
-  async #answer(signal) {
+  async #responseOf(signal) {
     const missing = this.#token === '';
     if (missing) await this.#mint();
-    const answer = await this.#ask(signal);
-    if (answer.status !== 401 || missing || !this.#getToken) return answer;
+    const response = await this.#ask(signal);
+    if (response.status !== 401 || missing || !this.#getToken) return response;
     await this.#mint();
     return this.#ask(signal);
   }
@@ -168,7 +168,7 @@ class ConnectorFreshness extends HTMLElement {
       headers: { 'x-service-embed-token': this.#token },
       cache: 'no-store',
       credentials: 'omit',
-      signal: AbortSignal.any([signal, AbortSignal.timeout(answerMs)]),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(responseMs)]),
     });
   }
 

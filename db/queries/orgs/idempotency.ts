@@ -21,7 +21,7 @@ export interface EarlierRequest {
 
 /**
  * Takes the key for `lockSeconds`. True: this request is the first, or the earlier one is over a day old or was
- * never answered. False: {@link findIdempotent} says what the earlier one was.
+ * never responded to. False: {@link findIdempotent} says what the earlier one was.
  */
 export async function claimIdempotent(
   db: Db,

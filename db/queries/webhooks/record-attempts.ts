@@ -108,14 +108,14 @@ async function recordInLog(tx: Db, scope: OrgScope, { leaseToken, results }: Att
       ${column(({ outcome }) => outcome.durationMs)}::int[],
       ${column(({ secretId }) => secretId)}::text[],
       ${column(({ requestHeaders }) => JSON.stringify(requestHeaders))}::text[],
-      ${column(({ outcome }) => answered(outcome, () => storableText(JSON.stringify(outcome.headers))))}::text[],
-      ${column(({ outcome }) => answered(outcome, () => storableText(outcome.body)))}::text[]
+      ${column(({ outcome }) => ofResponse(outcome, () => storableText(JSON.stringify(outcome.headers))))}::text[],
+      ${column(({ outcome }) => ofResponse(outcome, () => storableText(outcome.body)))}::text[]
     ) as result (id, status_code, error_code, duration_ms, secret_id, request_headers, response_headers, response_body)
     where delivery.org_id = ${scope.orgId} and delivery.id = result.id and delivery.lease_token = ${leaseToken}
       and delivery.id = any(${column(({ attempt }) => attempt.id)}::text[])`.execute(tx);
 }
 
-const answered = ({ statusCode }: PostOutcome, text: () => string): string | null =>
+const ofResponse = ({ statusCode }: PostOutcome, text: () => string): string | null =>
   statusCode === null ? null : text();
 
 /** A success counts for every kind of attempt; a failure counts only for the message whose turn it was. */

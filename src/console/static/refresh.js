@@ -3,15 +3,15 @@
 /** @type {Map<string, string>} What the server sent last for each part, before times were put into the reader's zone. */
 const sent = new Map();
 for (const part of document.querySelectorAll('[data-live]')) sent.set(part.id, part.innerHTML);
-/** How many questions in a row were not answered: each waits longer. */
-let unanswered = 0;
+/** How many questions in a row got no response: each waits longer. */
+let failures = 0;
 
 /** @param {Document} page */
 const refreshSeconds = (page) => Number(page.querySelector('main')?.dataset['refresh'] ?? 0);
 
 /** @param {number} seconds */
 function refreshAfter(seconds) {
-  if (seconds > 0) setTimeout(() => void refresh(seconds), 1000 * Math.min(seconds * 2 ** unanswered, 60));
+  if (seconds > 0) setTimeout(() => void refresh(seconds), 1000 * Math.min(seconds * 2 ** failures, 60));
 }
 
 /** @param {number} seconds */
@@ -30,10 +30,10 @@ async function refresh(seconds) {
     if (!response.ok) throw new Error(String(response.status));
     const page = new DOMParser().parseFromString(await response.text(), 'text/html');
     for (const part of page.querySelectorAll('[data-live]')) replace(part);
-    unanswered = 0;
+    failures = 0;
     refreshAfter(refreshSeconds(page));
   } catch {
-    unanswered += 1;
+    failures += 1;
     refreshAfter(seconds);
   }
 }

@@ -13,7 +13,7 @@
  *     after the wait (request-signer.ts): a token may have expired, or been replaced by another process, meanwhile.
  *  3. Deadline (attempt.ts), over request and body together. undici's own limits are per chunk; a server that drips a byte every
  *     second satisfies them for ever.
- *  4. Exchange (exchange.ts). undici's `dispatch`, not `fetch`, which follows redirects by itself and answers
+ *  4. Exchange (exchange.ts). undici's `dispatch`, not `fetch`, which follows redirects by itself and serves
  *     `data:` without any connector. Bodies are decoded here, counted after decoding: 1.7 KB can hold a gigabyte.
  *  5. Redirects by hand (redirect.ts). Each hop passes the guard again and is logged; another origin gets no credential
  *     and no body.

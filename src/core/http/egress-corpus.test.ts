@@ -18,9 +18,9 @@ const resolverOf = (vector: SsrfVector): Lookup => {
   return async (host) => {
     const turn = used.get(host) ?? 0;
     used.set(host, turn + 1);
-    const responses = vector.dnsSequence?.[host]?.[turn] ?? vector.dns?.[host];
-    if (responses === undefined) throw Object.assign(new Error('not found'), { code: 'ENOTFOUND' });
-    return responses;
+    const addresses = vector.dnsSequence?.[host]?.[turn] ?? vector.dns?.[host];
+    if (addresses === undefined) throw Object.assign(new Error('not found'), { code: 'ENOTFOUND' });
+    return addresses;
   };
 };
 

@@ -4,14 +4,14 @@ import { openClient, serveHttp } from '../../../test/support/upstream/guarded-cl
 import { parseAllowList, parseDenyList } from './addresses.ts';
 import { createEgressGuard, type EgressOptions } from './egress.ts';
 
-const guardWith = (options: Partial<EgressOptions> & { responses?: readonly string[] }) =>
-  createEgressGuard({ allow: [], deny: [], allowHttp: false, lookup: async () => options.responses ?? [], ...options });
+const guardWith = (options: Partial<EgressOptions> & { addresses?: readonly string[] }) =>
+  createEgressGuard({ allow: [], deny: [], allowHttp: false, lookup: async () => options.addresses ?? [], ...options });
 
 afterEach(() => vi.useRealTimers());
 
 describe('vetted hosts', () => {
   it('say of each address whether it is on the allow list', async () => {
-    const guard = guardWith({ responses: ['10.1.2.3', '8.8.8.8'], allow: parseAllowList('10.1.2.0/24:5432') });
+    const guard = guardWith({ addresses: ['10.1.2.3', '8.8.8.8'], allow: parseAllowList('10.1.2.0/24:5432') });
 
     await expect(guard.vetHost('db.example', 5432)).resolves.toEqual([
       { address: '10.1.2.3', family: 4, allowListed: true },
@@ -21,14 +21,14 @@ describe('vetted hosts', () => {
   });
 
   it('may be private when the operator lists the name and port', async () => {
-    const guard = guardWith({ responses: ['172.18.0.2'], allow: parseAllowList('postgres:5432') });
+    const guard = guardWith({ addresses: ['172.18.0.2'], allow: parseAllowList('postgres:5432') });
 
     await expect(guard.vetHost('Postgres', 5432)).resolves.toHaveLength(1);
     await expect(guard.vetHost('other', 5432)).rejects.toMatchObject({ code: 'egress_blocked' });
   });
 
   it('never are metadata addresses, not even behind a listed name', async () => {
-    const guard = guardWith({ responses: ['169.254.169.254'], allow: parseAllowList('metadata:80') });
+    const guard = guardWith({ addresses: ['169.254.169.254'], allow: parseAllowList('metadata:80') });
     await expect(guard.vetHost('metadata', 80)).rejects.toMatchObject({ code: 'egress_blocked' });
   });
 
@@ -39,11 +39,11 @@ describe('vetted hosts', () => {
   });
 
   it('have at most 16 addresses', async () => {
-    const responses = Array.from({ length: 17 }, (_, index) => `8.8.8.${index}`);
-    await expect(guardWith({ responses }).vetHost('many.example', 443)).rejects.toMatchObject({
+    const addresses = Array.from({ length: 17 }, (_, index) => `8.8.8.${index}`);
+    await expect(guardWith({ addresses }).vetHost('many.example', 443)).rejects.toMatchObject({
       code: 'egress_blocked',
     });
-    await expect(guardWith({ responses: responses.slice(1) }).vetHost('many.example', 443)).resolves.toHaveLength(16);
+    await expect(guardWith({ addresses: addresses.slice(1) }).vetHost('many.example', 443)).resolves.toHaveLength(16);
   });
 
   it.each(['/tmp', 'a\\b', 'a,b', 'a@b', 'a%b', 'a?b', 'a b', 'a:b', '', '::1%lo'])('are never "%s"', async (host) => {
@@ -69,7 +69,7 @@ describe('vetted hosts', () => {
       lookup: async () => Promise.reject(Object.assign(new Error('no'), { code: 'ENOTFOUND' })),
     });
     const messages = await Promise.all(
-      [missing, guardWith({ responses: [] }), guardWith({ responses: ['10.0.0.5'] })].map((guard) =>
+      [missing, guardWith({ addresses: [] }), guardWith({ addresses: ['10.0.0.5'] })].map((guard) =>
         guard.vetHost('probe.example', 443).catch(String),
       ),
     );
@@ -118,7 +118,7 @@ describe('sockets', () => {
   it('are refused over plain http to a public name when only other addresses are listed', async () => {
     await using server = await serveHttp((_request, response) => response.end());
     using recorder = recordConnects(server);
-    const egress = guardWith({ responses: ['8.8.8.8'], allow: parseAllowList('127.0.0.1:4010') });
+    const egress = guardWith({ addresses: ['8.8.8.8'], allow: parseAllowList('127.0.0.1:4010') });
     await using client = openClient({ egress });
 
     await expect(client.send({ url: 'http://api.example/' })).rejects.toThrow('(plain_http)');
@@ -128,7 +128,7 @@ describe('sockets', () => {
   it('are destroyed when the peer is not the vetted address', async () => {
     await using server = await serveHttp((_request, response) => response.end('secret'));
     using recorder = recordConnects(server, { peer: 'actual' });
-    await using client = openClient({ egress: guardWith({ responses: ['8.8.8.8'], allowHttp: true }) });
+    await using client = openClient({ egress: guardWith({ addresses: ['8.8.8.8'], allowHttp: true }) });
 
     await expect(client.send({ url: 'http://api.example/' })).rejects.toThrow('(address)');
     expect(recorder.dials).toEqual([{ address: '8.8.8.8', port: 80 }]);

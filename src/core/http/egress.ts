@@ -25,12 +25,12 @@ interface VettedAddress {
 
 /** Decides where outbound sockets may go. Every refusal is `egress_blocked` with a reason class, never an address. */
 export interface EgressGuard {
-  /** Throws when the URL itself is refused; a name passes, and its DNS responses are checked at connect time. */
+  /** Throws when the URL itself is refused; a name passes, and its addresses are checked at connect time. */
   checkUrl(url: URL): void;
   /** What {@link EgressGuard.checkUrl} would throw, as text for a 400, or null; unparsable text is refused too. */
   checkUrlSync(url: string): string | null;
   /**
-   * Checks a URL as a socket to it would be, names by their current DNS responses (behind a proxy by name only). Throws
+   * Checks a URL as a socket to it would be, names by their current addresses (behind a proxy by name only). Throws
    * `egress_blocked`, or a plain error when DNS did not respond. The result holds for this moment only: every socket is
    * checked again.
    */
@@ -67,7 +67,7 @@ export interface EgressOptions {
 const connectTimeoutMs = 5_000;
 
 /** The most addresses of a name: more than any honest service has; a longer list is refused, not cut. */
-const responsesMax = 16;
+const addressesMax = 16;
 
 /**
  * Creates the guard. Names are resolved once per connection and the socket is pinned to what was checked, so DNS
@@ -82,9 +82,9 @@ export function createEgressGuard(options: EgressOptions): EgressGuard {
   };
 
   const vet = async (host: string, port: number): Promise<readonly VettedAddress[]> => {
-    const responses = isIP(host) === 0 ? await responsesFor(host, lookup) : [host];
-    if (responses.length === 0 || responses.length > responsesMax) throw egressBlocked('address');
-    return responses.map((response) => vetAddress(response, { host, port }, options));
+    const addresses = isIP(host) === 0 ? await addressesOf(host, lookup) : [host];
+    if (addresses.length === 0 || addresses.length > addressesMax) throw egressBlocked('address');
+    return addresses.map((address) => vetAddress(address, { host, port }, options));
   };
 
   const vetForHttp = async ({ host, port, plain }: HttpTarget): Promise<readonly VettedAddress[]> => {
@@ -189,15 +189,15 @@ function httpTarget({
   return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) || (plain ? 80 : 443), plain };
 }
 
-function vetAddress(response: string, target: Target, options: EgressOptions): VettedAddress {
-  const allowListed = isAllowListed(response, target, options);
+function vetAddress(address: string, target: Target, options: EgressOptions): VettedAddress {
+  const allowListed = isAllowListed(address, target, options);
   if (allowListed === null) throw egressBlocked('address');
-  return { address: response, family: response.includes(':') ? 6 : 4, allowListed };
+  return { address, family: address.includes(':') ? 6 : 4, allowListed };
 }
 
 /** Whether an address is on the allow list; false: not on it but public; null: forbidden. */
-function isAllowListed(response: string, target: Target, options: EgressOptions): boolean | null {
-  const address = parseAddress(response);
+function isAllowListed(text: string, target: Target, options: EgressOptions): boolean | null {
+  const address = parseAddress(text);
   if (address === null || isMetadataAddress(address)) return null;
   if (options.deny.some((range) => matches(address, range))) return null;
   if (options.allow.some((entry) => opens(entry, address, target))) return true;
@@ -209,7 +209,7 @@ const opens = (entry: AllowEntry, address: ip.IPv4 | ip.IPv6, target: Target): b
   ('range' in entry ? matches(address, entry.range) : entry.host === target.host.toLowerCase());
 
 /** A name without addresses is refused with the same reason as a private one: the difference would map our network. */
-async function responsesFor(host: string, lookup: Lookup): Promise<readonly string[]> {
+async function addressesOf(host: string, lookup: Lookup): Promise<readonly string[]> {
   const slow = Promise.withResolvers<never>();
   const silence = Object.assign(new Error('DNS did not respond within 5 s'), { syscall: 'getaddrinfo' });
   const timer = setTimeout(() => slow.reject(silence), connectTimeoutMs);
@@ -224,8 +224,8 @@ async function responsesFor(host: string, lookup: Lookup): Promise<readonly stri
 }
 
 const systemLookup: Lookup = async (host) => {
-  const responses = await dnsLookup(host, { all: true, order: 'verbatim' });
-  return responses.map((response) => response.address);
+  const addresses = await dnsLookup(host, { all: true, order: 'verbatim' });
+  return addresses.map(({ address }) => address);
 };
 
 /** The name stays for SNI, certificate check and Host header; only the address lookup is replaced. */

@@ -3,12 +3,12 @@ import { egressBlocked } from './egress-blocked.ts';
 import { postErrorOf } from './post-error.ts';
 
 const failed = (facts: Readonly<Record<string, string>>) => Object.assign(new Error('made up'), facts);
-const early = { expired: false, answered: false };
+const early = { expired: false, responded: false };
 
 it.each([
   [egressBlocked('address'), early, 'egress_blocked'],
-  [failed({}), { expired: true, answered: false }, 'timeout'],
-  [failed({}), { expired: true, answered: true }, 'body_too_slow'],
+  [failed({}), { expired: true, responded: false }, 'timeout'],
+  [failed({}), { expired: true, responded: true }, 'body_too_slow'],
   [failed({ code: 'UND_ERR_CONNECT_TIMEOUT' }), early, 'timeout'],
   [failed({ code: 'EAI_AGAIN', syscall: 'getaddrinfo' }), early, 'dns_error'],
   [failed({ syscall: 'getaddrinfo' }), early, 'dns_error'],
@@ -19,7 +19,7 @@ it.each([
   [failed({ code: 'ERR_TLS_CERT_ALTNAME_INVALID' }), early, 'tls_error'],
   [failed({ code: 'EPROTO' }), early, 'tls_error'],
   [failed({ code: 'UND_ERR_SOCKET' }), early, 'connection_reset'],
-  [failed({ code: 'ECONNRESET' }), { expired: false, answered: true }, 'connection_reset'],
+  [failed({ code: 'ECONNRESET' }), { expired: false, responded: true }, 'connection_reset'],
   [failed({ code: 'HPE_INVALID_CONSTANT' }), early, 'connection_reset'],
   ['not an error', early, 'connection_reset'],
 ] as const)('%s, %o: %s', (error, progress, code) => {

@@ -11,13 +11,13 @@ export interface PostProgress {
   /** The deadline ended the request. */
   readonly expired: boolean;
   /** The headers of a response had arrived. */
-  readonly answered: boolean;
+  readonly responded: boolean;
 }
 
 /** The class of a failure. */
-export function postErrorOf(error: unknown, { expired, answered }: PostProgress): PostErrorCode {
+export function postErrorOf(error: unknown, { expired, responded }: PostProgress): PostErrorCode {
   if (error instanceof AppError) return 'egress_blocked';
-  if (expired) return answered ? 'body_too_slow' : 'timeout';
+  if (expired) return responded ? 'body_too_slow' : 'timeout';
   return connectionErrorOf(error);
 }
 

@@ -101,7 +101,7 @@ async function send(agent: Agent, egress: EgressGuard, post: WebhookPost): Promi
     errorCode = classifyStatus(response.statusCode);
   } catch (error) {
     if (error instanceof AppError && error.code !== 'egress_blocked') throw error;
-    errorCode = postErrorOf(error, { expired: deadline.expired(), answered: result.statusCode !== null });
+    errorCode = postErrorOf(error, { expired: deadline.expired(), responded: result.statusCode !== null });
   }
   const durationMs = Math.round(performance.now() - startedAt);
   observations.eventSent.publish({ result: errorCode ?? 'delivered', statusCode: result.statusCode, durationMs });

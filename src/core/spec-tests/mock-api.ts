@@ -12,7 +12,7 @@ export interface MockApi {
   response(request: HttpRequest, basePath: string): HttpResponse;
   /** All that it was asked, retries included, without credentials. */
   readonly requests: readonly MockedRequest[];
-  /** Method and path of the first request that no mock answers; null: there is none. */
+  /** Method and path of the first request that no mock responds to; null: there is none. */
   readonly noResponse: string | null;
 }
 
@@ -22,7 +22,7 @@ export interface MockedRequest {
   readonly basePath: string;
 }
 
-/** Bytes that one test may be sent: mocks can answer again and again. */
+/** Bytes that one test may be sent: mocks can respond again and again. */
 const responseBytesMax = 20_000_000;
 
 /** An API that responds from `mocks`; its clock stands at `now`. */

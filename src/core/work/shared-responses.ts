@@ -3,7 +3,7 @@
  * waits for the next response, which is one for all who wait. So no response is older than its question, and there is one
  * question to a group at a time.
  *
- * @param ask answers all the questions of a group, in the order in which they were asked.
+ * @param ask responds to all the questions of a group, in the order in which they were asked.
  */
 export function sharedResponses<Question, Reply>(
   ask: (questions: readonly [Question, ...Question[]]) => Promise<Reply>,

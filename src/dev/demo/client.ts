@@ -23,7 +23,7 @@ export interface SpecDocument {
 /** The endpoints that the demo uses, as any customer's program could. Each throws an Error with the API's message. */
 export type ApiClient = ReturnType<typeof createApiClient>;
 
-/** A client of the API at `apiUrl` (without `/api/v1`). Answers are checked against the documented shapes. */
+/** A client of the API at `apiUrl` (without `/api/v1`). Responses are checked against the documented shapes. */
 export function createApiClient(apiUrl: string, apiKey: string) {
   const ask = createAsk(`${apiUrl}/api/v1`, apiKey);
   return {

@@ -6,9 +6,9 @@ import { json } from 'node:stream/consumers';
 import { attribution } from './cities.ts';
 import type { CityFeed } from './city-feed.ts';
 
-/** What the API has answered so far. */
+/** The responses of the API so far. */
 interface UpstreamJournal {
-  /** Answers by status, the pages' only. */
+  /** How many there were by status, of pages only. */
   readonly replies: Readonly<Record<string, number>>;
   /** How often each page was sent in full, by path and query. */
   readonly pages: Readonly<Record<string, number>>;
@@ -53,7 +53,7 @@ const perPageMax = 1_000;
  * Starts the API on 127.0.0.1:
  * - `GET /cities?per_page&updated_since&page`: a list by `updated_at`, oldest first, from `updated_since` on (inclusive);
  *   `Link` names the next page (RFC 8288). Needs the bearer token.
- * - `POST /control/touch {count}`: changes records; `GET /control/journal`: what was answered; `GET /`: what this is.
+ * - `POST /control/touch {count}`: changes records; `GET /control/journal`: its responses so far; `GET /`: what this is.
  */
 export async function startDemoUpstream(options: DemoUpstreamOptions): Promise<DemoUpstream> {
   const journal: Journal = { replies: {}, pages: {}, requests: 0 };
@@ -83,9 +83,9 @@ interface Reply {
   readonly body: Buffer;
 }
 
-async function respond(response: ServerResponse, makeResponse: () => Promise<Reply>): Promise<void> {
+async function respond(response: ServerResponse, makeReply: () => Promise<Reply>): Promise<void> {
   try {
-    const { status, headers = {}, body } = await makeResponse();
+    const { status, headers = {}, body } = await makeReply();
     response.writeHead(status, { 'content-type': 'application/json', 'content-length': body.length, ...headers });
     response.end(body);
   } catch (error) {
@@ -98,22 +98,22 @@ async function reply(request: IncomingMessage, options: DemoUpstreamOptions, jou
   const url = new URL(request.url ?? '/', `http://${request.headers.host ?? '127.0.0.1'}`);
   switch (`${request.method} ${url.pathname}`) {
     case 'GET /cities': {
-      const page = respondPage(request, url, { ...options, journal });
+      const page = pageReply(request, url, { ...options, journal });
       journal.replies[page.status] = (journal.replies[page.status] ?? 0) + 1;
       return page;
     }
     case 'POST /control/touch':
-      return responseJson(200, { touched: options.feed().touch(countOf(await json(request)), new Date()) });
+      return jsonReply(200, { touched: options.feed().touch(countOf(await json(request)), new Date()) });
     case 'GET /control/journal':
-      return responseJson(200, { replies: journal.replies, pages: journal.pages });
+      return jsonReply(200, { replies: journal.replies, pages: journal.pages });
     case 'GET /':
-      return responseJson(200, {
+      return jsonReply(200, {
         data: attribution,
         records: options.feed().count,
         paths: ['/cities', '/control/touch', '/control/journal'],
       });
     default:
-      return responseJson(404, { error: 'not found' });
+      return jsonReply(404, { error: 'not found' });
   }
 }
 
@@ -121,17 +121,17 @@ interface PageContext extends DemoUpstreamOptions {
   readonly journal: Journal;
 }
 
-function respondPage(request: IncomingMessage, url: URL, { feed, token, journal }: PageContext): Reply {
+function pageReply(request: IncomingMessage, url: URL, { feed, token, journal }: PageContext): Reply {
   if (request.headers.authorization !== `Bearer ${token}`)
-    return responseJson(401, { error: 'the bearer token is missing or wrong' });
+    return jsonReply(401, { error: 'the bearer token is missing or wrong' });
   journal.requests += 1;
-  const issue = faultyRequests.get(journal.requests);
-  if (issue) return responseIssue(issue);
+  const fault = faultyRequests.get(journal.requests);
+  if (fault) return faultReply(fault);
   const perPage = wholeNumber(url.searchParams.get('per_page'), perPageDefault);
   const page = wholeNumber(url.searchParams.get('page'), 1);
   const since = Date.parse(url.searchParams.get('updated_since') ?? '1970-01-01');
   if (perPage === null || perPage > perPageMax || page === null || Number.isNaN(since))
-    return responseJson(400, {
+    return jsonReply(400, {
       error: `expected per_page from 1 to ${perPageMax}, page from 1, updated_since in ISO 8601`,
     });
   const { body, more } = feed().page(since, page, perPage);
@@ -142,12 +142,12 @@ function respondPage(request: IncomingMessage, url: URL, { feed, token, journal 
   return { status: 200, headers: { link: `<${next.href}>; rel="next"` }, body };
 }
 
-const responseIssue = ({ status, resetAfter }: DemoFault): Reply => ({
-  ...responseJson(status, { error: 'simulated error, to show a retry' }),
+const faultReply = ({ status, resetAfter }: DemoFault): Reply => ({
+  ...jsonReply(status, { error: 'simulated error, to show a retry' }),
   headers: resetAfter === undefined ? {} : { 'x-ratelimit-reset-after': resetAfter },
 });
 
-const responseJson = (status: number, value: unknown): Reply => ({ status, body: Buffer.from(JSON.stringify(value)) });
+const jsonReply = (status: number, value: unknown): Reply => ({ status, body: Buffer.from(JSON.stringify(value)) });
 
 /** A whole number from 1; `absent` when there is none; null when the text is no such number. */
 function wholeNumber(text: string | null, absent: number): number | null {

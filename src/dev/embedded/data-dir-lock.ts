@@ -14,7 +14,7 @@ type Holder = v.InferOutput<typeof Holder>;
 
 /**
  * Makes this process the only supervisor of the folder until `release`. A lock whose process is gone is taken over.
- * @param url where this supervisor's API answers; told to whoever comes second.
+ * @param url where this supervisor's API responds; told to whoever comes second.
  * @throws DataDirInUseError naming pid and URL of the running supervisor.
  */
 export function lockDataDir(dataDir: string, url: string): { release(): void } {

@@ -5,15 +5,15 @@ const bodyMs = 360_000;
 
 /**
  * The bytes behind an https URL. For programs whose digest is checked afterwards, never for what a tenant names.
- * @throws Error saying what the host answered, or why it was not reached.
+ * @throws Error saying what the host responded, or why it was not reached.
  */
 export async function download(url: string): Promise<Uint8Array> {
   const overall = AbortSignal.timeout(bodyMs);
-  const noAnswer = new AbortController();
-  const timer = setTimeout(() => noAnswer.abort(new Error(`no response within ${responseMs} ms`)), responseMs);
+  const noResponse = new AbortController();
+  const timer = setTimeout(() => noResponse.abort(new Error(`no response within ${responseMs} ms`)), responseMs);
   try {
     // oxlint-disable-next-line no-restricted-globals -- a pinned program, checked by digest; no tenant chooses the URL.
-    const response = await fetch(url, { signal: AbortSignal.any([overall, noAnswer.signal]) });
+    const response = await fetch(url, { signal: AbortSignal.any([overall, noResponse.signal]) });
     clearTimeout(timer);
     if (!response.ok) throw new Error(`${url} responded with ${response.status}`);
     return new Uint8Array(await response.arrayBuffer());

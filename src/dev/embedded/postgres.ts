@@ -82,7 +82,7 @@ function run(program: string, { dataFolder, owner }: Cluster, { port, output }: 
   }
 }
 
-/** Doubles as the question whether the server answers, and whether it is ours: the password must fit. */
+/** Doubles as the question whether the server responds, and whether it is ours: the password must fit. */
 async function ensureDatabase(adminUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: adminUrl, connectionTimeoutMillis: 2000 });
   client.on('error', () => undefined);

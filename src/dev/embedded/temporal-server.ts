@@ -138,7 +138,7 @@ async function stopLeftover(note: string, database: string): Promise<void> {
   if (server) await stopProcess(server, stop);
 }
 
-/** Who answers at the address may be another server that took the port: ours has said in its log that it listens. */
+/** Who responds at the address may be another server that took the port: ours has said in its log that it listens. */
 async function describeNamespace(
   { address, namespace }: Omit<EmbeddedTemporal, 'process'>,
   output: ServerLog,

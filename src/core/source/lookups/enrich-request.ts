@@ -84,11 +84,11 @@ export function createEnrichRequests(
   };
 
   const responsesIn = async (asks: readonly Ask[]): Promise<ReadonlyMap<string, Reply>> => {
-    const answered = await ask(asks);
-    if (answered === null) return new Map(asks.map(({ text }) => [text, { kind: 'missing' }]));
+    const response = await ask(asks);
+    if (response === null) return new Map(asks.map(({ text }) => [text, { kind: 'missing' }]));
     const things = batch
-      ? await itemsByKey(batch, answered.body)
-      : new Map(asks.map(({ text }) => [text, answered.body]));
+      ? await itemsByKey(batch, response.body)
+      : new Map(asks.map(({ text }) => [text, response.body]));
     const present = asks.filter(({ text }) => things.has(text));
     const selected = await evaluateEach(
       select,
