@@ -74,7 +74,7 @@ describe('client credentials', () => {
     expect(oauth.requests).toHaveLength(before + 1);
   });
 
-  it('edge case 17: token expired between pages', async () => {
+  it('a token that expires between pages is replaced once, and the run goes on', async () => {
     const connection = await connect(clientCredentials());
     const before = oauth.requests.length;
     const fourth = upstream.hold(upstream.journal.length + 4);

@@ -1,7 +1,7 @@
 /*
- * Where others lose or duplicate records. The rows of the list that are proven elsewhere, beside the code that holds the
- * rule, carry the same names: `edge case 1` in src/core/source/simulation.test.ts, 7, 10, 11, 13, 14 and 20 in
- * src/core/source, 17 in auth-kinds.test.ts, 19 in lanes.test.ts.
+ * Where others lose or duplicate records. What a single rule decides is tested beside that rule: late commits in
+ * src/core/source/simulation.test.ts; ids in src/core/model; error pages, repeated pages and the order of cursors in
+ * src/core/source; partitions, parents, full scans, tokens and lanes in the files of these names here.
  */
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
@@ -24,8 +24,8 @@ const collection = (name: string) => ({
   pagination: { kind: 'cursor', next: 'body.next_cursor', size: 100, inject: { in: 'query', name: 'cursor' } },
 });
 
-describe('edge cases', () => {
-  it('edge case 2: same rows appended each sync', async () => {
+describe('a sync', () => {
+  it('appends no row a second time in the next one', async () => {
     const same = await connection('same', { ...collection('same'), target: { table: 'same', mode: 'append' } });
     expect(await same.sync()).toMatchObject({ statsJson: { recordsIn: 300, recordsOut: 300 } });
     await same.destination.audit('same');
@@ -33,7 +33,7 @@ describe('edge cases', () => {
     expect(await same.destination.writes()).toEqual({ rows: 0, inserts: 0, updates: 0, deletes: 0 });
   });
 
-  it('edge case 3: millions of rows share one cursor value', async () => {
+  it('reads thousands of records with one cursor value, and what comes to them later', async () => {
     const { upstream, stack } = shared();
     const crowd = await connection('crowd', { ...collection('crowd'), incremental });
     const first = await crowd.sync();
@@ -57,7 +57,7 @@ describe('edge cases', () => {
     expect(await crowd.sync()).toMatchObject({ statsJson: { recordsOut: 2, skipped: 2999 }, watermarkAfter: at });
   });
 
-  it('edge case 9: unordered data with mid-run checkpoint', async () => {
+  it('of records that are out of order, and that fails halfway, loses none of them', async () => {
     // Said to be sorted by time, but it is by id.
     const days = [10, 2, 30, 4, 20, 6];
     const rows = days.map((age, id) => ({ id, updated_at: ago(age * dayMs) }));
@@ -87,7 +87,7 @@ describe('edge cases', () => {
     expect(await unordered.rows()).toHaveLength(6);
   });
 
-  it('edge case 12: lost page on retry of a non-idempotent POST search', async () => {
+  it('tries a search by POST again for the same page when its response was lost', async () => {
     const { upstream } = shared();
     api.serve('searched', (_query, { body }) => {
       const { after = 0 } = JSON.parse(body) as { readonly after?: number };
@@ -105,7 +105,7 @@ describe('edge cases', () => {
     expect(bodies).toEqual([{ limit: 2 }, { limit: 2, after: 2 }, { limit: 2, after: 2 }, { limit: 2, after: 4 }]);
   });
 
-  it('edge case 15: clock skew, DST', async () => {
+  it('loses nothing while the clock of the API is slow and goes back for winter', async () => {
     // 26 October 2025 in Berlin: 02:00 to 03:00 was shown twice. The API compares readings, and its clock is slow.
     const clock = new Date('2025-10-26T01:30:00Z');
     let rows = [
@@ -138,7 +138,7 @@ describe('edge cases', () => {
     expect(await local.rows()).toMatchObject([{ id: '1' }, { id: '2', at: '2025-10-26 02:20:00' }, { id: '3' }, {}]);
   });
 
-  it('edge case 16: API without cursor in the response', async () => {
+  it('goes on from its windows where the records have no cursor', async () => {
     const rows = Array.from({ length: 40 }, (_, id) => ({ id, at: ago((40 - id) * dayMs) }));
     api.serve('silent', (query) => {
       const [from, to] = [query.get('from') ?? '', query.get('to') ?? ''];
@@ -166,7 +166,7 @@ describe('edge cases', () => {
     expect(await silent.rows()).toHaveLength(41);
   });
 
-  it('edge case 18: destination down after hash stored', async () => {
+  it('that loses its destination keeps fingerprints of what was delivered only', async () => {
     const { stack, upstream } = shared();
     api.serve('downtime', (query) => {
       const page = Number(query.get('page') ?? 0);

@@ -160,7 +160,7 @@ describe('a full scan', () => {
   it.each([
     ['recordsMissing', { response: { records: 'data' } }],
     ['successWhen', { response: { records: 'data', recordsMissing: 'empty', successWhen: '$not($exists(error))' } }],
-  ])('edge case 8: is refused by %s when a 200 carries an error, and deletes nothing', async (rule, parts) => {
+  ])('is refused by %s when a 200 carries an error, and deletes nothing', async (rule, parts) => {
     const key = rule.toLowerCase();
     let body: unknown = { data: rowsOf(1, 2) };
     const scanned = { ...resource(key, scan, () => ({ body })), ...parts };

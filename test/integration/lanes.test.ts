@@ -38,7 +38,7 @@ describe('a lane', () => {
     expect(await begin(first)).toBe('succeeded');
   });
 
-  it('edge case 19: concurrent manual and scheduled run', async () => {
+  it('lets one run begin of manual and scheduled ones that begin at once', async () => {
     const { scope, connectionId } = await connection();
     const runs = await Promise.all(
       Array.from({ length: 8 }, (_, index) => {

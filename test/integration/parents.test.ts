@@ -114,7 +114,7 @@ describe('stored parents', () => {
     expect(partsAsked('torn_notes')).toEqual(['2']);
   });
 
-  it('edge case 4: a parent that is new after the first sync is read from the beginning', async () => {
+  it('a parent that is new after the first sync is read from the beginning', async () => {
     const parents = [{ id: 1, name: 'a', notes: 1 }];
     const begin = '2020-01-01T00:00:00.000Z';
     const resources = family('new', () => parents, { incremental: { ...incremental, initial: begin } });
@@ -160,7 +160,7 @@ describe('a resource that comes below one that is synced already', () => {
 });
 
 describe('parents that are read live', () => {
-  it('edge case 6: gives the children of every page of parents, and delivers no parent', async () => {
+  it('gives the children of every page of parents, and delivers no parent', async () => {
     api.serve('teams', (query) => {
       const page = Number(query.get('page') ?? 1);
       const data = [1, 2, 3].map((no) => ({ id: page * 10 + no, archived: no === 3 }));

@@ -130,7 +130,7 @@ describe('a list of values', () => {
     expect(rows.map(({ id }) => id)).toEqual(projects);
   });
 
-  it('edge case 5: has no limit of length', async () => {
+  it('has no limit of length', async () => {
     const values = 2000;
     api.serve('many', (_query, request) => ({ body: [{ id: Number(partOf(request)) }] }));
     const many = {
@@ -180,7 +180,7 @@ describe('a partition that the API refuses', () => {
     expect(error).toMatchObject({ code: 'source_rejected', message: expect.stringContaining('all 3 partitions') });
   });
 
-  it('edge case 7: fails the run in the middle of its pages, and is read again from there', async () => {
+  it('fails the run in the middle of its pages, and is read again from there', async () => {
     let broken = true;
     api.serve('middle', (query, request) => {
       const page = Number(query.get('page') ?? 1);

@@ -12,7 +12,7 @@ test.each([
   expect(externalIdOf(record, primaryKey)).toEqual({ ok: true, externalId });
 });
 
-test('edge case 13: number ids beyond 2^53 merge two records', () => {
+test('number ids beyond 2^53 stay those of two records', () => {
   const body = Buffer.from('[{"id": 9007199254740992}, {"id": 9007199254740993}]');
   const records = decodeJson(body, { bigNumbers: 'string' }) as readonly unknown[];
   const ids = records.map((record) => externalIdOf(record, ['id']));
@@ -22,7 +22,7 @@ test('edge case 13: number ids beyond 2^53 merge two records', () => {
   ]);
 });
 
-test('edge case 14: id 0, empty string', () => {
+test('0 and the empty text are keys; null and a missing field are none', () => {
   expect(externalIdOf({ id: 0 }, ['id'])).toEqual({ ok: true, externalId: '0' });
   expect(externalIdOf({ id: '' }, ['id'])).toEqual({ ok: true, externalId: '' });
   expect(externalIdOf({ id: null }, ['id'])).toMatchObject({ ok: false, path: 'id' });

@@ -37,7 +37,7 @@ describe('nothing is lost and nothing comes twice', () => {
   const nothing = { lost: 0, redundant: 0 };
   const lagging: Model = { lagMsMax: 8000, settle: 'PT10S', clockAheadMs: 0, paging: 'cursor', overlap: 0 };
 
-  test('edge case 1: records at the boundary value committed after the read', async () => {
+  test('with records of the boundary value that are committed after the read', async () => {
     expect(await sumOf(lagging)).toEqual(nothing);
   });
 

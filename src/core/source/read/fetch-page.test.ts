@@ -31,7 +31,7 @@ describe('a read that is not sound fails instead of ending early', () => {
     expect(error).toMatchObject({ code: 'egress_blocked' });
   });
 
-  test('case 8: an error body with status 200', async () => {
+  test('an error body with status 200', async () => {
     await using api = await startApi(() => ({ body: { error: 'expired' } }));
     const missing = await readUntilFailure(sourceOf({ api, evaluator, resource: { response: { records: 'data' } } }));
     expect(missing.error).toMatchObject({
@@ -43,7 +43,7 @@ describe('a read that is not sound fails instead of ending early', () => {
     expect(error).toMatchObject({ code: 'source_rejected', message: expect.stringContaining('successWhen') });
   });
 
-  test('edge case 7: ignored error page treated as the end', async () => {
+  test('an error page in place of the next one, although a rule takes its status as empty', async () => {
     await using api = await startApi((request) =>
       request.url.searchParams.has('after') ? { status: 404 } : { body: { data: [{ id: 1 }], next: 't' } },
     );

@@ -63,7 +63,7 @@ describe('a page that comes again', () => {
     expect(api.requests).toHaveLength(1);
   });
 
-  test('edge case 11: batch limit equal timestamps', async () => {
+  test('ends the read, too, where a whole page has one cursor value and names itself as the next', async () => {
     await using api = await startApi((request) => {
       const from = Number(request.url.searchParams.get('start') ?? 1);
       const body = {
