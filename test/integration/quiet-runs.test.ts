@@ -1,5 +1,6 @@
 /** Runs that find nothing new: what they cost, and that nothing is lost for it. */
 import type { WorkflowExecutionDescription } from '@temporalio/client';
+import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import type { RunRow } from '../../src/core/resources/run.ts';
 import { scheduledRunType, syncRunType } from '../../workflows/contract.ts';
@@ -63,6 +64,18 @@ const firstStep = [
   'workflowTaskCompleted',
   'markerRecorded',
 ];
+
+/**
+ * Resolves when the first step that is in progress requests no further page, which is after a second: with each heartbeat,
+ * one a second, it asks whether its run is canceled.
+ */
+async function outOfTime(): Promise<void> {
+  const { db } = shared().stack;
+  const { rows } = await sql<{ at: string }>`select clock_timestamp() + interval '1 second' as at`.execute(db);
+  const asks = 'select "cancel_requested_at" from "runs" where%';
+  const beat = sql`select from pg_stat_activity where query like ${asks} and query_start > ${rows[0]?.at}`;
+  await eventually('the first step looks for a cancel', async () => (await beat.execute(db)).rows.length > 0);
+}
 
 /** How often anybody has logged in at the destination. */
 async function logins({ destination }: Sync): Promise<number> {
@@ -158,7 +171,8 @@ describe('the first step of a run', () => {
     const asked = upstream.requested(upstream.journal.length + 1);
     const runId = await sync.request();
     await asked;
-    setTimeout(() => upstream.resume(), 2000);
+    await outOfTime();
+    upstream.resume();
     expect((await sync.ended(runId)).status).toBe('succeeded');
     expect(sync.fetches()).toBe(before + 1);
   });
