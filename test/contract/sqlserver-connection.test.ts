@@ -61,7 +61,7 @@ describe('a server that does not let us in', () => {
 });
 
 describe('where the socket goes', () => {
-  it('is judged anew for each server that another one names', async () => {
+  it('is checked anew for each server that another one names', async () => {
     await using target = await startTdsFake(laneScript());
     await using first = await startTdsFake({ login: () => ({ route: { host: 'node.test', port: target.port } }) });
     const vetted: [string, number][] = [];

@@ -55,7 +55,7 @@ const byVersion = (version: 'publishedVersion' | 'draftVersion', rest = '', body
 /** Every endpoint with something of an org in its path; one that is missing here fails the test below. */
 const cases: Readonly<Record<string, Addresses>> = {
   'get /catalogue/:key': { real: () => '', unknown: '', exempt: 'the same for every org' },
-  'post /specs/:key/validate': { real: () => '', unknown: '', exempt: 'judges the body; nothing is read' },
+  'post /specs/:key/validate': { real: () => '', unknown: '', exempt: 'validates the body; nothing is read' },
   'post /specs/:key/versions/:version/publish': byVersion('draftVersion', '/publish'),
   'post /specs/:key/versions/:version/deprecate': byVersion('publishedVersion', '/deprecate'),
   'get /specs/:key/versions': {

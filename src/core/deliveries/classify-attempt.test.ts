@@ -6,12 +6,12 @@ const classify = (outcome: Partial<PostOutcome>) =>
   classifyAttempt({ statusCode: null, errorCode: null, headers: {}, body: '', durationMs: 1, ...outcome }, 0);
 
 describe('an attempt', () => {
-  it.each([200, 201, 204, 299])('answered with %d is delivered', (statusCode) => {
+  it.each([200, 201, 204, 299])('with the response %d is delivered', (statusCode) => {
     expect(classify({ statusCode })).toMatchObject({ delivered: true, disables: false, pauseMs: null });
   });
 
   it.each([
-    ['no answer', { errorCode: 'timeout' }],
+    ['no response', { errorCode: 'timeout' }],
     ['a redirect', { statusCode: 302, errorCode: 'redirect' }],
     ['400', { statusCode: 400, errorCode: 'http_status' }],
     ['401', { statusCode: 401, errorCode: 'http_status' }],
@@ -29,11 +29,11 @@ describe('an attempt', () => {
   });
 
   it('is the last one of its event, or of all events, when the response header requests it', () => {
-    const answered = (control: string) =>
+    const responding = (control: string) =>
       classify({ statusCode: 500, errorCode: 'http_status', headers: { 'webhook-delivery': control } });
-    expect(answered('abort-message')).toMatchObject({ otherwise: 'canceled', disables: false });
-    expect(answered(' Disable ')).toMatchObject({ otherwise: 'canceled', disables: true });
-    expect(answered('anything')).toMatchObject({ otherwise: 'retry', disables: false });
+    expect(responding('abort-message')).toMatchObject({ otherwise: 'canceled', disables: false });
+    expect(responding(' Disable ')).toMatchObject({ otherwise: 'canceled', disables: true });
+    expect(responding('anything')).toMatchObject({ otherwise: 'retry', disables: false });
   });
 
   it('can be delivered and be the last one', () => {
@@ -53,7 +53,7 @@ describe('an attempt', () => {
     [429, '0', null],
     [429, 'soon', null],
     [500, '30', null],
-  ])('answered with %d and Retry-After %s pauses for %s ms', (statusCode, retryAfter, pauseMs) => {
+  ])('with the response %d and Retry-After %s pauses for %s ms', (statusCode, retryAfter, pauseMs) => {
     const response = { statusCode, errorCode: 'http_status', headers: { 'retry-after': retryAfter } } as const;
     expect(classify(response)).toMatchObject({ otherwise: 'retry', pauseMs });
   });

@@ -26,7 +26,7 @@ it('masks a secret on the edge of what is kept before it cuts', () => {
   expect(body.length).toBeLessThanOrEqual(16_384 + '[redacted]'.length);
 });
 
-it('leaves an ordinary answer as it is, but for cookies', () => {
+it('leaves an ordinary response as it is, but for cookies', () => {
   const headers = { 'content-type': 'text/plain', 'set-cookie': 'a=b' };
   const shown = shownOutcome(outcome({ body: 'come again', headers }), redactor);
   expect(shown).toEqual(outcome({ body: 'come again', headers: { 'content-type': 'text/plain' } }));

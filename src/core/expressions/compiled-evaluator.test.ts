@@ -14,7 +14,7 @@ afterAll(() => children[Symbol.asyncDispose]());
 const now = new Date(Date.UTC(2026, 0, 2));
 const common = { bindings: { lookups: { plan: 'table' }, params: {}, each: {} }, now, nulls: 'keep' } as const;
 
-/** As the pool answers them, where it does not matter who ran them. */
+/** As the pool evaluates them, where it does not matter who ran them. */
 const withoutEngine = (results: readonly object[]) => results.map((result) => ({ ...result, engine: undefined }));
 
 const records = [

@@ -79,7 +79,7 @@ test.each([
   const others = children();
   await own.evaluate(oneInput);
   const [pid = 0] = children().filter((child) => !others.includes(child));
-  // Held, it cannot answer before it is killed.
+  // Held, it cannot respond before it is killed.
   process.kill(pid, 'SIGSTOP');
   const result = work(own);
   await new Promise((later) => setImmediate(later));

@@ -23,7 +23,7 @@ const evaluate = (expression: string, record: unknown) =>
     timeoutMs: 2_000,
   });
 
-/** Whether the pool answers a harmless record as ever. */
+/** Whether the pool evaluates a harmless record as ever. */
 async function isAlive(): Promise<boolean> {
   const [response] = await evaluate('{ "alive": true }', {});
   return response?.ok === true && response.value['alive'] === true;
@@ -75,7 +75,7 @@ function watchStretches(): Disposable & { longestMs(): number } {
 }
 
 test.each(hostileExpressions)(
-  '$id is contained and answered within 3 s',
+  '$id is contained and ends within 3 s',
   async (vector) => {
     const heapBefore = process.memoryUsage().rss;
     const { result, tookMs, stretchMs } = await measuredFairly(vector);

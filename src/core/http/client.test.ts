@@ -143,7 +143,7 @@ describe('the caller', () => {
       allow: `127.0.0.1:${server.port}`,
       logCall: ({ statusCode }) => void order.push(`logged ${statusCode}`),
       classify: async ({ status }) => {
-        order.push(`judged ${status}`);
+        order.push(`classified ${status}`);
         return { action: 'accept' };
       },
     });
@@ -152,7 +152,7 @@ describe('the caller', () => {
       order.push(`told ${status}`);
     };
     await client.send({ url: server.origin }, undefined, { onResponse });
-    expect(order).toEqual(['told 302', 'logged 302', 'told 200', 'logged 200', 'judged 200']);
+    expect(order).toEqual(['told 302', 'logged 302', 'told 200', 'logged 200', 'classified 200']);
   });
 
   it('is not notified when no response arrives', async () => {
@@ -202,7 +202,7 @@ describe('the verdict of the caller', () => {
 
   it('may name the failure', async () => {
     await using server = await serveStatuses([200]);
-    const error = new AppError('source_rejected', 'The answer says ok: false.');
+    const error = new AppError('source_rejected', 'The response says ok: false.');
     await using client = openClient({
       allow: `127.0.0.1:${server.port}`,
       classify: async () => ({ action: 'fail', error }),

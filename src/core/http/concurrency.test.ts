@@ -4,7 +4,7 @@ import { withConcurrencyMax } from './concurrency.ts';
 
 const signal = new AbortController().signal;
 
-/** A client that answers a request when the test says so; `/bad` fails. */
+/** A client that responds to a request when the test says so; `/bad` fails. */
 function heldClient() {
   const sent: string[] = [];
   const gates = new Map<string, PromiseWithResolvers<void>>();

@@ -99,7 +99,7 @@ describe('URLs', () => {
   });
 });
 
-describe('the judgement before DNS', () => {
+describe('the check before DNS', () => {
   const guard = (allow: string) => createEgressGuard({ allow: parseAllowList(allow), deny: [], allowHttp: false });
 
   it.each(['https://localhost/', 'https://api.localhost/', 'https://LOCALHOST./'])('refuses %s', (url) => {
@@ -135,7 +135,7 @@ describe('sockets', () => {
     expect(client.calls).toMatchObject([{ attempt: 1, statusCode: null, errorCode: 'egress_blocked' }]);
   });
 
-  it('fall back to the next vetted address when the first does not answer', async () => {
+  it('fall back to the next vetted address when the first does not respond', async () => {
     await using server = await serveHttp((_request, response) => response.end('ok'));
     const lookup = vi.fn<() => Promise<string[]>>(async () => ['127.0.0.2', '127.0.0.1']);
     const allow = parseAllowList(`127.0.0.1:${server.port},127.0.0.2:${server.port}`);

@@ -6,7 +6,7 @@ import { createRedactor } from './redact.ts';
 const secret = 's+cret/"value"&more=1';
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
-/** Spellings a source could answer with; the body, being JSON, escapes each once more. */
+/** Spellings a source could respond with; the body, being JSON, escapes each once more. */
 const echoes = [
   secret,
   encodeURIComponent(secret),
@@ -86,7 +86,7 @@ describe('the call log', () => {
     expect(client.calls).toMatchObject([{ reqHeadersRedacted: { accept: 'a␀\ufffd' }, errorCode: 'spec_invalid' }]);
   });
 
-  it('can be stored when an answer has NUL in a header', async () => {
+  it('can be stored when a response has NUL in a header', async () => {
     const response = {
       status: 200,
       headers: { etag: 'a\0b' },

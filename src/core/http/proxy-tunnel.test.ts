@@ -209,7 +209,7 @@ describe('a proxy', () => {
     });
   });
 
-  it('may send the first bytes of the target with its answer', async () => {
+  it('may send the first bytes of the target with its response', async () => {
     await using proxy = await serveRaw((socket) =>
       socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\n\r\nearly')),
     );

@@ -3,7 +3,7 @@ import { openClient, serveHttp } from '../../../test/support/upstream/guarded-cl
 import { AppError } from '../errors.ts';
 import type { Classify, RequestSigner } from '../model/http.ts';
 
-/** Answers the statuses in turn, the last one for ever, and notes the credentials that came. */
+/** Responds with the statuses in turn, the last one for ever, and notes the credentials that came. */
 const serveStatuses = (statuses: readonly number[], seen: (string | undefined)[]) => {
   let turn = 0;
   return serveHttp((request, response) => {

@@ -15,7 +15,7 @@ interface Seen {
   readonly socket: Socket;
 }
 
-/** A server that answers as it is told, and what it saw. */
+/** A server that responds as it is told, and what it saw. */
 async function startServer(reply: Reply) {
   const seen: Seen[] = [];
   const server = createServer((request, response) => {
@@ -52,7 +52,7 @@ async function startServer(reply: Reply) {
 const failure = ({ statusCode, errorCode }: PostOutcome) => ({ statusCode, errorCode });
 
 describe('a request', () => {
-  it('has the bytes and headers that were given, and nothing that asks for a compressed answer', async () => {
+  it('has the bytes and headers that were given, and nothing that asks for a compressed response', async () => {
     await using server = await startServer((response) => response.end('thanks'));
     const body = Buffer.from([0xff, 0x00, 0xc3, 0xa4]);
     const outcome = await server.post('/in?x=1', { headers: { 'content-type': 'application/json' }, body });
@@ -106,7 +106,7 @@ describe('a request', () => {
     expect(failure(await server.post('/within'))).toEqual({ statusCode: 200, errorCode: 'connection_reset' });
   });
 
-  it('with an endless answer is delivered: 64 KiB of it are read, 32 KiB kept, and the socket is closed', async () => {
+  it('with an endless response is delivered: 64 KiB of it are read, 32 KiB kept, and the socket is closed', async () => {
     const closed = Promise.withResolvers<number>();
     await using server = await startServer((response) => {
       let sent = 0;

@@ -14,7 +14,7 @@ const get = (origin: string) => ({
   bodyTimeout: 5_000,
 });
 
-/** What a server that answers every request with `text` is understood to say. */
+/** What a server that responds to every request with `text` is understood to say. */
 async function responseOf(text: string) {
   await using server = await serveRaw((socket) => void socket.once('data', () => socket.end(text)));
   await using agent = disposable(new Agent());

@@ -65,7 +65,7 @@ const tagged = (sid: string, etag: string): ApiReply => ({ headers: { etag }, bo
 describe('a conditional login', () => {
   const login = { path: '/login', cache: { mode: 'conditional' } };
 
-  test('that is answered 304 begins the same session anew', async () => {
+  test('whose response is 304 begins the same session anew', async () => {
     await using of = await session({ login, expiresFrom: 'body.lasts' }, [tagged('sid-1', '"1"'), { status: 304 }]);
     expect(await of.tokens.current(signal)).toMatchObject({ accessToken: 'sid-1', expiresAtMs: beginMs + 1_000_000 });
     of.pass(1000);

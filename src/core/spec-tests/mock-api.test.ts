@@ -24,7 +24,7 @@ function apiOf(...mocks: readonly (Partial<Mock['respond']> & Pick<Mock, 'times'
 }
 
 describe('the API of a test', () => {
-  it('answers from the first mock that is not used up', () => {
+  it('responds from the first mock that is not used up', () => {
     const api = apiOf({ status: 500, times: 2 }, { status: 204 });
     expect([1, 2, 3, 4].map(() => api.ask().status)).toEqual([500, 500, 204, 204]);
     expect(api.requests).toHaveLength(4);

@@ -23,7 +23,7 @@ export function specOf(test: Parts, resource: Parts = {}, spec: Parts = {}): Con
   return result.spec;
 }
 
-/** A mock of `path` that answers with records. */
+/** A mock of `path` that responds with records. */
 export const responding = (path: string, data: unknown, more: Parts = {}): Parts => ({
   request: { path, ...more },
   respond: { body: { data } },

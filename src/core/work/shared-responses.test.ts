@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { sharedResponses } from './shared-responses.ts';
 
-/** Answers only when told to. Questions are of the group that their first letter says. */
+/** Responds only when told to. Questions are of the group that their first letter says. */
 function startAsking() {
   const asked: { readonly questions: string; readonly response: PromiseWithResolvers<string> }[] = [];
   const ask = sharedResponses(

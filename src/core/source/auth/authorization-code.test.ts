@@ -192,7 +192,7 @@ describe('a code', () => {
     [{ status: 400, body: { error: 'invalid_grant' } }, 'auth_failed'],
     [{ status: 200, body: {} }, 'source_rejected'],
     [{ status: 503 }, 'source_unavailable'],
-  ])('with the answer %j brings nothing', async (reply, failure) => {
+  ])('with the response %j brings nothing', async (reply, failure) => {
     await expect(asking(exchanging, { reply })).rejects.toMatchObject({ code: failure });
   });
 });
@@ -212,13 +212,13 @@ describe('a refresh', () => {
     ['always', undefined, null],
     ['never', 'rt-1234567', 'rt-held-1'],
     ['never', undefined, 'rt-held-1'],
-  ])('with rotation %s and the answer %s leaves %s', async (rotation, answered, refreshToken) => {
-    const reply = { body: { ...standard.body, refresh_token: answered } };
+  ])('with rotation %s and the response %s leaves %s', async (rotation, sent, refreshToken) => {
+    const reply = { body: { ...standard.body, refresh_token: sent } };
     const { result } = await asking(refreshing(), { changes: { refresh: { rotation } }, reply });
     expect(result).toMatchObject({ accessToken: 'at-1234567', refreshToken });
   });
 
-  test('keeps the metadata that its answer does not repeat', async () => {
+  test('keeps the metadata that its response does not repeat', async () => {
     const changes = { tokenResponse: { metadata: { site: 'site', plan: 'plan' } } };
     const reply = { body: { ...standard.body, plan: 'pro' } };
     const { result } = await asking(refreshing(), { changes, reply });
@@ -231,7 +231,7 @@ describe('a refresh', () => {
     ['a page', { status: 200, body: '<html>' }, 'source_unavailable', 'JSON'],
     ['no token', { status: 200, body: {} }, 'source_unavailable', 'access_token'],
     ['an address that is gone', { status: 404 }, 'source_unavailable', '404'],
-  ])('that is answered with %s fails', async (_name, reply, code, words) => {
+  ])('whose response is %s fails', async (_name, reply, code, words) => {
     const failure = asking(refreshing(), { reply });
     await expect(failure).rejects.toMatchObject({ code, message: expect.stringContaining(words) });
   });

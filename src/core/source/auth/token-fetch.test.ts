@@ -57,7 +57,7 @@ describe('a request of the library', () => {
     ['of another status', { status: 201, body: { a: 1 } }, { a: 1 }],
     ['that no Response can hold', { status: 205, body: { a: 1 } }, { a: 1 }],
     ['without a body', { status: 204, body: '' }, null],
-  ])('takes an answer %s', async (_name, reply, response) => {
+  ])('takes a response %s', async (_name, reply, response) => {
     expect(await ask(reply)).toMatchObject({ response, error: null });
   });
 

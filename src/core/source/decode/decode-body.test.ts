@@ -31,7 +31,7 @@ describe('csv', () => {
     ['a text', { body: csv, headers: typed('text/csv; charset=utf-8') }],
     ['a text with a mark', { body: `\uFEFF${csv}` }],
     ['a text in latin1', { body: Buffer.from(csv, 'latin1'), headers: typed('text/csv; charset=ISO-8859-1') }],
-    ['an encoded answer', { body: gzipSync(csv), headers: { 'content-encoding': 'gzip' } }],
+    ['an encoded response', { body: gzipSync(csv), headers: { 'content-encoding': 'gzip' } }],
     ['a gzip file', { body: gzipSync(csv), headers: typed('application/octet-stream') }],
     ['an encoded gzip file', { body: gzipSync(gzipSync(csv)), headers: { 'content-encoding': 'gzip' } }],
     ['a zip archive', { body: zipOf([{ name: 'export.csv', content: csv }]), headers: typed('application/zip') }],
@@ -39,7 +39,7 @@ describe('csv', () => {
     expect(await readOf(reply, { response })).toMatchObject({ records, error: null });
   });
 
-  test('an empty body proves nothing: it is missing records, an answer with only a header is none', async () => {
+  test('an empty body proves nothing: it is missing records, a response with only a header is none', async () => {
     const empty = await readOf({ body: '' }, { response });
     expect(empty.error).toMatchObject({ code: 'source_rejected', message: expect.stringContaining('missing or null') });
     const declared = await readOf({ body: '' }, { response: { ...response, recordsMissing: 'empty' } });

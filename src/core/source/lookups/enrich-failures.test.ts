@@ -54,7 +54,7 @@ describe('what is not there, and what fails', () => {
     ['a select that fails on it', { select: '$number(name)' }, 'select fails'],
     ['a value of more than 1 MB', { request: { path: '/big' } }, 'is longer than 1 MB'],
     ['a key that no path takes', { key: '".."' }, ''],
-  ])('counts an answer with %s as failed', async (_what, change, message) => {
+  ])('counts a response with %s as failed', async (_what, change, message) => {
     await using api = await startApi((request) =>
       request.url.pathname === '/big' ? { body: { text: 'x'.repeat(1_000_001) } } : plans(request),
     );

@@ -149,7 +149,7 @@ describe('a batch', () => {
     };
   };
 
-  it('asks for up to its size at once and takes the answers by their keys, whatever type the API gives them', async () => {
+  it('asks for up to its size at once and takes the items by their keys, whatever type the API gives them', async () => {
     await using api = await startApi(batch);
     await using run = enricher(api, { steps: [names] });
     const found = await run.lookups([{ id: 1 }, { id: 'gone' }, { id: 2 }, { id: 1 }]);

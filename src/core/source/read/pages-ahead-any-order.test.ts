@@ -169,10 +169,10 @@ describe.each(cases)('a read of $name', ({ parameter, resource, response, inVain
   const now = () => new Date('2025-01-01T05:00:00.000Z');
 
   test.each([
-    ['the last one asked for is answered first', latest],
-    ['the first one is answered first', earliest],
-    ['answers come in any order', anyOf(1)],
-    ['answers come in another order', anyOf(2)],
+    ['the last one asked for comes first', latest],
+    ['the first one comes first', earliest],
+    ['responses come in any order', anyOf(1)],
+    ['responses come in another order', anyOf(2)],
   ])('is what it is one by one when %s', async (_, pick) => {
     const oneByOne = createHeldClient(parameter, response());
     const atOnce = createHeldClient(parameter, response());

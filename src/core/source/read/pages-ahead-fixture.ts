@@ -36,7 +36,7 @@ export function useHeldSource() {
     );
 }
 
-/** All pages, while `pick` chooses which of the open requests is answered next. */
+/** All pages, while `pick` chooses which of the open requests gets its response next. */
 export async function readHeld(
   api: HeldClient,
   source: Source,
@@ -55,14 +55,14 @@ export async function readHeld(
       over = true;
     });
   while (!over) {
-    // Every request that can be made is made before one of them is answered.
+    // Every request that can be made is made before one of them gets its response.
     for (let turn = 0; turn < 5; turn += 1) await nextTurn();
     const next = pick(api.open());
     if (next === undefined) continue;
-    const ended = api.answered.length + api.aborted.length;
+    const ended = api.responded.length + api.aborted.length;
     api.release(next);
     // On a busy machine the reader lets others have the processor before it takes the response.
-    while (!over && api.answered.length + api.aborted.length === ended) await nextTurn();
+    while (!over && api.responded.length + api.aborted.length === ended) await nextTurn();
   }
   await reading;
   return { pages, error };
@@ -80,7 +80,7 @@ export const byPage = { response: { records: 'data' }, pagination: { kind: 'page
 /** Page numbers up to the number that the API gives. */
 export const counted = { ...byPage, pagination: { ...byPage.pagination, totalPages: 'body.pages' } };
 
-/** Answers as an API with page numbers or offsets does. */
+/** Responds as an API with page numbers or offsets does. */
 export const pageFrom =
   (all: () => readonly { readonly at: string }[], give: (at: number) => number = () => size) =>
   ({ searchParams: query }: URL) => {

@@ -26,7 +26,7 @@ describe('one request at a time', () => {
     ['cursor', { kind: 'cursor', next: 'body.next', inject: inQuery('page') }],
     ['next_url', { kind: 'next_url', next: "'/items?page=' & body.next" }],
     ['keyset', { kind: 'keyset', field: 'id', inject: inQuery('page') }],
-  ])('is sent for %s, whose next page only the answer gives', async (_, pagination) => {
+  ])('is sent for %s, whose next page only the response gives', async (_, pagination) => {
     token = 0;
     const api = createHeldClient('page', tokens);
     expect(await readTwenty(api, heldSource(api, { resource: { response: { records: 'data' }, pagination } }))).toEqual(

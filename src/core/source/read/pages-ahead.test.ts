@@ -77,7 +77,7 @@ describe('pages requested ahead', () => {
     expect(api.open()).toEqual([]);
   });
 
-  test('lose nothing when a record comes in at the head of the list while a later page is answered first', async () => {
+  test('lose nothing when a record comes in at the head of the list while a later page comes first', async () => {
     const list = recordsOf(60).toReversed();
     const api = createHeldClient(
       'page',

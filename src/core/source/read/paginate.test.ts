@@ -22,7 +22,7 @@ afterAll(() => evaluator[Symbol.asyncDispose]());
 
 const { signal } = new AbortController();
 
-/** A paging kind: what the spec says and how the API answers. */
+/** A paging kind: what the spec says and how the API responds. */
 interface Kind {
   readonly name: string;
   readonly resource: Readonly<Record<string, unknown>>;

@@ -11,7 +11,7 @@ export interface HeldClient {
   /** All so far. */
   readonly asked: readonly string[];
   /** All requests so far whose responses the caller has received, which is after `onResponse` was called with them. */
-  readonly answered: readonly string[];
+  readonly responded: readonly string[];
   /** Ended before their response. */
   readonly aborted: readonly string[];
   /** The most that were open at once. */
@@ -34,7 +34,7 @@ export interface HeldResponse {
 export function createHeldClient(parameter: string, response: (url: URL) => HeldResponse): HeldClient {
   const open = new Map<string, PromiseWithResolvers<HttpResponse> & { readonly url: URL }>();
   const asked: string[] = [];
-  const answered: string[] = [];
+  const responded: string[] = [];
   const aborted: string[] = [];
   let openMax = 0;
   let running = 0;
@@ -58,7 +58,7 @@ export function createHeldClient(parameter: string, response: (url: URL) => Held
     try {
       const received = await request.promise;
       await onResponse?.(received);
-      answered.push(position);
+      responded.push(position);
       return await classified(received, asking, classify);
     } finally {
       running -= 1;
@@ -69,7 +69,7 @@ export function createHeldClient(parameter: string, response: (url: URL) => Held
     client: { send, logSaved: async () => {}, logBlocked: async () => {}, [Symbol.asyncDispose]: async () => {} },
     open: () => [...open.keys()],
     asked,
-    answered,
+    responded,
     aborted,
     openMax: () => openMax,
     running: () => running,

@@ -32,13 +32,13 @@ const request: HttpRequest = {
 
 function verdictOf(
   rules: readonly unknown[],
-  answered: Responded,
+  responded: Responded,
   resource: Readonly<Record<string, unknown>> = {},
   auth: Readonly<Record<string, unknown>> = { kind: 'none' },
   page = { index: 1, startsFromToken: false },
 ) {
   const source = sourceOf({ api: { origin: 'https://api.test' }, evaluator, resource, http: { errors: rules }, auth });
-  const { status, headers = {}, body = null } = answered;
+  const { status, headers = {}, body = null } = responded;
   const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
   const response: HttpResponse = { status, headers, body: bytes, url: request.url };
   return interpretResponse(source, { evaluate, page })(response, request);
@@ -68,11 +68,11 @@ describe('refused credentials', () => {
   test.each([
     ['401', [], { status: 401 }],
     ['a rule that says so', [refreshRule], expired],
-  ])('by %s are refreshed where the auth kind can', async (_name, rules, answered) => {
+  ])('by %s are refreshed where the auth kind can', async (_name, rules, responded) => {
     const refresh = { action: 'refresh', error: { code: 'auth_failed' } };
-    expect(await verdictOf(rules, answered, {}, session)).toMatchObject(refresh);
+    expect(await verdictOf(rules, responded, {}, session)).toMatchObject(refresh);
     const bearer = { kind: 'bearer', token: 'x' };
-    expect(await verdictOf(rules, answered, {}, bearer)).toMatchObject({ ...refresh, action: 'fail' });
+    expect(await verdictOf(rules, responded, {}, bearer)).toMatchObject({ ...refresh, action: 'fail' });
   });
 
   test('by a rule that fails are not', async () => {

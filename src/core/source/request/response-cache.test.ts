@@ -72,7 +72,7 @@ describe('a conditional request', () => {
     expect(response.headers).not.toHaveProperty('set-cookie');
   });
 
-  test('that brings another answer gives and keeps that one', async () => {
+  test('that brings another response gives and keeps that one', async () => {
     const api = scripted(tagged, { headers: { etag: '"2"' }, body: '[2]' }, { status: 304 });
     const store = memoryStore();
     for (const body of ['[1]', '[2]', '[2]']) {

@@ -55,7 +55,7 @@ const cases: readonly Case[] = [
   { at: 'auth.token', text: '{{ params.token }}', code: 'schema' },
   { at: 'resources.0.auth', text: { kind: 'bearer', token: '{{ secrets.token }}' }, code: null },
   { at: 'destination', text: { kind: 'postgres', url: '{{ secrets.token }}' }, code: null },
-  // Answers.
+  // Responses.
   { at: 'resources.0.pagination', text: { kind: 'next_url', next: 'body.links.next' }, code: null },
   { at: 'resources.0.pagination.next', text: 'links.next', code: 'schema' },
   { at: 'resources.0.response.successWhen', text: '$exists(data) and status = 200', code: null },
