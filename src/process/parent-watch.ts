@@ -1,9 +1,9 @@
-/** Loaded by every process of the service: stops it when the process that started it is gone, however that died. */
+/** Loaded by every process of the service: stops it when the process that started it has ended, however that came. */
 import { flushCompileCache } from 'node:module';
 import { isMainThread } from 'node:worker_threads';
 import { probe, readyMessage, response } from './probe.ts';
 
-/** Time for an orderly stop after the parent is gone. */
+/** Time for an orderly stop after the parent has ended. */
 const stopMs = 5000;
 
 if (isMainThread && process.channel) {
@@ -31,5 +31,5 @@ export function respondToProbes(): void {
   process.channel?.unref();
 }
 
-/** The supervisor has gone since it asked; this process is about to stop. */
+/** The supervisor has ended since it asked; this process is about to stop. */
 const ignoreClosed = (): void => undefined;

@@ -96,7 +96,7 @@ export async function replaceToken(
     .execute();
 }
 
-/** Gives a lease back, unless it has gone to another process. */
+/** Gives a lease back, unless another process has it by now. */
 export async function releaseToken(
   db: Db,
   scope: OrgScope,

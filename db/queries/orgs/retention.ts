@@ -75,7 +75,7 @@ async function purge(db: Db, { table, old, order, rowsMax }: Purged): Promise<nu
  * requested or in progress.
  *
  * Whoever gives an old event something to do holds it (`for key share`) or its message; the second statement sees what
- * they committed before the first one took the event, and they find it gone afterwards.
+ * they committed before the first one took the event, and they do not find it afterwards.
  */
 export function purgeEvents(db: Db, { before, rowsMax }: OldRows): Promise<number> {
   return db.transaction().execute(async (tx) => {

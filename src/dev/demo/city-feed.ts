@@ -30,7 +30,7 @@ export function createCityFeed(records: readonly CityRecord[]): CityFeed {
       return { body: list.bytesOf(from, to), more: to < list.records.length };
     },
     touch: (count, at) => {
-      // Touched records have gone to the end, so the first ones in the list are those never touched.
+      // Touched records are at the end, so the first ones in the list are those never touched.
       const chosen = list.records.slice(0, Math.min(count, records.length - touched));
       touched += chosen.length;
       const changed = chosen.map((record) => ({ ...record, updated_at: at.toISOString() }));

@@ -12,7 +12,7 @@ export interface Service extends AsyncDisposable {
   readonly ready: ReadyFacts;
   /** The worker of now; null between two lives. */
   workerPid(): number | null;
-  /** Ends the worker without warning; resolves when it is gone. The supervisor starts another one. */
+  /** Ends the worker without warning; resolves when it has ended. The supervisor starts another one. */
   killWorker(): Promise<void>;
 }
 
@@ -64,7 +64,7 @@ export async function startService({ dataDir, env, logFile, signal }: ServiceOpt
   }
 }
 
-/** The IPC channel tells the service when we are gone, however that came. */
+/** The IPC channel tells the service when this process has ended, however that came. */
 function launch(logFile: string, env: NodeJS.ProcessEnv): ChildProcess {
   const log = openSync(logFile, 'w');
   try {

@@ -89,7 +89,7 @@ async function respond(response: ServerResponse, makeReply: () => Promise<Reply>
     response.writeHead(status, { 'content-type': 'application/json', 'content-length': body.length, ...headers });
     response.end(body);
   } catch (error) {
-    // A body that is no JSON, or a caller that has gone.
+    // A body that is no JSON, or a caller that has hung up.
     response.writeHead(400).end(error instanceof Error ? error.message : '');
   }
 }

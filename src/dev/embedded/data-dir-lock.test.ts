@@ -24,7 +24,7 @@ describe('lockDataDir', () => {
   });
 
   it.each([
-    ['whose process is gone', { pid: 2 ** 22 + 1, start: '1', url: 'x' }],
+    ['whose process has ended', { pid: 2 ** 22 + 1, start: '1', url: 'x' }],
     ['whose pid is another process by now', { pid: process.pid, start: '1', url: 'x' }],
   ])('takes over a lock %s', (_, holder) => {
     const dataDir = scratchFolder();

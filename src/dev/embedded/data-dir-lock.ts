@@ -13,7 +13,7 @@ const Holder = v.object({ pid: v.number(), start: v.string(), url: v.string() })
 type Holder = v.InferOutput<typeof Holder>;
 
 /**
- * Makes this process the only supervisor of the folder until `release`. A lock whose process is gone is taken over.
+ * Makes this process the only supervisor of the folder until `release`. A lock whose process has ended is taken over.
  * @param url where this supervisor's API responds; told to whoever comes second.
  * @throws DataDirInUseError naming pid and URL of the running supervisor.
  */
@@ -53,7 +53,7 @@ function linked(draft: string, path: string): boolean {
   }
 }
 
-/** Null when the lock is gone meanwhile or was cut off by a crash of the machine. */
+/** Null when the lock was deleted meanwhile or was cut off by a crash of the machine. */
 function readHolder(path: string): Holder | null {
   try {
     const { success, output } = v.safeParse(v.pipe(v.string(), v.parseJson(), Holder), readFileSync(path, 'utf8'));

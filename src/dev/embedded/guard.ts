@@ -10,7 +10,7 @@ interface Ward extends ProcessIdentity, StopOptions {
 
 /** Stops our processes when we die without a chance to do so, even by SIGKILL. */
 export interface Guard {
-  /** From now on the process is stopped when we are gone. */
+  /** From now on the process is stopped when this process has ended. */
   watch(pid: number, options: StopOptions & { readonly rank: number }): void;
   /** Ends the guard; what is still watched is left alone. */
   close(): void;

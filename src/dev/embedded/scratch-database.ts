@@ -5,7 +5,7 @@ import { loadConfig } from '../../config/config.ts';
 import { createLog } from '../../log.ts';
 import { startEmbedded } from './services.ts';
 
-/** An empty PostgreSQL server that is gone when disposed: for tests and generated files. */
+/** An empty PostgreSQL server that is stopped and deleted when disposed: for tests and generated files. */
 export interface ScratchDatabase extends AsyncDisposable {
   /** The URL for the superuser. */
   readonly url: string;

@@ -50,7 +50,7 @@ export function deliveryProblem({ errorCode, statusCode, nextAttemptAt }: Failed
     <p class="strong">${happened}${errorCode === 'http_status' && statusCode !== null ? ` Its status is ${statusCode}.` : ''}</p>
     <div class="help"><h3>What to do <code>${errorCode}</code></h3><p>${advice} ${
       nextAttemptAt === null
-        ? 'It is not tried again by itself: redeliver it when the cause is gone.'
+        ? 'It is not tried again by itself: redeliver it once the cause is removed.'
         : html`It is tried again at ${time(nextAttemptAt)}.`
     }</p></div>
   </div>`;

@@ -172,11 +172,11 @@ const cutReason = (reason: string): string => `the spec check refuses it: ${reas
 
 /** Operations whose parents are not there, or theirs. */
 function orphaned(kept: readonly (ConvertedResource & { readonly operation: Operation })[]): readonly Operation[] {
-  const gone = kept.filter(
+  const orphans = kept.filter(
     ({ parentKey }) => parentKey !== null && !kept.some(({ asParent }) => asParent.key === parentKey),
   );
-  if (gone.length === 0) return [];
-  return [...gone.map(({ operation }) => operation), ...orphaned(kept.filter((one) => !gone.includes(one)))];
+  if (orphans.length === 0) return [];
+  return [...orphans.map(({ operation }) => operation), ...orphaned(kept.filter((one) => !orphans.includes(one)))];
 }
 
 function reportOf(operation: Operation, outcome: ConvertedResource | Refusal): ImportReport {

@@ -230,7 +230,7 @@ describe('a refresh', () => {
     ['trouble', { status: 503 }, 'source_unavailable', '503'],
     ['a page', { status: 200, body: '<html>' }, 'source_unavailable', 'JSON'],
     ['no token', { status: 200, body: {} }, 'source_unavailable', 'access_token'],
-    ['an address that is gone', { status: 404 }, 'source_unavailable', '404'],
+    ['an address that does not exist', { status: 404 }, 'source_unavailable', '404'],
   ])('whose response is %s fails', async (_name, reply, code, words) => {
     const failure = asking(refreshing(), { reply });
     await expect(failure).rejects.toMatchObject({ code, message: expect.stringContaining(words) });
