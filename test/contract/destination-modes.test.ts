@@ -27,7 +27,7 @@ describeKinds(destinationKinds, '', (kind) => {
       expect(await place.rows('items')).toEqual(before);
     });
 
-    it('finds the receipt of a batch whose answer was lost after the commit', async () => {
+    it('finds the receipt of a batch whose response was lost after the commit', async () => {
       await using place = await kind.createPlace();
       await seedRows(place, { mode });
       await using proxy = await startTcpProxy(place.port, { host: place.host });

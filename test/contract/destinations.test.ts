@@ -210,7 +210,7 @@ describeKinds(destinationKinds, '', (kind) => {
     expect(await place.rows('items')).toHaveLength(1);
   });
 
-  it('finds the receipt of a batch whose answer was lost after the commit', async () => {
+  it('finds the receipt of a batch whose response was lost after the commit', async () => {
     await using place = await kind.createPlace();
     await using proxy = await startTcpProxy(place.port, { host: place.host });
     await using destination = place.connect({ port: proxy.port });

@@ -183,7 +183,7 @@ describe('a lane', () => {
     expect(idsAt()).toEqual(upTo(600));
   });
 
-  it('leaves nothing to be sent once its batch is answered', async () => {
+  it('leaves nothing to be sent once all of its batch has a response', async () => {
     await send(rowsOf(1200));
     const { rows } = await sql`
       select (select count(*) from outbox_parts) as parts, pending_draft from outboxes`.execute(place.database.db);

@@ -143,7 +143,7 @@ describe('a batch that was interrupted', () => {
     expect(repeated).toEqual(expect.arrayContaining(waiting));
   });
 
-  it('keeps what both partitions refused at once, and repeats only what was not answered', async () => {
+  it('keeps what both partitions refused at once, and repeats only what got no response', async () => {
     const { receiver } = place;
     receiver.reply((post) => {
       if (post.nth > 4) return { status: 429, headers: { 'retry-after': '60' } };

@@ -77,7 +77,7 @@ describe('a receiver in trouble', () => {
     expect(idsAt()).toEqual([0, 1]);
   });
 
-  it('that does not answer in time gets the same again', async () => {
+  it('that does not respond in time gets the same again', async () => {
     const gate = place.receiver.upstream.hold(1);
     expect(await send(rowsOf(2), { timeoutMs: 200 })).toEqual([]);
     gate.release();
@@ -116,7 +116,7 @@ describe('a receiver in trouble', () => {
     await expect(reopen(3)).rejects.toMatchObject({ name: 'ThrottledError' });
   });
 
-  it('that was answered in between starts anew', async () => {
+  it('that responded in between starts anew', async () => {
     place.receiver.reply(() => ({ status: 500 }));
     await expect(send(rowsOf(1))).rejects.toMatchObject({ name: 'ThrottledError' });
     await age('359 minutes');
@@ -137,7 +137,7 @@ describe('a receiver that asks for patience', () => {
     expect(place.sleeps).toEqual([7000]);
   });
 
-  it('gets more of it from the run, which then goes on behind what was answered, with the same bytes', async () => {
+  it('gets more of it from the run, which then goes on behind what got a response, with the same bytes', async () => {
     const script =
       (status: number): ((post: Post) => Reply | undefined) =>
       (post) => {
@@ -200,7 +200,7 @@ describe('a receiver that wants nothing', () => {
     expect(place.calls).toMatchObject([{ statusCode: null, errorCode: 'egress_blocked' }]);
   });
 
-  it('because it answers with megabytes ends the run', async () => {
+  it('because it responds with megabytes ends the run', async () => {
     place.receiver.reply(() => ({ body: 'x'.repeat(1_100_000) }));
     await expect(send(rowsOf(1))).rejects.toMatchObject({ code: 'destination_rejected' });
   });

@@ -16,7 +16,7 @@ const watch = watchPages(perPage);
 const shared = useStack({
   collections: { numbered: generateRecords(records) },
   reply: watch.reply,
-  // So that a later page is often answered first.
+  // So that the response for a later page often comes first.
   latencyMs: () => Math.random() * 20,
 });
 

@@ -143,7 +143,7 @@ test('a batch that was executed before its worker was killed is not delivered ag
   await expectDelivered({ sync, runId }, { step, records: count, inFlight });
 });
 
-test('a worker killed between the answer and its record repairs the record and delivers nothing again', async () => {
+test('a worker killed between the response and its record repairs the record and delivers nothing again', async () => {
   const { stack, upstream } = shared();
   const step = 'applied';
   const { sync, server, runId } = await startSync(step);

@@ -99,7 +99,7 @@ describe('of a worker that was killed while it sent', () => {
   });
 });
 
-test('a worker that is stopped while an event is sent waits for the answer, and nothing is sent twice', async () => {
+test('a worker that is stopped while an event is sent waits for the response, and nothing is sent twice', async () => {
   const endpoint = await createEndpoint(stack, receiver, { name: 'stopped', ...settings });
   receiver.upstream.pause();
   await emit(stack);

@@ -118,7 +118,7 @@ test('a worker killed in the middle of a run with parallelism 4 repeats at most 
   expect(repeated).toBeLessThanOrEqual(4);
 });
 
-test('a worker told to stop with a request in flight waits for its answer and records it: nothing comes twice', async () => {
+test('a worker told to stop with a request in flight waits for its response and records it: nothing comes twice', async () => {
   const { stack, receiver } = shared();
   const sync = await syncOf('told');
   const gate = receiver.upstream.hold(receiver.upstream.journal.length + 5);
@@ -142,7 +142,7 @@ test('a worker told to stop with a request in flight waits for its answer and re
   expect(postsOf('told').length).toBeGreaterThan(posted);
 });
 
-test('a worker killed when all of a batch is answered but not completed sends nothing of it again', async () => {
+test('a worker killed when all of a batch has its responses but is not completed sends nothing of it again', async () => {
   const { stack } = shared();
   const sync = await syncOf('answered');
   const when = 'new.batch_no is distinct from old.batch_no and new.batch_no = 2';

@@ -169,8 +169,8 @@ describe('embedded services', { timeout: 180_000 }, () => {
     await using supervisor = serve();
     const { databaseUrl, temporalAddress, pids } = await placesOf(supervisor);
     for (const pid of [pids.postgres, pids.temporal]) process.kill(pid, 'SIGKILL');
-    await eventually('PostgreSQL answers', () => query(databaseUrl, 'select 1 as one'));
-    const names = await eventually('Temporal answers', () => searchAttributesOf(temporalAddress));
+    await eventually('PostgreSQL responds', () => query(databaseUrl, 'select 1 as one'));
+    const names = await eventually('Temporal responds', () => searchAttributesOf(temporalAddress));
     expect(names).toContain('CssRunId');
     await stopCleanly(supervisor);
   });

@@ -16,7 +16,7 @@ interface Row {
 /** What a test changes of an API. */
 interface Collection {
   rows: readonly Row[];
-  /** Page 2 answers 400. */
+  /** Page 2 responds with 400. */
   broken?: boolean;
 }
 
@@ -52,7 +52,7 @@ const conditions = (key: string): readonly (string | undefined)[] =>
 const three = () => [1, 2, 3].map((id) => ({ id, at: day(id) }));
 
 describe('a conditional request', () => {
-  it('that is answered 304 ends the read without records; the call log shows it as answered by a cache', async () => {
+  it('whose response is 304 ends the read without records; the call log shows that a cache had it', async () => {
     const collection = { rows: three() };
     await using of = await account({ key: 'same', resources: [cached('same', collection)] });
     expect(await of.sync('same')).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 3 } });
@@ -108,7 +108,7 @@ describe('a conditional request', () => {
     expect((await of.backfill('again', { force: true })).statsJson).toMatchObject({ recordsIn: 3, recordsOut: 3 });
   });
 
-  it('that is answered 304 deletes nothing: it is no full read', async () => {
+  it('whose response is 304 deletes nothing: it is no full read', async () => {
     const collection = { rows: three() };
     const deletes = { mode: 'full_scan', maxRatio: 1 };
     await using of = await account({ key: 'unread', resources: [cached('unread', collection, { deletes })] });

@@ -96,7 +96,7 @@ describe.concurrent('beside each other', () => {
   });
 
   describe('an API that stays down', () => {
-    it('fails the run with its last answer after 12 attempts in a row that came no page further', async () => {
+    it('fails the run with its last response after 12 attempts in a row that came no page further', async () => {
       const { stack } = shared();
       const connection = await connect('down');
       down = true;

@@ -15,7 +15,7 @@ const pathsAsked = (name: string) =>
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** People by name, what each path answers about the rest of the world, and a connection that syncs them. */
+/** People by name, what each path says about the rest of the world, and a connection that syncs them. */
 async function world(name: string, parts: Json, scripts: Record<string, Script> = {}) {
   const people = new Map<number, Json>();
   api.serve(name, () => ({ body: [...people.values()] }));

@@ -25,7 +25,7 @@ const shared = useStack(
 );
 
 describe('an org whose peers are silent', () => {
-  it('does not hold up the run of another: its requests lend their slots, and are answered in the end', async () => {
+  it('does not hold up the run of another: its requests lend their slots, and get their responses in the end', async () => {
     const { stack, upstream } = shared();
     const hostile = await stack.newOrg();
     const attacker = await connect(hostile, (await openAuditedDestination()).url);

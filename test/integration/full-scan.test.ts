@@ -122,7 +122,7 @@ describe('a full scan', () => {
 
   it.each([
     [
-      'whose answer lacks its list',
+      'whose response lacks its list',
       { response: { records: 'data', recordsMissing: 'empty' } },
       { body: {} },
       'succeeded',

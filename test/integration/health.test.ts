@@ -24,7 +24,7 @@ describe('health', () => {
     expect(await get('/api/health')).toMatchObject({ status: 200, body: { status: 'ok', service: 'connector-sync' } });
   });
 
-  it('is ready when the database answers with every migration', async () => {
+  it('is ready when the database responds with every migration', async () => {
     expect(await get('/api/health/ready')).toMatchObject({ status: 200, body: { status: 'ready' } });
   });
 

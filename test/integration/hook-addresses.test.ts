@@ -22,7 +22,7 @@ const hookOf = (verification: Readonly<Record<string, unknown>> = { kind: 'none'
 const body = '{"id":"evt_1","event_id":"Ev1","type":"contact.changed"}';
 
 describe('an address', () => {
-  it('answers the same when it is nobody’s, deleted, disabled, replaced, or of a deleted connection', async () => {
+  it('responds the same when it is nobody’s, deleted, disabled, replaced, or of a deleted connection', async () => {
     const [deleted, disabled, replaced] = [await hookOf(), await hookOf(), await hookOf()];
     const deletedConnection = await createConnection(org);
     const gone = await createHook(sendTo(api), org, deletedConnection);

@@ -16,7 +16,7 @@ import { isAlive, quantile, watchHealth } from '../support/service/watch-health.
 const inSpecs = hostileExpressions.filter((vector) => expressionText(vector).length <= 65_536);
 /**
  * Of a hundred previews at once, the first, which take the cores while another org asks. Those behind them occupy their
- * children as long, but wait: to let them loop as well takes 30 s of CPU after the other org has its answers.
+ * children as long, but wait: to let them loop as well takes 30 s of CPU after the other org has its responses.
  * `npm run trust` lets all of them loop.
  */
 const loopingOnes = Number(process.env['LOOPING_PREVIEWS'] ?? 6);
@@ -28,7 +28,7 @@ const shared = useStack({
 });
 
 describe('hostile expressions', () => {
-  it('as previews are all answered, and the API answers others meanwhile, in the process it was started in', async () => {
+  it('as previews all get a response, and the API serves others meanwhile, in the process it was started in', async () => {
     const { stack } = shared();
     const { pid } = stack.api();
     using health = watchHealth(stack.apiUrl);
@@ -47,7 +47,7 @@ describe('hostile expressions', () => {
     expect(probes.every(Number.isFinite)).toBe(true);
   }, 180_000);
 
-  it('100 at once as previews of one org leave another org the first answers, and those above its limit are refused', async () => {
+  it('100 at once as previews of one org leave another org the first responses, and those above its limit are refused', async () => {
     const { stack } = shared();
     const [hostile, victim] = [stack.org, await stack.newOrg()];
     const hanging = { expression: '{ "s": $contains(s, /^(a+)+$/) }', record: { s: `${'a'.repeat(40)}!` } };

@@ -54,7 +54,7 @@ describe('a token read', () => {
     expect(await torn.sync()).toMatchObject({ status: 'failed', watermarkBefore: 't9', watermarkAfter: 't9' });
   });
 
-  it('fails where the spec wants no full read, by the words of the answer', async () => {
+  it('fails where the spec wants no full read, by the words of the response', async () => {
     let forgotten = false;
     api.serve('strict', (query) =>
       forgotten && query.get('token') !== 'start'

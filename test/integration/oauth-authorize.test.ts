@@ -82,7 +82,7 @@ describe('authorize', () => {
     },
   );
 
-  it('and callback answer 500 where OAuth is not configured', async () => {
+  it('and callback respond with 500 where OAuth is not configured', async () => {
     const id = await connect();
     const app = createApp({ ...api.deps, oauth: null });
     const headers = { authorization: `Bearer ${org.apiKey}` };
@@ -183,7 +183,7 @@ describe('callback', () => {
     expect(left).not.toContain(over);
   });
 
-  it('refuses the answer of another issuer, and takes that of the right one', async () => {
+  it('refuses the response of another issuer, and takes that of the right one', async () => {
     const id = await connect();
     for (const [iss, status] of [
       ['https://evil.example', 401],
@@ -240,7 +240,7 @@ describe('callback', () => {
     ['has no access token', { status: 200, body: { token_type: 'Bearer' } }],
     ['is a refusal', { status: 400, body: { error: 'invalid_grant', error_description: clientSecret } }],
     ['is trouble', { status: 503, body: {} }],
-  ])('is a conflict when what the token endpoint answers %s', async (_name, rejection) => {
+  ])('is a conflict when what the token endpoint responds %s', async (_name, rejection) => {
     const id = await connect();
     oauth.reply = () => rejection;
     const reply = await come(await oauth.agree(await authorizeUrl(id)));

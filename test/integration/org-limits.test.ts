@@ -100,7 +100,7 @@ describe('an org', () => {
     expect((await ask(many + 1)).status).toBeLessThan(300);
   });
 
-  it('that is answered 429 may repeat the request under its Idempotency-Key', async () => {
+  it('whose response is 429 may repeat the request under its Idempotency-Key', async () => {
     const org = await api.newOrg();
     const connectionId = await connect(org);
     const ask = () =>

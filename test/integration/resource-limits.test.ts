@@ -100,7 +100,7 @@ describe('a run that meets a hostile API', () => {
     120_000,
   );
 
-  it('cuts an answer that comes byte by byte, however often, beside a run of another tenant', async () => {
+  it('cuts a response that comes byte by byte, however often, beside a run of another tenant', async () => {
     const attacked = await openAccount(stack, {
       key: 'drip',
       baseUrl: hostile.url,
@@ -111,7 +111,7 @@ describe('a run that meets a hostile API', () => {
     const runId = await attacked.request('drip');
     const theirs = await neighbour.sync('records');
     // Each request but the last was cut before the next one was made.
-    await eventually('the answer is cut and asked for again', async () => hostile.asked('drip') > 3);
+    await eventually('the response is cut and asked for again', async () => hostile.asked('drip') > 3);
     const cut = { attempt: 1, statusCode: null, respBodyTruncated: null };
     expect(await attacked.calls(runId)).toContainEqual(expect.objectContaining(cut));
     expect((await stack.org.call('POST', `/runs/${runId}/cancel`)).status).toBeLessThan(300);
@@ -132,7 +132,7 @@ const tooLong = `"${'x'.repeat(1_200_000)}"`;
 const apiMemoryMax = 400;
 
 describe('the API', () => {
-  it(`answers others while ${slowSockets} sockets send their headers byte by byte, and ends these`, async () => {
+  it(`serves others while ${slowSockets} sockets send their headers byte by byte, and ends these`, async () => {
     const { pid } = stack.api();
     const before = await measureFromNow(pid);
     const sockets = await Promise.all(Array.from({ length: slowSockets }, openSlowly));
@@ -155,7 +155,7 @@ describe('the API', () => {
     ['a body that turns out to be longer than 1 MiB', 413, () => chunked(tooLong)],
     ['more than 100,000 values', 400, () => declared(`[${'0,'.repeat(100_000)}0]`)],
     ['100,000 levels', 400, () => declared(`${'['.repeat(100_000)}${']'.repeat(100_000)}`)],
-  ])(`refuses ${atOnce} requests at once and answers others: %s`, async (_what, status, request) => {
+  ])(`refuses ${atOnce} requests at once and serves others: %s`, async (_what, status, request) => {
     const { pid } = stack.api();
     const before = await measureFromNow(pid);
     const bytes = Buffer.from(request());

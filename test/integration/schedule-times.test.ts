@@ -39,7 +39,7 @@ async function timesOf(cron: string, timezone = 'UTC') {
   return { times: info.nextActionTimes, jitterMs: spec.jitter ?? 0, catchupMs: policies.catchupWindow };
 }
 
-/** Again when a busy server does not answer within the deadline of a request. */
+/** Again when a busy server does not respond within the deadline of a request. */
 const asTheSweeper = (apply: () => Promise<void>): Promise<boolean> =>
   eventually('Temporal takes it', async () => {
     await apply();

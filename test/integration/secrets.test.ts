@@ -27,10 +27,10 @@ const planted = {
 /** What the fake API gives for them; no connection ever holds these. */
 const issued = { token: 'tk-Qm9nb3RhIQ/1+2', session: 'se;ssion "77" of-olivia', metadata: 'no-secret-at-all' };
 
-/** What an upstream may answer with whatever it was sent: in a record, an invalid record, an error, a header. */
+/** What an upstream may respond with whatever it was sent: in a record, an invalid record, an error, a header. */
 const echoes = ['record', 'invalid', 'refusal'] as const;
 
-/** The signing secret of a webhook endpoint that hears of everything, and answers with all it knows. */
+/** The signing secret of a webhook endpoint that hears of everything, and responds with all it knows. */
 let signingSecret = '';
 
 /** Every spelling of everything planted, whichever of it this upstream was sent. */

@@ -146,7 +146,7 @@ describe('reading', () => {
 describe('POST /specs/transform-preview', () => {
   const preview = (body: object) => org.call('POST', '/specs/transform-preview', { body });
 
-  it('answers with the transformed record, lookups included', async () => {
+  it('responds with the transformed record, lookups included', async () => {
     const { status, body } = await preview({
       expression: '{ "id": id, "country": $lookup($lookups.countries, country) }',
       record: { id: 7, country: 'DE' },

@@ -54,7 +54,7 @@ describe('an event', () => {
     ]);
   });
 
-  test('that gets no whole answer in time is sent again, whatever was missing', async () => {
+  test('that gets no whole response in time is sent again, whatever was missing', async () => {
     const endpoint = await endpointOf('silent', { timeoutMs: 1000 });
     const next = () => receiver.upstream.journal.length + 1;
     receiver.reply('silent', () => ({ status: 200, body: 'a long answer, byte by byte' }));
@@ -100,7 +100,7 @@ describe('an event', () => {
     expect(await endpoint.attempts()).toMatchObject([{ statusCode: null, errorCode: 'egress_blocked', state: 'done' }]);
   });
 
-  test('with an answer of 10 MB is delivered, and 16 KiB of it are kept', async () => {
+  test('with a response of 10 MB is delivered, and 16 KiB of it are kept', async () => {
     const endpoint = await endpointOf('huge');
     receiver.reply('huge', () => ({ status: 200, body: 'x' }));
     receiver.upstream.failAt(receiver.upstream.journal.length + 1, { kind: 'huge', bytes: 10_000_000 });

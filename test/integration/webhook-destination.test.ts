@@ -26,7 +26,7 @@ const idsAt = (key: string) => {
 const postsTo = (key: string) => shared().receiver.posts.filter(({ batch }) => batch.resourceKey === key);
 const holds = ({ batch }: Post, externalId: string) => batch.records.some((record) => record.externalId === externalId);
 
-/** A connection whose records are what `response` gives, whose receiver answers with `reply`. */
+/** A connection whose records are what `response` gives, whose receiver responds with `reply`. */
 async function syncOf(
   key: string,
   {

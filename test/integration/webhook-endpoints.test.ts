@@ -62,7 +62,7 @@ describe('a webhook endpoint', () => {
     expect(api.logLines.join('')).not.toContain(secret);
   });
 
-  it('signs with a secret that its maker brings, which no answer holds', async () => {
+  it('signs with a secret that its maker brings, which no response holds', async () => {
     const secret = `whsec_${base64Of(24)}`;
     const { body } = await post({ url: receiverUrl, secret });
     expect(body).not.toHaveProperty('secret');
@@ -104,7 +104,7 @@ describe('a webhook endpoint', () => {
     expect(listed.map(({ id }: { id: string }) => id)).toEqual(made.map(({ id }) => id).toReversed());
   });
 
-  it('is made once for a repeated Idempotency-Key, whose answer is not given twice', async () => {
+  it('is made once for a repeated Idempotency-Key, whose response is not given twice', async () => {
     const request = { body: { url: receiverUrl }, headers: { 'idempotency-key': 'one' } };
     expect((await org.call('POST', '/webhook-endpoints', request)).status).toBe(201);
     expect((await org.call('POST', '/webhook-endpoints', request)).status).toBe(409);

@@ -89,7 +89,7 @@ describe('a table that is replaced', () => {
     expect(await idsOf(of)).toEqual(['1', '3']);
   });
 
-  it('stays as it was when an answer lacks its list', async () => {
+  it('stays as it was when a response lacks its list', async () => {
     let body: unknown = { items: [{ id: 1 }] };
     const of = await connected('torn_table', () => ({ body }), {
       target: { table: 'torn_table', mode: 'replace' },

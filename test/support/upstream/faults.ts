@@ -4,13 +4,13 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { UpstreamResponse } from './paging.ts';
 
-/** What the fake API does to one request instead of answering it well. */
+/** What the fake API does to one request instead of responding well. */
 export type FaultIssue =
-  /** An error answer; `retryAfter` in seconds, or as an HTTP date. */
+  /** An error response; `retryAfter` in seconds, or as an HTTP date. */
   | { readonly kind: 'status'; readonly status: number; readonly retryAfter?: number | Date; readonly body?: string }
   /** The connection ends with a reset, before the response or in the middle of its body. */
   | { readonly kind: 'reset'; readonly when: 'before' | 'midway' }
-  /** The right answer, `bytes` at a time with a pause between. */
+  /** The right response, `bytes` at a time with a pause between. */
   | { readonly kind: 'drip'; readonly bytes: number; readonly everyMs: number }
   /** A valid answer of `bytes` bytes: the right one and blanks after it. */
   | { readonly kind: 'huge'; readonly bytes: number };

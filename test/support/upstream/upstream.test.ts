@@ -132,7 +132,7 @@ describe('faults', () => {
   });
 
   test.each(['before', 'midway'] as const)(
-    'reset the connection %s the answer, which the journal shows',
+    'reset the connection %s the response, which the journal shows',
     async (when) => {
       await using upstream = await startUpstream({ collections: { records }, issues: { 1: { kind: 'reset', when } } });
       await expect(get(upstream, '/link/records')).rejects.toThrow(/fetch failed|terminated/);
@@ -146,7 +146,7 @@ describe('faults', () => {
     expect((await get(upstream, '/link/records')).body).toEqual(records);
   });
 
-  test('make an answer as long as asked for and keep it valid', async () => {
+  test('make a response as long as asked for and keep it valid', async () => {
     const issues = { 1: { kind: 'huge', bytes: 1_000_000 } } as const;
     await using upstream = await startUpstream({ collections: { records }, issues });
     const text = await (await fetch(`${upstream.url}/link/records`)).text();
@@ -156,7 +156,7 @@ describe('faults', () => {
 });
 
 describe('gates and the journal', () => {
-  test('hold one answer until it is released, and let others pass', async () => {
+  test('hold one response until it is released, and let others pass', async () => {
     await using upstream = await start();
     const gate = upstream.hold(1);
     const held = get(upstream, '/link/records');
@@ -167,7 +167,7 @@ describe('gates and the journal', () => {
     expect((await held).status).toBe(200);
   });
 
-  test('hold every answer while paused', async () => {
+  test('hold every response while paused', async () => {
     await using upstream = await start();
     upstream.pause();
     const held = get(upstream, '/link/records');

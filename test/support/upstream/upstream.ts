@@ -1,6 +1,6 @@
 /**
  * A fake customer API on loopback: collections of records in every paging form, faults at chosen requests, a journal of
- * what was asked and answered, and gates that hold a response until the test lets it go. No test needs to sleep.
+ * what was asked and what came back, and gates that hold a response until the test lets it go. No test needs to sleep.
  *
  * Paths: `/{paging kind}/{collection}` (see {@link pageOf}), `/items/{collection}/{id}`, and `/echo`, whose one record
  * is the request itself. POST works like GET, its JSON body joins the query.
@@ -72,7 +72,7 @@ export interface Upstream extends AsyncDisposable {
   readonly hostPort: string;
   /** Every request so far, in the order of arrival. */
   readonly journal: readonly JournalEntry[];
-  /** How often each URL was answered with 200. */
+  /** How often each URL got a 200. */
   timesServed(): ReadonlyMap<string, number>;
   /** Resolves when `count` requests have come since the start. */
   requested(count: number): Promise<void>;
