@@ -25,7 +25,7 @@ export const promises = {
   starvedRuns: { says: 'runs that wait until those of a flooding or silent org have ended', of: 'runs' },
   slotShare: { says: 'runs of a flooding org under way beyond its limit', of: 'looks' },
   slowedByResponses: { says: 'runs that responses to another org slow down', of: 'runs' },
-  badInput5xx: { says: 'bad inputs answered with 5xx', of: 'inputs' },
+  badInput5xx: { says: 'bad inputs with a 5xx for a response', of: 'inputs' },
   textsStuck: {
     says: 'hostile texts in slots of specs, params, secrets and responses whose run has not ended after 30 s',
     of: 'texts',
@@ -49,7 +49,7 @@ export const promises = {
   heldUpBySpecs: { says: 'floods of specs that keep another org from the API for 5 s', of: 'floods' },
   notReplaced: { says: 'processes that froze, looped or were killed and were not replaced', of: 'processes' },
   tdsProcesses: { says: 'processes that a hostile SQL Server ends', of: 'attacks' },
-  tdsVictim: { says: 'requests of another org that are not answered meanwhile', of: 'requests' },
+  tdsVictim: { says: 'requests of another org without a response meanwhile', of: 'requests' },
   tdsUnhandled: {
     says: 'changed responses of a SQL Server that cost more than their session',
     of: 'responses',
