@@ -65,8 +65,9 @@ test('a record that hangs its child costs only itself', async () => {
   expect(results[61]).toEqual({ ok: true, value: { s: false } });
 });
 
-test('a record that exhausts the memory of its child costs only itself', async () => {
-  const expression = '($s := $pad("x", 1000000); { "n": $count([1..n].$uppercase($s)) })';
+test('a record that exhausts the memory of its child costs only itself', { retry: 2 }, async () => {
+  // On a busy machine the clock may end it before the memory does: then it is tried again.
+  const expression = '($s := $pad("x", 3000000); { "n": $count([1..n].$uppercase($s)) })';
   const results = await transform(expression, { records: [{ n: 1 }, { n: 100_000 }, { n: 1 }] });
   expect(results.map((result) => (result.ok ? 'ok' : result.failure.code))).toEqual(['ok', 'memory', 'ok']);
 });
