@@ -5,7 +5,7 @@ import { findCredential } from '../../db/queries/orgs/credentials.ts';
 import { AppError } from '../core/errors.ts';
 import { connectorSpecSchema } from '../core/spec/reference/json-schema.ts';
 import { sharedResponses } from '../core/work/shared-responses.ts';
-import { probe, type Readiness, serviceName } from '../readiness.ts';
+import { probe, type Readiness, serviceName } from '../database-readiness.ts';
 import { type AuthDeps, authenticate } from './auth.ts';
 import { serveCodec } from './codec.ts';
 import { embedTokenHeader } from './embed-auth.ts';

@@ -1,6 +1,6 @@
 import type { Db } from '../../db/client.ts';
+import { probe, type Readiness, serviceName } from '../database-readiness.ts';
 import { jsonPage, type OperatorPage, serveOperators } from '../operator-port.ts';
-import { probe, type Readiness, serviceName } from '../readiness.ts';
 
 /** What the health server of a worker needs. */
 export interface WorkerHealthOptions {
