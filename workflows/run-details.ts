@@ -1,4 +1,4 @@
-/** The texts that operators read in the Temporal UI. Nothing depends on them: a history replays whatever they say. */
+/** The texts of a run that operators read in the Temporal UI. Nothing depends on them: a history replays whatever they say. */
 import type { ChunkProgress, ChunkResult, SyncRunInput } from './contract.ts';
 
 interface Totals {
@@ -9,6 +9,17 @@ interface Totals {
 /** What the Temporal UI shows of a run: what was read so far, and what it does now. */
 export const describe = (input: SyncRunInput, { pages, records }: Totals, now: string): string =>
   `**${input.resourceKey}** of \`${input.connectionId}\`: ${pages} pages, ${records} records; ${now}.`;
+
+/** What a run shows that waits for its turn in the lane. */
+export const waitsForLane = 'Waiting for an earlier run of this resource.';
+
+/** What a chunk does first. */
+export const beginOf = ({ pages }: Totals): string =>
+  pages === 0 ? 'opens the run and requests the first page' : 'reads the next page';
+
+/** The summary of a chunk in the history: what it reads, and from where. */
+export const summaryOf = ({ resourceKey }: SyncRunInput, { pages }: Totals): string =>
+  `${resourceKey}: from page ${pages + 1}`;
 
 /** What a chunk that is running waits for. */
 export const nextOf = ({ waitsFor, pages }: ChunkProgress): string => {

@@ -34,7 +34,7 @@ import {
   searchAttributes,
   syncQueue,
 } from './contract.ts';
-import { describe, endOf, nextOf, waitOf } from './run-details.ts';
+import { beginOf, describe, endOf, nextOf, summaryOf, waitOf, waitsForLane } from './run-details.ts';
 
 /**
  * A chunk stops itself after 60 s; 15 min leave room for the retries of one slow page. Attempts are not limited
@@ -142,16 +142,15 @@ async function readToEnd(input: SyncRunInput, state: RunState, { first, restart 
 
 function readChunk(input: SyncRunInput, state: RunState): Promise<ChunkResult> {
   enter(state, 'running');
-  const begins = state.last.pages === 0 ? 'opens the run and requests the first page' : 'reads the next page';
-  setCurrentDetails(describe(input, state.last, begins));
-  const summary = `${input.resourceKey}: from page ${state.last.pages + 1}`;
+  setCurrentDetails(describe(input, state.last, beginOf(state.last)));
+  const summary = summaryOf(input, state.last);
   return syncPages.executeWithOptions({ ...chunkOptions, ...waitForCancellation, summary }, [input]);
 }
 
 /** The run that ends signals the next; the timer covers a signal that was lost. */
 async function waitForTurn(state: RunState): Promise<void> {
   enter(state, 'waiting');
-  setCurrentDetails('Waiting for an earlier run of this resource.');
+  setCurrentDetails(waitsForLane);
   await condition(() => state.woken, '30s');
   state.woken = false;
 }

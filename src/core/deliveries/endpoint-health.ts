@@ -4,7 +4,8 @@
  * burst and waiting events keep their attempts. The first success makes all waiting events due at once, in order, with
  * one concurrent request at first and one more for each success.
  *
- * Only automatic attempts count; attempts that a user requested do not.
+ * Only automatic attempts count; attempts that a user requested do not. 410 and `webhook-delivery: disable` are
+ * classify-attempt.ts.
  */
 
 /** The state of an endpoint as attempts change it. */
