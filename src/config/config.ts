@@ -149,7 +149,7 @@ const Environment = v.object({
   ),
   WORKER_HEALTH_PORT: variable(
     v.optional(form.integer(1, 65_535)),
-    'Port at which a worker responds to health probes: GET /healthz while its event loop turns, GET /readyz while it polls and reaches the database. Unset: none.',
+    'Port at which a worker responds to health probes: GET /healthz while its event loop turns, GET /readyz while it polls every queue and reaches the database and Temporal. Unset: none.',
   ),
   METRICS_PORT: variable(
     v.optional(form.integer(1, 65_534)),
