@@ -34,5 +34,5 @@ test.each([
   ['plain "text"', 'plain "text"'],
 ])('the template %s of a first page has its value there, and none on later pages', async (template, value) => {
   expect(await valueOn({}, template)).toBe(value);
-  expect(await valueOn({ cursor: 'x' }, template) ?? null).toBeNull();
+  expect((await valueOn({ cursor: 'x' }, template)) ?? null).toBeNull();
 });
