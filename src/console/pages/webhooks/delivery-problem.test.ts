@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { html } from '../../parts/html.ts';
 import { deliveryProblem } from './delivery-problem.ts';
 
 const words = async (errorCode: string): Promise<string> =>
-  String(await deliveryProblem({ errorCode, statusCode: null, nextAttemptAt: null }));
+  String(await html`${deliveryProblem({ errorCode, statusCode: null, nextAttemptAt: null })}`);
 
 describe('why a delivery failed', () => {
   it('has words for a known code', async () => {
