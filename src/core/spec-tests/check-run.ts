@@ -1,9 +1,9 @@
 import { canonicalJson } from '../json/canonical-json.ts';
-import { cutText } from '../json/cut-text.ts';
 import type { MemoryRun } from '../memory-run/memory-run.ts';
 import type { RequestPattern, SpecTest } from '../spec/schema/test-schema.ts';
 import { matchesRequest } from './match-request.ts';
 import type { MockedRequest } from './mock-api.ts';
+import { shown } from './shown-value.ts';
 
 /** An expectation that did not hold. */
 export interface Mismatch {
@@ -84,12 +84,4 @@ function differingRequests(expected: Expectation['requests'], requests: readonly
     fits: (pattern, { request, basePath }) => matchesRequest(pattern, request, basePath),
     show: ({ request: { method, url, body } }) => ({ method, path: url.pathname + url.search, ...(body && { body }) }),
   });
-}
-
-/** Characters of one value in a message: both sides stay in sight. */
-const shownMax = 140;
-
-function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'nothing';
-  return text.length <= shownMax ? text : `${cutText(text, shownMax)}…`;
 }

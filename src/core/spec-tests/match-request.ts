@@ -4,17 +4,45 @@ import { textOf } from '../json/json-text.ts';
 import type { HttpRequest } from '../model/http.ts';
 import type { RequestPattern } from '../spec/schema/test-schema.ts';
 
+/** A part of a request that is not what a pattern wants. */
+export interface Difference {
+  /** Where the pattern wants it, such as `query.limit`. */
+  readonly at: string;
+  readonly wanted: unknown;
+  /** Undefined: the request has nothing there. */
+  readonly found: unknown;
+}
+
 /** Whether a request is of the given form; `basePath` is the path of `http.baseUrl`, without a slash at its end. */
 export function matchesRequest(pattern: RequestPattern, request: HttpRequest, basePath: string): boolean {
-  const { method, path, query = {}, headers = {}, body } = pattern;
-  const { pathname, searchParams } = request.url;
+  return isForAddress(pattern, request, basePath) && differencesFrom(pattern, request).length === 0;
+}
+
+/** Whether method and path are those of the pattern. */
+export function isForAddress({ method, path }: RequestPattern, request: HttpRequest, basePath: string): boolean {
+  const { pathname } = request.url;
   return (
     (method === undefined || method === request.method) &&
-    (path === undefined || pathname === asPathname(path) || pathname === asPathname(basePath + path)) &&
-    Object.entries(query).every(([name, value]) => sameTexts(searchParams.getAll(name), textsOf(value))) &&
-    Object.entries(headers).every(([name, value]) => request.headers[name.toLowerCase()] === value) &&
-    (body === undefined || matchesBody(body, request))
+    (path === undefined || pathname === asPathname(path) || pathname === asPathname(basePath + path))
   );
+}
+
+/** What of query, headers and body differs, in this order. */
+export function differencesFrom(
+  { query = {}, headers = {}, body }: RequestPattern,
+  request: HttpRequest,
+): readonly Difference[] {
+  const { searchParams } = request.url;
+  return [
+    ...Object.entries(query)
+      .map(([name, wanted]) => ({ at: `query.${name}`, wanted, texts: searchParams.getAll(name) }))
+      .filter(({ wanted, texts }) => !sameTexts(texts, textsOf(wanted)))
+      .map(({ at, wanted, texts }) => ({ at, wanted, found: texts.length > 1 ? texts : texts[0] })),
+    ...Object.entries(headers)
+      .map(([name, wanted]) => ({ at: `headers.${name}`, wanted, found: request.headers[name.toLowerCase()] }))
+      .filter(({ wanted, found }) => found !== wanted),
+    ...(body === undefined || matchesBody(body, request) ? [] : [{ at: 'body', wanted: body, found: request.body }]),
+  ];
 }
 
 /** The path as a URL holds it, so that both `/a b` and `/a%20b` can be written. */

@@ -2,6 +2,7 @@ import { AppError } from '../errors.ts';
 import type { HttpRequest, HttpResponse } from '../model/http.ts';
 import type { Mock } from '../spec/schema/test-schema.ts';
 import { matchesRequest } from './match-request.ts';
+import { type NoMatch, nearestMock } from './nearest-mock.ts';
 
 /** The customer's API in a test. */
 export interface MockApi {
@@ -12,8 +13,8 @@ export interface MockApi {
   response(request: HttpRequest, basePath: string): HttpResponse;
   /** All that it was asked, retries included, without credentials. */
   readonly requests: readonly MockedRequest[];
-  /** Method and path of the first request that no mock responds to; null: there is none. */
-  readonly noResponse: string | null;
+  /** The first request that no mock matches; null: there is none. */
+  readonly noResponse: (NoMatch & { /** Its method and path. */ readonly asked: string }) | null;
 }
 
 /** A request and the path of the `http.baseUrl` it was made with. */
@@ -33,7 +34,7 @@ export function createMockApi(mocks: readonly Mock[], now: Date): MockApi {
     response: responseOf(respond, now),
   }));
   const requests: MockedRequest[] = [];
-  let noResponse: string | null = null;
+  let noResponse: MockApi['noResponse'] = null;
   let responseBytes = 0;
   return {
     response(request, basePath) {
@@ -41,7 +42,7 @@ export function createMockApi(mocks: readonly Mock[], now: Date): MockApi {
       const mock = left.find(({ pattern, times }) => times > 0 && matchesRequest(pattern, request, basePath));
       if (!mock) {
         const asked = `${request.method} ${request.url.pathname}`;
-        noResponse ??= asked;
+        noResponse ??= { asked, ...nearestMock(left, request, basePath) };
         throw new AppError('egress_blocked', `No mock matches ${asked}.`);
       }
       mock.times -= 1;

@@ -5,7 +5,7 @@ import { findResource } from '../spec/connection/find-resource.ts';
 import type { ConnectorSpec } from '../spec/schema/spec-schema.ts';
 import type { SpecTest } from '../spec/schema/test-schema.ts';
 import { type Checked, checkRun, type Mismatch } from './check-run.ts';
-import { createMockApi } from './mock-api.ts';
+import { createMockApi, type MockApi } from './mock-api.ts';
 import { openTestSource, testRunId } from './open-test-source.ts';
 import { prepareTest } from './prepare-test.ts';
 
@@ -53,7 +53,10 @@ export async function runTest(spec: ConnectorSpec, test: SpecTest, options: Play
   return checkRun(played.expected, played).map(({ at, message }) => ({ at: `expect.${at}`, message }));
 }
 
-const noResponse = (asked: string): Mismatch => ({ at: 'mocks', message: `no mock matches ${asked}: add one for it` });
+const noResponse = ({ asked, mock, reason }: NonNullable<MockApi['noResponse']>): Mismatch => ({
+  at: mock === null ? 'mocks' : `mocks.${mock}`,
+  message: `no mock matches ${asked}: ${reason}`,
+});
 
 /** An evaluator for one test, which begins nothing once the test has ended. */
 const endedBy = ({ evaluator, signal }: PlayOptions): Evaluator => ({

@@ -134,7 +134,8 @@ describe('a test in a spec', () => {
     const mocks = twoPages.mocks.slice(0, 1);
     for (const status of ['partial', 'failed']) {
       expect(await runExample({ mocks, expect: { status } })).toEqual([
-        'tests.0.mocks: no mock matches GET /api/v2/projects/main/accounts: add one for it',
+        'tests.0.mocks.0: no mock matches GET /api/v2/projects/main/accounts: mocks.0 wants query.cursor null, ' +
+          'the request has "p2". Correct it, or add one',
       ]);
     }
   });
