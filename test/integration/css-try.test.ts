@@ -94,11 +94,13 @@ describe('css try', () => {
 
   it('ends with the error of the run and exits with 1 when the API fails', async () => {
     const { read } = authorsFolder(peopleSpec({ path: '/broken' }));
+    const says = '{"error":"no such thing"}';
     const { exitCode, stdout } = await read('try', {}, ...withKey, '--json');
     expect({ exitCode, shown: JSON.parse(stdout) }).toMatchObject({
       exitCode: 1,
-      shown: { status: 'failed', rows: [], requests: [{ status: 400 }], error: { code: 'source_rejected' } },
+      shown: { status: 'failed', rows: [], requests: [{ status: 400, says }], error: { code: 'source_rejected' } },
     });
+    expect((await read('try', {}, ...withKey)).stdout).toContain(`\n\nthe API says\n  ${says}\n`);
     const wrongKey = await authorsFolder().read('try', { input: 'wrong-key' }, ...withKey);
     expect(wrongKey.exitCode).toBe(1);
     expect(wrongKey.stdout).toContain('auth_failed: GET /people responded with 401');

@@ -42,7 +42,7 @@ function showRead(resource: Resource, { run, calls, pages, error }: LocalRead) {
     resource: resource.key,
     status: run.status,
     limited: run.limited,
-    requests: calls.map(({ method, url, statusCode, durationMs, attempt, errorCode, cacheHit }) => ({
+    requests: calls.map(({ method, url, statusCode, durationMs, attempt, errorCode, cacheHit, respBodyTruncated }) => ({
       method,
       url,
       status: statusCode,
@@ -50,6 +50,8 @@ function showRead(resource: Resource, { run, calls, pages, error }: LocalRead) {
       attempt,
       error: errorCode,
       cacheHit,
+      // What an API says against a request; a page is among the records.
+      says: statusCode !== null && statusCode >= 400 ? respBodyTruncated : null,
     })),
     records,
     filtered,
@@ -77,8 +79,12 @@ function showRead(resource: Resource, { run, calls, pages, error }: LocalRead) {
   };
 }
 
+/** Characters of a refusal: its first sentences say why, and an API may send a whole page. */
+const refusalMax = 500;
+
 function linesOf(shown: ShownRead, columns: number): readonly string[] {
   const { resource, requests, records, filtered, rows, invalid, deleted, stats, watermarkAfter, hints, error } = shown;
+  const says = requests.at(-1)?.says;
   const json = (value: unknown) => `  ${cut(JSON.stringify(value), Math.max(columns, 80) - 2)}`;
   const section = (title: string, lines: readonly string[]) => (lines.length === 0 ? [] : ['', title, ...lines]);
   return [
@@ -120,6 +126,7 @@ function linesOf(shown: ShownRead, columns: number): readonly string[] {
       hints.map((hint) => `  ${hint}`),
     ),
     ...(error === null ? [] : ['', `${error.code}: ${error.message}`]),
+    ...section('the API says', error === null || !says ? [] : [`  ${cut(says, refusalMax)}`]),
   ];
 }
 
