@@ -81,7 +81,7 @@ async function withServices(config: Config): Promise<Config & { readonly databas
     return { ...config, databaseUrl: ready.databaseUrl };
   } catch (cause) {
     throw new UsageError(
-      `DATABASE_URL is not set and ${path} names no embedded database: start one with "npm start".`,
+      `DATABASE_URL is not set and ${path} names no embedded database: start one with "npm start", or set DATA_DIR as for the one that runs.`,
       {
         cause,
       },
