@@ -42,7 +42,7 @@ const oauthCommon = {
       strictObject({
         expiryBufferSeconds: field(
           v.optional(Seconds, 120),
-          'A token is replaced when it expires within this many seconds.',
+          'A token is replaced when it expires within this many seconds; one that lives less than twice as long, after half of its lifetime.',
         ),
         rotation: field(
           v.optional(v.picklist(['auto', 'always', 'never']), 'auto'),

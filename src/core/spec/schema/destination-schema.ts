@@ -124,7 +124,7 @@ export const TargetColumn = strictObject({
   ),
   nullable: field(
     v.exactOptional(v.boolean()),
-    'Whether the column may be null. Absent: as `validate.schema` says, otherwise it may.',
+    'Whether a record may have null there; the table itself gets no NOT NULL. Absent: as `validate.schema` says, otherwise it may.',
   ),
   path: field(
     v.exactOptional(FieldPath),
@@ -144,7 +144,7 @@ export const Target = strictObject({
   ),
   columns: field(
     v.optional(mapOf(ColumnName, TargetColumn), {}),
-    'Settings of single columns by name; all others follow from the records.',
+    'Settings of single columns by name; all others follow from the records. Columns of a new table are in no particular order.',
     { owner_email: { type: 'text', maxLength: 200, path: 'owner.email' } },
   ),
   evolve: field(

@@ -20,9 +20,13 @@ export const RequestPattern = strictObject({
     'Query parameters, compared as text; others may be there. A list: the parameter once for each item. Null: it is absent.',
     { page: 2, cursor: null },
   ),
-  headers: field(v.exactOptional(mapOf(v.string(), v.string())), 'Headers; others may be there.', {
-    authorization: 'Bearer t',
-  }),
+  headers: field(
+    v.exactOptional(mapOf(v.string(), v.string())),
+    'Headers; others may be there. Those of `auth` never are.',
+    {
+      'x-version': '2',
+    },
+  ),
   body: field(
     v.exactOptional(JsonValue),
     'An object: these fields of a JSON body or a form. A text: the whole body. Absent: any.',
@@ -88,7 +92,7 @@ const Expectation = strictObject({
   quarantined: field(v.exactOptional(v.array(v.string())), 'External ids, in any order. Absent: any.', ['a2']),
   requests: field(
     v.exactOptional(v.union([Count, v.array(RequestPattern)])),
-    'How many, or each of them in order; a retry is a separate request. Absent: any.',
+    'How many, or each of them in order; a retry is a separate request, and logins are not among them. Absent: any.',
     [{ path: '/accounts' }],
   ),
 });
@@ -120,7 +124,7 @@ export const SpecTest = strictObject({
   ),
   mocks: field(
     v.pipe(v.optional(v.array(Mock), []), v.metadata({ maxItems: 200 })),
-    'The responses of the API. A request that no mock matches fails the test.',
+    'The responses of the API. A request that no mock matches fails the test. A test neither logs in nor sends credentials: a mock of a login gets no request.',
     [{ request: { path: '/accounts' }, respond: { body: [] } }],
   ),
   expect: field(Expectation, 'What must hold after the run. A run may only fail where `status` says so.', {
