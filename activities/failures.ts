@@ -6,9 +6,10 @@
  * One other file makes an ApplicationFailure: workflows/run-to-end.ts fails a run with the code and message of its first
  * step. They were decided here; a first step returns them, because its own failure means that an activity tries again.
  */
-import { ApplicationFailure } from '@temporalio/common';
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import type { Attempt } from '../db/queries/runs/attempts.ts';
 import { AppError, type ErrorCode, type RunErrorCode } from '../src/core/errors.ts';
+import type { Deps } from '../src/deps.ts';
 
 /**
  * The failures of a run that Temporal retries; whether a later run may succeed is in `src/core/events/run-failure.ts`.
@@ -35,7 +36,7 @@ const retried = {
  * The form in which a failure enters the history. The service writes its message, which is safe to show; foreign text
  * (a driver's error, a response body) stays in the log. A bug is retried: a deployment fixes it and nothing is lost.
  */
-export function toFailure(error: unknown): ApplicationFailure {
+function toFailure(error: unknown): ApplicationFailure {
   if (error instanceof ApplicationFailure) return error;
   if (error instanceof AppError) {
     return ApplicationFailure.create({
@@ -49,6 +50,36 @@ export function toFailure(error: unknown): ApplicationFailure {
 
 /** Whether a later attempt may succeed. */
 const isRetried = (code: ErrorCode): boolean => (code in retried ? retried[code as RunErrorCode] : false);
+
+/** What the log says when the work of an activity fails. */
+interface FailureReport {
+  /** Writes the line, at its level; the error is one of its fields. */
+  readonly write: Deps['log']['error'];
+  readonly message: string;
+  /** Ids and the like; never data. */
+  readonly fields?: Readonly<Record<string, unknown>>;
+  /** Called once it is logged, before it is thrown. Absent: nothing else happens. */
+  readonly note?: (failure: ApplicationFailure) => Promise<void>;
+}
+
+/**
+ * The boundary of an activity: what its work throws is logged, and thrown in the form that a history may hold. A cancel passes
+ * as it is, without a line.
+ */
+export async function withFailures<Result>(
+  { write, message, fields, note }: FailureReport,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof CancelledFailure) throw error;
+    write(message, { ...fields, error });
+    const failure = toFailure(error);
+    await note?.(failure);
+    throw failure;
+  }
+}
 
 /** Ends a run without progress with the error of its last attempt; a worker that died leaves no error. */
 export function retriesExhausted({ attempts, errorCode, errorMessage }: Attempt): ApplicationFailure {

@@ -7,7 +7,7 @@ import { startQueuedRun } from '../src/connect/start-run.ts';
 import type { RunRow } from '../src/core/resources/run.ts';
 import type { Deps } from '../src/deps.ts';
 import type { InboundHookInput, InboundStep } from '../workflows/contract.ts';
-import { toFailure } from './failures.ts';
+import { withFailures } from './failures.ts';
 import { queueRun } from './queued-run.ts';
 
 type InboundDeps = Pick<Deps, 'db' | 'orchestrator' | 'log' | 'defaultDestination'>;
@@ -28,15 +28,13 @@ export function createInboundHookActivities(deps: InboundDeps) {
      */
     async enqueueInboundRun(input: InboundHookInput): Promise<InboundStep> {
       const scope = orgScope(input.orgId);
-      try {
+      const report = { write: deps.log.error, message: 'run for hook requests not created', fields: { ...input } };
+      return await withFailures(report, async () => {
         const { step, made } = await deps.db.transaction().execute((tx) => enqueue(deps, tx, scope, input));
         if (made) await startQueuedRun(deps, scope, made);
         if (step.waitMs === 0) deps.log.info('hook requests processed', { ...input, ...step });
         return step;
-      } catch (error) {
-        deps.log.error('run for hook requests not created', { ...input, error });
-        throw toFailure(error);
-      }
+      });
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { RunOutcome } from '../db/queries/runs/lanes/lanes.ts';
 import type { Deps } from '../src/deps.ts';
 import type { RunTotals, SyncRunInput } from '../workflows/contract.ts';
-import { toFailure } from './failures.ts';
+import { withFailures } from './failures.ts';
 import { endRun } from './run-lifecycle.ts';
 
 /** What a run's workflow calls besides its chunks. */
@@ -12,12 +12,8 @@ export function createRunActivities(deps: Pick<Deps, 'db' | 'orchestrator' | 'lo
      * only wakes the next (test/integration/lanes.test.ts).
      */
     async endRun(input: SyncRunInput, outcome: RunOutcome): Promise<RunTotals> {
-      try {
-        return await endRun(deps, input, { outcome });
-      } catch (error) {
-        deps.log.error('run not ended', { runId: input.runId, error });
-        throw toFailure(error);
-      }
+      const report = { write: deps.log.error, message: 'run not ended', fields: { runId: input.runId } };
+      return await withFailures(report, () => endRun(deps, input, { outcome }));
     },
   };
 }

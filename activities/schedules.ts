@@ -13,7 +13,7 @@ import type { RunRow } from '../src/core/resources/run.ts';
 import type { ScheduleRow } from '../src/core/resources/schedule.ts';
 import type { Deps } from '../src/deps.ts';
 import type { Firing, FiringOutcome, ScheduledTickInput } from '../workflows/contract.ts';
-import { toFailure } from './failures.ts';
+import { withFailures } from './failures.ts';
 import { queueRun } from './queued-run.ts';
 
 type ScheduleDeps = Pick<Deps, 'db' | 'orchestrator' | 'log' | 'defaultDestination'>;
@@ -27,12 +27,12 @@ export function createScheduleActivities(deps: ScheduleDeps) {
      * (test/integration/event-recording.test.ts).
      */
     createScheduledRun: (input: ScheduledTickInput, scheduledFor: string): Promise<FiringOutcome> =>
-      reported(deps, { ...input, scheduledFor }, async () =>
+      withFailures(notCreated(deps, input, scheduledFor), async () =>
         outcomeOf(await createRunOfFiring(deps, input, scheduledFor)),
       ),
     /** Enqueues the run of a firing whose workflow ends with it: another one executes the run. Safe to run twice. */
     enqueueScheduledRun: (input: ScheduledTickInput, scheduledFor: string): Promise<FiringOutcome> =>
-      reported(deps, { ...input, scheduledFor }, async () => {
+      withFailures(notCreated(deps, input, scheduledFor), async () => {
         const firing = { scheduleId: input.scheduleId, scheduledFor };
         const made = await createRunOfFiring(deps, input, scheduledFor);
         if (typeof made !== 'string') await startQueuedRun(deps, orgScope(input.orgId), made, firing);
@@ -45,14 +45,12 @@ export function createScheduleActivities(deps: ScheduleDeps) {
 const outcomeOf = (made: RunRow | string): FiringOutcome =>
   typeof made === 'string' ? { outcome: `skipped: ${made}`, runId: null } : { outcome: 'started', runId: made.id };
 
-async function reported<Result>(deps: ScheduleDeps, firing: object, work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    deps.log.error('scheduled run not created', { ...firing, error });
-    throw toFailure(error);
-  }
-}
+/** What the log says when the run of a firing cannot be created. */
+const notCreated = ({ log }: ScheduleDeps, input: ScheduledTickInput, scheduledFor: string) => ({
+  write: log.error,
+  message: 'scheduled run not created',
+  fields: { ...input, scheduledFor },
+});
 
 /**
  * Creates the run of a firing, whose workflow calls this, or returns as text why there is none: the schedule is off, its

@@ -19,7 +19,7 @@ import type { Resource } from '../src/core/spec/schema/spec-schema.ts';
 import type { Deps } from '../src/deps.ts';
 import type { ChunkResult, SyncRunInput } from '../workflows/contract.ts';
 import { abortedAfter, isCancel, unlessCanceled } from './canceling.ts';
-import { retriesExhausted, toFailure } from './failures.ts';
+import { retriesExhausted } from './failures.ts';
 import type { Movement } from './movement.ts';
 import type { NewLanes } from './new-lanes.ts';
 import { type OpenRun, openRun } from './open-run.ts';
@@ -94,21 +94,18 @@ export const waitsForTurn: ChunkResult = {
   waiting: true,
 };
 
-/** The failure as Temporal shows it, and the run row too if no attempt gets further. */
-export async function keptFailure(
+/** Stores why an attempt failed: the run row shows it, too, if no attempt gets further. Never throws. */
+export async function noteAttemptFailure(
   deps: Pick<Deps, 'db' | 'log'>,
   { orgId, runId }: SyncRunInput,
-  error: unknown,
-): Promise<ApplicationFailure> {
-  const failure = toFailure(error);
-  const { type, message } = failure;
-  if (failure.nonRetryable) return failure;
+  { type, message, nonRetryable }: ApplicationFailure,
+): Promise<void> {
+  if (nonRetryable) return;
   try {
     await noteFailure(deps.db, orgScope(orgId), { runId, code: type ?? 'internal', message });
   } catch (cause) {
     deps.log.warn('cause of the failure not stored', { runId, error: cause });
   }
-  return failure;
 }
 
 /** The result of a chunk, and its attempt; null: there was nothing to read. */

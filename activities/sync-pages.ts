@@ -7,11 +7,19 @@ import type { RunRow } from '../src/core/resources/run.ts';
 import type { Deps } from '../src/deps.ts';
 import type { Slots } from '../src/temporal/worker-slots.ts';
 import type { ChunkResult, FirstStep, ScheduledRunInput, SyncRunInput } from '../workflows/contract.ts';
+import { withFailures } from './failures.ts';
 import { watchMovement } from './movement.ts';
 import { createNewLanes } from './new-lanes.ts';
 import { reportProgress } from './progress.ts';
 import { beginRun } from './run-lifecycle.ts';
-import { advanceRun, type ChunkDeps, type ChunkLimits, chunkMsMax, keptFailure, waitsForTurn } from './sync-chunk.ts';
+import {
+  advanceRun,
+  type ChunkDeps,
+  type ChunkLimits,
+  chunkMsMax,
+  noteAttemptFailure,
+  waitsForTurn,
+} from './sync-chunk.ts';
 
 /** The milliseconds between two heartbeats: a cancel reaches the chunk with the next one, and four may be lost. */
 const heartbeatMs = 1000;
@@ -61,7 +69,9 @@ export function createSyncActivities(deps: Deps, slots: Slots, createRun: Create
     /** The first step of a firing: creates its run, and reads it as runHere does. Safe to run twice, as both parts are. */
     async fireHere(input: ScheduledRunInput, scheduledFor: string, scheduledAtMs: number): Promise<FirstStep> {
       const { orgId, connectionId, resourceKey, scheduleId } = input;
-      const made = await createRun(deps, input, scheduledFor);
+      const fields = { ...input, scheduledFor };
+      const report = { write: deps.log.error, message: 'scheduled run not created', fields };
+      const made = await withFailures(report, () => createRun(deps, input, scheduledFor));
       if (typeof made === 'string') return { runId: null, outcome: `skipped: ${made}`, chunk: null, error: null };
       const firing = { scheduleId, scheduledFor };
       return await firstStep({ orgId, connectionId, resourceKey, runId: made.id, firing }, scheduledAtMs);
@@ -74,6 +84,7 @@ function createInContext(deps: Deps, slots: Slots): InContext {
   return async (input, advance, beat) => {
     const context = Context.current();
     const log = deps.log.child({ runId: input.runId, attempt: context.info.attempt });
+    const note = (failure: ApplicationFailure) => noteAttemptFailure({ db: deps.db, log }, input, failure);
     using movement = watchMovement(slots);
     using progress = reportProgress(context);
     const timer = setInterval(() => {
@@ -81,11 +92,9 @@ function createInContext(deps: Deps, slots: Slots): InContext {
       movement.check();
     }, heartbeatMs);
     try {
-      return await advance({ ...shared, log, movement, progress });
-    } catch (error) {
-      if (error instanceof CancelledFailure) throw error;
-      log.warn('chunk failed', { error });
-      throw await keptFailure({ db: deps.db, log }, input, error);
+      return await withFailures({ write: log.warn, message: 'chunk failed', note }, () =>
+        advance({ ...shared, log, movement, progress }),
+      );
     } finally {
       clearInterval(timer);
     }

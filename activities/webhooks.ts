@@ -4,7 +4,7 @@ import { createWebhookSender } from '../src/core/http/webhook-post.ts';
 import type { Deps } from '../src/deps.ts';
 import { type DrainResult, postsMax, type WebhookEndpointInput } from '../workflows/contract.ts';
 import { drain } from './drain.ts';
-import { toFailure } from './failures.ts';
+import { withFailures } from './failures.ts';
 
 /** The milliseconds between two heartbeats: less than half of their timeout. */
 const heartbeatMs = 5000;
@@ -25,14 +25,12 @@ export function createWebhookActivities(deps: Deps) {
       const log = deps.log.child({ ...input });
       const beat = setInterval(() => context.heartbeat(), heartbeatMs);
       try {
-        const result = await drain({ ...drainDeps, log }, input, cancellationSignal);
-        if (result.sent > 0) log.info('events sent', { ...result });
-        throwIfCanceled(cancellationSignal);
-        return result;
-      } catch (error) {
-        if (error instanceof CancelledFailure) throw error;
-        log.error('events of the endpoint not delivered', { error });
-        throw toFailure(error);
+        return await withFailures({ write: log.error, message: 'events of the endpoint not delivered' }, async () => {
+          const result = await drain({ ...drainDeps, log }, input, cancellationSignal);
+          if (result.sent > 0) log.info('events sent', { ...result });
+          throwIfCanceled(cancellationSignal);
+          return result;
+        });
       } finally {
         clearInterval(beat);
       }
