@@ -18,13 +18,22 @@ export const statusOf = {
  * Status and code of each reason for which the HTTP layer refuses a request; code null: the specification's errors without
  * one (invalid JSON, a missing query parameter).
  */
-const rejections = {
+export const rejections = {
   unreadable: { status: 400, code: null },
   invalid: { status: 400, code: 'validation' },
   unknown_path: { status: 404, code: 'not_found' },
   other_method: { status: 405, code: 'validation' },
   too_long: { status: 413, code: 'validation' },
   rate_limited: { status: 429, code: 'rate_limited' },
+} as const;
+
+/** Status and message of each reason for which a request never reaches the app; none has a code. */
+export const wireRejections = {
+  address: { status: 400, message: 'The request line or the Host header is not valid.' },
+  not_http: { status: 400, message: 'The request is not valid HTTP/1.1.' },
+  late: { status: 408, message: 'The request did not arrive in time.' },
+  long_chunk_extensions: { status: 413, message: 'The chunk extensions are too long.' },
+  long_headers: { status: 431, message: 'The headers are too long.' },
 } as const;
 
 interface RejectionOptions {

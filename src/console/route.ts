@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import type { OrgScope } from '../../db/scope.ts';
 import type { MountDeps } from '../api/app.ts';
 import type { Caller } from '../api/auth.ts';
+import type { statusOf } from '../api/errors.ts';
 import { checkParams, checkQuery, type Query } from '../api/inputs.ts';
 import { invalid } from '../core/errors.ts';
 import { issueWords } from '../core/resources/issue-words.ts';
@@ -37,7 +38,7 @@ export interface View {
   /** The seconds after which the script asks for the page again, since it changes by itself. Absent: it does not. */
   readonly refreshSeconds?: number;
   /** 200 unless given. */
-  readonly status?: 200 | 400;
+  readonly status?: 200 | typeof statusOf.validation;
 }
 
 /** The page to show after an action, and what to say there. */

@@ -1,5 +1,6 @@
 import type { Context, Handler } from 'hono';
 import { callerWithKey } from '../api/auth.ts';
+import { statusOf } from '../api/errors.ts';
 import { addressOf } from '../api/gates/rate-limits.ts';
 import type { ApiEnv } from '../api/serve-route.ts';
 import { parseApiKey } from '../core/crypto/api-key.ts';
@@ -30,7 +31,7 @@ export const signIn =
       const caller = await callerWithKey(deps, given);
       if (lookupId === null || !caller) {
         await deps.limits?.countRefused(addressOf(c));
-        return c.html(await signInPage({ to: textOf(to), isRefused: true }), 401);
+        return c.html(await signInPage({ to: textOf(to), isRefused: true }), statusOf.unauthorized);
       }
       c.set('orgId', caller.scope.orgId);
       await openSession(c, deps, lookupId);

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ErrorBody } from '../../core/resources/error.ts';
+import { wireRejections } from '../errors.ts';
 
 /** The response to a request whose line or Host header makes no URL; the app never sees it. */
-export const refuseAddress = (): Response =>
-  new Response(JSON.stringify(bodyOf('The request line or the Host header is not valid.')), {
-    status: 400,
-    headers: headersOf(),
-  });
+export function refuseAddress(): Response {
+  const { status, message } = wireRejections.address;
+  return new Response(JSON.stringify(bodyOf(message)), { status, headers: headersOf() });
+}
 
 /** Gives the refusals of Node's own parser the form of every other error; without this they have no body. */
 export function respondToParserErrors(server: Server): void {
@@ -23,15 +23,15 @@ export function respondToParserErrors(server: Server): void {
   });
 }
 
-/** Rejections by Node's code; any other one is a 400. */
-const rejections: Readonly<Record<string, readonly [status: number, message: string]>> = {
-  HPE_HEADER_OVERFLOW: [431, 'The headers are too long.'],
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'The chunk extensions are too long.'],
-  ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time.'],
+/** The reasons by Node's code; any other one is `not_http`. */
+const reasons: Readonly<Record<string, keyof typeof wireRejections>> = {
+  HPE_HEADER_OVERFLOW: 'long_headers',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 'long_chunk_extensions',
+  ERR_HTTP_REQUEST_TIMEOUT: 'late',
 };
 
 function messageFor(code: string | undefined): string {
-  const [status, message] = rejections[code ?? ''] ?? [400, 'The request is not valid HTTP/1.1.'];
+  const { status, message } = wireRejections[reasons[code ?? ''] ?? 'not_http'];
   const body = JSON.stringify(bodyOf(message));
   const headers = { ...headersOf(), 'content-length': String(Buffer.byteLength(body)), connection: 'close' };
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);

@@ -1,6 +1,6 @@
 import { type RequestErrorCode, schemaIssue } from '../../core/errors.ts';
 import type { ErrorBody } from '../../core/resources/error.ts';
-import { statusOf } from '../errors.ts';
+import { rejections, statusOf } from '../errors.ts';
 import type { Route } from '../route.ts';
 import { refTo } from './schemas.ts';
 
@@ -31,9 +31,11 @@ function responsesOf(route: Route): readonly (readonly [status: string, NamedRes
   ]);
   const byStatus = Map.groupBy(codes, (code) => statusOf[code]);
   const responses = [...byStatus].map(
-    ([status, same]) => [String(status), responseOf(same, status === 400 ? inputOf(route) : null)] as const,
+    ([status, same]) =>
+      [String(status), responseOf(same, status === statusOf.validation ? inputOf(route) : null)] as const,
   );
-  return route.body ? [...responses, ['413', { name: 'BodyTooLong', response: tooLong }]] : responses;
+  if (!route.body) return responses;
+  return [...responses, [String(rejections.too_long.status), { name: 'BodyTooLong', response: tooLong }]];
 }
 
 const meanings = {

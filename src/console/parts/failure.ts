@@ -1,18 +1,19 @@
+import { rejections, statusOf } from '../../api/errors.ts';
 import type { ErrorBody } from '../../core/resources/error.ts';
 import { helpFor } from './help.ts';
 import { type Content, type Html, html } from './html.ts';
 import { table } from './table.ts';
 
 const titles: Readonly<Record<number, string>> = {
-  400: 'This cannot be done as it is',
-  401: 'Your session does not allow this',
-  402: 'Your plan does not allow this',
-  404: 'Not found',
-  405: 'This address does something else',
-  409: 'This cannot be done now',
-  413: 'This is too long',
-  429: 'Too many requests',
-  500: 'Something went wrong',
+  [statusOf.validation]: 'This cannot be done as it is',
+  [statusOf.unauthorized]: 'Your session does not allow this',
+  [statusOf.plan_limit]: 'Your plan does not allow this',
+  [statusOf.not_found]: 'Not found',
+  [rejections.other_method.status]: 'This address does something else',
+  [statusOf.conflict]: 'This cannot be done now',
+  [rejections.too_long.status]: 'This is too long',
+  [statusOf.rate_limited]: 'Too many requests',
+  [statusOf.internal]: 'Something went wrong',
 };
 
 /** What a failure is called, by its status. */
@@ -32,7 +33,7 @@ export function failure({ error }: ErrorBody, { status, back }: { status: number
 /** A form is corrected where it was filled in; what is not found says so itself; the page about errors has the rest. */
 function nextStep({ code, issues = [] }: ErrorBody['error'], status: number): Content {
   if (issues.length > 0) return help('Go back, correct this, and send it again.');
-  if (status === 404)
+  if (status === statusOf.not_found)
     return help('It may be deleted, or of another org than this API key. Or its address is mistyped.');
   return code === undefined ? null : failureAdvice(code);
 }

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { findSpecVersion } from '../../../../db/queries/specs.ts';
-import { HttpRejection } from '../../../api/errors.ts';
+import { HttpRejection, statusOf } from '../../../api/errors.ts';
 import { readYamlText, withPlaces } from '../../../api/gates/yaml-body.ts';
 import { createDraft, previewTransform, replaceDraft, validateSpec } from '../../../control/specs/specs.ts';
 import { AppError, found, type Issue } from '../../../core/errors.ts';
@@ -127,7 +127,7 @@ async function saved<Done>(visit: Submitted, save: (document: unknown) => Promis
     done = await withPlaces(document, () => save(document.value));
     return null;
   });
-  return done ?? editorView(visit, { text, ...draft, result }, 400);
+  return done ?? editorView(visit, { text, ...draft, result }, statusOf.validation);
 }
 
 /** What is wrong with a document, where the work says so; other failures are thrown. */
@@ -135,7 +135,8 @@ async function orIssues(work: () => Promise<Content>): Promise<Content> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof HttpRejection && error.status === 400) return html`<p class="notice bad">${error.message}</p>`;
+    if (error instanceof HttpRejection && error.status === statusOf.validation)
+      return html`<p class="notice bad">${error.message}</p>`;
     if (error instanceof AppError && (error.code === 'validation' || error.code === 'conflict')) {
       return error.issues === undefined ? html`<p class="notice bad">${error.message}</p>` : wrong(error.issues);
     }
