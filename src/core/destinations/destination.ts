@@ -86,8 +86,9 @@ export interface Destination extends AsyncDisposable {
   /** Creates or evolves what is missing, claims the lane, returns what is known of it. */
   open(claim: LaneClaim): Promise<OpenedLane>;
   /**
-   * What the checkpoint row of a lane holds, without claiming it or changing anything; null: there is none, or no batch was
-   * applied. Absent: a kind that cannot say so.
+   * What the checkpoint row of a lane holds, without claiming it or changing anything; null: there is none, no batch was
+   * applied, or the kind keeps its checkpoint in the control database (webhook). Absent: a kind that cannot
+   * say so.
    */
   peek?(lane: Pick<LaneClaim, 'lane' | 'target'>): Promise<Pick<Checkpoint, 'runId' | 'batchNo'> | null>;
   /**
