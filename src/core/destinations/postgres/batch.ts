@@ -11,7 +11,7 @@ import { clearGeneration, switchGeneration } from './generation.ts';
 import { type PostgresRows, sliceRows } from './rows.ts';
 import type { Session } from './session.ts';
 import { applyTombstones, deleteSql, idsByEffect } from './tombstones.ts';
-import { inTransaction } from './transaction.ts';
+import { inTransaction, withConflictRetries } from './transaction.ts';
 import { rowsSql } from './write-sql.ts';
 
 /** The rows of a batch as the server takes them. */
@@ -37,11 +37,15 @@ export interface BatchWrite extends PostgresBatch {
 /**
  * Rows, tombstones and receipt in one transaction: a single statement, so one round trip, as long as the server takes
  * every row. When it refuses one, nothing was written, and the batch is repeated in parts until the rejected rows are
- * found. Batches that begin or complete a generation, or mark rows of their own, take several statements.
+ * found. Batches that begin or complete a generation, or mark rows of their own, take several statements. What loses
+ * against other transactions is repeated.
  *
  * Returns all rows refused. Throws `fenced`, or raw errors of pg.
  */
-export async function writeBatch(session: Session, write: BatchWrite): Promise<readonly RejectedRow[]> {
+export const writeBatch = (session: Session, write: BatchWrite): Promise<readonly RejectedRow[]> =>
+  withConflictRetries(() => tryBatch(session, write));
+
+async function tryBatch(session: Session, write: BatchWrite): Promise<readonly RejectedRow[]> {
   if (write.opensGeneration || completesGeneration(write) || marksNewRows(write)) {
     return inTransaction(session, () => writeInSteps(session, { write, writeRows: writePart }));
   }
@@ -54,7 +58,7 @@ export async function writeBatch(session: Session, write: BatchWrite): Promise<r
     if (!blamesRow(error)) throw error;
     if (onlyInserts && isDuplicateKey(error)) {
       withRowsOfBefore.add(session);
-      return writeBatch(session, write);
+      return tryBatch(session, write);
     }
     return inTransaction(session, () => writeInSteps(session, { write, writeRows: writeHalves }));
   }

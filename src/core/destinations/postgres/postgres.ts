@@ -80,4 +80,4 @@ const write = (
   session: Session,
   { claim, fields, batch, encoded, opensGeneration }: LaneBatch<PostgresFields, PostgresBatch>,
 ): Promise<readonly RejectedRow[]> =>
-  withConflictRetries(() => writeBatch(session, { ...claim, ...encoded, map: fields, batch, opensGeneration }));
+  writeBatch(session, { ...claim, ...encoded, map: fields, batch, opensGeneration });
