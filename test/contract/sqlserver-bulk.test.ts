@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { parseSqlServerOptions } from '../../src/core/destinations/sqlserver/address.ts';
+import { parseSqlServerAddress } from '../../src/core/destinations/sqlserver/address.ts';
 import { logIn } from '../../src/core/destinations/sqlserver/driver/login.ts';
 import type { Load, Session, SessionLimits } from '../../src/core/destinations/sqlserver/driver/session.ts';
 import { destinationDeps } from '../support/destinations/destination-deps.ts';
@@ -145,7 +145,7 @@ async function sent(
   const chunks: Buffer[] = [];
   await using fake = await startTdsFake({ ...script, tap: (bytes) => void chunks.push(bytes) });
   const options = { host: '127.0.0.1', port: fake.port, database: 'd', user: 'u', password: 'p', encrypt: false };
-  const session = await logIn(parseSqlServerOptions(options), { ...destinationDeps(openGuard), limits });
+  const session = await logIn(parseSqlServerAddress(options), { ...destinationDeps(openGuard), limits });
   await work(session, fake);
   await session[Symbol.asyncDispose]();
   const packets = readPackets(Buffer.concat(chunks));

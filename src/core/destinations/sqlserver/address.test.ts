@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { parseSqlServerOptions } from './address.ts';
+import { parseSqlServerAddress } from './address.ts';
 
 const options = { host: 'db.test', database: 'shop', user: 'sync', password: 'p' };
 
 it('reads the fields, encrypted and on port 1433 by default', () => {
   const address = { host: 'db.test', database: 'shop', port: 1433, encrypt: true, ca: null };
   const identity = { user: 'sync', password: 'p' };
-  expect(parseSqlServerOptions(options)).toEqual({ address, identity });
+  expect(parseSqlServerAddress(options)).toEqual({ address, identity });
   const changes = { port: '14330', encrypt: false, ca: 'PEM' };
-  expect(parseSqlServerOptions({ ...options, ...changes })).toEqual({
+  expect(parseSqlServerAddress({ ...options, ...changes })).toEqual({
     address: { ...address, ...changes, port: 14_330 },
     identity,
   });
-  expect(parseSqlServerOptions({ ...options, encrypt: 'strict' }).address.encrypt).toBe('strict');
+  expect(parseSqlServerAddress({ ...options, encrypt: 'strict' }).address.encrypt).toBe('strict');
 });
 
 it.each([
@@ -25,7 +25,7 @@ it.each([
   [{ encrypt: 'no' }, '`encrypt` is not true, false'],
   [{ ca: ['x'] }, '`ca` is not a text'],
 ])('refuses %j without repeating values', (changes, message) => {
-  expect(() => parseSqlServerOptions({ ...options, ...changes })).toThrow(
+  expect(() => parseSqlServerAddress({ ...options, ...changes })).toThrow(
     expect.objectContaining({ code: 'destination_rejected', message: expect.stringContaining(message) }),
   );
 });
@@ -36,10 +36,10 @@ describe('an application of Entra ID', () => {
 
   it('is read in the place of a user, and asks the public cloud for its token by default', () => {
     const identity = { ...authentication, authorityHost: 'login.microsoftonline.com' };
-    expect(parseSqlServerOptions(entra).identity).toEqual(identity);
+    expect(parseSqlServerAddress(entra).identity).toEqual(identity);
     const authorityHost = 'login.microsoftonline.us';
     const elsewhere = { ...entra, authentication: { ...authentication, authorityHost } };
-    expect(parseSqlServerOptions(elsewhere).identity).toEqual({ ...identity, authorityHost });
+    expect(parseSqlServerAddress(elsewhere).identity).toEqual({ ...identity, authorityHost });
   });
 
   it.each([
@@ -53,7 +53,7 @@ describe('an application of Entra ID', () => {
     [{ ...entra, authentication: { ...authentication, tenantId: '..' } }, 'not the id or domain'],
     [{ ...entra, authentication: { ...authentication, clientSecret: '' } }, 'the clientSecret is missing'],
   ])('is refused in %j without repeating values', (given, message) => {
-    expect(() => parseSqlServerOptions(given)).toThrow(
+    expect(() => parseSqlServerAddress(given)).toThrow(
       expect.objectContaining({ code: 'destination_rejected', message: expect.stringContaining(message) }),
     );
   });

@@ -42,7 +42,7 @@ export interface SqlServerOptions {
  *
  * Throws `destination_rejected`; messages repeat no value.
  */
-export function parseSqlServerOptions(options: Options): SqlServerOptions {
+export function parseSqlServerAddress(options: Options): SqlServerOptions {
   const address = {
     host: host(text(options, 'host')),
     port: port(text(options, 'port'), 1433),

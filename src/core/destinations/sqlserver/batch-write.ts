@@ -4,7 +4,7 @@ import { fenced, notTaken } from '../sql/lane-errors.ts';
 import type { Session, Values } from './driver/session.ts';
 import { lostRace } from './errors.ts';
 import type { SqlServerFields } from './fields.ts';
-import type { SqlServerRows } from './staging.ts';
+import type { SqlServerRows } from './rows.ts';
 import { heldSql } from './write-sql.ts';
 
 /** The rows of a batch as the server takes them. */

@@ -1,8 +1,9 @@
 import { quoted, shownName } from '../sql/identifiers.ts';
 import { keyCollation, tableSql } from './definitions.ts';
 import { rowIssue } from './errors.ts';
-import type { SqlServerFields, SqlServerWriter } from './fields.ts';
+import type { SqlServerFields } from './fields.ts';
 import { comparedValue, type KeyValue, keyValues } from './row-values.ts';
+import type { SqlServerWriter } from './rows.ts';
 import type { CheckRule, ReferenceRule, TableRules, UniqueRule } from './rules.ts';
 import { columnsEach, rowsTable, stagedColumn, stagedRows } from './staging.ts';
 import { longerThan } from './values.ts';

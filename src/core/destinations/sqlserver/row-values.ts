@@ -1,4 +1,5 @@
-import type { SqlServerFields, SqlServerWriter } from './fields.ts';
+import type { SqlServerFields } from './fields.ts';
+import type { SqlServerWriter } from './rows.ts';
 import { stagedColumn } from './staging.ts';
 import { isConvertible } from './values.ts';
 

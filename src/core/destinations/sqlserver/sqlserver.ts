@@ -10,7 +10,7 @@ import type { Options } from '../sql/address-fields.ts';
 import { type AdmittedFields, admitFields } from '../sql/record-fields.ts';
 import { encodeRows } from '../sql/record-rows.ts';
 import { type BatchRows, type LaneBatch, type OpenedFields, sqlDestination } from '../sql/sql-destination.ts';
-import { parseSqlServerOptions } from './address.ts';
+import { parseSqlServerAddress } from './address.ts';
 import { writeBatch } from './batch.ts';
 import type { SqlServerBatch } from './batch-write.ts';
 import { claimLane } from './checkpoint.ts';
@@ -18,7 +18,8 @@ import type { EntraDeps } from './driver/entra.ts';
 import { logIn } from './driver/login.ts';
 import type { Session, SessionLimits } from './driver/session.ts';
 import { toAppError } from './errors.ts';
-import { fieldKind, idIssue, type SqlServerFields, sqlServerFields } from './fields.ts';
+import { fieldKind, type SqlServerFields, sqlServerFields } from './fields.ts';
+import { idIssue } from './rows.ts';
 import { prepareTable } from './schema.ts';
 import { withConflictRetries } from './transaction.ts';
 
@@ -38,7 +39,7 @@ const defaultLimits: SessionLimits = { connectMs: 10_000, statementMs: 60_000, l
  * Throws `destination_rejected` at once when the options cannot work; connects at `open`.
  */
 export function openSqlServer(options: Options, deps: SqlServerDeps): Destination {
-  const parsed = parseSqlServerOptions(options);
+  const parsed = parseSqlServerAddress(options);
   const limits = deps.limits ?? defaultLimits;
   return sqlDestination({
     connect: () => logIn(parsed, { ...deps, limits }),

@@ -1,12 +1,8 @@
 import type { Tombstone } from '../../model/batch.ts';
-import type { EncodedRows } from '../sql/record-rows.ts';
 import { externalIdLengthMax, keyCollation } from './definitions.ts';
 import type { LoadedColumn, Session, Value } from './driver/session.ts';
-import { idIssue, type SqlServerWriter } from './fields.ts';
+import { idIssue, type SqlServerRows, type SqlServerWriter } from './rows.ts';
 import { withConflictRetries } from './transaction.ts';
-
-/** Rows by column, ready to be staged. */
-export type SqlServerRows = EncodedRows<SqlServerWriter>;
 
 /**
  * The temporary table with the rows of a batch: `n` is the place among them, `issue` why the row is refused (an error of

@@ -1,7 +1,8 @@
 import { quoted } from '../sql/identifiers.ts';
 import { checkpointName, nowSql, tableIdSql } from './checkpoint.ts';
 import { keyCollation, tableSql } from './definitions.ts';
-import type { SqlServerFields, SqlServerWriter } from './fields.ts';
+import type { SqlServerFields } from './fields.ts';
+import type { SqlServerWriter } from './rows.ts';
 import type { SqlServerTable } from './schema.ts';
 import { deletedTable, rowsTable, stagedColumn, stagedRows } from './staging.ts';
 
