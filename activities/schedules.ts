@@ -30,7 +30,10 @@ export function createScheduleActivities(deps: ScheduleDeps) {
       withFailures(notCreated(deps, input, scheduledFor), async () =>
         outcomeOf(await createRunOfFiring(deps, input, scheduledFor)),
       ),
-    /** Enqueues the run of a firing whose workflow ends with it: another one executes the run. Safe to run twice. */
+    /**
+     * Enqueues the run of a firing whose workflow ends with it: another one executes the run. Safe to run twice: a repeat
+     * finds the run of the firing (test/integration/schedule-ticks.test.ts) and starts its workflow under the same id.
+     */
     enqueueScheduledRun: (input: ScheduledTickInput, scheduledFor: string): Promise<FiringOutcome> =>
       withFailures(notCreated(deps, input, scheduledFor), async () => {
         const firing = { scheduleId: input.scheduleId, scheduledFor };

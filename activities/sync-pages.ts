@@ -63,10 +63,14 @@ export function createSyncActivities(deps: Deps, slots: Slots, createRun: Create
     },
     /**
      * The first step of a run: reads it if its lane was last read in a moment, and does nothing otherwise. Safe to run
-     * twice, as syncPages is.
+     * twice, as syncPages is: one that dies with its worker is done again (test/integration/quiet-runs.test.ts).
      */
     runHere: (input: SyncRunInput, scheduledAtMs: number): Promise<FirstStep> => firstStep(input, scheduledAtMs),
-    /** The first step of a firing: creates its run, and reads it as runHere does. Safe to run twice, as both parts are. */
+    /**
+     * The first step of a firing: creates its run, and reads it as runHere does. Safe to run twice, as both parts are: a
+     * repeat finds the run of the firing (test/integration/schedule-ticks.test.ts), and reads what the first has not
+     * (test/integration/quiet-runs.test.ts).
+     */
     async fireHere(input: ScheduledRunInput, scheduledFor: string, scheduledAtMs: number): Promise<FirstStep> {
       const { orgId, connectionId, resourceKey, scheduleId } = input;
       const fields = { ...input, scheduledFor };
