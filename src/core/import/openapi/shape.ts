@@ -58,12 +58,13 @@ export function createShapes({ objectOf, spend }: OpenapiDocument): ReadShape {
   }
 
   function compose(schema: JsonObject): Shape {
-    const parts = [ownShape(schema), ...partsOf(schema, 'allOf').map(read)];
+    const parts = [ownShape(schema, spend), ...partsOf(schema, 'allOf').map(read)];
     const choices = ['anyOf', 'oneOf'].flatMap((name) => {
       const branches = partsOf(schema, name);
-      return branches.length === 0 ? [] : [oneOf(branches.filter((branch) => !isNull(branch)).map(read), branches)];
+      if (branches.length === 0) return [];
+      return [oneOf(branches.filter((branch) => !isNull(branch)).map(read), { all: branches, spend })];
     });
-    return allOf([...parts, ...choices]);
+    return allOf([...parts, ...choices], spend);
   }
 
   const partsOf = (schema: JsonObject, name: string): readonly unknown[] => {
@@ -75,71 +76,84 @@ export function createShapes({ objectOf, spend }: OpenapiDocument): ReadShape {
 
   const isNull = (schema: unknown): boolean => own(objectOf(schema), 'type') === 'null';
 
-  function ownShape(schema: JsonObject): Shape {
-    const names = typesOf(schema);
-    const properties = own(schema, 'properties');
-    const all = isJsonObject(properties) ? Object.entries(properties) : [];
-    const entries = all.filter(([name]) => name.length <= nameLengthMax);
-    const required = listOf(own(schema, 'required')).filter((name) => typeof name === 'string');
-    spend(all.length + required.length + 1);
-    const format = own(schema, 'format');
-    return {
-      types: new Set([...names].filter((name) => typeNames.has(name))),
-      nullable: names.has('null') || own(schema, 'nullable') === true || own(schema, 'x-nullable') === true,
-      format: typeof format === 'string' ? format : null,
-      properties: new Map(entries),
-      required: new Set(required),
-      items: own(schema, 'items'),
-    };
-  }
-
-  /** A value that fits every part. */
-  function allOf(parts: readonly Shape[]): Shape {
-    const [only, another] = parts;
-    if (only !== undefined && another === undefined) return only;
-    for (const { required } of parts) spend(required.size);
-    const typed = parts.filter(({ types }) => types.size > 0);
-    return {
-      types: new Set(typed.flatMap(({ types }) => [...types])),
-      nullable: parts.some(({ nullable }) => nullable),
-      format: parts.find(({ format }) => format !== null)?.format ?? null,
-      properties: merged(parts, 'allOf'),
-      required: new Set(parts.flatMap(({ required }) => [...required])),
-      items: parts.find(({ items }) => items !== undefined)?.items,
-    };
-  }
-
-  /** A value that fits one of the branches; `null` among all of them makes it nullable. */
-  function oneOf(branches: readonly Shape[], all: readonly unknown[]): Shape {
-    for (const { required } of branches) spend(required.size);
-    const isOpen = branches.some(({ types }) => types.size === 0);
-    const formats = new Set(branches.map(({ format }) => format));
-    const [first = anything, ...others] = branches;
-    return {
-      types: isOpen ? new Set() : new Set(branches.flatMap(({ types }) => [...types])),
-      nullable: branches.length < all.length || branches.some(({ nullable }) => nullable),
-      format: formats.size === 1 ? first.format : null,
-      properties: merged(branches, 'anyOf'),
-      required: new Set([...first.required].filter((name) => others.every(({ required }) => required.has(name)))),
-      items: branches.find(({ items }) => items !== undefined)?.items,
-    };
-  }
-
-  /** A property that several parts describe in different ways becomes a composition of them. */
-  function merged(parts: readonly Shape[], word: 'allOf' | 'anyOf'): ReadonlyMap<string, unknown> {
-    const [only, ...more] = parts.filter(({ properties }) => properties.size > 0);
-    if (only === undefined || more.length === 0) return only?.properties ?? new Map();
-    const found = new Map<string, Set<unknown>>();
-    for (const { properties } of [only, ...more]) {
-      spend(properties.size);
-      for (const [name, schema] of properties) found.set(name, (found.get(name) ?? new Set()).add(schema));
-    }
-    return new Map(
-      [...found].map(([name, schemas]) => [name, schemas.size === 1 ? [...schemas][0] : { [word]: [...schemas] }]),
-    );
-  }
-
   return read;
+}
+
+type Spend = OpenapiDocument['spend'];
+
+function ownShape(schema: JsonObject, spend: Spend): Shape {
+  const names = typesOf(schema);
+  const properties = own(schema, 'properties');
+  const all = isJsonObject(properties) ? Object.entries(properties) : [];
+  const entries = all.filter(([name]) => name.length <= nameLengthMax);
+  const required = listOf(own(schema, 'required')).filter((name) => typeof name === 'string');
+  spend(all.length + required.length + 1);
+  const format = own(schema, 'format');
+  return {
+    types: new Set([...names].filter((name) => typeNames.has(name))),
+    nullable: names.has('null') || own(schema, 'nullable') === true || own(schema, 'x-nullable') === true,
+    format: typeof format === 'string' ? format : null,
+    properties: new Map(entries),
+    required: new Set(required),
+    items: own(schema, 'items'),
+  };
+}
+
+/** A value that fits every part. */
+function allOf(parts: readonly Shape[], spend: Spend): Shape {
+  const [only, another] = parts;
+  if (only !== undefined && another === undefined) return only;
+  for (const { required } of parts) spend(required.size);
+  const typed = parts.filter(({ types }) => types.size > 0);
+  return {
+    types: new Set(typed.flatMap(({ types }) => [...types])),
+    nullable: parts.some(({ nullable }) => nullable),
+    format: parts.find(({ format }) => format !== null)?.format ?? null,
+    properties: merged(parts, { word: 'allOf', spend }),
+    required: new Set(parts.flatMap(({ required }) => [...required])),
+    items: parts.find(({ items }) => items !== undefined)?.items,
+  };
+}
+
+interface Choice {
+  /** The schemas of the branches and of `null`. */
+  readonly all: readonly unknown[];
+  readonly spend: Spend;
+}
+
+/** A value that fits one of the branches; `null` among all of them makes it nullable. */
+function oneOf(branches: readonly Shape[], { all, spend }: Choice): Shape {
+  for (const { required } of branches) spend(required.size);
+  const isOpen = branches.some(({ types }) => types.size === 0);
+  const formats = new Set(branches.map(({ format }) => format));
+  const [first = anything, ...others] = branches;
+  return {
+    types: isOpen ? new Set() : new Set(branches.flatMap(({ types }) => [...types])),
+    nullable: branches.length < all.length || branches.some(({ nullable }) => nullable),
+    format: formats.size === 1 ? first.format : null,
+    properties: merged(branches, { word: 'anyOf', spend }),
+    required: new Set([...first.required].filter((name) => others.every(({ required }) => required.has(name)))),
+    items: branches.find(({ items }) => items !== undefined)?.items,
+  };
+}
+
+interface Merge {
+  readonly word: 'allOf' | 'anyOf';
+  readonly spend: Spend;
+}
+
+/** A property that several parts describe in different ways becomes a composition of them. */
+function merged(parts: readonly Shape[], { word, spend }: Merge): ReadonlyMap<string, unknown> {
+  const [only, ...more] = parts.filter(({ properties }) => properties.size > 0);
+  if (only === undefined || more.length === 0) return only?.properties ?? new Map();
+  const found = new Map<string, Set<unknown>>();
+  for (const { properties } of [only, ...more]) {
+    spend(properties.size);
+    for (const [name, schema] of properties) found.set(name, (found.get(name) ?? new Set()).add(schema));
+  }
+  return new Map(
+    [...found].map(([name, schemas]) => [name, schemas.size === 1 ? [...schemas][0] : { [word]: [...schemas] }]),
+  );
 }
 
 function typesOf(schema: JsonObject): ReadonlySet<string> {

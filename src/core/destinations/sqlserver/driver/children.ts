@@ -95,17 +95,12 @@ export async function startDriverChild(): Promise<DriverChild> {
         return finish(({ reject, socketFailure }) => reject(socketFailure ?? errorOf(report.error)));
     }
   });
-  // All that it said has been read when both have happened.
-  const ended = Promise.all([
-    new Promise<Error>((resolve) => child.once('exit', (...how) => resolve(whyEnded(...how)))),
-    new Promise<void>((resolve) => child.once('disconnect', resolve)),
-  ]);
   const over = (reason: Error): void => {
     isAlive = false;
     ready.reject(new Error(`The process of the SQL Server driver did not start: ${errorText()}`));
     finish(({ reject }) => reject(reason));
   };
-  void ended.then(([reason]) => over(reason));
+  void endOf(child).then(over);
   child.once('error', over);
 
   const startTimer = setTimeout(() => child.kill('SIGKILL'), startTimeoutMs);
@@ -131,10 +126,7 @@ export async function startDriverChild(): Promise<DriverChild> {
       return rows;
     },
     kill: () => void child.kill('SIGKILL'),
-    hold(isHeld) {
-      const handles = [child, child.channel, child.stderr as Socket | null];
-      for (const handle of handles) handle?.[isHeld ? 'ref' : 'unref']();
-    },
+    hold: (isHeld) => holdChild(child, isHeld),
   };
 }
 
@@ -167,6 +159,20 @@ export const driverFlags = containmentFlags({
 function trustStore(): NodeJS.ProcessEnv {
   const names = ['NODE_EXTRA_CA_CERTS', 'NODE_USE_SYSTEM_CA', 'SSL_CERT_FILE', 'SSL_CERT_DIR'];
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => names.includes(name)));
+}
+
+/** Why the process has ended. All that it said has been read when both events have happened. */
+async function endOf(child: ChildProcess): Promise<Error> {
+  const [reason] = await Promise.all([
+    new Promise<Error>((resolve) => child.once('exit', (...how) => resolve(whyEnded(...how)))),
+    new Promise<void>((resolve) => child.once('disconnect', resolve)),
+  ]);
+  return reason;
+}
+
+function holdChild(child: ChildProcess, isHeld: boolean): void {
+  const handles = [child, child.channel, child.stderr as Socket | null];
+  for (const handle of handles) handle?.[isHeld ? 'ref' : 'unref']();
 }
 
 /** V8 aborts with SIGABRT when its memory is used up; a shell, or Windows, reports it by a code. */
