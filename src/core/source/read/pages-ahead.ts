@@ -24,6 +24,7 @@ import { durableWaitMs, ThrottledError } from '../../model/throttled.ts';
 import type { Source } from '../source.ts';
 import { rateLimitsOf } from './budget-left.ts';
 import type { FetchOptions, Page, PageRequest } from './fetch-page.ts';
+import { createGuesses } from './guesses.ts';
 import { hasLeft } from './look-ahead.ts';
 import { heavyBytes } from './page-size.ts';
 
@@ -60,18 +61,17 @@ const pagesMax = 8;
  */
 const bucketSeconds = 2;
 
-/** Pages that are read without a guess after a wrong one, for each wrong one so far. */
-const retryWindow = 16;
-
 /** Prefetches the pages of a read. */
 export function createPagesAhead(
   source: Source,
   { fetch, signal, isTurn, hasRoom, isEnough }: PagesAheadOptions,
 ): PagesAhead {
   const width = widthOf(source);
-  const inProgress = new Set<Promise<unknown>>();
-  const guessing = createGuessing();
-  let ahead: readonly Guess[] = [];
+  const guesses = createGuesses({
+    ask: (request, until) => ask(request, until),
+    signal,
+    now: () => source.now().getTime(),
+  });
   /** The current request; null: the first page is not requested yet. */
   let current: PageRequest | null = null;
   /** When its turn came. */
@@ -79,25 +79,18 @@ export function createPagesAhead(
   let bodyBytesMax = 0;
   let itemsBefore: readonly unknown[] = [];
 
-  const drop = (): void => {
-    for (const { stop } of ahead) stop();
-    ahead = [];
-  };
-  const miss = (): void => {
-    drop();
-    guessing.noteMiss();
-  };
   const ask = (request: PageRequest, until: AbortSignal): Promise<Page> =>
     fetch(request, {
       signal: until,
       async onResponse(next) {
         if (request !== current || width > 1) return;
         // A response before it was not the last one: pages requested from it may be older than this page.
-        drop();
-        if (guessing.most() < 1 || !isTurn() || !hasRoom()) return;
+        guesses.drop();
+        if (guesses.most() < 1 || !isTurn() || !hasRoom()) return;
         const position = await next();
         if (position === null || isEnough()) return;
-        ahead = [guess({ ...request, position })];
+        guesses.drop();
+        guesses.add({ ...request, position });
         await hasLeft(performance.now() - turnAt);
       },
     });
@@ -105,39 +98,24 @@ export function createPagesAhead(
     current = request;
     return ask(request, signal);
   };
-  const guess = (request: PageRequest): Guess => {
-    const controller = new AbortController();
-    const page = ask(request, AbortSignal.any([signal, controller.signal]));
-    const failedAt = page.then(
-      () => null,
-      () => source.now().getTime(),
-    );
-    inProgress.add(failedAt);
-    void failedAt.then(() => inProgress.delete(failedAt));
-    return { request, page, failedAt, stop: () => controller.abort() };
-  };
   const widthNow = ({ position: { index } }: PageRequest, { pagesLeft, budgetLeft }: RecordsPage): number => {
-    const guesses = Number.isFinite(pagesLeft) ? guessing.most() : Math.min(guessing.most(), Math.floor(index / 2));
-    if (guesses < 1 || !isTurn()) return 0;
+    const mostGuesses = Number.isFinite(pagesLeft) ? guesses.most() : Math.min(guesses.most(), Math.floor(index / 2));
+    if (mostGuesses < 1 || !isTurn()) return 0;
     const allowed = source.resource.pagination.maxPages - index;
-    return Math.min(width, 1 + guesses, pagesLeft, allowed, budgetLeft, Math.floor(heavyBytes / bodyBytesMax));
+    return Math.min(width, 1 + mostGuesses, pagesLeft, allowed, budgetLeft, Math.floor(heavyBytes / bodyBytesMax));
   };
 
   return {
     async take(request) {
       turnAt = performance.now();
-      const [first, ...rest] = ahead;
-      if (first === undefined || !isDeepStrictEqual(first.request, request)) {
-        drop();
-        return await askNow(request);
-      }
-      current = first.request;
-      ahead = rest;
+      const guess = guesses.take(request);
+      if (guess === null) return await askNow(request);
+      current = guess.request;
       try {
-        return await first.page;
+        return await guess.page;
       } catch (error) {
         if (!(error instanceof ThrottledError)) throw error;
-        const leftMs = error.waitMs - (source.now().getTime() - ((await first.failedAt) ?? 0));
+        const leftMs = error.waitMs - (source.now().getTime() - ((await guess.failedAt) ?? 0));
         if (leftMs > durableWaitMs) throw new ThrottledError(leftMs, { reason: error.reason });
         // The client sleeps the rest of the wait, as it would without a prefetch.
         return await askNow(request);
@@ -145,60 +123,34 @@ export function createPagesAhead(
     },
     prefetch({ request, page, next }) {
       const { position } = request;
-      const expected = ahead[0]?.request.position;
-      guessing.noteRead();
-      if (expected && !isDeepStrictEqual(expected, next)) miss();
+      const expected = guesses.first()?.position;
+      guesses.noteRead();
+      if (expected && !isDeepStrictEqual(expected, next)) guesses.miss();
       if (width < 2) return;
       bodyBytesMax = Math.max(bodyBytesMax, page.bodyBytes);
       const items = itemsOf(page);
       const hasMoved = position.index > 1 && !isOverlapping(source) && isRepeated(itemsBefore, items);
       itemsBefore = items;
-      if (hasMoved && ahead.length > 0) miss();
+      if (hasMoved && guesses.count() > 0) guesses.miss();
       // The pages after a heavy one have to wait.
-      if (bodyBytesMax > heavyBytes) drop();
+      if (bodyBytesMax > heavyBytes) guesses.drop();
       const step = next.offset - position.offset;
       const wanted = widthNow(request, page);
-      while (ahead.length < wanted) {
-        const last = ahead.at(-1)?.request.position;
-        ahead = [...ahead, guess({ ...request, position: last ? following(last, step) : next })];
+      while (guesses.count() < wanted) {
+        const last = guesses.last()?.position;
+        guesses.add({ ...request, position: last ? following(last, step) : next });
       }
     },
     drop() {
       // With numbered pages some prefetched ones are always past the end.
-      if (width < 2 && ahead.length > 0) miss();
-      else drop();
+      if (width < 2 && guesses.count() > 0) guesses.miss();
+      else guesses.drop();
     },
     async [Symbol.asyncDispose]() {
-      drop();
-      await Promise.all(inProgress);
+      guesses.drop();
+      await guesses.ended();
     },
   };
-}
-
-/** How many pages may be guessed: none for a while after a wrong guess, and longer after each further one. */
-function createGuessing() {
-  let misses = 0;
-  let readSinceMiss = 0;
-  return {
-    most: (): number => (misses === 0 ? Number.POSITIVE_INFINITY : readSinceMiss - retryWindow * misses),
-    noteRead(): void {
-      readSinceMiss += 1;
-    },
-    noteMiss(): void {
-      misses += 1;
-      readSinceMiss = 0;
-    },
-  };
-}
-
-/** A prefetched page. */
-interface Guess {
-  readonly request: PageRequest;
-  readonly page: Promise<Page>;
-  /** The time of our clock when it failed, in milliseconds since the epoch; null: it did not. Never rejects. */
-  readonly failedAt: Promise<number | null>;
-  /** Ends the request. */
-  readonly stop: () => void;
 }
 
 /** Concurrent requests; below 2 there is nothing to gain. Cached pages belong together: they are requested in order. */
