@@ -8,17 +8,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { purgeOauthStates } from '../../db/queries/connections/oauth-states.ts';
-import { findPurgeableConnections, purgeSome } from '../../db/queries/connections/purge.ts';
 import { purgeIdempotencyKeys } from '../../db/queries/orgs/idempotency.ts';
 import { purgeLookupValues } from '../../db/queries/runs/lookup-cache.ts';
 import { purgeSigningSecrets } from '../../db/queries/webhooks/signing-secrets.ts';
-import { orgScope } from '../../db/scope.ts';
 import type { Deps } from '../deps.ts';
 import { sweepDeliveries } from './delivery-sweep.ts';
 import { createInboundSweep } from './inbound-sweep.ts';
 import { createMissedSweep } from './missed-sweep.ts';
 import { createOverdueSweep } from './overdue-sweep.ts';
 import { createPartitionSweep } from './partition-sweep.ts';
+import { purgeDeletedConnections, purgedRowsMax } from './purge-sweep.ts';
 import { createRetentionSweep } from './retention-sweep.ts';
 import { repairSilentRuns, startMissedRuns } from './run-sweep.ts';
 import { createScheduleSweep } from './schedule-sweep.ts';
@@ -27,18 +26,6 @@ type MaintenanceDeps = Pick<Deps, 'config' | 'db' | 'orchestrator' | 'log'>;
 
 /** The pause between two rounds in milliseconds. */
 const roundMs = 1000;
-/** Connections checked in one round. */
-const limit = 100;
-
-/**
- * The milliseconds after which no request that found a connection before it was deleted still makes a run of it (they
- * take a few).
- */
-const deletedMs = 2000;
-/** Rows deleted in one statement: a few tens of milliseconds. */
-const purgedRowsMax = 10_000;
-/** The milliseconds after which deleting stops for this round, so that what runs wait for comes around again. */
-const purgeMsMax = 500;
 
 /** Rounds until `signal` aborts. One worker at a time does the work; a failed round is logged and repeated. */
 export async function maintain(deps: MaintenanceDeps, signal: AbortSignal): Promise<void> {
@@ -70,22 +57,6 @@ export async function maintain(deps: MaintenanceDeps, signal: AbortSignal): Prom
       deps.log.warn('maintenance round failed; the next one tries again', { error });
     }
     await sleep(roundMs, undefined, { signal }).catch(() => undefined);
-  }
-}
-
-/** Removes, bit by bit, everything of deleted connections whose runs have all ended. */
-async function purgeDeletedConnections({ db, log }: MaintenanceDeps): Promise<void> {
-  const endMs = performance.now() + purgeMsMax;
-  for (const { id: connectionId, orgId } of await findPurgeableConnections(db, { olderThanMs: deletedMs, limit })) {
-    try {
-      let done = false;
-      while (!done && performance.now() < endMs) {
-        done = await purgeSome(db, orgScope(orgId), { connectionId, rowsMax: purgedRowsMax });
-      }
-      if (done) log.info('deleted connection removed', { connectionId });
-    } catch (error) {
-      log.warn('deleted connection not removed; the next round tries again', { connectionId, error });
-    }
   }
 }
 

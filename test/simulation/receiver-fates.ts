@@ -1,5 +1,5 @@
+import type { PostedRecord } from './posted.ts';
 import type { Random } from './random.ts';
-import type { PostedRecord } from './receiver.ts';
 
 /** What a receiver makes of a record; `poison`: it refuses every request that contains the record, and names none. */
 export type Fate = 'accept' | 'reject' | 'retry' | 'poison';

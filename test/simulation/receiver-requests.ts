@@ -1,4 +1,4 @@
-import type { Posted, PostedBody, PostedRecord } from './receiver.ts';
+import type { Posted, PostedBody, PostedRecord } from './posted.ts';
 
 /** What receivers remember of requests, to see whether the service keeps its promises. */
 export interface SentRequests {

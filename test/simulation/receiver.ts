@@ -6,6 +6,7 @@ import { AppError } from '../../src/core/errors.ts';
 import type { HttpResponse } from '../../src/core/model/http.ts';
 import type { DestinationRow } from './destination.ts';
 import { type Counts, count, type Effect } from './effects.ts';
+import type { Posted, PostedBody, PostedRecord } from './posted.ts';
 import { createFates, type Fate } from './receiver-fates.ts';
 import { createSentRequests } from './receiver-requests.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -18,30 +19,6 @@ export interface ReceiverLane {
   readonly applied: ReadonlySet<string>;
   /** Every version that any of them has refused for good: `id/version`. */
   readonly refused: ReadonlySet<string>;
-}
-
-/** A request as it arrives. */
-export interface Posted {
-  readonly url: string;
-  readonly id: string;
-  readonly body: string;
-}
-
-/** A record in a request. */
-export interface PostedRecord {
-  readonly op: string;
-  readonly externalId: string;
-  readonly hash?: string;
-  readonly data?: { readonly version: number };
-}
-
-/** The part of a body that a receiver looks at. */
-export interface PostedBody {
-  readonly id: string;
-  readonly runId: string;
-  readonly resourceKey: string;
-  readonly batch: { readonly sequence: number; readonly part: string; readonly count: number };
-  readonly records: readonly PostedRecord[];
 }
 
 /** Receivers, one for each address. */

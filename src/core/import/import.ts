@@ -99,7 +99,8 @@ function readYamlText(text: string, times: number): unknown {
     return readYaml(text, { times }).value;
   } catch (error) {
     if (error instanceof YamlSyntaxError) throw unreadable('', `the text is neither JSON nor YAML: ${error.message}`);
-    if (error instanceof AppError) throw invalid(message, (error.issues ?? []).map(inText));
+    if (error instanceof AppError)
+      throw new AppError('validation', message, { issues: (error.issues ?? []).map(inText), cause: error });
     throw error;
   }
 }
