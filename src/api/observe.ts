@@ -12,8 +12,9 @@ export interface RequestFacts {
   readonly orgId: string | undefined;
 }
 
-/** The begins of paths whose rest is a credential: no line of the log shows it. */
+/** The begin of the paths of hooks; the rest is a credential, and no line of the log shows it. */
 export const hookPath = '/api/hooks/';
+/** The begin of the path of the codec; the rest has its token, and no line of the log shows it. */
 export const codecPath = '/api/codec/';
 
 const saneId = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/;

@@ -25,6 +25,7 @@ export const sections = [
   'hooks',
   'api-keys',
 ] as const;
+/** One section of the console. */
 export type Section = (typeof sections)[number];
 
 /** A page as a handler makes it; the frame around it is added by `parts/frame.ts`. */
@@ -53,6 +54,7 @@ interface Data {
   readonly json: unknown;
 }
 
+/** What a handler makes of a visit: a page, the way to one, or a document for the script. */
 export type Outcome = View | Redirect | Data;
 
 type Schema = v.GenericSchema;

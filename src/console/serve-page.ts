@@ -133,5 +133,6 @@ export function withinConsole(path: string): string {
   return isWithin ? url.pathname + url.search : '/console';
 }
 
+/** The rejection of a path at which the console has no page. */
 export const noPage = (): HttpRejection =>
   new HttpRejection('unknown_path', 'There is no such page. The navigation lists those that there are.');

@@ -13,7 +13,9 @@ import { requireOwnOrigin } from './same-site.ts';
 import { respondFailure, withinConsole } from './serve-page.ts';
 import { closeSession, openSession } from './session.ts';
 
+/** Where the form is that takes an API key, and where it is sent to. */
 export const signInPath = '/console/sign-in';
+/** Where a form ends the session. */
 export const signOutPath = '/console/sign-out';
 
 /** Shows the form that takes an API key. */

@@ -1,5 +1,6 @@
 /** What an {@link Issue} is about; the five codes of the interface specification. */
 export const issueCodes = ['schema', 'duplicate_key', 'duplicate_assign_to', 'unresolved_dependency', 'cycle'] as const;
+/** One of {@link issueCodes}. */
 export type IssueCode = (typeof issueCodes)[number];
 
 /** One thing wrong with an input, found at `path` (dotted, with array indexes). */
@@ -30,6 +31,7 @@ export const requestErrorCodes = [
   'rate_limited',
   'internal',
 ] as const;
+/** One of {@link requestErrorCodes}. */
 export type RequestErrorCode = (typeof requestErrorCodes)[number];
 
 /** Failures of a run. Whether Temporal retries them is decided in `activities/failures.ts`. */

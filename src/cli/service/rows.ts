@@ -4,9 +4,13 @@ import { QuarantineRow } from '../../core/resources/quarantine.ts';
 import { CallLogRow, RunRow } from '../../core/resources/run.ts';
 import { SpecRow } from '../../core/resources/spec.ts';
 
-/** Lists of the REST API. */
+/** A list of specs, as the REST API responds with it; so are the lists below. */
 export const SpecRows = v.array(SpecRow);
+/** A list of connections. */
 export const ConnectionRows = v.array(ConnectionRow);
+/** A list of runs. */
 export const RunRows = v.array(RunRow);
+/** A list of logged requests of runs. */
 export const CallRows = v.array(CallLogRow);
+/** A list of quarantined records. */
 export const QuarantineRows = v.array(QuarantineRow);

@@ -87,6 +87,7 @@ export const addApiKey = action({
   },
 });
 
+/** Revokes an API key: it is refused from the next request on. Throws not_found. */
 export const revokeApiKey = action({
   path: '/api-keys/:id/revoke',
   params: idParams('key', 'API key'),

@@ -27,6 +27,7 @@ import { runTable } from './run-table.ts';
 import { scheduleTable } from './schedules.ts';
 import { specKeyIn } from './specs/spec-names.ts';
 
+/** The id of a connection in a path; anything else is not found. */
 export const ConnectionParams = idParams('con', 'Connection');
 /** Schedules and hooks are few: an org has limits for them. */
 const listedMax = 100;

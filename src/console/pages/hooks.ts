@@ -130,6 +130,10 @@ const requestTable = (rows: readonly HookRequestRow[]): Html =>
     ],
   });
 
+/**
+ * Creates a hook of a connection and shows its address and its secret, this once. Throws not_found, validation,
+ * conflict.
+ */
 export const addHook = action({
   path: '/connections/:id/hooks',
   params: idParams('con', 'Connection'),
@@ -153,6 +157,7 @@ export const addHook = action({
   },
 });
 
+/** Switches a hook on or off. Throws not_found. */
 export const switchHook = action({
   path: '/hooks/:id/toggle',
   params: Params,
@@ -164,6 +169,7 @@ export const switchHook = action({
   },
 });
 
+/** Replaces the address or the secret of a hook and shows the new one, this once. Throws not_found, validation. */
 export const rotate = action({
   path: '/hooks/:id/rotate',
   params: Params,
@@ -174,6 +180,7 @@ export const rotate = action({
   },
 });
 
+/** Deletes a hook; runs that it has requested continue. Throws not_found. */
 export const removeHook = action({
   path: '/hooks/:id/delete',
   params: Params,

@@ -66,6 +66,7 @@ export const quarantinedRecord = page({
   },
 });
 
+/** Lets the next run of its resource try a quarantined record again. Throws not_found. */
 export const requeueOne = action({
   path: '/quarantine/:id/requeue',
   params: Params,
@@ -87,6 +88,7 @@ const backTo = ({
   readonly resource?: string | undefined;
 }) => (resource === undefined ? `/console/quarantine?connectionId=${connectionId}` : addressOf(connectionId, resource));
 
+/** Requeues the selected records of one page, one after the other. Throws not_found at the first that is not there. */
 export const requeueSelected = action({
   path: '/quarantine/requeue',
   form: v.object({
@@ -103,6 +105,7 @@ export const requeueSelected = action({
   },
 });
 
+/** Requeues every unresolved record of a connection, or of one of its resources. Throws not_found. */
 export const requeueAll = action({
   path: '/quarantine/requeue-all',
   form: v.object(Origin),

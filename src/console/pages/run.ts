@@ -138,6 +138,7 @@ function workflowUrl(
   return `${url}/namespaces/${encodeURIComponent(namespace)}/workflows/${encodeURIComponent(workflowId)}`;
 }
 
+/** Asks a run to stop; what it has delivered stays. Throws not_found, conflict (it has ended). */
 export const cancel = action({
   path: '/runs/:id/cancel',
   params: RunParams,
@@ -147,6 +148,10 @@ export const cancel = action({
   },
 });
 
+/**
+ * Requests a run like this one, from today's watermark, and shows it. Throws not_found, conflict, validation,
+ * rate_limited.
+ */
 export const replay = action({
   path: '/runs/:id/replay',
   params: RunParams,

@@ -47,6 +47,7 @@ export const scheduleTable = (visit: Visit, schedules: readonly ScheduleRow[]): 
     ],
   });
 
+/** Creates a schedule of one resource. Throws not_found, validation (cron, timezone, resource), conflict. */
 export const addSchedule = action({
   path: '/connections/:id/schedules',
   params: idParams('con', 'Connection'),
@@ -57,6 +58,7 @@ export const addSchedule = action({
   },
 });
 
+/** Switches a schedule on or off. Throws not_found. */
 export const switchSchedule = action({
   path: '/schedules/:id/toggle',
   params: ScheduleParams,
@@ -67,6 +69,7 @@ export const switchSchedule = action({
   },
 });
 
+/** Deletes a schedule; runs that it has created continue. Throws not_found. */
 export const removeSchedule = action({
   path: '/schedules/:id/delete',
   params: ScheduleParams,

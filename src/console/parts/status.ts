@@ -62,13 +62,20 @@ const requests: Readonly<Record<HookRequestStatus, readonly [Tone, string]>> = {
   rejected: ['bad', 'Rejected'],
 };
 
+/** The status of a run as a badge. */
 export const runBadge = (status: RunStatus): Html => badge(...runs[status]);
+/** How a connection or a resource does, as a badge. */
 export const healthBadge = (health: Health): Html => badge(...healths[health]);
+/** The status of a connection as a badge. */
 export const connectionBadge = (status: ConnectionStatus): Html => badge(...connections[status]);
+/** The state of an endpoint as a badge. */
 export const endpointBadge = (state: WebhookEndpointState): Html => badge(...endpoints[state]);
+/** The status of a version of a spec as a badge. */
 export const versionBadge = (status: SpecVersionStatus): Html => badge(...versions[status]);
+/** What became of a request to a hook, as a badge. */
 export const hookRequestBadge = (status: HookRequestStatus): Html => badge(...requests[status]);
 
-/** The words alone, for lists of choices and charts. */
+/** The status of a run in words alone, for lists of choices and charts. */
 export const runWords = (status: RunStatus): string => runs[status][1];
+/** The status of a connection in words alone, for lists of choices. */
 export const connectionWords = (status: ConnectionStatus): string => connections[status][1];

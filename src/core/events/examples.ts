@@ -4,6 +4,7 @@ import type { RunRow } from '../resources/run.ts';
 import type { ScheduleRow } from '../resources/schedule.ts';
 import type { EventConnection } from './event-connection.ts';
 
+/** The connection of the examples. */
 export const exampleConnection: EventConnection = {
   id: 'con_01kaemm0dce7xb1k4c1m1f2p3q',
   displayName: 'Acme CRM',
@@ -14,6 +15,7 @@ export const exampleConnection: EventConnection = {
   status: 'active',
 };
 
+/** A run of {@link exampleConnection} that has succeeded. */
 export const exampleRun: RunRow = {
   id: 'run_01kaemm0dce7xb1k4c1m1f2p3q',
   connectionId: exampleConnection.id,
@@ -28,6 +30,7 @@ export const exampleRun: RunRow = {
   error: null,
 };
 
+/** A schedule of {@link exampleConnection}. */
 export const exampleSchedule: ScheduleRow = {
   id: 'sched_01kaemm0dce7xb1k4c1m1f2p3q',
   connectionId: exampleConnection.id,
@@ -37,7 +40,9 @@ export const exampleSchedule: ScheduleRow = {
   enabled: true,
 };
 
+/** The id of a quarantined record. */
 export const exampleQuarantineId = 'quar_01kaemm0dce7xb1k4c1m1f2p3q';
+/** What events of endpoints say of the endpoint. */
 export const exampleEndpoint = {
   endpointId: 'whe_01kaemm0dce7xb1k4c1m1f2p3q',
   url: 'https://hooks.acme.example/syncs',

@@ -10,4 +10,5 @@ export const ErrorBody = v.object({
     issues: v.optional(v.array(Issue)),
   }),
 });
+/** A value that the schema `ErrorBody` describes. */
 export type ErrorBody = v.InferOutput<typeof ErrorBody>;

@@ -28,6 +28,7 @@ export const eventTypes = [
   'api_key.revoked',
   'webhook.test',
 ] as const;
+/** One of {@link eventTypes}. */
 export type EventType = (typeof eventTypes)[number];
 
 /** Types that an endpoint gets only when it names them. */

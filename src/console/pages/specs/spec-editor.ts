@@ -90,6 +90,7 @@ export const checkSpec = action({
   },
 });
 
+/** Creates a draft of the document; the editor shows its issues, a version that exists, a limit reached. Throws 429. */
 export const addDraft = action({
   path: '/specs',
   form: Document,
@@ -102,6 +103,7 @@ export const addDraft = action({
     }),
 });
 
+/** Replaces the document of a draft; the editor shows its issues. Throws not_found, immutable, 429. */
 export const saveDraft = action({
   path: '/specs/:key/:version',
   params: VersionParams,
@@ -172,6 +174,7 @@ export const previewForm = (
     <div id="preview" role="status" class="wide">${result}</div>
   </form>`;
 
+/** Evaluates an expression over a record and shows the result, or why there is none. Throws 429. */
 export const previewOne = action({
   path: '/preview-transform',
   form: v.object({ expression: v.string(), record: v.string() }),

@@ -77,6 +77,7 @@ function buttons(visit: Visit, { status, version }: SpecVersionRow, key: string)
   });
 }
 
+/** Publishes a draft, which freezes it. Throws not_found, conflict, validation (a test of the spec fails), 429. */
 export const publish = action({
   path: '/specs/:key/:version/publish',
   params: VersionParams,
@@ -86,6 +87,7 @@ export const publish = action({
   },
 });
 
+/** Closes a published version to new connections and upgrades. Throws not_found, conflict (it is a draft). */
 export const deprecate = action({
   path: '/specs/:key/:version/deprecate',
   params: VersionParams,
@@ -95,6 +97,7 @@ export const deprecate = action({
   },
 });
 
+/** Deletes a draft. Throws not_found, immutable (it is published). */
 export const removeDraft = action({
   path: '/specs/:key/:version/delete',
   params: VersionParams,

@@ -15,6 +15,7 @@ import { versionBadge } from '../../parts/status.ts';
 import { nothing, section, table } from '../../parts/table.ts';
 import { page } from '../../route.ts';
 
+/** The key and the version of a spec in a path; other forms are not found. */
 export const VersionParams = v.object({
   key: nameParam(SpecKey, { noun: 'Spec version', example: 'acme-crm' }),
   version: nameParam(SpecVersion, { noun: 'Spec version', example: '1.0.0' }),

@@ -129,6 +129,7 @@ const exchange = ({
     ${responseBody ? maybeJson(responseBody, 'Body of the response') : html`<p class="hint">No body.</p>`}</div>
 </div>`;
 
+/** Asks for one more attempt of a delivery and shows it. Throws not_found, conflict (the org has no endpoint). */
 export const redeliverOne = action({
   path: '/deliveries/:id/redeliver',
   params: Params,

@@ -154,6 +154,7 @@ const recoverForm = (visit: Visit, id: string): Html =>
     ]),
   );
 
+/** Asks for one attempt to send `webhook.test` to an endpoint and shows it. Throws not_found. */
 export const testOne = action({
   path: '/endpoints/:id/test',
   params: Params,
@@ -163,6 +164,7 @@ export const testOne = action({
   },
 });
 
+/** Switches an endpoint on or off; switched on, it forgets its failures. Throws not_found. */
 export const switchEndpoint = action({
   path: '/endpoints/:id/toggle',
   params: Params,
@@ -174,6 +176,7 @@ export const switchEndpoint = action({
   },
 });
 
+/** Deletes an endpoint and cancels its waiting messages; the log of its deliveries stays. Throws not_found. */
 export const removeEndpoint = action({
   path: '/endpoints/:id/delete',
   params: Params,
@@ -183,6 +186,7 @@ export const removeEndpoint = action({
   },
 });
 
+/** Makes events of the last hours due again at an endpoint: of 720 at most, 30 days. Throws not_found, validation. */
 export const recover = action({
   path: '/endpoints/:id/recover',
   params: Params,

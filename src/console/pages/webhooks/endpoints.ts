@@ -69,6 +69,7 @@ const createForm = (visit: Visit): Html =>
     html`<button>Add the endpoint</button>`,
   ]);
 
+/** Creates an endpoint and shows its secret, this once. Throws validation (url), conflict (the org has ten). */
 export const addEndpoint = action({
   path: '/endpoints',
   form: v.object({

@@ -274,14 +274,19 @@ export const Auth = v.variant('kind', [
   Jwt,
   Hmac,
 ]);
+/** A parsed `Auth`: every default is filled in. */
 export type Auth = v.InferOutput<typeof Auth>;
 
 /** Kinds that sign with a token; `put` says where it goes. */
 export type TokenAuth = Extract<Auth, { readonly put: unknown }>;
 
-/** The blocks of single kinds. */
+/** The service asks for tokens with credentials of its own; no customer consents. */
 export type OauthClientCredentials = Extract<Auth, { readonly kind: 'oauth2_client_credentials' }>;
+/** A customer consents in a browser, and the tokens are refreshed. */
 export type OauthAuthorizationCode = Extract<Auth, { readonly kind: 'oauth2_authorization_code' }>;
+/** A request signs in, and its response has the token. */
 export type SessionAuth = Extract<Auth, { readonly kind: 'session' }>;
+/** Each token is a JWT that this service signs. */
 export type JwtAuth = Extract<Auth, { readonly kind: 'jwt' }>;
+/** Each request is signed with a shared secret. */
 export type HmacAuth = Extract<Auth, { readonly kind: 'hmac' }>;

@@ -108,6 +108,7 @@ export const DestinationSpec = v.pipe(
       "Where records go: kind and options here, values by template from the connection's params and secrets.",
   }),
 );
+/** A parsed `DestinationSpec`: every default is filled in. */
 export type DestinationSpec = v.InferOutput<typeof DestinationSpec>;
 
 /** The author's settings of one column; the rest comes from `validate.schema`. */
@@ -132,6 +133,7 @@ export const TargetColumn = strictObject({
     'owner.email',
   ),
 });
+/** A parsed `TargetColumn`: every default is filled in. */
 export type TargetColumn = v.InferOutput<typeof TargetColumn>;
 
 /** The table of a resource. */

@@ -45,6 +45,7 @@ export const ResponseCondition = v.pipe(
   }),
   v.metadata({ anyOf: [{ required: ['status'] }, { required: ['expr'] }] }),
 );
+/** A parsed `ResponseCondition`: every default is filled in. */
 export type ResponseCondition = v.InferOutput<typeof ResponseCondition>;
 
 /** The action for a response; all conditions of `when` must hold, the first rule that matches wins. */
@@ -78,6 +79,7 @@ export const ErrorRule = strictObject({
     '`error`: the connection goes to `error` when the rule fails the run, and its schedules stop. Absent: it stays as it is.',
   ),
 });
+/** A parsed `ErrorRule`: every default is filled in. */
 export type ErrorRule = v.InferOutput<typeof ErrorRule>;
 
 /** Milliseconds for one attempt, body included. */
@@ -132,6 +134,7 @@ export const HttpSettings = strictObject({
     [{ when: { status: [404] }, action: 'empty' }],
   ),
 });
+/** A parsed `HttpSettings`: every default is filled in. */
 export type HttpSettings = v.InferOutput<typeof HttpSettings>;
 
 const RequestBody = v.pipe(
@@ -233,4 +236,5 @@ export const RequestTemplate = v.pipe(
     ],
   }),
 );
+/** A parsed `RequestTemplate`: every default is filled in. */
 export type RequestTemplate = v.InferOutput<typeof RequestTemplate>;

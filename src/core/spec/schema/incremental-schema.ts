@@ -9,6 +9,7 @@ import { strictObject } from './strict-object.ts';
 
 /** The types a cursor value can have. */
 export const CursorType = v.picklist(['datetime', 'date', 'epoch_s', 'epoch_ms', 'integer', 'string']);
+/** A parsed `CursorType`: every default is filled in. */
 export type CursorType = v.InferOutput<typeof CursorType>;
 
 /** The form in which requests carry cursor values. */
@@ -208,6 +209,7 @@ const TokenIncremental = strictObject({
 
 /** How a read starts where the last one ended. */
 export const Incremental = v.variant('kind', [CursorIncremental, TokenIncremental]);
+/** A parsed `Incremental`: every default is filled in. */
 export type Incremental = v.InferOutput<typeof Incremental>;
 
 /** Whether values of this type are instants or days, and not numbers or texts that only have an order. */

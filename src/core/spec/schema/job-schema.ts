@@ -65,4 +65,5 @@ export const ReportJob = strictObject({
     'Seconds from the creation of a job after which the run fails with `source_rejected`.',
   ),
 });
+/** A parsed `ReportJob`: every default is filled in. */
 export type ReportJob = v.InferOutput<typeof ReportJob>;

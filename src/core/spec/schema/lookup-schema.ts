@@ -61,6 +61,7 @@ export const Lookup = v.variant('kind', [
     ),
   }),
 ]);
+/** A parsed `Lookup`: every default is filled in. */
 export type Lookup = v.InferOutput<typeof Lookup>;
 
 /** A step per changed record whose result is `$lookups.<assignTo>`. */
@@ -129,4 +130,5 @@ export const Enrichment = v.pipe(
   }),
   v.metadata(when({ required: ['batch'] }, { required: ['key'] })),
 );
+/** A parsed `Enrichment`: every default is filled in. */
 export type Enrichment = v.InferOutput<typeof Enrichment>;

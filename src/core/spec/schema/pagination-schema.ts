@@ -13,6 +13,7 @@ export const Inject = strictObject({
     'page',
   ),
 });
+/** A parsed `Inject`: every default is filled in. */
 export type Inject = v.InferOutput<typeof Inject>;
 
 const PageSize = wholeNumber(1, 10_000);
@@ -64,6 +65,7 @@ export const Shrink = strictObject({
     'The smallest size. If a page of this size fails as well, the rules of `errors` decide.',
   ),
 });
+/** A parsed `Shrink`: every default is filled in. */
 export type Shrink = v.InferOutput<typeof Shrink>;
 
 /** Only for kinds whose position means the same with every page size, or can be converted. */
@@ -162,4 +164,5 @@ export const Pagination = v.pipe(
   ]),
   v.metadata({ description: 'How the next page is requested.' }),
 );
+/** A parsed `Pagination`: every default is filled in. */
 export type Pagination = v.InferOutput<typeof Pagination>;

@@ -65,4 +65,5 @@ export const ConnectionParam = v.pipe(
     ...when({ properties: { secret: { const: true } }, required: ['secret'] }, { properties: { default: false } }),
   }),
 );
+/** A parsed `ConnectionParam`: every default is filled in. */
 export type ConnectionParam = v.InferOutput<typeof ConnectionParam>;

@@ -54,6 +54,7 @@ export const ResponseSettings = strictObject({
     '`string`: integers beyond 2^53-1 become decimal strings; as numbers they lose digits.',
   ),
 });
+/** A parsed `ResponseSettings`: every default is filled in. */
 export type ResponseSettings = v.InferOutput<typeof ResponseSettings>;
 
 /** Which records count as unchanged. */
@@ -234,6 +235,7 @@ export const Resource = v.pipe(
     },
   })),
 );
+/** A parsed `Resource`: every default is filled in. */
 export type Resource = v.InferOutput<typeof Resource>;
 
 /** The table of a resource that names none: its key with `-` as `_`. */

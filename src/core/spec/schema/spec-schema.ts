@@ -110,6 +110,7 @@ export const ConnectorSpec = strictObject({
     [],
   ),
 });
+/** A parsed `ConnectorSpec`: every default is filled in. */
 export type ConnectorSpec = v.InferOutput<typeof ConnectorSpec>;
 
 export type { Resource } from './resource-schema.ts';

@@ -33,6 +33,7 @@ export const RequestPattern = strictObject({
     { limit: 100 },
   ),
 });
+/** A parsed `RequestPattern`: every default is filled in. */
 export type RequestPattern = v.InferOutput<typeof RequestPattern>;
 
 /** A response of the API in a test: to the first `times` requests of this form that no earlier mock matches. */
@@ -55,6 +56,7 @@ const Mock = strictObject({
     1,
   ),
 });
+/** One mock of a test; every default is filled in. */
 export type Mock = v.InferOutput<typeof Mock>;
 
 const count = (what: string) => field(v.exactOptional(Count), `${what} Absent: any number.`, 1);
@@ -132,4 +134,5 @@ export const SpecTest = strictObject({
     stats: { recordsIn: 2 },
   }),
 });
+/** A parsed `SpecTest`: every default is filled in. */
 export type SpecTest = v.InferOutput<typeof SpecTest>;
