@@ -52,7 +52,7 @@ export default defineConfig({
       { test: { name: 'alone', include: alone, ...withServers, maxWorkers } },
       {
         test: {
-          // The API once more, with the database as judge of its queries: test/support/security/row-security.ts.
+          // The API once more, with the database as a check of its queries: test/support/security/row-security.ts.
           name: 'row security',
           include: [
             'test/contract/{bad-input,tenancy}.test.ts',

@@ -7,7 +7,7 @@ import { createApi } from './api.ts';
 import { begin } from './current.ts';
 import { createDatabase } from './destination.ts';
 import { type Counts, count, createEffects, type Route } from './effects.ts';
-import { createJudge } from './judge.ts';
+import { createInvariantCheck } from './invariants.ts';
 import { ControlState } from './memory/store/control-state.ts';
 import { asDb, type MemoryDb } from './memory/store/memory-db.ts';
 import { seedTenant } from './memory/store/seed-tenant.ts';
@@ -51,7 +51,7 @@ export async function simulate(seed: number, { trace }: WorldOptions): Promise<R
     events += await scheduler.run(() => world.isIdle(), eventsMax);
     world.requestLast();
     events += await scheduler.run(() => world.isIdle(), eventsMax);
-    violations.push(...world.judgeEnd());
+    violations.push(...world.checkEnd());
   } catch (error) {
     violations.push(error instanceof Error ? error.message : String(error));
   }
@@ -79,7 +79,7 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
   const database = createDatabase(effect, counts);
   // Every other seed delivers to a webhook.
   const receiver = seed % 2 === 0 ? createReceiver({ scheduler, effect, counts, isCalm, say }) : null;
-  const judge = createJudge(api, counts, (resourceKey) =>
+  const invariants = createInvariantCheck(api, counts, (resourceKey) =>
     receiver ? receiver.laneOf(resourceKey) : database.deliveredOf(`${connectionId}/${resourceKey}`),
   );
   const state = new ControlState(() => scheduler.now());
@@ -99,9 +99,9 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
     transact: (name, work) =>
       effect(transaction, () => {
         const commit = () => state.atomically(work);
-        const result = name === 'recordCarried' ? judge.carrying(state, commit) : commit();
+        const result = name === 'recordCarried' ? invariants.carrying(state, commit) : commit();
         say(`${name} ${trace ? JSON.stringify(result)?.slice(0, 160) : ''}`);
-        if (judged.has(name)) report(judge.now(state));
+        if (checkedAfter.has(name)) report(invariants.now(state));
         return result;
       }),
   };
@@ -196,7 +196,7 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
       expectEnd();
       for (const resourceKey of resourceKeys) users.requestSync(resourceKey);
     },
-    judgeEnd(): readonly string[] {
+    checkEnd(): readonly string[] {
       const failed = resourceKeys.flatMap((resourceKey) => {
         const last = state.runs.where((run) => run.resourceKey === resourceKey).at(-1);
         return last?.status === 'succeeded' || last?.status === 'partial'
@@ -207,8 +207,8 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
         ...database.violations,
         ...(receiver?.violations ?? []),
         ...failed,
-        ...judge.now(state),
-        ...judge.atEnd(state),
+        ...invariants.now(state),
+        ...invariants.atEnd(state),
       ];
     },
   };
@@ -222,8 +222,8 @@ const often = { cancel: 2, requeue: 2, jump: 1 } as const;
 /** Once, with this probability. */
 const rarely = { shutDown: 0.3, pause: 0.3, upgrade: 0.3, lose: 0.3, drop: 0.1 } as const;
 
-/** After these transactions the judge looks. */
-const judged: ReadonlySet<string> = new Set(['recordBatch', 'recordCarried', 'beginRun', 'endRun']);
+/** After these transactions the invariants are checked. */
+const checkedAfter: ReadonlySet<string> = new Set(['recordBatch', 'recordCarried', 'beginRun', 'endRun']);
 
 const transaction: Route = {
   name: 'transaction',

@@ -79,17 +79,17 @@ async function writeAtOnce(session: Session, write: BatchWrite, onlyInserts: boo
   const places = { run: '$3', connection: '$6', firstList: 7, isGuarded: true };
   const types = arrays.map(({ type }) => type);
   const rows = rowsSql(map, { places, writers: encoded.writers, types, onlyInserts });
-  const tombstones = idsByEffect(batch.tombstones);
-  const burials = tombstones.map(
+  const idLists = idsByEffect(batch.tombstones);
+  const tombstones = idLists.map(
     ([effect], index) =>
       `, ${effect}_deleted as (${deleteSql(map, { effect, places, ids: `$${7 + encoded.lists.length + index}` })})`,
   );
-  const sql = `with claim as (${claimSql(map)}), written as (${rows})${burials.join('')} select from claim`;
+  const sql = `with claim as (${claimSql(map)}), written as (${rows})${tombstones.join('')} select from claim`;
   const values = [
     ...claimValues(write, batch.receipt(rejected)),
     connectionId,
     ...arrays.map(({ bytes }) => bytes),
-    ...tombstones.map(([, ids]) => textArray(ids)),
+    ...idLists.map(([, ids]) => textArray(ids)),
   ];
   if ((await session.queryAgain(sql, values)).length === 0) throw await lostLane(session, write);
 }

@@ -5,7 +5,7 @@ import { type Counts, count } from './effects.ts';
 import type { ControlState, StoredLane } from './memory/store/control-state.ts';
 
 /** Compares what is known with what is. */
-export interface Judge {
+export interface InvariantCheck {
   /** What does not hold now. */
   now(state: ControlState): readonly string[];
   /** Has a run record a batch of an earlier one: its records count as delivered or quarantined by this run, not as read. */
@@ -23,8 +23,12 @@ export interface Delivered {
   readonly refused: ReadonlySet<string>;
 }
 
-/** A judge of one connection; `deliveredOf`: what its destination has of a resource. */
-export function createJudge(api: SimApi, counts: Counts, deliveredOf: (resourceKey: string) => Delivered): Judge {
+/** The check of one connection; `deliveredOf`: what its destination has of a resource. */
+export function createInvariantCheck(
+  api: SimApi,
+  counts: Counts,
+  deliveredOf: (resourceKey: string) => Delivered,
+): InvariantCheck {
   /** Records that another run has read and that were acknowledged in this one, by run. */
   const carried = new Map<string, number>();
   const lanesOf = (state: ControlState) =>
