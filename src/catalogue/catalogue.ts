@@ -25,7 +25,6 @@ export const Verification = v.object({
   /** Records of a real server that one sync of everything has delivered. */
   recordsSynced: v.optional(v.number()),
 });
-/** A value that the schema `Verification` describes. */
 export type Verification = v.InferOutput<typeof Verification>;
 
 /** The most folders of connectors; more are a mistake. */

@@ -14,7 +14,6 @@ export const EventConnection = v.object({
   pinnedSpecVersion,
   status,
 });
-/** A value that the schema `EventConnection` describes. */
 export type EventConnection = v.InferOutput<typeof EventConnection>;
 
 /** The parts of a {@link DomainEvent} that say which connection it is about. */

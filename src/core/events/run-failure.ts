@@ -3,7 +3,6 @@ import type { RunErrorCode } from '../errors.ts';
 
 /** The part of a run in which it failed. */
 export const RunStage = v.picklist(['auth', 'fetch', 'enrich', 'transform', 'validate', 'deliver']);
-/** A value that the schema `RunStage` describes. */
 export type RunStage = v.InferOutput<typeof RunStage>;
 
 interface FailureFacts {

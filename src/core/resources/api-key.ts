@@ -11,5 +11,4 @@ export const ApiKeyRow = v.object({
   revokedAt: v.nullable(Timestamp),
   lastUsedAt: v.pipe(v.nullable(Timestamp), v.description('Kept to the minute.')),
 });
-/** A value that the schema `ApiKeyRow` describes. */
 export type ApiKeyRow = v.InferOutput<typeof ApiKeyRow>;

@@ -15,7 +15,6 @@ export const CatalogueRow = v.object({
   resources: v.array(v.string()),
   verifiedAgainst: v.object({ kind: VerificationKind, statement: v.string() }),
 });
-/** A value that the schema `CatalogueRow` describes. */
 export type CatalogueRow = v.InferOutput<typeof CatalogueRow>;
 
 /** A connector of the catalogue with its spec and its page. */
@@ -24,5 +23,4 @@ export const CatalogueConnector = v.object({
   spec: v.pipe(JsonObject, v.description('A body for `POST /specs`. It has no `destination`.')),
   readme: v.pipe(v.string(), v.description('Markdown.')),
 });
-/** A value that the schema `CatalogueConnector` describes. */
 export type CatalogueConnector = v.InferOutput<typeof CatalogueConnector>;

@@ -3,7 +3,6 @@ import { JsonObject } from '../json/json-object.ts';
 
 /** `pending`: never activated; `error`: credentials or destination refused; only `active` syncs. */
 export const ConnectionStatus = v.picklist(['pending', 'active', 'paused', 'error']);
-/** A value that the schema `ConnectionStatus` describes. */
 export type ConnectionStatus = v.InferOutput<typeof ConnectionStatus>;
 
 /** One customer's configured instance of a spec. Secrets are never part of it. */
@@ -22,7 +21,6 @@ export const ConnectionRow = v.object({
     v.description('Keyed merge patch on the pinned spec; null without one.'),
   ),
 });
-/** A value that the schema `ConnectionRow` describes. */
 export type ConnectionRow = v.InferOutput<typeof ConnectionRow>;
 
 /** What trying a connection came to. */
@@ -55,5 +53,4 @@ export const ConnectionTest = v.object({
     v.description('The requests that were sent, redacted.'),
   ),
 });
-/** A value that the schema `ConnectionTest` describes. */
 export type ConnectionTest = v.InferOutput<typeof ConnectionTest>;

@@ -10,5 +10,4 @@ export const ErrorBody = v.object({
     issues: v.optional(v.array(Issue)),
   }),
 });
-/** A value that the schema `ErrorBody` describes. */
 export type ErrorBody = v.InferOutput<typeof ErrorBody>;

@@ -10,7 +10,6 @@ export const Health = v.pipe(
     'failing: the last run failed. degraded: overdue, or the last run was partial. syncing: a run is queued or running. pending: no run yet. Of a connection, the worst of its resources.',
   ),
 );
-/** A value that the schema `Health` describes. */
 export type Health = v.InferOutput<typeof Health>;
 
 const Overdue = v.pipe(v.boolean(), v.description('The last success is more than two expected intervals ago.'));
@@ -35,7 +34,6 @@ export const ResourceFreshness = v.object({
   ),
   overdue: Overdue,
 });
-/** A value that the schema `ResourceFreshness` describes. */
 export type ResourceFreshness = v.InferOutput<typeof ResourceFreshness>;
 
 /** How up to date a connection is. */
@@ -46,7 +44,6 @@ export const Freshness = v.object({
   overdue: Overdue,
   resources: v.array(ResourceFreshness),
 });
-/** A value that the schema `Freshness` describes. */
 export type Freshness = v.InferOutput<typeof Freshness>;
 
 /** What a customer may see of a connection: no params, no errors, no records. */
@@ -58,5 +55,4 @@ export const FreshnessView = v.object({
     v.description('Up to 10, newest first.'),
   ),
 });
-/** A value that the schema `FreshnessView` describes. */
 export type FreshnessView = v.InferOutput<typeof FreshnessView>;

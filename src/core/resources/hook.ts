@@ -18,7 +18,6 @@ export const HookRow = v.object({
   enabled: v.boolean(),
   createdAt: Timestamp,
 });
-/** A value that the schema `HookRow` describes. */
 export type HookRow = v.InferOutput<typeof HookRow>;
 
 /** What a hook has that was created without these values. */
@@ -26,7 +25,6 @@ export const hookDefaults = { dedupe: null, debounceSeconds: 2, maxWaitSeconds: 
 
 /** What became of a request to a hook. */
 export const HookRequestStatus = v.picklist(['accepted', 'duplicate', 'coalesced', 'ignored', 'rejected']);
-/** A value that the schema `HookRequestStatus` describes. */
 export type HookRequestStatus = v.InferOutput<typeof HookRequestStatus>;
 
 /** One request to a hook, without what was in it. */
@@ -51,5 +49,4 @@ export const HookRequestRow = v.object({
     ),
   ),
 });
-/** A value that the schema `HookRequestRow` describes. */
 export type HookRequestRow = v.InferOutput<typeof HookRequestRow>;

@@ -11,5 +11,4 @@ export const QuarantineRow = v.object({
   validationErrors: v.pipe(v.unknown(), v.description('What is wrong with it, as a list of path and message.')),
   resolvedAt: v.pipe(v.nullable(Timestamp), v.description('Null while unresolved.')),
 });
-/** A value that the schema `QuarantineRow` describes. */
 export type QuarantineRow = v.InferOutput<typeof QuarantineRow>;

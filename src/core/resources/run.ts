@@ -4,12 +4,10 @@ import { Count, Timestamp } from './values.ts';
 
 /** Why a run exists. */
 export const RunTrigger = v.picklist(['manual', 'schedule', 'webhook', 'backfill']);
-/** A value that the schema `RunTrigger` describes. */
 export type RunTrigger = v.InferOutput<typeof RunTrigger>;
 
 /** `succeeded`, `partial`, `failed` and `canceled` are final; `partial`: not every fetched record was delivered. */
 export const RunStatus = v.picklist(['queued', 'running', 'succeeded', 'failed', 'partial', 'canceled']);
-/** A value that the schema `RunStatus` describes. */
 export type RunStatus = v.InferOutput<typeof RunStatus>;
 
 /** Record counts of a run: `recordsIn = recordsOut + skipped + quarantined +` records deleted by a flag. */
@@ -20,7 +18,6 @@ export const RunStats = v.object({
   deleted: v.pipe(Count, v.description('Deletions acknowledged by the destination.')),
   quarantined: v.pipe(Count, v.description('Records stored as quarantined instead of delivered.')),
 });
-/** A value that the schema `RunStats` describes. */
 export type RunStats = v.InferOutput<typeof RunStats>;
 
 /** One execution of a sync of one resource of a connection. */
@@ -42,7 +39,6 @@ export const RunRow = v.object({
     ),
   ),
 });
-/** A value that the schema `RunRow` describes. */
 export type RunRow = v.InferOutput<typeof RunRow>;
 
 /** The redacted log of one outbound HTTP request of a run. */
@@ -67,5 +63,4 @@ export const CallLogRow = v.object({
   respHeaders: JsonObject,
   respBodyTruncated: v.nullable(v.string()),
 });
-/** A value that the schema `CallLogRow` describes. */
 export type CallLogRow = v.InferOutput<typeof CallLogRow>;

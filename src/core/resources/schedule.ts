@@ -9,5 +9,4 @@ export const ScheduleRow = v.object({
   timezone: v.pipe(v.string(), v.description('A zone of the IANA database.'), v.examples(['Europe/Berlin'])),
   enabled: v.boolean(),
 });
-/** A value that the schema `ScheduleRow` describes. */
 export type ScheduleRow = v.InferOutput<typeof ScheduleRow>;

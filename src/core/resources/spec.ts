@@ -5,7 +5,6 @@ import { Timestamp } from './values.ts';
 
 /** Drafts are mutable; publishing freezes a version; `deprecated` takes no new pins. */
 export const SpecVersionStatus = v.picklist(['draft', 'published', 'deprecated']);
-/** A value that the schema `SpecVersionStatus` describes. */
 export type SpecVersionStatus = v.InferOutput<typeof SpecVersionStatus>;
 
 /** One version of a connector definition. */
@@ -18,7 +17,6 @@ export const SpecVersionRow = v.object({
   checksum: v.pipe(v.string(), v.description('`sha256:` and the hex digest of the RFC 8785 form of `specJson`.')),
   publishedAt: v.nullable(Timestamp),
 });
-/** A value that the schema `SpecVersionRow` describes. */
 export type SpecVersionRow = v.InferOutput<typeof SpecVersionRow>;
 
 /** A connector definition with the versions it has. */
@@ -30,7 +28,6 @@ export const SpecRow = v.object({
     v.description('Newest first.'),
   ),
 });
-/** A value that the schema `SpecRow` describes. */
 export type SpecRow = v.InferOutput<typeof SpecRow>;
 
 /** One thing wrong with an input; `path` is dotted, with array indexes. */
@@ -44,7 +41,6 @@ export const Issue = v.object({
   ),
   column: v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 }) satisfies v.GenericSchema<unknown, IssueShape>;
-/** A value that the schema `Issue` describes. */
 export type Issue = v.InferOutput<typeof Issue>;
 
 /** What checking a candidate spec says. */
@@ -52,7 +48,6 @@ export const ValidationResult = v.variant('valid', [
   v.object({ valid: v.literal(true), spec: JsonObject }),
   v.object({ valid: v.literal(false), issues: v.array(Issue) }),
 ]);
-/** A value that the schema `ValidationResult` describes. */
 export type ValidationResult = v.InferOutput<typeof ValidationResult>;
 
 /** A draft made from a document of another format, and what became of each of its parts. */
@@ -74,7 +69,6 @@ export const SpecImport = v.object({
     v.description('One entry for each list operation or stream.'),
   ),
 });
-/** A value that the schema `SpecImport` describes. */
 export type SpecImport = v.InferOutput<typeof SpecImport>;
 
 const UpgradeClass = v.pipe(
@@ -114,5 +108,4 @@ export const SpecUpgrade = v.object({
     issues: v.pipe(v.array(Issue), v.description('Why the upgrade cannot be applied; empty when it can.')),
   }),
 });
-/** A value that the schema `SpecUpgrade` describes. */
 export type SpecUpgrade = v.InferOutput<typeof SpecUpgrade>;

@@ -39,7 +39,6 @@ export const Verification = v.variant('kind', [
   v.object({ kind: v.literal('header_secret'), header: HeaderName }),
   v.object({ kind: v.literal('none') }),
 ]);
-/** A value that the schema `Verification` describes. */
 export type Verification = v.InferOutput<typeof Verification>;
 
 /** What makes two requests the same notification. */
@@ -57,5 +56,4 @@ export const Dedupe = v.variant('by', [
   v.object({ by: v.literal('body') }),
   v.object({ by: v.literal('nothing') }),
 ]);
-/** A value that the schema `Dedupe` describes. */
 export type Dedupe = v.InferOutput<typeof Dedupe>;

@@ -14,17 +14,14 @@ export const WebhookDeliveryView = v.object({
   delivered: v.pipe(v.boolean(), v.description('The receiver responded with 2xx.')),
   createdAt: Timestamp,
 });
-/** A value that the schema `WebhookDeliveryView` describes. */
 export type WebhookDeliveryView = v.InferOutput<typeof WebhookDeliveryView>;
 
 /** Who asked for an attempt. */
 export const WebhookTrigger = v.picklist(['auto', 'redelivery', 'recover', 'test']);
-/** A value that the schema `WebhookTrigger` describes. */
 export type WebhookTrigger = v.InferOutput<typeof WebhookTrigger>;
 
 /** How far an attempt is; `unknown`: its worker died, and nobody knows what became of it. */
 export const WebhookDeliveryState = v.picklist(['queued', 'sending', 'done', 'unknown']);
-/** A value that the schema `WebhookDeliveryState` describes. */
 export type WebhookDeliveryState = v.InferOutput<typeof WebhookDeliveryState>;
 
 /** Everything that is known of one attempt. */
@@ -51,5 +48,4 @@ export const WebhookDeliveryDetail = v.object({
     v.description('When the event is automatically sent to the endpoint again; null: it is not.'),
   ),
 });
-/** A value that the schema `WebhookDeliveryDetail` describes. */
 export type WebhookDeliveryDetail = v.InferOutput<typeof WebhookDeliveryDetail>;

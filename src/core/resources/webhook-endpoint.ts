@@ -8,22 +8,18 @@ export const EventType = v.picklist(eventTypes);
 
 /** Why an endpoint is off: by hand, the receiver said 410, or it failed for too long. */
 export const WebhookDisabledReason = v.picklist(['manual', 'gone', 'failing']);
-/** A value that the schema `WebhookDisabledReason` describes. */
 export type WebhookDisabledReason = v.InferOutput<typeof WebhookDisabledReason>;
 
 /** `probing`: only the oldest event is tried; `paused`: the receiver asked to be left alone for a while. */
 export const WebhookEndpointState = v.picklist(['ok', 'probing', 'paused', 'disabled']);
-/** A value that the schema `WebhookEndpointState` describes. */
 export type WebhookEndpointState = v.InferOutput<typeof WebhookEndpointState>;
 
 /** `fifo`: an event waits until the one before it was taken or given up. */
 export const WebhookOrdering = v.picklist(['any', 'fifo']);
-/** A value that the schema `WebhookOrdering` describes. */
 export type WebhookOrdering = v.InferOutput<typeof WebhookOrdering>;
 
 /** A signature scheme of Standard Webhooks; `v1`: HMAC-SHA256, `v1a`: ed25519. */
 export const SignatureScheme = v.picklist(['v1', 'v1a']);
-/** A value that the schema `SignatureScheme` describes. */
 export type SignatureScheme = v.InferOutput<typeof SignatureScheme>;
 
 /** Where events of the org are sent. Its secret is never part of it. */
@@ -52,7 +48,6 @@ export const WebhookEndpointRow = v.object({
     v.description('Of the current failures in a row; null: there are none.'),
   ),
 });
-/** A value that the schema `WebhookEndpointRow` describes. */
 export type WebhookEndpointRow = v.InferOutput<typeof WebhookEndpointRow>;
 
 /** How an endpoint has done of late. */
@@ -70,12 +65,10 @@ export const WebhookEndpointStats = v.object({
   ),
   state: WebhookEndpointState,
 });
-/** A value that the schema `WebhookEndpointStats` describes. */
 export type WebhookEndpointStats = v.InferOutput<typeof WebhookEndpointStats>;
 
 /** `failed`: every attempt failed; `skipped`: the endpoint was off; `missing`: it did not exist, or did not ask for it. */
 export const RecoverySubject = v.picklist(['failed', 'skipped', 'missing']);
-/** A value that the schema `RecoverySubject` describes. */
 export type RecoverySubject = v.InferOutput<typeof RecoverySubject>;
 
 /** Events of the past that are sent to an endpoint again. */
@@ -93,7 +86,6 @@ export const WebhookRecovery = v.object({
   sent: v.pipe(Count, v.description('Those of them that the receiver has accepted.')),
   createdAt: Timestamp,
 });
-/** A value that the schema `WebhookRecovery` describes. */
 export type WebhookRecovery = v.InferOutput<typeof WebhookRecovery>;
 
 /** A type of event that endpoints can be told of. */
@@ -107,5 +99,4 @@ export const EventTypeRow = v.object({
   ),
   example: v.pipe(JsonObject, v.description('A payload as it could be sent.')),
 });
-/** A value that the schema `EventTypeRow` describes. */
 export type EventTypeRow = v.InferOutput<typeof EventTypeRow>;

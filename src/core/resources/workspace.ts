@@ -3,7 +3,6 @@ import { Timestamp } from './values.ts';
 
 /** What a workspace is for. */
 export const WorkspaceKind = v.picklist(['dev', 'staging', 'prod']);
-/** A value that the schema `WorkspaceKind` describes. */
 export type WorkspaceKind = v.InferOutput<typeof WorkspaceKind>;
 
 /** A part of an org; connections live in one. */
@@ -13,5 +12,4 @@ export const WorkspaceRow = v.object({
   kind: WorkspaceKind,
   createdAt: Timestamp,
 });
-/** A value that the schema `WorkspaceRow` describes. */
 export type WorkspaceRow = v.InferOutput<typeof WorkspaceRow>;
