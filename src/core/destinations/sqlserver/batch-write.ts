@@ -1,11 +1,12 @@
 import type { AppError } from '../../errors.ts';
 import type { Batch, RejectedRow } from '../../model/batch.ts';
 import { fenced, notTaken } from '../sql/lane-errors.ts';
+import { checkpointName, tableIdSql } from './checkpoint.ts';
 import type { Session, Values } from './driver/session.ts';
 import { lostRace } from './errors.ts';
 import type { SqlServerFields } from './fields.ts';
 import type { SqlServerRows } from './rows.ts';
-import { heldSql } from './write-sql.ts';
+import type { SqlServerTable } from './schema.ts';
 
 /** The rows of a batch as the server takes them. */
 export interface SqlServerBatch {
@@ -24,6 +25,16 @@ export interface BatchWrite extends SqlServerBatch {
   /** Mode replace: the first batch of its run, so that rows gathered by an earlier run are deleted. */
   readonly opensGeneration: boolean;
 }
+
+/**
+ * Locks the checkpoint row and moves it on, if the lane is still held and the batch is new; in mode replace also only
+ * while the table still stands in which the run has gathered its rows.
+ */
+export const claimSql = ({ schema, mode, written }: SqlServerTable): string => `
+  update ${checkpointName(schema)}
+  set run_id = @run, batch_no = @batch, receipt = @receipt, updated_at = @now
+  where lane = @lane and fence = cast(@fence as bigint) and (run_id is null or run_id <> @run or batch_no < @batch)
+    ${mode === 'replace' ? `and table_id = ${tableIdSql(schema, written)}` : ''};`;
 
 /** The result of the transaction of a batch. */
 export type Outcome = 'written' | 'lost' | 'race';
@@ -51,3 +62,8 @@ async function lostLane(session: Session, write: BatchWrite): Promise<AppError> 
   const [row] = await session.query<{ readonly isApplied: number }>(sql, heldBy(write));
   return row ? notTaken(write.batch.batchNo, row.isApplied === 1) : fenced();
 }
+
+/** Whether the lane is held; whether the batch was applied. */
+const heldSql = (schema: string): string => `
+  select case when run_id = @run and batch_no >= @batch then 1 else 0 end as is_applied
+  from ${checkpointName(schema)} where lane = @lane and fence = cast(@fence as bigint);`;

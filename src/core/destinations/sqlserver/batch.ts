@@ -1,7 +1,6 @@
 import { AppError } from '../../errors.ts';
 import type { Batch, RejectedRow } from '../../model/batch.ts';
-import type { BatchWrite, Outcome } from './batch-write.ts';
-import { checkOutcome, heldBy } from './batch-write.ts';
+import { type BatchWrite, checkOutcome, heldBy, type Outcome } from './batch-write.ts';
 import { receiptLengthMax } from './driver/messages.ts';
 import type { Session } from './driver/session.ts';
 import { blamesRow, wholeRefused } from './errors.ts';

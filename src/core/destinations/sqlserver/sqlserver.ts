@@ -1,7 +1,7 @@
 /**
  * Rows in a customer's SQL Server. The driver runs in a child process (driver/), which the server's bytes cannot leave.
  * `open` claims the checkpoint row and creates or checks the table; `apply` loads the rows into a temporary table and
- * writes them with the receipt in one transaction (batch-write.ts).
+ * writes them with the receipt in one transaction (batch.ts).
  */
 
 import type { RejectedRow } from '../../model/batch.ts';

@@ -1,5 +1,6 @@
 import { quoted } from '../sql/identifiers.ts';
-import { checkpointName, nowSql, tableIdSql } from './checkpoint.ts';
+import { claimSql } from './batch-write.ts';
+import { nowSql } from './checkpoint.ts';
 import { keyCollation, tableSql } from './definitions.ts';
 import type { SqlServerFields } from './fields.ts';
 import type { SqlServerWriter } from './rows.ts';
@@ -44,21 +45,6 @@ export const variablesSql = `declare @now datetimeoffset(7) = ${nowSql};
   declare @written int = 0;
   declare @at int = 0;
   declare @next int = 0;`;
-
-/**
- * Locks the checkpoint row and moves it on, if the lane is still held and the batch is new; in mode replace also only
- * while the table still stands in which the run has gathered its rows.
- */
-export const claimSql = ({ schema, mode, written }: SqlServerTable): string => `
-  update ${checkpointName(schema)}
-  set run_id = @run, batch_no = @batch, receipt = @receipt, updated_at = @now
-  where lane = @lane and fence = cast(@fence as bigint) and (run_id is null or run_id <> @run or batch_no < @batch)
-    ${mode === 'replace' ? `and table_id = ${tableIdSql(schema, written)}` : ''};`;
-
-/** Whether the lane is held; whether the batch was applied. */
-export const heldSql = (schema: string): string => `
-  select case when run_id = @run and batch_no >= @batch then 1 else 0 end as is_applied
-  from ${checkpointName(schema)} where lane = @lane and fence = cast(@fence as bigint);`;
 
 /** Deletes what a run that never completed has gathered. */
 export const clearSql = ({ schema, written }: SqlServerTable): string =>
