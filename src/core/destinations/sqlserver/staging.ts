@@ -90,6 +90,22 @@ export function stagedRows(writers: number, alias = 'r'): string {
   return `${rowsTable} as ${alias}${joins.join('')}`;
 }
 
+/**
+ * Rows that one statement writes. Each takes a lock on its key, and an update or insert one on its row; from 5,000 locks
+ * on one of them the server locks the whole table.
+ */
+const rowsEach = 2000;
+
+/** Statements for the staged places from `@at` to before `@next`, repeated until all of them had their turn. */
+export const slicesSql = (count: string, statements: string): string => `
+    set @at = 0;
+    while @at < ${count}
+    begin
+      set @next = case when ${count} - @at > ${rowsEach} then @at + ${rowsEach} else ${count} end;
+      ${statements}
+      set @at = @next;
+    end;`;
+
 /** The part of a server's message that names the column or constraint. */
 export const reasonLengthMax = 600;
 

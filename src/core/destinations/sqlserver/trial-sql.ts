@@ -2,8 +2,9 @@ import { claimSql } from './batch-write.ts';
 import type { Values } from './driver/session.ts';
 import { blamesRowSql } from './errors.ts';
 import type { SqlServerFields } from './fields.ts';
+import { clearSql } from './generation.ts';
 import { reasonLengthMax, rowsTable } from './staging.ts';
-import { clearSql, rowsSql, variablesSql } from './write-sql.ts';
+import { rowsSql, variablesSql } from './write-sql.ts';
 
 /** Milliseconds after which a request of trials responds, to be continued: far below the limit of a statement. */
 const trialsMs = 5000;

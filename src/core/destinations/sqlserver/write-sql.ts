@@ -3,9 +3,11 @@ import { claimSql } from './batch-write.ts';
 import { nowSql } from './checkpoint.ts';
 import { keyCollation, tableSql } from './definitions.ts';
 import type { SqlServerFields } from './fields.ts';
+import { clearSql, switchSql } from './generation.ts';
 import type { SqlServerWriter } from './rows.ts';
 import type { SqlServerTable } from './schema.ts';
-import { deletedTable, rowsTable, stagedColumn, stagedRows } from './staging.ts';
+import { rowsTable, slicesSql, stagedColumn, stagedRows } from './staging.ts';
+import { deleteSql } from './tombstones.ts';
 
 /** What the transaction of a batch does between the claim and its end. */
 export interface BatchSteps {
@@ -46,16 +48,6 @@ export const variablesSql = `declare @now datetimeoffset(7) = ${nowSql};
   declare @at int = 0;
   declare @next int = 0;`;
 
-/** Deletes what a run that never completed has gathered. */
-export const clearSql = ({ schema, written }: SqlServerTable): string =>
-  `delete from ${tableSql(schema, written)} where _connection_id = @connection;`;
-
-/**
- * Rows that one statement writes. Each takes a lock on its key, and an update or insert one on its row; from 5,000 locks
- * on one of them the server locks the whole table.
- */
-const rowsEach = 2000;
-
 /** The rows of a slice that are not refused. */
 const takenSql = 'r.issue is null and r.n >= @at and r.n < @next';
 
@@ -71,16 +63,6 @@ export function rowsSql({ prepared, writers }: SqlServerFields): string {
         : ''
     }`;
 }
-
-/** Statements for the staged places from `@at` to before `@next`, repeated until all of them had their turn. */
-const slicesSql = (count: string, statements: string): string => `
-    set @at = 0;
-    while @at < ${count}
-    begin
-      set @next = case when ${count} - @at > ${rowsEach} then @at + ${rowsEach} else ${count} end;
-      ${statements}
-      set @at = @next;
-    end;`;
 
 function sliceSql({ prepared, writers }: SqlServerFields): string {
   const table = tableSql(prepared.schema, prepared.written);
@@ -146,36 +128,3 @@ const valueSql = ({ castType, staged }: SqlServerWriter, index: number): string 
   if (castType !== null) return `cast(${value} as ${castType})`;
   return staged === 'float' ? value : `${value} collate ${keyCollation}`;
 };
-
-/**
- * Marks or removes the rows of deleted records. Mode append marks every version and leaves to each the run that brought
- * it.
- */
-function deleteSql({ schema, written, mode }: SqlServerTable): string {
-  const table = tableSql(schema, written);
-  const origin = mode === 'append' ? '' : ', _run_id = @run, _synced_at = @now';
-  // In mode append the customer's own table may have no index that starts with the record's id.
-  const join = mode === 'append' ? `inner join ${table} as t` : `inner loop join ${table} as t with (forceseek)`;
-  const from = (isHard: number) => `
-    from ${deletedTable} as g ${join} on t._connection_id = @connection and t._external_id = g.external_id
-    where g.is_hard = ${isHard} and g.n >= @at and g.n < @next`;
-  return slicesSql(
-    '@deleted',
-    `update t set _deleted_at = @now${origin} ${from(0)} and t._deleted_at is null;
-      delete t ${from(1)};`,
-  );
-}
-
-/** Replaces the connection's rows with those that the run has gathered, visible to readers at the commit. */
-function switchSql(prepared: SqlServerTable): string {
-  const { schema, stored, written } = prepared;
-  const [table, next] = [tableSql(schema, stored.name), tableSql(schema, written)];
-  const names = stored.columns
-    .filter(({ generated }) => !generated)
-    .map(({ name }) => quoted(name))
-    .join(', ');
-  return `
-    delete from ${table} where _connection_id = @connection;
-    insert into ${table} (${names}) select ${names} from ${next} where _connection_id = @connection;
-    ${clearSql(prepared)}`;
-}

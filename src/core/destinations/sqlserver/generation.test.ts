@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest';
+import { expectInOrder, onOneLine, preparedFor } from '../../../../test/support/sqlserver/written-table.ts';
+import { clearSql, switchSql } from './generation.ts';
+
+it('replaces the rows of one connection, without the columns that the server fills', () => {
+  expectInOrder(
+    onOneLine(switchSql(preparedFor('replace'))),
+    'delete from "dbo"."items" where _connection_id = @connection;',
+    'insert into "dbo"."items" ("a", "Order", "f") select "a", "Order", "f" from "dbo"."_css_next_items"',
+    'delete from "dbo"."_css_next_items" where _connection_id = @connection;',
+  );
+});
+
+it('clears only what a connection has gathered', () => {
+  const sql = 'delete from "dbo"."_css_next_items" where _connection_id = @connection;';
+  expect(clearSql(preparedFor('replace'))).toBe(sql);
+});

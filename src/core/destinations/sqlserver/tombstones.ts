@@ -1,0 +1,22 @@
+import { tableSql } from './definitions.ts';
+import type { SqlServerTable } from './schema.ts';
+import { deletedTable, slicesSql } from './staging.ts';
+
+/**
+ * Marks or removes the rows of deleted records. Mode append marks every version and leaves to each the run that brought
+ * it.
+ */
+export function deleteSql({ schema, written, mode }: SqlServerTable): string {
+  const table = tableSql(schema, written);
+  const origin = mode === 'append' ? '' : ', _run_id = @run, _synced_at = @now';
+  // In mode append the customer's own table may have no index that starts with the record's id.
+  const join = mode === 'append' ? `inner join ${table} as t` : `inner loop join ${table} as t with (forceseek)`;
+  const from = (isHard: number) => `
+    from ${deletedTable} as g ${join} on t._connection_id = @connection and t._external_id = g.external_id
+    where g.is_hard = ${isHard} and g.n >= @at and g.n < @next`;
+  return slicesSql(
+    '@deleted',
+    `update t set _deleted_at = @now${origin} ${from(0)} and t._deleted_at is null;
+      delete t ${from(1)};`,
+  );
+}
