@@ -44,6 +44,8 @@ export function openSqlServer(options: Options, deps: SqlServerDeps): Destinatio
   return sqlDestination({
     connect: () => logIn(parsed, { ...deps, limits }),
     openLane,
+    // No `peekLane`: only the request that claims a lane returns what its checkpoint row holds (checkpoint.ts), and
+    // `reconcile` names such lanes as not compared (docs/adr/0051-a-restored-ledger-is-behind.md).
     admit,
     encode,
     write,
