@@ -20,7 +20,7 @@ import { rowsSql } from './write-sql.ts';
  * Returns all rows refused. Throws `fenced`, or raw errors of pg.
  */
 export const writeBatch = (session: Session, write: BatchWrite): Promise<readonly RejectedRow[]> =>
-  withConflictRetries(() => tryBatch(session, write));
+  withConflictRetries(session, () => tryBatch(session, write));
 
 async function tryBatch(session: Session, write: BatchWrite): Promise<readonly RejectedRow[]> {
   if (write.opensGeneration || completesGeneration(write) || marksNewRows(write)) {

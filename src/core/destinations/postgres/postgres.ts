@@ -55,10 +55,10 @@ export function openPostgres(options: Readonly<Record<string, unknown>>, deps: P
 }
 
 async function openLane(session: Session, claim: LaneClaim): Promise<OpenedFields<PostgresFields>> {
-  const prepared = await withConflictRetries(() => prepareTable(session, claim.target));
+  const prepared = await withConflictRetries(session, () => prepareTable(session, claim.target));
   const { schema, written } = prepared;
   const place = { schema, table: tableSql(schema, written) };
-  const opened = await withConflictRetries(() => claimLane(session, place, claim));
+  const opened = await withConflictRetries(session, () => claimLane(session, place, claim));
   return { fields: postgresFields(prepared, claim.target), opened };
 }
 
@@ -66,7 +66,7 @@ const admit = (
   session: Session,
   { rows, fields, target }: BatchRows<PostgresFields>,
 ): Promise<AdmittedFields<PostgresFields>> =>
-  withConflictRetries(() => admitFields({ map: fields, rows, evolve: target.evolve }, fieldKind(session)));
+  withConflictRetries(session, () => admitFields({ map: fields, rows, evolve: target.evolve }, fieldKind(session)));
 
 function encode(
   { rows, fields, target }: BatchRows<PostgresFields>,

@@ -22,12 +22,12 @@ export async function inTransaction<Result>(session: Session, work: () => Promis
  * Repeats work that the server rolled back because of other transactions (deadlock, serialisation). Only safe for work
  * that is one transaction; a connection that broke is never repeated here, since its outcome is unknown.
  */
-export async function withConflictRetries<Result>(work: () => Promise<Result>): Promise<Result> {
+export async function withConflictRetries<Result>(session: Session, work: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await work();
     } catch (error) {
-      if (!isConflict(error) || attempt === attemptsMax) throw error;
+      if (!isConflict(error) || attempt === attemptsMax || !session.isUsable()) throw error;
       await delay(Math.random() * 20 * 2 ** attempt);
     }
   }
