@@ -15,9 +15,9 @@ export const scopeMakers: ReadonlyMap<string, string> = new Map(
     'activities/sync-chunk.ts': 'the input of the workflow of a run',
     'activities/sync-pages.ts': 'the input of the workflow of a run',
 
-    'src/maintenance/maintenance.ts': 'the deleted connections that were found',
     'src/maintenance/missed-sweep.ts': 'the schedules that were found',
     'src/maintenance/overdue-sweep.ts': 'the connections that were found',
+    'src/maintenance/purge-sweep.ts': 'the deleted connections that were found',
     'src/maintenance/run-sweep.ts': 'the runs that were found',
     'src/maintenance/schedule-sweep.ts': 'the schedules that were found',
 
