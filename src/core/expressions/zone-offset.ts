@@ -1,3 +1,5 @@
+import { resolveTimezone } from '../schedule/timezone.ts';
+
 /** Zones whose offsets were asked for; the process that evaluates may load no package, so no LRU cache. */
 const zonesMax = 100;
 
@@ -19,21 +21,15 @@ export function zoneOffset(millis: unknown, zone: unknown): string | undefined {
 }
 
 function formatOf(zone: unknown): Intl.DateTimeFormat {
-  if (typeof zone !== 'string' || !/^[A-Za-z]/.test(zone) || zone.length > 100) throw noZone();
+  if (typeof zone !== 'string') throw noZone();
   const known = formats.get(zone);
   if (known !== undefined) return known;
-  const format = makeFormat(zone);
+  const timeZone = resolveTimezone(zone);
+  if (timeZone === null) throw noZone();
+  const format = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' });
   if (formats.size >= zonesMax) formats.clear();
   formats.set(zone, format);
   return format;
-}
-
-function makeFormat(timeZone: string): Intl.DateTimeFormat {
-  try {
-    return new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' });
-  } catch {
-    throw noZone();
-  }
 }
 
 const noZone = (): Error => new Error('$zoneOffset takes the name of a time zone, such as "Europe/Berlin"');
