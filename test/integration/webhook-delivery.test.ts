@@ -228,14 +228,16 @@ describe('an endpoint', () => {
     await emit(stack);
     await receiver.received('manual', 1);
     const path = `/webhook-endpoints/${endpoint.id}`;
-    await stack.org.call('PATCH', path, { body: { enabled: false } });
+    const enable = async (enabled: boolean) =>
+      expect(await stack.org.call('PATCH', path, { body: { enabled } })).toMatchObject({ status: 200 });
+    await enable(false);
     await emit(stack);
     await eventually('nothing is under way', async () =>
       (await endpoint.attempts()).every(({ state }) => state === 'done'),
     );
     const before = receiver.events('manual').length;
     receiver.reply('manual', () => undefined);
-    await stack.org.call('PATCH', path, { body: { enabled: true } });
+    await enable(true);
     await endpoint.queued({ skipped: 1, succeeded: 1 });
     expect(receiver.events('manual')).toHaveLength(before + 1);
   });

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { recordEvent } from '../../../db/queries/webhooks/events.ts';
 import { orgScope } from '../../../db/scope.ts';
 import { wakeEndpoints } from '../../../src/connect/wake-endpoints.ts';
@@ -67,11 +68,18 @@ export async function createEndpoint(
       return await Promise.all(rows.map((row) => ask('GET', `/webhook-deliveries/${row.id}`)));
     },
     queue,
-    queued: (expected) =>
-      eventually(
-        `the queue is ${JSON.stringify(expected)}`,
-        async () => JSON.stringify(await queue()) === JSON.stringify(expected),
-      ),
+    async queued(expected) {
+      let seen = {};
+      try {
+        await eventually('the queue is as expected', async () => {
+          seen = await queue();
+          return isDeepStrictEqual(seen, expected);
+        });
+      } catch (error) {
+        const shown = { expected, seen, endpoint: await ask('GET', `/webhook-endpoints/${id}`) };
+        throw new Error(`The queue is not as expected: ${JSON.stringify(shown)}`, { cause: error });
+      }
+    },
     redeliver: (deliveryId) => ask('POST', `/webhook-deliveries/${deliveryId}/redeliver`),
   };
 }
