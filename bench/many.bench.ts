@@ -20,7 +20,17 @@ import { type ControlPlane, startControlPlane } from './many/control-plane.ts';
 import { oneBehindMany } from './many/fairness.ts';
 import { collectKinds } from './many/figures-table.ts';
 import { type FiringFigures, firingFigures, nextMultiple, scheduleAll, until } from './many/firings.ts';
-import { everyMs, goalsOf, manual, oneActivity, oneLocalActivity, scheduled, scheduledNet } from './many/goals.ts';
+import { floorP95, scheduleFloor } from './many/floor-firings.ts';
+import {
+  everyMs,
+  goalsOf,
+  manual,
+  oneActivity,
+  oneLocalActivity,
+  scheduled,
+  scheduledFloor,
+  scheduledNet,
+} from './many/goals.ts';
 import { scheduleEvents, temporalFigures } from './many/histories.ts';
 import { perRun, without } from './many/per-run.ts';
 import { quietRuns } from './many/quiet-runs.ts';
@@ -94,6 +104,7 @@ it.each(rounds)('quiet runs beside the floor, round %d', async () => {
   await expectFloor(oneActivity, 'oneActivity');
   await expectFloor(oneLocalActivity, 'oneLocalActivity');
   await expectManual();
+  await expectFloorFirings();
   await expectScheduled();
 });
 
@@ -124,6 +135,19 @@ async function expectManual(): Promise<void> {
     rate: runs / result.seconds,
     p95: percentile(result.latencies, 0.95) / 1000,
   });
+}
+
+async function expectFloorFirings(): Promise<void> {
+  const schedules = connections.length;
+  const removeAll = await scheduleFloor(plane.temporal, { schedules, everyMs, taskQueue: floorQueue });
+  const due = { schedules, firstMs: nextMultiple(everyMs) + everyMs, everyMs, count: firings };
+  const total = schedules * firings;
+  await until(due.firstMs - 500);
+  const { cpu, noise } = await perRun({ ...plane.pids, worker: floor.pid }, total, () =>
+    until(due.firstMs + firings * everyMs - 500),
+  );
+  kinds.add(scheduledFloor, { cpu, noise, p95: await floorP95(plane.temporal, due) });
+  await removeAll();
 }
 
 async function expectScheduled(): Promise<void> {
