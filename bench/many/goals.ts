@@ -30,6 +30,12 @@ export function goalsOf(kinds: Kinds, fired: readonly FiringFigures[]): readonly
       atMost: 1.4,
     },
     { what: 'the same with what rest takes', result: engine(scheduled), unit: 'x' },
+    {
+      what: 'scheduled: the same beside the floor that a schedule starts',
+      result: kinds.beside(scheduled, scheduledFloor, ({ cpu }) => engineOf(cpu)),
+      unit: 'x',
+      atMost: 1.4,
+    },
     { what: 'manual: CPU of Temporal and worker beside the floor', result: engine(manual), unit: 'x', atMost: 1.3 },
     {
       what: 'manual: runs/s beside the floor',
