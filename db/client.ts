@@ -31,6 +31,9 @@ export interface PoolCounts {
   readonly waiting: number;
 }
 
+/** The milliseconds for which an idle connection stays open: schedules that fire each minute find it, its statements prepared. */
+const idleMs = 120_000;
+
 /** Opens a pool. Timestamps arrive as ISO strings, bigint as number (ids and counters stay below 2^53). */
 export const openDatabase = (url: string, options: ClientOptions): Kysely<Database> =>
   databaseOn(openDialect(url, options));
@@ -49,6 +52,7 @@ export function openDialect(url: string, options: ClientOptions): Dialect {
   const pool = new pg.Pool({
     connectionString: url,
     max: options.poolSize,
+    idleTimeoutMillis: idleMs,
     application_name: options.applicationName,
     // A connection that died without a word is noticed, a frozen process does not hold its locks for ever.
     keepAlive: true,
