@@ -24,8 +24,8 @@ export interface TestEndpoint {
   attempts(): Promise<readonly WebhookDeliveryDetail[]>;
   /** The queue: how many events are in which state. */
   queue(): Promise<Readonly<Record<string, number>>>;
-  /** Resolves once the queue is this. */
-  queued(expected: Readonly<Record<string, number>>): Promise<unknown>;
+  /** Resolves once the queue is this. Throws with the queue and the endpoint when the time is over (30 s unless given). */
+  queued(expected: Readonly<Record<string, number>>, timeoutMs?: number): Promise<void>;
   /** Asks for one more attempt. Throws on an error. */
   redeliver(deliveryId: string): Promise<WebhookDeliveryView>;
 }
@@ -52,31 +52,38 @@ export async function createEndpoint(
       .execute();
     return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
   };
+  const attempts = async (): Promise<readonly WebhookDeliveryDetail[]> => {
+    const rows = await stack.db
+      .selectFrom('webhookDeliveries')
+      .select('id')
+      .where('orgId', '=', orgId)
+      .where('endpointId', '=', id)
+      .orderBy('createdAt')
+      .orderBy('id')
+      .execute();
+    return await Promise.all(rows.map((row) => ask('GET', `/webhook-deliveries/${row.id}`)));
+  };
   return {
     id,
     secret,
     row: () => ask('GET', `/webhook-endpoints/${id}`),
-    async attempts() {
-      const rows = await stack.db
-        .selectFrom('webhookDeliveries')
-        .select('id')
-        .where('orgId', '=', orgId)
-        .where('endpointId', '=', id)
-        .orderBy('createdAt')
-        .orderBy('id')
-        .execute();
-      return await Promise.all(rows.map((row) => ask('GET', `/webhook-deliveries/${row.id}`)));
-    },
+    attempts,
     queue,
-    async queued(expected) {
+    async queued(expected, timeoutMs = 30_000) {
       let seen = {};
+      const isAsExpected = async () => {
+        seen = await queue();
+        return isDeepStrictEqual(seen, expected);
+      };
       try {
-        await eventually('the queue is as expected', async () => {
-          seen = await queue();
-          return isDeepStrictEqual(seen, expected);
-        });
+        await eventually('the queue is as expected', isAsExpected, { timeoutMs });
       } catch (error) {
-        const shown = { expected, seen, endpoint: await ask('GET', `/webhook-endpoints/${id}`) };
+        const shown = {
+          expected,
+          seen,
+          endpoint: await ask('GET', `/webhook-endpoints/${id}`),
+          attempts: await attempts(),
+        };
         throw new Error(`The queue is not as expected: ${JSON.stringify(shown)}`, { cause: error });
       }
     },
