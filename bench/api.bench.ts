@@ -3,6 +3,8 @@
  * worker runs meanwhile: what is asked for stays queued. BENCH_ROUNDS (3) is a setting.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { setOrgLimits } from '../db/queries/orgs/org-limits.ts';
+import { orgScope } from '../db/scope.ts';
 import { type Stack, startStack } from '../test/support/service/stack.ts';
 import type { BareApiJobs } from './processes/bare-api.ts';
 import type { LoadJobs, LoadOptions } from './processes/load.ts';
@@ -27,6 +29,8 @@ beforeAll(async () => {
   // Ended before the database is.
   const bare = started.use(startPartner<BareApiJobs>('bare-api'));
   bareUrl = await bare.ask('listen', stack.databaseUrl);
+  // No worker takes the runs that are queued.
+  await setOrgLimits(stack.db, orgScope(stack.org.orgId), { queuedRuns: 100_000, queuedRunsPerResource: 100_000 });
   for (let n = 0; n < connectionsOfOrg; n += 1) {
     // Neither of the two is ever asked.
     const options = { url: 'http://127.0.0.1:1', databaseUrl: stack.databaseUrl };
