@@ -5,7 +5,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { importsOfTree } from './imports.ts';
+import { importsOfService } from './imports.ts';
 
 /** Doors by room, below the room and without `.ts`. */
 const doors: Readonly<Record<string, readonly string[]>> = {
@@ -93,7 +93,7 @@ const header = /^\/\*\*(?:(?!\*\/).)*\*\/\n(?:\n|import)/s;
 
 /** What is wrong with the doors of the tree, a sentence each; empty when nothing is. */
 export function checkDoors(root: string, rooms = doors): readonly string[] {
-  const imports = [...importsOfTree(root)];
+  const imports = [...importsOfService(root)];
   const entered = imports.flatMap(([file, targets]) =>
     targets.flatMap((target) =>
       Object.entries(rooms)

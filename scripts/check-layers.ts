@@ -1,14 +1,14 @@
 /**
  * The rules of `scripts/layer-rules.ts`: a room imports only what its row of the table names; inside `src/core` and
- * `db/queries/runs` a file imports from its own floor and from those below it. Types count. No circle of imports exists anywhere.
- * Part of `npm run check`.
+ * `db/queries/runs` a file imports from its own floor and from those below it. Types count. No circle of imports exists
+ * anywhere, tests, benchmarks and scripts included. Part of `npm run check`.
  */
-import { importsOfTree } from './imports.ts';
+import { type Imports, importsOfService, importsOfTree } from './imports.ts';
 import { floors, roomImports } from './layer-rules.ts';
 
 /** What is wrong with the imports of the tree, a sentence each; empty when nothing is. */
 export function checkLayers(root: string): readonly string[] {
-  const imports = importsOfTree(root);
+  const imports = importsOfService(root);
   const upward = [...imports].flatMap(([file, targets]) =>
     targets.filter((target) => isAbove(target, file)).map((target) => `${file} imports ${target} of a floor above it.`),
   );
@@ -18,7 +18,7 @@ export function checkLayers(root: string): readonly string[] {
   return [
     ...astray,
     ...upward,
-    ...circles(imports).map((circle) => `These files import each other: ${circle.join(', ')}.`),
+    ...circles(importsOfTree(root)).map((circle) => `These files import each other: ${circle.join(', ')}.`),
   ];
 }
 
@@ -64,7 +64,7 @@ function placeOf(file: string): { readonly folder: string; readonly floor: numbe
 }
 
 /** Groups of files that reach each other (strongly connected components of two files or more, by Tarjan's algorithm). */
-function circles(imports: ReadonlyMap<string, readonly string[]>): readonly (readonly string[])[] {
+function circles(imports: Imports): readonly (readonly string[])[] {
   const found: string[][] = [];
   const order = new Map<string, number>();
   const lowest = new Map<string, number>();

@@ -3,11 +3,22 @@ import { dirname, join, normalize, sep } from 'node:path';
 
 const importPattern = /(?:^\s*(?:import|export)\b[^;'"]*?\bfrom\s+|^\s*import\s+|\bimport\()'(?<path>\.[^']+)'/gm;
 
-/** What each source file imports of the tree, types and `await import()` included; paths from `root`, with `/`. Tests do not count. */
-export function importsOfTree(root: string): ReadonlyMap<string, readonly string[]> {
-  const files = globSync('{src,db,activities,workflows}/**/*.ts', { cwd: root })
+/** What each file imports of the tree, types and `await import()` included; paths from `root`, with `/`. */
+export type Imports = ReadonlyMap<string, readonly string[]>;
+
+/** The imports of the service. Tests do not count. */
+export function importsOfService(root: string): Imports {
+  const files = [...importsOfTree(root)].filter(
+    ([file]) => /^(?:src|db|activities|workflows)\//.test(file) && !/\.test\.ts$|-fixture\.ts$/.test(file),
+  );
+  return new Map(files);
+}
+
+/** The imports of the service, its tests, benchmarks and scripts. */
+export function importsOfTree(root: string): Imports {
+  const files = globSync('{src,db,activities,workflows,test,bench,scripts}/**/*.ts', { cwd: root })
     .map(withSlashes)
-    .filter((file) => !/\.test\.ts$|-fixture\.ts$|\.gen\.ts$/.test(file));
+    .filter((file) => !file.endsWith('.gen.ts'));
   return new Map(files.map((file) => [file, importsOf(root, file)]));
 }
 
