@@ -3,7 +3,7 @@ import pg from 'pg';
 import { columns, type Row } from './rows.ts';
 
 /** Where a read stands. */
-export interface Checkpoint {
+interface Checkpoint {
   /** Null: at its end. */
   readonly next: string | null;
   /** The latest change that was seen; null: none yet. */

@@ -3,7 +3,7 @@ import { median, rounded } from '../support/figures.ts';
 import { engineOf, type PerRun, shown } from './per-run.ts';
 
 /** One round of one kind. */
-export interface Round {
+interface Round {
   readonly cpu: PerRun;
   /** Runs that ended in a second; absent: a clock decides that. */
   readonly rate?: number;

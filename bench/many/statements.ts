@@ -4,14 +4,14 @@ import pg from 'pg';
 import { testDatabaseUrl } from '../../test/support/service/database-server.ts';
 
 /** Of one statement, per run. */
-export interface StatementFigure {
+interface StatementFigure {
   readonly query: string;
   readonly calls: number;
   readonly walBytes: number;
 }
 
 /** Of one table, per run. */
-export interface TableFigure {
+interface TableFigure {
   readonly table: string;
   readonly inserted: number;
   readonly updated: number;

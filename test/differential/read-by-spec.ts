@@ -8,7 +8,7 @@ import type { ConnectorSpec, Resource } from '../../src/core/spec/schema/spec-sc
 import type { AskedRequest } from './mock-api.ts';
 
 /** Responds to a request. */
-export type Respond = (request: AskedRequest) => {
+type Respond = (request: AskedRequest) => {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array;

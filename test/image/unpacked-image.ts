@@ -12,7 +12,7 @@ export interface UnpackedImage {
 }
 
 /** What a command left behind. */
-export interface Ended {
+interface Ended {
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;

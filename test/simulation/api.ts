@@ -7,7 +7,7 @@ import type { Scheduler } from './scheduler.ts';
 import { groups, resourceKeys } from './specs.ts';
 
 /** A record; `at` grows with every change of any record. */
-export interface ApiRecord {
+interface ApiRecord {
   readonly id: string;
   readonly version: number;
   readonly at: number;

@@ -6,7 +6,7 @@ import type { Batch } from '../../src/core/model/batch.ts';
 import { type Counts, count, type Effect } from './effects.ts';
 
 /** What the destination has of a lane. */
-export interface DestinationLane {
+interface DestinationLane {
   fence: number;
   /** Grows when the table is dropped and made again. */
   table: number;

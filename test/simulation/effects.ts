@@ -1,7 +1,7 @@
 import { currentProcess, outside, type Scheduler, type SimProcess } from './scheduler.ts';
 
 /** How an effect may go wrong. */
-export type Fault = 'none' | 'before' | 'after';
+type Fault = 'none' | 'before' | 'after';
 
 /** What a simulation counts, by name. */
 export type Counts = Map<string, number>;

@@ -12,7 +12,7 @@ import { createSentRequests } from './receiver-requests.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /** What receivers have of a lane. */
-export interface ReceiverLane {
+interface ReceiverLane {
   /** What the current one has, by external id. */
   readonly rows: ReadonlyMap<string, DestinationRow>;
   /** Every version that any of them has acknowledged: `id/version`, and `id/hash`. */

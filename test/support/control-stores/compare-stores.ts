@@ -12,7 +12,7 @@ export interface Step {
 }
 
 /** An operation after which two stores differ. */
-export interface Difference {
+interface Difference {
   readonly seed: number;
   /** Names of the operations up to this one. */
   readonly operations: readonly string[];

@@ -4,7 +4,7 @@ import { testDatabaseUrl } from '../service/database-server.ts';
 import { eventually } from '../service/eventually.ts';
 
 /** Writes to a table since its audit began, committed ones only. */
-export interface Writes {
+interface Writes {
   /** Distinct rows that were inserted. */
   readonly rows: number;
   readonly inserts: number;

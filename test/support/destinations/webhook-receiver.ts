@@ -12,7 +12,7 @@ export interface ReceivedRecord {
 }
 
 /** The envelope of a request. */
-export interface ReceivedBatch {
+interface ReceivedBatch {
   readonly id: string;
   readonly type: string;
   readonly connectionId: string;
@@ -57,7 +57,7 @@ export interface Receiver extends AsyncDisposable {
 }
 
 /** A row as a receiver keeps it. */
-export interface ReceivedRow {
+interface ReceivedRow {
   readonly connectionId: string;
   readonly externalId: string;
   readonly runId: string;

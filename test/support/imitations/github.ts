@@ -28,7 +28,7 @@ export interface Comment {
 }
 
 /** A repository; tests change it as users would. */
-export interface Repository {
+interface Repository {
   readonly issues: Issue[];
   /** By number of the issue. */
   readonly comments: Map<number, Comment[]>;

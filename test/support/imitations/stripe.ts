@@ -19,7 +19,7 @@ export interface Charge {
 }
 
 /** An event about a charge. */
-export interface ChargeEvent {
+interface ChargeEvent {
   readonly id: string;
   readonly type: string;
   readonly created: number;
@@ -27,7 +27,7 @@ export interface ChargeEvent {
 }
 
 /** A product. */
-export interface Product {
+interface Product {
   readonly id: string;
   readonly name: string;
   readonly active: boolean;

@@ -27,7 +27,7 @@ export interface Reply {
 }
 
 /** What a test sends besides method and path. */
-export interface CallOptions {
+interface CallOptions {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   /** Null: no credential. */

@@ -12,10 +12,10 @@ import { type RequestReply, startTdsFake, type TdsFake, type TdsScript, type Tds
 import type { TdsRequest } from './tds-requests.ts';
 
 /** A moment of a delivery: part of a bulk copy is here, a batch came, a batch was executed and is not answered yet. */
-export type Moment = 'copying' | 'asked' | 'executed';
+type Moment = 'copying' | 'asked' | 'executed';
 
 /** A moment that lasts until the test ends it. */
-export interface MomentGate {
+interface MomentGate {
   readonly reached: Promise<void>;
   /** Unless `anyway`, a server that lost its client meanwhile does not go on. */
   release(how?: 'anyway'): void;

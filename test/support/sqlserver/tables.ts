@@ -5,14 +5,14 @@ import type { TdsRequest } from './tds-requests.ts';
 import type { TdsRow } from './tds-tokens.ts';
 
 /** A write to a row, in the order in which they were made. */
-export interface RowWrite {
+interface RowWrite {
   readonly table: string;
   readonly operation: 'insert' | 'update' | 'delete';
   readonly externalId: string;
 }
 
 /** Temporary tables of a session, by name: rows by column. */
-export type Staged = ReadonlyMap<string, readonly StagedRow[]>;
+type Staged = ReadonlyMap<string, readonly StagedRow[]>;
 
 /** Values as they were copied: texts and whole numbers, under the names of the temporary table. */
 export type StagedRow = Readonly<Record<string, string | number | null>>;

@@ -19,11 +19,7 @@ import { createWire, type Tamper, type Tls, type Wire } from './tds-wire.ts';
 import { PreloginPayload } from './tedious-parts.ts';
 
 /** What becomes of a login. */
-export type LoginResponse =
-  | 'ok'
-  | 'cut'
-  | TdsError
-  | { readonly route: { readonly host: string; readonly port: number } };
+type LoginResponse = 'ok' | 'cut' | TdsError | { readonly route: { readonly host: string; readonly port: number } };
 
 /** What becomes of a request: rows of one result, an error, the connection cut, or nothing until it is given up. */
 export type RequestReply = readonly TdsRow[] | TdsError | 'cut' | 'silence';

@@ -7,7 +7,7 @@ export interface TokenRequest {
 }
 
 /** What the server says instead of a token. */
-export interface TokenRejection {
+interface TokenRejection {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
 }

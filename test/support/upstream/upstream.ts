@@ -14,9 +14,8 @@ import { type FaultIssue, sendFaulty, sendResponse } from './faults.ts';
 import { pageOf, pagingKinds, textOf, type UpstreamResponse } from './paging.ts';
 import { createRecordStore, type RecordStore, type UpstreamRecord } from './records.ts';
 
-export type { FaultIssue } from './faults.ts';
 export type { UpstreamResponse } from './paging.ts';
-export { generateRecords, type RecordStore, type UpstreamRecord } from './records.ts';
+export { generateRecords, type UpstreamRecord } from './records.ts';
 
 /** One request, as it came. Header names are lower case. */
 export interface UpstreamRequest {
@@ -41,7 +40,7 @@ export interface JournalEntry extends UpstreamRequest {
 }
 
 /** Holds one response back. */
-export interface Gate {
+interface Gate {
   /** Resolves when the request has come and its response is held. */
   readonly reached: Promise<void>;
   /** Lets the response go, also when its request comes only later. */

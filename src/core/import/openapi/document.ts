@@ -3,7 +3,7 @@ import { isJsonObject } from '../../json/is-json-object.ts';
 import type { JsonObject } from '../../json/json-object.ts';
 
 /** `swagger2`: Swagger 2.0; `openapi3`: OpenAPI 3.0 and 3.1, which differ here only in their schemas. */
-export type Dialect = 'swagger2' | 'openapi3';
+type Dialect = 'swagger2' | 'openapi3';
 
 /** An OpenAPI document whose references are followed one at a time, where they are needed. */
 export interface OpenapiDocument {

@@ -32,7 +32,7 @@ export interface Operation {
 }
 
 /** What a successful response has. */
-export interface JsonResponse {
+interface JsonResponse {
   /** `none`: no body; `unknown`: JSON without a schema; `foreign`: a schema, but not of JSON. */
   readonly kind: 'none' | 'unknown' | 'schema' | 'foreign';
   readonly schema: unknown;

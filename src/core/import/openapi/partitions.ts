@@ -17,7 +17,7 @@ export interface Parent {
 }
 
 /** Where the value of a path parameter comes from. `field`: the name under which records carry it. */
-export type PathValue =
+type PathValue =
   | { readonly kind: 'param'; readonly key: string }
   | { readonly kind: 'each'; readonly expression: string; readonly field: string };
 

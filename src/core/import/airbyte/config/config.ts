@@ -4,7 +4,7 @@ import { type Definition, pathKey, readDefinitions } from './definitions.ts';
 import { toParam } from './param.ts';
 
 /** Where an expression reads the values of a connection. */
-export type ConfigPlace =
+type ConfigPlace =
   /** `params.x`, and `secrets.x` for a secret. */
   | 'plain'
   /** `$params.x`: over a record. */

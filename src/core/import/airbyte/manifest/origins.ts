@@ -1,6 +1,3 @@
-/** An object or list of a resolved manifest. */
-export type Composite = Record<string, unknown> | unknown[];
-
 /** Where the values of resolved objects and lists stand in the given document. */
 export interface Origins {
   /** Dotted path of an object or list. */
