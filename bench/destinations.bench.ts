@@ -10,7 +10,7 @@ import { connectAdmin } from '../test/support/destinations/postgres-kind.ts';
 import { batchOf, claimOf, columnOf } from '../test/support/sync/batches.ts';
 
 const rowsMax = 100_000;
-/** Each is written to the outbox, posted, verified and answered: fewer say as much. */
+/** Each is written to the outbox, posted, verified and acknowledged: fewer say as much. */
 const rowsOfWebhook = 20_000;
 const pageSizes = [100, 500, 5000];
 

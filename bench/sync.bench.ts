@@ -32,7 +32,7 @@ const smallRuns = 20;
 const started = new AsyncDisposableStack();
 const results = collectResults();
 const goals: Goal[] = [];
-/** For how long the API held answers back in each round, all of them together. */
+/** For how long the API held responses back in each round, all of them together. */
 const heldSeconds: number[] = [];
 let stack: Stack;
 let upstream: Partner<UpstreamJobs>;
@@ -137,8 +137,8 @@ it.each(rounds)(`${interpreted}, round %d`, async () => {
   await expectBothToRead({ scenario: interpreted, paging: 'cursor', transform: mappingWithPattern, form: 'jsonata' });
 });
 
-const slow = `${latencyMs} ms before each answer, cursor`;
-const slowNumbered = `${latencyMs} ms before each answer, page numbers`;
+const slow = `${latencyMs} ms before each response, cursor`;
+const slowNumbered = `${latencyMs} ms before each response, page numbers`;
 
 it.each(rounds)(`${slow}, round %d`, async () => {
   await expectBothToRead({ scenario: slow, paging: 'cursor', latency: latencyMs });
@@ -249,7 +249,7 @@ function goalsOfReads(): readonly Goal[] {
     },
     { what: 'peak of the worker', result: figure(wholeReads, ({ peakMb }) => peakMb), unit: 'MB', atMost: 350 },
     { what: 'workflow tasks of a run', result: figure(wholeReads, ({ tasks }) => tasks), unit: '', atMost: 6 },
-    { what: `${slow}: the time that answers were held back`, result: timesHeld, unit: 'x', atMost: 1.06 },
+    { what: `${slow}: the time that responses were held back`, result: timesHeld, unit: 'x', atMost: 1.06 },
     {
       what: `${slow}: the time that the pages take a bare socket`,
       result: results.ratio(slow, bareSocket, ({ seconds }) => seconds),

@@ -118,7 +118,7 @@ async function createWorkers(
     activityTaskPollerBehavior: { type: 'simple-maximum', maximum: Math.min(2, config.workerConcurrency) },
     // After a kill, the dead worker's sticky queue is given up after 2 s instead of 10.
     stickyQueueScheduleToStartTimeout: '2s',
-    // The chunk hears of a shutdown at once and returns at its page boundary.
+    // The chunk is notified of a shutdown at once and returns at its page boundary.
     shutdownGraceTime: 0,
     shutdownForceTime: '30s',
   } as const;

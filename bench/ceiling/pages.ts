@@ -57,7 +57,7 @@ async function getPage(pool: Pool, path: string): Promise<Body> {
       const text = await body.text();
       if (statusCode === 200) return JSON.parse(text) as Body;
       if (statusCode === 429) waitMs = Number(headers['retry-after']) * 1000;
-      if (attempt === attemptsMax) throw new Error(`${path} was answered with ${statusCode}`);
+      if (attempt === attemptsMax) throw new Error(`${path} responded with ${statusCode}`);
     } catch (error) {
       if (attempt === attemptsMax) throw error;
     }

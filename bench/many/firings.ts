@@ -12,7 +12,7 @@ export interface Firings {
   readonly count: number;
 }
 
-/** What became of them. */
+/** Their outcomes. */
 export interface FiringFigures {
   readonly due: number;
   /** Before the next firing was due. */
@@ -51,7 +51,7 @@ export const until = (ms: number): Promise<void> => sleep(Math.max(0, ms - Date.
 /** How long late runs are waited for, ms. */
 const lateMs = 20_000;
 
-/** What became of the firings, once the last of them have ended or their time is over. */
+/** The outcome of the firings, once the last of them have ended or their time is over. */
 export async function firingFigures(
   watcher: pg.Client,
   { schedules, firstMs, everyMs, count }: Firings,

@@ -1,6 +1,6 @@
 /**
  * The least that an API of this kind has to do, over the same tables: the key is looked up and compared, then one query.
- * No checks of inputs or answers, no log, no limits, no events, no Temporal.
+ * No checks of inputs or responses, no log, no limits, no events, no Temporal.
  */
 import { createHash } from 'node:crypto';
 import { serve } from '@hono/node-server';

@@ -1,4 +1,4 @@
-/** Sends requests as fast as they are answered, and says how many that were. */
+/** Sends requests as fast as the responses come, and says how many that were. */
 import { Pool, request } from 'undici';
 import { median, percentile } from '../support/figures.ts';
 import { runJobs } from '../support/partner.ts';

@@ -76,7 +76,7 @@ function emptyReport() {
     served: new Set<string>(),
     /** Times of the requests, ms since the epoch. */
     arrivals: [] as number[],
-    /** How long answers were held back, together. */
+    /** How long responses were held back, together. */
     heldMs: 0,
   };
 }

@@ -1,8 +1,8 @@
-/** Processes that a bench starts beside the service, and how it talks to them: jobs and answers over IPC. */
+/** Processes that a bench starts beside the service, and how it talks to them: jobs and results over IPC. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 
-/** What a process can be asked to do: each takes one input and answers with what survives JSON. */
+/** What a process can be asked to do: each takes one input and returns what survives JSON. */
 // oxlint-disable-next-line typescript/no-explicit-any -- the input of each job is typed by the process that has it
 type Jobs = Readonly<Record<string, (input: any) => unknown>>;
 

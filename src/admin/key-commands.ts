@@ -86,7 +86,7 @@ export async function openRing({ db, config }: AdminTools): Promise<OpenedRing> 
   const [current] = ring;
   if (!current) throw new Error('SECRETS_KEYS has no key.');
   const log = createLog({ level: 'silent', name: 'admin' });
-  // The check waits for a database that is away; an operator rather hears of it.
+  // The check waits for a database that is away; an operator is rather told at once.
   await countSealed(db);
   await checkKeyRing({ db, secretBox: createSecretBox(ring), log }, new AbortController().signal);
   const deps = createDeps(config, log);

@@ -57,7 +57,7 @@ function addImport(program: Command, tools: Tools, perform: Perform): void {
     .command('import')
     .summary('make a spec from a document of another format')
     .description(
-      'Makes a spec from a document of another format, and says what became of each of its parts. Without --out the spec ' +
+      'Makes a spec from a document of another format, and says the outcome of each of its parts. Without --out the spec ' +
         'goes to stdout and the report to stderr.',
     )
     .argument(

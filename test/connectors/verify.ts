@@ -1,6 +1,6 @@
 /**
  * `npm run verify-connectors -- kinto stripe …`: runs connectors of the catalogue against what is to be had of their
- * vendors, and writes what came of it into `connectors/<key>`. It downloads servers and descriptions, so it is no test.
+ * vendors, and writes the outcome into `connectors/<key>`. It downloads servers and descriptions, so it is no test.
  */
 import { openCatalogue } from '../../src/catalogue/catalogue.ts';
 import setup from '../support/service/setup.ts';

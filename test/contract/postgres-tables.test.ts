@@ -105,10 +105,10 @@ describe('what is there already', () => {
         rowOf('fits', { i: '7', v: 'abc', t: '2026-01-01T02:00:00+02:00', e: '10.0.0.1' }),
         rowOf('word', { i: 'seven' }),
         rowOf('long', { v: 'abcd' }),
-        rowOf('judged by the server', { e: 'nowhere' }),
+        rowOf('checked by the server', { e: 'nowhere' }),
       ]),
     );
-    expect(rejected.map(({ externalId }) => externalId)).toEqual(['word', 'long', 'judged by the server']);
+    expect(rejected.map(({ externalId }) => externalId)).toEqual(['word', 'long', 'checked by the server']);
     expect(rejected[2]?.message).not.toContain('nowhere');
     const stored = { i: '7', v: 'abc', t: '2026-01-01T00:00:00', e: '10.0.0.1', n: 'theirs' };
     expect(await place.rows('items')).toMatchObject([stored]);

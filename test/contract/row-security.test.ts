@@ -83,7 +83,7 @@ describe('under row security a query', () => {
   });
 });
 
-describe('the judging role', () => {
+describe('the checking role', () => {
   it('is bound on every table that has rows of orgs', async () => {
     const { rows } = await sql<{ name: string; bound: boolean }>`
       select relname as name, relrowsecurity and relforcerowsecurity as bound

@@ -44,7 +44,7 @@ const users: Readonly<Record<string, readonly string[]>> = {
     'src/cli/service/service.ts',
   ],
   'whether the proxy of the operator listens': ['src/admin/doctor/check-egress.ts'],
-  'services of development, on loopback, and whether the API answers': [
+  'services of development, on loopback, and whether the API responds': [
     'src/dev/embedded/ports.ts',
     'src/dev/embedded/postgres.ts',
     'src/dev/supervisor.ts',

@@ -1,4 +1,4 @@
-/** What a SQL Server's catalog and its rows are like, and what becomes of it. */
+/** The catalog and the rows of a SQL Server, and what the table check concludes from them. */
 import { describe, expect, it } from 'vitest';
 import { startLaneServer } from '../support/sqlserver/lane.ts';
 import { bytesInRow, rowBytesMax } from '../support/sqlserver/row-size.ts';

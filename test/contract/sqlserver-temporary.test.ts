@@ -14,7 +14,7 @@ const unavailable = (number: number) => ({
   message: expect.stringMatching(new RegExp(`^(?!.*secret).*error ${number}`)),
 });
 
-/** A server that answers the first `times` of such requests with an error. */
+/** A server that responds to the first `times` of such requests with an error. */
 const failing = (number: number, { isMeant, times }: { isMeant: (asked: TdsRequest) => boolean; times: number }) => {
   let count = 0;
   const script = laneScript((request) => {

@@ -89,7 +89,7 @@ describe('of a worker that was killed while it sent', () => {
     for (const { id } of asked) expect(sentAgain.filter((sent) => sent === id)).toHaveLength(2);
   });
 
-  test('the log says that nobody knows what became of an event, and it is sent in a new row', patient, async () => {
+  test('the log says that the outcome of an event is unknown, and it is sent in a new row', patient, async () => {
     expect(await allDone(unknown, 1)).toMatchObject([
       { eventId, attempt: 1, state: 'unknown', errorCode: 'unknown_outcome', statusCode: null, delivered: false },
       { eventId, attempt: 2, state: 'done', delivered: true },

@@ -10,7 +10,7 @@ import { holdWrites } from '../support/service/sql-gate.ts';
 import { generateRecords } from '../support/upstream/upstream.ts';
 
 const records = 3000;
-const steps = ['in-flight', 'several-times', 'at-once', 'midway', 'told', 'answered', 'completed'] as const;
+const steps = ['in-flight', 'several-times', 'at-once', 'midway', 'told', 'acknowledged', 'completed'] as const;
 type Step = (typeof steps)[number];
 const shared = useWebhookStack({
   collections: Object.fromEntries(steps.map((step) => [step, generateRecords(records)])),
@@ -144,7 +144,7 @@ test('a worker told to stop with a request in flight waits for its response and 
 
 test('a worker killed when all of a batch has its responses but is not completed sends nothing of it again', async () => {
   const { stack } = shared();
-  const sync = await syncOf('answered');
+  const sync = await syncOf('acknowledged');
   const when = 'new.batch_no is distinct from old.batch_no and new.batch_no = 2';
   await using gate = await holdWrites(stack.databaseUrl, { table: 'outboxes', on: 'update', when });
   const runId = await sync.request();
@@ -152,7 +152,7 @@ test('a worker killed when all of a batch has its responses but is not completed
   await stack.killWorker('SIGKILL');
   await gate.abort();
   await stack.startWorker();
-  expect(await expectDelivered('answered', { sync, runId })).toEqual({ repeated: 0 });
+  expect(await expectDelivered('acknowledged', { sync, runId })).toEqual({ repeated: 0 });
 });
 
 test('a worker killed between the completed batch and its record repairs the record and sends nothing again', async () => {

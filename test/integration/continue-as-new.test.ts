@@ -24,7 +24,7 @@ test('a run whose history has grown long goes on in a new one: nothing is read o
   await expectExactlyOnce(stack, { sync, runId }, { records, inFlight: [] });
   const workflowId = syncRunId({ connectionId: sync.connectionId, resourceKey: 'endless', runId });
   const workflow = stack.temporal.client.workflow.getHandle(workflowId);
-  // The run has ended before its workflow hears of it.
+  // The run has ended before its workflow is notified of it.
   await workflow.result();
   const last = await workflow.describe();
   expect(last.status.name).toBe('COMPLETED');

@@ -27,7 +27,7 @@ describe('css import', () => {
     },
   };
 
-  it('writes a valid spec, says what became of each part, and replaces no file', async () => {
+  it('writes a valid spec, says the outcome of each part, and replaces no file', async () => {
     const { css, folder } = folderWithSpec();
     writeFileSync(join(folder, 'openapi.json'), JSON.stringify(openapi));
     const imported = await css('import', 'openapi', 'openapi.json', '--out', 'specs', '--key', 'acme', '--json');

@@ -151,7 +151,7 @@ describe('the life of a connection', () => {
       ({ runId }) => runId,
     );
     expect(new Set(ofRun.keys())).toEqual(new Set(ids));
-    for (const told of ofRun.values()) expect(typesOf(told)).toEqual(['run.succeeded']);
+    for (const notified of ofRun.values()) expect(typesOf(notified)).toEqual(['run.succeeded']);
   });
 });
 

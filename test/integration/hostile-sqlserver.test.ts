@@ -12,7 +12,7 @@ import {
 import { createSync, createSyncInto } from '../support/sync/sync.ts';
 import { generateRecords } from '../support/upstream/upstream.ts';
 
-/** What the servers do, by the collections that are to be written to them; how a test of the connection is answered. */
+/** What the servers do, by the collections that are to be written to them; how a test of the connection ends. */
 const attacks = {
   garbage: ['garbage in a statement', 'destination_rejected'],
   rows: ['rows without an end', 'destination_rejected'],

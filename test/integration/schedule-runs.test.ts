@@ -37,7 +37,7 @@ const runsOf = async ({ connectionId }: Sync): Promise<readonly RunRow[]> =>
 
 const inTemporal = (id: string) => shared().stack.temporal.client.schedule.getHandle(temporalScheduleId(id));
 
-/** What came of a schedule's firings so far, as the Temporal UI shows it. */
+/** The outcome of a schedule's firings so far, as the Temporal UI shows it. */
 async function outcomesOf(id: string): Promise<readonly FiringOutcome[]> {
   const { client } = shared().stack.temporal;
   const outcomes: FiringOutcome[] = [];

@@ -93,7 +93,7 @@ describe('a firing of what shall not fire makes no run and says why:', () => {
     expect((await fire(1)).outcome).toBe('skipped: connection paused');
   });
 
-  it('connection error, which Temporal hears of as of a pause', async () => {
+  it('connection error, of which Temporal is notified as of a pause', async () => {
     const { fire, scheduleId } = await openSchedule();
     const { runId } = await fire(1);
     const scope = orgScope(org.orgId);

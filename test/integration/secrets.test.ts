@@ -30,7 +30,7 @@ const issued = { token: 'tk-Qm9nb3RhIQ/1+2', session: 'se;ssion "77" of-olivia',
 /** What an upstream may respond with whatever it was sent: in a record, an invalid record, an error, a header. */
 const echoes = ['record', 'invalid', 'refusal'] as const;
 
-/** The signing secret of a webhook endpoint that hears of everything, and responds with all it knows. */
+/** The signing secret of a webhook endpoint that is notified of everything, and responds with all it knows. */
 let signingSecret = '';
 
 /** Every spelling of everything planted, whichever of it this upstream was sent. */

@@ -53,15 +53,15 @@ describe('POST /specs', () => {
 
 describe('POST /specs/:key/validate', () => {
   it('responds with 200 for a valid and for an invalid spec, and saves neither', async () => {
-    const valid = await org.call('POST', '/specs/judged/validate', { body: specDocument({ key: 'judged' }) });
-    expect(valid).toMatchObject({ status: 200, body: { valid: true, spec: { metadata: { key: 'judged' } } } });
-    const invalid = await org.call('POST', '/specs/judged/validate', { body: {} });
+    const valid = await org.call('POST', '/specs/checked/validate', { body: specDocument({ key: 'checked' }) });
+    expect(valid).toMatchObject({ status: 200, body: { valid: true, spec: { metadata: { key: 'checked' } } } });
+    const invalid = await org.call('POST', '/specs/checked/validate', { body: {} });
     expect(invalid).toMatchObject({ status: 200, body: { valid: false, issues: expect.arrayContaining([]) } });
-    expect((await org.call('GET', '/specs/judged/versions')).status).toBe(404);
+    expect((await org.call('GET', '/specs/checked/versions')).status).toBe(404);
   });
 
   it('finds a key that differs from the address', async () => {
-    const { body } = await org.call('POST', '/specs/other/validate', { body: specDocument({ key: 'judged' }) });
+    const { body } = await org.call('POST', '/specs/other/validate', { body: specDocument({ key: 'checked' }) });
     expect(body).toMatchObject({ valid: false, issues: [{ code: 'schema', path: 'metadata.key' }] });
   });
 });

@@ -171,7 +171,7 @@ async function brokenOf(cases: readonly Case[]): Promise<readonly string[]> {
   );
 }
 
-/** A line of the table: slots, texts tried, and what became of them. */
+/** A line of the table: slots, texts tried, and their outcomes. */
 function rowOf(group: string, ofGroup: readonly (Case & { readonly outcome: Outcome })[]): string {
   const count = (matches: (outcome: Outcome) => boolean) => ofGroup.filter(({ outcome }) => matches(outcome)).length;
   const columns = {

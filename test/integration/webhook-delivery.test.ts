@@ -57,7 +57,7 @@ describe('an event', () => {
   test('that gets no whole response in time is sent again, whatever was missing', async () => {
     const endpoint = await endpointOf('silent', { timeoutMs: 1000 });
     const next = () => receiver.upstream.journal.length + 1;
-    receiver.reply('silent', () => ({ status: 200, body: 'a long answer, byte by byte' }));
+    receiver.reply('silent', () => ({ status: 200, body: 'a long response, byte by byte' }));
     const gate = receiver.upstream.hold(next());
     receiver.upstream.failAt(next() + 1, { kind: 'drip', bytes: 1, everyMs: 100 });
     receiver.upstream.failAt(next() + 2, { kind: 'reset', when: 'before' });
@@ -111,7 +111,7 @@ describe('an event', () => {
     expect(attempt?.responseBody).toHaveLength(16_384);
   });
 
-  test('that fails every time ends as exhausted; the others hear of the endpoint at its fourth failure', async () => {
+  test('that fails every time ends as exhausted; the others are notified of the endpoint at its fourth failure', async () => {
     const other = await endpointOf('watching', { eventTypes: ['endpoint.failing'] });
     const endpoint = await endpointOf('hopeless');
     receiver.reply('hopeless', () => ({ status: 500, body: '' }));

@@ -78,7 +78,7 @@ test(
   },
 );
 
-test('an endpoint that fails for as long as an event is tried is switched off, and the others hear of it', async () => {
+test('an endpoint that fails for as long as an event is tried is switched off, and the others are notified of it', async () => {
   const watching = await createEndpoint(stack, receiver, { name: 'watching', eventTypes: ['endpoint.disabled'] });
   const endpoint = await createEndpoint(stack, receiver, { name: 'lost', maxInFlight: 5 });
   receiver.reply('lost', down);

@@ -124,7 +124,7 @@ test('runs go to workers without a build again, once such workers serve every qu
 /** The processes that executed activities of a workflow. */
 async function identities(workflowId: string): Promise<readonly string[]> {
   const workflow = shared().stack.temporal.client.workflow.getHandle(workflowId);
-  // The run has ended before its workflow hears of it, and an attempt is in the history once it has ended.
+  // The run has ended before its workflow is notified of it, and an attempt is in the history once it has ended.
   await workflow.result();
   const { events } = await workflow.fetchHistory();
   const pids = events?.flatMap((event) => event.activityTaskStartedEventAttributes?.identity?.split('@')[0] ?? []);

@@ -65,7 +65,7 @@ export function createEffects({ scheduler, counts, isCalm, say, atAwait }: Effec
     const abort = (): void => reject(signal?.reason);
     if (signal?.aborted) abort();
     signal?.addEventListener('abort', abort, { once: true });
-    // What is sent arrives, or not, whatever becomes of the sender meanwhile.
+    // What is sent arrives, or not, whatever happens to the sender meanwhile.
     scheduler.after(
       latency(route),
       () => {

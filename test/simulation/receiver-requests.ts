@@ -2,7 +2,7 @@ import type { Posted, PostedBody, PostedRecord } from './posted.ts';
 
 /** What receivers remember of requests, to see whether the service keeps its promises. */
 export interface SentRequests {
-  /** A request has arrived, whatever becomes of it. */
+  /** A request has arrived, whatever its outcome. */
   arrive(posted: Posted, request: PostedBody): void;
   /** The records of it that its receiver has taken. */
   acknowledge(posted: Posted, records: readonly PostedRecord[]): void;

@@ -115,7 +115,7 @@ export function createTemporalServer({ scheduler, counts, effect, isCalm, worker
   const finish = (task: Task, settle: () => void): void => {
     task.current = null;
     task.execution.tasks.delete(task);
-    // A workflow that was forgotten hears of nothing.
+    // A workflow that was forgotten is notified of nothing.
     if (known.get(task.execution.id) === task.execution) settle();
   };
 
@@ -224,7 +224,7 @@ export function createTemporalServer({ scheduler, counts, effect, isCalm, worker
       const { task, stop } = given;
       const isReplaced = task.current !== given || known.get(task.execution.id) !== task.execution;
       if (!isReplaced) given.heardAt = scheduler.now();
-      // An attempt that was replaced hears of it, unless the network keeps it apart.
+      // An attempt that was replaced is notified of it, unless the network keeps it apart.
       if (isReplaced && (isCalm() || random.chance(0.5))) stop.abort(new CancelledFailure('NOT_FOUND'));
       if (!isReplaced && task.isCanceled) stop.abort(new CancelledFailure('CANCELLED'));
     },

@@ -21,7 +21,7 @@ import type { SimWorker } from './temporal-tasks.ts';
 import { createUsers } from './users.ts';
 import { createWorkers } from './workers.ts';
 
-/** What came of a seed. */
+/** The outcome of a seed. */
 export interface Report {
   readonly seed: number;
   /** What must never happen and did; empty: all holds. */

@@ -20,13 +20,13 @@ let seen: Seen[];
 let replies: Reply[];
 
 beforeAll(async () => {
-  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+  const respond = async (request: IncomingMessage, response: ServerResponse) => {
     const { method = '', url: path = '', headers } = request;
     seen.push({ method, url: path, headers, body: await text(request) });
     const reply = replies.length > 1 ? replies.shift() : replies[0];
     reply?.(response);
   };
-  server = createServer((request, response) => void answer(request, response));
+  server = createServer((request, response) => void respond(request, response));
   const listening = Promise.withResolvers<void>();
   server.listen(0, '127.0.0.1', listening.resolve);
   await listening.promise;

@@ -11,7 +11,7 @@ export interface RetryOptions {
 /** Statuses of a proxy or a gateway in front of the service, behind which a later attempt may succeed. */
 const passingStatuses: ReadonlySet<number> = new Set([502, 503, 504]);
 
-/** What became of an attempt; null: no response came. */
+/** The outcome of an attempt; null: no response came. */
 export type Outcome = Pick<Response, 'status' | 'headers'> | null;
 
 /**

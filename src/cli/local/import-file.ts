@@ -20,7 +20,7 @@ export interface ImportArguments {
   readonly out?: string;
 }
 
-/** `css import`: a spec made from a document of another format, and what became of each of its parts. */
+/** `css import`: a spec made from a document of another format, and the outcome of each of its parts. */
 export async function importFile(
   tools: Tools,
   given: string,

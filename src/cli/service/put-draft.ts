@@ -9,7 +9,7 @@ interface SentDocument {
   readonly type: 'application/yaml' | 'application/json';
 }
 
-/** What became of a draft. */
+/** The outcome of a draft. */
 export interface PutDraft {
   readonly action: 'created' | 'replaced';
   readonly row: SpecVersionRow;

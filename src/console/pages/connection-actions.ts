@@ -71,7 +71,7 @@ export const pause = action({
   },
 });
 
-/** Tries a connection and shows what came of it; nothing is delivered. */
+/** Tries a connection and shows the outcome; nothing is delivered. */
 export const test = action({
   path: '/connections/:id/test',
   params: ConnectionParams,

@@ -8,7 +8,7 @@ import { section } from '../parts/table.ts';
 /** Bars in the picture of what a run recorded over its time. */
 export const slices = 48;
 
-/** What became of the records of a run: its parts make up the whole. */
+/** The outcome of the records of a run: its parts make up the whole. */
 export function counts({ recordsIn, recordsOut, skipped, quarantined, deleted }: RunStats): Html {
   const flagged = Math.max(0, recordsIn - recordsOut - skipped - quarantined);
   const parts: readonly BarPart[] = [

@@ -72,7 +72,7 @@ export const connectionBadge = (status: ConnectionStatus): Html => badge(...conn
 export const endpointBadge = (state: WebhookEndpointState): Html => badge(...endpoints[state]);
 /** The status of a version of a spec as a badge. */
 export const versionBadge = (status: SpecVersionStatus): Html => badge(...versions[status]);
-/** What became of a request to a hook, as a badge. */
+/** The outcome of a request to a hook, as a badge. */
 export const hookRequestBadge = (status: HookRequestStatus): Html => badge(...requests[status]);
 
 /** The status of a run in words alone, for lists of choices and charts. */

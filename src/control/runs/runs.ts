@@ -34,7 +34,7 @@ interface RunRequest {
 }
 
 /**
- * Accepts a run. The row is committed before Temporal hears of it: a workflow never looks for a row that is not
+ * Accepts a run. The row is committed before Temporal knows of it: a workflow never looks for a row that is not
  * there, and a start that fails leaves the row queued for the sweeper.
  *
  * Throws not_found (connection, pinned spec), conflict (not active, effective spec invalid, no destination),

@@ -6,7 +6,7 @@ import type { EventType } from '../resources/event-types.ts';
 /** Something that happened, before it is an event. */
 export interface DomainEvent {
   readonly type: EventType;
-  /** What it happened to, and which time if it can happen again: the same happening is the same event. */
+  /** What it happened to, and which time if it can happen again: the same occurrence is the same event. */
   readonly subject: string;
   readonly workspaceId: string | null;
   readonly connectionId: string | null;
@@ -25,11 +25,11 @@ export interface Envelope {
 /** Changes of the form within one version only add to it. */
 export const apiVersion = '2026-11';
 
-/** The id of an event: the same for the same happening, so that it cannot be recorded twice. */
+/** The id of an event: the same for the same occurrence, so that it cannot be recorded twice. */
 export const eventIdOf = (orgId: string, { type, subject }: Pick<DomainEvent, 'type' | 'subject'>): string =>
   hashId('evt', [orgId, type, subject]);
 
-/** The envelope of a happening. `sequence` counts the events of its connection; null: it is about none. */
+/** The envelope of a domain event. `sequence` counts the events of its connection; null: it is about none. */
 export function toEnvelope(
   { type, subject, workspaceId, connectionId, runId, data }: DomainEvent,
   {

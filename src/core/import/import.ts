@@ -33,7 +33,7 @@ const importers: Readonly<
 };
 
 /**
- * The draft of a document, and what became of each stream or list operation. Reading the text and converting it take up to a
+ * The draft of a document, and the outcome of each stream or list operation. Reading the text and converting it take up to a
  * second each; other work of the process runs in between.
  *
  * Throws validation when the document cannot be read, is not of the format, or nothing in it can be converted; the paths

@@ -1,4 +1,4 @@
-/** Everything an org can be told of. An event's name never changes its meaning; the list only grows. */
+/** Everything an org can be notified of. An event's name never changes its meaning; the list only grows. */
 export const eventTypes = [
   'run.started',
   'run.succeeded',

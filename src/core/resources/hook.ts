@@ -23,7 +23,7 @@ export type HookRow = v.InferOutput<typeof HookRow>;
 /** What a hook has that was created without these values. */
 export const hookDefaults = { dedupe: null, debounceSeconds: 2, maxWaitSeconds: 30 } as const;
 
-/** What became of a request to a hook. */
+/** The outcome of a request to a hook. */
 export const HookRequestStatus = v.picklist(['accepted', 'duplicate', 'coalesced', 'ignored', 'rejected']);
 export type HookRequestStatus = v.InferOutput<typeof HookRequestStatus>;
 

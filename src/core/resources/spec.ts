@@ -50,7 +50,7 @@ export const ValidationResult = v.variant('valid', [
 ]);
 export type ValidationResult = v.InferOutput<typeof ValidationResult>;
 
-/** A draft made from a document of another format, and what became of each of its parts. */
+/** A draft made from a document of another format, and the outcome of each of its parts. */
 export const SpecImport = v.object({
   spec: JsonObject,
   report: v.pipe(

@@ -20,7 +20,7 @@ export type WebhookDeliveryView = v.InferOutput<typeof WebhookDeliveryView>;
 export const WebhookTrigger = v.picklist(['auto', 'redelivery', 'recover', 'test']);
 export type WebhookTrigger = v.InferOutput<typeof WebhookTrigger>;
 
-/** How far an attempt is; `unknown`: its worker died, and nobody knows what became of it. */
+/** How far an attempt is; `unknown`: its worker died, and its outcome is unknown. */
 export const WebhookDeliveryState = v.picklist(['queued', 'sending', 'done', 'unknown']);
 export type WebhookDeliveryState = v.InferOutput<typeof WebhookDeliveryState>;
 

@@ -3,7 +3,7 @@ import { JsonObject } from '../json/json-object.ts';
 import { eventTypes } from './event-types.ts';
 import { Count, Timestamp } from './values.ts';
 
-/** Something an org can be told of. */
+/** Something an org can be notified of. */
 export const EventType = v.picklist(eventTypes);
 
 /** Why an endpoint is off: by hand, the receiver said 410, or it failed for too long. */
@@ -88,7 +88,7 @@ export const WebhookRecovery = v.object({
 });
 export type WebhookRecovery = v.InferOutput<typeof WebhookRecovery>;
 
-/** A type of event that endpoints can be told of. */
+/** A type of event that endpoints can be notified of. */
 export const EventTypeRow = v.object({
   type: EventType,
   summary: v.pipe(v.string(), v.description('When the event occurs.')),

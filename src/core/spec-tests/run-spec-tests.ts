@@ -72,7 +72,7 @@ const notRun = (ms: number): Mismatch => ({
 
 const tooLong = (ms: number): Mismatch => ({ at: '', message: `did not end within ${ms / 1000} s` });
 
-/** Null when the time is over. What is under way then hears of it by its signal. */
+/** Null when the time is over. What is under way is then aborted by its signal. */
 async function withinTime<Result>(ms: number, work: (signal: AbortSignal) => Promise<Result>): Promise<Result | null> {
   const signal = AbortSignal.timeout(ms);
   const over = Promise.withResolvers<null>();

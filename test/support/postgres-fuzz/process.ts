@@ -1,5 +1,5 @@
 /**
- * A process that opens sessions to servers that send changed recordings, as runs do. It prints what came of it; an
+ * A process that opens sessions to servers that send changed recordings, as runs do. It prints the outcome; an
  * uncaught error ends it, an endless loop leaves it silent.
  *
  * Arguments: a file with the recording (JSON, base64), the number of cases, the seed, and the folder with a certificate.

@@ -1,6 +1,6 @@
 import corpus from '../../fixtures/jsonata-hostile.json' with { type: 'json' };
 
-/** One hostile expression and what a preview of it must answer. */
+/** One hostile expression and what a preview of it must respond. */
 export interface HostileExpression {
   readonly id: string;
   /** What it tries: `escape`, `loop`, `memory` and so on. */

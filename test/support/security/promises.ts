@@ -38,7 +38,7 @@ export const promises = {
     of: 'expressions',
   },
   // Checked here and not in the tests: a machine that is busy with other things delays everything.
-  hostilePreviewMs: { says: 'the slowest answer to a hostile preview', of: 'previews', most: 3000, unit: 'ms' },
+  hostilePreviewMs: { says: 'the slowest response to a hostile preview', of: 'previews', most: 3000, unit: 'ms' },
   hostileHealthMs: { says: 'the 99th percentile of /api/health meanwhile', of: 'probes', most: 200, unit: 'ms' },
   othersPreviewMs: {
     says: 'the slowest preview of an org while another sends 100 hostile ones',

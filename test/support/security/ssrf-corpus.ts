@@ -12,7 +12,7 @@ export interface SsrfVector {
   readonly port?: number;
   /** The responses of the resolver by name; a missing name does not exist. */
   readonly dns?: Readonly<Record<string, readonly string[]>>;
-  /** The answers by name, one list per lookup. */
+  /** The addresses by name, one list per lookup. */
   readonly dnsSequence?: Readonly<Record<string, readonly (readonly string[])[]>>;
   readonly redirectTo?: string;
   readonly allowlist?: readonly string[];

@@ -59,7 +59,7 @@ export async function startPostgresWithPrograms(bin: string): Promise<PostgresWi
   const started = startServiceProcess({ name: 'postgres', command, args, env: process.env, watchesParent: false });
   stack.defer(() => started.destroy());
   const urlOf = (name: string) => `postgres://operator@127.0.0.1:${port}/${name}`;
-  await eventually('PostgreSQL answers', () => query(urlOf('postgres'), 'select 1').then(() => true));
+  await eventually('PostgreSQL responds', () => query(urlOf('postgres'), 'select 1').then(() => true));
   const opened = stack.move();
   return {
     async createDatabase(name) {

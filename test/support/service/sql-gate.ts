@@ -53,7 +53,7 @@ export async function blockedBy(databaseUrl: string, pid: number): Promise<numbe
   });
 }
 
-/** Commits of somebody else that a test hears of. */
+/** Commits of somebody else that a test is notified of. */
 export interface Announcement extends AsyncDisposable {
   /** Resolves at the first such commit. */
   readonly first: Promise<void>;

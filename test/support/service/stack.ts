@@ -41,9 +41,9 @@ export interface Stack extends Service, AsyncDisposable {
   readonly env: NodeJS.ProcessEnv;
   /** Starts one more worker, with settings of its own if any. Resolves when it polls. */
   startWorker(settings?: Settings): Promise<ServiceProcess>;
-  /** Starts one more API, on a port of its own (`PORT` in the settings). Resolves when it answers. */
+  /** Starts one more API, on a port of its own (`PORT` in the settings). Resolves when it responds. */
   startApi(settings: Settings): Promise<ServiceProcess>;
-  /** Stops the API as a deployment does, and starts it with these settings. Resolves when it answers. */
+  /** Stops the API as a deployment does, and starts it with these settings. Resolves when it responds. */
   restartApi(settings: Settings): Promise<ServiceProcess>;
   /** Sends a signal to the worker that was started last; see {@link ServiceProcess.kill}. */
   killWorker(signal: NodeJS.Signals): Promise<void>;
@@ -75,7 +75,7 @@ export interface StackOptions {
   readonly temporal?: Readonly<Record<string, string>>;
 }
 
-/** Starts everything; resolves when the API answers and the workers poll. */
+/** Starts everything; resolves when the API responds and the workers poll. */
 export async function startStack({ allow, workers = 1, env: settings = {}, ...options }: StackOptions): Promise<Stack> {
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtemp(join(memoryFolder(), 'connector-sync-stack-'));

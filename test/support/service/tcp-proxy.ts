@@ -50,7 +50,7 @@ export async function startTcpProxy(
     sockets.add(raw);
     raw.on('error', () => raw.destroy());
     if (!tls) return forward(raw);
-    // SSLRequest: 8 bytes, answered with one letter.
+    // SSLRequest: 8 bytes, the response is one letter.
     raw.once('data', () => {
       raw.write('S');
       forward(new TLSSocket(raw, { isServer: true, secureContext: createSecureContext(tls) }));

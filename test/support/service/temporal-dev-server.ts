@@ -15,7 +15,7 @@ export interface TemporalDevServer extends AsyncDisposable {
   pid(): number;
   /** SIGKILL: nothing is put in order. */
   stop(): Promise<void>;
-  /** Starts it again on the same port and data unless it runs. Resolves when it answers. */
+  /** Starts it again on the same port and data unless it runs. Resolves when it responds. */
   start(): Promise<void>;
   tail(): string;
 }
@@ -48,9 +48,9 @@ export async function startTemporalDevServer(
     const describe = () => connection.workflowService.describeNamespace({ namespace: 'default' });
     const replies = () => connection.withDeadline(Date.now() + 1000, describe);
     try {
-      await eventually('Temporal answers', replies, { timeoutMs: 55_000 });
+      await eventually('Temporal responds', replies, { timeoutMs: 55_000 });
     } catch (error) {
-      throw new Error(`Temporal does not answer at ${address}:\n${server.tail()}`, { cause: error });
+      throw new Error(`Temporal does not respond at ${address}:\n${server.tail()}`, { cause: error });
     }
   };
   await start();

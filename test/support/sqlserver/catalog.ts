@@ -3,7 +3,7 @@ import type { TdsRow } from './tds-tokens.ts';
 
 /** Schemas, tables and columns of a server, made by the statements of the service and asked for by them. */
 export interface Catalog {
-  /** Changes or answers; undefined for a statement that is about neither. */
+  /** Changes or results; undefined for a statement that is about neither. */
   reply(request: Exclude<TdsRequest, { kind: 'load' }>): readonly TdsRow[] | undefined;
   /** The id of a table; null when there is none. */
   idOf(schema: string, table: string): number | null;

@@ -11,7 +11,7 @@ import { createLaneTables, type LaneTables, type StagedRow } from './tables.ts';
 import { type RequestReply, startTdsFake, type TdsFake, type TdsScript, type TdsSession } from './tds-fake.ts';
 import type { TdsRequest } from './tds-requests.ts';
 
-/** A moment of a delivery: part of a bulk copy is here, a batch came, a batch was executed and is not answered yet. */
+/** A moment of a delivery: part of a bulk copy is here, a batch came, a batch was executed and has no response yet. */
 type Moment = 'copying' | 'asked' | 'executed';
 
 /** A moment that lasts until the test ends it. */

@@ -5,7 +5,7 @@ import type { RequestReply, TdsFake, TdsScript } from './tds-fake.ts';
 import type { TdsRequest } from './tds-requests.ts';
 import type { TdsRow } from './tds-tokens.ts';
 
-/** Answers a request; undefined leaves it to {@link laneScript}. */
+/** Responds to a request; undefined leaves it to {@link laneScript}. */
 type Responding = (request: TdsRequest) => RequestReply | undefined;
 
 /** A server on which the table items (column `a`, a text, and `n`, a bigint) and all that goes with it exist. */
@@ -25,7 +25,7 @@ export const isBatch = (request: TdsRequest): request is Extract<TdsRequest, { k
 export const isTrials = (request: TdsRequest): boolean =>
   request.kind === 'statements' && request.sql.includes('begin try');
 
-/** What it answers when the rows are written. */
+/** What it responds when the rows are written. */
 export const written: readonly TdsRow[] = [{ outcome: 'written' }];
 
 /** Options of a destination at a fake on this port. */

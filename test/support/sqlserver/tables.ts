@@ -35,7 +35,7 @@ interface Checkpoint {
   receipt: string | null;
 }
 
-/** What an engine does for the statements of mode upsert; it answers error 102 to those that it does not know. */
+/** What an engine does for the statements of mode upsert; it responds with error 102 to those that it does not know. */
 export function createLaneTables(options: CatalogOptions = {}): LaneTables {
   const catalog = createCatalog(options);
   const checkpoints = new Map<string, Checkpoint>();

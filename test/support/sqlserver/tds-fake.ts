@@ -18,13 +18,13 @@ import {
 import { createWire, type Tamper, type Tls, type Wire } from './tds-wire.ts';
 import { PreloginPayload } from './tedious-parts.ts';
 
-/** What becomes of a login. */
+/** The outcome of a login. */
 type LoginResponse = 'ok' | 'cut' | TdsError | { readonly route: { readonly host: string; readonly port: number } };
 
-/** What becomes of a request: rows of one result, an error, the connection cut, or nothing until it is given up. */
+/** The outcome of a request: rows of one result, an error, the connection cut, or nothing until it is given up. */
 export type RequestReply = readonly TdsRow[] | TdsError | 'cut' | 'silence';
 
-/** How the server answers. */
+/** How the server responds. */
 export interface TdsScript {
   /** Accepted unless given. */
   readonly login?: (login: TdsLogin) => LoginResponse;
@@ -65,7 +65,7 @@ export interface TdsFake extends AsyncDisposable {
   readonly connections: number;
 }
 
-/** Starts a server that answers by the script, on a free port unless told. */
+/** Starts a server that responds by the script, on a free port unless told. */
 export async function startTdsFake(script: TdsScript = {}, wanted = { port: 0 }): Promise<TdsFake> {
   const sockets = new Set<Socket>();
   const requests: TdsRequest[] = [];

@@ -3,7 +3,7 @@ import addresses from '../../fixtures/ssrf.json' with { type: 'json' };
 
 /**
  * Addresses and expressions of attackers, as other tests try them at the one place they are for. Harmless addresses of
- * the corpus are left out: what a run does there is up to whoever answers.
+ * the corpus are left out: what a run does there is up to whoever responds.
  */
 export const attacks: readonly string[] = [
   ...addresses.flatMap(({ url, expect }) => (expect === 'block' ? [url] : [])),

@@ -13,7 +13,7 @@ export interface Sync<Destination extends CountedDestination = AuditedDestinatio
   /** Requests a sync; the id of the run. */
   request(): Promise<string>;
   /**
-   * Requests the first sync and resolves when its first page was asked for but not answered: the destination's table
+   * Requests the first sync and resolves when its first page was asked for and has no response: the destination's table
    * is there, empty and under audit. `upstream.resume()` lets the run go.
    */
   requestPaused(): Promise<string>;

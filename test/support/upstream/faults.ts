@@ -12,7 +12,7 @@ export type FaultIssue =
   | { readonly kind: 'reset'; readonly when: 'before' | 'midway' }
   /** The right response, `bytes` at a time with a pause between. */
   | { readonly kind: 'drip'; readonly bytes: number; readonly everyMs: number }
-  /** A valid answer of `bytes` bytes: the right one and blanks after it. */
+  /** A valid response of `bytes` bytes: the right one and blanks after it. */
   | { readonly kind: 'huge'; readonly bytes: number };
 
 /** Sends `response`, spoilt by `issue`. Resolves when all is sent or the caller has gone. Returns the status sent, null after a reset. */

@@ -20,7 +20,7 @@ export const serveHttp = (handle: RequestListener): Promise<LocalServer> => list
 /** Hands each raw connection to `handle`, for responses that no HTTP server would give. */
 export const serveRaw = (handle: (socket: Socket) => void): Promise<LocalServer> => listen(createRawServer(handle));
 
-/** What {@link openClient} can be told; all else has a default that answers at once. */
+/** What {@link openClient} can be told; all else has a default that responds at once. */
 export type ClientOverrides = Partial<HttpClientOptions> & { readonly allow?: string };
 
 /** A client that may reach every port of 127.0.0.1 given in `allow`, and what it logged and slept. */

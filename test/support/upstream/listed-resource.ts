@@ -13,7 +13,7 @@ export const rowsOf = (...ids: readonly number[]): ListedRow[] => ids.map((id) =
 /** What a test decides of a resource and its API. */
 export interface ListedResourceOptions {
   readonly deletes: Readonly<Record<string, unknown>>;
-  /** The rows that the API has now, or what it answers instead. */
+  /** The rows that the API has now, or its response instead. */
   readonly reply: () => readonly ListedRow[] | ScriptedReply;
 }
 

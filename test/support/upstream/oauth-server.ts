@@ -34,7 +34,7 @@ export interface OauthServer extends AsyncDisposable {
   agree(authorizeUrl: string): Promise<string>;
   /** What is sent back besides code and state. */
   sentBack: Readonly<Record<string, string>>;
-  /** What becomes of the next requests, asked for each; undefined: a token, which lives `expiresIn` seconds. */
+  /** The outcome of the next requests, asked for each; undefined: a token, which lives `expiresIn` seconds. */
   reply: (request: TokenRequest) => TokenRejection | { readonly expiresIn: number } | undefined;
 }
 
@@ -122,7 +122,7 @@ function createRefreshTokens() {
 async function agree(authorizeUrl: string): Promise<string> {
   const response = await fetch(authorizeUrl, { redirect: 'manual' });
   const location = response.headers.get('location');
-  if (location === null) throw new Error(`The provider answered ${response.status} and sends nobody back.`);
+  if (location === null) throw new Error(`The provider responded with ${response.status} and sends nobody back.`);
   const { pathname, search } = new URL(location);
   return pathname + search;
 }

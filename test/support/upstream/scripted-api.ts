@@ -1,16 +1,16 @@
 import type { UpstreamOptions, UpstreamRequest, UpstreamResponse } from './upstream.ts';
 
-/** What a script answers; `body` is sent as JSON. */
+/** The response of a script; `body` is sent as JSON. */
 export interface ScriptedReply {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
 }
 
-/** Answers the requests of one path. */
+/** Responds to the requests of one path. */
 export type Script = (query: URLSearchParams, request: UpstreamRequest) => ScriptedReply;
 
-/** Paths of the fake API whose answers a test makes up. */
+/** Paths of the fake API whose responses a test makes up. */
 export interface ScriptedApi {
   /** For {@link UpstreamOptions.response}. */
   readonly reply: NonNullable<UpstreamOptions['reply']>;

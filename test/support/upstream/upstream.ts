@@ -31,9 +31,9 @@ export interface UpstreamRequest {
   readonly receivedAt: number;
 }
 
-/** A request and what became of it. */
+/** A request and its outcome. */
 export interface JournalEntry extends UpstreamRequest {
-  /** Null: not answered yet, or the connection was reset. */
+  /** Null: no response yet, or the connection was reset. */
   readonly status: number | null;
   /** Milliseconds since the epoch; null: still held. */
   readonly responseAt: number | null;

@@ -1,9 +1,9 @@
 import { pageOf } from '../sync/sync.ts';
 import type { UpstreamOptions } from './upstream.ts';
 
-/** Tells a test which page is being answered. */
+/** Tells a test of which page the response is being sent. */
 export interface PageWatch {
-  /** For {@link UpstreamOptions.response}: it sees each request and answers none. */
+  /** For {@link UpstreamOptions.response}: it sees each request and responds to none. */
   readonly reply: NonNullable<UpstreamOptions['reply']>;
   /** Resolves right after the response to this page of a collection, or a later one, was written. */
   replied(collection: string, page: number): Promise<void>;

@@ -91,7 +91,7 @@ export async function createEndpoint(
   };
 }
 
-/** Deletes every endpoint of the test's org: they do not hear of what the next test does. */
+/** Deletes every endpoint of the test's org: they are not notified of what the next test does. */
 export async function deleteEndpoints({ org }: Service): Promise<void> {
   const { body } = await org.call('GET', '/webhook-endpoints');
   for (const { id } of body) await org.call('DELETE', `/webhook-endpoints/${id}`);

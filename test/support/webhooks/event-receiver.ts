@@ -1,4 +1,4 @@
-/** An org's webhook receiver: writes down every request, and answers as the test says. */
+/** An org's webhook receiver: writes down every request, and responds as the test says. */
 import { hash } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { eventually } from '../service/eventually.ts';
@@ -31,7 +31,7 @@ export interface EventReceiver extends AsyncDisposable {
   received(endpoint: string, count: number): Promise<readonly ReceivedEvent[]>;
   /** Of the server: its gates and faults. */
   readonly upstream: Upstream;
-  /** Decides what an endpoint answers from now on; undefined: 204. */
+  /** Decides what an endpoint responds from now on; undefined: 204. */
   reply(endpoint: string, script: (event: ReceivedEvent) => UpstreamResponse | undefined): void;
   /** Makes an endpoint respond with the statuses in turn, then with 204. */
   replyInTurn(endpoint: string, ...statuses: readonly number[]): void;

@@ -24,7 +24,7 @@ interface Edited {
   /** The key of the draft that is changed; absent: it is a new one. */
   readonly key?: string | undefined;
   readonly version?: string | undefined;
-  /** What came of the last check or attempt to save. */
+  /** The outcome of the last check or attempt to save. */
   readonly result?: Content;
 }
 

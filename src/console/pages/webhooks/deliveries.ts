@@ -58,7 +58,7 @@ export const deliveriesPage = page({
             showsUrl: true,
             empty: nothing(
               'No event was sent yet.',
-              html`Add an <a href="/console/endpoints">endpoint</a> to be told of events.`,
+              html`Add an <a href="/console/endpoints">endpoint</a> to be notified of events.`,
             ),
           }),
         )}

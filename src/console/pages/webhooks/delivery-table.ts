@@ -6,7 +6,7 @@ import { badge } from '../../parts/status.ts';
 import { table } from '../../parts/table.ts';
 import { ago } from '../../parts/time.ts';
 
-/** What came of an attempt. */
+/** The outcome of an attempt. */
 export function attemptBadge({
   state,
   delivered,

@@ -22,7 +22,7 @@ export const endpointsPage = page({
       title: 'Endpoints',
       section: 'endpoints',
       refreshSeconds: 10,
-      body: html`${heading('Endpoints', { about: 'Your URLs that are told of events.' })}
+      body: html`${heading('Endpoints', { about: 'Your URLs that are notified of events.' })}
         ${live('endpoints', endpointTable(endpoints))}
         ${details('new-endpoint', 'Add an endpoint', createForm(visit))}`,
     };

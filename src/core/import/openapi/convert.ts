@@ -13,7 +13,7 @@ import { type Credentials, createSecurity } from './security.ts';
 import { createServers, type Server } from './servers.ts';
 import { createShapes } from './shape.ts';
 
-/** The parts of a draft, and what became of each list operation. */
+/** The parts of a draft, and the outcome of each list operation. */
 export interface Conversion {
   readonly server: Server;
   readonly auth: JsonObject;

@@ -18,7 +18,7 @@ const draftVersion = '0.1.0';
 const checksMax = 3;
 
 /**
- * The draft and what became of each list operation. `key`: of the spec; made of the title if absent. Throws validation when
+ * The draft and the outcome of each list operation. `key`: of the spec; made of the title if absent. Throws validation when
  * the value is no OpenAPI document, or no list operation of it can be converted: the issues are then their reasons.
  */
 export function importOpenapi(given: unknown, { key }: { readonly key?: string }): ImportResult {

@@ -25,7 +25,7 @@ export function openResponseCache(source: KeptSource, template: RequestTemplate,
   if (mode === 'none' || template.method !== 'GET') {
     return { send: async (request, options) => unkept(await client.send(request, options)) };
   }
-  const definition = definitionKey(source, ['answer', source.specChecksum]);
+  const definition = definitionKey(source, ['response', source.specChecksum]);
   const keyOf = ({ method, url, headers }: HttpRequest): string =>
     valueKey(definition, JSON.stringify([mode, method, url.href, headers]));
   const pageCache = { client, store, keyOf };

@@ -1,0 +1,28 @@
+/** One word for one idea: CONTRIBUTING.md names the words; those that are never right are looked for here. */
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+
+const root = join(import.meta.dirname, '../..');
+const files = globSync('{CHANGELOG,README,ARCHITECTURE,SECURITY}.md', { cwd: root })
+  .concat(globSync('{src,db,activities,workflows,test,bench,scripts,docs}/**/*.{ts,md}', { cwd: root }))
+  .filter((file) => !file.endsWith('.gen.ts') && !file.endsWith('words.test.ts'));
+
+/** What is not said, and what is said instead. */
+const words: readonly (readonly [RegExp, string])[] = [
+  [/\banswer(?:s|ed|ing)?\b/i, 'response, respond'],
+  [/\bjudg(?:e|es|ed|ing|ement)\b/i, 'validate, check, classify'],
+  [/\b(?:became|becomes|came|comes) of\b/i, 'outcome, result'],
+  [/\b(?:hears? of|told of)\b/i, 'is notified of'],
+  [/\bset aside\b/i, 'quarantine'],
+];
+
+it.each(words)('nothing says %s: it is called %s', (word) => {
+  const found = files.flatMap((file) =>
+    readFileSync(join(root, file), 'utf8')
+      .split('\n')
+      .flatMap((line, index) => (word.test(line) ? [`${file}:${index + 1}: ${line.trim()}`] : [])),
+  );
+  expect(files.length).toBeGreaterThan(1000);
+  expect(found).toEqual([]);
+});
