@@ -48,6 +48,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'egress',
     'egress-blocked',
     'logged-call',
+    'next-wait',
     'origin',
     'post-error',
     'proxy-tunnel',

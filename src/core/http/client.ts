@@ -20,7 +20,7 @@
  *  6. Call log (logged-call.ts), once per hop and also for a blocked one. Before the verdict, so what is logged is what
  *     happened, not what was made of it. Secrets are masked before bodies are cut: a cut secret would pass the mask. Only
  *     `onResponse` comes first: it may see where a read goes on and have the next request sent meanwhile.
- *  7. Verdict and retry (retry.ts), outermost, so that each attempt goes through all of the above. The wait is slept
+ *  7. Verdict and retry (retry.ts, next-wait.ts), outermost, so that each attempt goes through all of the above. The wait is slept
  *     here when it is short. A longer one, asked for by the bucket or the server, becomes a {@link ThrottledError}: the
  *     run then sleeps on a durable timer instead of holding a worker slot. A backoff is never longer than that, and a
  *     wait above `maxWaitSeconds` fails the run.
@@ -30,16 +30,15 @@
  */
 
 import { setTimeout as sleepFor } from 'node:timers/promises';
-import { AppError } from '../errors.ts';
 import type { Classify, HttpClient, HttpRequest, HttpResponse, Verdict } from '../model/http.ts';
 import { durableWaitMs, ThrottledError, type ThrottleReason } from '../model/throttled.ts';
 import { observations } from '../observations.ts';
 import { createAttempts, type Outcome } from './attempt.ts';
 import type { EgressGuard } from './egress.ts';
 import type { LoggedCall } from './logged-call.ts';
-import { type ConnectionError, connectionErrorOf } from './post-error.ts';
+import { createNextWait } from './next-wait.ts';
 import { createRedactor } from './redact.ts';
-import { backoffMs, classifyByStatus, type RetryPolicy, retryAfterMs } from './retry.ts';
+import { classifyByStatus, type RetryPolicy } from './retry.ts';
 import { openSockets, type Sockets } from './sockets.ts';
 import { limitUrl } from './url-limit.ts';
 
@@ -48,12 +47,6 @@ export interface GuardedHttpClient extends HttpClient {
   /** Masks `secret`, a refreshed token for instance, in all later log entries and messages. */
   readonly addSecret: (secret: string) => void;
 }
-
-/**
- * Milliseconds after which a request is not retried, whatever `maxAttempts` says: with a last wait and the longest
- * attempt (120 s) it ends within 5 minutes, and what comes after is up to the retries of the run.
- */
-const requestMsMax = 150_000;
 
 /** The options of one client. */
 export interface HttpClientOptions {
@@ -97,6 +90,7 @@ export function createHttpClient(options: HttpClientOptions): GuardedHttpClient 
     now,
     logLimits: { redactor, bodyCharsMax: options.logBodyCharsMax ?? 2048 },
   });
+  const nextWaitMs = createNextWait({ retry, now, random });
 
   const takeTurn = async (request: HttpRequest, signal: AbortSignal): Promise<void> => {
     const waitMs = await options.takeToken(request, { reserveWithinMs: durableWaitMs });
@@ -116,20 +110,6 @@ export function createHttpClient(options: HttpClientOptions): GuardedHttpClient 
       return classify?.(outcome.response, request) ?? classifyByStatus(outcome.response, request, where);
     }
     return classify?.({ status: null, failure: outcome.failure }, request) ?? { action: 'retry' };
-  };
-
-  /** Throws when the wait is too long to sleep here, or when the attempts are used up. */
-  const nextWaitMs = (outcome: Outcome, verdict: Verdict, { attempt, where, startedAt }: AttemptPlace): number => {
-    const askedMs = askedWaitMs(outcome, verdict, now());
-    if (askedMs !== null && askedMs > retry.maxWaitSeconds * 1000) throw waitTooLong(where, askedMs, retry);
-    if (askedMs !== null && askedMs > durableWaitMs) {
-      observations.waitBegun.publish({ reason: 'retry_after', waitMs: askedMs });
-      throw new ThrottledError(askedMs);
-    }
-    if (attempt >= retry.maxAttempts || now() - startedAt > requestMsMax) throw exhausted(where, outcome, attempt);
-    const waitMs = askedMs ?? backoffMs({ ...retry, maxMs: Math.min(retry.maxMs, durableWaitMs) }, attempt, random);
-    observations.waitBegun.publish({ reason: askedMs === null ? 'backoff' : 'retry_after', waitMs });
-    return waitMs;
   };
 
   return {
@@ -175,14 +155,6 @@ interface Classifying {
   readonly classify: Classify | undefined;
 }
 
-interface AttemptPlace {
-  readonly attempt: number;
-  /** The start of the request in milliseconds since the epoch. */
-  readonly startedAt: number;
-  /** Method and masked path, for messages. */
-  readonly where: string;
-}
-
 const defaultSleep = async (ms: number, signal: AbortSignal): Promise<void> => {
   try {
     await sleepFor(ms, undefined, { signal });
@@ -190,43 +162,4 @@ const defaultSleep = async (ms: number, signal: AbortSignal): Promise<void> => {
     signal.throwIfAborted();
     throw error;
   }
-};
-
-/** Milliseconds the rule or the server asked for; null when neither did. */
-export function askedWaitMs(outcome: Outcome, verdict: Verdict, nowMs: number): number | null {
-  if (verdict.action === 'rate_limited' && verdict.waitMs !== undefined) return verdict.waitMs;
-  return 'response' in outcome ? retryAfterMs(outcome.response.headers['retry-after'], nowMs) : null;
-}
-
-/** The API asks for a longer wait than the spec allows. */
-export function waitTooLong(where: string, askedMs: number, retry: RetryPolicy): AppError {
-  const asked = `${where} asks to wait ${Math.ceil(askedMs / 1000)} s, more than http.retry.maxWaitSeconds`;
-  // Not source_unavailable: another attempt of the run would get the same response.
-  return new AppError(
-    'source_rejected',
-    `${asked} (${retry.maxWaitSeconds}): start the run again later or raise that limit.`,
-  );
-}
-
-/** The attempts of a request are used up. `where`: method and masked path. */
-export function exhausted(where: string, outcome: Outcome, attempts: number): AppError {
-  const tries = attempts === 1 ? 'in 1 attempt' : `in ${attempts} attempts`;
-  const advice = 'The source is failing or unreachable; start the run again later.';
-  if ('response' in outcome) {
-    return new AppError('source_unavailable', `${where} responded with ${outcome.response.status} ${tries}. ${advice}`);
-  }
-  const what =
-    outcome.failure === 'timeout'
-      ? `did not respond in time ${tries}`
-      : `could not be reached ${tries}: ${reasons[connectionErrorOf(outcome.cause)]}`;
-  return new AppError('source_unavailable', `${where} ${what}. ${advice}`, { cause: outcome.cause });
-}
-
-/** Why no response came, for people. */
-const reasons: Readonly<Record<ConnectionError, string>> = {
-  dns_error: 'its host name is not found',
-  timeout: 'it accepted no connection in time',
-  connect_refused: 'it refused the connection',
-  tls_error: 'its certificate is not accepted, or no encrypted connection was agreed upon',
-  connection_reset: 'the connection ended before a response',
 };

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { askedWaitMs, exhausted, waitTooLong } from '../http/client.ts';
+import { askedWaitMs, exhausted, waitTooLong } from '../http/next-wait.ts';
 import type { RetryPolicy } from '../http/retry.ts';
 import { classifyByStatus } from '../http/retry.ts';
 import type { Classify, HttpClient } from '../model/http.ts';

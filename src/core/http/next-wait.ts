@@ -1,0 +1,89 @@
+/** How long a request waits for its next attempt, and the errors when it has none. */
+import { AppError } from '../errors.ts';
+import type { Verdict } from '../model/http.ts';
+import { durableWaitMs, ThrottledError } from '../model/throttled.ts';
+import { observations } from '../observations.ts';
+import type { Outcome } from './attempt.ts';
+import { type ConnectionError, connectionErrorOf } from './post-error.ts';
+import { backoffMs, type RetryPolicy, retryAfterMs } from './retry.ts';
+
+/**
+ * Milliseconds after which a request is not retried, whatever `maxAttempts` says: with a last wait and the longest
+ * attempt (120 s) it ends within 5 minutes, and what comes after is up to the retries of the run.
+ */
+const requestMsMax = 150_000;
+
+interface AttemptPlace {
+  readonly attempt: number;
+  /** The start of the request in milliseconds since the epoch. */
+  readonly startedAt: number;
+  /** Method and masked path, for messages. */
+  readonly where: string;
+}
+
+/**
+ * Makes the function that returns how many milliseconds a request waits for its next attempt. It throws when the wait is
+ * too long to sleep in the process ({@link ThrottledError}, or an error above `maxWaitSeconds`), and when the attempts
+ * are used up.
+ */
+export function createNextWait({
+  retry,
+  now,
+  random,
+}: {
+  readonly retry: RetryPolicy;
+  readonly now: () => number;
+  readonly random: () => number;
+}): (outcome: Outcome, verdict: Verdict, place: AttemptPlace) => number {
+  return (outcome, verdict, { attempt, where, startedAt }) => {
+    const askedMs = askedWaitMs(outcome, verdict, now());
+    if (askedMs !== null && askedMs > retry.maxWaitSeconds * 1000) throw waitTooLong(where, askedMs, retry);
+    if (askedMs !== null && askedMs > durableWaitMs) {
+      observations.waitBegun.publish({ reason: 'retry_after', waitMs: askedMs });
+      throw new ThrottledError(askedMs);
+    }
+    if (attempt >= retry.maxAttempts || now() - startedAt > requestMsMax) throw exhausted(where, outcome, attempt);
+    const waitMs = askedMs ?? backoffMs({ ...retry, maxMs: Math.min(retry.maxMs, durableWaitMs) }, attempt, random);
+    observations.waitBegun.publish({ reason: askedMs === null ? 'backoff' : 'retry_after', waitMs });
+    return waitMs;
+  };
+}
+
+/** Milliseconds the rule or the server asked for; null when neither did. */
+export function askedWaitMs(outcome: Outcome, verdict: Verdict, nowMs: number): number | null {
+  if (verdict.action === 'rate_limited' && verdict.waitMs !== undefined) return verdict.waitMs;
+  return 'response' in outcome ? retryAfterMs(outcome.response.headers['retry-after'], nowMs) : null;
+}
+
+/** The API asks for a longer wait than the spec allows. */
+export function waitTooLong(where: string, askedMs: number, retry: RetryPolicy): AppError {
+  const asked = `${where} asks to wait ${Math.ceil(askedMs / 1000)} s, more than http.retry.maxWaitSeconds`;
+  // Not source_unavailable: another attempt of the run would get the same response.
+  return new AppError(
+    'source_rejected',
+    `${asked} (${retry.maxWaitSeconds}): start the run again later or raise that limit.`,
+  );
+}
+
+/** The attempts of a request are used up. `where`: method and masked path. */
+export function exhausted(where: string, outcome: Outcome, attempts: number): AppError {
+  const tries = attempts === 1 ? 'in 1 attempt' : `in ${attempts} attempts`;
+  const advice = 'The source is failing or unreachable; start the run again later.';
+  if ('response' in outcome) {
+    return new AppError('source_unavailable', `${where} responded with ${outcome.response.status} ${tries}. ${advice}`);
+  }
+  const what =
+    outcome.failure === 'timeout'
+      ? `did not respond in time ${tries}`
+      : `could not be reached ${tries}: ${reasons[connectionErrorOf(outcome.cause)]}`;
+  return new AppError('source_unavailable', `${where} ${what}. ${advice}`, { cause: outcome.cause });
+}
+
+/** Why no response came, for people. */
+const reasons: Readonly<Record<ConnectionError, string>> = {
+  dns_error: 'its host name is not found',
+  timeout: 'it accepted no connection in time',
+  connect_refused: 'it refused the connection',
+  tls_error: 'its certificate is not accepted, or no encrypted connection was agreed upon',
+  connection_reset: 'the connection ended before a response',
+};
