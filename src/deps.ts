@@ -112,21 +112,9 @@ export function createDeps(config: Config, log: Log, { clientInterceptors }: Tra
     onIdleError: (error) => log.warn('database connection lost', { error }),
   });
   stack.defer(() => db.destroy());
-  const { connectionOptions, namespace } = loadClientConnectConfig();
-  // The SDK's own ten retries oversleep the deadline of a call; the sweeper is the patient one.
-  const retry = makeGrpcRetryInterceptor(defaultGrpcRetryOptions({ maxAttempts: 3 }));
-  // gRPC itself would wait up to two minutes between attempts to connect: long after Temporal is back.
-  const channelArgs = { 'grpc.max_reconnect_backoff_ms': 5000 };
-  const connection = Connection.lazy({ ...connectionOptions, interceptors: [retry], channelArgs });
-  stack.defer(() => connection.close());
   const keyRing = secretsKeyRing(config);
   const dataConverter = createDataConverter(keyRing);
-  const temporal = new Client({
-    connection,
-    namespace: namespace ?? 'default',
-    dataConverter,
-    interceptors: { workflow: clientInterceptors },
-  });
+  const { temporal, namespace } = openTemporal(stack, { dataConverter, clientInterceptors });
   const egress = createEgressGuard({
     allow: parseAllowList(config.egressAllow),
     deny: parseDenyList(config.egressDeny),
@@ -151,13 +139,29 @@ export function createDeps(config: Config, log: Log, { clientInterceptors }: Tra
       config.temporalCodecToken === null
         ? null
         : { token: config.temporalCodecToken, codec: createPayloadCodec(keyRing) },
-    console: { sessionKeys: consoleKeyRing(config), temporalUi: temporalUi(config, namespace ?? 'default') },
+    console: { sessionKeys: consoleKeyRing(config), temporalUi: temporalUi(config, namespace) },
     publicUrl: config.publicUrl,
     defaultDestination: config.defaultDestination,
     scheduleMinIntervalSeconds: config.scheduleMinIntervalSeconds,
     requestsPerSecond: config.apiRequestsPerSecond,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
+}
+
+/** The client of Temporal, which connects with its first call; closed by `stack`. */
+function openTemporal(
+  stack: AsyncDisposableStack,
+  { dataConverter, clientInterceptors }: TracedClient & { readonly dataConverter: DataConverter },
+): { readonly temporal: Client; readonly namespace: string } {
+  const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
+  // The SDK's own ten retries oversleep the deadline of a call; the sweeper is the patient one.
+  const retry = makeGrpcRetryInterceptor(defaultGrpcRetryOptions({ maxAttempts: 3 }));
+  // gRPC itself would wait up to two minutes between attempts to connect: long after Temporal is back.
+  const channelArgs = { 'grpc.max_reconnect_backoff_ms': 5000 };
+  const connection = Connection.lazy({ ...connectionOptions, interceptors: [retry], channelArgs });
+  stack.defer(() => connection.close());
+  const interceptors = { workflow: clientInterceptors };
+  return { temporal: new Client({ connection, namespace, dataConverter, interceptors }), namespace };
 }
 
 function oauthSettings(config: Config): OauthSettings | null {

@@ -65,18 +65,7 @@ export function createApp(made: AppDeps, mount?: Mount): Hono<ApiEnv> {
     for (const [name, value] of safeHeaders) c.header(name, value);
     await next();
   });
-  app.get('/api/health', (c) => c.json({ status: 'ok', service: serviceName }));
-  app.get('/api/health/ready', async (c) => {
-    const state = deps.isStopping?.() === true ? stopping : await probe(deps.db);
-    return c.json(state, state.status === 'ready' ? 200 : 503);
-  });
-  app.get('/api/openapi.json', sendDocument);
-  app.get(errorPagePath, serveErrorPage);
-  serveReference(app);
-  app.get('/api/v1/connector-spec.schema.json', sender(connectorSpecSchema(), 'application/schema+json'));
-  serveHooks(app, deps);
-  serveCodec(app, deps);
-  app.get(widgetPath, serveWidget);
+  serveWithoutKey(app, deps, sendDocument);
   mount?.(app, { ...authDeps, limits });
   for (const route of routes.filter(({ auth }) => auth !== 'api_key')) {
     if (route.auth === 'embed_token') app.on(['GET', 'OPTIONS'], `/api/v1${route.path}`, forOtherOrigins(deps));
@@ -99,6 +88,22 @@ export function createApp(made: AppDeps, mount?: Mount): Hono<ApiEnv> {
   app.notFound((c) => respondError(c, deps, noEndpoint()));
   app.onError(async (error, c) => respondError(c, deps, await limitRefusals(error, limits, c)));
   return app;
+}
+
+/** The paths that need no key, and are no part of the interface that the document describes. */
+function serveWithoutKey(app: Hono<ApiEnv>, deps: ApiDeps, sendDocument: (c: Context) => Response): void {
+  app.get('/api/health', (c) => c.json({ status: 'ok', service: serviceName }));
+  app.get('/api/health/ready', async (c) => {
+    const state = deps.isStopping?.() === true ? stopping : await probe(deps.db);
+    return c.json(state, state.status === 'ready' ? 200 : 503);
+  });
+  app.get('/api/openapi.json', sendDocument);
+  app.get(errorPagePath, serveErrorPage);
+  serveReference(app);
+  app.get('/api/v1/connector-spec.schema.json', sender(connectorSpecSchema(), 'application/schema+json'));
+  serveHooks(app, deps);
+  serveCodec(app, deps);
+  app.get(widgetPath, serveWidget);
 }
 
 /** Serves a document that never changes. */

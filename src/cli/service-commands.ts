@@ -10,6 +10,7 @@ import type { Tools } from './tools.ts';
 /** Adds the commands that call the REST API of a service. Each loads its code when it runs. */
 export function addServiceCommands(program: Command, tools: Tools, perform: Perform): void {
   addSpecCommands(program, tools, perform);
+  addConnectionCommands(program, tools, perform);
   addRunCommands(program, tools, perform);
   addCatalogueCommands(program, tools, perform);
 }
@@ -43,7 +44,7 @@ function addSpecCommands(program: Command, tools: Tools, perform: Perform): void
     );
 }
 
-function addRunCommands(program: Command, tools: Tools, perform: Perform): void {
+function addConnectionCommands(program: Command, tools: Tools, perform: Perform): void {
   withProfile(program.command('connections'))
     .summary('show the connections')
     .description('Shows the connections: id, status, version of the spec, name.')
@@ -72,6 +73,9 @@ function addRunCommands(program: Command, tools: Tools, perform: Perform): void 
     .action((connection: string, resource: string, args: RewindArguments) =>
       perform(async () => (await import('./service/sync.ts')).rewind(tools, connection, resource, args)),
     );
+}
+
+function addRunCommands(program: Command, tools: Tools, perform: Perform): void {
   withProfile(program.command('runs'))
     .summary('show runs')
     .description('Shows runs with their counts, newest first.')

@@ -3,6 +3,7 @@ import {
   isGrpcServiceError,
   WorkflowExecutionAlreadyStartedError,
   WorkflowNotFoundError,
+  type WorkflowStartOptions,
 } from '@temporalio/client';
 import {
   controlQueue,
@@ -69,21 +70,8 @@ const attributesRetryMs = 60_000;
 export function createOrchestrator(client: Client, log: Pick<Log, 'warn'>): Orchestrator {
   const bounded: Bounded = (call) => client.withDeadline(Date.now() + deadlineMs, call);
   const attributed = fallingBack(log);
-  const start = (input: SyncRunInput, trigger: RunTrigger, { reuse, withAttributes }: RunStart) =>
-    bounded(() =>
-      client.workflow.start(syncRunType, {
-        workflowId: syncRunId(input),
-        taskQueue: controlQueue,
-        args: [{ ...input, steps: 2 }],
-        workflowIdReusePolicy: reuse,
-        workflowIdConflictPolicy: 'USE_EXISTING',
-        // No priority: it would override the fairness between orgs. The rows decide the order within an org.
-        priority: { fairnessKey: input.orgId },
-        staticSummary: `sync ${input.resourceKey} of ${input.connectionId} (${trigger})`,
-        staticDetails: `Run \`${input.runId}\`: \`GET /api/v1/runs/${input.runId}\`, its calls under \`/calls\`.`,
-        ...(withAttributes ? { typedSearchAttributes: attributesOf({ ...input, trigger, stage: 'running' }) } : {}),
-      }),
-    );
+  const start = (input: SyncRunInput, trigger: RunTrigger, options: RunStart) =>
+    bounded(() => client.workflow.start(syncRunType, runStart(input, trigger, options)));
   return {
     async startRun(input, trigger) {
       try {
@@ -113,33 +101,12 @@ export function createOrchestrator(client: Client, log: Pick<Log, 'warn'>): Orch
     },
     async wakeEndpoint(input) {
       await attributed((withAttributes) =>
-        bounded(() =>
-          client.workflow.signalWithStart(webhookEndpointType, {
-            workflowId: webhookEndpointId(input),
-            taskQueue: controlQueue,
-            args: [input],
-            signal: wakeSignal,
-            staticSummary: `webhooks to ${input.endpointId}`,
-            staticDetails: `Attempts and their results: \`GET /api/v1/webhook-deliveries\`.`,
-            ...(withAttributes ? { typedSearchAttributes: attributesOf({ orgId: input.orgId }) } : {}),
-          }),
-        ),
+        bounded(() => client.workflow.signalWithStart(webhookEndpointType, endpointStart(input, withAttributes))),
       );
     },
     async noteInbound(input) {
       await attributed((withAttributes) =>
-        bounded(() =>
-          client.workflow.signalWithStart(inboundHookType, {
-            workflowId: inboundHookId(input),
-            taskQueue: controlQueue,
-            args: [input],
-            signal: notedSignal,
-            staticSummary: `hook requests for ${input.resourceKey} of ${input.connectionId}`,
-            staticDetails:
-              'Requests received: `GET /api/v1/hooks/{id}/requests`. The result of the workflow says what they started.',
-            ...(withAttributes ? { typedSearchAttributes: attributesOf({ ...input, trigger: 'webhook' }) } : {}),
-          }),
-        ),
+        bounded(() => client.workflow.signalWithStart(inboundHookType, inboundStart(input, withAttributes))),
       );
     },
     ...createTemporalSchedules(client, { bounded, attributed }),
@@ -151,6 +118,44 @@ interface RunStart {
   readonly reuse: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE';
   readonly withAttributes: boolean;
 }
+
+const runStart = (
+  input: SyncRunInput,
+  trigger: RunTrigger,
+  { reuse, withAttributes }: RunStart,
+): WorkflowStartOptions => ({
+  workflowId: syncRunId(input),
+  taskQueue: controlQueue,
+  args: [{ ...input, steps: 2 }],
+  workflowIdReusePolicy: reuse,
+  workflowIdConflictPolicy: 'USE_EXISTING',
+  // No priority: it would override the fairness between orgs. The rows decide the order within an org.
+  priority: { fairnessKey: input.orgId },
+  staticSummary: `sync ${input.resourceKey} of ${input.connectionId} (${trigger})`,
+  staticDetails: `Run \`${input.runId}\`: \`GET /api/v1/runs/${input.runId}\`, its calls under \`/calls\`.`,
+  ...(withAttributes ? { typedSearchAttributes: attributesOf({ ...input, trigger, stage: 'running' }) } : {}),
+});
+
+const endpointStart = (input: WebhookEndpointInput, withAttributes: boolean) => ({
+  workflowId: webhookEndpointId(input),
+  taskQueue: controlQueue,
+  args: [input],
+  signal: wakeSignal,
+  staticSummary: `webhooks to ${input.endpointId}`,
+  staticDetails: `Attempts and their results: \`GET /api/v1/webhook-deliveries\`.`,
+  ...(withAttributes ? { typedSearchAttributes: attributesOf({ orgId: input.orgId }) } : {}),
+});
+
+const inboundStart = (input: InboundHookInput, withAttributes: boolean) => ({
+  workflowId: inboundHookId(input),
+  taskQueue: controlQueue,
+  args: [input],
+  signal: notedSignal,
+  staticSummary: `hook requests for ${input.resourceKey} of ${input.connectionId}`,
+  staticDetails:
+    'Requests received: `GET /api/v1/hooks/{id}/requests`. The result of the workflow says what they started.',
+  ...(withAttributes ? { typedSearchAttributes: attributesOf({ ...input, trigger: 'webhook' }) } : {}),
+});
 
 /** Calls with search attributes, and without them as long as Temporal does not know ours. */
 function fallingBack(log: Pick<Log, 'warn'>): Attributed {

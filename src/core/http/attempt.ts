@@ -40,54 +40,18 @@ interface AttemptOptions {
 
 /** Creates the inner half of the client: deadline, guard again for each hop, exchange, redirects, call log. */
 export function createAttempts(options: AttemptOptions): Attempts {
-  const { egress, now } = options;
-
-  const log = async (hop: Hop, result: CallResult): Promise<void> => {
-    const { response, cacheHit = false, ...facts } = result;
-    observations.upstreamCalled.publish({
-      ...facts,
-      method: hop.method,
-      statusCode: response?.status ?? null,
-      cacheHit,
-    });
-    await options.logCall(describeCall(hop, result, options.logLimits));
-  };
-
-  const call = async (hop: Hop, context: CallContext): Promise<Outcome> => {
-    const { request, attempt, deadline, rejection, onResponse } = context;
-    const startedAt = now();
-    let response: HttpResponse | null = null;
-    let errorCode: CallErrorCode | null = null;
-    try {
-      if (rejection !== null) throw egressBlocked(rejection);
-      egress.checkUrl(hop.url);
-      const { timeoutMs, headersTimeoutMs, responseBytesMax } = request;
-      const limits = { signal: deadline.signal, timeoutMs, headersTimeoutMs, responseBytesMax };
-      response = await exchange(options.dispatcher, hop, limits);
-      return { response };
-    } catch (error) {
-      errorCode = errorCodeOf(error, deadline);
-      if (errorCode === 'network' || errorCode === 'timeout') return { failure: errorCode, cause: error };
-      throw errorCode === 'canceled' ? deadline.signal.reason : asRejection(error);
-    } finally {
-      const durationMs = now() - startedAt;
-      if (response !== null) await onResponse?.(response);
-      await log(hop, { attempt, durationMs, response, errorCode });
-    }
-  };
-
   const logBlocked = (request: Unsent, attempt: number): Promise<void> =>
-    log(firstHop(request), { attempt, durationMs: 0, response: null, errorCode: 'egress_blocked' });
+    log(options, firstHop(request), { attempt, durationMs: 0, response: null, errorCode: 'egress_blocked' });
 
   return {
     logBlocked,
     logSaved: async (request) => {
       const saved = { attempt: 1, durationMs: 0, response: null, errorCode: null, cacheHit: true };
-      await log(firstHop(request), saved);
+      await log(options, firstHop(request), saved);
     },
     check: async (request, attempt) => {
       try {
-        egress.checkUrl(request.url);
+        options.egress.checkUrl(request.url);
       } catch (error) {
         await logBlocked(request, attempt);
         throw error;
@@ -98,7 +62,7 @@ export function createAttempts(options: AttemptOptions): Attempts {
       let hop = firstHop(request);
       let rejection: BlockReason | null = null;
       for (let followed = 0; ; followed += 1) {
-        const outcome: Outcome = await call(hop, { request, attempt, deadline, rejection, onResponse });
+        const outcome: Outcome = await call(options, hop, { request, attempt, deadline, rejection, onResponse });
         if (!('response' in outcome) || options.redirects === 'none') return outcome;
         const next = nextHop(hop, outcome.response, { request, followed });
         if (next === null) return outcome;
@@ -115,6 +79,42 @@ interface CallContext {
   /** Set when the redirect that led here must not be followed: the hop is logged, not sent. */
   readonly rejection: BlockReason | null;
   readonly onResponse: SendOptions['onResponse'];
+}
+
+/** One hop. Throws when it is rejected or canceled. */
+async function call(options: AttemptOptions, hop: Hop, context: CallContext): Promise<Outcome> {
+  const { egress, now } = options;
+  const { request, attempt, deadline, rejection, onResponse } = context;
+  const startedAt = now();
+  let response: HttpResponse | null = null;
+  let errorCode: CallErrorCode | null = null;
+  try {
+    if (rejection !== null) throw egressBlocked(rejection);
+    egress.checkUrl(hop.url);
+    const { timeoutMs, headersTimeoutMs, responseBytesMax } = request;
+    const limits = { signal: deadline.signal, timeoutMs, headersTimeoutMs, responseBytesMax };
+    response = await exchange(options.dispatcher, hop, limits);
+    return { response };
+  } catch (error) {
+    errorCode = errorCodeOf(error, deadline);
+    if (errorCode === 'network' || errorCode === 'timeout') return { failure: errorCode, cause: error };
+    throw errorCode === 'canceled' ? deadline.signal.reason : asRejection(error);
+  } finally {
+    const durationMs = now() - startedAt;
+    if (response !== null) await onResponse?.(response);
+    await log(options, hop, { attempt, durationMs, response, errorCode });
+  }
+}
+
+async function log(options: AttemptOptions, hop: Hop, result: CallResult): Promise<void> {
+  const { response, cacheHit = false, ...facts } = result;
+  observations.upstreamCalled.publish({
+    ...facts,
+    method: hop.method,
+    statusCode: response?.status ?? null,
+    cacheHit,
+  });
+  await options.logCall(describeCall(hop, result, options.logLimits));
 }
 
 const firstHop = ({ method, url, headers, body }: Unsent): Hop => ({
