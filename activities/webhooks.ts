@@ -16,8 +16,8 @@ export function createWebhookActivities(deps: Deps) {
     /**
      * Sends the waiting events of an endpoint. Safe to run twice: what a dead worker had claimed is sent again under
      * the same ids once its lease expires (test/crash/webhook-deliveries.test.ts), and of several at the same time
-     * each event is claimed by one (test/contract/webhook-claims.test.ts). A worker that shuts down finishes requests in progress and returns as if nothing
-     * more waited.
+     * each event is claimed by one (test/contract/webhook-claims.test.ts). A worker that shuts down finishes requests in
+     * progress and returns as if nothing more waited.
      */
     async drainEndpoint(input: WebhookEndpointInput): Promise<DrainResult> {
       const context = Context.current();
