@@ -134,7 +134,7 @@ async function readHere(deps: Deps, input: SyncRunInput, { inContext, ...begun }
   const leave = () => leaving.abort(new CancelledFailure('CANCELLED'));
   const signal = AbortSignal.any([Context.current().cancellationSignal, leaving.signal]);
   const late = setTimeout(leave, firstStepMs + firstStepGraceMs);
-  // Temporal tells of a cancel only when the task of the workflow ends.
+  // Temporal reports a cancel only when the task of the workflow ends.
   const leaveIfCanceled = () =>
     void isCancelRequested(deps.db, orgScope(input.orgId), input.runId)
       .then((isRequested) => isRequested && leave())

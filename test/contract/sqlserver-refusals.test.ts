@@ -70,7 +70,7 @@ describe('of 1,000 rows', () => {
   );
 
   it.each(kinds.slice(0, 2))(
-    'what %s refuses is found without a trial where the catalog tells of it',
+    'what %s refuses is found without a trial where the catalog shows it',
     async (_, refusing) => {
       expect((await applied(refusing(spread(100)))).trials).toBe(0);
     },

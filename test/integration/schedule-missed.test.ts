@@ -85,7 +85,7 @@ it('an outage of Temporal that is longer than the catch-up window is reported', 
   }));
   expect(await orchestrator.countMissedFirings(schedule.id)).toBe(0);
   await temporal.stop();
-  // No event tells of time that passes without Temporal. The first firing that it misses is due within a second; when
+  // No event reports time that passes without Temporal. The first firing that it misses is due within a second; when
   // Temporal starts, that firing is older than the window.
   await sleep(11_000);
   await temporal.start();

@@ -86,7 +86,7 @@ describe('a schedule of every second', () => {
     await call('POST', `/connections/${sync.connectionId}/pause`);
     const pausedAt = new Date();
     expect((await inTemporal(id).describe()).state).toMatchObject({ paused: true, note: 'connection paused' });
-    // That nothing fires is what is tested, and no event tells of it. `meanwhile` leaves out the last second, and the
+    // That nothing fires is what is tested, and no event reports it. `meanwhile` leaves out the last second, and the
     // second before that has a firing.
     await sleep(2000);
     const activatedAt = new Date();

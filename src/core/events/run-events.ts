@@ -103,7 +103,7 @@ const exampleEnd = (run: Partial<RunRow>): RunEndFacts => ({
 
 const quarantine = { recordsIn: 1200, recordsOut: 35, skipped: 1163, deleted: 0, quarantined: 2 };
 
-/** What a run tells of itself. */
+/** The events of a run. */
 export const runEvents: EventDeclarations<
   'run.started' | 'run.succeeded' | 'run.partial' | 'run.failed' | 'run.canceled'
 > = {

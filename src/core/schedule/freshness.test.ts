@@ -101,7 +101,7 @@ describe('the freshness of a connection', () => {
     });
   });
 
-  it('tells of runs what a customer may know, nothing else', () => {
+  it('shows of runs what a customer may know, nothing else', () => {
     const [resource] = freshnessOf([facts()], nowMs).resources;
     expect(resource).toEqual({
       resourceKey: 'contacts',

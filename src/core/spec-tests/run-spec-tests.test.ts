@@ -116,7 +116,7 @@ describe('a test in a spec', () => {
     ]);
   });
 
-  it('tells of a failure that it does not expect, and of nothing that follows from it', async () => {
+  it('reports a failure that it does not expect, and nothing that follows from it', async () => {
     const mocks = [{ request: {}, respond: { status: 403 } }];
     expect(await runExample({ mocks, expect: passing })).toEqual([
       'tests.0.expect.status: the run failed: GET /api/v2/projects/main/accounts responded with 403: ' +

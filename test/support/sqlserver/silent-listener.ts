@@ -24,7 +24,7 @@ export async function startSilentListener(at: {
   const worker = new Worker(code, { eval: true, workerData: at });
   await once(worker, 'message');
   const queued: Socket[] = [];
-  while (await isAnswered(at, queued)) await delay(1);
+  while (await isAccepted(at, queued)) await delay(1);
   return {
     async [Symbol.asyncDispose]() {
       for (const socket of queued) socket.destroy();
@@ -34,7 +34,7 @@ export async function startSilentListener(at: {
 }
 
 /** Whether one more connection gets into the queue. */
-async function isAnswered(at: { readonly host: string; readonly port: number }, queued: Socket[]): Promise<boolean> {
+async function isAccepted(at: { readonly host: string; readonly port: number }, queued: Socket[]): Promise<boolean> {
   const socket = connect(at).on('error', () => undefined);
   queued.push(socket);
   return await Promise.race([once(socket, 'connect').then(() => true), delay(200, false)]);

@@ -26,7 +26,7 @@ const trialRequestsMax = 20;
 export interface Rejections {
   /** Checks, before the first attempt, texts of which only the server knows whether their code page has them. */
   checkTexts(): Promise<void>;
-  /** Checks, after an attempt failed, what statements over the staged rows can tell of them. */
+  /** Checks, after an attempt failed, what statements over the staged rows can find out about them. */
   checkRules(error: unknown): Promise<void>;
   /** Tries the rows one by one, if that is not enough, to find those that the server refuses. */
   tryRows(): Promise<void>;

@@ -163,7 +163,7 @@ const addColumnsSql = (
     noteSql(name, { column, isEvolved }),
   ]);
 
-/** Writes down what the catalog does not tell of a column. A column of its name may have been there before. */
+/** Writes down what the catalog does not say about a column. A column of its name may have been there before. */
 function noteSql(
   { schema, table }: TableName,
   { column, isEvolved }: { readonly column: Column; readonly isEvolved: boolean },

@@ -103,7 +103,7 @@ export function findList(
   if (endsInParameter && !positions) return null;
   const candidates = listsIn(body, read);
   const chosen = choose(candidates, path);
-  // One object may have a list too: beside records is only what tells of their pages.
+  // One object may have a list too: beside records is only what describes their pages.
   const others = [...body.properties.keys()].filter((name) => name !== chosen?.candidate.path[0]);
   const isOnlyList = others.every((name) => tellsOfPages(name) || besides.has(plainName(name)));
   if (chosen !== null && (positions || chosen.isNamed || isOnlyList)) {

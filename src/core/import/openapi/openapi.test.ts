@@ -113,7 +113,7 @@ describe('the records of a list', () => {
     ],
     ['an object inside another', object({ result: object({ items: list(item) }) }), 'result.items'],
     ['HAL', object({ _embedded: object({ things: list(item) }), _links: object({}) }), '_embedded.things'],
-    ['the only list beside what tells of pages', object({ total: { type: 'integer' }, parts: list(item) }), 'parts'],
+    ['the only list beside what describes pages', object({ total: { type: 'integer' }, parts: list(item) }), 'parts'],
     ['a composition', { allOf: [object({ total: { type: 'integer' } }), object({ data: list(item) })] }, 'data'],
     ['one of two forms', { oneOf: [list(item), { type: 'null' }] }, '$'],
   ])('are found in %s', (_, schema, records) => {

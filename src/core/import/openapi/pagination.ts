@@ -136,12 +136,12 @@ function isToken(field: Field): boolean {
   return last === 'next' || (last === 'nextpage' && isText(field));
 }
 
-/** Fields of the body and of the objects in it that tell of pages, two levels down. */
+/** Fields of the body and of the objects in it that describe pages, two levels down. */
 function fieldsOf({ list, read }: Clues): readonly Field[] {
   const found: Field[] = [];
   const walk = (shape: Shape, steps: readonly string[]): void => {
     for (const [name, schema] of shape.properties) {
-      // No name that tells of pages is as long.
+      // No name that describes pages is as long.
       if (name.length > 40) continue;
       const inside = [...steps, name];
       const path = pathOf(['body', ...inside]);
