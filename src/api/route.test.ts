@@ -43,7 +43,7 @@ describe('a declared endpoint', () => {
     }
   });
 
-  it('names every fault of a body by its path, and no value', () => {
+  it('names every issue of a body by its path, and no value', () => {
     expect(rejectionOf({ document: { name: '', tags: ['ok', 7, 'hunter2', {}] } })).toMatchObject({
       code: 'validation',
       issues: [

@@ -9,7 +9,7 @@ export const exitCodes = {
   usage: 2,
   /** The service cannot be reached, or rejects the API key. */
   service: 3,
-  /** The environment or the file of profiles has faults; as of every process of this project. */
+  /** The environment or the file of profiles has issues; as of every process of this project. */
   config: 78,
   /** Ctrl-C, as shells count it. */
   interrupted: 130,

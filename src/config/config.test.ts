@@ -22,7 +22,7 @@ describe('loadConfig', () => {
     expect(config.dataDir).toBe(join(process.cwd(), '.data'));
   });
 
-  it('names all faults at once, with the expected form', () => {
+  it('names all issues at once, with the expected form', () => {
     const messages = issuesOf({
       PORT: '70000',
       EGRESS_ALLOW_HTTP: 'yes',

@@ -5,7 +5,7 @@ import * as v from 'valibot';
 import * as form from './env-forms.ts';
 import { keyRingForm } from './key-ring.ts';
 
-/** Exit code of a process whose environment has faults (`EX_CONFIG` of sysexits). */
+/** Exit code of a process whose environment has issues (`EX_CONFIG` of sysexits). */
 export const configExitCode = 78;
 
 /**
@@ -18,7 +18,7 @@ const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 /** The least severe level that is logged. */
 export type LogLevel = (typeof logLevels)[number];
 
-/** The environment has faults; `issues` names every one: variable and expected form, never the value. */
+/** The environment has issues; `issues` names every one: variable and expected form, never the value. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly messages: readonly string[];
@@ -207,7 +207,7 @@ export interface Config extends Fields {
 
 /**
  * Reads and checks the environment; an empty variable counts as unset.
- * @throws ConfigError naming all faults at once. The caller then exits with {@link configExitCode}.
+ * @throws ConfigError naming all issues at once. The caller then exits with {@link configExitCode}.
  */
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
   const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ''));

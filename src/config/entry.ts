@@ -11,7 +11,7 @@ export function endOnUncaught(log: Pick<Log, 'error'>): void {
   });
 }
 
-/** The configuration, or the end of the process with exit code 78 and every fault on stderr. */
+/** The configuration, or the end of the process with exit code 78 and every issue on stderr. */
 export function configOrExit(env: NodeJS.ProcessEnv): Config {
   try {
     return loadConfig(env);

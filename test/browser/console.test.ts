@@ -21,15 +21,15 @@ describe('every page of the console', () => {
   ] as const)('is accessible, and the browser has no complaint: %s', async (colorScheme, examine) => {
     await using window = await us().open({ colorScheme });
     const { page } = window;
-    const faults: Record<string, unknown> = {};
+    const issues: Record<string, unknown> = {};
     for (const [name, path] of Object.entries(consolePages(us().rich))) {
       await us().goTo(page, path);
       await page.evaluate(`for (const details of document.querySelectorAll('details')) details.open = true`);
       await page.evaluate(axeSource);
       const { violations } = await page.evaluate<{ violations: { id: string; nodes: { html: string }[] }[] }>(examine);
-      if (violations.length > 0) faults[name] = violations.map(({ id, nodes }) => [id, nodes[0]?.html]);
+      if (violations.length > 0) issues[name] = violations.map(({ id, nodes }) => [id, nodes[0]?.html]);
     }
-    expect(faults).toEqual({});
+    expect(issues).toEqual({});
     expect(window.complaints).toEqual([]);
   });
 

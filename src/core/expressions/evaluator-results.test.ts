@@ -173,7 +173,7 @@ test.each([
   await expect(evaluate(expression, {})).rejects.toMatchObject({ message: expect.stringContaining(shown) });
 });
 
-test('an evaluation that fails is a fault of the spec and shows no value', async () => {
+test('an evaluation that fails is an error of the spec and shows no value', async () => {
   await expect(evaluate('$number(a)', { a: 'secret' })).rejects.toMatchObject({
     code: 'spec_invalid',
     message: expect.not.stringContaining('secret'),

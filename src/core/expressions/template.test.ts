@@ -40,7 +40,7 @@ test('leaves out what a null or missing hole would fill', async () => {
   expect(await render(body)).toEqual({ b: [50], c: null, d: { e: 1 } });
 });
 
-test('a missing value in a path is a fault of the spec that names the hole', async () => {
+test('a missing value in a path is an error of the spec that names the hole', async () => {
   await expect(render('/sites/{{ params.none }}', { missing: 'fail' })).rejects.toMatchObject({
     code: 'spec_invalid',
     message: expect.stringContaining('{{ params.none }}'),
@@ -54,7 +54,7 @@ test('encodes the holes of a path unless they are raw', async () => {
   expect(await render('{{ params.limit }}', path)).toBe('50');
 });
 
-test('a hole that fails is a fault of the spec and shows no value', async () => {
+test('a hole that fails is an error of the spec and shows no value', async () => {
   await expect(render('{{ $number(params.site) }}')).rejects.toMatchObject({
     code: 'spec_invalid',
     message: expect.not.stringContaining('north'),

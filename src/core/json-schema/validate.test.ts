@@ -22,7 +22,7 @@ test('a valid record has no issues', () => {
   expect(validate({ id: 1, email: null, code: 'AB1', tags: ['a', 'b'], address: { zip: '12345' } })).toBeNull();
 });
 
-test('every fault is reported at its path, without values', () => {
+test('every issue is reported at its path, without values', () => {
   const issues = validate({
     id: 'secret',
     email: 'secret',

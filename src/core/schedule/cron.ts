@@ -30,7 +30,7 @@ const joinedNames = /[A-Za-z]{4,}/;
 
 /**
  * Checks a cron expression of 5 fields, or of 6 with seconds first. What the parser knows beyond that is refused:
- * fewer fields, `@hourly`, `H`. The fault names the field and never repeats the text.
+ * fewer fields, `@hourly`, `H`. The issue names the field and never repeats the text.
  */
 export function checkCron(text: string): CronCheck {
   const fields = text.trim().split(/\s+/);

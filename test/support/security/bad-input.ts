@@ -121,7 +121,7 @@ interface SketchedSpec {
   readonly orgId?: string;
 }
 
-/** The sketch in a document that has no other fault, so that the fault of the entry is what is checked. */
+/** The sketch in a document that has no other issue, so that the issue of the entry is what is checked. */
 function completeSpec({ gen, metadata, resources = [], destination, orgId }: SketchedSpec): unknown {
   const valid = { ...specDocument(), ...(orgId === undefined ? {} : { orgId }) };
   const [item] = valid.resources;

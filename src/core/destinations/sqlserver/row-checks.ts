@@ -44,7 +44,7 @@ export function valueChecks({ writers, reasons }: Omit<Checked, 'map'>): string[
 }
 
 interface ValueFault {
-  /** The condition of a row with the fault, as SQL. */
+  /** The condition of a row with the issue, as SQL. */
   readonly condition: string;
   readonly issue: number;
 }

@@ -97,7 +97,7 @@ function attempt(path: string, name: string, read: () => readonly Found[]): read
   }
 }
 
-/** Anything but a refusal is a fault of a hostile document: too deep for the stack. */
+/** Anything but a refusal is an error of a hostile document: too deep for the stack. */
 function refusalOf(error: unknown, path: string): Refusal {
   if (error instanceof Refusal) return error;
   if (error instanceof RangeError) return new Refusal('it nests too deeply', path);
