@@ -17,8 +17,8 @@ const Payloads = v.object({
 });
 
 /**
- * Serves it when it is configured. The UI can send no credential but an address, so the token is in there, and a page
- * of any origin may ask: a browser adds nothing of its own to what it knows.
+ * Serves the codec endpoint; null: there is none. A wrong token is a 404. The UI can send no credential but an address, so
+ * the token is in there, and a page of any origin may ask: a browser adds nothing of its own to what it knows.
  */
 export function serveCodec(app: Hono<ApiEnv>, { codec: settings }: Pick<ApiDeps, 'codec'>): void {
   if (settings === null) return;

@@ -39,7 +39,7 @@ export const claimSql = ({ prepared }: PostgresFields): string => `
     ${prepared.mode === 'replace' ? `and table_oid = '${tableSql(prepared.schema, prepared.written)}'::regclass` : ''}
   returning 1`;
 
-/** The values of {@link claimSql}, in their order. */
+/** The values of {@link claimSql}, in their order; `receipt`: JSON text, empty while it is not known. */
 export const claimValues = ({ lane, fence, batch }: BatchWrite, receipt: string) => [
   lane,
   fence,

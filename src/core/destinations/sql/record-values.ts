@@ -49,14 +49,14 @@ export const integerText = (min: bigint, max: bigint) => {
   };
 };
 
-/** A decimal number as it was written, be it with an exponent. */
+/** A decimal number as it was written, be it with an exponent; a misfit when the value is no finite number. */
 export function decimalText(value: unknown): string | Misfit {
   if (typeof value === 'number') return Number.isFinite(value) ? String(value) : { misfit: 'is not a finite number' };
   if (typeof value !== 'string') return misfit(value, 'a number');
   return decimalPattern.test(value) ? value : { misfit: 'is not a number' };
 }
 
-/** A number of double precision. */
+/** A number of double precision; a misfit when the value is no number, or out of range. */
 export function floatText(value: unknown): string | Misfit {
   if (typeof value === 'number') return decimalText(value);
   const text = decimalText(value);
@@ -73,7 +73,10 @@ export const checkedText = (issue: (text: string) => string | null) => (value: u
 /** A UUID, with or without hyphens. */
 export const uuidText = checkedText((text) => (uuidPattern.test(text) ? null : 'is not a UUID'));
 
-/** JSON.stringify writes NUL and halves of surrogate pairs as escapes, which jsonb refuses. */
+/**
+ * A value as JSON text that jsonb accepts. JSON.stringify writes NUL and halves of surrogate pairs as escapes, which jsonb
+ * refuses: NUL is removed, half a pair becomes U+FFFD.
+ */
 export function jsonText(value: unknown): string {
   const text = JSON.stringify(value);
   return text.includes('\\u') && /\\u(0000|d[89a-f])/.test(text) ? JSON.stringify(storableJson(value)) : text;

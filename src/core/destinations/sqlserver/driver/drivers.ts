@@ -30,7 +30,10 @@ interface Idle {
 /** The one that waits longest is first. */
 const idle: Idle[] = [];
 
-/** A process for a session of the org: never one that another org's server has spoken to. */
+/**
+ * A process for a session of the org: never one that another org's server has spoken to. Waits while the org or all orgs have
+ * too many. Throws when the process does not start within 30 s.
+ */
 export async function leaseDriver(orgId: string): Promise<DriverLease> {
   const giveBack = await turns.take(orgId);
   try {
