@@ -46,7 +46,7 @@ export async function startTemporalDevServer(
   const start = async () => {
     server ??= startServiceProcess({ name: 'temporal', command, args, env, watchesParent: false });
     const describe = () => connection.workflowService.describeNamespace({ namespace: 'default' });
-    const responds = () => connection.withDeadline(Date.now() + 1000, describe);
+    const replies = () => connection.withDeadline(Date.now() + 1000, describe);
     try {
       await eventually('Temporal responds', replies, { timeoutMs: 55_000 });
     } catch (error) {
