@@ -19,7 +19,7 @@ import { type ManyConnection, type ManyOrg, openOrg, recordsOfPage } from './man
 import { type ControlPlane, startControlPlane } from './many/control-plane.ts';
 import { oneBehindMany } from './many/fairness.ts';
 import { collectKinds } from './many/figures-table.ts';
-import { type FiringFigures, firingFigures, nextMultiple, scheduleAll, until } from './many/firings.ts';
+import { type FiringFigures, type Firings, firingFigures, nextMultiple, scheduleAll, until } from './many/firings.ts';
 import { floorP95, scheduleFloor } from './many/floor-firings.ts';
 import {
   everyMs,
@@ -32,7 +32,7 @@ import {
   scheduledNet,
 } from './many/goals.ts';
 import { scheduleEvents, temporalFigures } from './many/histories.ts';
-import { perRun, without } from './many/per-run.ts';
+import { type Measured, perRun, without } from './many/per-run.ts';
 import { quietRuns } from './many/quiet-runs.ts';
 import { countLogins, databaseFigures } from './many/statements.ts';
 import type { FloorJobs } from './processes/floor-worker.ts';
@@ -137,15 +137,21 @@ async function expectManual(): Promise<void> {
   });
 }
 
-async function expectFloorFirings(): Promise<void> {
-  const schedules = connections.length;
-  const removeAll = await scheduleFloor(plane.temporal, { schedules, everyMs, taskQueue: floorQueue });
-  const due = { schedules, firstMs: nextMultiple(everyMs) + everyMs, everyMs, count: firings };
-  const total = schedules * firings;
+/** What the firings take of these processes, from the second one on: the first after the last schedule was made is for warming up. */
+async function fire(pids: ControlPlane['pids']): Promise<Measured<void> & { readonly due: Firings }> {
+  const due = { schedules: connections.length, firstMs: nextMultiple(everyMs) + everyMs, everyMs, count: firings };
   await until(due.firstMs - 500);
-  const { cpu, noise } = await perRun({ ...plane.pids, worker: floor.pid }, total, () =>
-    until(due.firstMs + firings * everyMs - 500),
-  );
+  const endMs = due.firstMs + firings * everyMs - 500;
+  return { due, ...(await perRun(pids, due.schedules * firings, () => until(endMs))) };
+}
+
+async function expectFloorFirings(): Promise<void> {
+  const removeAll = await scheduleFloor(plane.temporal, {
+    schedules: connections.length,
+    everyMs,
+    taskQueue: floorQueue,
+  });
+  const { due, cpu, noise } = await fire({ ...plane.pids, worker: floor.pid });
   kinds.add(scheduledFloor, { cpu, noise, p95: await floorP95(plane.temporal, due) });
   await removeAll();
 }
@@ -153,19 +159,15 @@ async function expectFloorFirings(): Promise<void> {
 async function expectScheduled(): Promise<void> {
   const { cpu: resting } = await perRun(plane.pids, 5, () => sleep(5000));
   const removeAll = await scheduleAll(connections, () => `*/${everyMs / 1000} * * * * *`);
-  // The first firing after the last schedule was made is for warming up.
-  const firstMs = nextMultiple(everyMs) + everyMs;
-  const due = { schedules: connections.length, firstMs, everyMs, count: firings };
-  const total = connections.length * firings;
-  await until(firstMs - 500);
-  const { cpu, noise } = await perRun(plane.pids, total, () => until(firstMs + firings * everyMs - 500));
+  const { due, cpu, noise } = await fire(plane.pids);
   const figures = await firingFigures(plane.watcher, due);
   await removeAll();
-  kinds.add(scheduled, { cpu, noise, p95: figures.p95, rate: total / ((firings * everyMs) / 1000) });
-  kinds.add(scheduledNet, { cpu: without(cpu, resting, (firings * everyMs) / 1000 / total), noise });
+  const perSecond = due.schedules / (everyMs / 1000);
+  kinds.add(scheduled, { cpu, noise, p95: figures.p95, rate: perSecond });
+  kinds.add(scheduledNet, { cpu: without(cpu, resting, 1 / perSecond), noise });
   kinds.add('at rest, for a second', { cpu: resting, noise });
   fired.push(figures);
-  expect(figures.due).toBe(total);
+  expect(figures.due).toBe(due.schedules * due.count);
 }
 
 it('what quiet runs ask of the databases', async () => {

@@ -90,7 +90,7 @@ export function createApp(made: AppDeps, mount?: Mount): Hono<ApiEnv> {
   return app;
 }
 
-/** The paths that need no key, and are no part of the interface that the document describes. */
+/** Probes, documents and files, and the paths that check a credential of another kind. */
 function serveWithoutKey(app: Hono<ApiEnv>, deps: ApiDeps, sendDocument: (c: Context) => Response): void {
   app.get('/api/health', (c) => c.json({ status: 'ok', service: serviceName }));
   app.get('/api/health/ready', async (c) => {
