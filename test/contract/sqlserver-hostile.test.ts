@@ -22,7 +22,8 @@ describe('a server that sends', () => {
     code: 'destination_rejected',
     message: expect.stringContaining('more than was requested'),
   };
-  const memory = { code: 'destination_rejected', message: expect.stringContaining('more memory than a session') };
+  // It takes the driver's memory or freezes it: what is noticed first ends it.
+  const memory = { message: expect.stringMatching(/more memory than a session|could not process what .* within 5 s/) };
 
   it.each<readonly [HostileResponse, object]>([
     // The driver takes its length at its word, and overlooks its own clock while it waits for the rest.

@@ -12,17 +12,17 @@ import {
 import { createSync, createSyncInto } from '../support/sync/sync.ts';
 import { generateRecords } from '../support/upstream/upstream.ts';
 
-/** What the servers do, by the collections that are to be written to them; how a test of the connection ends. */
+/** What the servers do, by the collections that are to be written to them. */
 const attacks = {
-  garbage: ['garbage in a statement', 'destination_rejected'],
-  rows: ['rows without an end', 'destination_rejected'],
-  memory: ['a value in chunks of a byte', 'destination_rejected'],
-  spin: ['a size of packets that leaves no room', expect.any(String)],
-} as const satisfies Readonly<Record<string, readonly [HostileResponse, unknown]>>;
+  garbage: 'garbage in a statement',
+  rows: 'rows without an end',
+  memory: 'a value in chunks of a byte',
+  spin: 'a size of packets that leaves no room',
+} as const satisfies Readonly<Record<string, HostileResponse>>;
 
 const records = 300;
 const servers = new Map<string, HostileSqlServer>();
-for (const [name, [response]] of Object.entries(attacks)) servers.set(name, await startHostileSqlServer(response));
+for (const [name, response] of Object.entries(attacks)) servers.set(name, await startHostileSqlServer(response));
 afterAll(async () => {
   for (const server of servers.values()) await server[Symbol.asyncDispose]();
 });
@@ -68,27 +68,24 @@ it('hostile SQL Servers end no process, and another org is served meanwhile', as
       () => void (noResponse += 1),
     );
   }, 100);
-  const attack = async (name: string, server: HostileSqlServer, code: unknown) => {
+  const attack = async (name: string, server: HostileSqlServer) => {
     const options = { upstream, collection: name };
     const { connectionId, request, run } = await createSyncInto({ ...stack, org: attacker }, hostile(server), options);
     const runId = await request();
     const tested = await attacker.call('POST', `/connections/${connectionId}/test`);
     expect(tested, name).toMatchObject({ status: 200, body: { ok: false } });
+    // Eight attacked drivers share the machine: what they send is refused, or its driver is too busy to be waited for.
+    // Which of them each attack alone ends with: test/contract/sqlserver-hostile.test.ts.
+    const code = expect.stringMatching(/^destination_(rejected|unavailable)$/);
     expect(tested.body.steps).toContainEqual(expect.objectContaining({ step: 'destination', ok: false, code }));
-    // One that may be somebody's trouble is tried again: after the test, and a first attempt.
+    // What may be a passing trouble is tried again: after the test, and a first attempt.
     await eventually(`the run into ${name} has failed, or is tried again`, async () => {
       const { status } = await run(runId);
-      return status === 'failed' || (name === 'spin' && server.connections() > 2);
+      return status === 'failed' || server.connections() > 2;
     });
     await attacker.call('POST', `/runs/${runId}/cancel`);
   };
-  const underAttack = Promise.all(
-    Object.entries(attacks).map(([name, [, code]]) => {
-      const server = servers.get(name);
-      if (!server) throw new Error('Each attack has a server');
-      return attack(name, server, code);
-    }),
-  );
+  const underAttack = Promise.all([...servers].map(([name, server]) => attack(name, server)));
   const run = await victim.ended(await victim.request());
   await underAttack;
   clearInterval(probe);
