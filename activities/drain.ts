@@ -12,7 +12,6 @@ import { takeToken } from '../db/queries/connections/buckets.ts';
 import * as queue from '../db/queries/webhooks/queue.ts';
 import { type OrgScope, orgScope } from '../db/scope.ts';
 import { openSigningSecrets } from '../src/connect/endpoint-secrets.ts';
-import { wakeEndpoints } from '../src/connect/wake-endpoints.ts';
 import { signingKeyOf } from '../src/core/crypto/signing-key-pair.ts';
 import { attemptHeaders, maskedHeaders, type SigningKeys } from '../src/core/deliveries/attempt-headers.ts';
 import { classifyAttempt } from '../src/core/deliveries/classify-attempt.ts';
@@ -22,6 +21,7 @@ import { shownOutcome, signingRedactor } from '../src/core/deliveries/shown-outc
 import type { Redactor } from '../src/core/http/redact.ts';
 import type { WebhookSender } from '../src/core/http/webhook-post.ts';
 import type { Deps } from '../src/deps.ts';
+import { wakeEndpoints } from '../src/dispatch/wake-endpoints.ts';
 import type { DrainResult, WebhookEndpointInput } from '../workflows/contract.ts';
 import { type AttemptRecorder, createAttemptRecorder } from './attempt-recorder.ts';
 import { createTaskGroup } from './task-group.ts';

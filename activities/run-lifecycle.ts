@@ -4,10 +4,10 @@ import { dropLookupValues } from '../db/queries/runs/lookup-cache.ts';
 import { countLoginFailures } from '../db/queries/runs/runs.ts';
 import { findPinnedSpec } from '../db/queries/specs.ts';
 import { orgScope } from '../db/scope.ts';
-import { runInput } from '../src/connect/run-input.ts';
-import { wakeEndpoints } from '../src/connect/wake-endpoints.ts';
 import { storedSpec } from '../src/core/spec/connection/stored-spec.ts';
 import type { Deps } from '../src/deps.ts';
+import { runInput } from '../src/dispatch/run-input.ts';
+import { wakeEndpoints } from '../src/dispatch/wake-endpoints.ts';
 import type { RunTotals, SyncRunInput } from '../workflows/contract.ts';
 
 type LifecycleDeps = Pick<Deps, 'db' | 'orchestrator' | 'log'>;

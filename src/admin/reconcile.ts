@@ -12,9 +12,9 @@ import {
 import { findLiveSchedules, findSchedulesToApply } from '../../db/queries/runs/maintenance/sweep.ts';
 import { orgScope } from '../../db/scope.ts';
 import { peekCheckpoint } from '../connect/peek-checkpoint.ts';
-import { runInput } from '../connect/run-input.ts';
 import { AppError } from '../core/errors.ts';
 import type { Deps } from '../deps.ts';
+import { runInput } from '../dispatch/run-input.ts';
 import { applyMissedSchedules, compareSchedules } from '../maintenance/schedule-sweep.ts';
 import { someAtOnce } from '../temporal/some-at-once.ts';
 import type { AdminTools, CommandResult } from './command.ts';

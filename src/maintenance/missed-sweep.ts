@@ -3,10 +3,10 @@ import { recordOfConnection } from '../../db/queries/connections/connection-fact
 import { findSchedulesToAsk, type SweptSchedule } from '../../db/queries/runs/maintenance/sweep.ts';
 import { noteMissedFirings } from '../../db/queries/schedules.ts';
 import { orgScope } from '../../db/scope.ts';
-import { wakeEndpoints } from '../connect/wake-endpoints.ts';
 import type { ApplyDeps } from '../control/schedules/apply.ts';
 import { scheduleMissed } from '../core/events/schedule-events.ts';
 import { observations } from '../core/observations.ts';
+import { wakeEndpoints } from '../dispatch/wake-endpoints.ts';
 import { isTemporalAway } from '../temporal/orchestrator.ts';
 import { someAtOnce } from '../temporal/some-at-once.ts';
 

@@ -7,10 +7,10 @@ import {
   type SweptLane,
 } from '../../db/queries/connections/overdue.ts';
 import { orgScope } from '../../db/scope.ts';
-import { wakeEndpoints } from '../connect/wake-endpoints.ts';
 import { connectionOnTime, connectionOverdue } from '../core/events/freshness-events.ts';
 import { ageSecondsOf, isOverdue } from '../core/schedule/freshness.ts';
 import type { Deps } from '../deps.ts';
+import { wakeEndpoints } from '../dispatch/wake-endpoints.ts';
 
 type OverdueDeps = Pick<Deps, 'db' | 'orchestrator' | 'log'>;
 

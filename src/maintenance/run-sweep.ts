@@ -5,10 +5,10 @@ import { endRun } from '../../db/queries/runs/lanes/lanes.ts';
 import { findSilentRuns, findUndispatchedRuns, type SweptRun } from '../../db/queries/runs/maintenance/sweep.ts';
 import { findRun } from '../../db/queries/runs/runs.ts';
 import { orgScope } from '../../db/scope.ts';
-import { runInput } from '../connect/run-input.ts';
-import { wakeEndpoints } from '../connect/wake-endpoints.ts';
 import { observations } from '../core/observations.ts';
 import type { Deps } from '../deps.ts';
+import { runInput } from '../dispatch/run-input.ts';
+import { wakeEndpoints } from '../dispatch/wake-endpoints.ts';
 import { isTemporalAway } from '../temporal/orchestrator.ts';
 
 type SweepDeps = Pick<Deps, 'db' | 'orchestrator' | 'log'>;

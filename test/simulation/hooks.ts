@@ -22,7 +22,7 @@ const replacedFiles: ReadonlyMap<string, string> = new Map([
   ['src/core/ids.ts', 'stand-ins/ids.ts'],
   ['src/connect/open-source.ts', 'stand-ins/open-source.ts'],
   ['src/connect/open-destination.ts', 'stand-ins/open-destination.ts'],
-  ['src/connect/wake-endpoints.ts', 'stand-ins/wake-endpoints.ts'],
+  ['src/dispatch/wake-endpoints.ts', 'stand-ins/wake-endpoints.ts'],
   ['activities/run-setup.ts', 'stand-ins/run-setup.ts'],
 ]);
 

@@ -1,10 +1,10 @@
 /** What users ask of the service in a simulation. */
 import type { OrgScope } from '../../db/scope.ts';
-import { startQueuedRun } from '../../src/connect/start-run.ts';
 import type { RunRow } from '../../src/core/resources/run.ts';
 import { planUpgrade } from '../../src/core/spec/connection/upgrade-plan.ts';
 import type { ConnectorSpec } from '../../src/core/spec/schema/spec-schema.ts';
 import type { Deps } from '../../src/deps.ts';
+import { startQueuedRun } from '../../src/dispatch/start-run.ts';
 import { type Counts, count } from './effects.ts';
 import { requestCancel } from './memory/cancel.ts';
 import { requeueAll } from './memory/records/requeue.ts';

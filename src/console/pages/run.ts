@@ -5,10 +5,10 @@ import { findRunProgress, findRunSlices, type RunProgress } from '../../../db/qu
 import { findRun } from '../../../db/queries/runs/runs.ts';
 import { syncRunId } from '../../../workflows/contract.ts';
 import { idParams } from '../../api/inputs.ts';
-import { runInput } from '../../connect/run-input.ts';
 import { cancelRun, replayRun } from '../../control/runs/runs.ts';
 import { found } from '../../core/errors.ts';
 import type { RunRow } from '../../core/resources/run.ts';
+import { runInput } from '../../dispatch/run-input.ts';
 import { failureAdvice } from '../parts/failure.ts';
 import { button } from '../parts/form.ts';
 import { heading, live } from '../parts/frame.ts';

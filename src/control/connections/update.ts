@@ -1,9 +1,9 @@
 import { changeConnection, lockConnection } from '../../../db/queries/connections/connections.ts';
 import type { OrgScope } from '../../../db/scope.ts';
-import { wakeEndpoints } from '../../connect/wake-endpoints.ts';
 import { found, invalid } from '../../core/errors.ts';
 import type { ConnectionRow } from '../../core/resources/connection.ts';
 import { invalidSpec } from '../../core/spec/connection/spec-errors.ts';
+import { wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
 import { cancelWorkflows } from '../runs/runs.ts';
 import { applySchedulesOf } from '../schedules/apply.ts';
 import { applyChange, type ChangeDeps, planChange, type SettingsChange } from './change.ts';

@@ -10,11 +10,11 @@ import {
 } from '../../../db/queries/hooks/hook-requests.ts';
 import type { ReceivingHook } from '../../../db/queries/hooks/hooks.ts';
 import { type OrgScope, orgScope } from '../../../db/scope.ts';
-import { orLeaveToSweeper } from '../../connect/or-leave-to-sweeper.ts';
 import { AppError } from '../../core/errors.ts';
 import { dedupeKey } from '../../core/hooks/dedupe-key.ts';
 import { type ReceivedRequest, verifyRequest } from '../../core/hooks/verify-request.ts';
 import type { Deps } from '../../deps.ts';
+import { orLeaveToSweeper } from '../../dispatch/or-leave-to-sweeper.ts';
 import { openHookSecret } from './hooks.ts';
 
 type InboundDeps = Pick<Deps, 'db' | 'orchestrator' | 'log' | 'secretBox'>;

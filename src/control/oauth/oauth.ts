@@ -7,12 +7,12 @@ import { insertOauthState, takeOauthState } from '../../../db/queries/connection
 import { replaceToken } from '../../../db/queries/connections/tokens.ts';
 import { type OrgScope, orgScope } from '../../../db/scope.ts';
 import { tokenSlot } from '../../connect/token-store.ts';
-import { wakeEndpoints } from '../../connect/wake-endpoints.ts';
 import { signToken, type TokenKind, verifyToken } from '../../core/crypto/signed-token.ts';
 import { AppError, found } from '../../core/errors.ts';
 import { authorizeUrl, exchangeCode, grantKey } from '../../core/source/auth/authorization-code.ts';
 import { sealToken } from '../../core/source/auth/sealed-token.ts';
 import type { Deps, OauthSettings } from '../../deps.ts';
+import { wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
 import { activateWithin, recordActivation } from '../connections/activation.ts';
 import { type ApplyDeps, applySchedulesOf } from '../schedules/apply.ts';
 import { expectedGrants, type GrantDeps, missingGrants, openGrants, orConflict } from './grant.ts';

@@ -2,11 +2,11 @@ import type { Db } from '../../../db/client.ts';
 import { insertApiKey, type KeyGrant, revokeApiKey } from '../../../db/queries/orgs/api-keys.ts';
 import { recordEvent } from '../../../db/queries/webhooks/events.ts';
 import type { OrgScope } from '../../../db/scope.ts';
-import { type WakeDeps, wakeEndpoints } from '../../connect/wake-endpoints.ts';
 import { makeApiKey } from '../../core/crypto/api-key.ts';
 import { found } from '../../core/errors.ts';
 import { apiKeyCreated, apiKeyRevoked } from '../../core/events/org-events.ts';
 import type { ApiKeyRow } from '../../core/resources/api-key.ts';
+import { type WakeDeps, wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
 import { requireRoom } from './org-limits.ts';
 
 /** A new key, at the only time when its text is known. */

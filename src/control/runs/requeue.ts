@@ -3,11 +3,11 @@ import { findConnection } from '../../../db/queries/connections/connections.ts';
 import { findQuarantined } from '../../../db/queries/runs/records/quarantine.ts';
 import { requeueAll, requeueOne } from '../../../db/queries/runs/records/requeue.ts';
 import type { OrgScope } from '../../../db/scope.ts';
-import { type WakeDeps, wakeEndpoints } from '../../connect/wake-endpoints.ts';
 import { found } from '../../core/errors.ts';
 import { recordsRequeued } from '../../core/events/record-events.ts';
 import { newId } from '../../core/ids.ts';
 import type { QuarantineRow } from '../../core/resources/quarantine.ts';
+import { type WakeDeps, wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
 
 /** Lets the next run of its resource try a quarantined record again; one that is resolved stays as it is. Throws not_found. */
 export async function requeueRecord(deps: WakeDeps, scope: OrgScope, id: string): Promise<QuarantineRow> {

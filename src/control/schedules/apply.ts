@@ -1,8 +1,8 @@
 /** Makes Temporal's schedules match their rows: in the request that changed a row, or later in the sweeper. */
 import { findNotApplied, findScheduleState, markApplied } from '../../../db/queries/schedules.ts';
 import type { OrgScope } from '../../../db/scope.ts';
-import { orLeaveToSweeper } from '../../connect/or-leave-to-sweeper.ts';
 import type { Deps } from '../../deps.ts';
+import { orLeaveToSweeper } from '../../dispatch/or-leave-to-sweeper.ts';
 
 /** What applying needs. */
 export type ApplyDeps = Pick<Deps, 'db' | 'orchestrator' | 'log'>;

@@ -9,7 +9,6 @@ import {
 import { findPinnedSpec } from '../../../db/queries/specs.ts';
 import { recordEvent } from '../../../db/queries/webhooks/events.ts';
 import type { OrgScope } from '../../../db/scope.ts';
-import { wakeEndpoints } from '../../connect/wake-endpoints.ts';
 import { found, type Issue, invalid, notFound, schemaIssue } from '../../core/errors.ts';
 import { scheduleCreated, scheduleDeleted, scheduleUpdated } from '../../core/events/schedule-events.ts';
 import { newId } from '../../core/ids.ts';
@@ -20,6 +19,7 @@ import { longestGapSeconds } from '../../core/schedule/longest-gap.ts';
 import { resolveTimezone } from '../../core/schedule/timezone.ts';
 import { runTerms } from '../../core/spec/connection/run-terms.ts';
 import type { Deps } from '../../deps.ts';
+import { wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
 import { requireRoom } from '../orgs/org-limits.ts';
 import { type ApplyDeps, applyNow } from './apply.ts';
 

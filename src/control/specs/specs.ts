@@ -10,7 +10,6 @@ import {
 } from '../../../db/queries/specs.ts';
 import { recordEvent } from '../../../db/queries/webhooks/events.ts';
 import type { OrgScope } from '../../../db/scope.ts';
-import { type WakeDeps, wakeEndpoints } from '../../connect/wake-endpoints.ts';
 import { AppError, conflict, found, invalid, schemaIssue } from '../../core/errors.ts';
 import { specDeprecated, specPublished } from '../../core/events/org-events.ts';
 import type { JsonObject } from '../../core/json/json-object.ts';
@@ -19,6 +18,7 @@ import { checkSpec, type SpecCheck } from '../../core/spec/check/check.ts';
 import { specChecksum } from '../../core/spec/checksum.ts';
 import { runSpecTests } from '../../core/spec-tests/run-spec-tests.ts';
 import type { Deps } from '../../deps.ts';
+import { type WakeDeps, wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
 import { requireRoom } from '../orgs/org-limits.ts';
 
 type SpecDeps = Pick<Deps, 'db'>;

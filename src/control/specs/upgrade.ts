@@ -3,11 +3,11 @@ import { recordOfConnection } from '../../../db/queries/connections/connection-f
 import { lockConnection } from '../../../db/queries/connections/connections.ts';
 import { findVersionOfSpec } from '../../../db/queries/specs.ts';
 import type { OrgScope } from '../../../db/scope.ts';
-import { wakeEndpoints } from '../../connect/wake-endpoints.ts';
 import { conflict, found } from '../../core/errors.ts';
 import { connectionSpecUpgraded } from '../../core/events/connection-events.ts';
 import { newId } from '../../core/ids.ts';
 import type { SpecUpgrade, SpecVersionRow } from '../../core/resources/spec.ts';
+import { wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
 import { applyChange, type ChangeDeps, planChange } from '../connections/change.ts';
 import { cancelWorkflows } from '../runs/runs.ts';
 import { applySchedulesOf } from '../schedules/apply.ts';

@@ -12,10 +12,10 @@ import {
 } from '../../../db/queries/webhooks/endpoints.ts';
 import { deleteSigningSecrets } from '../../../db/queries/webhooks/signing-secrets.ts';
 import type { OrgScope } from '../../../db/scope.ts';
-import { type WakeDeps, wakeEndpoints } from '../../connect/wake-endpoints.ts';
 import { conflict, found, type Issue, invalid, schemaIssue } from '../../core/errors.ts';
 import type { SignatureScheme, WebhookEndpointRow } from '../../core/resources/webhook-endpoint.ts';
 import type { Deps } from '../../deps.ts';
+import { type WakeDeps, wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
 import { urlIssue } from './endpoint-url.ts';
 import { giveKeyPair, giveSecrets, refuseBadSecret } from './secrets.ts';
 import { askForTest } from './test-endpoint.ts';

@@ -1,9 +1,9 @@
 import { lockEndpoint } from '../../../db/queries/webhooks/endpoints.ts';
 import { findRecovery, insertRecovery, type RecoveryRequest } from '../../../db/queries/webhooks/recoveries.ts';
 import type { OrgScope } from '../../../db/scope.ts';
-import { type WakeDeps, wakeEndpoints } from '../../connect/wake-endpoints.ts';
 import { found, type Issue, invalid, schemaIssue } from '../../core/errors.ts';
 import type { WebhookRecovery } from '../../core/resources/webhook-endpoint.ts';
+import { type WakeDeps, wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
 
 const rangeMsMax = 30 * 24 * 3_600_000;
 

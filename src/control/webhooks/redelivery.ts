@@ -2,10 +2,10 @@ import type { Db } from '../../../db/client.ts';
 import { insertRequestedDelivery, lockDeliveryTarget } from '../../../db/queries/webhooks/deliveries.ts';
 import { lockEndpoint, lockOldestEndpoint } from '../../../db/queries/webhooks/endpoints.ts';
 import type { OrgScope } from '../../../db/scope.ts';
-import { type WakeDeps, wakeEndpoints } from '../../connect/wake-endpoints.ts';
 import { conflict, found } from '../../core/errors.ts';
 import type { WebhookDeliveryView } from '../../core/resources/webhook-delivery.ts';
 import type { WebhookEndpointRow } from '../../core/resources/webhook-endpoint.ts';
+import { type WakeDeps, wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
 
 /** The delivery to repeat. */
 export interface Redelivery {

@@ -3,7 +3,6 @@ import { insertRequestedDelivery } from '../../../db/queries/webhooks/deliveries
 import { lockEndpoint } from '../../../db/queries/webhooks/endpoints.ts';
 import { storeTestEvent } from '../../../db/queries/webhooks/events.ts';
 import type { OrgScope } from '../../../db/scope.ts';
-import { type WakeDeps, wakeEndpoints } from '../../connect/wake-endpoints.ts';
 import { found } from '../../core/errors.ts';
 import { eventCatalogue } from '../../core/events/catalogue.ts';
 import { webhookTest } from '../../core/events/endpoint-events.ts';
@@ -12,6 +11,7 @@ import { newId } from '../../core/ids.ts';
 import type { EventType } from '../../core/resources/event-types.ts';
 import type { WebhookDeliveryView } from '../../core/resources/webhook-delivery.ts';
 import type { WebhookEndpointRow } from '../../core/resources/webhook-endpoint.ts';
+import { type WakeDeps, wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
 
 /**
  * Asks for one attempt to send an example of a type to an endpoint, and to no other; also to one that is off. It is a

@@ -1,4 +1,4 @@
-/** Stands in for `src/connect/wake-endpoints.ts`: events are not simulated. */
-import type * as real from '../../../src/connect/wake-endpoints.ts';
+/** Stands in for `src/dispatch/wake-endpoints.ts`: events are not simulated. */
+import type * as real from '../../../src/dispatch/wake-endpoints.ts';
 
 export const wakeEndpoints: typeof real.wakeEndpoints = async () => {};

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { recordEvent } from '../../../db/queries/webhooks/events.ts';
 import { orgScope } from '../../../db/scope.ts';
-import { wakeEndpoints } from '../../../src/connect/wake-endpoints.ts';
 import { type DomainEvent, eventIdOf } from '../../../src/core/events/envelope.ts';
 import { newId } from '../../../src/core/ids.ts';
 import type { EventType } from '../../../src/core/resources/event-types.ts';
 import type { WebhookDeliveryDetail, WebhookDeliveryView } from '../../../src/core/resources/webhook-delivery.ts';
 import type { WebhookEndpointRow } from '../../../src/core/resources/webhook-endpoint.ts';
+import { wakeEndpoints } from '../../../src/dispatch/wake-endpoints.ts';
 import { createLog } from '../../../src/log.ts';
 import { createOrchestrator } from '../../../src/temporal/orchestrator.ts';
 import { eventually } from '../service/eventually.ts';
