@@ -13,7 +13,7 @@ export interface ListingSource<Row> {
   batch(last: Row | null, limit: number): Promise<readonly Row[]>;
   /** The bytes that each of the next `limit` rows takes where it is stored; absent: rows are known to be small. */
   measure?(last: Row | null, limit: number): Promise<readonly number[]>;
-  /** How many rows there are in all; asked only when they do not fit into one batch. */
+  /** How many rows there are in all; counted only when they do not fit into one batch. */
   count(): Promise<number>;
 }
 

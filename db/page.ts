@@ -1,7 +1,7 @@
 import { type SelectQueryBuilder, type SqlBool, sql } from 'kysely';
 import type { Database } from './schema.ts';
 
-/** The rows of a list that are asked for, newest first. */
+/** The requested rows of a list, newest first. */
 export interface PageRequest {
   /** The rows behind the one with this id; null: from the newest. */
   readonly before: string | null;

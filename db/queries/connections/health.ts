@@ -49,8 +49,8 @@ export async function countConnectionHealth(
 }
 
 /**
- * The facts of connections, for all resources of their pinned specs. What the overrides of a connection add is not asked:
- * no document is read for each connection, only one for each version in use.
+ * The facts of connections, for all resources of their pinned specs. What the overrides of a connection add is left
+ * out: no document is read for each connection, only one for each version in use.
  */
 const healthOf = (scope: OrgScope, which: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   with pinned as materialized (

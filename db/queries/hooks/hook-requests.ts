@@ -30,7 +30,7 @@ export async function logHookRequest(
 }
 
 /**
- * Accepts a request and what it asks for; one statement, so it is all there or not at all. Its id, or null when the hook
+ * Accepts a request and what it requests; one statement, so it is all there or not at all. Its id, or null when the hook
  * has accepted the same notification before.
  */
 export async function acceptHookRequest(
@@ -47,8 +47,8 @@ export async function acceptHookRequest(
 }
 
 /**
- * The resources that a committed request asks for and no earlier request waits for: its request is the one to wake
- * somebody. To be asked after the commit: whoever makes a run for an earlier request afterwards sees this one too.
+ * The resources that a committed request names and no earlier request waits for: its request is the one to wake
+ * somebody. Call it after the commit: whoever makes a run for an earlier request afterwards sees this one too.
  */
 export async function findUnwokenResources(
   db: Db,
@@ -78,8 +78,8 @@ export async function findUnwokenResources(
   return rows.map(({ resourceKey }) => resourceKey);
 }
 
-/** A connection and resource that requests ask for. */
-export interface AskedResource {
+/** A connection and resource that requests name. */
+export interface RequestedResource {
   readonly connectionId: string;
   readonly resourceKey: string;
 }
@@ -89,10 +89,10 @@ export interface AskedResource {
  * when the first has waited long enough.
  * @returns milliseconds, 0: now; null: no request waits.
  */
-export async function dueInMs(db: Db, scope: OrgScope, asked: AskedResource): Promise<number | null> {
+export async function dueInMs(db: Db, scope: OrgScope, resource: RequestedResource): Promise<number | null> {
   const { rows } = await sql<{ ms: number }>`
     select ceil(1000 * greatest(0, extract(epoch from ${dueAt} - clock_timestamp())))::int as ms
-    from ${pendingTriggers} and ${ofResource(scope, asked)}
+    from ${pendingTriggers} and ${ofResource(scope, resource)}
     having count(*) > 0`.execute(db);
   return rows[0]?.ms ?? null;
 }
@@ -104,7 +104,7 @@ const pendingTriggers = sql`hook_triggers
 const dueAt = sql`least(
   max(hook_requests.received_at + make_interval(secs => hooks.debounce_seconds)),
   min(hook_requests.received_at + make_interval(secs => hooks.max_wait_seconds)))`;
-const ofResource = ({ orgId }: OrgScope, { connectionId, resourceKey }: AskedResource) => sql`
+const ofResource = ({ orgId }: OrgScope, { connectionId, resourceKey }: RequestedResource) => sql`
   hook_triggers.org_id = ${orgId} and hook_triggers.connection_id = ${connectionId}
   and hook_triggers.resource_key = ${resourceKey}`;
 
@@ -112,8 +112,8 @@ const ofResource = ({ orgId }: OrgScope, { connectionId, resourceKey }: AskedRes
 export async function findOverdueResources(
   db: Db,
   { olderThanMs, limit }: { readonly olderThanMs: number; readonly limit: number },
-): Promise<readonly (AskedResource & { readonly orgId: string })[]> {
-  const { rows } = await sql<AskedResource & { orgId: string }>`
+): Promise<readonly (RequestedResource & { readonly orgId: string })[]> {
+  const { rows } = await sql<RequestedResource & { orgId: string }>`
     select hook_triggers.org_id, hook_triggers.connection_id, hook_triggers.resource_key
     from ${pendingTriggers}
     group by hook_triggers.org_id, hook_triggers.connection_id, hook_triggers.resource_key
@@ -131,13 +131,13 @@ export async function findOverdueResources(
 export async function joinRun(
   tx: Db,
   scope: OrgScope,
-  asked: AskedResource,
+  resource: RequestedResource,
   { runId, isNew }: { readonly runId: string; readonly isNew: boolean },
 ): Promise<void> {
   await sql`
     with joined as (
       update hook_triggers set pending = false, run_id = ${runId}
-      where pending and ${ofResource(scope, asked)} returning request_id
+      where pending and ${ofResource(scope, resource)} returning request_id
     )
     update hook_requests set status = 'coalesced'
     where status = 'accepted' and id in (select request_id from joined)
@@ -145,10 +145,15 @@ export async function joinRun(
 }
 
 /** Notes that no run is made for the requests of a resource that wait, and why. They are not compared with new ones. */
-export async function dropTriggers(tx: Db, scope: OrgScope, asked: AskedResource, reason: string): Promise<void> {
+export async function dropTriggers(
+  tx: Db,
+  scope: OrgScope,
+  resource: RequestedResource,
+  reason: string,
+): Promise<void> {
   await sql`
     with dropped as (
-      update hook_triggers set pending = false where pending and ${ofResource(scope, asked)} returning request_id
+      update hook_triggers set pending = false where pending and ${ofResource(scope, resource)} returning request_id
     )
     update hook_requests set status = 'ignored', reason = ${reason}, dedupe_key = null
     where id in (select request_id from dropped)

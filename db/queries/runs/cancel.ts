@@ -49,8 +49,8 @@ export async function requestCancelOfRunning(
 }
 
 /** Runs that wait for a workflow to stop them have not ended yet. */
-async function recordEndOf(tx: Db, scope: OrgScope, asked: readonly RunRow[]): Promise<void> {
-  const over = asked.filter(({ status }) => status === 'canceled');
+async function recordEndOf(tx: Db, scope: OrgScope, runs: readonly RunRow[]): Promise<void> {
+  const over = runs.filter(({ status }) => status === 'canceled');
   await recordRunEnds(
     tx,
     scope,

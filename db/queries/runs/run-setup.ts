@@ -9,7 +9,7 @@ export interface BegunWith {
   readonly specJson: JsonObject;
   readonly specOverridesJson: JsonObject | null;
   readonly paramsJson: JsonObject;
-  /** The secrets of the kind that was asked for, as they are now; null: the connection has none. */
+  /** The secrets of the requested kind, as they are now; null: the connection has none. */
   readonly sealed: SealedSecret | null;
 }
 

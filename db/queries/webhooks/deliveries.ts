@@ -98,7 +98,7 @@ export function lockDeliveryTarget(
 }
 
 /** A requested attempt. */
-export interface AskedDelivery {
+export interface RequestedDelivery {
   readonly eventId: string;
   /** Locked by `lockEndpoint` in this transaction, so that attempts are counted one after the other. */
   readonly endpointId: string;
@@ -108,11 +108,11 @@ export interface AskedDelivery {
   readonly redeliveryOf: string | null;
 }
 
-/** Asks for one attempt to send an event to an endpoint: it waits in the log until it is sent. */
+/** Requests one attempt to send an event to an endpoint: it waits in the log until it is sent. */
 export function insertRequestedDelivery(
   tx: Db,
   scope: OrgScope,
-  { eventId, endpointId, ...asked }: AskedDelivery,
+  { eventId, endpointId, ...requested }: RequestedDelivery,
 ): Promise<WebhookDeliveryView> {
   return tx
     .insertInto('webhookDeliveries')
@@ -141,12 +141,12 @@ export function insertRequestedDelivery(
           'connectionId',
           'runId',
           'type',
-          row.val(asked.url).as('url'),
+          row.val(requested.url).as('url'),
           sql<number>`(
             select coalesce(max(attempt), 0) + 1 from webhook_deliveries
             where event_id = ${eventId} and endpoint_id = ${endpointId})`.as('attempt'),
-          row.val(asked.trigger).as('trigger'),
-          row.val(asked.redeliveryOf).as('redeliveryOf'),
+          row.val(requested.trigger).as('trigger'),
+          row.val(requested.redeliveryOf).as('redeliveryOf'),
           sql<'queued'>`'queued'`.as('state'),
         ])
         .where('orgId', '=', scope.orgId)

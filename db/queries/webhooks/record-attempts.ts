@@ -69,10 +69,10 @@ const outcomesOf = ({ results }: AttemptResults): CountedOutcome[] =>
     attempt.message === null ? [] : [{ delivered: verdict.delivered, probe }],
   );
 
-/** The longest pause that one of them asks for; null: none. */
+/** The longest pause that one of them requests; null: none. */
 function pauseOf(results: readonly AttemptResult[]): number | null {
-  const asked = results.flatMap(({ verdict }) => verdict.pauseMs ?? []);
-  return asked.length === 0 ? null : Math.max(...asked);
+  const pauses = results.flatMap(({ verdict }) => verdict.pauseMs ?? []);
+  return pauses.length === 0 ? null : Math.max(...pauses);
 }
 
 function lockHealth(tx: Db, scope: OrgScope, endpointId: string) {

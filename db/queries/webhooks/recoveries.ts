@@ -30,11 +30,11 @@ export async function insertRecovery(
     .insertInto('webhookRecoveries')
     .values({ ...request, id, orgId: scope.orgId, include: [...include], total: 0 })
     .execute();
-  const asked = { ...request, recoveryId: id };
+  const recovered = { ...request, recoveryId: id };
   const again = include.flatMap((subject) => statusesOf[subject]);
   const total =
-    (again.length > 0 ? await repeatMessages(tx, scope, { ...asked, statuses: again }) : 0) +
-    (include.includes('missing') ? await addMessages(tx, scope, asked) : 0);
+    (again.length > 0 ? await repeatMessages(tx, scope, { ...recovered, statuses: again }) : 0) +
+    (include.includes('missing') ? await addMessages(tx, scope, recovered) : 0);
   await tx
     .updateTable('webhookRecoveries')
     .set({ total })
@@ -49,12 +49,12 @@ const statusesOf = { failed: ['exhausted'], skipped: ['skipped'], missing: [] } 
   readonly string[]
 >;
 
-type Asked = Omit<RecoveryRequest, 'include'> & { readonly recoveryId: string };
+type Recovered = Omit<RecoveryRequest, 'include'> & { readonly recoveryId: string };
 
 async function repeatMessages(
   tx: Db,
   scope: OrgScope,
-  { endpointId, since, until, recoveryId, statuses }: Asked & { readonly statuses: readonly string[] },
+  { endpointId, since, until, recoveryId, statuses }: Recovered & { readonly statuses: readonly string[] },
 ): Promise<number> {
   const { numAffectedRows } = await sql`
     update webhook_messages
@@ -70,7 +70,11 @@ async function repeatMessages(
  * and what is about the endpoint itself. They are held for the transaction: one that is being removed is waited for,
  * and left out when it is deleted.
  */
-async function addMessages(tx: Db, scope: OrgScope, { endpointId, since, until, recoveryId }: Asked): Promise<number> {
+async function addMessages(
+  tx: Db,
+  scope: OrgScope,
+  { endpointId, since, until, recoveryId }: Recovered,
+): Promise<number> {
   const { numAffectedRows } = await sql`
     insert into webhook_messages (org_id, event_id, endpoint_id, status, next_attempt_at, recovery_id)
     select event.org_id, event.id, endpoint.id, 'pending', now(), ${recoveryId}

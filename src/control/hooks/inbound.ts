@@ -3,10 +3,10 @@
  * before the response; then the request or the sweeper wakes the workflow that creates the run.
  */
 import {
-  type AskedResource,
   acceptHookRequest,
   findUnwokenResources,
   logHookRequest,
+  type RequestedResource,
 } from '../../../db/queries/hooks/hook-requests.ts';
 import type { ReceivingHook } from '../../../db/queries/hooks/hooks.ts';
 import { type OrgScope, orgScope } from '../../../db/scope.ts';
@@ -75,7 +75,7 @@ async function wakeFor(
 async function wakeInbound(
   { orchestrator, log }: Pick<InboundDeps, 'orchestrator' | 'log'>,
   { orgId }: OrgScope,
-  asked: AskedResource,
+  resource: RequestedResource,
 ): Promise<void> {
-  await orLeaveToSweeper(log, { ...asked }, () => orchestrator.noteInbound({ orgId, ...asked }));
+  await orLeaveToSweeper(log, { ...resource }, () => orchestrator.noteInbound({ orgId, ...resource }));
 }

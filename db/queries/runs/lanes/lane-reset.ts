@@ -38,13 +38,13 @@ export async function resetLane(tx: Db, scope: OrgScope, runId: string): Promise
         .select(['old.id', 'old.reset'])
         .where('runs.orgId', '=', scope.orgId)
         .where('runs.id', '=', runId)
-        .as('asked'),
+        .as('before'),
     )
     .set({ reset: null, recordedWith: null, recordedSince: null })
-    .whereRef('lanes.id', '=', 'asked.id')
+    .whereRef('lanes.id', '=', 'before.id')
     .where('lanes.orgId', '=', scope.orgId)
     .where('lanes.reset', 'is not', null)
-    .returning(['lanes.id', 'asked.reset'])
+    .returning(['lanes.id', 'before.reset'])
     .executeTakeFirst();
   if (!lane) return;
   await tx.deleteFrom('partitions').where('orgId', '=', scope.orgId).where('laneId', '=', lane.id).execute();

@@ -37,10 +37,10 @@ export async function beginRun(
   runId: string,
   { onlyIfQuick = false }: BeginOptions = {},
 ): Promise<Begun> {
-  const asked = await askToBegin(db, scope, { runId, onlyIfQuick });
+  const tried = await tryToBegin(db, scope, { runId, onlyIfQuick });
   // A run that ended meanwhile did not see that this one was ready, and wakes no run.
-  const last = asked.isNews ? await askToBegin(db, scope, { runId, onlyIfQuick }) : asked;
-  const { isNews: _, canceled, ...begun } = last;
+  const last = tried.isNewlyReady ? await tryToBegin(db, scope, { runId, onlyIfQuick }) : tried;
+  const { isNewlyReady: _, canceled, ...begun } = last;
   if (canceled) publishRunEnded(canceled);
   return begun;
 }
@@ -53,9 +53,9 @@ interface BeginOptions {
 /** Whether a run has begun, or how it ended. */
 type Turn = Exclude<RunStatus, 'queued'> | 'waiting';
 
-/** The result of asking to begin. */
+/** The result of trying to begin. */
 export interface Begun {
-  /** The turn of the run; null: no such run, or it was not asked for. */
+  /** The turn of the run; null: no such run, or it did not try. */
   readonly turn: Turn | null;
   /** The last run of the lane took a moment. */
   readonly isQuick: boolean;
@@ -65,22 +65,22 @@ export interface Begun {
   readonly eventsFor: number;
 }
 
-interface Asked extends Begun {
+interface BeginResult extends Begun {
   /** Whether it waits, and was not marked as ready until now. */
-  readonly isNews: boolean;
+  readonly isNewlyReady: boolean;
   /** The run, if this ended it: its connection is not active. */
   readonly canceled?: RunRow | undefined;
 }
 
-function askToBegin(
+function tryToBegin(
   db: Db,
   scope: OrgScope,
   { runId, onlyIfQuick }: Required<BeginOptions> & { readonly runId: string },
-): Promise<Asked> {
+): Promise<BeginResult> {
   return db.transaction().execute(async (tx) => {
     // The locks order competing beginners, that on the org, which comes first, for its limit; the partial unique index is
     // the last line behind them.
-    const asking = await tx
+    const found = await tx
       .selectFrom('orgs')
       .innerJoin('runs', 'runs.orgId', 'orgs.id')
       .innerJoin('connections', 'connections.id', 'runs.connectionId')
@@ -90,9 +90,9 @@ function askToBegin(
       .where('runs.id', '=', runId)
       .forNoKeyUpdate(['orgs', 'connections'])
       .executeTakeFirst();
-    const notBegun = { isQuick: asking?.quick ?? false, isFirst: false, isNews: false, eventsFor: 0 };
+    const notBegun = { isQuick: found?.quick ?? false, isFirst: false, isNewlyReady: false, eventsFor: 0 };
     if (onlyIfQuick && !notBegun.isQuick) return { ...notBegun, turn: null };
-    if (asking && asking.status !== 'active' && (await cancelQueued(tx, scope, runId))) {
+    if (found && found.status !== 'active' && (await cancelQueued(tx, scope, runId))) {
       const eventsFor = await recordRunEnds(tx, scope, [runId]);
       return { ...notBegun, turn: 'canceled', eventsFor, canceled: await findRun(tx, scope, runId) };
     }
@@ -106,16 +106,16 @@ function askToBegin(
       where org_id = ${scope.orgId} and id = ${runId} and status = 'queued' and cancel_requested_at is null
         and id in (select id from (${runsInTurn(scope, sql`id = ${runId}`)}) turn)`.execute(tx);
     if (begun.numAffectedRows === 1n) {
-      if (asking?.reset !== null) await resetLane(tx, scope, runId);
-      if (asking?.backfill?.rewind) await rewindLane(tx, scope, { runId, to: asking.backfill.from });
-      const eventsFor = asking?.namesRunStarted ? await recordRunStarted(tx, scope, runId) : 0;
+      if (found?.reset !== null) await resetLane(tx, scope, runId);
+      if (found?.backfill?.rewind) await rewindLane(tx, scope, { runId, to: found.backfill.from });
+      const eventsFor = found?.namesRunStarted ? await recordRunStarted(tx, scope, runId) : 0;
       return { ...notBegun, turn: 'running', isFirst: true, eventsFor };
     }
     const run = await findRun(tx, scope, runId);
     if (!run) return { ...notBegun, turn: null };
     if (run.status !== 'queued') return { ...notBegun, turn: run.status };
     const isReady = await noteReady(tx, scope, runId);
-    return { ...notBegun, turn: 'waiting', isNews: isReady && asking?.readyAt === null };
+    return { ...notBegun, turn: 'waiting', isNewlyReady: isReady && found?.readyAt === null };
   });
 }
 

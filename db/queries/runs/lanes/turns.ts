@@ -1,6 +1,6 @@
 /**
  * Whose turn it is among the queued runs of an org. Only runs that are ready are looked at, the first of each idle lane
- * that has asked to begin: of 10,000 that wait in one lane that is one.
+ * that has tried to begin: of 10,000 that wait in one lane that is one.
  */
 import { type RawBuilder, sql } from 'kysely';
 import { orgLimits } from '../../../../src/core/resources/org-limits.ts';
@@ -19,12 +19,12 @@ export interface NextRun {
 
 /**
  * Ready runs looked at, the best first: it bounds the time of a look, 30 ms where none of them may begin (measured). One
- * behind them still begins when it asks, but nobody wakes it.
+ * behind them still begins when it tries to, but nobody wakes it.
  */
 const lookedAtMax = 1000;
 /**
- * The seconds after which a ready run that has not asked counts as silent: it asks every 30 s. One that has not asked
- * three times has no workflow, and no run waits for it.
+ * The seconds after which a ready run that has not tried to begin counts as silent: it tries every 30 s. One that
+ * misses three tries has no workflow, and no run waits for it.
  */
 const silentSecondsMax = 90;
 
@@ -35,9 +35,9 @@ const silentSecondsMax = 90;
  *
  * No part of it can become a join of all that waits: a queue grows faster than the database learns of its size.
  *
- * @param asking is true for the row in `runs` that takes part whether or not it is known to be ready.
+ * @param alsoReady is true for the row in `runs` that takes part whether or not it is known to be ready.
  */
-export const runsInTurn = (scope: OrgScope, asking: RawBuilder<boolean>): RawBuilder<NextRun> => sql<NextRun>`
+export const runsInTurn = (scope: OrgScope, alsoReady: RawBuilder<boolean>): RawBuilder<NextRun> => sql<NextRun>`
   with in_progress as materialized (
     select connection_id, resource_key, lane_id from runs where org_id = ${scope.orgId} and status = 'running'),
   ready as (
@@ -46,7 +46,7 @@ export const runsInTurn = (scope: OrgScope, asking: RawBuilder<boolean>): RawBui
         and ready_at > now() - make_interval(secs => ${silentSecondsMax})
       order by trigger_class, seq limit ${lookedAtMax})
     union
-    select ${readyColumns} from runs where org_id = ${scope.orgId} and status = 'queued' and ${asking}),
+    select ${readyColumns} from runs where org_id = ${scope.orgId} and status = 'queued' and ${alsoReady}),
   free as (
     select ready.*, row_number() over (partition by ready.connection_id order by trigger_class, seq) as place
     from ready join connections on connections.id = ready.connection_id
@@ -73,7 +73,7 @@ const readyColumns = sql.raw(
 );
 
 /**
- * Notes that a run asks to begin, if its lane is free; false: it is not. From then on a run of its org that ends finds it,
+ * Notes that a run tries to begin, if its lane is free; false: it is not. From then on a run of its org that ends finds it,
  * and worse ones wait for it.
  */
 export async function noteReady(tx: Db, scope: OrgScope, runId: string): Promise<boolean> {

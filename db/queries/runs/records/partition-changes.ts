@@ -16,12 +16,12 @@ export async function findChangedPartitions(
   scope: OrgScope,
   { connectionId, laneId, partitions }: ChangeQuestion,
 ): Promise<readonly string[]> {
-  const asked = partitions.flatMap(({ key, parents }) => parents.map((parent) => ({ key, ...parent })));
-  if (asked.length === 0) return [];
+  const parts = partitions.flatMap(({ key, parents }) => parents.map((parent) => ({ key, ...parent })));
+  if (parts.length === 0) return [];
   const { rows } = await sql<{ key: string }>`
     select distinct a.key
-    from unnest(${asked.map(({ key }) => key)}::text[], ${asked.map(({ resourceKey }) => resourceKey)}::text[],
-      ${asked.map(({ externalId }) => externalId)}::text[]) as a (key, resource_key, external_id)
+    from unnest(${parts.map(({ key }) => key)}::text[], ${parts.map(({ resourceKey }) => resourceKey)}::text[],
+      ${parts.map(({ externalId }) => externalId)}::text[]) as a (key, resource_key, external_id)
     where not exists (
       select 1 from partitions p
       join lanes l on l.org_id = p.org_id and l.connection_id = ${connectionId} and l.resource_key = a.resource_key

@@ -13,22 +13,22 @@ import { findNextRunsIn, noteReadyIn, runsInTurn } from './turns.ts';
 
 /** As the query of the same name; no event is recorded. */
 export const beginRun: typeof real.beginRun = async (db, _scope, runId, options) => {
-  const ask = () =>
-    memoryOf(db).transact('beginRun', (state) => askToBegin(state, runId, options?.onlyIfQuick ?? false));
-  const asked = await ask();
-  const { isNews: _, ...begun } = asked.isNews ? await ask() : asked;
+  const attempt = () =>
+    memoryOf(db).transact('beginRun', (state) => tryToBegin(state, runId, options?.onlyIfQuick ?? false));
+  const tried = await attempt();
+  const { isNewlyReady: _, ...begun } = tried.isNewlyReady ? await attempt() : tried;
   return begun;
 };
 
-interface Asked extends real.Begun {
+interface BeginResult extends real.Begun {
   /** It waits, and was not marked as ready until now. */
-  readonly isNews: boolean;
+  readonly isNewlyReady: boolean;
 }
 
-function askToBegin(state: ControlState, runId: string, onlyIfQuick: boolean): Asked {
+function tryToBegin(state: ControlState, runId: string, onlyIfQuick: boolean): BeginResult {
   const run = state.runs.get(runId);
   const isQuick = (run && state.lanes.get(String(run.laneId))?.quick) ?? false;
-  const notBegun = { isQuick, isFirst: false, isNews: false, eventsFor: 0 };
+  const notBegun = { isQuick, isFirst: false, isNewlyReady: false, eventsFor: 0 };
   if (!run || (onlyIfQuick && !isQuick)) return { ...notBegun, turn: null };
   if (run.status !== 'queued') return { ...notBegun, turn: run.status };
   const connection = state.connections.get(run.connectionId);
@@ -55,7 +55,7 @@ function askToBegin(state: ControlState, runId: string, onlyIfQuick: boolean): A
     return { ...notBegun, turn: 'running', isFirst: true };
   }
   const isReady = noteReadyIn(state, runId);
-  return { ...notBegun, turn: 'waiting', isNews: isReady && run.readyAt === null };
+  return { ...notBegun, turn: 'waiting', isNewlyReady: isReady && run.readyAt === null };
 }
 
 /** As the query of the same name; no event is recorded. */
