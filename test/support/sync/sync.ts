@@ -44,6 +44,8 @@ export interface SyncOptions {
 
 /** Far above what one machine can send: a test is not paced. */
 const unlimited = { requests: 1_000_000, perSeconds: 1 };
+/** A request that a test holds is not sent a second time while the test does what it holds it for, on any machine. */
+const requestTimeoutMs = 120_000;
 
 /** A sync into a PostgreSQL database of its own. */
 export const createSync = async (stack: Service, options: SyncOptions): Promise<Sync> =>
@@ -158,7 +160,7 @@ const specDocument = ({
     { key: 'apiUrl', type: 'url' },
     { key: 'destination', type: 'string', secret: true },
   ],
-  http: { baseUrl: '{{ params.apiUrl }}', rateLimit },
+  http: { baseUrl: '{{ params.apiUrl }}', timeoutMs: requestTimeoutMs, rateLimit },
   resources: [
     {
       key: collection,
