@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Page, PageRequest } from './fetch-page.ts';
 
 /** A prefetched page. */
-interface Guess {
+export interface Guess {
   readonly request: PageRequest;
   readonly page: Promise<Page>;
   /** The time of our clock when it failed, in milliseconds since the epoch; null: it did not. Never rejects. */

@@ -24,7 +24,7 @@ import { durableWaitMs, ThrottledError } from '../../model/throttled.ts';
 import type { Source } from '../source.ts';
 import { rateLimitsOf } from './budget-left.ts';
 import type { FetchOptions, Page, PageRequest } from './fetch-page.ts';
-import { createGuesses } from './guesses.ts';
+import { createGuesses, type Guess, type Guesses } from './guesses.ts';
 import { hasLeft } from './look-ahead.ts';
 import { heavyBytes } from './page-size.ts';
 
@@ -62,22 +62,16 @@ const pagesMax = 8;
 const bucketSeconds = 2;
 
 /** Prefetches the pages of a read. */
-export function createPagesAhead(
-  source: Source,
-  { fetch, signal, isTurn, hasRoom, isEnough }: PagesAheadOptions,
-): PagesAhead {
+export function createPagesAhead(source: Source, options: PagesAheadOptions): PagesAhead {
+  const { fetch, signal, isTurn, hasRoom, isEnough } = options;
   const width = widthOf(source);
-  const guesses = createGuesses({
-    ask: (request, until) => ask(request, until),
-    signal,
-    now: () => source.now().getTime(),
-  });
+  const now = (): number => source.now().getTime();
+  const guesses = createGuesses({ ask: (request, until) => ask(request, until), signal, now });
+  const prefetchNumbered = createNumberedPrefetch(source, { guesses, width, isTurn });
   /** The current request; null: the first page is not requested yet. */
   let current: PageRequest | null = null;
   /** When its turn came. */
   let turnAt = 0;
-  let bodyBytesMax = 0;
-  let itemsBefore: readonly unknown[] = [];
 
   const ask = (request: PageRequest, until: AbortSignal): Promise<Page> =>
     fetch(request, {
@@ -94,52 +88,24 @@ export function createPagesAhead(
         await hasLeft(performance.now() - turnAt);
       },
     });
-  const askNow = (request: PageRequest): Promise<Page> => {
-    current = request;
-    return ask(request, signal);
-  };
-  const widthNow = ({ position: { index } }: PageRequest, { pagesLeft, budgetLeft }: RecordsPage): number => {
-    const mostGuesses = Number.isFinite(pagesLeft) ? guesses.most() : Math.min(guesses.most(), Math.floor(index / 2));
-    if (mostGuesses < 1 || !isTurn()) return 0;
-    const allowed = source.resource.pagination.maxPages - index;
-    return Math.min(width, 1 + mostGuesses, pagesLeft, allowed, budgetLeft, Math.floor(heavyBytes / bodyBytesMax));
-  };
 
   return {
     async take(request) {
       turnAt = performance.now();
       const guess = guesses.take(request);
-      if (guess === null) return await askNow(request);
-      current = guess.request;
-      try {
-        return await guess.page;
-      } catch (error) {
-        if (!(error instanceof ThrottledError)) throw error;
-        const leftMs = error.waitMs - (source.now().getTime() - ((await guess.failedAt) ?? 0));
-        if (leftMs > durableWaitMs) throw new ThrottledError(leftMs, { reason: error.reason });
-        // The client sleeps the rest of the wait, as it would without a prefetch.
-        return await askNow(request);
+      if (guess !== null) {
+        current = guess.request;
+        const page = await pageUnlessThrottled(guess, now);
+        if (page !== null) return page;
       }
+      current = request;
+      return await ask(request, signal);
     },
-    prefetch({ request, page, next }) {
-      const { position } = request;
+    prefetch(read) {
       const expected = guesses.first()?.position;
       guesses.noteRead();
-      if (expected && !isDeepStrictEqual(expected, next)) guesses.miss();
-      if (width < 2) return;
-      bodyBytesMax = Math.max(bodyBytesMax, page.bodyBytes);
-      const items = itemsOf(page);
-      const hasMoved = position.index > 1 && !isOverlapping(source) && isRepeated(itemsBefore, items);
-      itemsBefore = items;
-      if (hasMoved && guesses.count() > 0) guesses.miss();
-      // The pages after a heavy one have to wait.
-      if (bodyBytesMax > heavyBytes) guesses.drop();
-      const step = next.offset - position.offset;
-      const wanted = widthNow(request, page);
-      while (guesses.count() < wanted) {
-        const last = guesses.last()?.position;
-        guesses.add({ ...request, position: last ? following(last, step) : next });
-      }
+      if (expected && !isDeepStrictEqual(expected, read.next)) guesses.miss();
+      if (width > 1) prefetchNumbered(read);
     },
     drop() {
       // With numbered pages some prefetched ones are always past the end.
@@ -150,6 +116,54 @@ export function createPagesAhead(
       guesses.drop();
       await guesses.ended();
     },
+  };
+}
+
+/**
+ * The prefetched page; null: the API throttled it, and what is left of the wait is short: the client sleeps it when the
+ * page is requested again, as it would without a prefetch. Throws what fetching threw.
+ */
+async function pageUnlessThrottled(guess: Guess, now: () => number): Promise<Page | null> {
+  try {
+    return await guess.page;
+  } catch (error) {
+    if (!(error instanceof ThrottledError)) throw error;
+    const leftMs = error.waitMs - (now() - ((await guess.failedAt) ?? 0));
+    if (leftMs > durableWaitMs) throw new ThrottledError(leftMs, { reason: error.reason });
+    return null;
+  }
+}
+
+/** Guesses the pages behind one that was read, by their numbers: up to `width` at once. */
+function createNumberedPrefetch(
+  source: Source,
+  { guesses, width, isTurn }: Pick<PagesAheadOptions, 'isTurn'> & { readonly guesses: Guesses; readonly width: number },
+): PagesAhead['prefetch'] {
+  let bodyBytesMax = 0;
+  let itemsBefore: readonly unknown[] = [];
+
+  const widthNow = (index: number, { pagesLeft, budgetLeft }: RecordsPage): number => {
+    const mostGuesses = Number.isFinite(pagesLeft) ? guesses.most() : Math.min(guesses.most(), Math.floor(index / 2));
+    if (mostGuesses < 1 || !isTurn()) return 0;
+    const allowed = source.resource.pagination.maxPages - index;
+    return Math.min(width, 1 + mostGuesses, pagesLeft, allowed, budgetLeft, Math.floor(heavyBytes / bodyBytesMax));
+  };
+
+  return ({ request, page, next }) => {
+    const { position } = request;
+    bodyBytesMax = Math.max(bodyBytesMax, page.bodyBytes);
+    const items = itemsOf(page);
+    const hasMoved = position.index > 1 && !isOverlapping(source) && isRepeated(itemsBefore, items);
+    itemsBefore = items;
+    if (hasMoved && guesses.count() > 0) guesses.miss();
+    // The pages after a heavy one have to wait.
+    if (bodyBytesMax > heavyBytes) guesses.drop();
+    const step = next.offset - position.offset;
+    const wanted = widthNow(position.index, page);
+    while (guesses.count() < wanted) {
+      const last = guesses.last()?.position;
+      guesses.add({ ...request, position: last ? following(last, step) : next });
+    }
   };
 }
 
