@@ -7,40 +7,21 @@ import { authRoot, createSigner } from '../auth/request-signer.ts';
 import { decodeBody } from '../decode/decode-body.ts';
 import type { Evaluate } from '../request/evaluate.ts';
 import { interpretResponse } from '../request/interpret-response.ts';
-import { loggingBlocked } from '../request/log-blocked.ts';
 import { NoResponseError } from '../request/no-response.ts';
 import { type BuiltRequest, buildRequest, type RequestRoots } from '../request/request.ts';
 import { type Sent, unkept } from '../request/response-cache.ts';
 import { isFresh, validatorsOf } from '../request/validators.ts';
 import type { Source } from '../source.ts';
 import { budgetLeft } from './budget-left.ts';
-import { checkpointText } from './checkpoint-text.ts';
 import { mergeChunks } from './field-chunks.ts';
-import { nextPage, type PageItems, pageIdentity, pageRoots, type ResponseRoots } from './paginate.ts';
+import { checkSuccess, type PageRecords, readRecords } from './page-records.ts';
+import type { PageItems, ResponseRoots } from './paginate.ts';
 import { peekNextPage } from './peek-next-page.ts';
-import { type SelectedItems, selectItems, shapeRecords } from './select-records.ts';
+import { type SelectedItems, selectItems } from './select-records.ts';
 import { shrinkRule } from './smaller-page.ts';
 
 /** The result of the request for one page. */
-export type Page =
-  | (ReadFacts & {
-      readonly kind: 'records';
-      /** The records after `map` and `addFields`, in the API's order. */
-      readonly records: readonly unknown[];
-      /** The position of the next page; null: it was the last page of its window. */
-      readonly next: PagePosition | null;
-      /** Pages that the window has from `next` on, by the API's count; infinite when it does not say. */
-      readonly pagesLeft: number;
-      /** Content by which a repeated page is recognized; null when it has none. */
-      readonly identity: unknown;
-      /** Records of the whole window by the API's count; null when the spec does not request it. */
-      readonly total: number | null;
-      /** Token reads: where the next run starts; null when the response has none. */
-      readonly token: string | null;
-      /** The body had no list where one was expected (`recordsMissing: empty`). */
-      readonly recordsMissing: boolean;
-    })
-  | (ReadFacts & Meaning);
+export type Page = (ReadFacts & PageRecords) | (ReadFacts & Meaning);
 
 interface ReadFacts {
   /** The hash of method, address and body. */
@@ -110,10 +91,9 @@ export async function fetchPage(source: Source, page: PageRequest, options: Fetc
 /** The items of one request of a page. */
 interface PagePart {
   readonly facts: ReadFacts;
-  readonly request: BuiltRequest;
   readonly roots: ResponseRoots;
-  readonly response: HttpResponse;
   readonly selected: SelectedItems;
+  readonly resolveLink: PageItems['resolveLink'];
   readonly keep: Sent['keep'];
 }
 
@@ -148,7 +128,7 @@ async function fetchPart(
   const { headers, status } = response;
   const roots: ResponseRoots = { body, headers, status, params, watermark: page.watermark };
   await checkSuccess(resource.response.successWhen, roots, options.evaluate);
-  return { facts, request, roots, response, selected: selectItems(body, resource.response), keep };
+  return { facts, roots, selected: selectItems(body, resource.response), keep, ...linksIn(source, request, response) };
 }
 
 /** The next page is expected by the first response of a page alone. */
@@ -188,48 +168,6 @@ function refuseLaterEmpty(
   throw new AppError('source_rejected', `The API ${did} on page ${position.index}, ${why}.`);
 }
 
-type RecordsPage = Omit<Extract<Page, { kind: 'records' }>, keyof ReadFacts>;
-
-async function readRecords(
-  source: Source,
-  page: PageRequest,
-  read: Pick<PagePart, 'request' | 'response' | 'roots' | 'selected'> & Pick<FetchOptions, 'evaluate'>,
-): Promise<RecordsPage> {
-  const { response, roots, selected, evaluate } = read;
-  const { resource, params, each, lookups, run, evaluator } = source;
-  const { response: rules, pagination, incremental } = resource;
-  const { items, missing } = selected;
-  const next = await loggingBlocked(source.client, resource.request.method, () =>
-    nextPage(pagination, {
-      response: roots,
-      items,
-      position: page.position,
-      evaluate,
-      ...linksIn(source, read.request, response),
-    }),
-  );
-  const now = new Date(run.startedAt);
-  const records = await shapeRecords(items, rules, {
-    roots: { params, each, lookups, run },
-    request: { window: page.window, watermark: page.watermark },
-    evaluator,
-    evaluate,
-    now,
-  });
-  const last = { page: pageRoots(pagination, page.position), last: items.at(-1) };
-  const token = incremental?.kind === 'token' ? await evaluate(incremental.next, { ...roots, ...last }) : null;
-  return {
-    kind: 'records',
-    records,
-    next: next?.position ?? null,
-    pagesLeft: next?.pagesLeft ?? 0,
-    identity: pageIdentity(pagination, { items }, next?.position ?? null),
-    total: await totalOf(rules.total, roots, evaluate),
-    token: tokenText(token),
-    recordsMissing: missing,
-  };
-}
-
 const linksIn = (
   { http }: Source,
   { base }: Pick<BuiltRequest, 'base'>,
@@ -237,35 +175,6 @@ const linksIn = (
 ): Pick<PageItems, 'resolveLink'> => ({
   resolveLink: (link) => resolveLink(link, response.url, { base, allowedHosts: http.allowedHosts }).href,
 });
-
-function tokenText(token: unknown): string | null {
-  if (typeof token === 'number') return String(token);
-  // An empty token would request everything and look like an empty response.
-  if (token === '') return null;
-  return typeof token === 'string' ? checkpointText(token, 'The token for the next read', 'incremental.next') : null;
-}
-
-/** The body's own fields are visible besides the roots: specs write `$exists(data)` as well as `$exists(body.data)`. */
-const withBodyFields = (roots: ResponseRoots) => ({
-  ...(typeof roots.body === 'object' && !Array.isArray(roots.body) ? roots.body : {}),
-  ...roots,
-});
-
-async function checkSuccess(expression: string | undefined, roots: ResponseRoots, evaluate: Evaluate): Promise<void> {
-  if (expression === undefined || (await evaluate(expression, withBodyFields(roots))) === true) return;
-  const message = `The API responded with ${roots.status}, but response.successWhen is not true: the body reports a failure.`;
-  throw new AppError('source_rejected', message);
-}
-
-async function totalOf(
-  expression: string | undefined,
-  roots: ResponseRoots,
-  evaluate: Evaluate,
-): Promise<number | null> {
-  if (expression === undefined) return null;
-  const total = Number((await evaluate(expression, withBodyFields(roots))) ?? Number.NaN);
-  return Number.isFinite(total) ? total : null;
-}
 
 function factsOf(source: Source, request: BuiltRequest, response: HttpResponse): ReadFacts {
   const date = Date.parse(response.headers['date'] ?? '');

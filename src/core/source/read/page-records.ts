@@ -1,0 +1,108 @@
+/** What the decoded response of a page says: whether it is a success, the records, and where the read continues. */
+
+import { AppError } from '../../errors.ts';
+import type { PagePosition } from '../../model/read-position.ts';
+import type { Evaluate } from '../request/evaluate.ts';
+import { loggingBlocked } from '../request/log-blocked.ts';
+import type { RequestRoots } from '../request/request.ts';
+import type { Source } from '../source.ts';
+import { checkpointText } from './checkpoint-text.ts';
+import { nextPage, type PageItems, pageIdentity, pageRoots, type ResponseRoots } from './paginate.ts';
+import { type SelectedItems, shapeRecords } from './select-records.ts';
+
+/** The records of a page, and what its response says of its window. */
+export interface PageRecords {
+  readonly kind: 'records';
+  /** The records after `map` and `addFields`, in the API's order. */
+  readonly records: readonly unknown[];
+  /** The position of the next page; null: it was the last page of its window. */
+  readonly next: PagePosition | null;
+  /** Pages that the window has from `next` on, by the API's count; infinite when it does not say. */
+  readonly pagesLeft: number;
+  /** Content by which a repeated page is recognized; null when it has none. */
+  readonly identity: unknown;
+  /** Records of the whole window by the API's count; null when the spec does not request it. */
+  readonly total: number | null;
+  /** Token reads: where the next run starts; null when the response has none. */
+  readonly token: string | null;
+  /** The body had no list where one was expected (`recordsMissing: empty`). */
+  readonly recordsMissing: boolean;
+}
+
+/** A response whose items are selected. */
+interface SelectedResponse extends Pick<PageItems, 'evaluate' | 'resolveLink'> {
+  readonly roots: ResponseRoots;
+  readonly selected: SelectedItems;
+}
+
+/**
+ * Reads the records of `page` from its response. Throws `page_limit`, `source_rejected`, `egress_blocked` and
+ * `spec_invalid`.
+ */
+export async function readRecords(
+  source: Source,
+  page: RequestRoots & { readonly position: PagePosition },
+  read: SelectedResponse,
+): Promise<PageRecords> {
+  const { roots, selected, resolveLink, evaluate } = read;
+  const { resource, params, each, lookups, run, evaluator } = source;
+  const { response: rules, pagination, incremental } = resource;
+  const { items, missing } = selected;
+  const next = await loggingBlocked(source.client, resource.request.method, () =>
+    nextPage(pagination, { response: roots, items, position: page.position, evaluate, resolveLink }),
+  );
+  const now = new Date(run.startedAt);
+  const records = await shapeRecords(items, rules, {
+    roots: { params, each, lookups, run },
+    request: { window: page.window, watermark: page.watermark },
+    evaluator,
+    evaluate,
+    now,
+  });
+  const last = { page: pageRoots(pagination, page.position), last: items.at(-1) };
+  const token = incremental?.kind === 'token' ? await evaluate(incremental.next, { ...roots, ...last }) : null;
+  return {
+    kind: 'records',
+    records,
+    next: next?.position ?? null,
+    pagesLeft: next?.pagesLeft ?? 0,
+    identity: pageIdentity(pagination, { items }, next?.position ?? null),
+    total: await totalOf(rules.total, roots, evaluate),
+    token: tokenText(token),
+    recordsMissing: missing,
+  };
+}
+
+function tokenText(token: unknown): string | null {
+  if (typeof token === 'number') return String(token);
+  // An empty token would request everything and look like an empty response.
+  if (token === '') return null;
+  return typeof token === 'string' ? checkpointText(token, 'The token for the next read', 'incremental.next') : null;
+}
+
+/** The body's own fields are visible besides the roots: specs write `$exists(data)` as well as `$exists(body.data)`. */
+const withBodyFields = (roots: ResponseRoots) => ({
+  ...(typeof roots.body === 'object' && !Array.isArray(roots.body) ? roots.body : {}),
+  ...roots,
+});
+
+/** Throws `source_rejected` when the body reports a failure: `expression`, `response.successWhen`, is not true. */
+export async function checkSuccess(
+  expression: string | undefined,
+  roots: ResponseRoots,
+  evaluate: Evaluate,
+): Promise<void> {
+  if (expression === undefined || (await evaluate(expression, withBodyFields(roots))) === true) return;
+  const message = `The API responded with ${roots.status}, but response.successWhen is not true: the body reports a failure.`;
+  throw new AppError('source_rejected', message);
+}
+
+async function totalOf(
+  expression: string | undefined,
+  roots: ResponseRoots,
+  evaluate: Evaluate,
+): Promise<number | null> {
+  if (expression === undefined) return null;
+  const total = Number((await evaluate(expression, withBodyFields(roots))) ?? Number.NaN);
+  return Number.isFinite(total) ? total : null;
+}
