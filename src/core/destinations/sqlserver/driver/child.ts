@@ -1,6 +1,6 @@
 /**
  * Runs in the process of a driver: one session at a time, on sockets that it is given. What the server sends is counted
- * before the driver sees it. See sqlserver-children.ts.
+ * before the driver sees it. See children.ts.
  */
 import { registerHooks } from 'node:module';
 import type { Socket } from 'node:net';
