@@ -1,6 +1,7 @@
-import { AppError } from '../../errors.ts';
+import type { AppError } from '../../errors.ts';
 import type { Batch, Deliverable, RejectedRow } from '../../model/batch.ts';
 import type { Checkpoint, Destination, LaneClaim, OpenedLane, TargetTable } from '../destination.ts';
+import { createLiveSession, type SqlSession } from './live-session.ts';
 import { type AdmittedFields, coversFields, nothingRefused } from './record-fields.ts';
 
 /** What a kind of database implements to be a destination: one session, one lane at a time. */
@@ -35,12 +36,6 @@ export interface BatchRows<Fields> {
   readonly target: TargetTable;
 }
 
-/** One connection to a customer's server. */
-export interface SqlSession extends AsyncDisposable {
-  /** False once the network or the server ended it; a new session must be opened. */
-  isUsable(): boolean;
-}
-
 /** A lane that was claimed, and the columns that its batches write. */
 export interface OpenedFields<Fields> {
   readonly fields: Fields;
@@ -61,17 +56,14 @@ export interface LaneBatch<Fields, Encoded> {
 export function sqlDestination<Session extends SqlSession, Fields extends WrittenFields, Encoded>(
   kind: SqlKind<Session, Fields, Encoded>,
 ): Destination {
-  let session: Session | null = null;
   let held: HeldLane<Fields> | null = null;
   let prepared: PreparedBatch<Fields, Encoded> | null = null;
-  let isDisposed = false;
-
-  const close = async () => {
-    const ending = session;
-    session = null;
-    held = null;
-    await ending?.[Symbol.asyncDispose]();
-  };
+  const live = createLiveSession({
+    connect: () => kind.connect(),
+    onClose: () => {
+      held = null;
+    },
+  });
 
   const translated = async <Result>(work: () => Promise<Result>): Promise<Result> => {
     try {
@@ -81,35 +73,17 @@ export function sqlDestination<Session extends SqlSession, Fields extends Writte
     }
   };
 
-  const connected = async (): Promise<Session> => {
-    if (!session?.isUsable()) await close();
-    session ??= await kind.connect();
-    if (!isDisposed) return session;
-    // A caller that gave up did not wait for the connection.
-    await close();
-    throw new AppError('destination_unavailable', 'The destination was closed while it was being connected.');
-  };
-
-  const encode = async (
-    current: Session,
-    { fields: before, claim: { target } }: HeldLane<Fields>,
-    { rows }: Batch,
-  ): Promise<Pick<PreparedBatch<Fields, Encoded>, 'fields' | 'encoded'>> => {
-    const { map: fields, refused } = await kind.admit(current, { rows, fields: before, target });
-    return { fields, encoded: kind.encode({ rows, fields, target }, refused) };
-  };
-
   return {
     ...(kind.peekLane && {
-      peek: (lane) => translated(async () => (await kind.peekLane?.(await connected(), lane)) ?? null),
+      peek: (lane) => translated(async () => (await kind.peekLane?.(await live.connected(), lane)) ?? null),
     }),
     async check() {
-      await translated(connected);
+      await translated(() => live.connected());
       return 'The destination is reachable and accepts the login.';
     },
     async open(claim) {
       return translated(async () => {
-        const current = await connected();
+        const current = await live.connected();
         const { fields, opened } = await kind.openLane(current, claim);
         held = { claim, fields, gathers: opened.checkpoint?.runId ?? null };
         return opened;
@@ -129,27 +103,35 @@ export function sqlDestination<Session extends SqlSession, Fields extends Writte
       }
     },
     async apply(batch) {
+      const session = live.current();
       if (!session || !held) throw new Error('apply needs a lane that open has claimed');
       const lane = held;
-      const current = session;
       const { claim } = lane;
       const opensGeneration = claim.target.mode === 'replace' && lane.gathers !== batch.runId;
       // Not if the fields have grown since by what a batch before it brought.
       const ready = prepared?.batch === batch && prepared.fields === lane.fields ? prepared : null;
       if (prepared?.batch === batch) prepared = null;
       const rejected = await translated(async () => {
-        const { fields, encoded } = ready ?? (await encode(current, lane, batch));
+        const { fields, encoded } = ready ?? (await admitAndEncode(kind, session, { lane, batch }));
         lane.fields = fields;
-        return await kind.write(current, { claim, fields, batch, encoded, opensGeneration });
+        return await kind.write(session, { claim, fields, batch, encoded, opensGeneration });
       });
       lane.gathers = batch.runId;
       return rejected;
     },
-    async [Symbol.asyncDispose]() {
-      isDisposed = true;
-      await close();
-    },
+    [Symbol.asyncDispose]: () => live[Symbol.asyncDispose](),
   };
+}
+
+/** Encodes a batch for the fields of its lane and those that it brings. */
+async function admitAndEncode<Session extends SqlSession, Fields extends WrittenFields, Encoded>(
+  kind: Pick<SqlKind<Session, Fields, Encoded>, 'admit' | 'encode'>,
+  session: Session,
+  { lane, batch: { rows } }: { readonly lane: HeldLane<Fields>; readonly batch: Batch },
+): Promise<Pick<PreparedBatch<Fields, Encoded>, 'fields' | 'encoded'>> {
+  const { target } = lane.claim;
+  const { map: fields, refused } = await kind.admit(session, { rows, fields: lane.fields, target });
+  return { fields, encoded: kind.encode({ rows, fields, target }, refused) };
 }
 
 /** A batch encoded ahead of its time, for the fields of then. */

@@ -3,7 +3,7 @@
  * what a server sends is parsed there, and costs that process at most. Messages between the two are in messages.ts.
  */
 
-import type { SqlSession } from '../../sql/sql-destination.ts';
+import type { SqlSession } from '../../sql/live-session.ts';
 
 /** A parameter of a statement: text, a whole number of 32 bits, or null for a text that is not there. */
 export type Value = string | number | null;
