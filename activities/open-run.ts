@@ -7,6 +7,8 @@ import type { OrgScope } from '../db/scope.ts';
 import { prepareDestination } from '../src/connect/open-destination.ts';
 import { openSource } from '../src/connect/open-source.ts';
 import type { ResourceSetup } from '../src/connect/setup.ts';
+import type { Destination } from '../src/core/destinations/destination.ts';
+import type { DestinationDeps } from '../src/core/destinations/registry.ts';
 import { takenOver } from '../src/core/errors.ts';
 import type { LoggedCall } from '../src/core/http/logged-call.ts';
 import { createRedactor } from '../src/core/http/redact.ts';
@@ -17,6 +19,7 @@ import { createDelivery, type Delivery } from '../src/core/run/delivery.ts';
 import { createEngine, type Engine } from '../src/core/run/engine.ts';
 import { createLazyDestination } from '../src/core/run/lazy-destination.ts';
 import { repairFromCheckpoint, type StartPoint, startOfRecorded } from '../src/core/run/repair.ts';
+import type { RunLedger } from '../src/core/run/run-ledger.ts';
 import type { Deps } from '../src/deps.ts';
 import { openCallLog } from './call-log.ts';
 import { createLookupStore } from './lookup-store.ts';
@@ -55,36 +58,18 @@ interface OpenRunOptions {
  * Opens a run where its destination stands. Throws `spec_invalid` when spec and connection no longer fit together, and
  * what the destination throws.
  */
-export async function openRun(
-  deps: Deps,
-  scope: OrgScope,
-  { runId, attempt, isFirst, setup, startedAt, newLanes, onRateLimit, resources }: OpenRunOptions,
-): Promise<OpenRun> {
+export async function openRun(deps: Deps, scope: OrgScope, options: OpenRunOptions): Promise<OpenRun> {
   const { db, log } = deps;
+  const { runId, attempt, isFirst, setup, startedAt, newLanes, onRateLimit, resources } = options;
   const { spec, resource, params } = setup;
-  const { connectionId, laneId, fence, backfill } = attempt;
+  const { connectionId, laneId, backfill } = attempt;
   const callLog = await openCallLog(db, scope, { runId, isFirst });
   resources.defer(() => callLog.stored().catch((error: unknown) => log.warn('call log not stored', { error })));
   const logCall = (call: LoggedCall) => callLog.write(call);
   const redactor = createRedactor([]);
   const redact = (text: string) => redactor.values(text);
-  const { destination, target, fingerprint } = await prepareDestination(deps, scope, setup, {
-    id: runId,
-    startedAt,
-    outbox: createOutbox(deps, scope, { owner: { laneId, fence, runId }, redact }),
-    logCall,
-    onStrayRejections: (stray) => log.warn('the receiver rejected records that were not sent to it', { ...stray }),
-  });
-  resources.use(destination);
+  const { destination, ledger, start, ...at } = await openRunDestination(deps, scope, options, { logCall, redact });
   const clients = resources.use(new AsyncDisposableStack());
-  const ledger = createRunLedger(db, scope, { runId, laneId, fence });
-  const notes = repairNotes(log, { runId, attempt });
-  const openAfter = (batchNo: number) =>
-    repairFromCheckpoint({ run: { ...attempt, runId, batchNo }, ledger, destination, target, ...notes });
-  const isRecorded = attempt.recordedWith === fingerprint;
-  if (!isRecorded && attempt.recordedWith !== null && !(await ledger.clearRecordedWith())) throw takenOver();
-  const start = isRecorded ? startOfRecorded({ ...attempt, runId }) : await openAfter(attempt.batchNo);
-  const later = isRecorded ? createLazyDestination({ destination, ledger, open: openAfter }) : null;
   // A destination that was restored from a backup is fresh too, and the lane knows its records.
   const rewinds = backfill?.rewind === true;
   const asked = newLanes.take(attempt, start.fresh && !rewinds);
@@ -115,7 +100,7 @@ export async function openRun(
     ledger,
     runId,
     resource,
-    destination: later ?? destination,
+    destination,
     known,
     callsStored: () => callLog.stored(),
     redact,
@@ -123,8 +108,48 @@ export async function openRun(
     fresh: start.fresh,
     invalidLimit: createInvalidLimit(resource, { recordsIn: start.records, invalid: start.invalid }),
   });
-  const isUntouched = () => later?.isOpen === false;
-  return { destinationFingerprint: fingerprint, isUntouched, start, engine, delivery };
+  return { ...at, start, engine, delivery };
+}
+
+/** The destination of a run, and where the run starts there. */
+interface RunDestination extends Pick<OpenRun, 'destinationFingerprint' | 'isUntouched' | 'start'> {
+  readonly destination: Pick<Destination, 'prepare' | 'apply'>;
+  readonly ledger: RunLedger;
+}
+
+/**
+ * Claims the lane at the destination and repairs the ledger from there. Leaves that to the first batch that brings
+ * something when the ledger's last batch was recorded with the same destination. Throws what the destination throws.
+ */
+async function openRunDestination(
+  deps: Deps,
+  scope: OrgScope,
+  { runId, attempt, setup, startedAt, resources }: OpenRunOptions,
+  { logCall, redact }: Pick<DestinationDeps, 'logCall'> & { readonly redact: (text: string) => string },
+): Promise<RunDestination> {
+  const { db, log } = deps;
+  const { laneId, fence, recordedWith } = attempt;
+  const { destination, target, fingerprint } = await prepareDestination(deps, scope, setup, {
+    id: runId,
+    startedAt,
+    outbox: createOutbox(deps, scope, { owner: { laneId, fence, runId }, redact }),
+    logCall,
+    onStrayRejections: (stray) => log.warn('the receiver rejected records that were not sent to it', { ...stray }),
+  });
+  resources.use(destination);
+  const ledger = createRunLedger(db, scope, { runId, laneId, fence });
+  const notes = repairNotes(log, { runId, attempt });
+  const openAfter = (batchNo: number) =>
+    repairFromCheckpoint({ run: { ...attempt, runId, batchNo }, ledger, destination, target, ...notes });
+  const opened = { destinationFingerprint: fingerprint, ledger };
+  if (recordedWith !== fingerprint) {
+    if (recordedWith !== null && !(await ledger.clearRecordedWith())) throw takenOver();
+    const start = await openAfter(attempt.batchNo);
+    return { ...opened, destination, start, isUntouched: () => false };
+  }
+  const lazy = createLazyDestination({ destination, ledger, open: openAfter });
+  const start = startOfRecorded({ ...attempt, runId });
+  return { ...opened, destination: lazy, start, isUntouched: () => !lazy.isOpen };
 }
 
 /** What is logged where the destination and the ledger differ. */
