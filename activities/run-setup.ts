@@ -22,6 +22,6 @@ export async function loadSetup(
 ): Promise<ResourceSetup> {
   const begun = await findBegunWith(deps.db, scope, { runId, secretKind: paramsSecretKind });
   if (!begun) throw new AppError('spec_invalid', 'The connection or its pinned spec version was deleted.');
-  const secrets = openSealed(deps.secretBox, begun.sealed, { orgId: scope.orgId, connectionId });
+  const secrets = openSealed(deps.secretBox, begun.sealed, { orgId: scope.orgId, ownerId: connectionId });
   return ofResource(setUpConnection({ ...begun, secrets }), resourceKey);
 }

@@ -7,8 +7,8 @@ export class WrongKeyRingError extends Error {
   override readonly name = 'WrongKeyRingError';
 }
 
-/** The canary belongs to no org and no connection. */
-const nowhere = { orgId: '-', connectionId: '-', kind: 'params-secret' } as const;
+/** The canary belongs to no org and no owner. */
+const nowhere = { orgId: '-', ownerId: '-', kind: 'params-secret' } as const;
 
 /**
  * Opens the one sealed row that every process knows, made by the first. Waits while the database is away or not yet

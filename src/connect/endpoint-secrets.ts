@@ -19,7 +19,7 @@ export interface SigningSecrets {
 /** Where a signing secret is sealed: each row has a context of its own. */
 export const signingContext = (orgId: string, secretId: string): SecretContext => ({
   orgId,
-  connectionId: secretId,
+  ownerId: secretId,
   kind: 'webhook-secret',
 });
 

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { Db } from '../../db/client.ts';
 import { findSecret } from '../../db/queries/connections/secrets.ts';
 import type { OrgScope } from '../../db/scope.ts';
-import type { SealedSecret } from '../core/crypto/secret-box.ts';
+import type { SealedSecret, SecretContext } from '../core/crypto/secret-box.ts';
 import { JsonObject } from '../core/json/json-object.ts';
 import type { Deps } from '../deps.ts';
 
@@ -17,14 +17,14 @@ export async function openSecrets(
   connectionId: string,
 ): Promise<JsonObject> {
   const sealed = await findSecret(db, scope, { connectionId, kind: paramsSecretKind });
-  return openSealed(secretBox, sealed ?? null, { orgId: scope.orgId, connectionId });
+  return openSealed(secretBox, sealed ?? null, { orgId: scope.orgId, ownerId: connectionId });
 }
 
 /** The secret params in what is stored; null: nothing is. */
 export function openSealed(
   secretBox: Deps['secretBox'],
   sealed: SealedSecret | null,
-  owner: { readonly orgId: string; readonly connectionId: string },
+  owner: Omit<SecretContext, 'kind'>,
 ): JsonObject {
   if (!sealed) return {};
   return v.parse(JsonObject, JSON.parse(secretBox.open(sealed, { ...owner, kind: paramsSecretKind })));

@@ -20,7 +20,7 @@ export function createTokenStore(
   scope: OrgScope,
   key: TokenKey,
 ): TokenStore {
-  const owner = { orgId: scope.orgId, connectionId: key.connectionId };
+  const owner = { orgId: scope.orgId, ownerId: key.connectionId };
   const open = (sealed: SealedSecret | null): StoredToken | null =>
     sealed ? openToken(secretBox, sealed, owner) : null;
   return {

@@ -24,9 +24,9 @@ async function connection(values: object = {}) {
 }
 
 async function secretsOf(connectionId: string): Promise<unknown> {
-  const place = { connectionId, kind: 'params-secret' } as const;
-  const sealed = await findSecret(api.deps.db, orgScope(org.orgId), place);
-  return sealed && JSON.parse(api.deps.secretBox.open(sealed, { orgId: org.orgId, ...place }));
+  const kind = 'params-secret';
+  const sealed = await findSecret(api.deps.db, orgScope(org.orgId), { connectionId, kind });
+  return sealed && JSON.parse(api.deps.secretBox.open(sealed, { orgId: org.orgId, ownerId: connectionId, kind }));
 }
 
 const issuePaths = (reply: { readonly body: { error: { issues: { path: string }[] } } }) =>

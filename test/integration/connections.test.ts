@@ -45,9 +45,9 @@ describe('POST /connections', () => {
   it('stores secrets only sealed, and never returns them', async () => {
     const { body } = await create({ secrets: { apiKey: 'hunter2-hunter2' } });
     expect(JSON.stringify(body)).not.toContain('hunter2');
-    const place = { connectionId: body.id, kind: 'params-secret' } as const;
-    const sealed = await findSecret(api.deps.db, orgScope(org.orgId), place);
-    const opened = sealed && api.deps.secretBox.open(sealed, { orgId: org.orgId, ...place });
+    const kind = 'params-secret';
+    const sealed = await findSecret(api.deps.db, orgScope(org.orgId), { connectionId: body.id, kind });
+    const opened = sealed && api.deps.secretBox.open(sealed, { orgId: org.orgId, ownerId: body.id, kind });
     expect(opened).toBe('{"apiKey":"hunter2-hunter2"}');
     const { rows } = await sql<{ dump: string }>`
       select (select string_agg(c::text, '') from connections c) || (select string_agg(s::text, '') from connection_secrets s)

@@ -112,7 +112,7 @@ describe('a grant that is new', () => {
   it('is stored at once, and outlives what a refresh of the one before brings', async () => {
     const { orgId, connectionId, open } = await connection();
     const scope = orgScope(orgId);
-    const sealed = sealToken(secretBox, { ...tokenOf('new'), madeFor: 'these' }, { orgId, connectionId });
+    const sealed = sealToken(secretBox, { ...tokenOf('new'), madeFor: 'these' }, { orgId, ownerId: connectionId });
     const refresh = await open('').lease();
     await replaceToken(database.db, scope, { connectionId, slot: '', sealed });
     await refresh?.save({ ...tokenOf('refreshed'), madeFor: 'these' });

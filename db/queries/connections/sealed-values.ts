@@ -112,7 +112,7 @@ export async function lockOtherwiseWrapped(
     for no key update skip locked`.execute(tx);
   if (!rows[0]) return undefined;
   const { contextKind, ...sealed } = rows[0];
-  return { ...row, sealed, context: { orgId, connectionId: row.owner, kind: contextKind } };
+  return { ...row, sealed, context: { orgId, ownerId: row.owner, kind: contextKind } };
 }
 
 /** Stores a value's data key as `sealed` wraps it, unless the row holds another data key than `replaces` by now. */

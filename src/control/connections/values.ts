@@ -25,7 +25,7 @@ export async function sealSecrets(
   scope: OrgScope,
   { connectionId, secrets }: { readonly connectionId: string; readonly secrets: JsonObject },
 ): Promise<void> {
-  const sealed = secretBox.seal(JSON.stringify(secrets), { orgId: scope.orgId, connectionId, kind });
+  const sealed = secretBox.seal(JSON.stringify(secrets), { orgId: scope.orgId, ownerId: connectionId, kind });
   await putSecret(tx, scope, { ...sealed, connectionId, kind });
 }
 

@@ -22,7 +22,7 @@ import { requireRoom } from '../orgs/org-limits.ts';
 
 type HookDeps = Pick<Deps, 'db' | 'secretBox' | 'publicUrl' | 'defaultDestination'>;
 
-/** The kind under which the secret of a hook is sealed; its context is the hook. */
+/** The kind under which the secret of a hook is sealed; its owner is the hook. */
 const secretKind = 'upstream-webhook';
 
 /** The values of a hook that are shown once. */
@@ -106,7 +106,7 @@ function secretFor(
 ): { readonly secret: string | null; readonly sealed: SealedSecret | null } {
   if (verification.kind === 'none') return { secret: null, sealed: null };
   const made = verification.kind === 'standard_webhooks' ? makeSigningSecret() : randomBytes(32).toString('base64url');
-  const sealed = secretBox.seal(given ?? made, { orgId, connectionId: id, kind: secretKind });
+  const sealed = secretBox.seal(given ?? made, { orgId, ownerId: id, kind: secretKind });
   return { secret: given === undefined ? made : null, sealed };
 }
 
@@ -116,7 +116,7 @@ export function openHookSecret(
   { orgId }: OrgScope,
   { id, secret }: { readonly id: string; readonly secret: SealedSecret | null },
 ): string | null {
-  return secret && secretBox.open(secret, { orgId, connectionId: id, kind: secretKind });
+  return secret && secretBox.open(secret, { orgId, ownerId: id, kind: secretKind });
 }
 
 /** Switches a hook on or off; while it is off its address responds as if it did not exist. Throws not_found. */

@@ -126,7 +126,7 @@ export async function missingGrants(
   const missing: (string | null)[] = [];
   for (const { resourceKey, madeFor } of expected) {
     const sealed = await findToken(tx, scope, { connectionId, slot: tokenSlot(resourceKey) });
-    const token = sealed && openToken(secretBox, sealed, { orgId: scope.orgId, connectionId });
+    const token = sealed && openToken(secretBox, sealed, { orgId: scope.orgId, ownerId: connectionId });
     if (!token || token.madeFor !== madeFor) missing.push(resourceKey);
   }
   return missing;

@@ -107,7 +107,7 @@ export async function finishAuthorization(
     ...(await exchangeCode(auth, { query: { ...others, code }, redirectUri, codeVerifier }, context)),
     madeFor: await grantKey(auth, context.values),
   }));
-  const sealed = sealToken(deps.secretBox, token, { orgId: scope.orgId, connectionId });
+  const sealed = sealToken(deps.secretBox, token, { orgId: scope.orgId, ownerId: connectionId });
   const expected = await expectedGrants(grants);
   const awaiting = await deps.db.transaction().execute(async (tx) => {
     // In the order of an activation. Of two authorizations that end at once, the later one sees the other's token.
@@ -154,4 +154,4 @@ const isFrom = (issuer: string, iss: string | undefined): boolean =>
 const hashOf = (stateId: string): Buffer => createHash('sha256').update(stateId).digest();
 
 const verifierOf = ({ orgId }: OrgScope, connectionId: string) =>
-  ({ orgId, connectionId, kind: 'oauth-verifier' }) as const;
+  ({ orgId, ownerId: connectionId, kind: 'oauth-verifier' }) as const;

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createSecretBox, type RingKey, type SealedSecret, type SecretContext } from './secret-box.ts';
 
 const ringKey = (id: string): RingKey => ({ id, key: randomBytes(32) });
-const context: SecretContext = { orgId: 'org_a', connectionId: 'con_a', kind: 'params-secret' };
+const context: SecretContext = { orgId: 'org_a', ownerId: 'con_a', kind: 'params-secret' };
 
 /** The bytes with one bit of the byte at `index` turned; a negative index counts from the end. */
 const flipped = (bytes: Uint8Array, index: number): Uint8Array => {
@@ -33,7 +33,7 @@ describe('secret box', () => {
     expect(first.ciphertext).not.toEqual(second.ciphertext);
   });
 
-  it.each<Partial<SecretContext>>([{ orgId: 'org_b' }, { connectionId: 'con_b' }, { kind: 'oauth-token' }])(
+  it.each<Partial<SecretContext>>([{ orgId: 'org_b' }, { ownerId: 'con_b' }, { kind: 'oauth-token' }])(
     'refuses a value moved to %o',
     (moved) => {
       const box = createSecretBox([ringKey('k1')]);

@@ -14,8 +14,11 @@ type SecretKind = 'params-secret' | 'oauth-token' | 'oauth-verifier' | 'webhook-
 /** Where a value belongs; moved to another row it does not open. */
 export interface SecretContext {
   readonly orgId: string;
-  /** The connection; for `webhook-secret` the row of the secret, for `upstream-webhook` the hook. */
-  readonly connectionId: string;
+  /**
+   * Whose the value is, by kind. `params-secret`, `oauth-token`, `oauth-verifier`: the id of the connection.
+   * `webhook-secret`: the id of the secret's own row. `upstream-webhook`: the id of the hook.
+   */
+  readonly ownerId: string;
   readonly kind: SecretKind;
 }
 
@@ -84,5 +87,5 @@ export function createSecretBox(ring: readonly RingKey[]): SecretBox {
 }
 
 // The data key is bound to its ring key, the value is not: re-wrapping must not touch the value.
-const dataAad = ({ orgId, connectionId, kind }: SecretContext): string => `css|1|${orgId}|${connectionId}|${kind}`;
+const dataAad = ({ orgId, ownerId, kind }: SecretContext): string => `css|1|${orgId}|${ownerId}|${kind}`;
 const wrapAad = (context: SecretContext, kekId: string): string => `${dataAad(context)}|${kekId}`;

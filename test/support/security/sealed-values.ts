@@ -23,19 +23,19 @@ export interface Planted {
   readonly stateHash: Buffer;
 }
 
-/** Seals one value in each table; each says its kind and its connection. */
+/** Seals one value in each table; each text names its kind and its connection. */
 export async function plantSealedValues(
   db: Db,
   box: SecretBox,
   { orgId, connectionId }: Pick<Planted, 'orgId' | 'connectionId'>,
 ): Promise<Planted> {
   const scope = orgScope(orgId);
-  const owner = { orgId, connectionId };
+  const owner = { orgId, ownerId: connectionId };
   const [endpointId, secretId, hookId] = [newId('whe'), newId('whs'), newId('hook')];
   const [hookToken, stateHash] = [randomBytes(32), randomBytes(32)];
   const params = box.seal(JSON.stringify({ value: `params of ${connectionId}` }), { ...owner, kind: paramsSecretKind });
   await putSecret(db, scope, { connectionId, kind: paramsSecretKind, ...params });
-  await putTestToken(db, box, { ...owner, accessToken: `token of ${connectionId}` });
+  await putTestToken(db, box, { orgId, connectionId, accessToken: `token of ${connectionId}` });
   await insertOauthState(db, scope, {
     stateHash,
     connectionId,
@@ -60,16 +60,16 @@ export async function plantSealedValues(
     debounceSeconds: 0,
     maxWaitSeconds: 0,
     tokenHash: hookToken,
-    secret: box.seal(`hook of ${connectionId}`, { orgId, connectionId: hookId, kind: 'upstream-webhook' }),
+    secret: box.seal(`hook of ${connectionId}`, { orgId, ownerId: hookId, kind: 'upstream-webhook' }),
   });
-  return { ...owner, endpointId, hookToken, stateHash };
+  return { orgId, connectionId, endpointId, hookToken, stateHash };
 }
 
 /** The five values, opened as the service opens them; a value that does not open is its error. */
 export async function openPlanted(db: Db, secretBox: SecretBox, planted: Planted): Promise<readonly string[]> {
   const { orgId, connectionId, endpointId, hookToken, stateHash } = planted;
   const scope = orgScope(orgId);
-  const owner = { orgId, connectionId };
+  const owner = { orgId, ownerId: connectionId };
   const state = db.selectFrom('oauthStates').select(['kekId', 'wrappedKey', 'nonce', 'ciphertext']);
   const opened: readonly Promise<unknown>[] = [
     openSecrets({ secretBox }, db, scope, connectionId).then(({ value }) => value),
@@ -101,7 +101,7 @@ export async function putTestToken(
   { orgId, connectionId, accessToken, slot = '' }: TestToken,
 ): Promise<void> {
   const token = { accessToken, expiresAtMs: null, obtainedAtMs: 0, refreshToken: null, metadata: {}, madeFor: '' };
-  const sealed = sealToken(box, token, { orgId, connectionId });
+  const sealed = sealToken(box, token, { orgId, ownerId: connectionId });
   await replaceToken(db, orgScope(orgId), { connectionId, slot, sealed });
 }
 
