@@ -12,7 +12,7 @@ import type { OpenRun } from './open-run.ts';
 import { type ProgressReport, progressOf } from './progress.ts';
 
 /**
- * A chunk ends after so many pages, too: fairness between tenants applies when chunks are assigned. A thousand pages are
+ * A chunk ends after so many pages, too: fairness between orgs applies when chunks are assigned. A thousand pages are
  * four seconds of a fast API; the next chunk takes a tenth of one to begin.
  */
 const chunkPagesMax = 1000;

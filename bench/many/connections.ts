@@ -9,7 +9,7 @@ const resourceKey = 'items';
 /** Records of the one page. */
 export const recordsOfPage = 10;
 
-/** A tenant with a database of its own, where each of its connections has a table. */
+/** An org with a database of its own, where each of its connections has a table. */
 export interface ManyOrg extends AsyncDisposable {
   readonly orgId: string;
   readonly destination: AuditedDestination;
@@ -17,7 +17,7 @@ export interface ManyOrg extends AsyncDisposable {
   connect(count: number, baseUrl: string): Promise<readonly ManyConnection[]>;
 }
 
-/** A connection of a tenant. */
+/** A connection of an org. */
 export interface ManyConnection {
   readonly id: string;
   readonly orgId: string;
@@ -27,7 +27,7 @@ export interface ManyConnection {
   schedule(cron: string): Promise<() => Promise<void>>;
 }
 
-/** Makes a tenant. */
+/** Makes an org. */
 export async function openOrg(plane: ControlPlane): Promise<ManyOrg> {
   await using stack = new AsyncDisposableStack();
   const made = await createOrg(plane, { name: 'Many', plan: 'standard', activeConnectionsMax: null });

@@ -1,6 +1,6 @@
 /**
  * What one hand-written loop can do: the same API, the same rows into the same PostgreSQL, and nothing that a service
- * has besides: no runs, no log of calls, no guard, no other tenant.
+ * has besides: no runs, no log of calls, no guard, no other org.
  */
 import { askForPages } from '../ceiling/asking.ts';
 import { type Page, type ReadOptions, readPages } from '../ceiling/pages.ts';

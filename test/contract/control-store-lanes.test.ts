@@ -43,18 +43,18 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
     const entry = (id: string, externalId = 'r1') => quarantineEntry({ id: `${id}_${Math.random()}`, externalId });
 
     it('is one open row per record, until the record is delivered', async () => {
-      const { tenant, started, record } = await start();
+      const { org, started, record } = await start();
       const { id, attempt } = await started();
       await record(attempt, receiptOf(id, 1, { records: [], quarantine: [entry('first')] }));
       await record(
         attempt,
         receiptOf(id, 2, { records: [], quarantine: [{ ...entry('second'), rawJson: 'no JSON' }] }),
       );
-      const [kept, ...others] = (await tenant.rows()).quarantine;
+      const [kept, ...others] = (await org.rows()).quarantine;
       expect(others).toEqual([]);
       expect(kept).toMatchObject({ externalId: 'r1', rawJson: 'no JSON', resolvedAt: null, requeuedAt: null });
       await record(attempt, receiptOf(id, 3));
-      expect((await tenant.rows()).quarantine).toMatchObject([{ resolvedAt: expect.any(String), requeuedAt: null }]);
+      expect((await org.rows()).quarantine).toMatchObject([{ resolvedAt: expect.any(String), requeuedAt: null }]);
     });
 
     it('is which ones wait for another try, until a batch says that it tried them', async () => {
@@ -159,10 +159,10 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
     });
 
     it.each(['watermark', 'state'] as const)('is reset to no %s by the first run after an upgrade', async (resets) => {
-      const { tenant, queries, db, scope, started, record, end, partition, states, row } = await start();
+      const { org, queries, db, scope, started, record, end, partition, states, row } = await start();
       const { id, attempt } = await started();
       await record(attempt, receiptOf(id, 1, { position: listPosition(0) }));
-      await tenant.upgrade('2.0.0', planOf(resets));
+      await org.upgrade('2.0.0', planOf(resets));
       expect(await partition(attempt.laneId)).toEqual({ watermark, validators: null });
       expect(await record(attempt, receiptOf(id, 2))).toEqual({ outcome: 'recorded', stop: true });
       await end(id, failed);
@@ -210,28 +210,28 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
     });
 
     it('is written by the holder of the lane, and breaks a connection that is active', async () => {
-      const { tenant, queries, db, scope, started, begin, insert } = await start();
+      const { org, queries, db, scope, started, begin, insert } = await start();
       const { id, attempt } = await started();
       const waiting = await insert();
       const owner = { laneId: attempt.laneId, fence: attempt.fence - 1 };
       const broken = { runId: id, outcome: failed, breaksConnection: true };
       await expect(queries.endRun(db, scope, { ...broken, owner })).rejects.toMatchObject({ code: 'fenced' });
       expect(await queries.endRun(db, scope, { ...broken, owner: attempt })).toMatchObject({ ended: true, next: [] });
-      expect((await tenant.rows()).connections).toMatchObject([{ status: 'error' }]);
+      expect((await org.rows()).connections).toMatchObject([{ status: 'error' }]);
       expect(await begin(waiting)).toBe('canceled');
     });
 
     it('follows a pause: open runs are asked to stop, and none begins until the connection is active', async () => {
-      const { tenant, queries, db, scope, started, insert, begin, row } = await start();
+      const { org, queries, db, scope, started, insert, begin, row } = await start();
       const { id } = await started();
       const untaken = await insert();
-      await tenant.pause();
+      await org.pause();
       expect(await row(id)).toMatchObject({ status: 'running', cancelRequestedAt: expect.any(String) });
       expect(await row(untaken)).toMatchObject({ status: 'canceled' });
       const late = await insert({ resourceKey: 'b', concurrentMax: 9 });
       await queries.markDispatched(db, scope, late);
       expect(await begin(late)).toBe('canceled');
-      await tenant.activate();
+      await org.activate();
       expect(await begin(await insert({ resourceKey: 'b', concurrentMax: 9 }))).toBe('running');
     });
 
@@ -248,7 +248,7 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
 
   describe('for the sweeper', () => {
     it('is which runs no workflow took, and which taken ones are silent', async () => {
-      const { tenant, queries, db, scope, insert, begin } = await start();
+      const { org, queries, db, scope, insert, begin } = await start();
       const [untaken, running] = [await insert(), await insert({ resourceKey: 'b' })];
       await begin(running);
       const find = async (olderThanMs: number) => {
@@ -257,7 +257,7 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
         return found.map((list) => list.filter(({ orgId }) => orgId === scope.orgId).map(({ id }) => id));
       };
       expect(await find(30_000)).toEqual([[], []]);
-      await tenant.passes(40_000);
+      await org.passes(40_000);
       expect(await find(30_000)).toEqual([[untaken], [running]]);
       await queries.markDispatched(db, scope, untaken);
       await queries.markAlive(db, scope, running);
@@ -271,7 +271,7 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
 
   describe('of values that were looked up', () => {
     it('are those of the run or of all runs of the connection, until they expire', async () => {
-      const { tenant, queries, db, scope, connectionId } = await start();
+      const { org, queries, db, scope, connectionId } = await start();
       const values = [{ key: 'k', value: '1', ttlSeconds: 60 }];
       const find = (runId: string | null) =>
         queries.findLookupValues(db, scope, { connectionId, runId, keys: ['k', 'l'] });
@@ -288,7 +288,7 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
       ]);
       await queries.dropLookupValues(db, scope, { connectionId, runId: 'run_1' });
       expect(await find('run_1')).toEqual([]);
-      await tenant.passes(70_000);
+      await org.passes(70_000);
       expect(await find(null)).toEqual([]);
     });
   });

@@ -19,12 +19,12 @@ describe.each(controlStores)('the outbox of a lane on $name', ({ open }) => {
   });
 
   async function start() {
-    const { tenant, queries, db, scope, started, end, take } = await openCase(store);
+    const { org, queries, db, scope, started, end, take } = await openCase(store);
     const { id, attempt } = await started();
     const owner = ownerOf({ id, attempt });
     const target = Buffer.from('one');
     return {
-      ...{ tenant, queries, db, scope, id, owner, started, end, take },
+      ...{ org, queries, db, scope, id, owner, started, end, take },
       openBox: (by = owner, at = target) => queries.openOutbox(db, scope, { owner: by, target: at }),
       put: (batchNo: number, paths: readonly string[], by = owner) => {
         const pending = { runId: by.runId, batchNo, draft: 'd', rejected: '[]', parts: paths.map(part) };
@@ -79,7 +79,7 @@ describe.each(controlStores)('the outbox of a lane on $name', ({ open }) => {
   });
 
   it('drops the receipt that a run carried when a later run completes a batch of its own', async () => {
-    const { tenant, openBox, put, complete, started, end, id } = await start();
+    const { org, openBox, put, complete, started, end, id } = await start();
     await openBox();
     await put(1, ['1']);
     await end(id);
@@ -89,9 +89,7 @@ describe.each(controlStores)('the outbox of a lane on $name', ({ open }) => {
     const later = ownerOf(await started());
     await put(1, ['1'], later);
     await complete('own', later);
-    expect((await tenant.rows()).outboxes).toMatchObject([
-      { receipt: 'own', carriedRunId: null, carriedReceipt: null },
-    ]);
+    expect((await org.rows()).outboxes).toMatchObject([{ receipt: 'own', carriedRunId: null, carriedReceipt: null }]);
   });
 
   it('begins anew at another target, and keeps the numbers of requests', async () => {

@@ -39,11 +39,11 @@ describe.each(controlStores)('a control store on $name', ({ open }) => {
     });
 
     it('waits for no run that has not asked for 90 s', async () => {
-      const { tenant, insert, begin, end } = await start();
+      const { org, insert, begin, end } = await start();
       const [running, silent] = [await insert({ resourceKey: 'a' }), await insert({ resourceKey: 'b' })];
       await begin(running);
       expect(await begin(silent)).toBe('waiting');
-      await tenant.passes(100_000);
+      await org.passes(100_000);
       const later = await insert({ resourceKey: 'c', trigger: 'schedule' });
       expect(await begin(later)).toBe('waiting');
       expect((await end(running)).next.map(({ id }) => id)).toEqual([later]);

@@ -51,7 +51,7 @@ afterEach(() => {
 });
 
 describe('a login by Entra ID', () => {
-  it('is by a token of the tenant for databases, and by nothing else', async () => {
+  it('is by a token of the Entra tenant for databases, and by nothing else', async () => {
     await using entra = await startEntraServer(tls, () => granted(1));
     const logins: TdsLogin[] = [];
     await using fake = await startTdsFake(servedBy((login) => logins.push(login) > 0));
@@ -143,7 +143,7 @@ describe('a login by Entra ID', () => {
 
   it.each([
     ['refuses the client', { status: 401, body: { error: 'invalid_client' } }, 'destination_login'],
-    ['does not know the tenant', { status: 400, body: { error: 'invalid_request' } }, 'destination_login'],
+    ['does not know the Entra tenant', { status: 400, body: { error: 'invalid_request' } }, 'destination_login'],
     ['gives no token', { status: 200, body: { hello: 'world' } }, 'destination_rejected'],
   ])('fails without a login when Entra ID %s', async (_, response, code) => {
     await using entra = await startEntraServer(tls, () => response);

@@ -15,6 +15,8 @@ const words: readonly (readonly [RegExp, string])[] = [
   [/\b(?:became|becomes|came|comes) of\b/i, 'outcome, result'],
   [/\b(?:hears? of|told of)\b/i, 'is notified of'],
   [/\bset aside\b/i, 'quarantine'],
+  // Not the adjective multi-tenant, not a name such as X-Tenant, and not what Microsoft calls a tenant.
+  [/(?<![-.]|\bEntra )\btenants?\b/i, 'org'],
 ];
 
 it.each(words)('nothing says %s: it is called %s', (word) => {

@@ -90,16 +90,16 @@ describe('POST /tokens/embed', () => {
 
   it('responds with 500 where embed tokens are not configured, and the read 401', async () => {
     await using unset = await startApi({ embed: { keys: null } });
-    const tenant = await unset.newOrg();
-    await publishSpec(tenant);
-    const body = { connectionId: await createConnection(tenant) };
-    expect(await tenant.call('POST', '/tokens/embed', { body })).toMatchObject({
+    const unsetOrg = await unset.newOrg();
+    await publishSpec(unsetOrg);
+    const body = { connectionId: await createConnection(unsetOrg) };
+    expect(await unsetOrg.call('POST', '/tokens/embed', { body })).toMatchObject({
       status: 500,
       body: { error: { code: 'internal' } },
     });
     const headers = { 'x-service-embed-token': await tokenFor() };
-    expect((await tenant.call('GET', path, { apiKey: null, headers })).status).toBe(401);
-    expect((await tenant.call('GET', '/api/health/ready')).status).toBe(200);
+    expect((await unsetOrg.call('GET', path, { apiKey: null, headers })).status).toBe(401);
+    expect((await unsetOrg.call('GET', '/api/health/ready')).status).toBe(200);
   });
 
   it('leaves no token in the log', async () => {

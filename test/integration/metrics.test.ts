@@ -115,7 +115,7 @@ describe('GET /metrics', () => {
     expect(value('connector_sync_process_info', { process: 'api' })).toBe(1);
   });
 
-  it('names no tenant: no org, connection, resource, host or run is in it', async () => {
+  it('names no org, connection, resource, host or run', async () => {
     const { stack, upstream } = shared();
     const texts = await Promise.all([scrape(ports.api), scrape(ports.worker)]);
     const names = [stack.org.orgId, stack.org.apiKey, ...syncs.map(({ connectionId }) => connectionId)];

@@ -14,7 +14,7 @@ const started = new AsyncDisposableStack();
 let hostile: HostileApi;
 let upstream: Upstream;
 let stack: Stack;
-/** The connection of another tenant. */
+/** The connection of another org. */
 let neighbour: Account;
 const neighboursRecords = 300;
 
@@ -80,7 +80,7 @@ const attacks: readonly Attack[] = [
 
 describe('a run that meets a hostile API', () => {
   it.each(attacks)(
-    'ends with a clear reason, in bounded memory, beside a run of another tenant: $name',
+    'ends with a clear reason, in bounded memory, beside a run of another org: $name',
     async ({ name, resource, end, memoryMax }) => {
       const attacked = await openAccount(stack, {
         key: name.replaceAll('_', '-'),
@@ -100,7 +100,7 @@ describe('a run that meets a hostile API', () => {
     120_000,
   );
 
-  it('cuts a response that comes byte by byte, however often, beside a run of another tenant', async () => {
+  it('cuts a response that comes byte by byte, however often, beside a run of another org', async () => {
     const attacked = await openAccount(stack, {
       key: 'drip',
       baseUrl: hostile.url,

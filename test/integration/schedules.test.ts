@@ -107,10 +107,10 @@ describe('a schedule that is not valid', () => {
 
   it('fires more often than the deployment allows', async () => {
     await using strict = await startApi({ scheduleMinIntervalSeconds: 300 });
-    const tenant = await strict.newOrg();
-    await publishSpec(tenant);
-    const path = `/connections/${await createConnection(tenant)}/schedules`;
-    const statusOf = async (cron: string) => (await tenant.call('POST', path, { body: { ...hourly, cron } })).status;
+    const strictOrg = await strict.newOrg();
+    await publishSpec(strictOrg);
+    const path = `/connections/${await createConnection(strictOrg)}/schedules`;
+    const statusOf = async (cron: string) => (await strictOrg.call('POST', path, { body: { ...hourly, cron } })).status;
     expect(await statusOf('*/5 * * * *')).toBe(201);
     expect(await statusOf('*/4 * * * *')).toBe(400);
     expect(await statusOf('0,1 0 1 1 *')).toBe(400);

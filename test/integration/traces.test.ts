@@ -134,7 +134,7 @@ describe('a trace', () => {
     }
   });
 
-  it('has no address, parameter, record or secret of a tenant', () => {
+  it('has no address, parameter, record or secret of an org', () => {
     const text = collector.text();
     expect(collector.spans.length).toBeGreaterThan(20);
     const { apiKey } = stack.org;

@@ -10,7 +10,7 @@ import { type Counts, count, createEffects, type Route } from './effects.ts';
 import { createInvariantCheck } from './invariants.ts';
 import { ControlState } from './memory/store/control-state.ts';
 import { asDb, type MemoryDb } from './memory/store/memory-db.ts';
-import { seedTenant } from './memory/store/seed-tenant.ts';
+import { seedOrg } from './memory/store/seed-org.ts';
 import { orchestratorOf } from './orchestrator.ts';
 import { createRandom } from './random.ts';
 import { createReceiver } from './receiver.ts';
@@ -92,7 +92,7 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
     evaluator: withCompiledExpressions(noOtherEvaluator).forOrg('org'),
   });
   const documents = Object.fromEntries(versions.map((version) => [version, { metadata: { version } }]));
-  const { orgId, connectionId } = seedTenant(state, documents);
+  const { orgId, connectionId } = seedOrg(state, documents);
   const scope = orgScope(orgId);
 
   const db: MemoryDb = {

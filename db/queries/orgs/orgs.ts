@@ -1,7 +1,7 @@
 import { newId } from '../../../src/core/ids.ts';
 import type { Db } from '../../client.ts';
 
-/** A tenant, as the operator sees it. */
+/** An org, as the operator sees it. */
 export interface Org {
   readonly id: string;
   readonly name: string;

@@ -1,7 +1,7 @@
 /**
  * The guarded client: the only way a run talks HTTP to a customer's system.
  *
- * Everything here is in someone else's hands. The URL was written by a tenant, its host is named by their DNS, the
+ * Everything here is in someone else's hands. The URL was written by an org, its host is named by their DNS, the
  * response comes from their server, and yet the socket is opened from inside our network, with a credential of theirs and
  * on a worker that others share. Each layer takes one of these away, and the order is part of the design:
  *

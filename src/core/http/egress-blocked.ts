@@ -1,6 +1,6 @@
 import { AppError } from '../errors.ts';
 
-/** Why the guard refused: all that a tenant learns. Never the address, so the guard is no DNS or port oracle. */
+/** Why the guard refused: all that an org learns. Never the address, so the guard is no DNS or port oracle. */
 export type BlockReason =
   | 'scheme'
   | 'plain_http'

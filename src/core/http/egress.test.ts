@@ -64,7 +64,7 @@ describe('vetted hosts', () => {
     await expect(vetting).resolves.toBe('Error: DNS did not respond within 5 s');
   });
 
-  it('look the same to a tenant whether a name is missing, empty or private', async () => {
+  it('look the same to an org whether a name is missing, empty or private', async () => {
     const missing = guardWith({
       lookup: async () => Promise.reject(Object.assign(new Error('no'), { code: 'ENOTFOUND' })),
     });

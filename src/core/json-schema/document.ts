@@ -62,7 +62,7 @@ const isOne = new Set<string>(holders.one);
 const isList = new Set<string>(holders.list);
 const isByName = new Set<string>(holders.byName);
 
-/** An identifier would let two tenants' schemas meet in one compiler; the rest needs a scope known only later. */
+/** An identifier would let two orgs' schemas meet in one compiler; the rest needs a scope known only later. */
 const dropped = new Set(['$schema', '$id', 'id', '$anchor', '$vocabulary', '$comment']);
 const refused = new Set(['$dynamicRef', '$dynamicAnchor', '$recursiveRef', '$recursiveAnchor', '$data']);
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /**
- * Milliseconds of work in one go. A worker does the work of many tenants on one event loop and owes their heartbeats:
+ * Milliseconds of work in one go. A worker does the work of many orgs on one event loop and owes their heartbeats:
  * a page of 50 MB would block it for seconds.
  */
 const workMsMax = 10;

@@ -67,7 +67,7 @@ export const citiesSpec = {
   destination,
 } as const;
 
-/** A tenant who tries to read the credentials that clouds hand to their machines under this address. */
+/** An org that tries to read the credentials that clouds hand to their machines under this address. */
 export const evilSpec = {
   metadata: { key: 'demo-evil', name: 'Evil Corp', version: '1.0.0' },
   connectionParams: [{ key: 'databaseUrl', type: 'string', secret: true }],

@@ -116,7 +116,7 @@ export async function changeSync(scene: Scene, connectionId: string): Promise<Sy
   return factsOf(run);
 }
 
-/** A tenant's spec that asks for the metadata service of the cloud. Returns the run's error code. */
+/** An org's spec that asks for the metadata service of the cloud. Returns the run's error code. */
 export async function blockedSync(scene: Scene, connectionId: string): Promise<string> {
   const { screen, checks, api } = scene;
   const run = await syncAndWatch(scene, { connectionId, resource: 'credentials' });

@@ -4,7 +4,7 @@ const responseMs = 5000;
 const bodyMs = 360_000;
 
 /**
- * The bytes behind an https URL. For programs whose digest is checked afterwards, never for what a tenant names.
+ * The bytes behind an https URL. For programs whose digest is checked afterwards, never for what an org names.
  * @throws Error saying what the host responded, or why it was not reached.
  */
 export async function download(url: string): Promise<Uint8Array> {
@@ -12,7 +12,7 @@ export async function download(url: string): Promise<Uint8Array> {
   const noResponse = new AbortController();
   const timer = setTimeout(() => noResponse.abort(new Error(`no response within ${responseMs} ms`)), responseMs);
   try {
-    // oxlint-disable-next-line no-restricted-globals -- a pinned program, checked by digest; no tenant chooses the URL.
+    // oxlint-disable-next-line no-restricted-globals -- a pinned program, checked by digest; no org chooses the URL.
     const response = await fetch(url, { signal: AbortSignal.any([overall, noResponse.signal]) });
     clearTimeout(timer);
     if (!response.ok) throw new Error(`${url} responded with ${response.status}`);

@@ -3,7 +3,7 @@
  * database is read for each scrape, and Temporal's own exporter is passed on. The only room that knows a metrics library.
  *
  * A counter is of one process and begins at 0 with it. It counts what this process has committed: a crash between a
- * commit and its count loses the count, and nothing is counted twice. No label names a tenant.
+ * commit and its count loses the count, and nothing is counted twice. No label names an org.
  */
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { Backlog } from '../../../db/queries/runs/maintenance/backlog.ts';

@@ -1,6 +1,6 @@
 import type { ReadableSpan, SpanExporter, TimedEvent } from '@opentelemetry/sdk-trace-base';
 
-/** The attributes that a span may have: ids, numbers, and words of a fixed set. No address, name or text of a tenant. */
+/** The attributes that a span may have: ids, numbers, and words of a fixed set. No address, name or text of an org. */
 const safeAttributes: ReadonlySet<string> = new Set([
   'run_id',
   'temporalWorkflowId',

@@ -2,7 +2,7 @@
  * Traces of a process by OpenTelemetry: from a request to the API over the workflow and its activities to the requests and
  * batches that a run makes. The only room that knows a library of traces; loaded only when the OTEL_* variables ask for it.
  *
- * Customers' APIs never get our `traceparent`: they are strangers, and an id that comes back from one would tie tenants to each
+ * Customers' APIs never get our `traceparent`: they are strangers, and an id that comes back from one would tie orgs to each
  * other. Spans carry ids, times, statuses and words of a fixed set (safe-spans.ts).
  */
 import { createRequire } from 'node:module';

@@ -18,10 +18,10 @@ type RunParts = Parameters<typeof newRun>[1];
 /** A run that failed for a reason that nobody looks at. */
 export const failed: RunOutcome = { status: 'failed', error: { code: 'internal', message: 'm' } };
 
-/** A fresh tenant with shorthands for what nearly every case does. */
+/** A fresh org with shorthands for what nearly every case does. */
 export async function openCase(store: ControlStore) {
-  const tenant = await store.openTenant();
-  const { queries, db, scope, connectionId } = tenant;
+  const org = await store.openOrg();
+  const { queries, db, scope, connectionId } = org;
   const insert = async (parts: RunParts = {}): Promise<string> =>
     (await queries.insertRun(db, scope, newRun(connectionId, parts))).id;
   const begin = async (id: string) => (await queries.beginRun(db, scope, id)).turn;
@@ -31,7 +31,7 @@ export async function openCase(store: ControlStore) {
     return attempt;
   };
   return {
-    tenant,
+    org,
     queries,
     db,
     scope,
@@ -50,7 +50,7 @@ export async function openCase(store: ControlStore) {
     record: (owner: BatchOwner, receipt: Receipt) => queries.recordBatch(db, scope, { owner, receipt }),
     run: (id: string) => queries.findRun(db, scope, id),
     /** The row of a run, with the columns that no query returns. */
-    row: async (id: string) => (await tenant.rows()).runs.find((row) => row['id'] === id),
+    row: async (id: string) => (await org.rows()).runs.find((row) => row['id'] === id),
     partition: (laneId: number, key = '') => queries.findPartition(db, scope, { laneId, partition: key }),
     states: (laneId: number, externalIds: readonly string[]) =>
       queries.findRecordStates(db, scope, { laneId, externalIds }),

@@ -59,10 +59,10 @@ export async function compareStores(
 }
 
 async function open(store: ControlStore): Promise<Watched> {
-  const tenant = await store.openTenant();
+  const org = await store.openOrg();
   const observer = new Observer();
-  observer.observe(await tenant.rows());
-  return { side: { tenant, runs: [], attempts: [] }, observer };
+  observer.observe(await org.rows());
+  return { side: { org, runs: [], attempts: [] }, observer };
 }
 
 type Growing = { -readonly [Name in keyof Made]: Made[Name] };

@@ -77,7 +77,7 @@ export const realQueries = {
 export type Queries = typeof realQueries;
 
 /** An org with one active connection, pinned to version 1.0.0 of a spec that also has 2.0.0. */
-export interface Tenant {
+export interface StoreOrg {
   readonly db: Db;
   readonly scope: OrgScope;
   readonly connectionId: string;
@@ -94,5 +94,5 @@ export interface Tenant {
 
 /** A kind of control store. */
 export interface ControlStore extends AsyncDisposable {
-  openTenant(): Promise<Tenant>;
+  openOrg(): Promise<StoreOrg>;
 }

@@ -20,8 +20,8 @@ import { findPinnedSpec } from '../../simulation/memory/specs.ts';
 import { activateConnection, pauseConnection, upgradeConnection } from '../../simulation/memory/store/control.ts';
 import { ControlState } from '../../simulation/memory/store/control-state.ts';
 import { asDb } from '../../simulation/memory/store/memory-db.ts';
-import { seedTenant } from '../../simulation/memory/store/seed-tenant.ts';
-import type { ControlStore, Queries, Tenant } from './control-store.ts';
+import { seedOrg } from '../../simulation/memory/store/seed-org.ts';
+import type { ControlStore, Queries, StoreOrg } from './control-store.ts';
 import type { Rows } from './observed.ts';
 
 const memoryQueries: Queries = {
@@ -47,11 +47,11 @@ const memoryQueries: Queries = {
 
 /** The queries of the simulation. Every transaction happens at once, in a millisecond of its own. */
 export const openMemoryStore = async (): Promise<ControlStore> => ({
-  openTenant: async () => openTenant(),
+  openOrg: async () => openOrg(),
   async [Symbol.asyncDispose]() {},
 });
 
-function openTenant(): Tenant {
+function openOrg(): StoreOrg {
   let nowMs = Date.now();
   const state = new ControlState(() => nowMs);
   const db = asDb({
@@ -60,7 +60,7 @@ function openTenant(): Tenant {
       return state.atomically(work);
     },
   });
-  const { orgId, connectionId } = seedTenant(state, { '1.0.0': {}, '2.0.0': { v: 2 } });
+  const { orgId, connectionId } = seedOrg(state, { '1.0.0': {}, '2.0.0': { v: 2 } });
   const scope = orgScope(orgId);
   return {
     db,

@@ -17,7 +17,7 @@ export interface Rows {
   readonly runDimensions: readonly Row[];
 }
 
-/** Columns that name the tenant, or that only one store has. */
+/** Columns that name the org, or that only one store has. */
 const leftOut = new Set([
   'orgId',
   'workspaceId',

@@ -9,19 +9,19 @@ import type { SpecUpgrade } from '../../../src/core/resources/spec.ts';
 import { createLog } from '../../../src/log.ts';
 import { openTestDatabase } from '../service/database.ts';
 import { insertTestConnection } from '../service/rows.ts';
-import { type ControlStore, realQueries, type Tenant } from './control-store.ts';
+import { type ControlStore, realQueries, type StoreOrg } from './control-store.ts';
 import type { Rows } from './observed.ts';
 
 /** The real queries, on a database of their own. */
 export async function openPostgresStore(): Promise<ControlStore> {
   const database = await openTestDatabase();
   return {
-    openTenant: () => openTenant(database.db),
+    openOrg: () => openOrg(database.db),
     [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
   };
 }
 
-async function openTenant(db: Db): Promise<Tenant> {
+async function openOrg(db: Db): Promise<StoreOrg> {
   const { orgId, connectionId } = await insertTestConnection(db);
   const scope = orgScope(orgId);
   await sql`

@@ -128,14 +128,14 @@ export const attemptMakers: Readonly<Record<string, WeightedMaker>> = {
     weight: 2,
     make(dice, { quarantineIds }) {
       const id = quarantineIds.length > 0 ? dice.pick(quarantineIds) : 'quar_none';
-      return ({ tenant: { queries, db, scope } }) => queries.requeueOne(db, scope, id);
+      return ({ org: { queries, db, scope } }) => queries.requeueOne(db, scope, id);
     },
   },
   requeueAll: {
     weight: 1,
     make(dice) {
       const resourceKey = dice.pick([null, 'a']);
-      return ({ tenant: { queries, db, scope, connectionId } }) =>
+      return ({ org: { queries, db, scope, connectionId } }) =>
         queries.requeueAll(db, scope, { connectionId, resourceKey });
     },
   },
@@ -144,7 +144,7 @@ export const attemptMakers: Readonly<Record<string, WeightedMaker>> = {
     make(dice, { quarantineIds }) {
       const after = quarantineIds.length > 0 && dice.chance(0.5) ? dice.pick(quarantineIds) : null;
       const page = { resourceKey: 'a', after, limit: 2 };
-      return ({ tenant: { queries, db, scope, connectionId } }) =>
+      return ({ org: { queries, db, scope, connectionId } }) =>
         queries.findRequeued(db, scope, { connectionId, ...page });
     },
   },

@@ -1,13 +1,13 @@
 import type { Attempt } from '../../../db/queries/runs/attempts.ts';
 import type { BatchOwner } from '../../../db/queries/runs/batches/batch-owner.ts';
 import type { Receipt } from '../../../src/core/model/receipt.ts';
-import type { Tenant } from './control-store.ts';
+import type { StoreOrg } from './control-store.ts';
 import type { Dice } from './dice.ts';
 import { randomReceipt } from './random-receipts.ts';
 
 /** A store in a sequence of operations; the n-th run of one is the n-th run of every other. */
 export interface Side {
-  readonly tenant: Tenant;
+  readonly org: StoreOrg;
   /** Ids of runs. */
   readonly runs: string[];
   readonly attempts: Attempt[];

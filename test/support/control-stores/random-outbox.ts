@@ -28,7 +28,7 @@ export const outboxMakers: Readonly<Record<string, WeightedMaker>> = {
     weight: 12,
     make: asOwner((dice) => {
       const target = Buffer.from(dice.chance(0.95) ? 'one' : 'two');
-      return ({ tenant: { queries, db, scope } }, owner) => queries.openOutbox(db, scope, { owner, target });
+      return ({ org: { queries, db, scope } }, owner) => queries.openOutbox(db, scope, { owner, target });
     }),
   },
   putPending: {
@@ -37,7 +37,7 @@ export const outboxMakers: Readonly<Record<string, WeightedMaker>> = {
       const parts = dice.some(paths, dice.chance(0.02) ? 'with repeats' : 'once').map((path) => part(dice, path));
       const [draft, sequence] = [dice.pick(['draft', 'other draft']), dice.below(9)];
       const batchNo = 1 + dice.below(3);
-      return ({ tenant: { queries, db, scope } }, owner) => {
+      return ({ org: { queries, db, scope } }, owner) => {
         const pending = { runId: owner.runId, batchNo, draft, rejected: '[]', parts };
         return queries.putPending(db, scope, { owner, pending, sequence });
       };
@@ -52,12 +52,12 @@ export const outboxMakers: Readonly<Record<string, WeightedMaker>> = {
         parts: dice.chance(0.3) ? [part(dice, dice.pick(paths))] : [],
         bytesMax: dice.pick([null, 100, 200]),
       };
-      return ({ tenant: { queries, db, scope } }, owner) => queries.advancePending(db, scope, { owner, ...step });
+      return ({ org: { queries, db, scope } }, owner) => queries.advancePending(db, scope, { owner, ...step });
     }),
   },
   countFailure: {
     weight: 6,
-    make: asOwner(() => async ({ tenant: { queries, db, scope } }, owner) => {
+    make: asOwner(() => async ({ org: { queries, db, scope } }, owner) => {
       const counted = await queries.countFailure(db, scope, owner);
       return counted && { failures: counted.failures, isSince: counted.sinceMs >= 0 };
     }),
@@ -66,7 +66,7 @@ export const outboxMakers: Readonly<Record<string, WeightedMaker>> = {
     weight: 12,
     make: asOwner((dice) => {
       const receipt = dice.pick([null, 'receipt', 'other receipt', 'third receipt']);
-      return ({ tenant: { queries, db, scope } }, owner) => queries.endPending(db, scope, { owner, receipt });
+      return ({ org: { queries, db, scope } }, owner) => queries.endPending(db, scope, { owner, receipt });
     }),
   },
 };

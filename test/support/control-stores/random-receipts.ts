@@ -34,7 +34,7 @@ interface ReceiptFacts {
   readonly batchNo: number;
   /** Of its first page. */
   readonly pageNo: number;
-  /** Of quarantine rows of the tenant. */
+  /** Of quarantine rows of the org. */
   readonly quarantineIds: readonly string[];
   readonly newQuarantineId: () => string;
 }

@@ -1,6 +1,6 @@
 import type { NewCall } from '../../../db/queries/runs/calls.ts';
 import type { SpecUpgrade } from '../../../src/core/resources/spec.ts';
-import type { Tenant } from './control-store.ts';
+import type { StoreOrg } from './control-store.ts';
 import type { Dice } from './dice.ts';
 import { type Maker, someRun, type WeightedMaker } from './random-choices.ts';
 
@@ -22,17 +22,17 @@ const call = (runId: string, sequence: number): NewCall => ({
 });
 
 const withRun =
-  (run: (tenant: Tenant, runId: string) => Promise<unknown>): Maker =>
+  (run: (org: StoreOrg, runId: string) => Promise<unknown>): Maker =>
   (dice, made) => {
     const runOf = someRun(dice, made);
     return (side) => run(side.tenant, runOf(side));
   };
 
-const withTenant =
-  (run: (tenant: Tenant) => Promise<unknown>): Maker =>
+const withOrg =
+  (run: (org: StoreOrg) => Promise<unknown>): Maker =>
   () =>
-  ({ tenant }) =>
-    run(tenant);
+  ({ org }) =>
+    run(org);
 
 /** Sets the lane back as the run begins. */
 const someRewind = (dice: Dice) => ({ from: dice.pick(['1', '3', null]), force: true, rewind: true }) as const;
@@ -49,7 +49,7 @@ export const runMakers: Readonly<Record<string, WeightedMaker>> = {
         waitsFor: dice.chance(0.2) ? ['b'] : [],
         backfill: dice.chance(0.2) ? { from: '3', force: true } : dice.chance(0.2) ? someRewind(dice) : null,
       };
-      return async ({ tenant: { queries, db, scope, connectionId }, runs }) => {
+      return async ({ org: { queries, db, scope, connectionId }, runs }) => {
         const made = await queries.insertRun(db, scope, { connectionId, ...run });
         runs.push(made.id);
         return made;
@@ -72,14 +72,14 @@ export const runMakers: Readonly<Record<string, WeightedMaker>> = {
     weight: 2,
     make(dice) {
       const [version, planned] = [dice.pick(['1.0.0', '2.0.0']), plan(dice)];
-      return async ({ tenant }) => {
-        await tenant.upgrade(version, planned);
+      return async ({ org }) => {
+        await org.upgrade(version, planned);
       };
     },
   },
-  pause: { weight: 1, make: withTenant((tenant) => tenant.pause()) },
-  activate: { weight: 3, make: withTenant((tenant) => tenant.activate()) },
-  passes: { weight: 2, make: withTenant((tenant) => tenant.passes(40_000)) },
+  pause: { weight: 1, make: withOrg((org) => org.pause()) },
+  activate: { weight: 3, make: withOrg((org) => org.activate()) },
+  passes: { weight: 2, make: withOrg((org) => org.passes(40_000)) },
   requestCancel: { weight: 3, make: withRun(({ queries, db, scope }, id) => queries.requestCancel(db, scope, id)) },
   markDispatched: { weight: 4, make: withRun(({ queries, db, scope }, id) => queries.markDispatched(db, scope, id)) },
   markAlive: { weight: 1, make: withRun(({ queries, db, scope }, id) => queries.markAlive(db, scope, id)) },
@@ -130,7 +130,7 @@ export const runMakers: Readonly<Record<string, WeightedMaker>> = {
   },
   sweep: {
     weight: 2,
-    make: withTenant(async ({ queries, db, scope }) => {
+    make: withOrg(async ({ queries, db, scope }) => {
       const options = { olderThanMs: 30_000, limit: 100_000 };
       const found = [await queries.findUndispatchedRuns(db, options), await queries.findSilentRuns(db, options)];
       return found.map((list) => list.filter(({ orgId }) => orgId === scope.orgId));

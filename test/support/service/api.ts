@@ -37,7 +37,7 @@ interface CallOptions {
 /** Sends a request with the org's key. A success that is not exactly of the declared shape throws. */
 export type Call = (method: string, path: string, options?: CallOptions) => Promise<Reply>;
 
-/** A tenant of the test. */
+/** An org of the test. */
 export interface TestOrg {
   readonly orgId: string;
   readonly workspaceId: string;

@@ -1,7 +1,7 @@
 import type { Db } from '../../../db/client.ts';
 import { newId } from '../../../src/core/ids.ts';
 
-/** A tenant with one active connection, straight into the tables: for tests below the API. */
+/** An org with one active connection, straight into the tables: for tests below the API. */
 export async function insertTestConnection(db: Db): Promise<{ readonly orgId: string; readonly connectionId: string }> {
   const [orgId, workspaceId, specId, connectionId] = [newId('org'), newId('ws'), newId('spec'), newId('con')];
   await db.insertInto('orgs').values({ id: orgId, name: 'Test', plan: 'standard' }).execute();

@@ -17,14 +17,14 @@ import { memoryFolder } from './memory-folder.ts';
 import { type ServiceProcess, startServiceProcess } from './service-process.ts';
 import { startTemporalDevServer, type TemporalDevServer, unusedPort } from './temporal-dev-server.ts';
 
-/** A running service with one tenant, for tests that leave its processes and settings as they are. */
+/** A running service with one org, for tests that leave its processes and settings as they are. */
 export interface Service {
   readonly db: Kysely<Database>;
   readonly temporal: Pick<TemporalDevServer, 'client'>;
   readonly org: TestOrg;
   /** `http://127.0.0.1:<port>`. */
   readonly apiUrl: string;
-  /** One more tenant. */
+  /** One more org. */
   newOrg(): Promise<TestOrg>;
   /** The ends of all logs, for a test that failed. */
   tails(): string;
@@ -103,7 +103,7 @@ export async function startStack({ allow, workers = 1, env: settings = {}, ...op
     ...Array.from({ length: workers }, () => startWorker()),
   ]);
   const apiUrl = `http://127.0.0.1:${port}`;
-  const org = await createTenant(database.db, apiUrl);
+  const org = await createTestOrg(database.db, apiUrl);
   const lastOf = (name: string) => {
     const last = processes.findLast((process) => process.name === name);
     if (!last) throw new Error(`No ${name} was started`);
@@ -116,7 +116,7 @@ export async function startStack({ allow, workers = 1, env: settings = {}, ...op
     databaseUrl: database.url,
     temporal,
     org,
-    newOrg: () => createTenant(database.db, apiUrl),
+    newOrg: () => createTestOrg(database.db, apiUrl),
     keyRing,
     api: () => lastOf('api-server'),
     apiUrl,
@@ -158,7 +158,7 @@ function environment({ allow, port, folder, keyRing, databaseUrl, temporalAddres
   };
 }
 
-async function createTenant(db: Kysely<Database>, apiUrl: string): Promise<TestOrg> {
+async function createTestOrg(db: Kysely<Database>, apiUrl: string): Promise<TestOrg> {
   const { org, workspaces, apiKey } = await createOrg(
     { db },
     { name: 'Test', plan: 'standard', activeConnectionsMax: null },

@@ -52,7 +52,7 @@ export function destinationDocuments(at: Addresses): readonly BaseDocument[] {
         database: 'd',
         authentication: {
           kind: 'entra_client_credentials',
-          tenantId: 'no tenant',
+          tenantId: 'no Entra tenant',
           clientId: '{{ params.client }}',
           clientSecret: '{{ secrets.password }}',
         },
@@ -62,7 +62,7 @@ export function destinationDocuments(at: Addresses): readonly BaseDocument[] {
     destination('webhook', 'succeeded', {
       url: at.webhook,
       signingSecret: '{{ secrets.password }}',
-      headers: { 'X-Tenant': 'tenant' },
+      headers: { 'X-Tenant': 'acme' },
     }),
   ];
 }

@@ -12,13 +12,13 @@ const schemes = (securitySchemes: Json, security?: unknown): Json => ({
 
 describe('the server of a document', () => {
   it('may have variables, which become params with their defaults', () => {
-    const variables = { region: { default: 'eu', enum: ['eu', 'us'], description: 'Where' }, tenant: { default: '' } };
+    const variables = { region: { default: 'eu', enum: ['eu', 'us'], description: 'Where' }, account: { default: '' } };
     const { http, connectionParams } = specOf({
-      servers: [{ url: 'https://{tenant}.acme.example/{region}/', variables }],
+      servers: [{ url: 'https://{account}.acme.example/{region}/', variables }],
     });
-    expect(http.baseUrl).toBe('https://{{ params.tenant }}.acme.example/{{ params.region }}');
+    expect(http.baseUrl).toBe('https://{{ params.account }}.acme.example/{{ params.region }}');
     expect(connectionParams).toEqual([
-      { key: 'tenant', type: 'string' },
+      { key: 'account', type: 'string' },
       { key: 'region', type: 'string', description: 'Where', required: false, default: 'eu', enum: ['eu', 'us'] },
     ]);
   });

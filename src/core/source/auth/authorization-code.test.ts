@@ -21,7 +21,7 @@ afterAll(() => evaluator[Symbol.asyncDispose]());
 const secrets = { id: 'client-1', secret: 'p ss/word' };
 const grant = {
   kind: 'oauth2_authorization_code',
-  authorizeUrl: 'https://login.acme.test/authorize?tenant={{ params.tenant }}',
+  authorizeUrl: 'https://login.acme.test/authorize?account={{ params.account }}',
   tokenUrl: '{{ params.url }}/token',
   clientId: '{{ secrets.id }}',
   clientSecret: '{{ secrets.secret }}',
@@ -65,7 +65,7 @@ async function asking<Result>(
   };
   const source = sourceOf(
     { api, evaluator, resource: {}, auth: { ...grant, ...changes } },
-    { params: { url: api.origin, tenant: 'a b' }, secrets, mask },
+    { params: { url: api.origin, account: 'a b' }, secrets, mask },
   );
   const { auth } = source;
   if (auth.kind !== 'oauth2_authorization_code') throw new Error('the auth is a grant');
@@ -88,7 +88,7 @@ describe('the page of the provider', () => {
     const { result: url } = await asking((auth, { values }) => authorizeUrl(auth, values, request), { changes });
     expect(url.origin + url.pathname).toBe('https://login.acme.test/authorize');
     expect(Object.fromEntries(url.searchParams)).toEqual({
-      tenant: 'a b',
+      account: 'a b',
       prompt: 'consent',
       response_type: 'code',
       client_id: 'client-1',

@@ -30,7 +30,7 @@ export async function decodeCsv(text: string): Promise<readonly unknown[] | null
   return names === null ? null : rows;
 }
 
-/** A worker serves many tenants on one event loop: between two slices, some ms each, the others get a turn. */
+/** A worker serves many orgs on one event loop: between two slices, some ms each, the others get a turn. */
 async function* slices(text: string): AsyncGenerator<Buffer> {
   const bytes = Buffer.from(text);
   for (let start = 0; start < bytes.length; start += sliceBytes) {

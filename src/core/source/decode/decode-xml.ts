@@ -39,7 +39,7 @@ function checkSize(text: string): void {
   }
 }
 
-/** A worker serves many tenants on one event loop; a large document would block it for seconds. */
+/** A worker serves many orgs on one event loop; a large document would block it for seconds. */
 async function parseInThread(text: string): Promise<unknown> {
   const thread = new Worker(new URL('./xml-thread.ts', import.meta.url), { workerData: text, resourceLimits });
   try {

@@ -9,15 +9,15 @@ import { strictObject } from './strict-object.ts';
 
 const Port = v.union([wholeNumber(1, 65_535), Template], 'expected a port number or a template');
 
-/** An application that is registered in a tenant of Entra ID, used instead of a user of the database server. */
+/** An application that is registered in an Entra tenant, used instead of a user of the database server. */
 const EntraAuthentication = strictObject({
   kind: field(v.literal('entra_client_credentials'), 'The client credentials of an application of Entra ID.'),
-  tenantId: field(Template, "The tenant's id, or one of its domains.", '{{ params.tenantId }}'),
+  tenantId: field(Template, 'The id of the Entra tenant, or one of its domains.', '{{ params.tenantId }}'),
   clientId: field(Template, "The application's id.", '{{ params.clientId }}'),
   clientSecret: field(Template, "The application's secret.", '{{ secrets.clientSecret }}'),
   authorityHost: field(
     v.exactOptional(v.picklist(entraHosts)),
-    'The sign-in host of the cloud that the tenant is in. Absent: that of the public cloud.',
+    'The sign-in host of the cloud that the Entra tenant is in. Absent: that of the public cloud.',
   ),
 });
 

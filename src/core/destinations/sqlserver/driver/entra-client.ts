@@ -1,7 +1,7 @@
 import { type EntraHost, entraHosts } from '../../../spec/schema/entra-hosts.ts';
 import type { AddressFields, Options } from '../../sql/address-fields.ts';
 
-/** An application that is registered in a tenant of Entra ID, and where its tokens come from. */
+/** An application that is registered in an Entra tenant, and where its tokens come from. */
 export interface EntraClient {
   readonly kind: 'entra_client_credentials';
   readonly tenantId: string;
@@ -22,7 +22,7 @@ export function entraClient(authentication: unknown, fields: AddressFields): Ent
   const tenantId = required('tenantId', text(options, 'tenantId'));
   // It becomes a part of the path of the request.
   if (!/^[\w.-]{1,253}$/.test(tenantId) || /^\.+$/.test(tenantId))
-    throw refused('`tenantId` is not the id or domain of a tenant');
+    throw refused('`tenantId` is not the id or domain of an Entra tenant');
   return {
     kind: 'entra_client_credentials',
     tenantId,

@@ -6,7 +6,7 @@ import type { ControlState } from './control-state.ts';
  *
  * @param versions documents by version.
  */
-export function seedTenant(
+export function seedOrg(
   state: ControlState,
   versions: Readonly<Record<string, JsonObject>>,
   params: JsonObject = {},
