@@ -16,7 +16,7 @@ const words: readonly (readonly [RegExp, string])[] = [
   [/\b(?:hears? of|told of)\b/i, 'is notified of'],
   [/\bset aside\b/i, 'quarantine'],
   // Not the adjective multi-tenant, not a name such as X-Tenant, and not what Microsoft calls a tenant.
-  [/(?<![-.]|\bEntra )\btenants?\b/i, 'org'],
+  [/(?<!-|\bparams\.|\bEntra )\btenants?\b/i, 'org'],
 ];
 
 it.each(words)('nothing says %s: it is called %s', (word) => {

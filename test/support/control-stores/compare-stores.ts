@@ -79,7 +79,7 @@ function startOf(seed: number): Growing {
 
 async function take({ side, observer }: Watched, operation: Operation, made: Growing | null): Promise<Step> {
   const result = await resultOf(operation, side);
-  const rows = await side.tenant.rows();
+  const rows = await side.org.rows();
   // Only the clock moved: every time in the rows is one of before.
   if (operation.name === 'passes') observer.observe(rows);
   if (made) note(made, side, rows);

@@ -19,7 +19,7 @@ export const attemptMakers: Readonly<Record<string, WeightedMaker>> = {
       const runOf = someRun(dice, made);
       const scheduledAtMs = made.beganMs + dice.pick([-9000, -3000, 0, 0, 0, 0, 2_000_000_000]);
       return async (side) => {
-        const { queries, db, scope } = side.tenant;
+        const { queries, db, scope } = side.org;
         const attempt = await queries.takeLane(db, scope, runOf(side), { scheduledAtMs });
         if (attempt) side.attempts.push(attempt);
         return attempt;
@@ -32,7 +32,7 @@ export const attemptMakers: Readonly<Record<string, WeightedMaker>> = {
       const chosen = someAttempt(dice, made);
       const receipt = someReceipt(dice, made, chosen);
       return (side) => {
-        const { queries, db, scope } = side.tenant;
+        const { queries, db, scope } = side.org;
         return queries.recordBatch(db, scope, { owner: chosen.owner(side), receipt: receipt(side) });
       };
     },
@@ -43,7 +43,7 @@ export const attemptMakers: Readonly<Record<string, WeightedMaker>> = {
       const chosen = someAttempt(dice, made);
       const [receipt, runOf] = [someReceipt(dice, made, someAttempt(dice, made)), someRun(dice, made)];
       return (side) => {
-        const { queries, db, scope } = side.tenant;
+        const { queries, db, scope } = side.org;
         const owner = chosen.owner(side);
         return queries.recordCarried(db, scope, { owner, receipt: receipt(side), runId: runOf(side) });
       };
@@ -55,7 +55,7 @@ export const attemptMakers: Readonly<Record<string, WeightedMaker>> = {
       const chosen = someAttempt(dice, made);
       const batchNo = dice.pick([1, 2, 4]);
       return (side) => {
-        const { queries, db, scope } = side.tenant;
+        const { queries, db, scope } = side.org;
         return queries.passOver(db, scope, { owner: chosen.owner(side), runId: chosen.runId(side), batchNo });
       };
     },
@@ -66,7 +66,7 @@ export const attemptMakers: Readonly<Record<string, WeightedMaker>> = {
       const chosen = someAttempt(dice, made);
       const page = { after: dice.pick([null, 'r1']), limit: dice.pick([1, 10]) };
       return (side) => {
-        const { queries, db, scope } = side.tenant;
+        const { queries, db, scope } = side.org;
         return queries.findDeleted(db, scope, { laneId: chosen.owner(side).laneId, ...page });
       };
     },
@@ -76,7 +76,7 @@ export const attemptMakers: Readonly<Record<string, WeightedMaker>> = {
     make(dice, made) {
       const chosen = someAttempt(dice, made);
       return (side) => {
-        const { queries, db, scope } = side.tenant;
+        const { queries, db, scope } = side.org;
         return queries.forgetLane(db, scope, { ...chosen.owner(side), runId: chosen.runId(side) });
       };
     },
@@ -87,7 +87,7 @@ export const attemptMakers: Readonly<Record<string, WeightedMaker>> = {
       const chosen = someAttempt(dice, made);
       const [outcome, owned, breaksConnection] = [dice.pick(outcomes), dice.chance(0.5), dice.chance(0.2)];
       return (side) => {
-        const { queries, db, scope } = side.tenant;
+        const { queries, db, scope } = side.org;
         const owner = owned ? chosen.owner(side) : null;
         return queries.endRun(db, scope, { runId: chosen.runId(side), outcome, owner, breaksConnection });
       };
@@ -100,7 +100,7 @@ export const attemptMakers: Readonly<Record<string, WeightedMaker>> = {
       const [dimension, clears] = [dice.pick([-1, 0, 0, 1, 1]), dice.chance(0.15)];
       const values = dice.some(['x', 'y', 'z'], 'with repeats').map((key) => ({ key, value: { of: key } }));
       return (side) => {
-        const { queries, db, scope } = side.tenant;
+        const { queries, db, scope } = side.org;
         const part = { runId: chosen.runId(side), owner: chosen.owner(side), dimension };
         if (clears) return queries.clearDimension(db, scope, part);
         return queries.addToDimension(db, scope, { ...part, values, position: listPosition(dimension) });
@@ -112,7 +112,7 @@ export const attemptMakers: Readonly<Record<string, WeightedMaker>> = {
     make(dice, made) {
       const [chosen, partition] = [someAttempt(dice, made), dice.pick([null, '', 'p1'])];
       return async (side) => {
-        const { queries, db, scope } = side.tenant;
+        const { queries, db, scope } = side.org;
         const { laneId, seq } = chosen.attempt(side);
         const states = await queries.findRecordStates(db, scope, { laneId, externalIds: recordIds });
         return {

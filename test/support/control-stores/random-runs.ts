@@ -25,7 +25,7 @@ const withRun =
   (run: (org: StoreOrg, runId: string) => Promise<unknown>): Maker =>
   (dice, made) => {
     const runOf = someRun(dice, made);
-    return (side) => run(side.tenant, runOf(side));
+    return (side) => run(side.org, runOf(side));
   };
 
 const withOrg =
@@ -119,7 +119,7 @@ export const runMakers: Readonly<Record<string, WeightedMaker>> = {
       const ttlSeconds = dice.pick([30, 100]);
       const values = keys.map((key) => ({ key, value: dice.pick([null, '{"a":1}']), ttlSeconds }));
       return async (side) => {
-        const { queries, db, scope, connectionId } = side.tenant;
+        const { queries, db, scope, connectionId } = side.org;
         const cache = { connectionId, runId: isShared ? null : runOf(side) };
         const known = await queries.findLookupValues(db, scope, { ...cache, keys: ['k1', 'k2', 'k3'] });
         await queries.putLookupValues(db, scope, { ...cache, values });
