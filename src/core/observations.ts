@@ -58,6 +58,7 @@ export interface BatchApplied {
 export interface EventSent {
   /** `delivered`, `http_status`, `timeout` and so on: the code of the delivery's row. */
   readonly result: string;
+  /** Null: no response began. */
   readonly statusCode: number | null;
   readonly durationMs: number;
 }
@@ -80,7 +81,9 @@ export type RepairKind =
   | 'schedule_dropped'
   | 'firing_missed';
 
-/** The child process of an evaluator has ended. `timeout`: an expression took too long; `memory`: too much, or it died. */
+/**
+ * The child process of an evaluator has ended. `timeout`: an expression took too long; `memory`: too much, or it died.
+ */
 export interface EvaluatorEnded {
   readonly reason: 'timeout' | 'memory';
 }
@@ -103,7 +106,8 @@ export interface Observation<Fact> {
 }
 
 /**
- * What the service publishes about itself. It knows neither metrics nor traces: `src/telemetry` subscribes. Facts hold counts,
+ * What the service publishes about itself. It knows neither metrics nor traces: `src/telemetry` subscribes. Facts hold
+ * counts,
  * times and words of a fixed set; no org, no address, no data.
  */
 export const observations = {

@@ -15,14 +15,17 @@ interface CipherInput {
   readonly aad: string;
 }
 
-/** The ciphertext, which ends with its tag. */
+/** The ciphertext, which ends with its tag of 16 bytes. Throws when the key is not 32 bytes. */
 export function encrypt(plain: Uint8Array, { key, nonce, aad }: CipherInput): Buffer {
   const cipher = createCipheriv(algorithm, key, nonce, { authTagLength: tagBytes });
   cipher.setAAD(Buffer.from(aad, 'utf8'));
   return Buffer.concat([cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
 }
 
-/** The other way. Throws when anything differs from what was encrypted. */
+/**
+ * The plain bytes of what {@link encrypt} returned. Throws when the text was altered, or when key, nonce or `aad` are not
+ * those that it was encrypted with.
+ */
 // Node takes a tag of 4 bytes unless `authTagLength` is given (DEP0182).
 export function decrypt(sealed: Uint8Array, { key, nonce, aad }: CipherInput): Buffer {
   if (sealed.byteLength < tagBytes) throw new Error('The sealed value is too short to carry its tag.');

@@ -18,21 +18,26 @@ const checksumLength = 6;
 const prefix = 'ck_';
 const form = new RegExp(`^${prefix}[0-9A-Za-z]{${idLength + secretLength + checksumLength}}$`);
 
-/** A fresh random key. */
+/** Makes a random key, with what is stored of it. */
 export function makeApiKey(): NewApiKey {
   const body = prefix + randomText(idLength + secretLength);
   const key = body + checksumOf(body);
   return { key, lookupId: lookupIdOf(key), hash: hashApiKey(key), last4: key.slice(-4) };
 }
 
-/** The lookup id of a well-formed key; null when form or checksum is wrong, which no database needs to be asked about. */
+/**
+ * The lookup id of a well-formed key; null when form or checksum is wrong, which no database needs to be asked about.
+ */
 export function parseApiKey(key: string): string | null {
   if (!form.test(key)) return null;
   const body = key.slice(0, -checksumLength);
   return key.endsWith(checksumOf(body)) ? lookupIdOf(key) : null;
 }
 
-/** What is stored of a key: SHA-256, 32 bytes. In one call, as each request takes one: a hash object costs more than the hash. */
+/**
+ * The hash of a key that is stored: SHA-256, 32 bytes. Each request needs one, so one call computes it: a hash object costs
+ * more than the hash.
+ */
 export const hashApiKey = (key: string): Uint8Array => digest('sha256', key, 'buffer');
 
 /** Whether `key` is the one that was hashed. Null (an unknown key) takes the same time and is never true. */

@@ -47,7 +47,9 @@ export interface EgressGuard {
   connector(): buildConnector.connector;
 }
 
-/** All addresses of a name, in the resolver's order; throws with `code` `ENOTFOUND` when there are none. */
+/**
+ * Resolves a host name to its addresses, in the resolver's order. Throws with `code` `ENOTFOUND` when there are none.
+ */
 export type Lookup = (host: string) => Promise<readonly string[]>;
 
 /** The operator's configuration, and the resolver. */

@@ -31,9 +31,12 @@ export interface LoggedCall {
 
 /** The result of a hop. */
 export interface CallResult {
+  /** From 1. */
   readonly attempt: number;
   readonly durationMs: number;
+  /** Null: no complete response arrived. */
   readonly response: HttpResponse | null;
+  /** Null: a response arrived, or none was needed. */
   readonly errorCode: CallErrorCode | null;
   /** A cache had the response; absent: false. */
   readonly cacheHit?: boolean;

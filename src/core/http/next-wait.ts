@@ -65,7 +65,7 @@ export function waitTooLong(where: string, askedMs: number, retry: RetryPolicy):
   );
 }
 
-/** The attempts of a request are used up. `where`: method and masked path. */
+/** The error of a request whose attempts are used up: `source_unavailable`. `where`: method and masked path. */
 export function exhausted(where: string, outcome: Outcome, attempts: number): AppError {
   const tries = attempts === 1 ? 'in 1 attempt' : `in ${attempts} attempts`;
   const advice = 'The source is failing or unreachable; start the run again later.';

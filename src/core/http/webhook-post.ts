@@ -53,7 +53,10 @@ const keepAliveMsMax = 30_000;
 /** The milliseconds without a request after which the dispatcher of an endpoint is forgotten. */
 const idleMs = 60_000;
 
-/** Makes a sender; one per process. Its idle sockets do not keep the process alive. */
+/**
+ * Makes a sender, which keeps sockets open by endpoint. A process needs one; its idle sockets do not keep the process
+ * alive.
+ */
 export function createWebhookSender(egress: EgressGuard): WebhookSender {
   const dispatchers = new Map<string, { readonly agent: Agent; readonly idle: NodeJS.Timeout }>();
   const forget = (endpointId: string): void => {

@@ -7,7 +7,10 @@ import type { QuarantineEntry } from '../model/receipt.ts';
 /** Masks secrets: an API may echo a credential into a record, and stored records are shown. */
 export type Redact = (text: string) => string;
 
-/** The row that stores a record which was not delivered, without secrets. */
+/**
+ * The quarantine row of a record that was not delivered; `redact` masks secrets in all its texts. `each`: the values
+ * of its partition.
+ */
 export const quarantineEntry = (
   {
     externalId,

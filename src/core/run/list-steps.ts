@@ -28,7 +28,7 @@ export type ListStep =
 /** The lists of a run's own resource, one for each entry, in their order. */
 export const ownLists = ({ forEach }: Pick<Resource, 'forEach'>): readonly number[] => [...forEach.keys()];
 
-/** The list of the combinations. Lists that do not belong to the resource's own entries are below 0. */
+/** The number of the list of combinations. Numbers from 0 are of the resource's own entries, all others are below 0. */
 export const combinationsList = -1;
 
 /** What decides which partitions a run has. */

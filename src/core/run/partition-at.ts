@@ -9,7 +9,7 @@ export function countPartitions(run: ListedRun): Promise<number> {
   return countCombinations(run.store, comparesCombinations(run) ? [combinationsList] : ownLists(run.resource));
 }
 
-/** The partition with the given number. */
+/** The partition with the given number, from 0; the values of the last `forEach` change fastest. */
 export async function partitionAt(run: ListedRun, no: number): Promise<Partition> {
   const { resource, store } = run;
   const combined = { forEach: resource.forEach, lists: ownLists(resource), store };

@@ -6,7 +6,7 @@ import type { Resource } from '../spec/schema/spec-schema.ts';
 import type { RunPage } from './run-page.ts';
 import type { RunStore } from './run-store.ts';
 
-/** A resource, ready to be read. */
+/** A resource, ready to be read; each partition adds its watermark. */
 export interface OpenResource {
   readonly resource: Resource;
   readonly source: Omit<Source, 'watermark'>;
@@ -36,7 +36,10 @@ export interface RunReading extends Listing {
 export interface RunReadOptions extends Omit<ReadOptions, 'position'> {
   /** Resolves when every page given so far is delivered and recorded. */
   readonly delivered: () => Promise<void>;
-  /** Waits between two polls of a report job; absent: the read ends with a {@link ThrottledError} and is continued later. */
+  /**
+   * Waits between two polls of a report job; absent: the read ends with a {@link ThrottledError} and is continued
+   * later.
+   */
   readonly wait?: (ms: number) => Promise<void>;
 }
 

@@ -18,7 +18,10 @@ interface Candidate {
 /** Mocks that a message names: more would hide the first. */
 const namedMax = 3;
 
-/** Compares a request that no mock matches with the mocks of its method and path, those with the fewest differences first. */
+/**
+ * The mock that is nearest to a request that no mock matches, and what differs. Only mocks of its method and path are
+ * compared; the one with the fewest differences comes first.
+ */
 export function nearestMock(mocks: readonly Candidate[], request: HttpRequest, basePath: string): NoMatch {
   const near = mocks
     .map(({ pattern }, index) => ({ index, pattern }))

@@ -22,7 +22,10 @@ export function columnArrays({ lists, writers }: PostgresRows): readonly ColumnA
   });
 }
 
-/** The columns of the rows as {@link columnArrays} gives them, all of them as text. */
+/**
+ * The lists of rows as parameters of type `text[]`, in the order of {@link columnArrays}, in the protocol's binary
+ * form.
+ */
 export function textArrays({ lists, writers }: PostgresRows): readonly Buffer[] {
   const first = lists.length - writers.length;
   return lists.map((cells, index) => cellTexts(cells, writers[index - first]));

@@ -19,8 +19,9 @@ export async function inTransaction<Result>(session: Session, work: () => Promis
 }
 
 /**
- * Repeats work that the server rolled back because of other transactions (deadlock, serialisation). Only safe for work
- * that is one transaction; a connection that broke is never repeated here, since its outcome is unknown.
+ * Repeats work that the server rolled back because of other transactions (deadlock, serialization), after a random pause
+ * that grows with each attempt. Only safe for work that is one transaction. It throws the error of the last attempt, and
+ * every other error at once: after a broken connection the outcome is unknown.
  */
 export async function withConflictRetries<Result>(session: Session, work: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt += 1) {

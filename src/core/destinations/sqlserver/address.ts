@@ -27,7 +27,7 @@ interface SqlServerUser {
 /** Who logs in: a user, or an application of Entra ID whose token has to be fetched. */
 type SqlServerIdentity = SqlServerUser | EntraClient;
 
-/** What the driver logs in with. */
+/** What the driver logs in with: a user with its password, or an access token of Entra ID. */
 export type SqlServerLogin = SqlServerUser | { readonly token: string };
 
 /** A destination's options, read. */

@@ -36,7 +36,10 @@ export const claimSql = ({ schema, mode, written }: SqlServerTable): string => `
   where lane = @lane and fence = cast(@fence as bigint) and (run_id is null or run_id <> @run or batch_no < @batch)
     ${mode === 'replace' ? `and table_id = ${tableIdSql(schema, written)}` : ''};`;
 
-/** The result of the transaction of a batch. */
+/**
+ * The result of the transaction of a batch. `lost`: the lane is not held, or the batch is not new; `race`: another
+ * transaction was first, and a retry helps.
+ */
 export type Outcome = 'written' | 'lost' | 'race';
 
 /** The values by which the checkpoint row of a batch is claimed. */
@@ -47,7 +50,7 @@ export const heldBy = ({ lane, fence, batch }: BatchWrite): Values => ({
   batch: batch.batchNo,
 });
 
-/** Throws unless rows were written; errors that a retry fixes count as a lost race. */
+/** Throws `AppError` unless the outcome is `written`; undefined, which is no outcome, counts as `lost`. */
 export async function checkOutcome(
   session: Session,
   { write, outcome }: { readonly write: BatchWrite; readonly outcome: Outcome | undefined },

@@ -153,7 +153,10 @@ export function wholeRefused(error: unknown, what: string): unknown {
   return new AppError('destination_rejected', message, { cause: new SqlServerFailure(found.number) });
 }
 
-/** A failed login with the number that the driver leaves out; other failures as they are. */
+/**
+ * A failed login, with the server's error number, which the driver leaves out. Null: none is known. Other errors pass
+ * unchanged.
+ */
 export const loginFailure = (error: unknown, number: number | null): unknown =>
   codeOf(error) === 'ELOGIN' && number !== null ? new SqlServerFailure(number, true) : error;
 

@@ -21,7 +21,7 @@ export function createReasons(): Reasons {
   return { note: (message) => -messages.push(message), messageOf: (issue) => messages[-issue - 1] };
 }
 
-/** Rows to be checked: how they are written, and into which table. */
+/** Rows to be checked: the fields of their table, how each column is written, and where the reasons are collected. */
 export interface Checked {
   readonly map: SqlServerFields;
   readonly writers: readonly SqlServerWriter[];

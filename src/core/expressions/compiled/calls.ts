@@ -14,7 +14,10 @@ const natives: ReadonlyMap<string, Native> = new Map(
 /** Picture strings are a separate language. */
 const argumentsMax: Readonly<Record<string, number>> = { toMillis: 1, fromMillis: 1, now: 0, millis: 0 };
 
-/** A call of one of JSONata's functions. */
+/**
+ * Compiles a call of one of JSONata's functions; refuses a function that has no compiled form, and one that the
+ * expression defines.
+ */
 export function compileCall(node: AstNode, compiler: Compiler, scope: Scope | null): Compiled {
   allow(node, 'procedure', 'arguments');
   const args = childrenOf(node, 'arguments').map((child) => compiler.compile(child, scope));

@@ -98,7 +98,10 @@ export function headerValue(template: unknown, scope: Scope, path: string): stri
   return `{{ ($v := ${text(value).code}; $v in ["", "None"] ? null : $v) }}`;
 }
 
-/** A value of a JSON body: what the CDK reads as a literal is one. Objects and lists are rendered inside. */
+/**
+ * A value of a JSON body. A text that the CDK reads as a literal, such as `true`, becomes that literal; objects and lists
+ * are rendered inside. Undefined: the value is left out. Refuses what has no counterpart, at `path`.
+ */
 export function jsonValue(template: unknown, scope: Scope, path: string): Rendered {
   if (typeof template === 'string') {
     const raw = evaluate(template, scope, path);
@@ -195,7 +198,9 @@ export function addressText(template: string, scope: Scope, path: string): strin
 /** A part of an address. `isLabel`: a value that stands for itself, in a host for one label. */
 type Piece = { readonly literal: string } | { readonly code: string; readonly isLabel: boolean };
 
-/** A host that an expression makes up begins the address as one hole, so that it may have dots, or be no label at all. */
+/**
+ * A host that an expression makes up begins the address as one hole, so that it may have dots, or be no label at all.
+ */
 function withHost(pieces: readonly Piece[]): readonly Piece[] {
   const [first] = pieces;
   const scheme = first !== undefined && 'literal' in first ? /^\s*https?:\/\//i.exec(first.literal)?.[0] : undefined;

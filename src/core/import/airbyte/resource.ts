@@ -13,7 +13,10 @@ export interface Address {
   readonly base: string | null;
 }
 
-/** The resource of a draft. */
+/**
+ * The resource of a spec for a stream. `auth`: null for that of the spec. `types`: the JSON Schema of its records;
+ * null: they are not validated.
+ */
 export function resourceOf(
   draft: StreamDraft,
   {

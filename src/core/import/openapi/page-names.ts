@@ -96,7 +96,7 @@ export const totalFields = new Set([
 /** Fields that say whether there is another page. */
 export const moreFields = new Set(['hasmore', 'hasnext', 'hasnextpage', 'moreresults']);
 
-/** Objects of a response that describe its pages. */
+/** Names of the objects in a response that may hold its paging fields, in lower case without separators. */
 export const pageObjects = new Set([
   'meta',
   'pagination',

@@ -25,7 +25,7 @@ import { type JobPort, readyJob } from './report-job.ts';
 import { nextPart, partAt, type ReportParts } from './report-parts.ts';
 import { firstPageLike, smallerPage } from './smaller-page.ts';
 
-/** A note for a reader of the run; the read continues. */
+/** Something unusual on a page that the log of the run mentions; the read continues. */
 export type ReadNote =
   | 'order_broken'
   | 'page_repeated'

@@ -1,7 +1,10 @@
 import { type Issue, schemaIssue } from '../../errors.ts';
 import { valuesAt } from './document-paths.ts';
 
-/** The longest list allowed at each place; the rules across places take more than linear time in these. */
+/**
+ * The most items of the list at each path (`*`: any item or name). Checks across these lists take more than linear
+ * time.
+ */
 export const listLengths: readonly (readonly [pattern: string, max: number])[] = [
   ['connectionParams', 200],
   ['lookups', 100],

@@ -3,7 +3,10 @@ import { type ConnectOptions, connectSqlServer } from './connect.ts';
 import { driverError } from './driver-error.ts';
 import type { LoadedColumn, Value, Values } from './session.ts';
 
-/** A connection of the driver, in the process that is its own. Another driver changes this file and the one that connects. */
+/**
+ * A connection of the driver, in the process that is its own. Another driver changes this file and the one that
+ * connects.
+ */
 export interface DriverSession {
   /** The rows of all results, their columns in camelCase. Throws raw errors of the driver. */
   query(sql: string, options: QueryOptions): Promise<readonly Row[]>;
@@ -40,7 +43,7 @@ interface Observer {
 /** Longest n of nvarchar(n); a longer text is nvarchar(max). */
 const boundedLengthMax = 4000;
 
-/** Connects and logs in. */
+/** Connects and logs in. Throws the error of the server or the network, without what the driver wraps around it. */
 export async function openDriverSession({
   onRow,
   onEnd,

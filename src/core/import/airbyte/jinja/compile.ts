@@ -12,7 +12,10 @@ import { computed, constant, missing, quote, type Scope, type Value } from './va
 /** The longest JSONata of one template, UTF-16 units: each operator may double its operands. */
 const codeMax = 20_000;
 
-/** The value of an expression. Throws `JinjaError` for what has no counterpart. */
+/**
+ * The value of a Jinja expression: known already, or as JSONata. Throws `JinjaError` for what JSONata has no
+ * counterpart of.
+ */
 export function compile(node: Node, scope: Scope): Value {
   const value = valueOf(node, scope);
   if (value.constant === undefined && value.member === undefined && value.code.length > codeMax) {

@@ -18,7 +18,7 @@ export interface ReadAuth {
   readonly notes: readonly string[];
 }
 
-/** Reads the authenticator of a requester. Refuses what has no counterpart. */
+/** The `auth` for the authenticator of a requester; `none` without one. Refuses what has no counterpart. */
 export const readAuth = (requester: Component, config: Config): ReadAuth =>
   readOne(partOf(requester, 'authenticator'), { config, requester });
 

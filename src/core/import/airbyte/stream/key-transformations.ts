@@ -31,7 +31,10 @@ export const keysToSnakeCase: Step = (record) =>
     `$snake(${record}))`,
   ].join(' ');
 
-/** A text in the names of the record, also of objects inside, replaced. */
+/**
+ * Replaces a text (`old` by `new` of the component) in all names of the record, also of objects inside. Refuses an
+ * empty `old`.
+ */
 export function keysReplaced(component: Component, { config }: { readonly config: Config }): Step {
   const scope = startScope({ component, config });
   const known = (key: string): string => knownText(textOf(component, key) ?? '', scope, pathAt(component, key));

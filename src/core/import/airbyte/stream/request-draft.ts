@@ -177,10 +177,11 @@ export interface Option {
   readonly in: 'query' | 'header' | 'body';
   /** Of a JSON body: names inside each other. */
   readonly names: readonly string[];
+  /** Of a body: a form, not JSON. */
   readonly form: boolean;
 }
 
-/** Reads a RequestOption. */
+/** Reads a RequestOption: where a value goes. Refuses a place that has no counterpart. */
 export function readOption(option: Component, config: Config): Option {
   const scope = startScope({ component: option, config });
   const place = textOf(option, 'inject_into');
@@ -196,7 +197,10 @@ export function readOption(option: Component, config: Config): Option {
   return refuse(option.path, `the place ${String(place).slice(0, 50)} of a request has no counterpart`);
 }
 
-/** Puts a value where an option says. */
+/**
+ * Writes a value into the draft where the option says, over what is there. Refuses a body that the request cannot
+ * have, at `at`.
+ */
 export function putOption(draft: RequestDraft, option: Option, value: Value, at: string): void {
   const [name = ''] = option.names;
   const template = templateOf(value);
