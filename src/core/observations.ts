@@ -107,8 +107,7 @@ export interface Observation<Fact> {
 
 /**
  * What the service publishes about itself. It knows neither metrics nor traces: `src/telemetry` subscribes. Facts hold
- * counts,
- * times and words of a fixed set; no org, no address, no data.
+ * counts, times and words of a fixed set; no org, no address, no data.
  */
 export const observations = {
   runEnded: observation<RunEnded>('run-ended'),

@@ -27,7 +27,8 @@ export async function prepareRevocation(
     const held: HeldGrant[] = [];
     for (const one of grants.all) {
       const sealed = await findToken(deps.db, scope, { connectionId, slot: tokenSlot(one.resourceKey) });
-      if (sealed) held.push({ ...one, token: openToken(deps.secretBox, sealed, { orgId: scope.orgId, ownerId: connectionId }) });
+      const owner = { orgId: scope.orgId, ownerId: connectionId };
+      if (sealed) held.push({ ...one, token: openToken(deps.secretBox, sealed, owner) });
     }
     if (held.length > 0) return () => void revoke(deps, { grants, held, connectionId });
     await grants[Symbol.asyncDispose]();
