@@ -50,6 +50,12 @@ describe('a request that is no HTTP for the app', () => {
 });
 
 describe('the server', () => {
+  it('says for how many seconds it keeps an idle connection, as docs/operations/deploy.md has it for proxies', async () => {
+    const response = await fetch(`http://127.0.0.1:${server.port}/ok`);
+    expect(response.headers.get('keep-alive')).toBe('timeout=5');
+    expect(await response.text()).toBe('fine');
+  });
+
   it('responds to HTTP/1.0 requests without a Host header, as load balancers send them', async () => {
     expect(await send('GET /ok HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1.1 200 OK[^]*fine$/);
   });
