@@ -42,7 +42,7 @@ export const roomImports: Readonly<Record<string, readonly string[] | 'everythin
   'src/catalogue': ['src/core'],
   'src/error-code.ts': [],
   'src/listening.ts': ['src/error-code.ts'],
-  'src/operator-port.ts': ['src/listening.ts'],
+  'src/operator-port.ts': ['src/listening.ts', 'src/log.ts'],
   'src/log.ts': ['src/config'],
   'src/config': ['db', 'src/core', 'src/deps.ts', 'src/error-code.ts', 'src/log.ts'],
   db: ['src/core'],

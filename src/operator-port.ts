@@ -1,5 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { listening, type Place } from './listening.ts';
+import type { Log } from './log.ts';
 
 /** What an operator's port responds to a GET of a path. */
 export interface OperatorPage {
@@ -10,6 +11,7 @@ export interface OperatorPage {
 
 /** The options of {@link serveOperators}. */
 export interface OperatorPortOptions extends Place {
+  readonly log: Log;
   /**
    * The pages by path; each is asked for as often as anybody likes, since the port has no credential: it bounds its own
    * cost.
@@ -24,14 +26,19 @@ const connectionsMax = 100;
 
 /**
  * A port for those who operate a process, without a credential. Everything but a GET of a page gets 404, a page that
- * cannot be made 500. Disposing closes it. Rejects when the port is taken, and says which.
+ * cannot be made 500, and a line in the log. Disposing closes it. Rejects when the port is taken, and says which.
  */
-export async function serveOperators({ pages, ...place }: OperatorPortOptions): Promise<AsyncDisposable> {
+export async function serveOperators({ pages, log, ...place }: OperatorPortOptions): Promise<AsyncDisposable> {
   const byPath = new Map(Object.entries(pages));
   const server = createServer({ headersTimeout, requestTimeout: headersTimeout }, ({ method, url }, response) => {
-    const page = method === 'GET' ? byPath.get(url?.split('?')[0] ?? '') : undefined;
+    const path = url?.split('?')[0] ?? '';
+    const page = method === 'GET' ? byPath.get(path) : undefined;
     const made = page?.() ?? Promise.resolve(notFound);
-    void made.catch(() => failed).then((one) => respond(response, one));
+    const failedWith = (error: unknown): OperatorPage => {
+      log.error('request failed', { path, error });
+      return failed;
+    };
+    void made.catch(failedWith).then((one) => respond(response, one));
   });
   server.maxConnections = connectionsMax;
   await listening(server, place);

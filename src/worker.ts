@@ -77,12 +77,12 @@ log.info('worker stopped');
  * Serves health from the start, so that a worker that waits for the database or Temporal is alive and not ready. Null:
  * not asked for.
  */
-async function serveHealth({ db }: Deps): Promise<AsyncDisposable | null> {
+async function serveHealth({ db, log: ownLog }: Deps): Promise<AsyncDisposable | null> {
   const { host, workerHealthPort: port } = config;
   const isPolling = () => polled.length > 0 && polled.every((worker) => worker.getState() === 'RUNNING');
   return port === null
     ? null
-    : await startWorkerHealth({ host, port, db, isPolling, reachTemporal: () => reachTemporal() });
+    : await startWorkerHealth({ host, port, log: ownLog, db, isPolling, reachTemporal: () => reachTemporal() });
 }
 
 /** The SDK fails at once when the server is absent; afterwards it survives outages by itself. Null: told to stop. */

@@ -21,7 +21,7 @@ const reachMs = 2000;
 /** The metrics of a process at METRICS_PORT; null: it is not set. */
 export async function serveMetricsOf(
   process: 'api' | 'worker',
-  { config, db, temporal, poolCounts, evaluators }: Deps,
+  { config, log, db, temporal, poolCounts, evaluators }: Deps,
   { coreAddress, slotCounts }: WorkerSources | { readonly coreAddress: null; readonly slotCounts: null } = none,
 ): Promise<AsyncDisposable | null> {
   const { host, metricsPort: port } = config;
@@ -30,6 +30,7 @@ export async function serveMetricsOf(
   return await serveMetrics({
     host,
     port,
+    log,
     process,
     poolCounts,
     evaluators,

@@ -1,11 +1,9 @@
 import type { Db } from '../../db/client.ts';
 import { probe, type Readiness, serviceName } from '../database-readiness.ts';
-import { jsonPage, type OperatorPage, serveOperators } from '../operator-port.ts';
+import { jsonPage, type OperatorPage, type OperatorPortOptions, serveOperators } from '../operator-port.ts';
 
 /** What the health server of a worker needs. */
-export interface WorkerHealthOptions {
-  readonly host: string;
-  readonly port: number;
+export interface WorkerHealthOptions extends Pick<OperatorPortOptions, 'host' | 'port' | 'log'> {
   /** The control database, which a worker cannot do without. */
   readonly db: Db;
   /** Whether every queue of the worker is polled: false before the start and from the signal to stop. */
@@ -19,7 +17,7 @@ export interface WorkerHealthOptions {
  * `GET /readyz` with 503 while the worker does not poll, or Temporal or the database is not reachable. Disposing closes it.
  * Rejects when the port is taken.
  */
-export function startWorkerHealth({ host, port, ...asked }: WorkerHealthOptions): Promise<AsyncDisposable> {
+export function startWorkerHealth({ host, port, log, ...asked }: WorkerHealthOptions): Promise<AsyncDisposable> {
   let looking: Promise<OperatorPage> | null = null;
   // One check at a time, however many requests: the port has no credential.
   const readiness = (): Promise<OperatorPage> => {
@@ -32,10 +30,13 @@ export function startWorkerHealth({ host, port, ...asked }: WorkerHealthOptions)
     '/healthz': async () => jsonPage(200, { status: 'ok', service: serviceName }),
     '/readyz': readiness,
   };
-  return serveOperators({ host, port, variable: 'WORKER_HEALTH_PORT', pages });
+  return serveOperators({ host, port, log, variable: 'WORKER_HEALTH_PORT', pages });
 }
 
-async function look(asked: Omit<WorkerHealthOptions, 'host' | 'port'>): Promise<OperatorPage> {
+/** What decides whether a worker is ready. */
+type Asked = Omit<WorkerHealthOptions, 'host' | 'port' | 'log'>;
+
+async function look(asked: Asked): Promise<OperatorPage> {
   const state = await readinessOf(asked);
   return jsonPage(state.status === 'ready' ? 200 : 503, state);
 }
@@ -44,7 +45,7 @@ async function readinessOf({
   db,
   isPolling,
   reachTemporal,
-}: Omit<WorkerHealthOptions, 'host' | 'port'>): Promise<Readiness> {
+}: Asked): Promise<Readiness> {
   // A worker that starts does not poll because one of them is away: the cause comes first.
   const [database, temporal] = await Promise.all([probe(db), reachTemporal().then(isThere, isAway)]);
   if (database.status === 'not_ready') return database;

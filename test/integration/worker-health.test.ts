@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createLog } from '../../src/log.ts';
 import { startWorkerHealth } from '../../src/temporal/worker-health.ts';
 import { runWorker } from '../support/service/admin.ts';
 import { openTestDatabase } from '../support/service/database.ts';
@@ -114,6 +115,7 @@ it('says why a worker is not ready: what is away first, and then that it does no
   await using _health = await startWorkerHealth({
     host: '127.0.0.1',
     port,
+    log: createLog({ level: 'silent', name: 'test' }),
     db: database.db,
     isPolling: () => isPolling,
     reachTemporal: () => temporal,

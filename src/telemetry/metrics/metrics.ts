@@ -7,18 +7,16 @@
  */
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { Backlog } from '../../../db/queries/runs/maintenance/backlog.ts';
-import { type OperatorPage, serveOperators } from '../../operator-port.ts';
+import { type OperatorPage, type OperatorPortOptions, serveOperators } from '../../operator-port.ts';
 import { createBacklogGauges } from './backlog-gauges.ts';
 import { readCoreMetrics } from './core-exporter.ts';
 import { countObservations } from './counters.ts';
 import { addPoolGauges, type PoolSources } from './pool-gauges.ts';
 
 /** What is measured, and where it is served. */
-export interface MetricsOptions extends PoolSources {
+export interface MetricsOptions extends PoolSources, Pick<OperatorPortOptions, 'host' | 'port' | 'log'> {
   /** The kind of process: `api` or `worker`. */
   readonly process: string;
-  readonly host: string;
-  readonly port: number;
   /** Reads what waits in the control database. */
   readonly readBacklog: () => Promise<Backlog>;
   /** Asks Temporal for a sign of life; rejects when it does not respond in time. */
@@ -28,7 +26,7 @@ export interface MetricsOptions extends PoolSources {
 }
 
 /** Counts from now on, and serves `GET /metrics`. Disposing ends both. Rejects when the port is taken. */
-export async function serveMetrics({ host, port, ...options }: MetricsOptions): Promise<AsyncDisposable> {
+export async function serveMetrics({ host, port, log, ...options }: MetricsOptions): Promise<AsyncDisposable> {
   await using stack = new AsyncDisposableStack();
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -43,7 +41,7 @@ export async function serveMetrics({ host, port, ...options }: MetricsOptions): 
     ]);
     return { status: 200, type: registry.contentType, body: `${await registry.metrics()}${core}` };
   };
-  stack.use(await serveOperators({ host, port, variable: 'METRICS_PORT', pages: { '/metrics': page } }));
+  stack.use(await serveOperators({ host, port, log, variable: 'METRICS_PORT', pages: { '/metrics': page } }));
   const opened = stack.move();
   return { [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
