@@ -41,11 +41,7 @@ async function look(asked: Asked): Promise<OperatorPage> {
   return jsonPage(state.status === 'ready' ? 200 : 503, state);
 }
 
-async function readinessOf({
-  db,
-  isPolling,
-  reachTemporal,
-}: Asked): Promise<Readiness> {
+async function readinessOf({ db, isPolling, reachTemporal }: Asked): Promise<Readiness> {
   // A worker that starts does not poll because one of them is away: the cause comes first.
   const [database, temporal] = await Promise.all([probe(db), reachTemporal().then(isThere, isAway)]);
   if (database.status === 'not_ready') return database;
