@@ -43,26 +43,26 @@ async function enqueue(
   deps: Pick<InboundDeps, 'defaultDestination'>,
   tx: Db,
   scope: OrgScope,
-  asked: InboundHookInput,
+  input: InboundHookInput,
 ): Promise<Enqueued> {
-  const { connectionId, resourceKey } = asked;
+  const { connectionId, resourceKey } = input;
   // No run of the connection begins while the lock is held: one that waits starts after every request seen here.
   const connection = await lockConnection(tx, scope, connectionId);
-  const due = await dueInMs(tx, scope, asked);
+  const due = await dueInMs(tx, scope, input);
   if (due === null) return { step: { waitMs: null, outcome: 'no request is waiting', runId: null }, made: null };
   const skipped = async (reason: string): Promise<Enqueued> => {
-    await dropTriggers(tx, scope, asked, reason);
+    await dropTriggers(tx, scope, input, reason);
     return { step: { waitMs: 0, outcome: `ignored: ${reason}`, runId: null }, made: null };
   };
   if (connection?.status !== 'active') return skipped(`connection ${connection?.status ?? 'deleted'}`);
-  const waiting = await findWaitingRun(tx, scope, asked);
+  const waiting = await findWaitingRun(tx, scope, input);
   if (waiting) {
-    await joinRun(tx, scope, asked, { runId: waiting.id, isNew: false });
+    await joinRun(tx, scope, input, { runId: waiting.id, isNew: false });
     return { step: { waitMs: 0, outcome: 'joined', runId: waiting.id }, made: null };
   }
   if (due > 0) return { step: { waitMs: due, outcome: 'gathering', runId: null }, made: null };
   const made = await queueRun(deps, tx, scope, { connection, resourceKey, trigger: 'webhook' });
   if (typeof made === 'string') return skipped(made);
-  await joinRun(tx, scope, asked, { runId: made.id, isNew: true });
+  await joinRun(tx, scope, input, { runId: made.id, isNew: true });
   return { step: { waitMs: 0, outcome: 'started', runId: made.id }, made };
 }

@@ -32,7 +32,7 @@ import { createRunStore } from './run-store.ts';
 export interface OpenRun {
   /** Fingerprint of the destination. */
   readonly destinationFingerprint: string;
-  /** Whether nobody has asked the destination so far. */
+  /** Whether the destination has not been called so far. */
   readonly isUntouched: () => boolean;
   readonly start: StartPoint;
   readonly engine: Engine;
@@ -72,8 +72,8 @@ export async function openRun(deps: Deps, scope: OrgScope, options: OpenRunOptio
   const clients = resources.use(new AsyncDisposableStack());
   // A destination that was restored from a backup is fresh too, and the lane knows its records.
   const rewinds = backfill?.rewind === true;
-  const asked = newLanes.take(attempt, start.fresh && !rewinds);
-  const known = createKnownRecords(storedBy(db, scope, { laneId, asked }), start.carried);
+  const seen = newLanes.take(attempt, start.fresh && !rewinds);
+  const known = createKnownRecords(storedBy(db, scope, { laneId, seen }), start.carried);
   const opening = { runId, connectionId, setup, startedAt, logCall, redactor, onRateLimit, stack: clients };
   const engine = createEngine({
     runId,
@@ -174,8 +174,8 @@ const repairNotes = (
 
 /** The stored state of records of a lane; ids that a new lane never looked up need no query. */
 const storedBy =
-  (db: Db, scope: OrgScope, { laneId, asked }: Pick<Attempt, 'laneId'> & { readonly asked: SeenIdFilter | null }) =>
+  (db: Db, scope: OrgScope, { laneId, seen }: Pick<Attempt, 'laneId'> & { readonly seen: SeenIdFilter | null }) =>
   async (externalIds: readonly string[]) => {
-    const known = asked === null ? externalIds : externalIds.filter((id) => asked.note(id));
+    const known = seen === null ? externalIds : externalIds.filter((id) => seen.note(id));
     return known.length === 0 ? [] : await findRecordStates(db, scope, { laneId, externalIds: known });
   };

@@ -128,7 +128,7 @@ interface ReadChunk extends Pick<Ending, 'hasPartitions' | 'keepsLookups'> {
   readonly result: ChunkResult;
   /** Fingerprint of the destination, which has nothing that is not recorded; null: it may. */
   readonly recordedWith: string | null;
-  /** Nobody has asked the destination, so the lane is still marked as it was. */
+  /** The destination was not called, so the lane is still marked as it was. */
   readonly isUntouched: boolean;
 }
 
@@ -175,5 +175,5 @@ async function readOrPause(deps: ChunkDeps, scope: OrgScope, chunk: Chunk): Prom
 
 const notRecorded = (result: ChunkResult): ReadChunk => ({ result, recordedWith: null, isUntouched: false });
 
-/** There is nothing to read: the run has ended, or was asked to stop. */
+/** There is nothing to read: the run has ended, or is to be canceled. */
 const ended: ChunkResult = { done: true, limited: false, waitMs: 0, pages: 0, records: 0 };

@@ -13,7 +13,7 @@ export interface OperatorPage {
 export interface OperatorPortOptions extends Place {
   readonly log: Log;
   /**
-   * The pages by path; each is asked for as often as anybody likes, since the port has no credential: it bounds its own
+   * The pages by path; anybody may request one at any rate, since the port has no credential: each page bounds its own
    * cost.
    */
   readonly pages: Readonly<Record<string, () => Promise<OperatorPage>>>;

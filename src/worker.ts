@@ -75,7 +75,7 @@ log.info('worker stopped');
 
 /**
  * Serves health from the start, so that a worker that waits for the database or Temporal is alive and not ready. Null:
- * not asked for.
+ * no port is configured.
  */
 async function serveHealth({ db, log: ownLog }: Deps): Promise<AsyncDisposable | null> {
   const { host, workerHealthPort: port } = config;

@@ -22,13 +22,15 @@ import { openRing } from './key-commands.ts';
 
 /** A lane of which its destination has more than the ledger, or which could not be compared. */
 interface NotedLane extends Omit<UsedLane, 'id'> {
-  /** `ahead`: what lies between is delivered again. `unknown`: its destination could not be asked. */
+  /** `ahead`: what lies between is delivered again. `unknown`: its destination could not be queried. */
   readonly state: 'ahead' | 'unknown';
-  /** The run that the destination has seen last; null: not asked. */
+  /** The run that the destination has seen last; null: not queried. */
   readonly runId: string | null;
-  /** Batches of that run which the ledger lacks; null: the ledger does not know the run, or the lane was not asked. */
+  /**
+   * Batches of that run which the ledger lacks; null: the ledger does not know the run, or the lane was not queried.
+   */
   readonly batches: number | null;
-  /** Why it could not be asked; null: it was. */
+  /** Why it could not be queried; null: it was. */
   readonly reason: string | null;
 }
 
@@ -113,7 +115,7 @@ async function compareLane(deps: Deps, { orgId, connectionId, resourceKey }: Use
   const unknown = (reason: string) => ({ ...lane, state: 'unknown', runId: null, batches: null, reason }) as const;
   try {
     const checkpoint = await peekCheckpoint(deps, scope, lane);
-    if (checkpoint === 'not_supported') return unknown('destinations of this kind are asked by the next run only');
+    if (checkpoint === 'not_supported') return unknown('destinations of this kind are queried by the next run only');
     if (checkpoint === null) return null;
     const { runId, batchNo } = checkpoint;
     const recorded = await findLastBatch(deps.db, scope, runId);

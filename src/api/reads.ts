@@ -6,7 +6,7 @@ import type { ConnectionRow } from '../core/resources/connection.ts';
 import type { RunRow } from '../core/resources/run.ts';
 import { sharedResponses } from '../core/work/shared-responses.ts';
 
-/** Rows that clients ask for by id, often many at once: one query serves all waiting requests of an org. */
+/** Rows that clients request by id, often many at once: one query serves all waiting requests of an org. */
 export interface Reads {
   /** The connection, or undefined when it is absent, deleted or of another org. */
   readonly connection: Read<ConnectionRow>;
@@ -26,8 +26,8 @@ function readTogether<Row extends { readonly id: string }>(
   find: (scope: OrgScope, ids: readonly string[]) => Promise<readonly Row[]>,
 ): Read<Row> {
   const rowsOf = sharedResponses(
-    async (asked: readonly [Asked, ...Asked[]]) => {
-      const rows = await find(asked[0].scope, [...new Set(asked.map(({ id }) => id))]);
+    async (wanted: readonly [Wanted, ...Wanted[]]) => {
+      const rows = await find(wanted[0].scope, [...new Set(wanted.map(({ id }) => id))]);
       return new Map(rows.map((row) => [row.id, row]));
     },
     ({ scope }) => `${scope.orgId} ${scope.workspaceId}`,
@@ -35,7 +35,7 @@ function readTogether<Row extends { readonly id: string }>(
   return async (scope, id) => (await rowsOf({ scope, id })).get(id);
 }
 
-interface Asked {
+interface Wanted {
   readonly scope: OrgScope;
   readonly id: string;
 }

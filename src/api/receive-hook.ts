@@ -23,8 +23,8 @@ export function serveHooks(app: Hono<ApiEnv>, deps: ApiDeps): void {
   const path = `${hookPath}:token`;
   app.post(path, async (c) => {
     const hook = await hookOf(c, deps);
-    const asked = graphHandshake(new URL(c.req.url).searchParams);
-    if (asked) return shake(c, asked);
+    const validation = graphHandshake(new URL(c.req.url).searchParams);
+    if (validation) return shake(c, validation);
     const request = { header: headersOf(c), body: await readBytes(c.req.raw), receivedAt: new Date() };
     await refuseForged(deps, hook, request);
     const challenge = hook.verification.kind === 'slack' ? slackHandshake(request.body) : null;

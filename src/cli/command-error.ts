@@ -3,7 +3,7 @@ import { AppError, type Issue } from '../core/errors.ts';
 /** What the exit code of a command says. */
 export const exitCodes = {
   ok: 0,
-  /** The thing asked about is wrong: an invalid spec, a failing test, a failed run, a rejected request. */
+  /** What the command looks at is wrong: an invalid spec, a failing test, a failed run, a rejected request. */
   wrong: 1,
   /** The command line is not understood, or a file cannot be read. */
   usage: 2,
@@ -15,7 +15,7 @@ export const exitCodes = {
   interrupted: 130,
 } as const;
 
-/** A command cannot do what it was asked; the message says what, why and what to do next, and shows no secret. */
+/** A command cannot do its work; the message says what, why and what to do next, and shows no secret. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
   readonly exitCode: number;

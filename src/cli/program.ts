@@ -19,7 +19,7 @@ const exitCodeText = `
 
 Exit codes
   0    success
-  1    what was asked about is wrong or failed: an invalid spec, a failing test, a failed run, a rejected request
+  1    what the command looked at is wrong or failed: an invalid spec, a failing test, a failed run, a rejected request
   2    the command line is not understood, or a file cannot be read
   3    the service cannot be reached, or rejects the API key
   78   wrong configuration: a variable of the environment, or the file of profiles

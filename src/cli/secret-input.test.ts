@@ -1,8 +1,8 @@
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { type AskedSecret, readSecrets, secretSource } from './secret-input.ts';
+import { readSecrets, secretSource, type WantedSecret } from './secret-input.ts';
 
-const fromStdin = (name: string): AskedSecret => ({ name, source: { from: 'stdin' } });
+const fromStdin = (name: string): WantedSecret => ({ name, source: { from: 'stdin' } });
 
 function toolsOf(stdin: Readable, env: Readonly<Record<string, string>> = {}) {
   const shown: string[] = [];
@@ -15,7 +15,7 @@ function toolsOf(stdin: Readable, env: Readonly<Record<string, string>> = {}) {
   return { tools: { env, stdin, stderr, signal: new AbortController().signal }, shown };
 }
 
-const read = async (text: string, asked: readonly AskedSecret[], env = {}) =>
+const read = async (text: string, asked: readonly WantedSecret[], env = {}) =>
   Object.fromEntries(await readSecrets(toolsOf(Readable.from([text]), env).tools, asked));
 
 describe('a secret of the command line', () => {
@@ -30,7 +30,7 @@ describe('a secret of the command line', () => {
   });
 
   it('comes from a variable of the environment that has a value', async () => {
-    const asked: readonly AskedSecret[] = [{ name: 'a', source: { from: 'env', variable: 'KEY' } }];
+    const asked: readonly WantedSecret[] = [{ name: 'a', source: { from: 'env', variable: 'KEY' } }];
     expect(await read('', asked, { KEY: 'k' })).toEqual({ a: 'k' });
     await expect(read('', asked, { KEY: '' })).rejects.toThrow('The environment has no variable KEY');
   });

@@ -7,7 +7,7 @@ import type { Tools } from './tools.ts';
 type SecretSource = { readonly from: 'stdin' } | { readonly from: 'env'; readonly variable: string };
 
 /** A secret of the command line: its name, and where its value is. */
-export interface AskedSecret {
+export interface WantedSecret {
   readonly name: string;
   readonly source: SecretSource;
 }
@@ -27,17 +27,17 @@ export function secretSource(option: string, text: string): SecretSource {
 }
 
 /**
- * The values, in the order of the names. From a terminal each is asked for without echo; otherwise stdin has one line for
+ * The values, in the order of the names. From a terminal each is prompted for without echo; otherwise stdin has one line for
  * each, and the whole of stdin is the value of a single one. Throws usage errors.
  */
 export async function readSecrets(
   tools: Pick<Tools, 'env' | 'stdin' | 'stderr' | 'signal'>,
-  asked: readonly AskedSecret[],
+  wanted: readonly WantedSecret[],
 ): Promise<ReadonlyMap<string, string>> {
-  const typed = asked.filter(({ source }) => source.from === 'stdin').map(({ name }) => name);
+  const typed = wanted.filter(({ source }) => source.from === 'stdin').map(({ name }) => name);
   const values = typed.length === 0 ? new Map<string, string>() : await readTyped(tools, typed);
   return new Map(
-    asked.map(({ name, source }) => [
+    wanted.map(({ name, source }) => [
       name,
       source.from === 'env' ? variableOf(tools.env, source.variable) : notEmpty(name, values.get(name)),
     ]),

@@ -19,7 +19,7 @@ export type RateLimits = Required<Pick<HttpClientOptions, 'takeToken' | 'noteRes
 export interface Buckets {
   /** Milliseconds to wait before sending. At most `waitMsMax`: the token is the caller's. More: it is not. */
   take(rate: BucketRate, waitMsMax: number): Promise<number>;
-  /** Empties a bucket until `waitMs` from now, as the API asked. */
+  /** Empties a bucket until `waitMs` from now, as the API requests. */
   empty(rate: BucketRate, waitMs: number): Promise<void>;
 }
 
@@ -57,7 +57,7 @@ function limitsOver(
     },
     async noteResponse(request, response) {
       for (const { rate, limit } of bucketsOf(request)) {
-        const waitMs = askedWaitMs(limit, response);
+        const waitMs = resetWaitMs(limit, response);
         if (waitMs !== null && waitMs > 0) await buckets.empty(rate, Math.min(waitMs, waitMsMax));
       }
     },
@@ -79,7 +79,7 @@ interface Bucket {
 }
 
 /** Milliseconds to the reset of a budget that is used up; null: something is left, or the response does not say. */
-function askedWaitMs(limit: RateLimit, response: HttpResponse): number | null {
+function resetWaitMs(limit: RateLimit, response: HttpResponse): number | null {
   const { headers: names } = limit;
   const { headers } = response;
   if (names?.reset === undefined || !(leftOf(limit, response) < 1)) return null;

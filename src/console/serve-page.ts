@@ -76,7 +76,7 @@ function withNotice(path: string, notice: string | undefined): string {
 
 /**
  * Leads a request without a session to the page where one is opened. Cookies of this site are not sent when a link of
- * another site leads here, so the browser is first asked to come again from here.
+ * another site leads here, so a page of this site first sends the browser here again.
  */
 function toSignIn(c: Context<ApiEnv>, deps: ConsoleDeps): Response | Promise<Response> {
   const { pathname, search } = new URL(c.req.url);

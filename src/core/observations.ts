@@ -34,8 +34,8 @@ export interface UpstreamCalled {
 }
 
 /**
- * What a run waits for: `rate_limit`: the limit that its spec sets; `retry_after`: the API asked for it; `backoff`: the
- * pause before a retry; `destination`: the destination asked for it.
+ * What a run waits for: `rate_limit`: the limit that its spec sets; `retry_after`: the API requested it; `backoff`: the
+ * pause before a retry; `destination`: the destination requested it.
  */
 export type WaitReason = 'rate_limit' | 'retry_after' | 'backoff' | 'destination';
 

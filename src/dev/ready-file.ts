@@ -23,7 +23,7 @@ export interface ReadyFacts {
 
 /** `DATA_DIR/ready.json`: there while the stack is ready, and only then. */
 export interface ReadyFile {
-  /** Writes it; `facts` is asked again at each update. */
+  /** Writes it; `facts` is called again at each update. */
   write(facts: () => ReadyFacts): void;
   /** Writes it again after pids changed; does nothing before the first write. */
   update(): void;

@@ -11,7 +11,7 @@ const overdueMs = 15_000;
  * The age in milliseconds at which a requested delivery is checked: its request stops notifying the endpoint after 1.5
  * s.
  */
-const askedMs = 2000;
+const requestedMs = 2000;
 /** Endpoints woken in one round. */
 const limit = 100;
 
@@ -20,7 +20,7 @@ const limit = 100;
  * Temporal was not reachable, and those with attempts whose worker died. Their own workflow decides what to do.
  */
 export async function sweepDeliveries({ db, orchestrator, log }: SweepDeps): Promise<void> {
-  for (const { id: endpointId, orgId } of await findEndpointsToWake(db, { overdueMs, askedMs, limit })) {
+  for (const { id: endpointId, orgId } of await findEndpointsToWake(db, { overdueMs, requestedMs, limit })) {
     try {
       await orchestrator.wakeEndpoint({ orgId, endpointId });
       observations.repaired.publish({ kind: 'endpoint_woken', count: 1 });

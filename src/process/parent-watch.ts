@@ -31,5 +31,5 @@ export function respondToProbes(): void {
   process.channel?.unref();
 }
 
-/** The supervisor has ended since it asked; this process is about to stop. */
+/** The supervisor has ended since its request; this process is about to stop. */
 const ignoreClosed = (): void => undefined;

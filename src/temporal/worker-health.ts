@@ -17,11 +17,11 @@ export interface WorkerHealthOptions extends Pick<OperatorPortOptions, 'host' | 
  * `GET /readyz` with 503 while the worker does not poll, or Temporal or the database is not reachable. Disposing closes it.
  * Rejects when the port is taken.
  */
-export function startWorkerHealth({ host, port, log, ...asked }: WorkerHealthOptions): Promise<AsyncDisposable> {
+export function startWorkerHealth({ host, port, log, ...probed }: WorkerHealthOptions): Promise<AsyncDisposable> {
   let looking: Promise<OperatorPage> | null = null;
   // One check at a time, however many requests: the port has no credential.
   const readiness = (): Promise<OperatorPage> => {
-    looking ??= look(asked).finally(() => {
+    looking ??= look(probed).finally(() => {
       looking = null;
     });
     return looking;
@@ -34,14 +34,14 @@ export function startWorkerHealth({ host, port, log, ...asked }: WorkerHealthOpt
 }
 
 /** What decides whether a worker is ready. */
-type Asked = Omit<WorkerHealthOptions, 'host' | 'port' | 'log'>;
+type Probed = Omit<WorkerHealthOptions, 'host' | 'port' | 'log'>;
 
-async function look(asked: Asked): Promise<OperatorPage> {
-  const state = await readinessOf(asked);
+async function look(probed: Probed): Promise<OperatorPage> {
+  const state = await readinessOf(probed);
   return jsonPage(state.status === 'ready' ? 200 : 503, state);
 }
 
-async function readinessOf({ db, isPolling, reachTemporal }: Asked): Promise<Readiness> {
+async function readinessOf({ db, isPolling, reachTemporal }: Probed): Promise<Readiness> {
   // A worker that starts does not poll because one of them is away: the cause comes first.
   const [database, temporal] = await Promise.all([probe(db), reachTemporal().then(isThere, isAway)]);
   if (database.status === 'not_ready') return database;

@@ -32,11 +32,11 @@ export async function checkDatabase({ db, config }: Pick<Deps, 'db' | 'config'>)
   ];
 }
 
-async function inTime<Value>(asked: Promise<Value>): Promise<Value> {
+async function inTime<Value>(work: Promise<Value>): Promise<Value> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(Object.assign(new Error('late'), { code: 'ETIMEDOUT' })), connectMsMax);
   try {
-    return await Promise.race([asked, late.promise]);
+    return await Promise.race([work, late.promise]);
   } finally {
     clearTimeout(timer);
   }

@@ -4,7 +4,7 @@ import type { ConnectionParam } from '../../core/spec/schema/param-schema.ts';
 import type { ConnectorSpec } from '../../core/spec/schema/spec-schema.ts';
 import { parseAssignment } from '../assignments.ts';
 import { type CommandError, usageError } from '../command-error.ts';
-import { type AskedSecret, readSecrets, secretSource } from '../secret-input.ts';
+import { readSecrets, secretSource, type WantedSecret } from '../secret-input.ts';
 import type { Tools } from '../tools.ts';
 
 /** The values of a connection that exists only on the command line. */
@@ -22,7 +22,7 @@ export interface TypedValues {
   /** `name=-` or `name=env:NAME`. */
   readonly secrets: readonly string[];
   /** Where a token that somebody else obtained is; null: there is none. */
-  readonly accessToken: AskedSecret['source'] | null;
+  readonly accessToken: WantedSecret['source'] | null;
 }
 
 /**
@@ -42,18 +42,18 @@ export async function readConnectionValues(
     if (param.secret) throw isSecret(name);
     params[name] = valueOf(param, value);
   }
-  const asked = typed.secrets.map((text): AskedSecret => {
+  const wanted = typed.secrets.map((text): WantedSecret => {
     const { name, value } = parseAssignment('--secret', text);
     const param = paramOf(declared, name, '--secret');
     if (!param.secret) throw usageError(`${name} is not secret: use --param ${name}=VALUE.`);
     return { name, source: secretSource(`--secret ${name}`, value) };
   });
-  // Before anything is asked for: who typed a secret should not have to do it twice.
+  // Before anybody is prompted: who typed a secret should not have to do it twice.
   checkValues(connectionParams, { params, secrets: {} });
   const token = typed.accessToken === null ? [] : [{ name: tokenName, source: typed.accessToken }];
-  const read = await readSecrets(tools, [...asked, ...token]);
+  const read = await readSecrets(tools, [...wanted, ...token]);
   const secrets = Object.fromEntries(
-    asked.map(({ name }) => [name, valueOf(paramOf(declared, name, '--secret'), read.get(name) ?? '')]),
+    wanted.map(({ name }) => [name, valueOf(paramOf(declared, name, '--secret'), read.get(name) ?? '')]),
   );
   return { values: checkValues(connectionParams, { params, secrets }), accessToken: read.get(tokenName) ?? null };
 }

@@ -79,5 +79,5 @@ export const heading = (
   ${actions ? html`<div class="actions">${actions}</div>` : ''}
 </div>`;
 
-/** A part of a page that the script replaces when the page is asked again; what has the focus is left alone. */
+/** A part of a page that the script replaces when the page is requested again; what has the focus is left alone. */
 export const live = (id: string, content: Content): Html => html`<div id="${id}" data-live>${content}</div>`;

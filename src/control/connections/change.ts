@@ -102,7 +102,7 @@ function validateValues(
 
 /**
  * Applies a change without issues to a locked connection. Schedules of removed resources are switched off, and running
- * runs of those and of resources that start over are asked to stop: notify Temporal of both after the commit.
+ * runs of those and of resources that start over are to be canceled: notify Temporal of both after the commit.
  */
 export async function applyChange(
   deps: ChangeDeps,

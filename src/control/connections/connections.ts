@@ -124,9 +124,9 @@ export async function pauseConnection(deps: RunDeps, scope: OrgScope, id: string
 }
 
 /**
- * Deletes a connection: at once it reads as absent, its schedules, hooks and secrets are deleted and its open runs are
- * asked to stop; the sweeper removes the rest once they have. What was delivered stays with the customer; a grant of an
- * OAuth provider is revoked in the background, where the spec says how. Throws not_found.
+ * Deletes a connection. At once it reads as absent, its schedules, hooks and secrets are deleted and its open runs are
+ * to be canceled. The sweeper removes the rest once they have ended. What was delivered stays with the customer. A grant
+ * of an OAuth provider is revoked in the background, where the spec says how. Throws not_found.
  */
 export async function deleteConnection(deps: RunDeps & GrantDeps, scope: OrgScope, id: string): Promise<void> {
   const revoke = await prepareRevocation(deps, scope, id);

@@ -100,8 +100,8 @@ export async function finishAuthorization(
   const scope = orgScope(begun.orgId);
   await using grants = await openGrants(deps, scope, connectionId);
   const { context } = grants;
-  const asked = typeof claims['resource'] === 'string' ? claims['resource'] : null;
-  const { auth, resourceKey } = await orConflict(async () => grants.of(asked));
+  const requested = typeof claims['resource'] === 'string' ? claims['resource'] : null;
+  const { auth, resourceKey } = await orConflict(async () => grants.of(requested));
   const codeVerifier = verifier && deps.secretBox.open(verifier, verifierOf(scope, connectionId));
   const token = await orConflict(async () => ({
     ...(await exchangeCode(auth, { query: { ...others, code }, redirectUri, codeVerifier }, context)),

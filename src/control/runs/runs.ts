@@ -118,7 +118,7 @@ export async function cancelRun(deps: RunDeps, scope: OrgScope, runId: string): 
   return run;
 }
 
-/** Notifies the workflows of runs that were asked to stop. The sweeper notifies those that are not reached. */
+/** Notifies the workflows of runs whose cancel is requested. The sweeper notifies those that are not reached. */
 export async function cancelWorkflows(deps: RunDeps, scope: OrgScope, runs: readonly RunRow[]): Promise<void> {
   for (const run of runs.filter(({ status }) => status === 'canceled')) publishRunEnded(run);
   const open = runs.filter((run) => run.status !== 'canceled');

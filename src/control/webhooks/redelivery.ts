@@ -15,9 +15,9 @@ export interface Redelivery {
 }
 
 /**
- * Asks for one more attempt of a delivery: the same bytes under the same `webhook-id`, signed with the current secret.
+ * Requests one more attempt of a delivery: the same bytes under the same `webhook-id`, signed with the current secret.
  * It is a row of the log before this returns, and is sent once, also to an endpoint that is off. Throws not_found (the
- * delivery, the endpoint asked for), conflict (the org has no endpoint).
+ * delivery, the endpoint), conflict (the org has no endpoint).
  */
 export async function redeliver(
   deps: WakeDeps,

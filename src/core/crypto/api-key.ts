@@ -26,7 +26,7 @@ export function makeApiKey(): NewApiKey {
 }
 
 /**
- * The lookup id of a well-formed key; null when form or checksum is wrong, which no database needs to be asked about.
+ * The lookup id of a well-formed key; null when form or checksum is wrong, so that no query is needed.
  */
 export function parseApiKey(key: string): string | null {
   if (!form.test(key)) return null;

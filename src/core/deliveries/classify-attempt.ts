@@ -12,7 +12,7 @@ export interface AttemptVerdict {
   readonly otherwise: 'retry' | 'exhausted' | 'canceled';
   /** The receiver wants no more events. */
   readonly disables: boolean;
-  /** The pause that the receiver asked for, in milliseconds; null: none. */
+  /** The pause that the receiver requested, in milliseconds; null: none. */
   readonly pauseMs: number | null;
 }
 
@@ -40,6 +40,6 @@ function otherwiseOf(errorCode: PostErrorCode | null, refused: boolean): Attempt
 }
 
 function pauseOf(header: string | undefined, nowMs: number): number | null {
-  const askedMs = retryAfterMs(header, nowMs);
-  return askedMs === null || askedMs === 0 ? null : Math.min(askedMs, pauseMsMax);
+  const requestedMs = retryAfterMs(header, nowMs);
+  return requestedMs === null || requestedMs === 0 ? null : Math.min(requestedMs, pauseMsMax);
 }

@@ -45,7 +45,7 @@ export interface RunFacts {
 export interface RunEndFacts extends RunFacts {
   /** Records that the destination refused. */
   readonly rejected: number;
-  /** Whether somebody asked for it to stop. */
+  /** Whether somebody requested its cancel. */
   readonly cancelRequested: boolean;
 }
 

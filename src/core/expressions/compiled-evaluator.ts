@@ -99,10 +99,10 @@ const picker =
 async function ask(
   inner: Evaluator,
   task: TransformTask,
-  isAsked: (value: unknown, index: number) => boolean,
+  isWanted: (value: unknown, index: number) => boolean,
 ): Promise<readonly Evaluated[]> {
-  const records = task.records.filter(isAsked);
-  const recordLookups = task.recordLookups?.filter(isAsked) ?? null;
+  const records = task.records.filter(isWanted);
+  const recordLookups = task.recordLookups?.filter(isWanted) ?? null;
   return records.length === 0 ? [] : await inner.transform({ ...task, records, recordLookups });
 }
 

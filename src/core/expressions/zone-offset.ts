@@ -1,6 +1,6 @@
 import { resolveTimezone } from '../schedule/timezone.ts';
 
-/** Zones whose offsets were asked for; the process that evaluates may load no package, so no LRU cache. */
+/** Zones whose offsets are kept; the process that evaluates may load no package, so no LRU cache. */
 const zonesMax = 100;
 
 const formats = new Map<string, Intl.DateTimeFormat>();

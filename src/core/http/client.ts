@@ -21,7 +21,7 @@
  *     happened, not what was made of it. Secrets are masked before bodies are cut: a cut secret would pass the mask. Only
  *     `onResponse` comes first: it may see where a read goes on and have the next request sent meanwhile.
  *  7. Verdict and retry (retry.ts, next-wait.ts), outermost, so that each attempt goes through all of the above. The wait is slept
- *     here when it is short. A longer one, asked for by the bucket or the server, becomes a {@link ThrottledError}: the
+ *     here when it is short. A longer one, which the bucket or the server requests, becomes a {@link ThrottledError}: the
  *     run then sleeps on a durable timer instead of holding a worker slot. A backoff is never longer than that, and a
  *     wait above `maxWaitSeconds` fails the run.
  *

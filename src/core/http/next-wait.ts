@@ -36,32 +36,32 @@ export function createNextWait({
   readonly random: () => number;
 }): (outcome: Outcome, verdict: Verdict, place: AttemptPlace) => number {
   return (outcome, verdict, { attempt, where, startedAt }) => {
-    const askedMs = askedWaitMs(outcome, verdict, now());
-    if (askedMs !== null && askedMs > retry.maxWaitSeconds * 1000) throw waitTooLong(where, askedMs, retry);
-    if (askedMs !== null && askedMs > durableWaitMs) {
-      observations.waitBegun.publish({ reason: 'retry_after', waitMs: askedMs });
-      throw new ThrottledError(askedMs);
+    const requestedMs = requestedWaitMs(outcome, verdict, now());
+    if (requestedMs !== null && requestedMs > retry.maxWaitSeconds * 1000) throw waitTooLong(where, requestedMs, retry);
+    if (requestedMs !== null && requestedMs > durableWaitMs) {
+      observations.waitBegun.publish({ reason: 'retry_after', waitMs: requestedMs });
+      throw new ThrottledError(requestedMs);
     }
     if (attempt >= retry.maxAttempts || now() - startedAt > requestMsMax) throw exhausted(where, outcome, attempt);
-    const waitMs = askedMs ?? backoffMs({ ...retry, maxMs: Math.min(retry.maxMs, durableWaitMs) }, attempt, random);
-    observations.waitBegun.publish({ reason: askedMs === null ? 'backoff' : 'retry_after', waitMs });
+    const waitMs = requestedMs ?? backoffMs({ ...retry, maxMs: Math.min(retry.maxMs, durableWaitMs) }, attempt, random);
+    observations.waitBegun.publish({ reason: requestedMs === null ? 'backoff' : 'retry_after', waitMs });
     return waitMs;
   };
 }
 
-/** Milliseconds the rule or the server asked for; null when neither did. */
-export function askedWaitMs(outcome: Outcome, verdict: Verdict, nowMs: number): number | null {
+/** Milliseconds that the rule or the server requests; null when neither did. */
+export function requestedWaitMs(outcome: Outcome, verdict: Verdict, nowMs: number): number | null {
   if (verdict.action === 'rate_limited' && verdict.waitMs !== undefined) return verdict.waitMs;
   return 'response' in outcome ? retryAfterMs(outcome.response.headers['retry-after'], nowMs) : null;
 }
 
 /** The API asks for a longer wait than the spec allows. */
-export function waitTooLong(where: string, askedMs: number, retry: RetryPolicy): AppError {
-  const asked = `${where} asks to wait ${Math.ceil(askedMs / 1000)} s, more than http.retry.maxWaitSeconds`;
+export function waitTooLong(where: string, requestedMs: number, retry: RetryPolicy): AppError {
+  const request = `${where} asks to wait ${Math.ceil(requestedMs / 1000)} s, more than http.retry.maxWaitSeconds`;
   // Not source_unavailable: another attempt of the run would get the same response.
   return new AppError(
     'source_rejected',
-    `${asked} (${retry.maxWaitSeconds}): start the run again later or raise that limit.`,
+    `${request} (${retry.maxWaitSeconds}): start the run again later or raise that limit.`,
   );
 }
 

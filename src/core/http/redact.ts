@@ -51,7 +51,7 @@ export function createRedactor(secrets: readonly string[]): Redactor {
   };
   const add = (secret: string): void => {
     if (secret.length < secretCharsMin || fixed.has(secret)) return;
-    // Asked for, a known one counts as the latest.
+    // This look-up makes a known one the latest.
     if (added.get(secret) !== undefined) return;
     added.set(secret, spellingsOf(secret));
     prepare();

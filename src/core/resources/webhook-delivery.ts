@@ -16,7 +16,7 @@ export const WebhookDeliveryView = v.object({
 });
 export type WebhookDeliveryView = v.InferOutput<typeof WebhookDeliveryView>;
 
-/** Who asked for an attempt. */
+/** What an attempt was made for. */
 export const WebhookTrigger = v.picklist(['auto', 'redelivery', 'recover', 'test']);
 export type WebhookTrigger = v.InferOutput<typeof WebhookTrigger>;
 

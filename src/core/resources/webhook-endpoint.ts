@@ -10,7 +10,7 @@ export const EventType = v.picklist(eventTypes);
 export const WebhookDisabledReason = v.picklist(['manual', 'gone', 'failing']);
 export type WebhookDisabledReason = v.InferOutput<typeof WebhookDisabledReason>;
 
-/** `probing`: only the oldest event is tried; `paused`: the receiver asked to be left alone for a while. */
+/** `probing`: only the oldest event is tried; `paused`: the receiver requested a pause. */
 export const WebhookEndpointState = v.picklist(['ok', 'probing', 'paused', 'disabled']);
 export type WebhookEndpointState = v.InferOutput<typeof WebhookEndpointState>;
 

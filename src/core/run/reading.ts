@@ -36,10 +36,7 @@ export interface RunReading extends Listing {
 export interface RunReadOptions extends Omit<ReadOptions, 'position'> {
   /** Resolves when every page given so far is delivered and recorded. */
   readonly delivered: () => Promise<void>;
-  /**
-   * Waits between two polls of a report job; absent: the read ends with a {@link ThrottledError} and is continued
-   * later.
-   */
+  /** Waits between two polls of a report job; absent: the read ends with a {@link ThrottledError} and is continued later. */
   readonly wait?: (ms: number) => Promise<void>;
 }
 

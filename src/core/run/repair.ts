@@ -86,7 +86,7 @@ export async function repairFromCheckpoint(options: RepairOptions): Promise<Star
   };
 }
 
-/** Where an attempt continues whose destination has nothing that is not recorded; it is not asked. */
+/** Where an attempt continues whose destination has nothing that is not recorded; the destination is not called. */
 export const startOfRecorded = (run: RecordedRun): StartPoint => ({
   ...run,
   records: run.recordsIn,

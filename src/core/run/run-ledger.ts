@@ -34,7 +34,7 @@ export interface RunLedger {
   /** Leaves out the batches of this run up to `batchNo`, which only the destination knows. */
   passOver(batchNo: number): Promise<PassedOver>;
   /**
-   * Notes that the destination may have more than is recorded, before it is asked for anything. False: a newer attempt
+   * Notes that the destination may have more than is recorded, before it is called. False: a newer attempt
    * holds the lane.
    */
   clearRecordedWith(): Promise<boolean>;

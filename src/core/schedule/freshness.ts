@@ -6,7 +6,7 @@ import type { RunStatus } from '../resources/run.ts';
 /** What is known of one resource of a connection. */
 export interface ResourceFacts {
   readonly resourceKey: string;
-  /** When the newest run started, or was asked for as long as it is queued; null: there is none. */
+  /** When the newest run started or, while it is queued, was requested; null: there is none. */
   readonly lastRunAt: string | null;
   readonly lastRunStatus: RunStatus | null;
   /** A run is queued or running. */

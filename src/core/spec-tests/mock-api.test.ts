@@ -35,7 +35,7 @@ describe('the API of a test', () => {
     api.ask();
     expect(api.noResponse()).toBeNull();
     expect(() => api.ask()).toThrow('No mock matches GET /items.');
-    expect(api.noResponse()).toEqual({ asked: 'GET /items', mock: 0, reason: 'mocks.0 is used up (times); add one' });
+    expect(api.noResponse()).toEqual({ request: 'GET /items', mock: 0, reason: 'mocks.0 is used up (times); add one' });
   });
 
   it.each([

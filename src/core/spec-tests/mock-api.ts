@@ -11,10 +11,10 @@ export interface MockApi {
    * leaves.
    */
   response(request: HttpRequest, basePath: string): HttpResponse;
-  /** All that it was asked, retries included, without credentials. */
+  /** All requests, retries included, without credentials. */
   readonly requests: readonly MockedRequest[];
   /** The first request that no mock matches; null: there is none. */
-  readonly noResponse: (NoMatch & { /** Its method and path. */ readonly asked: string }) | null;
+  readonly noResponse: (NoMatch & { /** Its method and path. */ readonly request: string }) | null;
 }
 
 /** A request and the path of the `http.baseUrl` it was made with. */
@@ -41,9 +41,9 @@ export function createMockApi(mocks: readonly Mock[], now: Date): MockApi {
       requests.push({ request, basePath });
       const mock = left.find(({ pattern, times }) => times > 0 && matchesRequest(pattern, request, basePath));
       if (!mock) {
-        const asked = `${request.method} ${request.url.pathname}`;
-        noResponse ??= { asked, ...nearestMock(left, request, basePath) };
-        throw new AppError('egress_blocked', `No mock matches ${asked}.`);
+        const line = `${request.method} ${request.url.pathname}`;
+        noResponse ??= { request: line, ...nearestMock(left, request, basePath) };
+        throw new AppError('egress_blocked', `No mock matches ${line}.`);
       }
       mock.times -= 1;
       responseBytes += mock.response.body.length;

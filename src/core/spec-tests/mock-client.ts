@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { askedWaitMs, exhausted, waitTooLong } from '../http/next-wait.ts';
+import { exhausted, requestedWaitMs, waitTooLong } from '../http/next-wait.ts';
 import type { RetryPolicy } from '../http/retry.ts';
 import { classifyByStatus } from '../http/retry.ts';
 import type { Classify, HttpClient } from '../model/http.ts';
@@ -37,8 +37,9 @@ export function createMockClient(options: MockClientOptions): HttpClient {
           refreshed = true;
           continue;
         }
-        const askedMs = askedWaitMs({ response }, verdict, now.getTime());
-        if (askedMs !== null && askedMs > retry.maxWaitSeconds * 1000) throw waitTooLong(where, askedMs, retry);
+        const requestedMs = requestedWaitMs({ response }, verdict, now.getTime());
+        if (requestedMs !== null && requestedMs > retry.maxWaitSeconds * 1000)
+          throw waitTooLong(where, requestedMs, retry);
         if (attempt >= retry.maxAttempts) throw exhausted(where, { response }, attempt);
       }
     },

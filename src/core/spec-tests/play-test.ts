@@ -53,9 +53,9 @@ export async function runTest(spec: ConnectorSpec, test: SpecTest, options: Play
   return checkRun(played.expected, played).map(({ at, message }) => ({ at: `expect.${at}`, message }));
 }
 
-const noResponse = ({ asked, mock, reason }: NonNullable<MockApi['noResponse']>): Mismatch => ({
+const noResponse = ({ request, mock, reason }: NonNullable<MockApi['noResponse']>): Mismatch => ({
   at: mock === null ? 'mocks' : `mocks.${mock}`,
-  message: `no mock matches ${asked}: ${reason}`,
+  message: `no mock matches ${request}: ${reason}`,
 });
 
 /** An evaluator for one test, which begins nothing once the test has ended. */

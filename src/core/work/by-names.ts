@@ -16,9 +16,9 @@ interface Known<Verdict> {
 }
 
 /**
- * `classify` of the names of an object's properties, asked once for each list of names: the objects of an API's records have
- * the same names in the same order, and comparing them costs less than looking at each, or than listing them. For objects
- * of data, which inherit no names.
+ * Calls `classify` once for each list of property names, and remembers the verdict. The objects of an API's records have
+ * the same names in the same order. Comparing them costs less than looking at each, or than listing them. For objects of
+ * data, which inherit no names.
  */
 export function byNames<Verdict>(classify: (names: readonly string[]) => Verdict): (object: object) => Verdict {
   const known = new Map<string, Known<Verdict>[]>();

@@ -1,9 +1,9 @@
 /**
- * Merges concurrent look-ups of one group into one call: who asks while a call of the same group is in progress
+ * Merges concurrent look-ups of one group into one call: whoever calls while a call of the same group is in progress
  * waits for the next response, which is one for all who wait. So no response is older than its question, and there is one
  * question to a group at a time.
  *
- * @param ask responds to all the questions of a group, in the order in which they were asked.
+ * @param ask responds to all the questions of a group, in the order in which they came.
  */
 export function sharedResponses<Question, Reply>(
   ask: (questions: readonly [Question, ...Question[]]) => Promise<Reply>,

@@ -9,7 +9,7 @@ interface TextCacheOptions {
 }
 
 /**
- * `make`, which is asked again only for texts that were not used lately. For texts of customers, who can think of any
+ * `make`, which is called again only for texts that were not used lately. For texts of customers, who can think of any
  * number of them. What `make` throws is not kept.
  */
 export function createTextCache<Made>(

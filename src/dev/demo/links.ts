@@ -12,7 +12,7 @@ export interface Links {
   readonly connectionId: string;
 }
 
-/** Shows what can be opened, asked and typed while the demo stays up. */
+/** Shows what can be opened, requested and typed while the demo stays up. */
 export function showLinks(screen: Screen, links: Links): void {
   const { apiKey, destinationUrl, logFile, upstreamUrl, connectionId } = links;
   const { apiUrl, uiUrl, temporalNamespace: namespace } = links.ready;

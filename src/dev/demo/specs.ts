@@ -23,7 +23,7 @@ export const citiesSpec = {
     { key: 'databaseUrl', type: 'string', secret: true },
   ],
   auth: { kind: 'bearer', token: '{{ secrets.token }}' },
-  // The API is ours and on this machine; a real one would be asked for less, and given longer after an error.
+  // The API is ours and on this machine; a real one would get fewer requests, and more time after an error.
   http: {
     baseUrl: '{{ params.apiUrl }}',
     rateLimit: { requests: 5000, perSeconds: 1 },

@@ -155,8 +155,8 @@ const describe = (call: CallLogRow): string => `${call.method} ${call.url}: ${re
 
 function responseOf({ attempt, statusCode, respHeaders }: CallLogRow): string {
   const resetAfter = respHeaders['x-ratelimit-reset-after'];
-  const asked = typeof resetAfter === 'string' ? `, retry after ${resetAfter} s` : '';
-  return `${statusCode ?? 'no response'}${asked} (attempt ${attempt})`;
+  const retry = typeof resetAfter === 'string' ? `, retry after ${resetAfter} s` : '';
+  return `${statusCode ?? 'no response'}${retry} (attempt ${attempt})`;
 }
 
 async function touch(upstreamUrl: string, howMany: number): Promise<readonly number[]> {

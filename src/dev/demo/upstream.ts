@@ -26,7 +26,7 @@ export interface DemoUpstream extends AsyncDisposable {
 
 /** What can be decided before the start. */
 export interface DemoUpstreamOptions {
-  /** The feed, asked for at the first request that needs it. */
+  /** Opens the feed; called at the first request that needs it. */
   readonly feed: () => CityFeed;
   readonly token: string;
   /** The port to listen on; 0: a free one. */

@@ -37,7 +37,7 @@ export function identify(pid: number): ProcessIdentity | null {
 /** Whether exactly this process still runs. */
 export const isRunning = ({ pid, start }: ProcessIdentity): boolean => processStart(pid) === start;
 
-/** How a process is asked to stop, and how long before it is killed. */
+/** The signal that tells a process to stop, and how long before it is killed. */
 export interface StopOptions {
   readonly signal: NodeJS.Signals;
   readonly timeoutMs: number;

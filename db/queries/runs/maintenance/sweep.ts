@@ -113,7 +113,11 @@ export interface SweptEndpoint {
 /** Endpoints with messages that were due some time ago, attempts that were requested some time ago, or lost leases. */
 export async function findEndpointsToWake(
   db: Db,
-  { overdueMs, askedMs, limit }: { readonly overdueMs: number; readonly askedMs: number; readonly limit: number },
+  {
+    overdueMs,
+    requestedMs,
+    limit,
+  }: { readonly overdueMs: number; readonly requestedMs: number; readonly limit: number },
 ): Promise<SweptEndpoint[]> {
   const { rows } = await sql<SweptEndpoint>`
     select id, org_id from webhook_endpoints
@@ -121,7 +125,7 @@ export async function findEndpointsToWake(
       or exists (
         select 1 from webhook_deliveries
         where endpoint_id = webhook_endpoints.id and state in ('queued', 'sending')
-          and (lease_until < now() or (state = 'queued' and deleted_at is null and webhook_deliveries.created_at < ${ago(askedMs)})))
+          and (lease_until < now() or (state = 'queued' and deleted_at is null and webhook_deliveries.created_at < ${ago(requestedMs)})))
     limit ${limit}`.execute(db);
   return rows;
 }

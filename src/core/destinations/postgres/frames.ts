@@ -25,7 +25,7 @@ export interface FrameChecker {
 /** Login: parameters and a handful of short messages; real servers send less than 1 KB. */
 const loginLimits: ResponseLimits = { bytesMax: 65_536, rowsMax: 0 };
 /** The bytes of a session while no statement is in progress: notices, changed parameters, the goodbye of a shutdown. */
-const unaskedBytesMax = 65_536;
+const idleBytesMax = 65_536;
 /** Columns of a result; PostgreSQL's own limit. */
 const columnsMax = 1664;
 /**
@@ -45,7 +45,7 @@ export function createFrameChecker(): FrameChecker {
     bytes: 0,
     rows: 0,
     parts: 0,
-    unaskedBytes: 0,
+    idleBytes: 0,
     columns: null,
     authentications: new Set(),
   };
@@ -98,7 +98,7 @@ interface SessionState {
   bytes: number;
   rows: number;
   parts: number;
-  unaskedBytes: number;
+  idleBytes: number;
   /** The columns of the result whose rows come; null: none was described. */
   columns: number | null;
   /** Requests of the login so far: each may come once, or a server could have us derive keys for ever. */
@@ -138,8 +138,8 @@ function checkFrames(bytes: Buffer, session: SessionState): number {
 /** Announced bytes count before they arrive. */
 function count(session: SessionState, bytes: number): void {
   if (session.phase === 'idle') {
-    session.unaskedBytes += bytes;
-    if (session.unaskedBytes > unaskedBytesMax) throw tooMuch();
+    session.idleBytes += bytes;
+    if (session.idleBytes > idleBytesMax) throw tooMuch();
     return;
   }
   session.bytes += bytes;

@@ -22,7 +22,10 @@ export type WebhookVerdict =
   | { readonly kind: 'failing'; readonly what: string }
   | { readonly kind: 'ended'; readonly error: AppError };
 
-/** The bounds of the wait that a receiver asks for, in milliseconds; one that asks for more is asked again after it. */
+/**
+ * The bounds of the wait that a receiver requests, in milliseconds; after a longer one, the request is sent again
+ * early.
+ */
 const waitMsMin = 1000;
 const waitMsMax = 3_600_000;
 /** Characters of the receiver's words that are kept of a refusal. */
@@ -40,8 +43,8 @@ const Duplicate = v.object({ duplicate: v.literal(true) });
 /** Checks a response; `nowMs` since the epoch. */
 export function interpretResponse({ status, headers, body }: HttpResponse, nowMs: number): WebhookVerdict {
   if (status >= 200 && status < 300) return { kind: 'accepted', rejections: rejectionsIn(body) };
-  const askedMs = status === 429 || status === 503 ? retryAfterMs(headers['retry-after'], nowMs) : null;
-  if (askedMs !== null) return { kind: 'later', waitMs: Math.min(Math.max(askedMs, waitMsMin), waitMsMax) };
+  const requestedMs = status === 429 || status === 503 ? retryAfterMs(headers['retry-after'], nowMs) : null;
+  if (requestedMs !== null) return { kind: 'later', waitMs: Math.min(Math.max(requestedMs, waitMsMin), waitMsMax) };
   if (status === 408 || status === 425 || status === 429 || status >= 500) {
     return { kind: 'failing', what: `responded with ${status}` };
   }

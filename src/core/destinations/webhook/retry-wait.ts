@@ -21,7 +21,7 @@ type FinalVerdict = Exclude<WebhookVerdict, { readonly kind: 'ended' | 'later' |
 /** A response that asks for another attempt. */
 type RetriedVerdict = Extract<WebhookVerdict, { readonly kind: 'later' | 'failing' }>;
 
-/** Posts the parts of one batch, several at once if asked to. */
+/** Posts the parts of one batch, several at once where the spec says so. */
 export interface PatientPost {
   /**
    * Posts until there is a response that counts. Throws {@link ThrottledError} for a wait that the run must do, errors

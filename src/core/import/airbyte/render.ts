@@ -198,9 +198,7 @@ export function addressText(template: string, scope: Scope, path: string): strin
 /** A part of an address. `isLabel`: a value that stands for itself, in a host for one label. */
 type Piece = { readonly literal: string } | { readonly code: string; readonly isLabel: boolean };
 
-/**
- * A host that an expression makes up begins the address as one hole, so that it may have dots, or be no label at all.
- */
+/** A host that an expression makes up begins the address as one hole, so that it may have dots, or be no label at all. */
 function withHost(pieces: readonly Piece[]): readonly Piece[] {
   const [first] = pieces;
   const scheme = first !== undefined && 'literal' in first ? /^\s*https?:\/\//i.exec(first.literal)?.[0] : undefined;

@@ -32,7 +32,7 @@ const isScalar = ({ types }: Shape): boolean =>
 /** A name that a path of the language can have. */
 const isField = (name: string): boolean => /^[A-Za-z_@#][A-Za-z0-9_@#:-]{0,99}$/.test(name);
 
-/** A guess of how only changed records are asked for. */
+/** A guess of how requests select only changed records. */
 export interface GuessedIncremental {
   readonly incremental: JsonObject;
   readonly query: JsonObject;

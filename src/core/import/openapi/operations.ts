@@ -140,6 +140,6 @@ const described = (schema: unknown): Pick<JsonResponse, 'kind' | 'schema'> => ({
 
 const isJsonType = (type: string): boolean => /^(application|text)\/([\w.+-]+\+)?json\b|^\*\/\*/i.test(type);
 
-/** A vendor's own media type must be asked for. */
+/** A vendor's own media type, which a request must name; null: the type is a common one. */
 const ownType = (type: string | null): string | null =>
   type !== null && /^application\/[\w.+-]+\+json$/i.test(type) ? type : null;

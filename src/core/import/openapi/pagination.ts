@@ -74,7 +74,7 @@ export function guessPagination(clues: Clues): GuessedPagination {
   if (offset !== undefined) {
     const total = fields.find((field) => names.totalFields.has(field.steps.at(-1) ?? '') && isCount(field));
     const ends = total === undefined ? stop : { total: total.path };
-    // Whether an API gives as many as were asked for is not known: only an empty page is the end.
+    // Whether an API gives as many as were requested is not known: only an empty page is the end.
     const safe = Object.keys(ends).length === 0 && !sizing.isDocumented ? { stopWhen: 'false' } : ends;
     return made({ kind: 'offset', size: sizeUnknown, inject: inQuery(offset), ...safe }, offset.name);
   }

@@ -12,7 +12,7 @@ const retryWindowMs = 60_000;
 export interface SharedTokensOptions {
   readonly store: TokenStore;
   /** Requests a token; `previous` is the one it replaces, null: none is known. `isRefused`: the API rejected it. */
-  readonly request: (previous: Token | null, asked: { readonly isRefused: boolean }) => Promise<Token>;
+  readonly request: (previous: Token | null, why: { readonly isRefused: boolean }) => Promise<Token>;
   /** See {@link StoredToken.madeFor}. */
   readonly madeFor: string;
   /** A token is replaced this long before it expires. */

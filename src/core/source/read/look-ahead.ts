@@ -29,9 +29,9 @@ export async function* lookAhead<Value>(
   let waitedMs = 0;
   // A failure waits here as a value, because nobody listens while the consumer works on an earlier page.
   const ask = async (): Promise<void> => {
-    const askedAt = performance.now();
+    const requestedAt = performance.now();
     ahead.push(await outcomeOf(source.next()));
-    waitedMs = performance.now() - askedAt;
+    waitedMs = performance.now() - requestedAt;
     current.ask = null;
     fill(count);
   };

@@ -1,4 +1,6 @@
-/** For tests of pages asked for ahead: an API with many pages whose responses the test releases, and a source for it. */
+/**
+ * For tests of pages requested ahead: an API with many pages whose responses the test releases, and a source for it.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll } from 'vitest';
 import { createTestEvaluator, type TestEvaluator } from '../../expressions/evaluator-fixture.ts';

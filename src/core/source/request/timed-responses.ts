@@ -22,7 +22,7 @@ export function createTimedResponses({ client, store, keyOf }: PageCacheEntry, t
     const text = (await store.read('connection', [key])).get(key) ?? null;
     return text === null ? {} : JSON.parse(text);
   };
-  const asked = (read: TimedRead, key: string, response: HttpResponse): Sent => ({
+  const fresh = (read: TimedRead, key: string, response: HttpResponse): Sent => ({
     response,
     async keep({ isLast }) {
       read.collect(key, toRest(response));
@@ -45,7 +45,7 @@ export function createTimedResponses({ client, store, keyOf }: PageCacheEntry, t
       const kept = read?.kept[key];
       if (!kept)
         return read
-          ? asked(read, key, await client.send(request, options))
+          ? fresh(read, key, await client.send(request, options))
           : unkept(await client.send(request, options));
       await client.logSaved(request);
       return unkept(fromRest(kept, request));

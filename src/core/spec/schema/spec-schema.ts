@@ -78,7 +78,7 @@ export const ConnectorSpec = strictObject({
   }),
   connectionParams: field(
     v.pipe(v.optional(v.array(ConnectionParam), []), v.metadata({ maxItems: 200 })),
-    'The values that each connection supplies, in the order in which people are asked for them.',
+    'The values that each connection supplies, in the order in which people enter them.',
     [{ key: 'token', type: 'string', secret: true }],
   ),
   auth: field(

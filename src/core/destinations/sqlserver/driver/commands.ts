@@ -31,7 +31,7 @@ interface Commands {
 type CommandReport = Exclude<Report, { readonly type: 'ready' | 'ended' }>;
 
 /** A command in progress. */
-interface Asked extends Omit<AskOptions, 'timeoutMs'> {
+interface InProgress extends Omit<AskOptions, 'timeoutMs'> {
   readonly resolve: (rows: readonly unknown[]) => void;
   readonly reject: (error: unknown) => void;
   readonly watch: Watch;
@@ -43,11 +43,11 @@ interface Asked extends Omit<AskOptions, 'timeoutMs'> {
 
 /** The commands of a process to which `note` sends, and which `kill` ends. */
 export function createCommands({ note, kill }: { readonly note: SendNote; readonly kill: () => void }): Commands {
-  let asked: Asked | null = null;
+  let inProgress: InProgress | null = null;
 
-  const finish = (respond: (current: Asked) => void): void => {
-    const current = asked;
-    asked = null;
+  const finish = (respond: (current: InProgress) => void): void => {
+    const current = inProgress;
+    inProgress = null;
     if (!current) return;
     current.watch.stop();
     current.stopped.abort();
@@ -57,21 +57,21 @@ export function createCommands({ note, kill }: { readonly note: SendNote; readon
     kill();
     finish(({ reject }) => reject(reason));
   };
-  const provideSocket = async (current: Asked, target: Parameters<OpenSocket>[0]): Promise<void> => {
+  const provideSocket = async (current: InProgress, target: Parameters<OpenSocket>[0]): Promise<void> => {
     try {
       if (!current.openSocket) throw new Error('Only a login opens sockets');
       const socket = await current.openSocket(target, current.stopped.signal);
-      if (current === asked) note({ type: 'socket' }, socket);
+      if (current === inProgress) note({ type: 'socket' }, socket);
       else socket.destroy();
     } catch (error) {
       current.socketFailure = error;
-      if (current === asked) note({ type: 'noSocket' });
+      if (current === inProgress) note({ type: 'noSocket' });
     }
   };
 
   return {
     run(command, { timeoutMs, ...provided }) {
-      if (asked) throw new Error('The driver carries out one command at a time');
+      if (inProgress) throw new Error('The driver carries out one command at a time');
       const { promise, resolve, reject } = Promise.withResolvers<readonly unknown[]>();
       const watch = watchOver({
         timeoutMs,
@@ -79,21 +79,21 @@ export function createCommands({ note, kill }: { readonly note: SendNote; readon
         onFrozen: () => end(frozen()),
         onOverdue: () => end(overdue(timeoutMs)),
       });
-      asked = { ...provided, resolve, reject, watch, stopped: new AbortController(), socketFailure: undefined };
+      inProgress = { ...provided, resolve, reject, watch, stopped: new AbortController(), socketFailure: undefined };
       note(command);
       return promise;
     },
     receive(report) {
       switch (report.type) {
         case 'pong':
-          return asked?.watch.responded();
+          return inProgress?.watch.responded();
         case 'wantsSocket':
           // Each server that another one names has the time of the first.
-          asked?.watch.restart();
-          if (asked) void provideSocket(asked, report.target);
+          inProgress?.watch.restart();
+          if (inProgress) void provideSocket(inProgress, report.target);
           return;
         case 'wantsRows':
-          return note({ type: 'rows', rows: asked?.parts?.next().value ?? null });
+          return note({ type: 'rows', rows: inProgress?.parts?.next().value ?? null });
         case 'done':
           return finish(({ resolve }) => resolve(report.rows));
         case 'failed':

@@ -3,10 +3,7 @@ import { type ConnectOptions, connectSqlServer } from './connect.ts';
 import { driverError } from './driver-error.ts';
 import type { LoadedColumn, Value, Values } from './session.ts';
 
-/**
- * A connection of the driver, in the process that is its own. Another driver changes this file and the one that
- * connects.
- */
+/** A connection of the driver, in the process that is its own. Another driver changes this file and the one that connects. */
 export interface DriverSession {
   /** The rows of all results, their columns in camelCase. Throws raw errors of the driver. */
   query(sql: string, options: QueryOptions): Promise<readonly Row[]>;

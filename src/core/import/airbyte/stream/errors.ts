@@ -45,7 +45,7 @@ export function splitShrink(
   const lists = all.map(({ when }) => (isJsonObject(when) && Array.isArray(when['status']) ? when['status'] : []));
   const statuses = lists.flat();
   if (lists.some((list) => list.length === 0) || new Set(statuses).size < statuses.length)
-    refuse(path, 'smaller pages are asked for by statuses that no rule before has, or by the first rule alone');
+    refuse(path, 'smaller pages are requested by statuses that no rule before has, or by the first rule alone');
   return { errors, when: { status: conditions.flatMap(({ status }) => (Array.isArray(status) ? status : [])) } };
 }
 

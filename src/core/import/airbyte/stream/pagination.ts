@@ -61,7 +61,7 @@ export function withShrink(
   const reduction = partOf(retriever, 'page_size_reduction');
   if (when === null) return pagination;
   const at = pathAt(retriever, 'page_size_reduction');
-  if (reduction === null) return refuse(retriever.path, 'smaller pages are asked for without page_size_reduction');
+  if (reduction === null) return refuse(retriever.path, 'smaller pages are requested without page_size_reduction');
   const strategy = partOf(partOf(retriever, 'paginator') ?? retriever, 'pagination_strategy');
   const kind = pagination?.['kind'];
   const counts = kind === 'offset' || (kind === 'cursor' && strategy?.type === 'CursorPagination');

@@ -26,7 +26,7 @@ export interface ParentResource {
   readonly isListed: boolean;
   /** Names of its own partition. */
   readonly partitionNames: readonly string[];
-  /** The field by which its records carry a value of its own partition; they get it when it is asked for. */
+  /** The field by which its records carry a value of its own partition; the first call adds it to them. */
   partitionField(name: string): string;
 }
 
