@@ -10,7 +10,7 @@ export interface AttemptRecorder {
   add(one: AttemptResult): void;
   /** Whether a failure is not recorded yet: the next claim must see it. */
   holdsFailure(): boolean;
-  /** Records everything that was added. Throws when the database does not take it. */
+  /** Records everything that was added. Throws when the database cannot store it. */
   flush(): Promise<void>;
 }
 

@@ -28,7 +28,7 @@ const retried = {
   destination_gone: false,
   destination_unavailable: true,
   no_progress: false,
-  // A replaced attempt cannot report it; the current attempt, fenced off by a late one, is retried.
+  // An attempt that was replaced cannot report this. The current one reports it after a late attempt fenced it off.
   fenced: true,
 } as const satisfies Record<RunErrorCode, boolean>;
 

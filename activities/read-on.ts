@@ -13,7 +13,7 @@ import { type ProgressReport, progressOf } from './progress.ts';
 
 /**
  * A chunk ends after so many pages, too: fairness between orgs applies when chunks are assigned. A thousand pages are
- * four seconds of a fast API; the next chunk takes a tenth of one to begin.
+ * four seconds of a fast API; the next chunk begins within a tenth of a second.
  */
 const chunkPagesMax = 1000;
 /** Pages fetched while an earlier one is still being processed. */
@@ -99,7 +99,7 @@ export async function readOn(
     });
   } catch (error) {
     if (isCanceled()) return result(0);
-    // The next chunk asks the destination before it reads.
+    // The next chunk reads the checkpoint of the destination before it reads a page.
     if (error instanceof DestinationMovedError) return { ...result(0), done: false };
     // A pause of the destination is not one of the source: all pages may be read and yet wait for it.
     if (error instanceof ThrottledError && !error.otherwise) {

@@ -90,7 +90,7 @@ async function enqueue(
   const skipped = skipper(tx, scope, { schedule, connection, ...firing });
   if (connection.status !== 'active') return skipped('connection_not_active', `connection ${connection.status}`);
   if (await findWaitingRun(tx, scope, schedule)) return skipped('overlap', 'a run of the resource is already queued');
-  // After an outage Temporal makes up for several firings: the first run reads what the others were to read.
+  // After an outage Temporal starts all firings that it missed. The first run reads what the others would read.
   if (await hasReadSince(tx, scope, { connectionId, resourceKey, since: firing.scheduledFor }))
     return 'a run of the resource began after this firing was due';
   const queued = await queueRun(deps, tx, scope, { connection, resourceKey, trigger: 'schedule', firing });

@@ -113,7 +113,7 @@ async function readChunk(
   const chunk = { ...limits, runId: input.runId, attempt, canceled, resources };
   const { result, recordedWith, isUntouched, ...ending } = await readOrPause(deps, scope, chunk);
   if (result.done) deps.newLanes.leave(attempt.laneId);
-  // A run that is read ends with this attempt.
+  // Once every page of the run is read, this attempt ends the run.
   else await resetAttempts(deps.db, scope, input.runId);
   // After a shutdown the chunk has simply ended early; after a cancel it reports the cancel.
   if (canceled.reason instanceof CancelledFailure && canceled.reason.message !== 'WORKER_SHUTDOWN')

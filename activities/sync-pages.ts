@@ -62,8 +62,8 @@ export function createSyncActivities(deps: Deps, slots: Slots, createRun: Create
       return inContext(input, advance, () => context.heartbeat());
     },
     /**
-     * The first step of a run: reads it if its lane was last read in a moment, and does nothing otherwise. Safe to run
-     * twice, as syncPages is: one that dies with its worker is done again (test/integration/quiet-runs.test.ts).
+     * The first step of a run. It reads the run if the last one of the lane was quick; otherwise it does nothing. Safe to
+     * run twice, as syncPages is: one that dies with its worker is done again (test/integration/quiet-runs.test.ts).
      */
     runHere: (input: SyncRunInput, scheduledAtMs: number): Promise<FirstStep> => firstStep(input, scheduledAtMs),
     /**
@@ -105,7 +105,7 @@ function createInContext(deps: Deps, slots: Slots): InContext {
   };
 }
 
-/** The first step of a run that exists, if its lane is one that is read in a moment. */
+/** The first step of a run that exists; it reads only if the last run of the lane was quick. */
 function createFirstStep(deps: Deps, slots: Slots, inContext: InContext) {
   return async (input: SyncRunInput, scheduledAtMs: number): Promise<FirstStep> => {
     const step = { runId: input.runId, outcome: 'started', chunk: null, error: null };

@@ -63,7 +63,7 @@ export interface ScheduledRunInput {
 export const scheduledRunId = ({ connectionId, resourceKey, scheduleId }: Omit<ScheduledRunInput, 'orgId'>): string =>
   `sync:${connectionId}:${resourceKey}:${scheduleId}`;
 
-/** What a schedule started before: a workflow that only creates the run. */
+/** The workflow that schedules started in earlier versions: it only creates the run. */
 export const scheduledTickType = 'scheduledTick';
 
 /** Ids only. */
@@ -83,7 +83,7 @@ export interface FiringOutcome {
 const temporalSchedulePrefix = 'sched:';
 /** The id of Temporal's schedule. */
 export const temporalScheduleId = (scheduleId: string): string => `${temporalSchedulePrefix}${scheduleId}`;
-/** The schedule that Temporal's is of; null: it is not one of ours. */
+/** The id of our schedule, from the id of Temporal's; null: it is not one of ours. */
 export const scheduleIdOf = (id: string): string | null =>
   id.startsWith(temporalSchedulePrefix) ? id.slice(temporalSchedulePrefix.length) : null;
 
@@ -127,11 +127,11 @@ export interface InboundHookInput {
 
 /** The result of a check for waiting requests. */
 export interface InboundStep {
-  /** Milliseconds until a run is due; 0: one was made or joined, or none may be; null: no request waits. */
+  /** Milliseconds until a run is due; 0: a run was created or joined, or none may be created; null: no request waits. */
   readonly waitMs: number | null;
   /** The outcome as the Temporal UI shows it. */
   readonly outcome: string;
-  /** The run that was made or joined; null: there is none. */
+  /** The run that was created or joined; null: there is none. */
   readonly runId: string | null;
 }
 

@@ -1,4 +1,7 @@
 import { DefaultFailureConverter } from '@temporalio/common';
 
-/** Found by name in this file, by workers, clients and the bundle: messages and stacks are payloads, which are encrypted. */
+/**
+ * Workers, clients and the bundle of workflows find it by its name in this file. It makes messages and stacks part of a
+ * payload, and payloads are encrypted.
+ */
 export const failureConverter = new DefaultFailureConverter({ encodeCommonAttributes: true });

@@ -84,7 +84,7 @@ export async function tryFirst(step: (scheduledAtMs: number) => Promise<FirstSte
   try {
     return await step(Date.now());
   } catch {
-    // A cancel, too: whatever comes next notices it.
+    // This may be a cancel: the next step notices it.
     return null;
   }
 }
@@ -114,7 +114,7 @@ export async function runToEnd(input: SyncRunInput, state: RunState, goingOn: Go
     throw error;
   }
   const { totals } = state.last;
-  // Canceled, not completed, in the eyes of operators too.
+  // Operators then see the workflow as canceled, too, and not as completed.
   if (totals.status === 'canceled' && CancellationScope.current().consideredCancelled) {
     throw new CancelledFailure('The run was canceled.');
   }

@@ -17,7 +17,7 @@ export function firingTime(): string {
   return (typedSearchAttributes.get(firingKey) ?? startTime).toISOString();
 }
 
-/** What a firing is left with when its history is restarted. */
+/** What a firing keeps when its history is restarted. */
 interface Begun {
   readonly runId: string;
   readonly firing: Firing;

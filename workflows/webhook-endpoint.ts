@@ -25,7 +25,7 @@ const { drainEndpoint } = proxy({
   retry: { initialInterval: '500ms', backoffCoefficient: 2, maximumInterval: '30s' },
 });
 
-/** The milliseconds that the workflow stays with nothing to wait for: the next event then costs no new one. */
+/** How long an idle workflow stays, in milliseconds: an event in that time needs no new workflow. */
 const idleMs = 60_000;
 
 const wake = defineSignal(wakeSignal);

@@ -102,8 +102,8 @@ export async function activateConnection(deps: ApplyDeps, scope: OrgScope, id: s
 }
 
 /**
- * Sets a connection paused, from any status, which silences its schedules, and asks its open runs to stop: each ends as
- * canceled, as by a cancel of its own. Throws not_found.
+ * Sets a connection paused, from any status. Its schedules create no more runs, and the cancel of its open runs is
+ * requested. Throws not_found.
  */
 export async function pauseConnection(deps: RunDeps, scope: OrgScope, id: string): Promise<ConnectionRow> {
   const { connection, runs } = await deps.db.transaction().execute(async (tx) => {

@@ -18,7 +18,7 @@ export const checkValues = (
   values: ConnectionValues,
 ): ConnectionCheck => checkConnectionValues(spec, values, { vetUrl: (url) => egress.checkUrlSync(url.href) });
 
-/** Stores the secret params of a connection, sealed, in place of those before. */
+/** Seals the secret params of a connection, and stores them in place of the earlier ones. */
 export async function sealSecrets(
   { secretBox }: Pick<Deps, 'secretBox'>,
   tx: Db,

@@ -40,8 +40,8 @@ export async function refuseForged(
 }
 
 /**
- * Takes a verified request: durably, and without waiting for its run. True: the hook has accepted the same notification
- * before. While its connection is not active no run is requested, and the log says so.
+ * Stores a verified request; does not wait for its run. True: the hook has accepted the same notification before. While
+ * its connection is not active no run is requested, and the log says so.
  */
 export async function takeRequest(deps: InboundDeps, hook: ReceivingHook, request: ReceivedRequest): Promise<boolean> {
   const { db } = deps;

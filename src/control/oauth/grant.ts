@@ -98,7 +98,7 @@ async function loadSettings(deps: GrantDeps, scope: OrgScope, connectionId: stri
   return { spec: checked.spec, params: values.params, secrets: values.secrets };
 }
 
-/** A grant and what a token of it is made for; null: spec and values do not say, so there is none that fits. */
+/** A grant, and what its token must be made for; null: spec and values do not define it, so that no token fits. */
 export interface ExpectedGrant extends Authorizable {
   readonly madeFor: string | null;
 }

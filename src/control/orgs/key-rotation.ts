@@ -50,7 +50,7 @@ const passPauseMs = 1000;
 
 /**
  * Wraps every value that is under another key. Safe to repeat, and to kill at any moment: each batch is a transaction, and
- * each value opens under both keys' ring before and after it. A value that is replaced meanwhile is left to its writer.
+ * a ring with both keys opens each value before and after it. A value that is replaced meanwhile is left to its writer.
  */
 export async function rotateSealedValues(deps: RotationDeps, options: RotationOptions): Promise<Rotation> {
   const rewrapped = { connectionSecrets: 0, tokens: 0, oauthStates: 0, webhookEndpointSecrets: 0, hooks: 0 };

@@ -23,8 +23,8 @@ export async function requireRoom(tx: Db, scope: OrgScope, name: CountedLimit, w
 const unlockedRoom = 64;
 
 /**
- * Accepts one more run that waits, if the org may have it. Throws rate_limited. Far below the limits it locks nothing: all
- * that could come at the same moment still has room.
+ * Accepts one more queued run if the limits of the org allow it. Throws rate_limited. Far below the limits it takes no
+ * lock: there is room for all runs that could arrive at the same moment.
  */
 export async function withRoomForRun<Result>(
   db: Db,

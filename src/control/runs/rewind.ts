@@ -19,7 +19,7 @@ interface Rewind {
 /**
  * How far a lane has to be set back so that everything that it delivered after a time is delivered again: to the lowest
  * watermark that a run since then has begun with; to its beginning if one of them read from before its watermark. Throws
- * validation (the time is to come), conflict (the destination cannot be filled again, or needs not).
+ * validation (the time is in the future), conflict (the destination cannot be filled again, or need not be).
  */
 export async function planRewind(
   db: Db,
@@ -43,7 +43,7 @@ export async function planRewind(
   if (since.count === 0) {
     throw conflict(`No run of ${resourceKey} was in progress after ${to}: there is nothing to deliver again.`);
   }
-  // The lowest of several tokens cannot be told.
+  // Tokens have no order, so the lowest of several is not known.
   const isComparable = incremental?.kind !== 'token' || forEach.length === 0;
   const from = since.readsBefore || !isComparable ? null : since.watermark;
   return { from, force: true, rewind: true };

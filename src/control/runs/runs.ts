@@ -38,7 +38,7 @@ interface RunRequest {
  * there, and a start that fails leaves the row queued for the sweeper.
  *
  * Throws not_found (connection, pinned spec), conflict (not active, effective spec invalid, no destination),
- * validation (no such resource, no such start of a backfill, no such time), rate_limited (as many wait as may).
+ * validation (no such resource, no such start of a backfill, no such time), rate_limited (too many runs are queued).
  */
 export async function requestRun(
   deps: RunDeps,
@@ -104,8 +104,8 @@ export async function replayRun(deps: RunDeps, scope: OrgScope, runId: string): 
 }
 
 /**
- * Asks a run to stop: the request in progress is ended, delivered records stay. Safe to repeat. Throws not_found,
- * conflict (already final).
+ * Requests the cancel of a run: the HTTP request in progress is aborted, delivered records stay. Safe to repeat. Throws
+ * not_found, conflict (already final).
  */
 export async function cancelRun(deps: RunDeps, scope: OrgScope, runId: string): Promise<RunRow> {
   const run = await deps.db.transaction().execute((tx) => requestCancel(tx, scope, runId));

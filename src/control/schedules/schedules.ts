@@ -72,7 +72,7 @@ function timezoneIssues(timezone: string): readonly Issue[] {
   return [schemaIssue('timezone', message)];
 }
 
-/** Switches a schedule on or off; switched on again it does not make up for what it missed. Throws not_found. */
+/** Switches a schedule on or off. Firings that it missed while it was off are not repeated. Throws not_found. */
 export async function toggleSchedule(
   deps: ApplyDeps,
   scope: OrgScope,

@@ -65,7 +65,7 @@ const tooManyEndpoints = () =>
   conflict(`An org has at most ${endpointsMax} webhook endpoints: delete one, or let one receive more event types.`);
 
 /**
- * Changes an endpoint. Switched on, or on again, it forgets its failures, and what waits for it is sent. Throws
+ * Changes an endpoint. `enabled: true` clears its failures, also if it is on, and sends what waits for it. Throws
  * not_found, validation (url, ids that are none of the org).
  */
 export async function updateEndpoint(
@@ -85,7 +85,7 @@ export async function updateEndpoint(
   return endpoint;
 }
 
-/** `v1` signs always; a key pair exists while `v1a` does too. */
+/** `v1` always signs. A key pair exists while `v1a` signs, too. */
 async function followSchemes(
   deps: EndpointDeps,
   tx: Db,

@@ -14,7 +14,7 @@ import type { WebhookEndpointRow } from '../../core/resources/webhook-endpoint.t
 import { type WakeDeps, wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
 
 /**
- * Asks for one attempt to send an example of a type to an endpoint, and to no other; also to one that is off. It is a
+ * Requests one attempt to send an example of a type to an endpoint, and to no other; also to one that is off. It is a
  * row of the log before this returns. Throws not_found.
  */
 export async function testEndpoint(
@@ -30,7 +30,7 @@ export async function testEndpoint(
   return delivery;
 }
 
-/** Asks for it as part of a transaction that holds the endpoint; wake it after the commit. */
+/** Requests it within a transaction that has locked the endpoint; the caller wakes the endpoint after the commit. */
 export async function askForTest(
   tx: Db,
   scope: OrgScope,

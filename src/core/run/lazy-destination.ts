@@ -3,7 +3,7 @@ import { takenOver } from '../errors.ts';
 import type { StartPoint } from './repair.ts';
 import type { RunLedger } from './run-ledger.ts';
 
-/** The destination is not where the ledger says: the attempt ends, and the next one asks it before it reads. */
+/** The destination is not where the ledger says: the attempt ends, and the next one claims the lane there before it reads. */
 export class DestinationMovedError extends Error {
   override readonly name = 'DestinationMovedError';
 }

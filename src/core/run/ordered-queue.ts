@@ -6,9 +6,9 @@ const recordsMax = 5000;
 
 /** Pages in progress between the read and the delivery, in their order; each is passed on as soon as possible. */
 export interface OrderedQueue {
-  /** Takes a page that the pipeline has begun; waits while there are enough. Throws what an earlier page threw. */
+  /** Takes a page that the pipeline has begun; waits while the queue is full. Throws what an earlier page threw. */
   add(page: RunPage, outcome: Promise<PageOutcome>): Promise<void>;
-  /** Hands on all that is left, up to the first page that failed, and throws what it threw. */
+  /** Passes on all that is left, up to the first page that failed, and throws what it threw. */
   drained(): Promise<void>;
 }
 

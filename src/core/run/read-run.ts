@@ -55,7 +55,10 @@ function stageOf(run: RunReading, position: RunPosition, options: PartitionOptio
   }
 }
 
-/** The destination is an earlier copy: it has rows again that were deleted since. What is not there is deleted in vain. */
+/**
+ * The destination was restored from an earlier copy, so it has rows again that were deleted since. To delete a row that it
+ * does not have changes nothing.
+ */
 async function* repeatDeletes(
   { resource: { deletes, target }, store }: RunReading,
   position: Extract<RunPosition, { readonly stage: 'bury' }>,

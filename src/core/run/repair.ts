@@ -48,8 +48,9 @@ interface RepairOptions {
  * Claims the lane at the destination and compares: a batch that was applied there but not recorded here (a crash
  * between the two commits) is recorded now, from its receipt. The same holds for the last batch of an earlier run
  * that ended in that moment; what was acknowledged only in this run counts as delivered by it. At a destination that is
- * new to the lane the read starts over. A ledger that was restored from a backup lacks more than one batch, and what they kept
- * back with them (quarantine, fingerprints): the run reads on where the ledger stands, and delivers their records again.
+ * new to the lane the read starts over. A ledger that was restored from a backup lacks more than one batch, and what was
+ * recorded with them (quarantine, fingerprints). The run then continues where the ledger stands, and delivers the records
+ * of those batches again.
  */
 export async function repairFromCheckpoint(options: RepairOptions): Promise<StartPoint> {
   const { run, ledger, destination, target } = options;
@@ -70,7 +71,7 @@ export async function repairFromCheckpoint(options: RepairOptions): Promise<Star
       options.onBehind(receipt.batchNo - run.batchNo);
       return { ...start, batchNo: receipt.batchNo };
     }
-    // The attempt before recorded it while this one waited for the lane: the receipt says where it got.
+    // The previous attempt recorded it while this one waited for the lane: the receipt says how far it got.
   }
   if (receipt.failure !== null && (isCarried || receipt.runId === runId))
     throw new AppError('record_invalid', receipt.failure);

@@ -25,7 +25,7 @@ export interface Forgotten {
 
 /** The ledger of a lane, as one attempt at a run writes it. Each call is all or nothing, and safe to repeat. */
 export interface RunLedger {
-  /** Makes ready what recording this very receipt needs, while an earlier batch is still in progress. */
+  /** Prepares what recording this receipt needs, while an earlier batch is still in progress. */
   prepare(receipt: Receipt): void;
   /** Records a batch after the destination has applied it: fingerprints, quarantine, counts, position, watermark. */
   record(receipt: Receipt): Promise<Recorded>;
@@ -34,8 +34,8 @@ export interface RunLedger {
   /** Leaves out the batches of this run up to `batchNo`, which only the destination knows. */
   passOver(batchNo: number): Promise<PassedOver>;
   /**
-   * Notes that the destination may have more than is recorded, before it is called. False: a newer attempt
-   * holds the lane.
+   * Notes that the destination may have more than is recorded, before it is called. False: a newer attempt holds the
+   * lane.
    */
   clearRecordedWith(): Promise<boolean>;
   /** Deletes fingerprints and watermark of the lane; null: a newer attempt holds the lane, and nothing was changed. */

@@ -40,7 +40,7 @@ export interface Parent {
 
 /** What earlier runs stored about a partition. */
 export interface StoredPartition {
-  /** The watermark as canonical text; null: never read to a point that it may have. */
+  /** The watermark as canonical text; null: no read has reached a point that may be one. */
   readonly watermark: string | null;
   readonly validators: Validators | null;
 }

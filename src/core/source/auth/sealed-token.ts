@@ -9,7 +9,7 @@ type TokenOwner = Omit<SecretContext, 'kind'>;
 export const sealToken = (box: SecretBox, token: StoredToken, owner: TokenOwner): SealedSecret =>
   box.seal(JSON.stringify(token), { ...owner, kind: 'oauth-token' });
 
-/** The reverse. Throws when the key ring cannot open it. */
+/** The token in its stored form. Throws when the key ring cannot open it. */
 export const openToken = (box: SecretBox, sealed: SealedSecret, owner: TokenOwner): StoredToken =>
   v.parse(Stored, JSON.parse(box.open(sealed, { ...owner, kind: 'oauth-token' })));
 

@@ -26,6 +26,6 @@ export interface TokenLease {
    * rotating refresh tokens the first one obtained is the only valid one.
    */
   save(token: StoredToken): Promise<void>;
-  /** Lets the next process in; no effect when another process has the lease. */
+  /** Gives the lease back, so that another process may take it; no effect when another one already has it. */
   release(): Promise<void>;
 }

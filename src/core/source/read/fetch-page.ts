@@ -45,7 +45,7 @@ export interface PageRequest {
   readonly position: PagePosition;
   readonly window: RequestRoots['window'];
   readonly watermark: RequestRoots['watermark'];
-  /** The API's token a token read starts from is in this request. */
+  /** This request has the API's token that the read starts from. */
   readonly startsFromToken: boolean;
   /** The window was restarted, as the token of a page had expired. */
   readonly isRestarted: boolean;

@@ -12,7 +12,7 @@
  * unless a body has several lists; otherwise there are at most half as many guesses as pages read in the window. Each
  * miss delays the next guess.
  *
- * - The moment. Of concurrent pages the API may respond to a later one first. If a record is then inserted at the head
+ * - Timing. Of concurrent pages the API may respond to a later one first. If a record is then inserted at the head
  * of the list, the pages behind it move back by one, and the record between two responses is in neither. But then some
  * page before repeats the end of the one before it, as the first page of a window is always requested alone: all
  * prefetched pages are then dropped and requested again. A declared overlap repeats records and covers such moves.

@@ -53,7 +53,7 @@ function cursorPlan(incremental: CursorIncremental, pagination: Source['resource
   };
 }
 
-/** `initial` as text: of a cursor in canonical form, of a token as it is; null: the begin of time. */
+/** `initial` as text: of a cursor in canonical form, of a token as it is; null: the read has no lower bound. */
 async function startOf(
   incremental: Incremental | undefined,
   options: {
