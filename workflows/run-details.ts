@@ -37,8 +37,8 @@ export const endOf = (chunk: ChunkResult): string => {
 /** Why a run waits after a chunk, and for how long. */
 export function waitOf({ waitMs, waitsFor }: ChunkResult): string {
   const seconds = Math.ceil(waitMs / 1000);
-  if (waitsFor === 'report') return `the report of the API is not ready; asks again in ${seconds} s`;
+  if (waitsFor === 'report') return `the report of the API is not ready; next check in ${seconds} s`;
   return waitsFor === 'destination'
-    ? `the destination asks for a pause; goes on in ${seconds} s`
+    ? `the destination requests a pause; continues in ${seconds} s`
     : `rate limited; retrying in ${seconds} s`;
 }

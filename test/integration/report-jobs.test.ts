@@ -38,7 +38,7 @@ it('waits for a report by the timer of the workflow, job by job, and delivers ea
   const run = await of.sync('reports');
   expect(run).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 4 } });
   expect(await timersOf(run)).toEqual(
-    Array.from({ length: 4 }, () => 'the report of the API is not ready; asks again in 1 s'),
+    Array.from({ length: 4 }, () => 'the report of the API is not ready; next check in 1 s'),
   );
   expect(asked('create').map(({ pathname }) => pathname)).toEqual(['/create/eu', '/create/us']);
   expect(asked('state').map(({ pathname }) => pathname)).toEqual([
