@@ -80,22 +80,30 @@ export function createKnownRecords(
       if (replaced === null) onWay.delete(key);
       else onWay.set(key, { version: replaced, replaced: null });
     },
-    commit({ records, deleted }) {
-      const noted: Noted[] = [];
-      for (const { externalId, hash } of records) {
-        const key = idKey(externalId);
-        const found = onWay.get(key);
-        if (found?.version.hash === hash) noted.push({ key, found });
-      }
-      for (const externalId of deleted) {
-        const key = idKey(externalId);
-        const found = onWay.get(key);
-        if (found?.version.status === 'deleted') noted.push({ key, found });
-      }
-      recorded.push({ noted, snapshotsBefore: new Set(snapshots) });
+    commit(receipt) {
+      recorded.push({ noted: versionsIn(receipt, onWay), snapshotsBefore: new Set(snapshots) });
       forgetRecorded();
     },
   };
+}
+
+/** The versions on their way that a receipt records: not one that a later page has replaced. */
+function versionsIn(
+  { records, deleted }: Pick<Receipt, 'records' | 'deleted'>,
+  onWay: ReadonlyMap<IdKey, VersionOnWay>,
+): readonly Noted[] {
+  const noted: Noted[] = [];
+  for (const { externalId, hash } of records) {
+    const key = idKey(externalId);
+    const found = onWay.get(key);
+    if (found?.version.hash === hash) noted.push({ key, found });
+  }
+  for (const externalId of deleted) {
+    const key = idKey(externalId);
+    const found = onWay.get(key);
+    if (found?.version.status === 'deleted') noted.push({ key, found });
+  }
+  return noted;
 }
 
 interface VersionOnWay {
