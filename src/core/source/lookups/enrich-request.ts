@@ -1,20 +1,18 @@
 import * as v from 'valibot';
 import { AppError, type ErrorCode } from '../../errors.ts';
-import { storableJson } from '../../json/storable-json.ts';
 import type { Classify, HttpRequest } from '../../model/http.ts';
 import type { Enrichment } from '../../spec/schema/lookup-schema.ts';
 import { ResponseSettings } from '../../spec/schema/resource-schema.ts';
 import { authRoot, createSigner } from '../auth/request-signer.ts';
 import { decodeBody } from '../decode/decode-body.ts';
 import { createEvaluate } from '../request/evaluate.ts';
-import { createEvaluateEach, type EachResult } from '../request/evaluate-each.ts';
 import { interpretResponse } from '../request/interpret-response.ts';
 import { openResponseCache } from '../request/open-response-cache.ts';
 import { rendererFor, renderRequest } from '../request/render-request.ts';
 import type { ReadableResource, Source } from '../source.ts';
 import type { Reply } from './enrich-response.ts';
-import { lookupKeyText } from './lookup-key-text.ts';
 import type { LookupStore } from './lookup-store.ts';
+import { createReadReplies } from './read-replies.ts';
 
 /** A requested key, and the first record that has it. */
 export interface Ask {
@@ -38,9 +36,6 @@ export interface EnrichRequests {
   logSaved(asks: readonly Ask[]): Promise<void>;
 }
 
-/** Characters of one value as JSON: it is sent with every record that it belongs to. */
-const valueLengthMax = 1_000_000;
-
 /** Requests of `step` with the client and the credentials of `source`, under the error rules of `http`. */
 export function createEnrichRequests(
   source: Omit<Source, 'watermark'>,
@@ -49,11 +44,10 @@ export function createEnrichRequests(
 ): EnrichRequests {
   const plain = sourceOfStep(source, step);
   const evaluate = createEvaluate(source.evaluator, new Date(source.run.startedAt));
-  const evaluateEach = createEvaluateEach(source);
+  const readReplies = createReadReplies(source, step);
   const page = { index: 1, startsFromToken: false };
   const classify = acceptMissing(interpretResponse(plain, { evaluate, page }));
-  const { batch, select = '$' } = step;
-  const template = batch ? withListOfKeys(step.request) : step.request;
+  const template = step.batch ? withListOfKeys(step.request) : step.request;
   const responses = openResponseCache(source, template, store);
 
   const rendered = async (asks: readonly Ask[]): Promise<HttpRequest> => {
@@ -75,33 +69,18 @@ export function createEnrichRequests(
     return { body };
   };
 
-  const itemsByKey = async ({ results, keyBy }: NonNullable<Enrichment['batch']>, body: unknown) => {
-    const [found] = await evaluateEach(results, [body]);
-    const list = valueOf(found, 'batch.results') ?? [];
-    const items: readonly unknown[] = Array.isArray(list) ? list : [list];
-    const keys = await evaluateEach(keyBy, items);
-    return new Map(items.map((item, n) => [lookupKeyText(valueOf(keys[n], 'batch.keyBy')), item]));
-  };
-
-  const responsesIn = async (asks: readonly Ask[]): Promise<ReadonlyMap<string, Reply>> => {
+  const repliesTo = async (asks: readonly Ask[]): Promise<ReadonlyMap<string, Reply>> => {
     const response = await ask(asks);
-    if (response === null) return new Map(asks.map(({ text }) => [text, { kind: 'missing' }]));
-    const things = batch
-      ? await itemsByKey(batch, response.body)
-      : new Map(asks.map(({ text }) => [text, response.body]));
-    const present = asks.filter(({ text }) => things.has(text));
-    const selected = await evaluateEach(
-      select,
-      present.map(({ text }) => things.get(text)),
-    );
-    const found = new Map(present.map(({ text }, n) => [text, respondFrom(selected[n])]));
-    return new Map(asks.map(({ text }) => [text, found.get(text) ?? { kind: 'missing' }]));
+    const texts = asks.map(({ text }) => text);
+    return response === null
+      ? new Map(texts.map((text) => [text, { kind: 'missing' }]))
+      : await readReplies(response.body, texts);
   };
 
   return {
     async fetch(asks) {
       try {
-        return await responsesIn(asks);
+        return await repliesTo(asks);
       } catch (error) {
         if (!isOfTheKeys(error)) throw error;
         return new Map(asks.map(({ text }) => [text, { kind: 'failed', error }]));
@@ -164,20 +143,4 @@ function rootsOf(asks: readonly Ask[], { batch }: Pick<Enrichment, 'batch'>, { l
   if (batch) return { lookups, batch: { keys: asks.map(({ key }) => key) } };
   const [first] = asks;
   return { lookups: first?.lookups ?? lookups, record: first?.record, key: first?.key };
-}
-
-function respondFrom(result: EachResult | undefined): Reply {
-  if (!result?.ok) return failed(new AppError('spec_invalid', `select fails: ${result?.message ?? 'no result'}`));
-  if (result.value === undefined) return { kind: 'found', value: undefined };
-  // Replaces what no database can hold in the value: an issue of one field that may not even be used.
-  const text = storableJson(result.value);
-  if (text.length <= valueLengthMax) return { kind: 'found', value: JSON.parse(text) };
-  return failed(new AppError('source_rejected', 'the response is longer than 1 MB; keep the needed part with select'));
-}
-
-const failed = (error: AppError): Reply => ({ kind: 'failed', error });
-
-function valueOf(result: EachResult | undefined, part: string): unknown {
-  if (result?.ok) return result.value;
-  throw new AppError('spec_invalid', `${part} fails on the response: ${result?.message ?? 'no result'}`);
 }

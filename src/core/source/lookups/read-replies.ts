@@ -1,0 +1,60 @@
+import { AppError } from '../../errors.ts';
+import { storableJson } from '../../json/storable-json.ts';
+import type { Enrichment } from '../../spec/schema/lookup-schema.ts';
+import { createEvaluateEach, type EachResult } from '../request/evaluate-each.ts';
+import type { Source } from '../source.ts';
+import type { Reply } from './enrich-response.ts';
+import { lookupKeyText } from './lookup-key-text.ts';
+
+/**
+ * Reads the reply to each of these keys, by their texts, from the body of one response. Throws `spec_invalid` when the
+ * items of a batch, or their keys, cannot be found.
+ */
+type ReadReplies = (body: unknown, texts: readonly string[]) => Promise<ReadonlyMap<string, Reply>>;
+
+/** Characters of one value as JSON: it is sent with every record that it belongs to. */
+const valueLengthMax = 1_000_000;
+
+/** Reads the responses to requests of `step`. */
+export function createReadReplies(
+  source: Omit<Source, 'watermark'>,
+  { batch, select = '$' }: Pick<Enrichment, 'batch' | 'select'>,
+): ReadReplies {
+  const evaluateEach = createEvaluateEach(source);
+
+  /** The items of the response to a batch, by the texts of their keys. */
+  const itemsByKey = async ({ results, keyBy }: NonNullable<Enrichment['batch']>, body: unknown) => {
+    const [found] = await evaluateEach(results, [body]);
+    const list = valueOf(found, 'batch.results') ?? [];
+    const items: readonly unknown[] = Array.isArray(list) ? list : [list];
+    const keys = await evaluateEach(keyBy, items);
+    return new Map(items.map((item, n) => [lookupKeyText(valueOf(keys[n], 'batch.keyBy')), item]));
+  };
+
+  return async (body, texts) => {
+    const things = batch ? await itemsByKey(batch, body) : new Map(texts.map((text) => [text, body]));
+    const present = texts.filter((text) => things.has(text));
+    const selected = await evaluateEach(
+      select,
+      present.map((text) => things.get(text)),
+    );
+    const found = new Map(present.map((text, n) => [text, respondFrom(selected[n])]));
+    return new Map(texts.map((text) => [text, found.get(text) ?? { kind: 'missing' }]));
+  };
+}
+
+function respondFrom(result: EachResult | undefined): Reply {
+  if (!result?.ok) return failed(new AppError('spec_invalid', `select fails: ${result?.message ?? 'no result'}`));
+  if (result.value === undefined) return { kind: 'found', value: undefined };
+  // Replaces what no database can hold in the value: an issue of one field that may not even be used.
+  const text = storableJson(result.value);
+  if (text.length <= valueLengthMax) return { kind: 'found', value: JSON.parse(text) };
+  return failed(new AppError('source_rejected', 'the response is longer than 1 MB; keep the needed part with select'));
+}
+
+const failed = (error: AppError): Reply => ({ kind: 'failed', error });
+
+function valueOf(result: EachResult | undefined, part: string): unknown {
+  if (result?.ok) return result.value;
+  throw new AppError('spec_invalid', `${part} fails on the response: ${result?.message ?? 'no result'}`);
+}
