@@ -97,22 +97,8 @@ function readDatetimeCursor(cursor: Component, { config, full }: Setting): Readi
     field,
     hidden: form.hidden,
     names: new Map([
-      [
-        knownText(
-          textOf(cursor, 'partition_field_start') ?? 'start_time',
-          startScope({ component: cursor, config }),
-          cursor.path,
-        ),
-        fromText,
-      ],
-      [
-        knownText(
-          textOf(cursor, 'partition_field_end') ?? 'end_time',
-          startScope({ component: cursor, config }),
-          cursor.path,
-        ),
-        toText,
-      ],
+      [sliceName(cursor, config, { option: 'partition_field_start', standard: 'start_time' }), fromText],
+      [sliceName(cursor, config, { option: 'partition_field_end', standard: 'end_time' }), toText],
     ]),
     start: fromText,
     end: toText,
@@ -130,6 +116,15 @@ function readDatetimeCursor(cursor: Component, { config, full }: Setting): Readi
       ...(filtersHere ? { clientFilter: true } : {}),
     }),
   };
+}
+
+/** The name of an end of the window in the slice: what `option` says, or else the standard one. */
+function sliceName(
+  cursor: Component,
+  config: Config,
+  { option, standard }: { readonly option: string; readonly standard: string },
+): string {
+  return knownText(textOf(cursor, option) ?? standard, startScope({ component: cursor, config }), cursor.path);
 }
 
 /** A text of the cursor's format, of which the instant is known. */
