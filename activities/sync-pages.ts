@@ -91,17 +91,13 @@ function createInContext(deps: Deps, slots: Slots): InContext {
     const note = (failure: ApplicationFailure) => noteAttemptFailure({ db: deps.db, log }, input, failure);
     using movement = watchMovement(slots);
     using progress = reportProgress(context);
-    const timer = setInterval(() => {
+    using _beat = setInterval(() => {
       beat();
       movement.check();
     }, heartbeatMs);
-    try {
-      return await withFailures({ write: log.warn, message: 'chunk failed', note }, () =>
-        advance({ ...shared, log, movement, progress }),
-      );
-    } finally {
-      clearInterval(timer);
-    }
+    return await withFailures({ write: log.warn, message: 'chunk failed', note }, () =>
+      advance({ ...shared, log, movement, progress }),
+    );
   };
 }
 

@@ -23,17 +23,14 @@ export function createWebhookActivities(deps: Deps) {
       const context = Context.current();
       const { cancellationSignal } = context;
       const log = deps.log.child({ ...input });
-      const beat = setInterval(() => context.heartbeat(), heartbeatMs);
-      try {
-        return await withFailures({ write: log.error, message: 'events of the endpoint not delivered' }, async () => {
-          const result = await drain({ ...drainDeps, log }, input, cancellationSignal);
-          if (result.sent > 0) log.info('events sent', { ...result });
-          throwIfCanceled(cancellationSignal);
-          return result;
-        });
-      } finally {
-        clearInterval(beat);
-      }
+      using _beat = setInterval(() => context.heartbeat(), heartbeatMs);
+      const report = { write: log.error, message: 'events of the endpoint not delivered' };
+      return await withFailures(report, async () => {
+        const result = await drain({ ...drainDeps, log }, input, cancellationSignal);
+        if (result.sent > 0) log.info('events sent', { ...result });
+        throwIfCanceled(cancellationSignal);
+        return result;
+      });
     },
   };
 }

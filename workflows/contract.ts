@@ -17,6 +17,9 @@ export const progressQuery = 'progress';
 /** Tells a run how far its chunk is, with {@link ChunkProgress}. */
 export const progressSignal = 'chunkProgress';
 
+/** The order of steps that begins with a {@link FirstStep}. */
+export const firstStepFirst = 2;
+
 /** Ids only: nothing else of a run may enter a history. */
 export interface SyncRunInput {
   readonly orgId: string;
@@ -26,7 +29,7 @@ export interface SyncRunInput {
   /** The firing that made the run; absent: no schedule did. */
   readonly firing?: Firing;
   /** The order of steps that the workflow follows; absent: it began before there was a {@link FirstStep}. */
-  readonly steps?: 2;
+  readonly steps?: typeof firstStepFirst;
 }
 
 /** A firing of a schedule. */

@@ -7,6 +7,7 @@ import {
 } from '@temporalio/client';
 import {
   controlQueue,
+  firstStepFirst,
   type InboundHookInput,
   inboundHookId,
   inboundHookType,
@@ -126,7 +127,7 @@ const runStart = (
 ): WorkflowStartOptions => ({
   workflowId: syncRunId(input),
   taskQueue: controlQueue,
-  args: [{ ...input, steps: 2 }],
+  args: [{ ...input, steps: firstStepFirst }],
   workflowIdReusePolicy: reuse,
   workflowIdConflictPolicy: 'USE_EXISTING',
   // No priority: it would override the fairness between orgs. The rows decide the order within an org.
