@@ -76,7 +76,7 @@ export interface Route {
   readonly response: Schema;
   /** Headers of a success besides those of every response, with the values they may have. */
   readonly headers?: Readonly<Record<string, HeaderFacts>>;
-  /** The errors of the endpoint itself; those every endpoint has are added. */
+  /** The errors of the endpoint itself; `validation` of its input and those every endpoint has are added. */
   readonly errors: readonly RequestErrorCode[];
   /** What a repeated `Idempotency-Key` gets: the first response again, or 409. Absent: the header is ignored. */
   readonly repeated?: 'same_response' | 'conflict';

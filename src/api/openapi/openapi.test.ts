@@ -42,10 +42,16 @@ describe('OpenAPI document', () => {
       };
       const inPath = operation.parameters.filter(({ in: place }) => place === 'path').map(({ name }) => name);
       expect(inPath).toEqual([...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name));
-      const statuses = [route.status, 401, 500, ...route.errors.map((code) => statusOf[code])].map(String);
+      const ofInput = route.body || route.query ? [400] : [];
+      const statuses = [route.status, 401, 500, ...ofInput, ...route.errors.map((code) => statusOf[code])].map(String);
       expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(statuses));
     },
   );
+
+  it('has the validation error of a body or a query from one place: no route with one names it', () => {
+    const withInput = routes.filter(({ body, query }) => body || query);
+    expect(withInput.filter(({ errors }) => errors.includes('validation')).map(({ path }) => path)).toEqual([]);
+  });
 
   it('refers to no part that is missing, and has no part that nothing refers to', () => {
     const { securitySchemes: _schemes, ...components } = JSON.parse(text).components;

@@ -18,7 +18,7 @@ import { FreshnessView } from '../../core/resources/freshness.ts';
 import { RunRow } from '../../core/resources/run.ts';
 import { SpecUpgrade } from '../../core/resources/spec.ts';
 import { Deleted, deleted } from '../../core/resources/values.ts';
-import { bodyId, DisplayText, idParams, NaturalKey } from '../inputs.ts';
+import { bodyId, DisplayText, exampleId, idParams, NaturalKey } from '../inputs.ts';
 import { instant } from '../instant.ts';
 import { QueryText } from '../query-inputs.ts';
 import { route } from '../route.ts';
@@ -57,7 +57,7 @@ export const connectionRoutes = [
       secrets: v.pipe(JsonObject, v.description("Values of the spec's secret params.")),
     }),
     bodyExample: {
-      workspaceId: 'ws_01kaemm0dce7xb1k4c1m1f2p3q',
+      workspaceId: exampleId('ws'),
       specKey: 'acme-crm',
       specVersion: '1.0.0',
       displayName: 'Acme of Example Ltd',
@@ -67,7 +67,7 @@ export const connectionRoutes = [
     },
     status: 201,
     response: ConnectionRow,
-    errors: ['validation', 'not_found', 'conflict'],
+    errors: ['not_found', 'conflict'],
     repeated: 'same_response',
     handle: ({ scope, body }, deps) => createConnection(deps, scope, body),
   }),
@@ -95,7 +95,7 @@ export const connectionRoutes = [
     bodyExample: { resource: 'contacts' },
     status: 202,
     response: RunRow,
-    errors: ['validation', 'not_found', 'conflict'],
+    errors: ['not_found', 'conflict'],
     repeated: 'same_response',
     handle: ({ scope, params, body }, deps) =>
       requestRun(deps, scope, {
@@ -139,7 +139,7 @@ export const connectionRoutes = [
     bodyExample: { resource: 'contacts', from: '2026-01-01T00:00:00Z', force: false },
     status: 202,
     response: RunRow,
-    errors: ['validation', 'not_found', 'conflict'],
+    errors: ['not_found', 'conflict'],
     repeated: 'same_response',
     handle: ({ scope, params, body }, deps) =>
       requestRun(deps, scope, {
@@ -170,7 +170,7 @@ export const connectionRoutes = [
     }),
     status: 200,
     response: ConnectionTest,
-    errors: ['validation', 'not_found'],
+    errors: ['not_found'],
     handle: ({ scope, params, query }, deps) =>
       testConnection(deps, scope, { connectionId: params.id, resourceKey: query.resource ?? null }),
   }),
@@ -183,7 +183,7 @@ export const connectionRoutes = [
     params: Params,
     status: 200,
     response: ConnectionRow,
-    errors: ['not_found', 'plan_limit'],
+    errors: ['plan_limit', 'not_found'],
     handle: ({ scope, params }, deps) => activateConnection(deps, scope, params.id),
   }),
   route({
@@ -217,7 +217,7 @@ export const connectionRoutes = [
     bodyExample: { toVersion: '1.1.0', dryRun: true },
     status: 200,
     response: SpecUpgrade,
-    errors: ['validation', 'not_found', 'conflict'],
+    errors: ['not_found', 'conflict'],
     handle: ({ scope, params, body }, deps) => upgradeSpec(deps, scope, { connectionId: params.id, ...body }),
   }),
   route({
@@ -256,7 +256,7 @@ export const connectionRoutes = [
     bodyExample: { displayName: 'Acme of Example Ltd', secrets: { token: 'a-new-token' } },
     status: 200,
     response: ConnectionRow,
-    errors: ['validation', 'not_found', 'conflict'],
+    errors: ['not_found', 'conflict'],
     handle: ({ scope, params, body }, deps) => updateConnection(deps, scope, { id: params.id, ...body }),
   }),
   route({

@@ -5,13 +5,15 @@ import { type EventType, eventTypes, isDefaultEvent } from '../../core/resources
 import { EventTypeRow } from '../../core/resources/webhook-endpoint.ts';
 import { route } from '../route.ts';
 
+const tag = 'webhook endpoints';
+
 /** The events that endpoints can be notified of. */
 export const eventTypeRoutes = [
   route({
     method: 'get',
     path: '/webhook-event-types',
     summary: 'List the types of events, each with its JSON Schema and an example',
-    tag: 'webhook endpoints',
+    tag,
     auth: 'api_key',
     status: 200,
     response: v.array(EventTypeRow),

@@ -10,7 +10,8 @@ import { Dedupe, Verification } from '../../core/resources/verification-schema.t
 import { idParams } from '../inputs.ts';
 import { route } from '../route.ts';
 
-const Params = idParams('hook', 'Hook');
+const noun = 'Hook';
+const Params = idParams('hook', noun);
 const ConnectionParams = idParams('con', 'Connection');
 const tag = 'hooks';
 
@@ -83,11 +84,11 @@ export const hookRoutes = [
       url: v.pipe(v.string(), v.examples([urlExample])),
       secret: shownOnce('Null: you set it, or none is needed.'),
     }),
-    errors: ['validation', 'not_found', 'conflict'],
+    errors: ['not_found', 'conflict'],
     repeated: 'conflict',
     handle: ({ scope, params, body }, deps) => {
       const { secret, ...verification } = body.verification;
-      return createHook(deps, scope, { ...body, connectionId: params.id, verification, secret });
+      return createHook(deps, scope, { connectionId: params.id, ...body, verification, secret });
     },
   }),
   route({
@@ -100,7 +101,7 @@ export const hookRoutes = [
     status: 200,
     response: HookRow,
     errors: ['not_found'],
-    handle: async ({ scope, params }, { db }) => found(await findHook(db, scope, params.id), 'Hook'),
+    handle: async ({ scope, params }, { db }) => found(await findHook(db, scope, params.id), noun),
   }),
   route({
     method: 'patch',
@@ -114,8 +115,8 @@ export const hookRoutes = [
     bodyExample: { enabled: false },
     status: 200,
     response: HookRow,
-    errors: ['validation', 'not_found'],
-    handle: ({ scope, params, body }, deps) => toggleHook(deps, scope, { id: params.id, enabled: body.enabled }),
+    errors: ['not_found'],
+    handle: ({ scope, params, body }, deps) => toggleHook(deps, scope, { id: params.id, ...body }),
   }),
   route({
     method: 'delete',
@@ -149,9 +150,9 @@ export const hookRoutes = [
       url: v.pipe(shownOnce('Null: unchanged.'), v.examples([urlExample])),
       secret: shownOnce('Null: unchanged, or you set it.'),
     }),
-    errors: ['validation', 'not_found'],
+    errors: ['not_found'],
     repeated: 'conflict',
-    handle: ({ scope, params, body }, deps) => rotateHook(deps, scope, { ...body, secret: body.secret, id: params.id }),
+    handle: ({ scope, params, body }, deps) => rotateHook(deps, scope, { id: params.id, ...body, secret: body.secret }),
   }),
   route({
     method: 'get',
@@ -165,7 +166,7 @@ export const hookRoutes = [
     response: v.array(HookRequestRow),
     errors: ['not_found'],
     handle: async ({ scope, params }, { db }) => {
-      found(await findHook(db, scope, params.id), 'Hook');
+      found(await findHook(db, scope, params.id), noun);
       return listHookRequests(db, scope, params.id);
     },
   }),

@@ -56,7 +56,7 @@ export const oauthRoutes = [
         v.examples(['https://login.acme.example/authorize?response_type=code&client_id=…&state=…']),
       ),
     }),
-    errors: ['validation', 'not_found', 'conflict'],
+    errors: ['not_found', 'conflict'],
     handle: ({ scope, params, query }, deps) =>
       beginAuthorization(deps, scope, { ...params, resourceKey: query.resource ?? null }),
   }),

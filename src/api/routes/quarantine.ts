@@ -5,11 +5,12 @@ import { requeueConnection, requeueRecord } from '../../control/runs/requeue.ts'
 import { found } from '../../core/errors.ts';
 import { isId } from '../../core/ids.ts';
 import { QuarantineRow } from '../../core/resources/quarantine.ts';
-import { bodyId, idParams } from '../inputs.ts';
+import { bodyId, exampleId, idParams } from '../inputs.ts';
 import { queryId } from '../query-inputs.ts';
 import { route } from '../route.ts';
 
 const noun = 'Quarantined record';
+const Params = idParams('quar', noun);
 const tag = 'quarantine';
 
 /** Records that failed validation. */
@@ -36,7 +37,7 @@ export const quarantineRoutes = [
     summary: 'Read a quarantined record',
     tag,
     auth: 'api_key',
-    params: idParams('quar', noun),
+    params: Params,
     status: 200,
     response: QuarantineRow,
     errors: ['not_found'],
@@ -50,7 +51,7 @@ export const quarantineRoutes = [
       'Resolves the record and marks it for retry: the next run of its resource starts with it, as it was stored, under the spec of that run. A record that is still invalid is quarantined again. Retrying a resolved record changes nothing. A record that was too large to store (`too_large`) is only resolved: it is read again when it changes, or by a backfill with `force`.',
     tag,
     auth: 'api_key',
-    params: idParams('quar', noun),
+    params: Params,
     status: 200,
     response: QuarantineRow,
     errors: ['not_found'],
@@ -66,10 +67,10 @@ export const quarantineRoutes = [
       connectionId: bodyId('con'),
       resourceKey: v.nullish(v.pipe(v.string(), v.minLength(1), v.description('Null: of all resources.')), null),
     }),
-    bodyExample: { connectionId: 'con_01kaemm0dce7xb1k4c1m1f2p3q', resourceKey: 'contacts' },
+    bodyExample: { connectionId: exampleId('con'), resourceKey: 'contacts' },
     status: 200,
     response: v.object({ requeued: v.pipe(v.number(), v.description('Records that were not resolved before.')) }),
-    errors: ['validation', 'not_found'],
+    errors: ['not_found'],
     handle: async ({ scope, body }, deps) => ({ requeued: await requeueConnection(deps, scope, body) }),
   }),
 ];

@@ -89,7 +89,7 @@ export const specRoutes = [
     bodyExample: exampleSpec,
     status: 201,
     response: SpecVersionRow,
-    errors: ['validation', 'conflict'],
+    errors: ['conflict'],
     repeated: 'same_response',
     handle: ({ scope, body }, deps) => createDraft(deps, scope, body),
   }),
@@ -149,7 +149,7 @@ export const specRoutes = [
     bodyExample: importExample,
     status: 200,
     response: SpecImport,
-    errors: ['validation'],
+    errors: [],
     handle: ({ body }) => importSpec(body),
   }),
   route({
@@ -178,7 +178,7 @@ export const specRoutes = [
         values: ['compiled', 'interpreted'],
       },
     },
-    errors: ['validation'],
+    errors: [],
     handle: async ({ scope, body }, deps) => {
       const { row, engine } = await previewTransform(deps, scope, body);
       return new ResponseWithHeaders(row, { 'X-Expression-Engine': engine });
@@ -236,7 +236,7 @@ export const specRoutes = [
     bodyExample: exampleSpec,
     status: 200,
     response: SpecVersionRow,
-    errors: ['validation', 'not_found', 'immutable'],
+    errors: ['not_found', 'immutable'],
     handle: ({ scope, params, body }, deps) => replaceDraft(deps, scope, { ...params, document: body }),
   }),
   route({

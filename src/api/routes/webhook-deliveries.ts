@@ -23,7 +23,7 @@ export const webhookDeliveryRoutes = [
     query: v.object({ limit: queryLimit({ usual: 50, max: 200 }) }),
     status: 200,
     response: v.array(WebhookDeliveryView),
-    errors: ['validation'],
+    errors: [],
     handle: ({ scope, query }, { db }) => listDeliveries(db, scope, query.limit),
   }),
   route({
@@ -54,8 +54,8 @@ export const webhookDeliveryRoutes = [
     bodyExample: {},
     status: 202,
     response: WebhookDeliveryView,
-    errors: ['validation', 'not_found', 'conflict'],
+    errors: ['not_found', 'conflict'],
     repeated: 'same_response',
-    handle: ({ scope, params, body }, deps) => redeliver(deps, scope, { id: params.id, endpointId: body.endpointId }),
+    handle: ({ scope, params, body }, deps) => redeliver(deps, scope, { id: params.id, ...body }),
   }),
 ];

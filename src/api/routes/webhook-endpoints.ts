@@ -22,7 +22,8 @@ import { BroughtSecret, endpointSettings as settings } from './webhook-endpoint-
 
 const noun = 'Webhook endpoint';
 const Params = idParams('whe', noun);
-const RecoveryParams = idParams('whr', 'Webhook recovery');
+const recoveryNoun = 'Webhook recovery';
+const RecoveryParams = idParams('whr', recoveryNoun);
 const tag = 'webhook endpoints';
 
 const ShownSecret = v.optional(
@@ -62,7 +63,7 @@ export const webhookEndpointRoutes = [
     bodyExample: { url: 'https://example.com/events', eventTypes: ['run.succeeded', 'run.failed'] },
     status: 201,
     response: v.object({ ...WebhookEndpointRow.entries, secret: ShownSecret }),
-    errors: ['validation', 'conflict'],
+    errors: ['conflict'],
     repeated: 'conflict',
     handle: ({ scope, body }, deps) => createEndpoint(deps, scope, body),
   }),
@@ -102,7 +103,7 @@ export const webhookEndpointRoutes = [
     bodyExample: { enabled: true },
     status: 200,
     response: WebhookEndpointRow,
-    errors: ['validation', 'not_found'],
+    errors: ['not_found'],
     handle: ({ scope, params, body }, deps) => updateEndpoint(deps, scope, { id: params.id, ...body }),
   }),
   route({
@@ -142,7 +143,7 @@ export const webhookEndpointRoutes = [
       secret: ShownSecret,
       previousExpiresAt: v.pipe(v.string(), v.description('ISO 8601, UTC.')),
     }),
-    errors: ['validation', 'not_found', 'conflict'],
+    errors: ['not_found', 'conflict'],
     repeated: 'conflict',
     handle: ({ scope, params, body }, deps) => rotateSecret(deps, scope, { endpointId: params.id, ...body }),
   }),
@@ -159,7 +160,7 @@ export const webhookEndpointRoutes = [
     bodyExample: { eventType: 'run.succeeded' },
     status: 202,
     response: WebhookDeliveryView,
-    errors: ['validation', 'not_found'],
+    errors: ['not_found'],
     repeated: 'same_response',
     handle: ({ scope, params, body }, deps) => testEndpoint(deps, scope, { id: params.id, ...body }),
   }),
@@ -186,12 +187,12 @@ export const webhookEndpointRoutes = [
     bodyExample: { since: '2026-03-01T00:00:00Z', until: '2026-03-02T00:00:00Z', include: ['failed', 'skipped'] },
     status: 202,
     response: WebhookRecovery,
-    errors: ['validation', 'not_found'],
+    errors: ['not_found'],
     repeated: 'same_response',
     handle: ({ scope, params, body }, deps) =>
       recoverEndpoint(deps, scope, {
-        ...body,
         endpointId: params.id,
+        ...body,
         until: body.until ?? new Date().toISOString(),
       }),
   }),
@@ -210,7 +211,7 @@ export const webhookEndpointRoutes = [
     }),
     status: 200,
     response: WebhookEndpointStats,
-    errors: ['validation', 'not_found'],
+    errors: ['not_found'],
     handle: async ({ scope, params, query: { window } }, { db }) => {
       const endpoint = found(await findEndpoint(db, scope, params.id), noun);
       const stats = await readEndpointStats(db, scope, { id: params.id, hours: windowHours[window] });
@@ -227,6 +228,6 @@ export const webhookEndpointRoutes = [
     status: 200,
     response: WebhookRecovery,
     errors: ['not_found'],
-    handle: async ({ scope, params }, { db }) => found(await findRecovery(db, scope, params.id), 'Webhook recovery'),
+    handle: async ({ scope, params }, { db }) => found(await findRecovery(db, scope, params.id), recoveryNoun),
   }),
 ];

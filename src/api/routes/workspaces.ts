@@ -30,7 +30,7 @@ export const workspaceRoutes = [
     bodyExample: { name: 'Europe', kind: 'prod' },
     status: 201,
     response: WorkspaceRow,
-    errors: ['validation', 'conflict'],
+    errors: ['conflict'],
     repeated: 'same_response',
     handle: ({ scope, body }, deps) => createWorkspace(deps, scope, body),
   }),
