@@ -45,30 +45,23 @@ export async function lockSchedule(tx: Db, scope: OrgScope, id: string): Promise
   return schedule;
 }
 
-interface ById {
-  readonly orgId: string;
-  readonly id: string;
-}
+type ById = Placeholders<{ readonly orgId: string; readonly id: string }>;
 
-const selectById = (db: Db, { orgId, id }: ById | Placeholders<ById>) =>
-  db
-    .selectFrom('schedules')
-    .select(columns)
-    .where('orgId', '=', orgId)
-    .where('id', '=', id)
-    .where('deletedAt', 'is', null);
+const existing = (db: Db, { orgId }: OrgScope | Pick<ById, 'orgId'>) =>
+  db.selectFrom('schedules').where('orgId', '=', orgId).where('deletedAt', 'is', null);
+const updateExisting = (db: Db, { orgId }: OrgScope) =>
+  db.updateTable('schedules').where('orgId', '=', orgId).where('deletedAt', 'is', null);
+const updateExistingOf = (db: Db, scope: OrgScope, connectionId: string) =>
+  updateExisting(db, scope).where('connectionId', '=', connectionId);
+
+const selectById = (db: Db, { orgId, id }: ById) => existing(db, { orgId }).select(columns).where('id', '=', id);
 
 const scheduleById = statement(selectById);
-const lockedScheduleById = statement((tx, values: Placeholders<ById>) => selectById(tx, values).forNoKeyUpdate());
+const lockedScheduleById = statement((tx, values: ById) => selectById(tx, values).forNoKeyUpdate());
 
 /** Every schedule of a connection, newest first. */
 export function listSchedules(db: Db, scope: OrgScope, connectionId: string): Promise<Listing<ScheduleRow>> {
-  const ofConnection = db
-    .selectFrom('schedules')
-    .where('orgId', '=', scope.orgId)
-    .where('connectionId', '=', connectionId)
-    .where('deletedAt', 'is', null);
-  return openNewestFirst(ofConnection.select(columns));
+  return openNewestFirst(existing(db, scope).select(columns).where('connectionId', '=', connectionId));
 }
 
 /** The schedule switched on or off, or undefined when it is absent, deleted or of another org. */
@@ -77,7 +70,7 @@ export function setScheduleEnabled(
   scope: OrgScope,
   { id, enabled }: Pick<ScheduleRow, 'id' | 'enabled'>,
 ): Promise<ScheduleRow | undefined> {
-  return live(db, scope)
+  return updateExisting(db, scope)
     .set({ ...changed, enabled })
     .where('id', '=', id)
     .returning(columns)
@@ -86,7 +79,7 @@ export function setScheduleEnabled(
 
 /** Marks a schedule as deleted, so that it reads as absent. Undefined: it was absent, deleted or of another org. */
 export function markScheduleDeleted(db: Db, scope: OrgScope, id: string): Promise<ScheduleRow | undefined> {
-  return live(db, scope)
+  return updateExisting(db, scope)
     .set({ ...changed, deletedAt: sql`now()` })
     .where('id', '=', id)
     .returning(columns)
@@ -95,7 +88,7 @@ export function markScheduleDeleted(db: Db, scope: OrgScope, id: string): Promis
 
 /** Deletes the schedules of a connection as {@link markScheduleDeleted} does; returns those that it deleted. */
 export function markSchedulesDeleted(tx: Db, scope: OrgScope, connectionId: string): Promise<ScheduleRow[]> {
-  return liveOf(tx, scope, connectionId)
+  return updateExistingOf(tx, scope, connectionId)
     .set({ ...changed, deletedAt: sql`now()` })
     .returning(columns)
     .execute();
@@ -106,7 +99,7 @@ export function markSchedulesDeleted(tx: Db, scope: OrgScope, connectionId: stri
  * fire only while it is active.
  */
 export async function noteStatusChange(tx: Db, scope: OrgScope, connectionId: string): Promise<void> {
-  await liveOf(tx, scope, connectionId).set(changed).execute();
+  await updateExistingOf(tx, scope, connectionId).set(changed).execute();
 }
 
 /** Switches off the schedules of resources that a connection no longer has; returns those that were on. */
@@ -115,19 +108,13 @@ export function disableSchedulesExcept(
   scope: OrgScope,
   { connectionId, resourceKeys }: { readonly connectionId: string; readonly resourceKeys: readonly string[] },
 ): Promise<ScheduleRow[]> {
-  return liveOf(tx, scope, connectionId)
+  return updateExistingOf(tx, scope, connectionId)
     .set({ ...changed, enabled: false })
     .where('enabled', '=', true)
     .where(sql<SqlBool>`resource_key <> all(${resourceKeys})`)
     .returning(columns)
     .execute();
 }
-
-const liveOf = (db: Db, scope: OrgScope, connectionId: string) =>
-  live(db, scope).where('connectionId', '=', connectionId);
-
-const live = (db: Db, { orgId }: OrgScope) =>
-  db.updateTable('schedules').where('orgId', '=', orgId).where('deletedAt', 'is', null);
 
 /** A schedule as Temporal shall have it. */
 export interface ScheduleState extends ScheduleRow {
@@ -228,8 +215,9 @@ export async function noteMissedFirings(
   scope: OrgScope,
   { id, count }: { readonly id: string; readonly count: number | null },
 ): Promise<MissedFirings | undefined> {
-  const before = await selectById(tx, { orgId: scope.orgId, id })
-    .select('missedFirings')
+  const before = await existing(tx, scope)
+    .select([...columns, 'missedFirings'])
+    .where('id', '=', id)
     .forNoKeyUpdate()
     .executeTakeFirst();
   if (!before) return undefined;

@@ -43,22 +43,24 @@ export async function lockConnection(tx: Db, scope: OrgScope, id: string): Promi
 
 type ById = Placeholders<{ readonly orgId: string; readonly id: string }>;
 
-const selectOf = (db: Db, { orgId }: Pick<ById, 'orgId'>) =>
-  db.selectFrom('connections').select(columns).where('orgId', '=', orgId).where('deletedAt', 'is', null);
-const selectById = (db: Db, { orgId, id }: ById) => selectOf(db, { orgId }).where('id', '=', id);
+const existing = (db: Db, { orgId }: OrgScope | Pick<ById, 'orgId'>) =>
+  db.selectFrom('connections').where('orgId', '=', orgId).where('deletedAt', 'is', null);
+const updateExisting = (db: Db, { orgId }: OrgScope) =>
+  db.updateTable('connections').where('orgId', '=', orgId).where('deletedAt', 'is', null);
+
+const selectById = (db: Db, { orgId, id }: ById) => existing(db, { orgId }).select(columns).where('id', '=', id);
 
 const connectionById = statement(selectById);
 const connectionsByIds = statement(
   (db, { orgId, ids }: Placeholders<{ readonly orgId: string; readonly ids: readonly string[] }>) =>
-    selectOf(db, { orgId }).where('id', '=', sql<string>`any(${ids}::text[])`),
+    existing(db, { orgId }).select(columns).where('id', '=', sql<string>`any(${ids}::text[])`),
 );
 const lockedConnectionById = statement((tx, values: ById) => selectById(tx, values).forNoKeyUpdate());
 
 /** Every connection of the org, newest first. */
 export function listConnections(db: Db, scope: OrgScope): Promise<Listing<ConnectionRow>> {
-  const ofOrg = db.selectFrom('connections').where('orgId', '=', scope.orgId).where('deletedAt', 'is', null);
   const storedBytes = sql<number>`pg_column_size(params_json) + coalesce(pg_column_size(spec_overrides_json), 0)`;
-  return openNewestFirst(ofOrg.select(columns), { storedBytes });
+  return openNewestFirst(existing(db, scope).select(columns), { storedBytes });
 }
 
 /** A connection as a list names it: without its params, which can be large. */
@@ -80,7 +82,7 @@ export function findConnectionsPage(
   { status, text }: ConnectionFilter,
   request: PageRequest,
 ): Promise<Page<ConnectionName>> {
-  let ofOrg = db.selectFrom('connections').where('orgId', '=', scope.orgId).where('deletedAt', 'is', null);
+  let ofOrg = existing(db, scope);
   if (status !== undefined) ofOrg = ofOrg.where('status', '=', status);
   if (text !== undefined) {
     const words = text.toLowerCase();
@@ -107,11 +109,8 @@ export async function findConnectionNames(
   scope: OrgScope,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
-  const rows = await db
-    .selectFrom('connections')
+  const rows = await existing(db, scope)
     .select(['id', 'displayName'])
-    .where('orgId', '=', scope.orgId)
-    .where('deletedAt', 'is', null)
     .where('id', '=', sql<string>`any(${[...new Set(ids)]}::text[])`)
     .execute();
   return new Map(rows.map(({ id, displayName }) => [id, displayName]));
@@ -143,12 +142,9 @@ export function setConnectionStatus(
   scope: OrgScope,
   { id, status }: { readonly id: string; readonly status: ConnectionStatus },
 ): Promise<ConnectionRow | undefined> {
-  return db
-    .updateTable('connections')
+  return updateExisting(db, scope)
     .set({ status, errorSince: status === 'error' ? sql<string>`now()` : null })
-    .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
-    .where('deletedAt', 'is', null)
     .returning(columns)
     .executeTakeFirst();
 }
@@ -202,12 +198,9 @@ export function changeConnection(
  * or of another org.
  */
 export async function markConnectionDeleted(tx: Db, scope: OrgScope, id: string): Promise<boolean> {
-  const marked = await tx
-    .updateTable('connections')
+  const marked = await updateExisting(tx, scope)
     .set({ deletedAt: sql`now()`, status: 'paused' })
-    .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
-    .where('deletedAt', 'is', null)
     .returning('id')
     .executeTakeFirst();
   return marked !== undefined;

@@ -50,31 +50,17 @@ export function insertHook(
 
 /** The hook, or undefined when it is absent, deleted or of another org. */
 export function findHook(db: Db, scope: OrgScope, id: string): Promise<HookRow | undefined> {
-  return db
-    .selectFrom('hooks')
-    .select(columns)
-    .where('orgId', '=', scope.orgId)
-    .where('id', '=', id)
-    .where('deletedAt', 'is', null)
-    .executeTakeFirst();
+  return existing(db, scope).select(columns).where('id', '=', id).executeTakeFirst();
 }
 
 /** Every hook of a connection, newest first. */
 export function listHooks(db: Db, scope: OrgScope, connectionId: string): Promise<Listing<HookRow>> {
-  const ofConnection = db
-    .selectFrom('hooks')
-    .where('orgId', '=', scope.orgId)
-    .where('connectionId', '=', connectionId)
-    .where('deletedAt', 'is', null);
-  return openNewestFirst(ofConnection.select(columns));
+  return openNewestFirst(existing(db, scope).select(columns).where('connectionId', '=', connectionId));
 }
 
 /** A page of the hooks of the org. */
 export const findHooksPage = (db: Db, scope: OrgScope, request: PageRequest): Promise<Page<HookRow>> =>
-  newestPage(
-    db.selectFrom('hooks').select(columns).where('orgId', '=', scope.orgId).where('deletedAt', 'is', null),
-    request,
-  );
+  newestPage(existing(db, scope).select(columns), request);
 
 /** The hook switched on or off, or undefined when it is absent, deleted or of another org. */
 export function setHookEnabled(
@@ -82,7 +68,7 @@ export function setHookEnabled(
   scope: OrgScope,
   { id, enabled }: Pick<HookRow, 'id' | 'enabled'>,
 ): Promise<HookRow | undefined> {
-  return live(db, scope).set({ enabled }).where('id', '=', id).returning(columns).executeTakeFirst();
+  return updateExisting(db, scope).set({ enabled }).where('id', '=', id).returning(columns).executeTakeFirst();
 }
 
 /**
@@ -94,7 +80,7 @@ export function replaceHookSecrets(
   scope: OrgScope,
   { id, tokenHash, secret }: Partial<HookSecrets> & Pick<HookRow, 'id'>,
 ): Promise<HookRow | undefined> {
-  return live(db, scope)
+  return updateExisting(db, scope)
     .set((eb) => ({ tokenHash: tokenHash ?? eb.ref('tokenHash'), ...(secret ? sealedColumns(secret) : {}) }))
     .where('id', '=', id)
     .returning(columns)
@@ -105,16 +91,18 @@ const deleted = { deletedAt: sql<string>`now()`, kekId: null, wrappedKey: null, 
 
 /** Marks a hook as deleted, so that it reads as absent; its secret goes at once. False: it was absent or deleted. */
 export async function markHookDeleted(db: Db, scope: OrgScope, id: string): Promise<boolean> {
-  const marked = await live(db, scope).set(deleted).where('id', '=', id).returning('id').executeTakeFirst();
+  const marked = await updateExisting(db, scope).set(deleted).where('id', '=', id).returning('id').executeTakeFirst();
   return marked !== undefined;
 }
 
 /** Deletes the hooks of a connection as {@link markHookDeleted} does. */
 export async function markHooksDeleted(tx: Db, scope: OrgScope, connectionId: string): Promise<void> {
-  await live(tx, scope).set(deleted).where('connectionId', '=', connectionId).execute();
+  await updateExisting(tx, scope).set(deleted).where('connectionId', '=', connectionId).execute();
 }
 
-const live = (db: Db, { orgId }: OrgScope) =>
+const existing = (db: Db, { orgId }: OrgScope) =>
+  db.selectFrom('hooks').where('orgId', '=', orgId).where('deletedAt', 'is', null);
+const updateExisting = (db: Db, { orgId }: OrgScope) =>
   db.updateTable('hooks').where('orgId', '=', orgId).where('deletedAt', 'is', null);
 
 /** A hook as a request finds it. */

@@ -67,7 +67,7 @@ export type EndpointChange = { readonly [Name in keyof EndpointSettings]?: Endpo
 /** How many endpoints the org has; locked for the transaction, so that two requests do not both take the last place. */
 export async function lockEndpointCount(tx: Db, scope: OrgScope): Promise<number> {
   await tx.selectFrom('orgs').select('id').where('id', '=', scope.orgId).forNoKeyUpdate().execute();
-  return countRows(liveOf(tx, scope));
+  return countRows(existing(tx, scope));
 }
 
 /** A new endpoint, which has no secrets yet; its id. */
@@ -87,7 +87,7 @@ export async function insertEndpoint(tx: Db, scope: OrgScope, settings: Endpoint
 
 /** The endpoint, or undefined when it is absent, deleted or of another org. */
 export function findEndpoint(db: Db, scope: OrgScope, id: string): Promise<WebhookEndpointRow | undefined> {
-  return liveOf(db, scope).select(columns).where('id', '=', id).executeTakeFirst();
+  return existing(db, scope).select(columns).where('id', '=', id).executeTakeFirst();
 }
 
 /**
@@ -95,20 +95,20 @@ export function findEndpoint(db: Db, scope: OrgScope, id: string): Promise<Webho
  * transaction.
  */
 export function lockEndpoint(tx: Db, scope: OrgScope, id: string): Promise<WebhookEndpointRow | undefined> {
-  return liveOf(tx, scope).select(columns).where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
+  return existing(tx, scope).select(columns).where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
 }
 
 /** Locks the oldest endpoint of the org, as {@link lockEndpoint} does; undefined when it has none. */
 export function lockOldestEndpoint(tx: Db, scope: OrgScope): Promise<WebhookEndpointRow | undefined> {
-  return liveOf(tx, scope).select(columns).orderBy('id').limit(1).forNoKeyUpdate().executeTakeFirst();
+  return existing(tx, scope).select(columns).orderBy('id').limit(1).forNoKeyUpdate().executeTakeFirst();
 }
 
 /** Every endpoint of the org, newest first. */
 export function listEndpoints(db: Db, scope: OrgScope): Promise<WebhookEndpointRow[]> {
-  return liveOf(db, scope).select(columns).orderBy('id', 'desc').execute();
+  return existing(db, scope).select(columns).orderBy('id', 'desc').execute();
 }
 
-const liveOf = (db: Db, { orgId }: OrgScope) =>
+const existing = (db: Db, { orgId }: OrgScope) =>
   db.selectFrom('webhookEndpoints').where('orgId', '=', orgId).where('deletedAt', 'is', null);
 
 /** The health of an endpoint at which nothing has ever failed. */
