@@ -41,7 +41,7 @@ export const endsConnection = (error: unknown): boolean =>
 /** Whether another address of the same host may still respond. */
 export const isUnreachable = (error: unknown): boolean =>
   error instanceof Error &&
-  (['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'].includes(errorCode(error)) ||
+  (['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'].includes(codeOf(error)) ||
     error.message === 'timeout expired');
 
 /** Why the server refused a row; names columns and constraints, never values. */
@@ -136,7 +136,7 @@ const rejections: readonly (readonly [RegExp, string])[] = [
 ];
 
 function driverFailure(error: unknown): AppError {
-  const { code, message } = error instanceof Error ? { code: errorCode(error), message: error.message } : noError;
+  const { code, message } = error instanceof Error ? { code: codeOf(error), message: error.message } : noError;
   if (message.startsWith('SASL')) {
     const text = 'The postgres destination refused the login; correct user and password.';
     return new AppError('destination_login', text, { cause: new PostgresFailure(message, '28P01') });
@@ -150,7 +150,7 @@ function driverFailure(error: unknown): AppError {
 
 const noError = { code: '', message: '' };
 
-const errorCode = (error: Error): string => ('code' in error && typeof error.code === 'string' ? error.code : '');
+const codeOf = (error: Error): string => ('code' in error && typeof error.code === 'string' ? error.code : '');
 
 const startsWithAny = (sqlstate: string | null, states: readonly string[]): boolean =>
   sqlstate !== null && states.some((state) => sqlstate.startsWith(state));

@@ -25,16 +25,12 @@ export async function prepareTable(session: Session, target: TargetTable): Promi
   const schema = checkedSchema(target.schema ?? session.defaultSchema);
   checkName('table', target.table);
   checkColumnNames(target.columns.map(({ name }) => name));
+  const place = { schema, target };
   for (let attempt = 1; ; attempt += 1) {
-    const { stored, statements } = await findMissing(session, { schema, target });
-    if (stored && statements.length === 0) {
-      return { schema, mode: target.mode, stored, written: writtenTable(target) };
-    }
+    const { stored, statements } = await findMissing(session, place);
+    if (stored && statements.length === 0) return { schema, mode: target.mode, stored, written: writtenTable(target) };
     if (attempt > attemptsMax) throw new AppError('destination_unavailable', 'The tables keep changing; try again.');
-    await runLocked(session, {
-      schema,
-      statements: async () => (await findMissing(session, { schema, target })).statements,
-    });
+    await runLocked(session, { schema, statements: async () => (await findMissing(session, place)).statements });
   }
 }
 
@@ -57,8 +53,8 @@ export async function addColumns(
   ];
   await runLocked(session, { schema, statements: async () => statements });
   const found = (await readTables(session, { schema, names: [stored.name] }))?.get(stored.name);
-  const names = new Set(found?.columns.map(({ name }) => name));
-  if (found && columns.every(({ name }) => names.has(name))) return { ...prepared, stored: found };
+  const foundNames = new Set(found?.columns.map(({ name }) => name));
+  if (found && columns.every(({ name }) => foundNames.has(name))) return { ...prepared, stored: found };
   throw new AppError('destination_unavailable', 'The new columns were removed again at once; try again.');
 }
 

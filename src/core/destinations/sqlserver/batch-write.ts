@@ -42,8 +42,8 @@ export const claimSql = ({ schema, mode, written }: SqlServerTable): string => `
  */
 export type Outcome = 'written' | 'lost' | 'race';
 
-/** The values by which the checkpoint row of a batch is claimed. */
-export const heldBy = ({ lane, fence, batch }: BatchWrite): Values => ({
+/** The values of {@link claimSql} but for the receipt. */
+export const claimValues = ({ lane, fence, batch }: BatchWrite): Values => ({
   lane,
   fence: String(fence),
   run: batch.runId,
@@ -62,8 +62,9 @@ export async function checkOutcome(
 
 async function lostLane(session: Session, write: BatchWrite): Promise<AppError> {
   const sql = heldSql(write.map.prepared.schema);
-  const [row] = await session.query<{ readonly isApplied: number }>(sql, heldBy(write));
-  return row ? notTaken(write.batch.batchNo, row.isApplied === 1) : fenced();
+  const [held] = await session.query<{ readonly isApplied: number }>(sql, claimValues(write));
+  if (!held) return fenced();
+  return notTaken(write.batch.batchNo, held.isApplied === 1);
 }
 
 /** Whether the lane is held; whether the batch was applied. */

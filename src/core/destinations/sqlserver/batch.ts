@@ -1,6 +1,6 @@
 import { AppError } from '../../errors.ts';
 import type { Batch, RejectedRow } from '../../model/batch.ts';
-import { type BatchWrite, checkOutcome, heldBy, type Outcome } from './batch-write.ts';
+import { type BatchWrite, checkOutcome, claimValues, type Outcome } from './batch-write.ts';
 import { receiptLengthMax } from './driver/messages.ts';
 import type { Session } from './driver/session.ts';
 import { blamesRow, wholeRefused } from './errors.ts';
@@ -86,7 +86,7 @@ async function commit(session: Session, { write, deleted, rejected }: Commit): P
   const upto = encoded.indexes.length;
   const rows = upto > 0 ? { writers: encoded.writers } : null;
   const sql = batchSql({ prepared, rows, deletes: deleted > 0, opensGeneration, completesGeneration });
-  const values = { ...heldBy(write), connection: connectionId, receipt, upto, deleted };
+  const values = { ...claimValues(write), connection: connectionId, receipt, upto, deleted };
   // Statements over all rows of a connection may take their time.
   const isLong = opensGeneration || completesGeneration;
   await withConflictRetries(session, async () => {

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { expectInOrder, onOneLine, preparedFor } from '../../../../test/support/sqlserver/written-table.ts';
-import { clearSql, switchSql } from './generation.ts';
+import { clearGenerationSql, switchGenerationSql } from './generation.ts';
 
 it('replaces the rows of one connection, without the columns that the server fills', () => {
   expectInOrder(
-    onOneLine(switchSql(preparedFor('replace'))),
+    onOneLine(switchGenerationSql(preparedFor('replace'))),
     'delete from "dbo"."items" where _connection_id = @connection;',
     'insert into "dbo"."items" ("a", "Order", "f") select "a", "Order", "f" from "dbo"."_css_next_items"',
     'delete from "dbo"."_css_next_items" where _connection_id = @connection;',
@@ -13,5 +13,5 @@ it('replaces the rows of one connection, without the columns that the server fil
 
 it('clears only what a connection has gathered', () => {
   const sql = 'delete from "dbo"."_css_next_items" where _connection_id = @connection;';
-  expect(clearSql(preparedFor('replace'))).toBe(sql);
+  expect(clearGenerationSql(preparedFor('replace'))).toBe(sql);
 });

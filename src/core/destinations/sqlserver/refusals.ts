@@ -1,5 +1,5 @@
 import type { RejectedRow } from '../../model/batch.ts';
-import { type BatchWrite, checkOutcome, heldBy, type Outcome } from './batch-write.ts';
+import { type BatchWrite, checkOutcome, claimValues, type Outcome } from './batch-write.ts';
 import type { Session, Values } from './driver/session.ts';
 import { endsConnection, isConflict, isRowError, rowIssue } from './errors.ts';
 import {
@@ -116,7 +116,7 @@ async function tryRows(session: Session, { write, reasons }: Marking): Promise<v
   const { map, encoded, connectionId, opensGeneration } = write;
   const count = encoded.indexes.length;
   const sql = trialsSql({ prepared: map.prepared, writers: encoded.writers, opensGeneration });
-  const values = { ...heldBy(write), connection: connectionId, receipt: '', count };
+  const values = { ...claimValues(write), connection: connectionId, receipt: '', count };
   const prefetch = (search: Search) =>
     withConflictRetries(session, async () => {
       const [tried] = await session.queryAll<Tried>(sql, { ...values, ...searchValues(search) });

@@ -2,7 +2,7 @@ import { claimSql } from './batch-write.ts';
 import type { Values } from './driver/session.ts';
 import { blamesRowSql } from './errors.ts';
 import type { SqlServerFields } from './fields.ts';
-import { clearSql } from './generation.ts';
+import { clearGenerationSql } from './generation.ts';
 import { reasonLengthMax, rowsTable } from './staging.ts';
 import { rowsSql, variablesSql } from './write-sql.ts';
 
@@ -69,7 +69,7 @@ export const trialsSql = ({ prepared, writers, opensGeneration }: TrialSteps): s
       if @@rowcount = 1
       begin
         set @outcome = N'written';
-        ${opensGeneration ? clearSql(prepared) : ''}
+        ${opensGeneration ? clearGenerationSql(prepared) : ''}
         ${rowsSql({ prepared, writers })}
       end;
       rollback transaction;

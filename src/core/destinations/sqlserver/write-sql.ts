@@ -3,7 +3,7 @@ import { claimSql } from './batch-write.ts';
 import { nowSql } from './checkpoint.ts';
 import { keyCollation, tableSql } from './definitions.ts';
 import type { SqlServerFields } from './fields.ts';
-import { clearSql, switchSql } from './generation.ts';
+import { clearGenerationSql, switchGenerationSql } from './generation.ts';
 import type { SqlServerWriter } from './rows.ts';
 import type { SqlServerTable } from './schema.ts';
 import { rowsTable, slicesSql, stagedColumn, stagedRows } from './staging.ts';
@@ -33,10 +33,10 @@ export function batchSql({ prepared, rows, deletes, opensGeneration, completesGe
   if @@rowcount = 1
   begin
     set @outcome = N'written';
-    ${opensGeneration ? clearSql(prepared) : ''}
+    ${opensGeneration ? clearGenerationSql(prepared) : ''}
     ${rows ? rowsSql({ prepared, writers: rows.writers }) : ''}
     ${deletes ? deleteSql(prepared) : ''}
-    ${completesGeneration ? switchSql(prepared) : ''}
+    ${completesGeneration ? switchGenerationSql(prepared) : ''}
   end;
   if @outcome = N'written' commit transaction; else rollback transaction;
   select @outcome as outcome;`;
