@@ -218,7 +218,7 @@ export const connectionRoutes = [
     status: 200,
     response: SpecUpgrade,
     errors: ['not_found', 'conflict'],
-    handle: ({ scope, params, body }, deps) => upgradeSpec(deps, scope, { connectionId: params.id, ...body }),
+    handle: ({ scope, params, body }, deps) => upgradeSpec(deps, scope, { ...body, connectionId: params.id }),
   }),
   route({
     method: 'get',
@@ -257,7 +257,7 @@ export const connectionRoutes = [
     status: 200,
     response: ConnectionRow,
     errors: ['not_found', 'conflict'],
-    handle: ({ scope, params, body }, deps) => updateConnection(deps, scope, { id: params.id, ...body }),
+    handle: ({ scope, params, body }, deps) => updateConnection(deps, scope, { ...body, id: params.id }),
   }),
   route({
     method: 'delete',

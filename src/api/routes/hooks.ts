@@ -88,7 +88,7 @@ export const hookRoutes = [
     repeated: 'conflict',
     handle: ({ scope, params, body }, deps) => {
       const { secret, ...verification } = body.verification;
-      return createHook(deps, scope, { connectionId: params.id, ...body, verification, secret });
+      return createHook(deps, scope, { ...body, connectionId: params.id, verification, secret });
     },
   }),
   route({
@@ -116,7 +116,7 @@ export const hookRoutes = [
     status: 200,
     response: HookRow,
     errors: ['not_found'],
-    handle: ({ scope, params, body }, deps) => toggleHook(deps, scope, { id: params.id, ...body }),
+    handle: ({ scope, params, body }, deps) => toggleHook(deps, scope, { ...body, id: params.id }),
   }),
   route({
     method: 'delete',
@@ -152,7 +152,7 @@ export const hookRoutes = [
     }),
     errors: ['not_found'],
     repeated: 'conflict',
-    handle: ({ scope, params, body }, deps) => rotateHook(deps, scope, { id: params.id, ...body, secret: body.secret }),
+    handle: ({ scope, params, body }, deps) => rotateHook(deps, scope, { ...body, id: params.id, secret: body.secret }),
   }),
   route({
     method: 'get',

@@ -53,7 +53,7 @@ export const scheduleRoutes = [
     response: ScheduleRow,
     errors: ['not_found', 'conflict'],
     repeated: 'same_response',
-    handle: ({ scope, params, body }, deps) => createSchedule(deps, scope, { connectionId: params.id, ...body }),
+    handle: ({ scope, params, body }, deps) => createSchedule(deps, scope, { ...body, connectionId: params.id }),
   }),
   route({
     method: 'patch',
@@ -68,7 +68,7 @@ export const scheduleRoutes = [
     status: 200,
     response: ScheduleRow,
     errors: ['not_found'],
-    handle: ({ scope, params, body }, deps) => toggleSchedule(deps, scope, { id: params.id, ...body }),
+    handle: ({ scope, params, body }, deps) => toggleSchedule(deps, scope, { ...body, id: params.id }),
   }),
   route({
     method: 'delete',

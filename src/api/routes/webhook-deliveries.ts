@@ -56,6 +56,6 @@ export const webhookDeliveryRoutes = [
     response: WebhookDeliveryView,
     errors: ['not_found', 'conflict'],
     repeated: 'same_response',
-    handle: ({ scope, params, body }, deps) => redeliver(deps, scope, { id: params.id, ...body }),
+    handle: ({ scope, params, body }, deps) => redeliver(deps, scope, { ...body, id: params.id }),
   }),
 ];

@@ -104,7 +104,7 @@ export const webhookEndpointRoutes = [
     status: 200,
     response: WebhookEndpointRow,
     errors: ['not_found'],
-    handle: ({ scope, params, body }, deps) => updateEndpoint(deps, scope, { id: params.id, ...body }),
+    handle: ({ scope, params, body }, deps) => updateEndpoint(deps, scope, { ...body, id: params.id }),
   }),
   route({
     method: 'delete',
@@ -145,7 +145,7 @@ export const webhookEndpointRoutes = [
     }),
     errors: ['not_found', 'conflict'],
     repeated: 'conflict',
-    handle: ({ scope, params, body }, deps) => rotateSecret(deps, scope, { endpointId: params.id, ...body }),
+    handle: ({ scope, params, body }, deps) => rotateSecret(deps, scope, { ...body, endpointId: params.id }),
   }),
   route({
     method: 'post',
@@ -162,7 +162,7 @@ export const webhookEndpointRoutes = [
     response: WebhookDeliveryView,
     errors: ['not_found'],
     repeated: 'same_response',
-    handle: ({ scope, params, body }, deps) => testEndpoint(deps, scope, { id: params.id, ...body }),
+    handle: ({ scope, params, body }, deps) => testEndpoint(deps, scope, { ...body, id: params.id }),
   }),
   route({
     method: 'post',
