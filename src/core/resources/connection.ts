@@ -1,19 +1,24 @@
 import * as v from 'valibot';
 import { JsonObject } from '../json/json-object.ts';
+import { WorkspaceRow } from './workspace.ts';
 
 /** `pending`: never activated; `error`: credentials or destination refused; only `active` syncs. */
-export const ConnectionStatus = v.picklist(['pending', 'active', 'paused', 'error']);
+export const ConnectionStatus = v.pipe(v.picklist(['pending', 'active', 'paused', 'error']), v.examples(['active']));
 export type ConnectionStatus = v.InferOutput<typeof ConnectionStatus>;
 
 /** One customer's configured instance of a spec. Secrets are never part of it. */
 export const ConnectionRow = v.object({
   id: v.pipe(v.string(), v.examples(['con_01kaemm0dce7xb1k4c1m1f2p3q'])),
   orgId: v.string(),
-  workspaceId: v.string(),
+  workspaceId: WorkspaceRow.entries.id,
   specId: v.string(),
   pinnedSpecVersion: v.pipe(v.string(), v.examples(['1.4.0'])),
-  displayName: v.string(),
-  externalCustomerId: v.pipe(v.nullable(v.string()), v.description("The caller's id of the end customer.")),
+  displayName: v.pipe(v.string(), v.examples(['Acme CRM'])),
+  externalCustomerId: v.pipe(
+    v.nullable(v.string()),
+    v.description("The caller's id of the end customer."),
+    v.examples(['cust_9']),
+  ),
   status: ConnectionStatus,
   paramsJson: JsonObject,
   specOverridesJson: v.pipe(

@@ -1,37 +1,57 @@
 import * as v from 'valibot';
 import { JsonObject } from '../json/json-object.ts';
+import { ConnectionRow } from './connection.ts';
 import { Count, Timestamp } from './values.ts';
 
 /** Why a run exists. */
-export const RunTrigger = v.picklist(['manual', 'schedule', 'webhook', 'backfill']);
+export const RunTrigger = v.pipe(v.picklist(['manual', 'schedule', 'webhook', 'backfill']), v.examples(['schedule']));
 export type RunTrigger = v.InferOutput<typeof RunTrigger>;
 
 /** `succeeded`, `partial`, `failed` and `canceled` are final; `partial`: not every fetched record was delivered. */
-export const RunStatus = v.picklist(['queued', 'running', 'succeeded', 'failed', 'partial', 'canceled']);
+export const RunStatus = v.pipe(
+  v.picklist(['queued', 'running', 'succeeded', 'failed', 'partial', 'canceled']),
+  v.examples(['succeeded']),
+);
 export type RunStatus = v.InferOutput<typeof RunStatus>;
 
 /** Record counts of a run: `recordsIn = recordsOut + skipped + quarantined +` records deleted by a flag. */
 export const RunStats = v.object({
-  recordsIn: v.pipe(Count, v.description('Records selected from responses, and quarantined ones retried.')),
-  recordsOut: v.pipe(Count, v.description('Records acknowledged by the destination.')),
-  skipped: v.pipe(Count, v.description('Unchanged, filtered, stale or repeated records.')),
-  deleted: v.pipe(Count, v.description('Deletions acknowledged by the destination.')),
-  quarantined: v.pipe(Count, v.description('Records stored as quarantined instead of delivered.')),
+  recordsIn: v.pipe(
+    Count,
+    v.description('Records selected from responses, and quarantined ones retried.'),
+    v.examples([1200]),
+  ),
+  recordsOut: v.pipe(Count, v.description('Records acknowledged by the destination.'), v.examples([37])),
+  skipped: v.pipe(Count, v.description('Unchanged, filtered, stale or repeated records.'), v.examples([1163])),
+  deleted: v.pipe(Count, v.description('Deletions acknowledged by the destination.'), v.examples([0])),
+  quarantined: v.pipe(Count, v.description('Records stored as quarantined instead of delivered.'), v.examples([0])),
 });
 export type RunStats = v.InferOutput<typeof RunStats>;
 
-/** One execution of a sync of one resource of a connection. */
+/** One execution of a sync of one resource of a connection. The examples of its fields are the run of every example. */
 export const RunRow = v.object({
   id: v.pipe(v.string(), v.examples(['run_01kaemm0dce7xb1k4c1m1f2p3q'])),
-  connectionId: v.string(),
+  connectionId: ConnectionRow.entries.id,
   resourceKey: v.pipe(v.string(), v.examples(['contacts'])),
   trigger: RunTrigger,
   status: RunStatus,
-  startedAt: v.pipe(v.nullable(Timestamp), v.description('Null while queued.')),
-  finishedAt: v.pipe(v.nullable(Timestamp), v.description('Null until the status is final.')),
+  startedAt: v.pipe(
+    v.nullable(Timestamp),
+    v.description('Null while queued.'),
+    v.examples(['2026-03-01T08:30:00.012Z']),
+  ),
+  finishedAt: v.pipe(
+    v.nullable(Timestamp),
+    v.description('Null until the status is final.'),
+    v.examples(['2026-03-01T08:30:12.470Z']),
+  ),
   statsJson: RunStats,
-  watermarkBefore: v.pipe(v.nullable(v.string()), v.description('Null: no incremental sync has finished yet.')),
-  watermarkAfter: v.nullable(v.string()),
+  watermarkBefore: v.pipe(
+    v.nullable(v.string()),
+    v.description('Null: no incremental sync has finished yet.'),
+    v.examples(['2026-03-01T08:15:00.000Z']),
+  ),
+  watermarkAfter: v.pipe(v.nullable(v.string()), v.examples(['2026-03-01T08:30:00.000Z'])),
   error: v.pipe(
     v.nullable(v.object({ code: v.pipe(v.string(), v.examples(['source_rejected'])), message: v.string() })),
     v.description(
