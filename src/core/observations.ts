@@ -37,7 +37,9 @@ export interface UpstreamCalled {
  * What a run waits for: `rate_limit`: the limit that its spec sets; `retry_after`: the API requested it; `backoff`: the
  * pause before a retry; `destination`: the destination requested it.
  */
-export type WaitReason = 'rate_limit' | 'retry_after' | 'backoff' | 'destination';
+export const waitReasons = ['rate_limit', 'retry_after', 'backoff', 'destination'] as const;
+/** One of {@link waitReasons}. */
+export type WaitReason = (typeof waitReasons)[number];
 
 /** A wait begins. */
 export interface WaitBegun {
@@ -70,22 +72,26 @@ export interface Repaired {
 }
 
 /** What sweepers repair. */
-export type RepairKind =
-  | 'run_started'
-  | 'run_restarted'
-  | 'run_ended'
-  | 'endpoint_woken'
-  | 'hook_woken'
-  | 'schedule_applied'
-  | 'schedule_corrected'
-  | 'schedule_dropped'
-  | 'firing_missed';
+export const repairKinds = [
+  'run_started',
+  'run_restarted',
+  'run_ended',
+  'endpoint_woken',
+  'hook_woken',
+  'schedule_applied',
+  'schedule_corrected',
+  'schedule_dropped',
+  'firing_missed',
+] as const;
+/** One of {@link repairKinds}. */
+export type RepairKind = (typeof repairKinds)[number];
 
-/**
- * The child process of an evaluator has ended. `timeout`: an expression took too long; `memory`: too much, or it died.
- */
+/** Why the child process of an evaluator ended. `timeout`: an expression took too long; `memory`: too much, or it died. */
+export const evaluatorEnds = ['timeout', 'memory'] as const;
+
+/** The child process of an evaluator has ended. */
 export interface EvaluatorEnded {
-  readonly reason: 'timeout' | 'memory';
+  readonly reason: (typeof evaluatorEnds)[number];
 }
 
 /** The API has responded to a request. */

@@ -6,6 +6,7 @@ import { requestCancel } from '../../db/queries/runs/cancel.ts';
 import { beginRun, endRun, type RunOutcome } from '../../db/queries/runs/lanes/lanes.ts';
 import { findRun, insertRun } from '../../db/queries/runs/runs.ts';
 import { type OrgScope } from '../../db/scope.ts';
+import type { RunTrigger } from '../../src/core/resources/run.ts';
 import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
 import { newRun, receiptOf } from '../support/service/receipts.ts';
 import { laneRuns } from '../support/sync/lane-runs.ts';
@@ -77,10 +78,9 @@ describe('a lane', () => {
 
 describe('an org', () => {
   const outcome = { status: 'succeeded', error: null } as const;
-  type Trigger = 'manual' | 'schedule' | 'webhook' | 'backfill';
 
   /** An org that may have so many runs under way, with a queued run of each trigger, each of a resource of its own. */
-  async function orgWith(runsAtOnce: number, triggers: readonly Trigger[]) {
+  async function orgWith(runsAtOnce: number, triggers: readonly RunTrigger[]) {
     const { scope, connectionId } = await connection();
     await setLimit(scope, runsAtOnce);
     const ids: string[] = [];
@@ -104,7 +104,7 @@ describe('an org', () => {
       .set({ limits: JSON.stringify({ runsAtOnce }) })
       .where('id', '=', scope.orgId)
       .execute();
-  const many = (count: number): Trigger[] => Array.from({ length: count }, () => 'manual');
+  const many = (count: number): RunTrigger[] => Array.from({ length: count }, () => 'manual');
 
   it('has as many runs in progress as its limit says, however many begin at once', async () => {
     const { ids, begin } = await orgWith(5, many(20));

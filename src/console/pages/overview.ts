@@ -75,15 +75,15 @@ function tiles(byHealth: ReadonlyMap<Health, readonly HealthGroup[]>): Html {
   )}</ul>`;
 }
 
+/** In the order in which they are stacked. */
 const looks: Readonly<Record<RunStatus, string>> = {
   succeeded: 'good',
   partial: 'warn',
   failed: 'bad',
+  canceled: 'idle',
   running: 'busy',
   queued: 'idle',
-  canceled: 'idle',
 };
-const stacked = ['succeeded', 'partial', 'failed', 'canceled', 'running', 'queued'] as const;
 
 function charts(activity: readonly RunHour[]): Content {
   const firstHour = Math.floor(Date.now() / 3_600_000) - hours + 1;
@@ -101,9 +101,9 @@ function charts(activity: readonly RunHour[]): Content {
       empty: 'No run was requested in this time.',
       format: count,
       bars: bars((of) =>
-        stacked.map((status) => ({
-          look: looks[status],
-          words: runWords(status),
+        Object.entries(looks).map(([status, look]) => ({
+          look,
+          words: runWords(status as RunStatus),
           value: of.reduce((sum, hour) => sum + (hour.status === status ? hour.runs : 0), 0),
         })),
       ),

@@ -6,6 +6,7 @@
 
 import type { Batch, RejectedRow } from '../model/batch.ts';
 import type { ColumnType } from '../spec/schema/column-type.ts';
+import type { Target } from '../spec/schema/destination-schema.ts';
 
 /** One column of a destination table. `type` is the ConnectorSpec's word, mapped to SQL by each kind. */
 export interface Column {
@@ -18,7 +19,7 @@ export interface Column {
  * How rows are written. `upsert`: one row per record. `append`: one row per version. `update`: only the given columns
  * of rows that exist. `replace`: as upsert, and a complete read takes the place of the rows before it.
  */
-export type WriteMode = 'upsert' | 'append' | 'update' | 'replace';
+export type WriteMode = Target['mode'];
 
 /** Where the rows of one resource go. */
 export interface TargetTable {

@@ -1,5 +1,6 @@
 import { AppError } from '../errors.ts';
 import { observations } from '../observations.ts';
+import type { DestinationSpec } from '../spec/schema/destination-schema.ts';
 import type { Destination } from './destination.ts';
 import { openPostgres } from './postgres/postgres.ts';
 import { openSqlServer, type SqlServerDeps } from './sqlserver/sqlserver.ts';
@@ -14,11 +15,15 @@ export interface DestinationOptions {
 /** The dependencies of destinations; each kind takes what it needs. */
 export type DestinationDeps = WebhookDeps & Pick<SqlServerDeps, 'orgId'>;
 
-const kinds = new Map<string, (options: DestinationOptions, deps: DestinationDeps) => Destination>([
-  ['postgres', openPostgres],
-  ['sqlserver', openSqlServer],
-  ['webhook', (options, deps) => openWebhook(options, deps)],
-]);
+type Open = (options: DestinationOptions, deps: DestinationDeps) => Destination;
+
+/** One of each kind that a spec may name. */
+const opened: Readonly<Record<DestinationSpec['kind'], Open>> = {
+  postgres: openPostgres,
+  sqlserver: openSqlServer,
+  webhook: (options, deps) => openWebhook(options, deps),
+};
+const kinds = new Map<string, Open>(Object.entries(opened));
 
 /**
  * The destination of one lane, of whatever kind; nothing connects before `Destination.open`.

@@ -1,5 +1,7 @@
+import * as v from 'valibot';
 import type { Deliverable } from '../model/batch.ts';
 import type { Receipt } from '../model/receipt.ts';
+import { RunStats } from '../resources/run.ts';
 import { createMemoryRecords, type MemoryRecords } from './memory-records.ts';
 
 /** What earlier runs left. */
@@ -24,7 +26,7 @@ export interface MemoryLedger {
   /** Whether nothing was quarantined or left out. */
   isClean(): boolean;
   totals(): {
-    readonly stats: Readonly<Record<(typeof counted)[number], number>>;
+    readonly stats: Readonly<RunStats>;
     /** Rows in the order of delivery. */
     readonly delivered: readonly Deliverable['data'][];
     /** External ids. */
@@ -33,9 +35,6 @@ export interface MemoryLedger {
     readonly quarantined: readonly string[];
   };
 }
-
-/** The names of `RunRow.statsJson`. */
-const counted = ['recordsIn', 'recordsOut', 'skipped', 'deleted', 'quarantined'] as const;
 
 /** A ledger before the first page. */
 export function createMemoryLedger({ watermark, known }: RunStart): MemoryLedger {
@@ -51,7 +50,7 @@ export function createMemoryLedger({ watermark, known }: RunStart): MemoryLedger
     record(rows, receipt) {
       records.record(receipt);
       for (const entry of receipt.partitions) watermarks.set(entry.partition, entry.watermark);
-      for (const page of receipt.pages) for (const name of counted) stats[name] += page[name];
+      for (const page of receipt.pages) for (const name of v.keyof(RunStats).options) stats[name] += page[name];
       delivered.push(...rows.map(({ data }) => data));
       deleted.push(...receipt.deleted);
       for (const { externalId } of receipt.quarantine) quarantined.add(externalId);

@@ -1,34 +1,15 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
-import {
-  type EvaluatorEnded,
-  observations,
-  type RepairKind,
-  type UpstreamCalled,
-  type WaitReason,
-} from '../../core/observations.ts';
-import { RunTrigger } from '../../core/resources/run.ts';
+import { evaluatorEnds, observations, repairKinds, type UpstreamCalled, waitReasons } from '../../core/observations.ts';
+import { RunStatus, RunTrigger } from '../../core/resources/run.ts';
+import { destinationKinds } from '../../core/spec/schema/destination-kinds.ts';
 
 /** Seconds; a request to a customer's API, or one of ours. */
 const requestBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120];
 /** Seconds; from a quiet run to a full read of millions. */
 const runBuckets = [0.05, 0.1, 0.25, 0.5, 1, 5, 15, 60, 300, 1800, 7200, 43_200];
 
-const finalStatuses = ['succeeded', 'partial', 'failed', 'canceled'] as const;
-const waitReasons: readonly WaitReason[] = ['rate_limit', 'retry_after', 'backoff', 'destination'];
-const repairKinds: readonly RepairKind[] = [
-  'run_started',
-  'run_restarted',
-  'run_ended',
-  'endpoint_woken',
-  'hook_woken',
-  'schedule_applied',
-  'schedule_corrected',
-  'schedule_dropped',
-  'firing_missed',
-];
-const destinationKinds = ['postgres', 'sqlserver', 'webhook'] as const;
+const finalStatuses = RunStatus.options.filter((status) => status !== 'queued' && status !== 'running');
 const upstreamResults = ['2xx', '4xx', '429', '5xx', 'timeout', 'network'] as const;
-const evaluatorEnds: readonly EvaluatorEnded['reason'][] = ['timeout', 'memory'];
 
 /** Counts what the process publishes, from now until the returned function is called. */
 export function countObservations(registry: Registry): () => void {

@@ -1,4 +1,5 @@
 import type { NewCall } from '../../../db/queries/runs/calls.ts';
+import { RunTrigger } from '../../../src/core/resources/run.ts';
 import type { SpecUpgrade } from '../../../src/core/resources/spec.ts';
 import type { StoreOrg } from './control-store.ts';
 import type { Dice } from './dice.ts';
@@ -44,7 +45,7 @@ export const runMakers: Readonly<Record<string, WeightedMaker>> = {
     make(dice) {
       const run = {
         resourceKey: dice.pick(['a', 'a', 'b']),
-        trigger: dice.pick(['manual', 'schedule', 'webhook', 'backfill'] as const),
+        trigger: dice.pick(RunTrigger.options),
         concurrentMax: dice.pick([1, 2]),
         waitsFor: dice.chance(0.2) ? ['b'] : [],
         backfill: dice.chance(0.2) ? { from: '3', force: true } : dice.chance(0.2) ? someRewind(dice) : null,

@@ -1,17 +1,15 @@
 import { basename } from 'node:path';
 import type { Reporter, TestCase, TestModule } from 'vitest/node';
-
-const kinds = ['postgres', 'sqlserver', 'webhook'] as const;
-type Kind = (typeof kinds)[number];
+import { destinationKinds } from '../../../src/core/spec/schema/destination-kinds.ts';
 
 /** Ends the output with the table of the conformance suite: a line per case, a column per kind of destination. */
 export default class ConformanceReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
-    const cases = new Map<string, Map<Kind, string>>();
+    const cases = new Map<string, Map<string, string>>();
     for (const module of modules) {
       for (const test of module.children.allTests()) {
         const { name, kind } = placeOf(module, test);
-        const row = cases.get(name) ?? new Map<Kind, string>();
+        const row = cases.get(name) ?? new Map<string, string>();
         row.set(kind, worse(row.get(kind), marks[test.result().state]));
         cases.set(name, row);
       }
@@ -23,26 +21,26 @@ export default class ConformanceReporter implements Reporter {
 const marks = { passed: '✓', failed: '✗', skipped: 'not run', pending: 'not run' } as const;
 
 /** Cases of one kind only are in files that are named after it. */
-function placeOf(module: TestModule, test: TestCase): { readonly name: string; readonly kind: Kind } {
+function placeOf(module: TestModule, test: TestCase): { readonly name: string; readonly kind: string } {
   const [first = '', ...rest] = test.fullName.split(' > ');
-  const kind = kinds.find((candidate) => first === candidate || first.startsWith(`${candidate} `));
+  const kind = destinationKinds.find((candidate) => first === candidate || first.startsWith(`${candidate} `));
   if (kind) return { kind, name: [first.slice(kind.length).trim(), ...rest].filter((part) => part !== '').join(': ') };
   const file = basename(module.moduleId);
   return {
-    kind: kinds.find((candidate) => file.startsWith(candidate)) ?? 'postgres',
+    kind: destinationKinds.find((candidate) => file.startsWith(candidate)) ?? 'postgres',
     name: `${first}: ${rest.join(': ')}`,
   };
 }
 
 const worse = (before: string | undefined, now: string): string => (before === marks.failed ? before : now);
 
-function tableOf(cases: ReadonlyMap<string, ReadonlyMap<Kind, string>>): string {
+function tableOf(cases: ReadonlyMap<string, ReadonlyMap<string, string>>): string {
   const line = (name: string, cells: readonly string[]) => `${cells.map((cell) => cell.padEnd(10)).join('')} ${name}\n`;
   const rows = [...cases].map(([name, row]) =>
     line(
       name,
-      kinds.map((kind) => row.get(kind) ?? ''),
+      destinationKinds.map((kind) => row.get(kind) ?? ''),
     ),
   );
-  return `\n${line('case', kinds)}${rows.join('')}`;
+  return `\n${line('case', destinationKinds)}${rows.join('')}`;
 }

@@ -18,6 +18,9 @@ const kinds: Readonly<Record<DestinationSpec['kind'], DestinationKind>> = {
   webhook: { keepsRows: false, webUrls: ['url'], checkOptions: () => [] },
 };
 
+/** The names of all kinds. */
+export const destinationKinds: readonly string[] = Object.keys(kinds);
+
 /** A spec without one uses the deployment's own, which it cannot know: it is written for rows. */
 const unknownKind: DestinationKind = { keepsRows: true, webUrls: [], checkOptions: () => [] };
 
