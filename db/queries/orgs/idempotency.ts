@@ -19,6 +19,9 @@ export interface EarlierRequest {
   readonly response: string | null;
 }
 
+/** How long a key is known. */
+const kept = sql`interval '24 hours'`;
+
 /**
  * Takes the key for `lockSeconds`. True: this request is the first, or the earlier one is over a day old or was
  * never responded to. False: {@link findIdempotent} says what the earlier one was.
@@ -41,7 +44,7 @@ export async function claimIdempotent(
         .columns(['orgId', 'method', 'path', 'key'])
         .doUpdateSet({ bodyHash, lockedUntil, status: null, response: null, createdAt: sql`now()` })
         .where(
-          sql<boolean>`idempotency_keys.created_at < now() - interval '24 hours'
+          sql<boolean>`idempotency_keys.created_at < now() - ${kept}
             or (idempotency_keys.status is null and idempotency_keys.locked_until < now())`,
         ),
     )
@@ -97,5 +100,5 @@ export async function releaseIdempotent(db: Db, scope: OrgScope, request: Idempo
 export async function purgeIdempotencyKeys(db: Db): Promise<void> {
   await sql`
     delete from idempotency_keys where ctid in (
-      select ctid from idempotency_keys where created_at < now() - interval '24 hours' limit 1000)`.execute(db);
+      select ctid from idempotency_keys where created_at < now() - ${kept} limit 1000)`.execute(db);
 }

@@ -7,6 +7,8 @@ import { exampleId } from '../inputs.ts';
 import { route } from '../route.ts';
 
 const tag = 'embed';
+/** The seconds for which a token is valid unless the request says otherwise. */
+const usualSeconds = 900;
 
 /** Showing a customer how up to date their connection is, in a page of yours. */
 export const embedRoutes = [
@@ -20,9 +22,9 @@ export const embedRoutes = [
     auth: 'api_key',
     body: v.object({
       connectionId: v.pipe(v.string(), v.examples([exampleId('con')])),
-      ttlSeconds: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(embedSecondsMax)), 900),
+      ttlSeconds: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(embedSecondsMax)), usualSeconds),
     }),
-    bodyExample: { connectionId: exampleId('con'), ttlSeconds: 900 },
+    bodyExample: { connectionId: exampleId('con'), ttlSeconds: usualSeconds },
     status: 200,
     response: v.object({
       token: v.string(),

@@ -140,7 +140,7 @@ function configured({ oauth }: Pick<OauthDeps, 'oauth'>): OauthSettings {
 }
 
 const unauthorized = (): AppError => {
-  const message = 'The state is unknown, was used already, or is older than 10 minutes.';
+  const message = `The state is unknown, was used already, or is older than ${stateSeconds / 60} minutes.`;
   return new AppError('unauthorized', `${message} Start again: GET /api/v1/oauth/:connectionId/authorize.`);
 };
 

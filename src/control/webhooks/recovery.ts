@@ -5,11 +5,12 @@ import { found, type Issue, invalid, schemaIssue } from '../../core/errors.ts';
 import type { WebhookRecovery } from '../../core/resources/webhook-endpoint.ts';
 import { type WakeDeps, wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
 
-const rangeMsMax = 30 * 24 * 3_600_000;
+const rangeDaysMax = 30;
+const rangeMsMax = rangeDaysMax * 24 * 3_600_000;
 
 /**
  * Makes events of the past due again at an endpoint, in the order in which they happened. Throws not_found, validation
- * (a range that is empty or longer than 30 days).
+ * (a range that is empty or longer than {@link rangeDaysMax}).
  */
 export async function recoverEndpoint(
   deps: WakeDeps,
@@ -30,6 +31,10 @@ export async function recoverEndpoint(
 function rangeIssues({ since, until }: Pick<RecoveryRequest, 'since' | 'until'>): readonly Issue[] {
   const rangeMs = Date.parse(until) - Date.parse(since);
   const issue =
-    rangeMs <= 0 ? 'is not before `until`' : rangeMs > rangeMsMax ? 'is more than 30 days before `until`' : '';
+    rangeMs <= 0
+      ? 'is not before `until`'
+      : rangeMs > rangeMsMax
+        ? `is more than ${rangeDaysMax} days before \`until\``
+        : '';
   return issue === '' ? [] : [schemaIssue('since', issue)];
 }

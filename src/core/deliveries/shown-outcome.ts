@@ -1,8 +1,6 @@
 import { createRedactor, type Redactor } from '../http/redact.ts';
 import type { PostOutcome } from '../http/webhook-post.ts';
-
-/** Characters of a response that the log keeps. */
-const bodyCharsMax = 16_384;
+import { shownBodyCharsMax } from '../resources/webhook-delivery.ts';
 
 /** Masks the signing secrets of an endpoint, with and without their prefix (`whsec_…`, `whsk_…`). */
 export const signingRedactor = (secrets: readonly string[]): Redactor =>
@@ -15,5 +13,5 @@ export const signingRedactor = (secrets: readonly string[]): Redactor =>
 export const shownOutcome = (outcome: PostOutcome, redactor: Redactor): PostOutcome => ({
   ...outcome,
   headers: redactor.responseHeaders(outcome.headers),
-  body: redactor.text(outcome.body, bodyCharsMax),
+  body: redactor.text(outcome.body, shownBodyCharsMax),
 });

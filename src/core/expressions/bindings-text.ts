@@ -6,7 +6,7 @@ export const bindingsLengthMax = 16_000_000;
 
 /**
  * Makes the function that turns bindings into JSON text. The text of each bound object is cached while the object
- * lives, so a large lookup table is written once and not for every page. Throws `AppError` `spec_invalid` above 16 MB.
+ * lives, so a large lookup table is written once and not for every page. Throws `AppError` `spec_invalid` above {@link bindingsLengthMax}.
  */
 export function createBindingsText(): (bindings: Bindings) => string {
   const texts = new WeakMap<object, string>();
@@ -22,7 +22,7 @@ export function createBindingsText(): (bindings: Bindings) => string {
     if (text.length <= bindingsLengthMax) return text;
     throw new AppError(
       'spec_invalid',
-      'The lookup tables and parameters of a transform are larger than 16 MB together. Load fewer entries or fewer fields.',
+      `The lookup tables and parameters of a transform are larger than ${bindingsLengthMax / 1_000_000} MB together. Load fewer entries or fewer fields.`,
     );
   };
 }

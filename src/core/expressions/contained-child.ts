@@ -86,12 +86,15 @@ const entry = fileURLToPath(new URL('evaluator.ts', import.meta.url));
 const core = dirname(dirname(entry));
 const jsonataFolder = dirname(createRequire(import.meta.url).resolve('jsonata/package.json'));
 
+/** Megabytes of an evaluator's heap. */
+export const evaluatorMemoryMb = 128;
+
 /**
  * A child may read only our own core sources and jsonata, not the application's folder, which may hold an `.env`; the
  * evaluator gives up even that once it has loaded.
  */
 export const evaluatorFlags = containmentFlags({
-  memoryMb: 128,
+  memoryMb: evaluatorMemoryMb,
   readable: [core, join(core, '..', '..', 'package.json'), jsonataFolder],
 });
 

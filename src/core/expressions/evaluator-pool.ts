@@ -15,7 +15,7 @@ import { mapWithPauses } from '../work/map-with-pauses.ts';
 import { cutBatches } from './batches.ts';
 import { createBindingsText } from './bindings-text.ts';
 import { type ChildCounts, type ChildPool, createChildPool } from './child-pool.ts';
-import type { Reply } from './contained-child.ts';
+import { evaluatorMemoryMb, type Reply } from './contained-child.ts';
 import type { Bindings, Evaluated, EvaluationFailure, Evaluator } from './evaluation.ts';
 
 /** Evaluates for all orgs of a process. Disposing ends the children. */
@@ -151,7 +151,10 @@ function readResult(result: unknown): Result {
 function deathFailure(reason: Extract<Reply, { ok: false }>['reason']): EvaluationFailure {
   return reason === 'timeout'
     ? { code: 'timeout', message: 'The expression took too long and was stopped.' }
-    : { code: 'memory', message: 'The expression used more memory than it may (128 MB) and was stopped.' };
+    : {
+        code: 'memory',
+        message: `The expression used more memory than it may (${evaluatorMemoryMb} MB) and was stopped.`,
+      };
 }
 
 const expressionTooLong: Extract<Evaluated, { ok: false }> = {

@@ -21,7 +21,7 @@ export function plainResult(value: unknown, options: { readonly objectOnly: bool
   return text.length > resultLengthMax ? failure('too_large', tooLong) : `{"v":${text}}`;
 }
 
-const tooLong = 'The result is longer than 1 MB of JSON.';
+const tooLong = `The result is longer than ${resultLengthMax / 1_048_576} MiB of JSON.`;
 
 const failure = (code: EvaluationFailure['code'], message: string): string => JSON.stringify({ code, message });
 
@@ -55,7 +55,7 @@ function findIssue(root: unknown): EvaluationFailure | null {
     if (nodes + pending.length > jsonLimits.nodesMax || length > resultLengthMax) {
       return {
         code: 'too_large',
-        message: `The result has more than ${jsonLimits.nodesMax} values or 1 MB of text.`,
+        message: `The result has more than ${jsonLimits.nodesMax} values or ${resultLengthMax / 1_048_576} MiB of text.`,
       };
     }
     if (typeof value !== 'object' || value === null) {

@@ -6,6 +6,7 @@ import { type Deadline, startDeadline } from './deadline.ts';
 import type { EgressGuard } from './egress.ts';
 import { type BlockReason, egressBlocked } from './egress-blocked.ts';
 import { acceptedEncodings, exchange, type Hop } from './exchange.ts';
+import { headerBytesMax } from './header-limit.ts';
 import { type CallErrorCode, type CallResult, describeCall, type LoggedCall, type LogLimits } from './logged-call.ts';
 import { nextHop } from './redirect.ts';
 
@@ -148,7 +149,7 @@ const timeoutCodes: ReadonlySet<string> = new Set([
 function asRejection(error: unknown): AppError {
   if (error instanceof AppError) return error;
   if (error instanceof Error && 'code' in error && error.code === 'UND_ERR_HEADERS_OVERFLOW') {
-    const message = 'The response has more than 16 KB of headers: ask the source for fewer cookies or shorter links.';
+    const message = `The response has more than ${headerBytesMax / 1024} KB of headers: ask the source for fewer cookies or shorter links.`;
     return new AppError('source_rejected', message, { cause: error });
   }
   const message = 'The request has a header or path with characters that HTTP does not allow: correct its template.';

@@ -213,7 +213,9 @@ const opens = (entry: AllowEntry, address: ip.IPv4 | ip.IPv6, target: Target): b
 /** A name without addresses is refused with the same reason as a private one: the difference would map our network. */
 async function addressesOf(host: string, lookup: Lookup): Promise<readonly string[]> {
   const slow = Promise.withResolvers<never>();
-  const silence = Object.assign(new Error('DNS did not respond within 5 s'), { syscall: 'getaddrinfo' });
+  const silence = Object.assign(new Error(`DNS did not respond within ${connectTimeoutMs / 1000} s`), {
+    syscall: 'getaddrinfo',
+  });
   const timer = setTimeout(() => slow.reject(silence), connectTimeoutMs);
   try {
     return await Promise.race([lookup(host), slow.promise]);

@@ -7,6 +7,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { isIP } from 'node:net';
 import { type buildConnector, errors } from 'undici';
 import { egressBlocked } from './egress-blocked.ts';
+import { headerBytesMax } from './header-limit.ts';
 
 /** A forward proxy. Its address is the operator's and is not checked. */
 export interface EgressProxy {
@@ -75,7 +76,7 @@ export function openTunnel(
       connection: 'keep-alive',
       ...(proxy.authorization === null ? {} : { 'proxy-authorization': proxy.authorization }),
     },
-    maxHeaderSize: 16_384,
+    maxHeaderSize: headerBytesMax,
   });
   const timer = setTimeout(() => connect.destroy(new errors.ConnectTimeoutError(silence)), timeoutMs);
   connect.on('connect', (response, socket, early) => {

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { Agent, type Dispatcher } from 'undici';
 import type { EgressGuard } from './egress.ts';
+import { headerBytesMax } from './header-limit.ts';
 
 /** What a client sends through. Disposing ends what is under way. */
 export interface Sockets extends AsyncDisposable {
@@ -63,13 +64,13 @@ export function createSocketCache(egress: EgressGuard): SocketCache {
 
 const isIdle = ({ stats }: Agent): boolean => Object.values(stats).every(({ size }) => size === 0);
 
-/** Responses with more than 16 KB of headers are refused. Sockets outlive a page, so the pages of a run share one. */
+/** Sockets outlive a page, so the pages of a run share one. */
 const createAgent = (egress: EgressGuard): Agent =>
   new Agent({
     allowH2: false,
     connect: egress.connector(),
     keepAliveMaxTimeout: idleMs,
     keepAliveTimeout: idleMs,
-    maxHeaderSize: 16_384,
+    maxHeaderSize: headerBytesMax,
     pipelining: 1,
   });

@@ -11,6 +11,7 @@ import { observations } from '../observations.ts';
 import { startDeadline } from './deadline.ts';
 import type { EgressGuard } from './egress.ts';
 import { flatHeaders } from './flat-headers.ts';
+import { headerBytesMax } from './header-limit.ts';
 import { type PostErrorCode, postErrorOf } from './post-error.ts';
 
 /** The request to post. */
@@ -138,6 +139,6 @@ const createAgent = (egress: EgressGuard): Agent =>
     connect: egress.connector(),
     keepAliveTimeout: keepAliveMs,
     keepAliveMaxTimeout: keepAliveMsMax,
-    maxHeaderSize: 16_384,
+    maxHeaderSize: headerBytesMax,
     pipelining: 1,
   });

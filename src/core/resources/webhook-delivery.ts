@@ -2,6 +2,9 @@ import * as v from 'valibot';
 import { JsonObject } from '../json/json-object.ts';
 import { Timestamp } from './values.ts';
 
+/** Characters of a response that the log keeps. */
+export const shownBodyCharsMax = 16_384;
+
 /** One attempt to tell an endpoint of an event, as the log shows it. */
 export const WebhookDeliveryView = v.object({
   id: v.pipe(v.string(), v.examples(['whd_01kaemm0dce7xb1k4c1m1f2p3q'])),
@@ -36,7 +39,10 @@ export const WebhookDeliveryDetail = v.object({
   payload: v.pipe(v.string(), v.description('The body, byte for byte as it is sent in every attempt.')),
   requestHeaders: v.pipe(v.nullable(JsonObject), v.description('Signatures masked; null: not sent.')),
   responseHeaders: v.pipe(v.nullable(JsonObject), v.description('Null: no response arrived.')),
-  responseBody: v.pipe(v.nullable(v.string()), v.description('Its first 16 KiB; null: no response arrived.')),
+  responseBody: v.pipe(
+    v.nullable(v.string()),
+    v.description(`Its first ${shownBodyCharsMax / 1024} KiB; null: no response arrived.`),
+  ),
   durationMs: v.nullable(v.number()),
   errorCode: v.pipe(
     v.nullable(v.string()),

@@ -50,7 +50,7 @@ export function createMockApi(mocks: readonly Mock[], now: Date): MockApi {
       if (responseBytes > responseBytesMax) {
         throw new AppError(
           'source_rejected',
-          'The mocks of a test respond with more than 20 MB. Let the read end earlier.',
+          `The mocks of a test respond with more than ${responseBytesMax / 1_000_000} MB. Let the read end earlier.`,
         );
       }
       return { ...mock.response, url: request.url };

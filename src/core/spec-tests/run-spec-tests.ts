@@ -7,15 +7,15 @@ import { type Issue, schemaIssue } from '../errors.ts';
 import type { Evaluator } from '../expressions/evaluation.ts';
 import { cutText } from '../json/cut-text.ts';
 import type { ConnectorSpec } from '../spec/schema/spec-schema.ts';
-import type { SpecTest } from '../spec/schema/test-schema.ts';
+import { testMsMax as oneMsMax, type SpecTest, testsMsMax } from '../spec/schema/test-schema.ts';
 import type { Mismatch } from './check-run.ts';
 import { runTest } from './play-test.ts';
 
 interface SpecTestOptions {
   readonly evaluator: Evaluator;
-  /** Milliseconds after which a test is ended; 5000 unless given. */
+  /** Milliseconds after which a test is ended; {@link oneMsMax} unless given. */
   readonly testMsMax?: number;
-  /** Milliseconds for all tests of a spec: none begins that could end later; 30000 unless given. */
+  /** Milliseconds for all tests of a spec: none begins that could end later; {@link testsMsMax} unless given. */
   readonly allMsMax?: number;
 }
 
@@ -37,7 +37,7 @@ export async function* eachSpecTest(
   spec: ConnectorSpec,
   options: SpecTestOptions,
 ): AsyncGenerator<SpecTestResult, void, undefined> {
-  const { evaluator, testMsMax = 5_000, allMsMax = 30_000 } = options;
+  const { evaluator, testMsMax = oneMsMax, allMsMax = testsMsMax } = options;
   const lastBegin = performance.now() + allMsMax - testMsMax;
   for (const test of spec.tests) {
     const begin = performance.now();

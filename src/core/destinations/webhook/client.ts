@@ -54,7 +54,7 @@ export function createWebhookClient(
       body,
       timeoutMs,
       headersTimeoutMs: timeoutMs,
-      responseBytesMax: responseBytesMax,
+      responseBytesMax,
       allowedHosts: [],
     } as const;
     return client.send(request, { signal: closing.signal });
@@ -84,6 +84,6 @@ const withoutRecords = (body: string | null): string | null =>
 const unreadable = (cause: AppError): AppError =>
   new AppError(
     'destination_rejected',
-    'The receiver responded with more than 1 MiB, too many headers or an unknown encoding: respond with a short JSON text.',
+    `The receiver responded with more than ${responseBytesMax / 1_048_576} MiB, too many headers or an unknown encoding: respond with a short JSON text.`,
     { cause },
   );

@@ -90,7 +90,8 @@ function createTable(lookup: RequestLookup, begun: TableRead | null): Table {
         throw rejected(lookup, `has more than ${maxEntries} entries. ${advice}`);
       }
       if (length <= bindingsLengthMax) return;
-      throw rejected(lookup, 'is larger than 16 MB. Narrow its request, or keep fewer fields of each item with value.');
+      const advice = 'Narrow its request, or keep fewer fields of each item with value.';
+      throw rejected(lookup, `is larger than ${bindingsLengthMax / 1_000_000} MB. ${advice}`);
     },
     read: (position) => ({ position, entries: [...entries], duplicates, withoutKey }),
   };

@@ -49,7 +49,8 @@ function respondFrom(result: EachResult | undefined): Reply {
   // Replaces what no database can hold in the value: an issue of one field that may not even be used.
   const text = storableJson(result.value);
   if (text.length <= valueLengthMax) return { kind: 'found', value: JSON.parse(text) };
-  return failed(new AppError('source_rejected', 'the response is longer than 1 MB; keep the needed part with select'));
+  const message = `the response is longer than ${valueLengthMax / 1_000_000} MB; keep the needed part with select`;
+  return failed(new AppError('source_rejected', message));
 }
 
 const failed = (error: AppError): Reply => ({ kind: 'failed', error });

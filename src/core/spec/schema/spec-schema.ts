@@ -9,7 +9,7 @@ import { SpecKey } from './names.ts';
 import { ConnectionParam } from './param-schema.ts';
 import { Resource } from './resource-schema.ts';
 import { strictObject } from './strict-object.ts';
-import { SpecTest } from './test-schema.ts';
+import { SpecTest, testMsMax, testsMsMax } from './test-schema.ts';
 
 const WebUrl = v.pipe(
   v.string(),
@@ -106,7 +106,7 @@ export const ConnectorSpec = strictObject({
   ),
   tests: field(
     v.pipe(v.optional(v.array(SpecTest), []), v.metadata({ maxItems: 50 })),
-    'Runs against mocked responses. `validate` executes them, and a draft is published only when all pass. Each may take 5 s, all of them 30 s.',
+    `Runs against mocked responses. \`validate\` executes them, and a draft is published only when all pass. Each may take ${testMsMax / 1000} s, all of them ${testsMsMax / 1000} s.`,
     [],
   ),
 });

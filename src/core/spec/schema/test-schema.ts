@@ -3,6 +3,11 @@ import { JsonObject, JsonValue, mapOf } from '../../json/json-object.ts';
 import { field, wholeNumber } from './field.ts';
 import { strictObject } from './strict-object.ts';
 
+/** The milliseconds that a test in a spec may take. */
+export const testMsMax = 5_000;
+/** The milliseconds that all tests of a spec may take. */
+export const testsMsMax = 30_000;
+
 const Count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 
 /** A request by some of its parts; a part that is not given may have any value. */
