@@ -39,7 +39,7 @@ export interface UpstreamCalled {
  */
 export const waitReasons = ['rate_limit', 'retry_after', 'backoff', 'destination'] as const;
 /** One of {@link waitReasons}. */
-export type WaitReason = (typeof waitReasons)[number];
+type WaitReason = (typeof waitReasons)[number];
 
 /** A wait begins. */
 export interface WaitBegun {
@@ -84,7 +84,7 @@ export const repairKinds = [
   'firing_missed',
 ] as const;
 /** One of {@link repairKinds}. */
-export type RepairKind = (typeof repairKinds)[number];
+type RepairKind = (typeof repairKinds)[number];
 
 /** Why the child process of an evaluator ended. `timeout`: an expression took too long; `memory`: too much, or it died. */
 export const evaluatorEnds = ['timeout', 'memory'] as const;
