@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { createPostgresPlace } from '../support/destinations/postgres-kind.ts';
+import { startTcpProxy } from '../support/service/tcp-proxy.ts';
 import { batchOf, claimOf, columnOf, receiptOf, rowOf } from '../support/sync/batches.ts';
 
 describe('other transactions', () => {
@@ -35,6 +36,24 @@ describe('other transactions', () => {
     await destination.open(claimOf(place.schema));
     await place.execute(failingTrigger(place.schema, { table: 'items', sqlstate: '40001', times: 1000 }));
     await expect(destination.apply(batchOf([rowOf('1')]))).rejects.toMatchObject({ code: 'destination_unavailable' });
+  });
+
+  it('leaves a conflict with which the server ends the session, as a standby does, to an attempt with a new one', async () => {
+    await using place = await createPostgresPlace();
+    const ending = (chunk: Buffer) =>
+      Buffer.from(chunk.toString('latin1').replace('SERROR\0VERROR\0C40001', 'SFATAL\0VFATAL\0C40001'), 'latin1');
+    await using proxy = await startTcpProxy(place.port, { host: place.host, tamper: ending });
+    await using destination = place.connect({ port: proxy.port });
+    await destination.open(claimOf(place.schema));
+    await place.execute(failingTrigger(place.schema, { table: 'items', sqlstate: '40001', times: 1 }));
+    await expect(destination.apply(batchOf([rowOf('1')]))).rejects.toMatchObject({
+      code: 'destination_unavailable',
+      message: expect.stringContaining('40001'),
+    });
+    expect(await place.rows('items')).toEqual([]);
+    expect(await destination.open(claimOf(place.schema, { fence: 2 }))).toEqual({ fresh: true, checkpoint: null });
+    expect(await destination.apply(batchOf([rowOf('1')]))).toEqual([]);
+    expect(await place.rows('items')).toHaveLength(1);
   });
 });
 

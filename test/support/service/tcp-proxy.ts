@@ -17,6 +17,8 @@ interface ProxyOptions {
   readonly host?: string;
   /** Offers PostgreSQL's encryption with this certificate; plain to the server behind. */
   readonly tls?: { readonly cert: string; readonly key: string };
+  /** Changes what the server sends. */
+  readonly tamper?: (chunk: Buffer) => Buffer;
   /** Where it listens; a free port unless given. */
   readonly listenAt?: number;
 }
@@ -24,7 +26,7 @@ interface ProxyOptions {
 /** Forwards every connection to `port` of the server. */
 export async function startTcpProxy(
   port: number,
-  { host = '127.0.0.1', tls, listenAt = 0 }: ProxyOptions = {},
+  { host = '127.0.0.1', tls, tamper = (chunk) => chunk, listenAt = 0 }: ProxyOptions = {},
 ): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   let cut = false;
@@ -44,7 +46,7 @@ export async function startTcpProxy(
       if (awaited !== null && chunk.includes(awaited)) cut = true;
     });
     client.pipe(server);
-    server.on('data', (chunk) => (cut ? client.destroy() : client.write(chunk)));
+    server.on('data', (chunk) => (cut ? client.destroy() : client.write(tamper(chunk))));
   };
   const listener = createServer((raw) => {
     sockets.add(raw);
