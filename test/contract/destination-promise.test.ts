@@ -1,10 +1,10 @@
 /** What every kind of destination promises, also one that has no tables. */
 import { expect, it } from 'vitest';
-import { deliveryKinds, describeKinds } from '../support/destinations/destination-kinds.ts';
+import { describeKinds, promisingKinds } from '../support/destinations/destination-kinds.ts';
 import { batchOf, claimOf, columnOf, receiptOf, rowOf } from '../support/sync/batches.ts';
 import { openAnew } from '../support/sync/deliver.ts';
 
-describeKinds(deliveryKinds, '', (kind) => {
+describeKinds(promisingKinds, '', (kind) => {
   it('says that a lane is new that nothing was delivered to', async () => {
     await using place = await kind.createPlace();
     await using destination = place.connect();

@@ -32,6 +32,8 @@ function placeOf(module: TestModule, test: TestCase): { readonly name: string; r
   };
 }
 
+const noServer = '\nsqlserver is a server that only remembers deliveries, because TEST_SQLSERVER_URL names none.\n';
+
 const worse = (before: string | undefined, now: string): string => (before === marks.failed ? before : now);
 
 function tableOf(cases: ReadonlyMap<string, ReadonlyMap<string, string>>): string {
@@ -42,5 +44,5 @@ function tableOf(cases: ReadonlyMap<string, ReadonlyMap<string, string>>): strin
       destinationKinds.map((kind) => row.get(kind) ?? ''),
     ),
   );
-  return `\n${line('case', destinationKinds)}${rows.join('')}`;
+  return `\n${line('case', destinationKinds)}${rows.join('')}${process.env['TEST_SQLSERVER_URL'] ? '' : noServer}`;
 }

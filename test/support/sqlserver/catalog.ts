@@ -1,10 +1,10 @@
 import type { TdsRequest } from './tds-requests.ts';
-import type { TdsRow } from './tds-tokens.ts';
+import type { TdsError, TdsRow } from './tds-tokens.ts';
 
 /** Schemas, tables and columns of a server, made by the statements of the service and asked for by them. */
 export interface Catalog {
-  /** Changes or results; undefined for a statement that is about neither. */
-  reply(request: Exclude<TdsRequest, { kind: 'load' }>): readonly TdsRow[] | undefined;
+  /** Changes, results or an error; undefined for a statement that is about none. */
+  reply(request: Exclude<TdsRequest, { kind: 'load' }>): readonly TdsRow[] | TdsError | undefined;
   /** The id of a table; null when there is none. */
   idOf(schema: string, table: string): number | null;
 }
@@ -41,20 +41,25 @@ export function createCatalog({ foldsNames = false }: CatalogOptions = {}): Cata
   const notes: Note[] = [];
   const find = (schema: string, name: string) => tables.find((table) => table.schema === schema && table.name === name);
 
-  const change = (sql: string): boolean => {
+  const change = (sql: string): readonly TdsRow[] | TdsError | undefined => {
     const [, schema] = /^\s*create schema "(\w+)";/.exec(sql) ?? [];
     if (schema !== undefined) schemas.add(schema);
     const [, home = '', table = '', body] = /^\s*create table "(\w+)"\."(\w+)" \((.*)\);\s*$/s.exec(sql) ?? [];
+    if (body !== undefined && find(home, table)) return { number: 2714, message: 'There is already an object.' };
     if (body !== undefined) tables.push({ id: 11 + tables.length, schema: home, name: table, ...definition(body) });
     const [, , place = '', grown = '', added] = /^\s*(alter table) "(\w+)"\."(\w+)" add (.*);/.exec(sql) ?? [];
-    if (added !== undefined) find(place, grown)?.columns.push(column(added));
+    const columns = find(place, grown)?.columns;
+    const grownBy = column(added ?? '');
+    if (added !== undefined && columns?.some(({ name }) => name.toLowerCase() === grownBy.name.toLowerCase()))
+      return { number: 2705, message: 'Column names in each table must be unique.' };
+    if (added !== undefined) columns?.push(grownBy);
     const [, own = '', noted = '', name = '', kind = '', isEvolved] =
       /values \(object_id\(N'(\w+)\.(\w+)'\), N'(\w+)', N'(\w+)', (\d)\)/.exec(sql) ?? [];
     const id = find(own, noted)?.id;
     if (isEvolved !== undefined && id !== undefined) {
       notes.push({ id, row: { name, kind, is_evolved: Number(isEvolved) } });
     }
-    return [schema, body, added, isEvolved].some((found) => found !== undefined);
+    return [schema, body, added, isEvolved].some((found) => found !== undefined) ? [] : undefined;
   };
 
   const ask = (sql: string, values: TdsRow): readonly TdsRow[] | undefined => {
@@ -76,7 +81,7 @@ export function createCatalog({ foldsNames = false }: CatalogOptions = {}): Cata
   };
 
   return {
-    reply: (request) => (change(request.sql) ? [] : ask(request.sql, request.kind === 'batch' ? {} : request.values)),
+    reply: (request) => change(request.sql) ?? ask(request.sql, request.kind === 'batch' ? {} : request.values),
     idOf: (schema, table) => find(schema, table)?.id ?? null,
   };
 }

@@ -1,6 +1,7 @@
 /**
  * A SQL Server that remembers, as far as deliveries in mode upsert need one: what a session has staged goes with it, a
- * batch is applied in one step or not at all, and a checkpoint row is compared as the statements say.
+ * batch is applied in one step or not at all, a checkpoint row is compared as the statements say, and one session at a
+ * time changes the tables.
  */
 import type { CountedDestination } from '../destinations/audit.ts';
 import { eventually } from '../service/eventually.ts';
@@ -43,6 +44,7 @@ export interface LaneServerOptions extends CatalogOptions {
 export async function startLaneServer({ port = 0, tls, ...options }: LaneServerOptions = {}): Promise<LaneServer> {
   const tables = createLaneTables(options);
   const { hold, pass } = createGates();
+  const takeLock = createLock();
   let sessions = 0;
   let brokenCopies = 0;
   let refused = 0;
@@ -50,6 +52,7 @@ export async function startLaneServer({ port = 0, tls, ...options }: LaneServerO
     sessions += 1;
     return createSession(tables, {
       pass,
+      takeLock,
       refused: () => {
         refused += 1;
       },
@@ -97,14 +100,17 @@ export async function startLaneServer({ port = 0, tls, ...options }: LaneServerO
 
 interface SessionPlan {
   readonly pass: (moment: Moment) => Promise<'anyway' | undefined>;
+  /** Takes the lock of a transaction that changes tables; what is returned gives it back. */
+  readonly takeLock: () => Promise<() => void>;
   readonly refused: () => void;
   readonly ended: (isCopying: boolean) => void;
 }
 
-function createSession(tables: LaneTables, { pass, refused, ended }: SessionPlan): TdsSession {
+function createSession(tables: LaneTables, { pass, takeLock, refused, ended }: SessionPlan): TdsSession {
   const staged = new Map<string, readonly StagedRow[]>();
   let copied = { table: '', columns: [] as readonly CopiedColumn[] };
   let isOver = false;
+  let unlock = () => {};
 
   const stage = (rows: readonly (readonly unknown[])[]): RequestReply => {
     const { table, columns } = copied;
@@ -122,6 +128,8 @@ function createSession(tables: LaneTables, { pass, refused, ended }: SessionPlan
   };
 
   const execute = async (request: Exclude<TdsRequest, { kind: 'load' }>): Promise<RequestReply> => {
+    if (request.sql.includes('sp_getapplock')) unlock = await takeLock();
+    if (isOver || /^\s*(commit|if @@trancount > 0 rollback) transaction;/.test(request.sql)) unlock();
     if (!isBatch(request)) return tables.execute(request, staged);
     const how = await pass('asked');
     if (isOver && how !== 'anyway') return 'cut';
@@ -148,8 +156,21 @@ function createSession(tables: LaneTables, { pass, refused, ended }: SessionPlan
     },
     ended(isCopying) {
       isOver = true;
+      unlock();
       ended(isCopying);
     },
+  };
+}
+
+/** A lock that is given in the order in which it is asked for. */
+function createLock(): SessionPlan['takeLock'] {
+  let last = Promise.resolve();
+  return async () => {
+    const before = last;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    last = promise;
+    await before;
+    return resolve;
   };
 }
 

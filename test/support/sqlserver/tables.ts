@@ -50,7 +50,8 @@ export function createLaneTables(options: CatalogOptions = {}): LaneTables {
     const rows = rowsOf(table);
     const key = `${row['_connection_id']}/${externalId}`;
     writes.push({ table, operation: rows.has(key) ? 'update' : 'insert', externalId });
-    rows.set(key, row);
+    // A column that the statement does not name keeps its value.
+    rows.set(key, { ...rows.get(key), ...row });
   };
 
   const runBatch = ({ sql, values }: Statements, staged: Staged): RequestReply => {
@@ -155,7 +156,10 @@ function claim({ sql, values }: Statements, { checkpoints, catalog }: Server): r
   const [lane, fence, tableId] = [String(values['lane']), BigInt(String(values['fence'])), catalog.idOf(schema, table)];
   const checkpoint = checkpoints.get(lane);
   if (checkpoint && sql.includes('fence < @held') && checkpoint.fence >= fence) return [];
-  const kept = checkpoint?.tableId === tableId ? checkpoint : { runId: null, batchNo: 0, receipt: null };
+  const keeps = ['run_id', 'batch_no', 'receipt'].every((name) =>
+    sql.includes(`${name} = case when table_id = @table then ${name} end`),
+  );
+  const kept = keeps && checkpoint?.tableId === tableId ? checkpoint : { runId: null, batchNo: 0, receipt: null };
   const { runId, batchNo, receipt } = kept;
   checkpoints.set(lane, { fence, tableId, runId, batchNo, receipt });
   return [{ run_id: runId, batch_no: runId === null ? null : batchNo, receipt }];
