@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { checkLayers } from './check-layers.ts';
 import { treeOf } from './tree-fixture.ts';
 
-it('an import of a floor below is allowed', () => {
+it('an import of a layer below is allowed', () => {
   const files = { 'src/core/run/a.ts': "import { b } from '../json/b.ts';\n", 'src/core/json/b.ts': '' };
   expect(checkLayers(treeOf(files))).toEqual([]);
 });
@@ -11,18 +11,18 @@ it.each([
   ['value', "import { b } from '../run/b.ts';\n"],
   ['type', "import type {\n  B,\n} from '../run/b.ts';\n"],
   ['re-exported', "export { b } from '../run/b.ts';\n"],
-])('an import of a floor above is found: a %s', (_, text) => {
+])('an import of a layer above is found: a %s', (_, text) => {
   const files = { 'src/core/json/a.ts': text, 'src/core/run/b.ts': '' };
-  expect(checkLayers(treeOf(files))).toEqual(['src/core/json/a.ts imports src/core/run/b.ts of a floor above it.']);
+  expect(checkLayers(treeOf(files))).toEqual(['src/core/json/a.ts imports src/core/run/b.ts of a layer above it.']);
 });
 
-it('an import of a floor above is found among the queries of runs, by the files of the folder itself too', () => {
+it('an import of a layer above is found among the queries of runs, by the files of the folder itself too', () => {
   const files = {
     'db/queries/runs/a.ts': "import { b } from './lanes/b.ts';\n",
     'db/queries/runs/lanes/b.ts': "import { c } from '../batches/c.ts';\n",
     'db/queries/runs/batches/c.ts': '',
   };
-  const issue = 'db/queries/runs/a.ts imports db/queries/runs/lanes/b.ts of a floor above it.';
+  const issue = 'db/queries/runs/a.ts imports db/queries/runs/lanes/b.ts of a layer above it.';
   expect(checkLayers(treeOf(files))).toEqual([issue]);
 });
 
@@ -38,9 +38,9 @@ it.each(['db', 'test/support', 'bench', 'scripts'])(
   },
 );
 
-it('a room without a floor is reported by name', () => {
+it('a room without a layer is reported by name', () => {
   const files = { 'src/core/attic/a.ts': "import { b } from '../json/b.ts';\n", 'src/core/json/b.ts': '' };
-  expect(() => checkLayers(treeOf(files))).toThrow('src/core/attic has no floor');
+  expect(() => checkLayers(treeOf(files))).toThrow('src/core/attic has no layer');
 });
 
 it.each([

@@ -1,16 +1,16 @@
 /**
  * The rules of `scripts/layer-rules.ts`: a room imports only what its row of the table names; inside `src/core` and
- * `db/queries/runs` a file imports from its own floor and from those below it. Types count. No circle of imports exists
+ * `db/queries/runs` a file imports from its own layer and from those below it. Types count. No circle of imports exists
  * anywhere, tests, benchmarks and scripts included. Part of `npm run check`.
  */
 import { type Imports, importsOfService, importsOfTree } from './imports.ts';
-import { floors, roomImports } from './layer-rules.ts';
+import { layers, roomImports } from './layer-rules.ts';
 
 /** What is wrong with the imports of the tree, a sentence each; empty when nothing is. */
 export function checkLayers(root: string): readonly string[] {
   const imports = importsOfService(root);
   const upward = [...imports].flatMap(([file, targets]) =>
-    targets.filter((target) => isAbove(target, file)).map((target) => `${file} imports ${target} of a floor above it.`),
+    targets.filter((target) => isAbove(target, file)).map((target) => `${file} imports ${target} of a layer above it.`),
   );
   const astray = [...imports].flatMap(([file, targets]) =>
     targets.filter((target) => !mayImport(file, target)).map((target) => `${file} imports ${target}: ${ruleOf(file)}`),
@@ -49,18 +49,18 @@ function roomOf(file: string): string {
 
 function isAbove(target: string, file: string): boolean {
   const [from, to] = [placeOf(file), placeOf(target)];
-  return from !== null && to !== null && from.folder === to.folder && to.floor > from.floor;
+  return from !== null && to !== null && from.folder === to.folder && to.layer > from.layer;
 }
 
-/** Null: a file of no folder that has floors. Throws for a room that has none. */
-function placeOf(file: string): { readonly folder: string; readonly floor: number } | null {
-  const folder = Object.keys(floors).find((one) => file.startsWith(`${one}/`));
+/** Null: a file of no folder that has layers. Throws for a room that has none. */
+function placeOf(file: string): { readonly folder: string; readonly layer: number } | null {
+  const folder = Object.keys(layers).find((one) => file.startsWith(`${one}/`));
   if (folder === undefined) return null;
   const parts = file.slice(folder.length + 1).split('/');
   const room = parts.length > 1 ? (parts[0] ?? '') : '';
-  const floor = floors[folder]?.indexOf(room) ?? -1;
-  if (floor === -1) throw new Error(`${folder}/${room} has no floor. Give it one in scripts/layer-rules.ts.`);
-  return { folder, floor };
+  const layer = layers[folder]?.indexOf(room) ?? -1;
+  if (layer === -1) throw new Error(`${folder}/${room} has no layer. Give it one in scripts/layer-rules.ts.`);
+  return { folder, layer };
 }
 
 /** Groups of files that reach each other (strongly connected components of two files or more, by Tarjan's algorithm). */

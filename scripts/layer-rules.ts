@@ -1,10 +1,10 @@
-/** The rules of `scripts/check-layers.ts`: which room may import which, and the floors inside two of them. */
+/** The rules of `scripts/check-layers.ts`: which room may import which, and the layers inside two of them. */
 
 /**
  * Rooms of each folder from the lowest to the highest; `` are the files that lie in the folder itself. ARCHITECTURE.md and
  * CONTRIBUTING.md show those of `src/core`, and `test/contract/readme.test.ts` compares them.
  */
-export const floors: Readonly<Record<string, readonly string[]>> = {
+export const layers: Readonly<Record<string, readonly string[]>> = {
   'src/core': [
     '',
     'work',

@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { floors } from '../../scripts/layer-rules.ts';
+import { layers } from '../../scripts/layer-rules.ts';
 import { routes } from '../../src/api/routes/index.ts';
 import { orgLimits } from '../../src/core/resources/org-limits.ts';
 import { checkSpec } from '../../src/core/spec/check/check.ts';
@@ -67,9 +67,9 @@ describe('the README and the guides', () => {
     expect([...rooms].filter((room) => !map.includes(`${room}/`))).toEqual([]);
   });
 
-  it.each(['ARCHITECTURE.md', 'CONTRIBUTING.md'])('name the floors of src/core in their order: %s', (file) => {
+  it.each(['ARCHITECTURE.md', 'CONTRIBUTING.md'])('name the layers of src/core in their order: %s', (file) => {
     const [, list = ''] = /the files of `src\/core` itself((?:[^.\n]|\n(?!\n))*)/.exec(read(file)) ?? [];
     const named = [...list.matchAll(/`([a-z-]+)`/g)].map(([, name = '']) => name);
-    expect(['', ...named]).toEqual(floors['src/core']);
+    expect(['', ...named]).toEqual(layers['src/core']);
   });
 });
