@@ -34,6 +34,10 @@ class VirtualTimer {
   unref(): this {
     return this;
   }
+
+  [Symbol.dispose](): void {
+    this.clear();
+  }
 }
 
 const RealDate = Date;
