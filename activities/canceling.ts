@@ -4,6 +4,14 @@ import { CancelledFailure } from '@temporalio/activity';
 export const isCancel = (reason: unknown): boolean =>
   reason instanceof CancelledFailure && (reason.message === 'CANCELLED' || reason.message === 'NOT_FOUND');
 
+/**
+ * Throws the reason of a signal that is aborted by anything but the stop of the worker: after that, work has simply ended
+ * early.
+ */
+export function throwUnlessShutdown({ reason }: AbortSignal): void {
+  if (reason instanceof CancelledFailure && reason.message !== 'WORKER_SHUTDOWN') throw reason;
+}
+
 /** Aborts some time after `signal`, which means that no more pages are requested. */
 export function abortedAfter(signal: AbortSignal, msAfter: (reason: unknown) => number): AbortSignal {
   const hard = new AbortController();

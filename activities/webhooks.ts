@@ -1,8 +1,9 @@
-import { CancelledFailure, Context } from '@temporalio/activity';
+import { Context } from '@temporalio/activity';
 import { createPostSlots } from '../src/core/deliveries/post-slots.ts';
 import { createWebhookSender } from '../src/core/http/webhook-post.ts';
 import type { Deps } from '../src/deps.ts';
 import { type DrainResult, postsMax, type WebhookEndpointInput } from '../workflows/contract.ts';
+import { throwUnlessShutdown } from './canceling.ts';
 import { drain } from './drain.ts';
 import { withFailures } from './failures.ts';
 
@@ -28,13 +29,9 @@ export function createWebhookActivities(deps: Deps) {
       return await withFailures(report, async () => {
         const result = await drain({ ...drainDeps, log }, input, cancellationSignal);
         if (result.sent > 0) log.info('events sent', { ...result });
-        throwIfCanceled(cancellationSignal);
+        throwUnlessShutdown(cancellationSignal);
         return result;
       });
     },
   };
-}
-
-function throwIfCanceled({ aborted, reason }: AbortSignal): void {
-  if (aborted && reason instanceof CancelledFailure && reason.message !== 'WORKER_SHUTDOWN') throw reason;
 }
