@@ -1,5 +1,5 @@
 /** Notifies an org of firings that Temporal has dropped: it was down for longer than their catch-up window. */
-import { recordOfConnection } from '../../db/queries/connections/connection-facts.ts';
+import { recordConnectionEvents } from '../../db/queries/connections/connection-events.ts';
 import { findSchedulesToAsk, type SweptSchedule } from '../../db/queries/runs/maintenance/sweep.ts';
 import { noteMissedFirings } from '../../db/queries/schedules.ts';
 import { orgScope } from '../../db/scope.ts';
@@ -43,7 +43,7 @@ async function noteMissedOf(deps: ApplyDeps, { id: scheduleId, orgId }: SweptSch
   const missed = await deps.db.transaction().execute(async (tx) => {
     const noted = await noteMissedFirings(tx, scope, { id: scheduleId, count });
     if (!noted || noted.missed === 0) return 0;
-    await recordOfConnection(tx, scope, noted.schedule.connectionId, (connection) => [
+    await recordConnectionEvents(tx, scope, noted.schedule.connectionId, (connection) => [
       scheduleMissed({ ...noted, connection }),
     ]);
     return noted.missed;

@@ -1,5 +1,5 @@
 /** Notifies an org when data of a connection become older than its schedules promise, and when they are fresh again. */
-import { recordOfConnection } from '../../db/queries/connections/connection-facts.ts';
+import { recordConnectionEvents } from '../../db/queries/connections/connection-events.ts';
 import {
   findOverdueFacts,
   findOverdueFlips,
@@ -53,7 +53,7 @@ async function noteFlip(deps: OverdueDeps, { id: laneId, orgId }: SweptLane): Pr
   await deps.db.transaction().execute(async (tx) => {
     if (!(await markOverdue(tx, scope, { laneId, since: overdue ? now : null }))) return;
     const deduplicationId = overdue ? now : (overdueSince ?? now);
-    await recordOfConnection(tx, scope, connectionId, (connection) => [
+    await recordConnectionEvents(tx, scope, connectionId, (connection) => [
       told({ connection, resourceKey, lastSuccessAt, expectedIntervalSeconds, ageSeconds, deduplicationId }),
     ]);
   });

@@ -1,5 +1,5 @@
 import type { Db } from '../../../db/client.ts';
-import { recordOfConnection } from '../../../db/queries/connections/connection-facts.ts';
+import { recordConnectionEvents } from '../../../db/queries/connections/connection-events.ts';
 import {
   countActiveConnections,
   findErrorSince,
@@ -49,7 +49,7 @@ export async function recordActivation(
 ): Promise<void> {
   if (previousStatus === 'active') return;
   const deduplicationId = newId('evt');
-  await recordOfConnection(tx, scope, id, (connection) => [
+  await recordConnectionEvents(tx, scope, id, (connection) => [
     connectionActivated({ connection, previousStatus, reason, deduplicationId }),
     ...(previousStatus === 'error' ? [connectionRecovered({ connection, failedSince, deduplicationId })] : []),
   ]);

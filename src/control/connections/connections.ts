@@ -1,4 +1,4 @@
-import { recordOfConnection } from '../../../db/queries/connections/connection-facts.ts';
+import { recordConnectionEvents } from '../../../db/queries/connections/connection-events.ts';
 import {
   insertConnection,
   lockConnection,
@@ -15,7 +15,6 @@ import { findSpecVersion } from '../../../db/queries/specs.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { conflict, found, invalid } from '../../core/errors.ts';
 import { connectionCreated, connectionPaused } from '../../core/events/connection-events.ts';
-import type { EventConnection } from '../../core/events/event-connection.ts';
 import { scheduleDeleted } from '../../core/events/schedule-events.ts';
 import { newId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json/json-object.ts';
@@ -67,7 +66,7 @@ export async function createConnection(
     await requireRoom(tx, scope, 'connections');
     const row = await insertConnection(tx, scope, { ...facts, params: values.params });
     await sealSecrets(deps, tx, scope, { connectionId: id, secrets: values.secrets });
-    await recordOfConnection(tx, scope, id, (connection) => [connectionCreated(connection)]);
+    await recordConnectionEvents(tx, scope, id, (connection) => [connectionCreated(connection)]);
     return row;
   });
   void wakeEndpoints(deps, scope);
@@ -113,8 +112,9 @@ export async function pauseConnection(deps: RunDeps, scope: OrgScope, id: string
     const canceled = await requestCancelOfAll(tx, scope, id);
     if (previousStatus !== 'paused') {
       const deduplicationId = newId('evt');
-      const tell = (to: EventConnection) => [connectionPaused({ connection: to, previousStatus, deduplicationId })];
-      await recordOfConnection(tx, scope, id, tell);
+      await recordConnectionEvents(tx, scope, id, (to) => [
+        connectionPaused({ connection: to, previousStatus, deduplicationId }),
+      ]);
     }
     return { connection: paused, runs: canceled };
   });
@@ -136,7 +136,7 @@ export async function deleteConnection(deps: RunDeps & GrantDeps, scope: OrgScop
     await markHooksDeleted(tx, scope, id);
     const schedules = await markSchedulesDeleted(tx, scope, id);
     const canceled = await requestCancelOfAll(tx, scope, id);
-    await recordOfConnection(tx, scope, id, (connection) =>
+    await recordConnectionEvents(tx, scope, id, (connection) =>
       schedules.map((schedule) => scheduleDeleted({ schedule, connection })),
     );
     return canceled;

@@ -1,4 +1,4 @@
-import { recordOfConnection } from '../../../db/queries/connections/connection-facts.ts';
+import { recordConnectionEvents } from '../../../db/queries/connections/connection-events.ts';
 import { findConnection } from '../../../db/queries/connections/connections.ts';
 import { findQuarantined } from '../../../db/queries/runs/records/quarantine.ts';
 import { requeueAll, requeueOne } from '../../../db/queries/runs/records/requeue.ts';
@@ -17,7 +17,7 @@ export async function requeueRecord(deps: WakeDeps, scope: OrgScope, id: string)
     const { connectionId, resourceKey } = record;
     const one = { resourceKey, record, count: 1, deduplicationId: id };
     if (requeued) {
-      await recordOfConnection(tx, scope, connectionId, (connection) => [recordsRequeued({ connection, ...one })]);
+      await recordConnectionEvents(tx, scope, connectionId, (connection) => [recordsRequeued({ connection, ...one })]);
     }
     return record;
   });
@@ -39,7 +39,7 @@ export async function requeueConnection(
     const requeued = await requeueAll(tx, scope, { connectionId, resourceKey });
     if (requeued === 0) return 0;
     const all = { resourceKey, record: null, count: requeued, deduplicationId: newId('evt') };
-    await recordOfConnection(tx, scope, connectionId, (connection) => [recordsRequeued({ connection, ...all })]);
+    await recordConnectionEvents(tx, scope, connectionId, (connection) => [recordsRequeued({ connection, ...all })]);
     return requeued;
   });
   void wakeEndpoints(deps, scope);

@@ -1,4 +1,4 @@
-import { recordOfConnection } from '../../../db/queries/connections/connection-facts.ts';
+import { recordConnectionEvents } from '../../../db/queries/connections/connection-events.ts';
 import { lockConnection } from '../../../db/queries/connections/connections.ts';
 import {
   insertSchedule,
@@ -84,7 +84,7 @@ export async function toggleSchedule(
     if (!toggled) throw notFound('Schedule');
     if (toggled.enabled !== previous.enabled) {
       const deduplicationId = newId('evt');
-      await recordOfConnection(tx, scope, toggled.connectionId, (connection) => [
+      await recordConnectionEvents(tx, scope, toggled.connectionId, (connection) => [
         scheduleUpdated({ schedule: toggled, connection, previous, deduplicationId }),
       ]);
     }
@@ -99,7 +99,7 @@ export async function toggleSchedule(
 export async function deleteSchedule(deps: ApplyDeps, scope: OrgScope, id: string): Promise<void> {
   await deps.db.transaction().execute(async (tx) => {
     const schedule = found(await markScheduleDeleted(tx, scope, id), 'Schedule');
-    await recordOfConnection(tx, scope, schedule.connectionId, (connection) => [
+    await recordConnectionEvents(tx, scope, schedule.connectionId, (connection) => [
       scheduleDeleted({ schedule, connection }),
     ]);
   });

@@ -1,5 +1,5 @@
 import type { Db } from '../../../db/client.ts';
-import { recordOfConnection } from '../../../db/queries/connections/connection-facts.ts';
+import { recordConnectionEvents } from '../../../db/queries/connections/connection-events.ts';
 import { lockConnection } from '../../../db/queries/connections/connections.ts';
 import { findVersionOfSpec } from '../../../db/queries/specs.ts';
 import type { OrgScope } from '../../../db/scope.ts';
@@ -58,7 +58,7 @@ async function recordUpgrade(
 ): Promise<void> {
   if (from === to) return;
   const deduplicationId = newId('evt');
-  await recordOfConnection(tx, scope, connectionId, (connection) => [
+  await recordConnectionEvents(tx, scope, connectionId, (connection) => [
     connectionSpecUpgraded({ connection, from, to, deduplicationId }),
   ]);
 }

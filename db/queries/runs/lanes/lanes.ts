@@ -6,7 +6,7 @@ import { publishRunEnded } from '../../../../src/core/observations.ts';
 import type { RunRow, RunStatus } from '../../../../src/core/resources/run.ts';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
-import { recordOfConnection } from '../../connections/connection-facts.ts';
+import { recordConnectionEvents } from '../../connections/connection-events.ts';
 import { noteStatusChange } from '../../schedules.ts';
 import { type BatchOwner, holdsLane } from '../batches/batch-owner.ts';
 import { runColumns } from '../run-columns.ts';
@@ -259,7 +259,7 @@ async function recordBreak(
 ): Promise<number> {
   const { id: deduplicationId, error } = run;
   if (!error) return 0;
-  return await recordOfConnection(tx, scope, run.connectionId, (connection) => [
+  return await recordConnectionEvents(tx, scope, run.connectionId, (connection) => [
     connectionFailed({ connection, error, deduplicationId }),
     ...(provider === null ? [] : [connectionReauthRequired({ connection, provider, error, deduplicationId })]),
   ]);

@@ -5,7 +5,7 @@ import type { OrgScope } from '../../scope.ts';
 import { recordEvent } from '../webhooks/events.ts';
 
 /** The connection as events show it, also a deleted one; undefined when it is absent or of another org. */
-function findConnectionFacts(db: Db, scope: OrgScope, id: string): Promise<EventConnection | undefined> {
+function findEventConnection(db: Db, scope: OrgScope, id: string): Promise<EventConnection | undefined> {
   return db
     .selectFrom('connections')
     .innerJoin('specs', 'specs.id', 'connections.specId')
@@ -24,18 +24,18 @@ function findConnectionFacts(db: Db, scope: OrgScope, id: string): Promise<Event
 }
 
 /**
- * Records the event that `tell` returns for the current connection; see {@link recordEvent}. Nothing for one that does
- * not exist. Returns how many endpoints they are queued for.
+ * Records the events that `eventsOf` returns for the connection as it is now; see {@link recordEvent}. Records nothing for
+ * one that does not exist. Returns how many endpoints each is queued for, as a sum.
  */
-export async function recordOfConnection(
+export async function recordConnectionEvents(
   tx: Db,
   scope: OrgScope,
   id: string,
-  tell: (connection: EventConnection) => readonly DomainEvent[],
+  eventsOf: (connection: EventConnection) => readonly DomainEvent[],
 ): Promise<number> {
-  const connection = await findConnectionFacts(tx, scope, id);
+  const connection = await findEventConnection(tx, scope, id);
   let queuedFor = 0;
   if (!connection) return queuedFor;
-  for (const domainEvent of tell(connection)) queuedFor += await recordEvent(tx, scope, domainEvent);
+  for (const domainEvent of eventsOf(connection)) queuedFor += await recordEvent(tx, scope, domainEvent);
   return queuedFor;
 }
