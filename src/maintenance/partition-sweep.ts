@@ -6,7 +6,7 @@ import {
   dropPartition,
   findPartitions,
   type PartitionedTable,
-} from '../../db/queries/orgs/partitions.ts';
+} from '../../db/queries/maintenance/partitions.ts';
 import type { Deps } from '../deps.ts';
 import { planPartitions } from './plan-partitions.ts';
 

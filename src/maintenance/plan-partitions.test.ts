@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Partition, PartitionRange } from '../../db/queries/orgs/partitions.ts';
+import type { Partition, PartitionRange } from '../../db/queries/maintenance/partitions.ts';
 import { planPartitions } from './plan-partitions.ts';
 
 const dayMs = 86_400_000;

@@ -1,4 +1,4 @@
-import type { Partition, PartitionRange } from '../../db/queries/orgs/partitions.ts';
+import type { Partition, PartitionRange } from '../../db/queries/maintenance/partitions.ts';
 
 const dayMs = 86_400_000;
 /**

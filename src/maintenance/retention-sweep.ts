@@ -1,5 +1,5 @@
 /** Removes data older than the retention of the deployment, a little in each round, so that nothing waits for it. */
-import { findPartitions } from '../../db/queries/orgs/partitions.ts';
+import { findPartitions } from '../../db/queries/maintenance/partitions.ts';
 import {
   type OldRows,
   purgeCalls,
@@ -9,7 +9,7 @@ import {
   purgePages,
   purgeRecoveries,
   purgeResolved,
-} from '../../db/queries/orgs/retention.ts';
+} from '../../db/queries/maintenance/retention.ts';
 import type { Deps } from '../deps.ts';
 
 /** The milliseconds between two checks. */

@@ -7,8 +7,8 @@ import {
   findPartitions,
   type Partition,
   type PartitionedTable,
-} from '../../db/queries/orgs/partitions.ts';
-import { purgeCalls } from '../../db/queries/orgs/retention.ts';
+} from '../../db/queries/maintenance/partitions.ts';
+import { purgeCalls } from '../../db/queries/maintenance/retention.ts';
 import { listCalls } from '../../db/queries/runs/calls.ts';
 import { orgScope } from '../../db/scope.ts';
 import { firstIdAt, timeOfId } from '../../src/core/ids.ts';

@@ -7,7 +7,7 @@ import {
   purgeEvents,
   purgePages,
   purgeResolved,
-} from '../../db/queries/orgs/retention.ts';
+} from '../../db/queries/maintenance/retention.ts';
 import { insertRequestedDelivery, lockDeliveryTarget } from '../../db/queries/webhooks/deliveries.ts';
 import { insertRecovery } from '../../db/queries/webhooks/recoveries.ts';
 import { orgScope } from '../../db/scope.ts';

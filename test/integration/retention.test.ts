@@ -7,7 +7,7 @@ import {
   purgePages,
   purgeRecoveries,
   purgeResolved,
-} from '../../db/queries/orgs/retention.ts';
+} from '../../db/queries/maintenance/retention.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { newId } from '../../src/core/ids.ts';
 import { maintain } from '../../src/maintenance/maintenance.ts';

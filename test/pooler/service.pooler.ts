@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../db/client.ts';
 import { appliedMigrations, migrateToLatest } from '../../db/migrate.ts';
-import { findPartitions } from '../../db/queries/orgs/partitions.ts';
+import { findPartitions } from '../../db/queries/maintenance/partitions.ts';
 import { openTestDatabase } from '../support/service/database.ts';
 import { eventually } from '../support/service/eventually.ts';
 import { type Stack, startStack } from '../support/service/stack.ts';

@@ -19,7 +19,7 @@ export const small: ReadonlyMap<string, string> = new Map(
     'connections/tokens': 'a token for each connection',
     'orgs/canary': 'one row',
     'orgs/orgs': 'operator: orgs',
-    'orgs/partitions': 'the catalog',
+    'maintenance/partitions': 'the catalog',
     'runs/batches/batch-owner': 'a lane',
     'runs/lanes/forget-lane': 'deletes all that a lane has',
     'runs/lanes/lane-reset': 'a lane',

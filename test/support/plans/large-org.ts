@@ -1,6 +1,6 @@
 /** An org with years behind it: so many rows that a statement which reads all of a table cannot be missed. */
 import { type Kysely, sql } from 'kysely';
-import { addPartition, type PartitionedTable } from '../../../db/queries/orgs/partitions.ts';
+import { addPartition, type PartitionedTable } from '../../../db/queries/maintenance/partitions.ts';
 import type { Database } from '../../../db/schema.ts';
 import { firstIdAt, type IdPrefix, newId } from '../../../src/core/ids.ts';
 
