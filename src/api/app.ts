@@ -4,7 +4,7 @@ import { secureHeaders } from 'hono/secure-headers';
 import { findCredential } from '../../db/queries/orgs/credentials.ts';
 import { AppError } from '../core/errors.ts';
 import { connectorSpecSchema } from '../core/spec/reference/json-schema.ts';
-import { sharedResponses } from '../core/work/shared-responses.ts';
+import { sharedQueries } from '../core/work/shared-queries.ts';
 import { probe, type Readiness, serviceName } from '../database-readiness.ts';
 import { type AuthDeps, authenticate } from './auth.ts';
 import { serveCodec } from './codec.ts';
@@ -54,7 +54,7 @@ export function createApp(made: AppDeps, mount?: Mount): Hono<ApiEnv> {
   };
   const limits = createRateLimits(deps.requestsPerSecond);
   // Clients send many concurrent requests with one key.
-  const findCredentialOnce = sharedResponses(
+  const findCredentialOnce = sharedQueries(
     ([lookupId]: readonly [string, ...string[]]) => findCredential(deps.db, lookupId),
     (lookupId) => lookupId,
   );

@@ -4,7 +4,7 @@ import { findRuns } from '../../db/queries/runs/runs.ts';
 import type { OrgScope } from '../../db/scope.ts';
 import type { ConnectionRow } from '../core/resources/connection.ts';
 import type { RunRow } from '../core/resources/run.ts';
-import { sharedResponses } from '../core/work/shared-responses.ts';
+import { sharedQueries } from '../core/work/shared-queries.ts';
 
 /** Rows that clients request by id, often many at once: one query serves all waiting requests of an org. */
 export interface Reads {
@@ -25,7 +25,7 @@ export const createReads = (db: Db): Reads => ({
 function readTogether<Row extends { readonly id: string }>(
   find: (scope: OrgScope, ids: readonly string[]) => Promise<readonly Row[]>,
 ): Read<Row> {
-  const rowsOf = sharedResponses(
+  const rowsOf = sharedQueries(
     async (wanted: readonly [Wanted, ...Wanted[]]) => {
       const rows = await find(wanted[0].scope, [...new Set(wanted.map(({ id }) => id))]);
       return new Map(rows.map((row) => [row.id, row]));

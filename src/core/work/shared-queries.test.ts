@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { sharedResponses } from './shared-responses.ts';
+import { sharedQueries } from './shared-queries.ts';
 
 /** Responds only when told to. Questions are of the group that their first letter says. */
 function startAsking() {
   const asked: { readonly questions: string; readonly response: PromiseWithResolvers<string> }[] = [];
-  const ask = sharedResponses(
+  const ask = sharedQueries(
     (questions: readonly string[]) => {
       const response = Promise.withResolvers<string>();
       asked.push({ questions: questions.join(), response });
