@@ -2,23 +2,13 @@ import { type Issue, schemaIssue } from '../../errors.ts';
 import type { ParseExpression } from '../../expressions/expression-parser.ts';
 import { withoutHoles } from '../../expressions/template-parts.ts';
 import { destinationKind } from '../schema/destination-kinds.ts';
-import { type Located, valuesAt } from './document-paths.ts';
+import { type Located, requestPaths, valuesAt } from './document-paths.ts';
 
-const requests = [
-  'auth.login',
-  'resources.*.auth.login',
-  'lookups.*.request',
-  'resources.*.request',
-  'resources.*.job.create',
-  'resources.*.job.poll',
-  'resources.*.enrich.*.request',
-  'resources.*.deletes.request',
-];
 const authUrls = ['tokenUrl', 'authorizeUrl', 'refreshUrl', 'revokeUrl', 'exchange.tokenUrl'];
 const webUrls = [
   'http.baseUrl',
   ...authUrls.flatMap((name) => [`auth.${name}`, `resources.*.auth.${name}`]),
-  ...requests.map((request) => `${request}.url`),
+  ...requestPaths.map((request) => `${request}.url`),
 ];
 
 /** Rules of every web address that the service requests, written out or as a template. */

@@ -4,6 +4,18 @@ export interface Located {
   readonly value: unknown;
 }
 
+/** Where a spec has requests, as patterns of {@link valuesAt}. */
+export const requestPaths = [
+  'auth.login',
+  'lookups.*.request',
+  'resources.*.request',
+  'resources.*.auth.login',
+  'resources.*.job.create',
+  'resources.*.job.poll',
+  'resources.*.enrich.*.request',
+  'resources.*.deletes.request',
+] as const;
+
 /**
  * The values at a pattern such as `resources.*.request.path`; `*` stands for each element of a list and each value of
  * an object. Absent values and those of another form are left out, so a document need not be valid.

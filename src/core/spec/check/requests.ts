@@ -2,30 +2,19 @@ import { type Issue, schemaIssue } from '../../errors.ts';
 import type { ParseExpression } from '../../expressions/expression-parser.ts';
 import { withoutHoles } from '../../expressions/template-parts.ts';
 import { isJsonObject } from '../../json/is-json-object.ts';
-import { type Located, valuesAt } from './document-paths.ts';
+import { type Located, requestPaths, valuesAt } from './document-paths.ts';
 
 /** Rules of requests and of error rules. */
 export function checkRequests(document: unknown, parse: ParseExpression): readonly Issue[] {
-  const requests = requestPatterns.flatMap((pattern) => valuesAt(document, pattern));
+  const requests = requestPaths.flatMap((at) => valuesAt(document, at));
   return [
     ...baseUrlRules(document, requests),
     ...requests.flatMap((request) => requestRules(request, parse)),
-    ...errorPatterns.flatMap((at) => valuesAt(document, at).flatMap(errorRule)),
+    ...errorPaths.flatMap((at) => valuesAt(document, at).flatMap(errorRule)),
   ];
 }
 
-const requestPatterns = [
-  'lookups.*.request',
-  'resources.*.request',
-  'resources.*.job.create',
-  'resources.*.job.poll',
-  'resources.*.enrich.*.request',
-  'resources.*.deletes.request',
-  'auth.login',
-  'resources.*.auth.login',
-];
-
-const errorPatterns = [
+const errorPaths = [
   'http.errors.*',
   'resources.*.errors.*',
   'resources.*.job.createErrors.*',
