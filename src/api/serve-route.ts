@@ -17,7 +17,7 @@ export interface ApiEnv {
   Variables: RequestFacts & { caller: Caller };
 }
 
-/** Runs one declared endpoint: body, checks, work, response. */
+/** Serves one declared endpoint: body, checks, work, response. */
 export function serveRoute(route: Route, deps: ApiDeps): Handler<ApiEnv> {
   return async (c) => {
     const caller = await callerOf(route, c, deps);
@@ -27,33 +27,42 @@ export function serveRoute(route: Route, deps: ApiDeps): Handler<ApiEnv> {
     const work = () => withPlaces(places, () => prepared(deps));
     const act = () => (caller && route.costly ? deps.costly.run(caller.scope.orgId, route.costly, work) : work());
     const key = c.req.header('idempotency-key');
-    if (caller && route.repeated && key !== undefined) {
-      const { method, path } = c.req;
-      const keyed = { method, path, key, document, repeated: route.repeated };
-      const response = await respondOnce(deps.db, caller.scope, keyed, async () => ({
-        status: route.status,
-        json: JSON.stringify(await act()),
-      }));
-      if (response.replayed) c.header('idempotent-replayed', 'true');
-      return json(c, response.json, route.status);
-    }
-    const response = await act();
-    const result = response instanceof ResponseWithHeaders ? response.body : response;
-    const headers = response instanceof ResponseWithHeaders ? response.headers : {};
-    for (const [name, value] of Object.entries(headers)) c.header(name, value);
-    if (route.response.type !== 'array') return json(c, JSON.stringify(result), route.status);
-    // `Result` of route.ts: the handler of a list gives one.
-    let end: (() => void) | undefined;
-    const list = await toListBody(result as ListResult, {
-      onLong: () => {
-        end = caller ? deps.lists.begin(caller.scope.orgId) : undefined;
-      },
-      onError: (error) => deps.log.error('list response aborted', { requestId: c.get('requestId'), error }),
-      onEnd: () => end?.(),
-    });
-    c.header('x-total-count', String(list.total));
-    return json(c, list.body, route.status);
+    if (!caller || !route.repeated || key === undefined)
+      return respond(c, route, { deps, caller, result: await act() });
+    const { method, path } = c.req;
+    const keyed = { method, path, key, document, repeated: route.repeated };
+    const { json, replayed } = await respondOnce(deps.db, caller.scope, keyed, async () => ({
+      status: route.status,
+      json: JSON.stringify(await act()),
+    }));
+    if (replayed) c.header('idempotent-replayed', 'true');
+    return jsonResponse(c, json, route.status);
   };
+}
+
+interface Served {
+  readonly deps: ApiDeps;
+  readonly caller: Caller | EmbedCaller | null;
+  /** What the handler of the route returned. */
+  readonly result: unknown;
+}
+
+/** The response to a request that has done its work: an object, or the rows of a list as they come. */
+async function respond(c: Context<ApiEnv>, route: Route, { deps, caller, result }: Served): Promise<Response> {
+  const { body, headers } = result instanceof ResponseWithHeaders ? result : { body: result, headers: {} };
+  for (const [name, value] of Object.entries(headers)) c.header(name, value);
+  if (route.response.type !== 'array') return jsonResponse(c, JSON.stringify(body), route.status);
+  // `Result` of route.ts: the handler of a list gives one.
+  let end: (() => void) | undefined;
+  const list = await toListBody(body as ListResult, {
+    onLong: () => {
+      end = caller ? deps.lists.begin(caller.scope.orgId) : undefined;
+    },
+    onError: (error) => deps.log.error('list response aborted', { requestId: c.get('requestId'), error }),
+    onEnd: () => end?.(),
+  });
+  c.header('x-total-count', String(list.total));
+  return jsonResponse(c, list.body, route.status);
 }
 
 /** The body of a request; undefined where the endpoint reads none. `places`: where its parts are, if it is YAML. */
@@ -73,7 +82,7 @@ async function readDocument(
   };
 }
 
-/** API keys are authenticated before the route is known. The query's check reports a missing parameter. */
+/** Who calls; null: nobody in particular. API keys are authenticated before the route is known. */
 async function callerOf(
   { auth }: Route,
   c: Context<ApiEnv>,
@@ -82,8 +91,7 @@ async function callerOf(
   if (auth === 'api_key') return c.get('caller');
   if (auth === 'none') return null;
   if (auth === 'oauth_state') {
-    const { code, state, iss: _iss, ...others } = c.req.query();
-    if (state && (code || Object.keys(others).length > 0)) await verifyState(deps, state);
+    await checkState(c.req.query(), deps);
     return null;
   }
   const caller = await authenticateEmbed(deps, c.req.raw.headers);
@@ -91,5 +99,13 @@ async function callerOf(
   return caller;
 }
 
-const json = (c: Context, body: string | ReadableStream, status: ContentfulStatusCode): Response =>
+/** Refuses a forged or used state before the query is checked; that check reports a parameter that is missing. */
+async function checkState(
+  { code, state, iss: _iss, ...others }: Readonly<Record<string, string>>,
+  deps: Pick<ApiDeps, 'oauth'>,
+): Promise<void> {
+  if (state && (code || Object.keys(others).length > 0)) await verifyState(deps, state);
+}
+
+const jsonResponse = (c: Context, body: string | ReadableStream, status: ContentfulStatusCode): Response =>
   c.body(body, status, { 'content-type': 'application/json' });
