@@ -1,5 +1,6 @@
 import type { Db } from '../db/client.ts';
 import { appliedMigrations, pendingMigrations } from '../db/migrate.ts';
+import { hasCode } from './core/error-code.ts';
 
 /** The name a probe reads to know whom it reached. */
 export const serviceName = 'connector-sync';
@@ -20,7 +21,7 @@ export async function probe(db: Db): Promise<Readiness> {
     return notReady(`migrations are missing (${pending.join(', ')}): run "npm run migrate"`);
   } catch (error) {
     // 42P01: no migration has ever run. Anything else is the database itself; its text may name hosts and users.
-    if (error instanceof Error && 'code' in error && error.code === '42P01') {
+    if (hasCode(error, '42P01')) {
       return notReady('the database is empty: run "npm run migrate"');
     }
     return notReady('the database does not respond');

@@ -1,5 +1,5 @@
 import type { Server } from 'node:http';
-import { hasCode } from './error-code.ts';
+import { hasCode } from './core/error-code.ts';
 
 /** Where a server listens, and the variable that says so. */
 export interface Place {

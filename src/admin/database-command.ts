@@ -1,8 +1,8 @@
 /** The operator's command that makes a database to try a destination with. */
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
+import { hasCode } from '../core/error-code.ts';
 import { AppError } from '../core/errors.ts';
-import { hasCode } from '../error-code.ts';
 import type { AdminTools, CommandResult } from './command.ts';
 
 /** The PostgreSQL errors for a role or a database that is there already. */

@@ -2,7 +2,7 @@ import { hkdfSync, randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
-import { hasCode } from '../error-code.ts';
+import { hasCode } from '../core/error-code.ts';
 import type { Config } from './config.ts';
 import { formatKeyRing, type KeyRing, parseKeyRing } from './key-ring.ts';
 

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { appliedMigrations, pendingMigrations, unknownMigrations } from '../../../db/migrate.ts';
+import { hasCode } from '../../core/error-code.ts';
 import type { Deps } from '../../deps.ts';
-import { hasCode } from '../../error-code.ts';
 import { explainError } from '../explain-error.ts';
 import { type Finding, found, ok } from './finding.ts';
 

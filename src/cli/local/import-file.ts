@@ -2,6 +2,7 @@ import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import * as v from 'valibot';
 import { stringify } from 'yaml';
+import { hasCode } from '../../core/error-code.ts';
 import { importDocument, importFormats } from '../../core/import/import.ts';
 import type { ImportReport, ImportResult } from '../../core/import/import-result.ts';
 import { SpecKey } from '../../core/json/property-names.ts';
@@ -71,7 +72,7 @@ async function writeSpec({ folder }: Tools, out: string, key: string, text: stri
     await writeFile(resolve(folder, file), text, { flag: 'wx' });
     return file;
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    if (!hasCode(error, 'EEXIST')) throw error;
     throw usageError(`${file} exists: delete it, or choose another --out or --key.`);
   }
 }

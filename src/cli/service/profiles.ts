@@ -2,6 +2,7 @@ import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import * as v from 'valibot';
+import { hasCode } from '../../core/error-code.ts';
 import { CommandError, exitCodes, usageError } from '../command-error.ts';
 import type { Tools } from '../tools.ts';
 
@@ -53,7 +54,7 @@ async function textOf(path: string): Promise<string | null> {
       throw wrongFile(`${path} belongs to another user. Set XDG_CONFIG_HOME to a folder of your own.`);
     return await readFile(path, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    if (hasCode(error, 'ENOENT')) return null;
     throw error;
   }
 }

@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import { hasCode } from '../error-code.ts';
 import { AppError } from '../errors.ts';
 import type { HttpRequest, HttpResponse, SendOptions } from '../model/http.ts';
 import { observations } from '../observations.ts';
@@ -148,7 +149,7 @@ const timeoutCodes: ReadonlySet<string> = new Set([
 
 function asRejection(error: unknown): AppError {
   if (error instanceof AppError) return error;
-  if (error instanceof Error && 'code' in error && error.code === 'UND_ERR_HEADERS_OVERFLOW') {
+  if (hasCode(error, 'UND_ERR_HEADERS_OVERFLOW')) {
     const message = `The response has more than ${headerBytesMax / 1024} KB of headers: ask the source for fewer cookies or shorter links.`;
     return new AppError('source_rejected', message, { cause: error });
   }

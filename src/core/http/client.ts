@@ -54,7 +54,7 @@ export interface HttpClientOptions {
   /** Disposed with the client; absent: sockets of its own. */
   readonly sockets?: Sockets;
   /**
-   * Takes a token for the request; the response is the milliseconds to wait before sending. A wait above `reserveWithinMs`
+   * Takes a token for the request; returns the milliseconds to wait before sending. A wait above `reserveWithinMs`
    * must not be reserved: the run comes back for it after a durable timer.
    */
   readonly takeToken: (request: HttpRequest, limits: { readonly reserveWithinMs: number }) => Promise<number>;

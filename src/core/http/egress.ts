@@ -2,6 +2,7 @@ import { lookup as dnsLookup } from 'node:dns/promises';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import type ip from 'ipaddr.js';
 import { buildConnector } from 'undici';
+import { hasCode } from '../error-code.ts';
 import { AppError } from '../errors.ts';
 import {
   type AddressRange,
@@ -280,9 +281,6 @@ function isVetted(socket: Socket, vetted: readonly VettedAddress[]): boolean {
   const remote = parseAddress(socket.remoteAddress ?? '');
   return remote !== null && vetted.some(({ address }) => parseAddress(address)?.toString() === remote.toString());
 }
-
-const hasCode = (error: unknown, code: string): boolean =>
-  error instanceof Error && 'code' in error && error.code === code;
 
 const asError = (error: unknown): Error =>
   error instanceof Error ? error : new AppError('internal', 'The connection failed.', { cause: error });

@@ -1,5 +1,6 @@
 import { brotliDecompress, constants, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
 import type { Dispatcher } from 'undici';
+import { hasCode } from '../error-code.ts';
 import { AppError } from '../errors.ts';
 import type { HttpRequest, HttpResponse } from '../model/http.ts';
 import { requestWhole } from './whole-response.ts';
@@ -82,7 +83,7 @@ async function decode(bytes: Buffer, encoding: string | undefined, bytesMax: num
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   decoder(bytes, { maxOutputLength: bytesMax, chunkSize: chunkBytes }, (error, decoded) => {
     if (error === null) resolve(decoded);
-    else reject('code' in error && error.code === 'ERR_BUFFER_TOO_LARGE' ? tooLarge(bytesMax) : error);
+    else reject(hasCode(error, 'ERR_BUFFER_TOO_LARGE') ? tooLarge(bytesMax) : error);
   });
   return promise;
 }

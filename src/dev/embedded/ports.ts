@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import { hasCode } from '../../error-code.ts';
+import { hasCode } from '../../core/error-code.ts';
 
 /** Ports tried after the preferred one. */
 const portsTried = 50;

@@ -12,7 +12,7 @@ import {
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import * as v from 'valibot';
-import { hasCode } from '../../error-code.ts';
+import { hasCode } from '../../core/error-code.ts';
 import { isReachable, type Owner, reachableRoot } from './postgres-owner.ts';
 
 /** Absolute paths of PostgreSQL's programs. */

@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { hasCode } from '../../error-code.ts';
+import { hasCode } from '../../core/error-code.ts';
 import type { Owner } from './postgres-owner.ts';
 import { commandLine, identify, stopProcess } from './process-table.ts';
 

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { hasCode } from '../../error-code.ts';
+import { hasCode } from '../../core/error-code.ts';
 
 /**
  * When the process started, as text of the operating system: with the pid it names one process for ever, since pids

@@ -1,6 +1,6 @@
 import { closeSync, mkdirSync, openSync, readSync, statSync, truncateSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { hasCode } from '../../error-code.ts';
+import { hasCode } from '../../core/error-code.ts';
 
 /** The bytes above which the file is emptied at the next start. */
 const sizeMax = 10 * 1024 * 1024;

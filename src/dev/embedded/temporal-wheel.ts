@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { hasCode } from '../../error-code.ts';
+import { hasCode } from '../../core/error-code.ts';
 import { download } from './download.ts';
 import { readZipEntry } from './zip-entry.ts';
 

@@ -1,3 +1,4 @@
+import { hasCode } from '../../../../src/core/error-code.ts';
 import type { Receipt } from '../../../../src/core/model/receipt.ts';
 import type { PassedOver, Recorded } from '../../../../src/core/run/run-ledger.ts';
 import type { Db } from '../../../client.ts';
@@ -110,5 +111,4 @@ async function recordAlone(db: Db, scope: OrgScope, batch: Batch): Promise<Recor
   return (await recordMain(db, scope, { ...batch, onlyNew: false })).recorded;
 }
 
-const isUniqueViolation = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === '23505';
+const isUniqueViolation = (error: unknown): boolean => hasCode(error, '23505');

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
+import { hasCode } from '../../error-code.ts';
 import { AppError } from '../../errors.ts';
 import type { ThreadResponse } from './xml-thread.ts';
 
@@ -47,7 +48,7 @@ async function parseInThread(text: string): Promise<unknown> {
     if (response?.ok) return response.document;
     throw new AppError('source_rejected', response?.message ?? 'The response body is not XML.');
   } catch (error) {
-    const isFull = error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
+    const isFull = hasCode(error, 'ERR_WORKER_OUT_OF_MEMORY');
     throw isFull ? tooLarge('fits into the memory for one page') : error;
   } finally {
     await thread.terminate();
