@@ -18,7 +18,8 @@ export interface CallLog {
  */
 const batchDelayMs = 100;
 
-/** The call log of one attempt; its sequence continues after the calls of earlier attempts. `isFirst`: there are none. */
+/** The call log of one attempt; its sequence continues after the calls of earlier attempts. `isFirst`: there are no
+ * earlier ones. */
 export async function openCallLog(
   db: Db,
   scope: OrgScope,

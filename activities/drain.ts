@@ -56,18 +56,18 @@ export async function drain(
 ): Promise<DrainResult> {
   const scope = orgScope(orgId);
   await queue.reclaimExpired(deps.db, scope, endpointId);
-  const run = openDrain(deps, scope, endpointId);
+  const opened = openDrain(deps, scope, endpointId);
   try {
-    await sendAll(run, stopping);
+    await sendAll(opened, stopping);
   } finally {
     try {
-      await run.taskGroup.all();
+      await opened.taskGroup.all();
     } finally {
-      await run.recorder.flush();
+      await opened.recorder.flush();
     }
   }
   const endpoint = await queue.readOpenEndpoint(deps.db, scope, endpointId);
-  const { sent, failed } = run.count;
+  const { sent, failed } = opened.count;
   return { state: endpoint?.state ?? 'deleted', nextDueMs: nextDueMs(endpoint, sent), sent, failed };
 }
 
@@ -96,8 +96,8 @@ function openDrain(deps: DrainDeps, scope: OrgScope, endpointId: string) {
   };
 }
 
-async function sendAll(run: OpenDrain, stopping: AbortSignal): Promise<void> {
-  const { deps, scope, endpointId, recorder, taskGroup, count } = run;
+async function sendAll(opened: OpenDrain, stopping: AbortSignal): Promise<void> {
+  const { deps, scope, endpointId, recorder, taskGroup, count } = opened;
   const endMs = performance.now() + drainMsMax;
   let restingSince: number | null = null;
   let careful = true;
@@ -108,7 +108,7 @@ async function sendAll(run: OpenDrain, stopping: AbortSignal): Promise<void> {
     if (!endpoint || endpoint.state === 'deleted') return;
     if (recorder.holdsFailure()) continue;
     careful = endpoint.window < endpoint.maxInFlight || endpoint.window === 1;
-    const { claimed, waitMs } = await claimNext(run, endpoint);
+    const { claimed, waitMs } = await claimNext(opened, endpoint);
     if (claimed > 0) {
       restingSince = null;
       if (taskGroup.size() <= endpoint.window / 2) continue;
@@ -131,28 +131,28 @@ interface ClaimedNow {
 }
 
 /** Claims as many messages as there are places, and starts to send them. */
-async function claimNext(run: OpenDrain, endpoint: queue.OpenEndpoint): Promise<ClaimedNow> {
-  const { deps, scope, endpointId, taskGroup } = run;
+async function claimNext(opened: OpenDrain, endpoint: queue.OpenEndpoint): Promise<ClaimedNow> {
+  const { deps, scope, endpointId, taskGroup } = opened;
   const room = {
     requested: endpoint.requested ? endpoint.maxInFlight - taskGroup.size() : 0,
     due: (endpoint.dueInMs ?? 1) <= 0 ? endpoint.window - taskGroup.size() : 0,
   };
   const most = Math.max(room.requested, room.due);
   if (most <= 0) return { claimed: 0, waitMs: null };
-  const waitMs = await waitOfRate(run, endpoint);
+  const waitMs = await waitOfRate(opened, endpoint);
   if (waitMs > 0) return { claimed: 0, waitMs };
   const slots = await deps.slots.take(scope.orgId, endpoint.rateLimitPerSecond === null ? most : 1);
   let attempts: queue.ClaimedAttempt[] = [];
   try {
     const { secretId, v1, v1a } = await openSigningSecrets(deps, deps.db, scope, endpointId);
     const keys = { v1, v1a: v1a.map(signingKeyOf) };
-    attempts = await claim(run, endpoint, {
+    attempts = await claim(opened, endpoint, {
       requested: Math.min(room.requested, slots),
       due: Math.min(room.due, slots),
       slots,
     });
     const redactor = signingRedactor([...v1, ...v1a]);
-    for (const attempt of attempts) taskGroup.add(makeAttempt(run, { endpoint, attempt, secretId, keys, redactor }));
+    for (const attempt of attempts) taskGroup.add(makeAttempt(opened, { endpoint, attempt, secretId, keys, redactor }));
   } finally {
     deps.slots.give(scope.orgId, slots - attempts.length);
   }
@@ -196,8 +196,8 @@ interface Sending {
   readonly redactor: Redactor;
 }
 
-async function makeAttempt(run: OpenDrain, { endpoint, attempt, secretId, keys, redactor }: Sending): Promise<void> {
-  const { deps, scope, endpointId, schedule, recorder, count } = run;
+async function makeAttempt(opened: OpenDrain, { endpoint, attempt, secretId, keys, redactor }: Sending): Promise<void> {
+  const { deps, scope, endpointId, schedule, recorder, count } = opened;
   try {
     const headers = attemptHeaders(attempt, keys, new Date());
     const outcome = await deps.send(endpointId, {

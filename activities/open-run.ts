@@ -43,7 +43,7 @@ export interface OpenRun {
 interface OpenRunOptions {
   readonly runId: string;
   readonly attempt: Attempt;
-  /** No attempt was before it. */
+  /** Whether it is the first attempt of the run. */
   readonly isFirst: boolean;
   readonly setup: ResourceSetup;
   readonly startedAt: Date;

@@ -8,15 +8,14 @@
  * (test/crash/kill-points.test.ts, handover.test.ts for two at the same time).
  */
 
-import { CancelledFailure } from '@temporalio/activity';
 import type { ApplicationFailure } from '@temporalio/common';
 import { type Attempt, noteFailure, resetAttempts, takeLane } from '../db/queries/runs/attempts.ts';
 import { type OrgScope, orgScope } from '../db/scope.ts';
 import { AppError } from '../src/core/errors.ts';
 import { ThrottledError } from '../src/core/model/throttled.ts';
 import type { Deps } from '../src/deps.ts';
-import type { ChunkResult, SyncRunInput } from '../workflows/contract.ts';
-import { unlessCanceled } from './canceling.ts';
+import { type ChunkResult, nothingRead, type SyncRunInput } from '../workflows/contract.ts';
+import { throwUnlessShutdown, unlessCanceled } from './canceling.ts';
 import { retriesExhausted } from './failures.ts';
 import type { NewLanes } from './new-lanes.ts';
 import { openRun } from './open-run.ts';
@@ -47,7 +46,7 @@ export interface ChunkLimits {
   readonly msMax: number;
   /** The time at which Temporal scheduled the attempt, in milliseconds since the epoch; see takeLane. */
   readonly scheduledAtMs: number;
-  /** The run began for this chunk. */
+  /** Whether it is the first attempt of the run. */
   readonly isFirst: boolean;
 }
 
@@ -63,14 +62,7 @@ export async function advanceRun(deps: ChunkDeps, input: SyncRunInput, limits: C
 }
 
 /** A chunk that did not begin. */
-export const waitsForTurn: ChunkResult = {
-  done: false,
-  limited: false,
-  waitMs: 0,
-  pages: 0,
-  records: 0,
-  waiting: true,
-};
+export const waitsForTurn: ChunkResult = { ...nothingRead, waiting: true };
 
 /** Stores why an attempt failed: the run row shows it, too, if no attempt gets further. Never throws. */
 export async function noteAttemptFailure(
@@ -104,7 +96,7 @@ async function readChunk(
 ): Promise<RunChunk> {
   const scope = orgScope(input.orgId);
   const attempt = await takeLane(deps.db, scope, input.runId, limits);
-  if (!attempt || attempt.cancelRequestedAt) return { result: ended, owner: attempt ?? null };
+  if (!attempt || attempt.cancelRequestedAt) return { result: nothingToRead, owner: attempt ?? null };
   // Recorded with a batch, so it stays valid whatever the result of the attempt that recorded it.
   if (attempt.errorCode === 'record_invalid') throw new AppError('record_invalid', attempt.errorMessage ?? '');
   const mostAttempts = attempt.errorCode === 'internal' ? unexpectedAttemptsMax : attemptsMax;
@@ -115,9 +107,7 @@ async function readChunk(
   if (result.done) deps.newLanes.leave(attempt.laneId);
   // Once every page of the run is read, this attempt ends the run.
   else await resetAttempts(deps.db, scope, input.runId);
-  // After a shutdown the chunk has simply ended early; after a cancel it reports the cancel.
-  if (canceled.reason instanceof CancelledFailure && canceled.reason.message !== 'WORKER_SHUTDOWN')
-    throw canceled.reason;
+  throwUnlessShutdown(canceled);
   const quick = limits.isFirst && performance.now() - begunAt < quickMsMax;
   const isSame = isUntouched && quick === attempt.quick;
   return { ...ending, result, owner: attempt, left: recordedWith === null || isSame ? null : { recordedWith, quick } };
@@ -153,7 +143,7 @@ async function readOrPause(deps: ChunkDeps, scope: OrgScope, chunk: Chunk): Prom
     };
     const { newLanes } = deps;
     const run = await openRun(deps, scope, { ...chunk, setup, startedAt, newLanes, onRateLimit, resources });
-    if (run.start.readCompleted) return notRecorded({ ...ended, pages: run.start.pageNo });
+    if (run.start.readCompleted) return notRecorded({ ...nothingToRead, pages: run.start.pageNo });
     const isRateLimited = () => Date.now() < limitedUntilMs;
     const result = await readOn(deps, run, { limits, endsAtMs, isRateLimited, ...chunk });
     const isRecorded = result.done && !run.delivery.stopped && !chunk.canceled.aborted;
@@ -176,4 +166,4 @@ async function readOrPause(deps: ChunkDeps, scope: OrgScope, chunk: Chunk): Prom
 const notRecorded = (result: ChunkResult): ReadChunk => ({ result, recordedWith: null, isUntouched: false });
 
 /** There is nothing to read: the run has ended, or is to be canceled. */
-const ended: ChunkResult = { done: true, limited: false, waitMs: 0, pages: 0, records: 0 };
+const nothingToRead: ChunkResult = { ...nothingRead, done: true };

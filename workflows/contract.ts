@@ -183,6 +183,9 @@ export interface ChunkResult {
   readonly totals?: RunTotals;
 }
 
+/** The result of a chunk before the first page. */
+export const nothingRead: ChunkResult = { done: false, limited: false, waitMs: 0, pages: 0, records: 0 };
+
 /** The result of the first step of a run, which is part of the workflow task itself. */
 export interface FirstStep {
   /** The run; null: the firing creates none. */

@@ -38,7 +38,7 @@ import { beginOf, describe, endOf, nextOf, summaryOf, waitOf, waitsForLane } fro
 
 /**
  * A chunk stops itself after 60 s; 15 min leave room for the retries of one slow page. Attempts are not limited
- * here: the budget that counts attempts without progress is in the database, and its 12 are spread over 90 s.
+ * here: the budget that counts attempts without progress is in the database, and its 12 take 117 s with their delays.
  */
 const chunkOptions: ActivityOptions = {
   taskQueue: syncQueue,
@@ -48,9 +48,6 @@ const chunkOptions: ActivityOptions = {
 };
 
 const { syncPages } = proxy(chunkOptions);
-
-/** The result of a chunk before the first page. */
-export const nothingRead: ChunkResult = { done: false, limited: false, waitMs: 0, pages: 0, records: 0 };
 
 const laneFree = defineSignal(laneFreeSignal);
 const chunkProgress = defineSignal<[ChunkProgress]>(progressSignal);

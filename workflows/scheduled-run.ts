@@ -5,8 +5,16 @@
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { setCurrentDetails, workflowInfo } from '@temporalio/workflow';
 import { control, here, restartHistory } from './bookkeeping.ts';
-import type { ChunkResult, Firing, FiringOutcome, FirstStep, RunTotals, ScheduledRunInput } from './contract.ts';
-import { nothingRead, openState, runToEnd, showRunId, tryFirst } from './run-to-end.ts';
+import {
+  type ChunkResult,
+  type Firing,
+  type FiringOutcome,
+  type FirstStep,
+  nothingRead,
+  type RunTotals,
+  type ScheduledRunInput,
+} from './contract.ts';
+import { openState, runToEnd, showRunId, tryFirst } from './run-to-end.ts';
 
 /** Set by Temporal: when it was to fire, before jitter. */
 const firingKey = defineSearchAttributeKey('TemporalScheduledStartTime', SearchAttributeType.DATETIME);
@@ -18,7 +26,7 @@ export function firingTime(): string {
 }
 
 /** What a firing keeps when its history is restarted. */
-interface Begun {
+interface BegunFiring {
   readonly runId: string;
   readonly firing: Firing;
   /** What was read so far. */
@@ -26,7 +34,7 @@ interface Begun {
 }
 
 /** `begun` is what there was when the history was restarted; absent: it has just fired. */
-export async function scheduledRun(input: ScheduledRunInput, begun?: Begun): Promise<RunTotals | FiringOutcome> {
+export async function scheduledRun(input: ScheduledRunInput, begun?: BegunFiring): Promise<RunTotals | FiringOutcome> {
   const state = openState(begun ? 'waiting' : 'running', begun?.last ?? nothingRead);
   const firing = begun?.firing ?? { scheduleId: input.scheduleId, scheduledFor: firingTime() };
   const first = begun ? null : await begin(input, firing);

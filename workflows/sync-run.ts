@@ -1,8 +1,8 @@
 /**
  * One run, from the queue of its lane to its final status.
  *
- * What survives a crash: everything that matters is in PostgreSQL before this workflow is notified of it. The run row
- * is the outbox (a run whose start was lost is started by the sweeper); the ledger holds each complete page; the
+ * What survives a crash: everything that matters is in PostgreSQL before this workflow is notified of it. The sweeper
+ * starts a run whose start was lost, by its row; the ledger holds each complete page; the
  * destination's checkpoint row holds the receipt of the last batch. This history holds ids and totals only, and it may
  * be lost whole: the sweeper then starts it again, and it continues from the ledger.
  *
@@ -12,8 +12,8 @@
  * the same id.
  */
 import { here, restartHistory } from './bookkeeping.ts';
-import { type ChunkResult, firstStepFirst, type RunTotals, type SyncRunInput } from './contract.ts';
-import { nothingRead, openState, runToEnd, tryFirst } from './run-to-end.ts';
+import { type ChunkResult, firstStepFirst, nothingRead, type RunTotals, type SyncRunInput } from './contract.ts';
+import { openState, runToEnd, tryFirst } from './run-to-end.ts';
 
 /** `last` is what this run had read when its history was restarted; absent: it has just started. */
 export async function syncRun(input: SyncRunInput, last?: ChunkResult): Promise<RunTotals> {

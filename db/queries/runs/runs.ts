@@ -27,7 +27,7 @@ interface NewRun extends OfResource {
   readonly isDispatched?: boolean;
 }
 
-/** A queued run at the end of its lane. The row is the outbox: commit it, then start its workflow. */
+/** A queued run at the end of its lane. Commit the row, then start its workflow: the sweeper starts one that is lost. */
 export async function insertRun(db: Db, scope: OrgScope, run: NewRun): Promise<RunRow> {
   const laneId = await ensureLane(db, scope, run);
   const { waitsFor, backfill, scheduleId = null, scheduledFor = null, isDispatched = false } = run;

@@ -6,7 +6,7 @@ import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 import { ownLane } from '../records/own-lane.ts';
 import { markRetried } from '../records/requeue.ts';
-import { deliveredIds, type RecordedRun } from './batch-statement.ts';
+import { deliveredIds, type RunPlace } from './batch-statement.ts';
 
 interface RestOfBatch extends KeptBack {
   readonly laneId: number;
@@ -41,7 +41,7 @@ interface KeptBack {
   /** The run in which the batch was acknowledged. */
   readonly runId: string;
   readonly receipt: Receipt;
-  readonly run: RecordedRun;
+  readonly run: RunPlace;
 }
 
 /** Opens a row for each record kept back: one open row per record. */
@@ -66,7 +66,7 @@ async function keepQuarantine(tx: Db, scope: OrgScope, { runId, receipt, run }: 
 async function resolveQuarantine(
   tx: Db,
   scope: OrgScope,
-  { delivered, run }: { readonly delivered: readonly string[]; readonly run: RecordedRun },
+  { delivered, run }: { readonly delivered: readonly string[]; readonly run: RunPlace },
 ): Promise<void> {
   if (delivered.length === 0) return;
   await tx

@@ -12,7 +12,7 @@ import { type Placeholders, statement } from '../../../statement.ts';
 import type { BatchOwner } from './batch-owner.ts';
 
 /** The place of a run. */
-export interface RecordedRun {
+export interface RunPlace {
   readonly connectionId: string;
   readonly resourceKey: string;
 }
@@ -33,7 +33,7 @@ export async function recordMain(
   db: Db,
   scope: OrgScope,
   { owner, receipt, onlyNew }: BatchToRecord,
-): Promise<{ readonly recorded: Recorded; readonly run: RecordedRun | null }> {
+): Promise<{ readonly recorded: Recorded; readonly run: RunPlace | null }> {
   const values = madeAhead.get(receipt) ?? valuesOf(receipt);
   const [row] = await (onlyNew ? insertNew : upsert)(db, {
     orgId: scope.orgId,

@@ -131,7 +131,7 @@ interface Reading {
 }
 
 /** A page for the consumer, or only another position to continue from. */
-type Turn =
+type Step =
   | { readonly read: PageRead; readonly bodyBytes: number }
   | { readonly retryFrom: ReadPosition; readonly note: ReadNote };
 
@@ -152,7 +152,7 @@ async function* readInOrder(
     reading.signal.throwIfAborted();
     if (reading.enough.atTurn()) return;
     if (position.page.index === 1) guard = createPageGuard(position.guard);
-    let turn: Turn | null = null;
+    let turn: Step | null = null;
     if (reading.source.resource.job && readyWindow !== position.windowNo) {
       const roots = sentRoots(plan, position);
       const ready = await readyJob(source, position, { port: jobs, roots, evaluate, signal });
@@ -191,7 +191,7 @@ interface WindowState {
   readonly parts: ReportParts | null;
 }
 
-async function readOne(reading: Reading, position: ReadPosition, state: WindowState): Promise<Turn> {
+async function readOne(reading: Reading, position: ReadPosition, state: WindowState): Promise<Step> {
   const { plan, ahead } = reading;
   const { pagination } = reading.source.resource;
   const request = requestAt(plan, position);
@@ -221,7 +221,7 @@ async function turnOf(
   { plan, source, ahead }: Reading,
   page: Extract<Page, { kind: 'records' }>,
   at: WindowState & { readonly request: PageRequest; readonly position: ReadPosition },
-): Promise<Turn> {
+): Promise<Step> {
   const { request, position, guard, parts } = at;
   const { cursor } = plan;
   if (cursor?.resultCap && page.total !== null && page.total > cursor.resultCap.records && position.page.index === 1) {
