@@ -73,4 +73,16 @@ describe('css test', () => {
     expect(stdout).toContain('expect.stats.recordsOut: expected 5, got 4');
     expect(stdout).toContain('1 of 1 test failed');
   });
+
+  it('names a mock that no request used, and exits with 0', async () => {
+    const { read, css, path } = authorsFolder();
+    await read('record', {}, ...withKey);
+    const unused = 'mocks:\n$1- request: { path: /never }\n$1  respond: { body: [] }\n$1- ';
+    writeFileSync(path, readFileSync(path, 'utf8').replace(/mocks:\n( *)- /, unused));
+    const { exitCode, stdout } = await css('test', 'people.yaml');
+    expect({ exitCode, stdout }).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringContaining('note: no request used mocks.0'),
+    });
+  });
 });

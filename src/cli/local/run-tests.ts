@@ -13,14 +13,15 @@ export async function runTests(tools: Tools, name: string): Promise<CommandResul
   const progress = createProgress(tools);
   const tests: TestOutcome[] = [];
   progress.now(`running ${counted(spec.tests.length, 'test')}`);
-  for await (const { test, mismatches, ms } of eachSpecTest(spec, { evaluator })) {
+  for await (const { test, mismatches, unusedMocks, ms } of eachSpecTest(spec, { evaluator })) {
     const differences = mismatches.map(({ at, message }) => {
       const path = ['tests', tests.length, ...(at === '' ? [] : [at])].join('.');
       const [placed] = located([schemaIssue(path, message)]);
       return { path, message, ...(placed?.line === undefined ? {} : { line: placed.line, column: placed.column }) };
     });
     const { name: testName, resource } = test;
-    tests.push({ name: testName, resource, passed: differences.length === 0, ms: Math.round(ms), differences });
+    const passed = differences.length === 0;
+    tests.push({ name: testName, resource, passed, ms: Math.round(ms), differences, unusedMocks });
     progress.now(`${tests.length} of ${counted(spec.tests.length, 'test')}`);
   }
   progress.clear();
@@ -38,11 +39,13 @@ interface TestOutcome {
   readonly passed: boolean;
   readonly ms: number;
   readonly differences: readonly { readonly path: string; readonly message: string }[];
+  readonly unusedMocks: readonly number[];
 }
 
-const linesOf = ({ name, resource, passed, ms, differences }: TestOutcome): readonly string[] => [
+const linesOf = ({ name, resource, passed, ms, differences, unusedMocks }: TestOutcome): readonly string[] => [
   `${passed ? 'pass' : 'FAIL'}  ${resource}: ${name}  (${ms} ms)`,
   ...differences.map(({ path, message }) => `      ${path.replace(/^tests\.\d+\.?/, '')}: ${message}`),
+  ...unusedMocks.map((index) => `      note: no request used mocks.${index}`),
 ];
 
 const summaryOf = (name: string, count: number, failed: number): string => {

@@ -15,6 +15,8 @@ export interface MockApi {
   readonly requests: readonly MockedRequest[];
   /** The first request that no mock matches; null: there is none. */
   readonly noResponse: (NoMatch & { /** Its method and path. */ readonly request: string }) | null;
+  /** The positions of mocks that no request used, from 0. */
+  readonly unused: readonly number[];
 }
 
 /** A request and the path of the `http.baseUrl` it was made with. */
@@ -32,6 +34,7 @@ export function createMockApi(mocks: readonly Mock[], now: Date): MockApi {
     pattern: request,
     times,
     response: responseOf(respond, now),
+    isUsed: false,
   }));
   const requests: MockedRequest[] = [];
   let noResponse: MockApi['noResponse'] = null;
@@ -46,6 +49,7 @@ export function createMockApi(mocks: readonly Mock[], now: Date): MockApi {
         throw new AppError('egress_blocked', `No mock matches ${line}.`);
       }
       mock.times -= 1;
+      mock.isUsed = true;
       responseBytes += mock.response.body.length;
       if (responseBytes > responseBytesMax) {
         throw new AppError(
@@ -58,6 +62,9 @@ export function createMockApi(mocks: readonly Mock[], now: Date): MockApi {
     requests,
     get noResponse() {
       return noResponse;
+    },
+    get unused() {
+      return left.flatMap(({ isUsed }, index) => (isUsed ? [] : [index]));
     },
   };
 }

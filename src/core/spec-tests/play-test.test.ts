@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { createTestEvaluator } from '../expressions/evaluator-fixture.ts';
+import { runTest } from './play-test.ts';
 import { responding, runWith, specOf } from './spec-tests-fixture.ts';
 
 const evaluator = createTestEvaluator({ size: 1 });
@@ -242,5 +243,31 @@ describe('the run of a test', () => {
     const test = { mocks: [responding('/items', [{ id: 1 }])], expect: { quarantined: ['1'] } };
     const transform = '( $forever := function($n) { $forever($n + 1) }; { "id": $forever(id) } )';
     expect(await run(test, { transform, onInvalid: 'quarantine' })).toEqual([]);
+  });
+});
+
+describe('a mock that no request used', () => {
+  const unused = responding('/other', [], { method: 'GET' });
+  const verdictOf = async (test: Parameters<typeof specOf>[0]) => {
+    const spec = specOf(test);
+    const [only] = spec.tests;
+    if (!only) throw new Error('the spec has one test');
+    return await runTest(spec, only, { evaluator, signal: new AbortController().signal });
+  };
+
+  it('is named by a test that passes, and does not fail it', async () => {
+    const mocks = [unused, responding('/items', [{ id: 1 }]), responding('/items', [{ id: 2 }])];
+    expect(await verdictOf({ mocks, expect: { delivered: [{ id: 1 }] } })).toEqual({
+      mismatches: [],
+      unusedMocks: [0, 2],
+    });
+  });
+
+  it('is not named by a test that fails, which may have ended before its request', async () => {
+    const mocks = [unused, responding('/items', [{ id: 1 }])];
+    expect(await verdictOf({ mocks, expect: { requests: 2 } })).toMatchObject({
+      mismatches: [{ at: 'expect.requests' }],
+      unusedMocks: [],
+    });
   });
 });

@@ -17,7 +17,7 @@ interface PlayOptions {
 
 /** What the run of a test has come to, whatever the test expects; or why it could not be run. */
 export type PlayedTest =
-  | ({ readonly ok: true; readonly expected: SpecTest['expect'] } & Checked)
+  | ({ readonly ok: true; readonly expected: SpecTest['expect']; readonly unusedMocks: readonly number[] } & Checked)
   | { readonly ok: false; readonly mismatches: readonly Mismatch[] };
 
 /** Runs the resource of a test against its mocks. */
@@ -43,15 +43,27 @@ export async function playTest(spec: ConnectorSpec, test: SpecTest, options: Pla
     { resource, start },
   );
   if (api.noResponse !== null) return { ok: false, mismatches: [noResponse(api.noResponse)] };
-  return { ok: true, expected, run, requests: api.requests };
+  return { ok: true, expected, run, requests: api.requests, unusedMocks: api.unused };
 }
 
-/** What does not hold, at dotted paths below the test. */
-export async function runTest(spec: ConnectorSpec, test: SpecTest, options: PlayOptions): Promise<readonly Mismatch[]> {
-  const played = await playTest(spec, test, options);
-  if (!played.ok) return played.mismatches;
-  return checkRun(played.expected, played).map(({ at, message }) => ({ at: `expect.${at}`, message }));
+/** How a test ended. */
+export interface TestVerdict {
+  /** What does not hold, at dotted paths below the test; empty: it passes. */
+  readonly mismatches: readonly Mismatch[];
+  /** The positions of mocks that no request of a test that passes used, from 0. */
+  readonly unusedMocks: readonly number[];
 }
+
+/** Runs a test and checks what it expects. */
+export async function runTest(spec: ConnectorSpec, test: SpecTest, options: PlayOptions): Promise<TestVerdict> {
+  const played = await playTest(spec, test, options);
+  if (!played.ok) return failedBy(played.mismatches);
+  const mismatches = checkRun(played.expected, played).map(({ at, message }) => ({ at: `expect.${at}`, message }));
+  return mismatches.length > 0 ? failedBy(mismatches) : { mismatches, unusedMocks: played.unusedMocks };
+}
+
+/** What a test that ended early did not use says nothing. */
+export const failedBy = (mismatches: readonly Mismatch[]): TestVerdict => ({ mismatches, unusedMocks: [] });
 
 const noResponse = ({ request, mock, reason }: NonNullable<MockApi['noResponse']>): Mismatch => ({
   at: mock === null ? 'mocks' : `mocks.${mock}`,

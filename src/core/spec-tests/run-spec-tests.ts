@@ -9,7 +9,7 @@ import { cutText } from '../json/cut-text.ts';
 import type { ConnectorSpec } from '../spec/schema/spec-schema.ts';
 import { testMsMax as oneMsMax, type SpecTest, testsMsMax } from '../spec/schema/test-schema.ts';
 import type { Mismatch } from './check-run.ts';
-import { runTest } from './play-test.ts';
+import { failedBy, runTest, type TestVerdict } from './play-test.ts';
 
 interface SpecTestOptions {
   readonly evaluator: Evaluator;
@@ -25,10 +25,8 @@ const issuesMax = 100;
 const messageLengthMax = 500;
 
 /** The result of one test. */
-interface SpecTestResult {
+interface SpecTestResult extends TestVerdict {
   readonly test: SpecTest;
-  /** What does not hold, at dotted paths below the test; empty: it passes. */
-  readonly mismatches: readonly Mismatch[];
   readonly ms: number;
 }
 
@@ -41,13 +39,12 @@ export async function* eachSpecTest(
   const lastBegin = performance.now() + allMsMax - testMsMax;
   for (const test of spec.tests) {
     const begin = performance.now();
-    const mismatches =
+    const verdict =
       begin > lastBegin
-        ? [notRun(allMsMax)]
-        : ((await withinTime(testMsMax, (signal) => runTest(spec, test, { evaluator, signal }))) ?? [
-            tooLong(testMsMax),
-          ]);
-    yield { test, mismatches, ms: performance.now() - begin };
+        ? failedBy([notRun(allMsMax)])
+        : ((await withinTime(testMsMax, (signal) => runTest(spec, test, { evaluator, signal }))) ??
+          failedBy([tooLong(testMsMax)]));
+    yield { test, ...verdict, ms: performance.now() - begin };
   }
 }
 
