@@ -25,7 +25,7 @@ describe('work under a cancel', () => {
     await disposed;
   });
 
-  it('that had begun before it started is the same', async () => {
+  it('is left in the same way when the cancel came before it began', async () => {
     const { disposed, work } = workUntilDisposed();
     await expect(unlessCanceled(AbortSignal.abort(canceled), 10, work)).rejects.toBe(canceled);
     await disposed;

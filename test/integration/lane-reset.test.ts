@@ -34,7 +34,7 @@ describe('a lane that is to start over', () => {
     expect(await lane.known()).toBe(0);
   });
 
-  it('does so once', async () => {
+  it('starts over once: the run after that has its watermark again', async () => {
     const lane = await syncedLane();
     await lane.reset('watermark');
     await lane.sync(await lane.begin());

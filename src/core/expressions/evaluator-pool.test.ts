@@ -26,7 +26,7 @@ const children = (): readonly number[] =>
 const trap = { s: `${'a'.repeat(40)}!` };
 const backtracking = '{ "s": $contains(s, /^(a+)+$/) }';
 
-test('gives one result per record, in order', async () => {
+test('each record has one result, in the order of the records', async () => {
   const records = Array.from({ length: 1_234 }, (_, id) => ({ id }));
   const results = await transform('{ "twice": id * 2 }', { records });
   expect(results).toEqual(records.map(({ id }) => ({ ok: true, value: { twice: id * 2 } })));
@@ -155,13 +155,13 @@ test('records with lookups of their own are cut, sliced and tried again like oth
   expect(results.at(-1)).toMatchObject({ ok: false, failure: { code: 'timeout' } });
 });
 
-test('gives up on an expression that ends its child on record after record', async () => {
+test('an expression that ends its child on record after record is given up', async () => {
   const records = Array.from({ length: 40 }, () => trap);
   const page = transform(backtracking, { records, timeoutMs: 100 });
   await expect(page).rejects.toMatchObject({ code: 'spec_invalid', message: expect.stringContaining('on one page') });
 }, 30_000);
 
-test('goes no further on a page whose signal is aborted', async () => {
+test('a page whose signal is aborted is evaluated no further', async () => {
   const stop = new AbortController();
   const records = Array.from({ length: 40 }, () => trap);
   const page = transform(backtracking, { records, timeoutMs: 100, signal: stop.signal });

@@ -67,7 +67,7 @@ describe('a client proves itself', () => {
     expect(obtained.masked).toContain(assertion);
   });
 
-  test('with a key that is none: auth_failed, without a word of it', async () => {
+  test('only with a private key: another text fails with auth_failed, and the message shows nothing of it', async () => {
     const auth = { ...client, clientAuth: 'private_key_jwt' };
     const failure = await obtain(auth).catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: 'auth_failed', message: expect.stringContaining('not a private key') });

@@ -12,8 +12,8 @@ afterAll(() => evaluator[Symbol.asyncDispose]());
 
 const { signal } = new AbortController();
 
-describe('a read that is not sound fails instead of ending early', () => {
-  test('more pages than the spec allows', async () => {
+describe('a read fails instead of ending early', () => {
+  test('where there are more pages than the spec allows', async () => {
     await using api = await startApi((request) => {
       const page = numberOf(request, 'page', 0);
       return { body: [{ id: page }] };
@@ -24,14 +24,14 @@ describe('a read that is not sound fails instead of ending early', () => {
     expect(error).toMatchObject({ code: 'page_limit' });
   });
 
-  test('a link that leads away from the API', async () => {
+  test('where a link leads away from the API', async () => {
     await using api = await startApi(() => ({ body: { data: [], next: 'https://evil.test/items' } }));
     const resource = { response: { records: 'data' }, pagination: { kind: 'next_url', next: 'body.next' } };
     const { error } = await readUntilFailure(sourceOf({ api, evaluator, resource }));
     expect(error).toMatchObject({ code: 'egress_blocked' });
   });
 
-  test('an error body with status 200', async () => {
+  test('where the body of a response with status 200 is an error', async () => {
     await using api = await startApi(() => ({ body: { error: 'expired' } }));
     const missing = await readUntilFailure(sourceOf({ api, evaluator, resource: { response: { records: 'data' } } }));
     expect(missing.error).toMatchObject({
@@ -43,7 +43,7 @@ describe('a read that is not sound fails instead of ending early', () => {
     expect(error).toMatchObject({ code: 'source_rejected', message: expect.stringContaining('successWhen') });
   });
 
-  test('an error page in place of the next one, although a rule takes its status as empty', async () => {
+  test('where an error is in place of the next page, although a rule takes its status as empty', async () => {
     await using api = await startApi((request) =>
       request.url.searchParams.has('after') ? { status: 404 } : { body: { data: [{ id: 1 }], next: 't' } },
     );
@@ -57,7 +57,7 @@ describe('a read that is not sound fails instead of ending early', () => {
     expect(error).toMatchObject({ code: 'source_rejected' });
   });
 
-  test('a keyset field that the last item lacks', async () => {
+  test('where the last item lacks the keyset field', async () => {
     await using api = await startApi(() => ({ body: [{ id: 1 }, { key: 2 }] }));
     const resource = { pagination: { kind: 'keyset', field: 'id', size: 2, inject: inQuery('after') } };
     const { error } = await readUntilFailure(sourceOf({ api, evaluator, resource }));

@@ -75,7 +75,7 @@ describe('refused credentials', () => {
     expect(await verdictOf(rules, responded, {}, bearer)).toMatchObject({ ...refresh, action: 'fail' });
   });
 
-  test('by a rule that fails are not', async () => {
+  test('are not refreshed where a rule fails the request', async () => {
     const rule = { when: { status: [401] }, action: 'fail' };
     expect(await verdictOf([rule], { status: 401 }, {}, session)).toMatchObject({ action: 'fail' });
   });

@@ -28,7 +28,7 @@ test.each<[ArrayFormat, readonly (readonly [string, string])[]]>([
   expect(queryPairs({ t: ['a', null, 1] }, format)).toEqual(pairs);
 });
 
-test('writes nested objects in brackets and leaves out null, missing and empty lists', () => {
+test('nested objects are written in brackets; null, missing values and empty lists are left out', () => {
   const query = { limit: 5, on: false, none: null, list: [], created: { gte: 1, lt: null, in: { x: 'y' } } };
   expect(queryPairs(query, 'repeat')).toEqual([
     ['limit', '5'],
@@ -38,7 +38,7 @@ test('writes nested objects in brackets and leaves out null, missing and empty l
   ]);
 });
 
-test('gives objects in a list their index in every form', () => {
+test('objects in a list have their index in every form', () => {
   expect(queryPairs({ f: [{ a: 1 }, { a: 2 }] }, 'repeat')).toEqual([
     ['f[0][a]', '1'],
     ['f[1][a]', '2'],
