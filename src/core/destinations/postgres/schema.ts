@@ -1,6 +1,7 @@
 import { AppError } from '../../errors.ts';
 import type { Column, TargetTable } from '../destination.ts';
-import { checkColumnNames, checkName, checkpointTable, nextTable, quoted } from '../sql/identifiers.ts';
+import { checkpointTable, quoted } from '../sql/identifiers.ts';
+import { checkNames, createMissing, grownBy, type Place, writtenTable } from '../sql/prepare-table.ts';
 import type { PreparedTable } from '../sql/record-fields.ts';
 import { checkCheckpointTable, missingColumns } from '../sql/table-check.ts';
 import { checkpointColumns, checkpointName, createCheckpointSql } from './checkpoint.ts';
@@ -14,24 +15,18 @@ import { inTransaction } from './transaction.ts';
 /** A target table that exists, with the schema it is in. */
 export type PostgresTable = PreparedTable<StoredTable>;
 
-/** Several creators at once: the loser finds the winner's work at its next attempt. */
-const attemptsMax = 5;
-
 /**
  * Creates what is missing of schema, table, columns and checkpoint table. Throws `destination_rejected`, before
  * anything is changed, when the table is not the service's.
  */
 export async function prepareTable(session: Session, target: TargetTable): Promise<PostgresTable> {
-  const schema = checkedSchema(target.schema ?? session.defaultSchema);
-  checkName('table', target.table);
-  checkColumnNames(target.columns.map(({ name }) => name));
+  const schema = ownSchema(target.schema ?? session.defaultSchema);
   const place = { schema, target };
-  for (let attempt = 1; ; attempt += 1) {
-    const { stored, statements } = await findMissing(session, place);
-    if (stored && statements.length === 0) return { schema, mode: target.mode, stored, written: writtenTable(target) };
-    if (attempt > attemptsMax) throw new AppError('destination_unavailable', 'The tables keep changing; try again.');
-    await runLocked(session, { schema, statements: async () => (await findMissing(session, place)).statements });
-  }
+  checkNames(place);
+  return await createMissing(place, {
+    findMissing: () => findMissing(session, place),
+    runLocked: (statements) => runLocked(session, { schema, statements }),
+  });
 }
 
 /**
@@ -53,25 +48,13 @@ export async function addColumns(
   ];
   await runLocked(session, { schema, statements: async () => statements });
   const found = (await readTables(session, { schema, names: [stored.name] }))?.get(stored.name);
-  const foundNames = new Set(found?.columns.map(({ name }) => name));
-  if (found && columns.every(({ name }) => foundNames.has(name))) return { ...prepared, stored: found };
-  throw new AppError('destination_unavailable', 'The new columns were removed again at once; try again.');
+  return grownBy(prepared, columns, found);
 }
 
-function checkedSchema(schema: string | null): string {
-  if (schema === null) {
-    throw new AppError('destination_rejected', 'The destination names no schema and its role has none; name one.');
-  }
-  checkName('schema', schema);
-  return schema;
+function ownSchema(schema: string | null): string {
+  if (schema !== null) return schema;
+  throw new AppError('destination_rejected', 'The destination names no schema and its role has none; name one.');
 }
-
-interface Place {
-  readonly schema: string;
-  readonly target: TargetTable;
-}
-
-const writtenTable = ({ mode, table }: TargetTable): string => (mode === 'replace' ? nextTable(table) : table);
 
 async function findMissing(session: Session, { schema, target }: Place) {
   const names = [...new Set([target.table, writtenTable(target), checkpointTable])];

@@ -1,6 +1,7 @@
 import { AppError } from '../../errors.ts';
 import type { Column, TargetTable } from '../destination.ts';
-import { checkColumnNames, checkName, checkpointTable, nextTable, quoted } from '../sql/identifiers.ts';
+import { checkpointTable, quoted } from '../sql/identifiers.ts';
+import { checkNames, createMissing, grownBy, type Place, writtenTable } from '../sql/prepare-table.ts';
 import type { PreparedTable } from '../sql/record-fields.ts';
 import { checkCheckpointTable, missingColumns } from '../sql/table-check.ts';
 import { checkpointColumns, checkpointName, createCheckpointSql, tableIdSql } from './checkpoint.ts';
@@ -17,9 +18,6 @@ export type SqlServerTable = PreparedTable<StoredTable>;
 /** The default schema of tables. */
 const defaultSchema = 'dbo';
 
-/** Several creators at once, and tables that follow from others: what is missing then shows at the next attempt. */
-const attemptsMax = 6;
-
 /** Milliseconds for the lock of one creator per schema. */
 const creatorLockMs = 30_000;
 
@@ -29,16 +27,12 @@ const creatorLockMs = 30_000;
  */
 export async function prepareTable(session: Session, target: TargetTable): Promise<SqlServerTable> {
   const schema = target.schema ?? defaultSchema;
-  checkName('schema', schema);
-  checkName('table', target.table);
-  checkColumnNames(target.columns.map(({ name }) => name));
   const place = { schema, target };
-  for (let attempt = 1; ; attempt += 1) {
-    const { stored, statements } = await findMissing(session, place);
-    if (stored && statements.length === 0) return { schema, mode: target.mode, stored, written: writtenTable(target) };
-    if (attempt > attemptsMax) throw new AppError('destination_unavailable', 'The tables keep changing; try again.');
-    await runLocked(session, { schema, statements: async () => (await findMissing(session, place)).statements });
-  }
+  checkNames(place);
+  return await createMissing(place, {
+    findMissing: () => findMissing(session, place),
+    runLocked: (statements) => runLocked(session, { schema, statements }),
+  });
 }
 
 /**
@@ -62,17 +56,8 @@ export async function addColumns(
   };
   await runLocked(session, { schema, statements });
   const found = (await readTables(session, { schema, names: [stored.name] }))?.get(stored.name);
-  const foundNames = new Set(found?.columns.map(({ name }) => name));
-  if (found && columns.every(({ name }) => foundNames.has(name))) return { ...prepared, stored: found };
-  throw new AppError('destination_unavailable', 'The new columns were removed again at once; try again.');
+  return grownBy(prepared, columns, found);
 }
-
-interface Place {
-  readonly schema: string;
-  readonly target: TargetTable;
-}
-
-const writtenTable = ({ mode, table }: TargetTable): string => (mode === 'replace' ? nextTable(table) : table);
 
 async function findMissing(session: Session, { schema, target }: Place) {
   const names = [...new Set([target.table, writtenTable(target), checkpointTable, columnsTable])];
