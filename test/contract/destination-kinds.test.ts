@@ -24,7 +24,7 @@ describe('the kinds of destinations', () => {
 
   it('are all in the registry, which this test would see elsewhere', async () => {
     const registry = await readFile(join(root, 'src/core/destinations/registry.ts'), 'utf8');
-    expect(kindsIn(registry).filter((line) => line.startsWith('['))).toHaveLength(3);
+    expect(kindsIn(registry)).toEqual(expect.arrayContaining(['postgres: openPostgres,', 'sqlserver: openSqlServer,']));
   });
 
   it.each([

@@ -17,13 +17,14 @@ export type DestinationDeps = WebhookDeps & Pick<SqlServerDeps, 'orgId'>;
 
 type Open = (options: DestinationOptions, deps: DestinationDeps) => Destination;
 
-/** One of each kind that a spec may name. */
-const opened: Readonly<Record<DestinationSpec['kind'], Open>> = {
-  postgres: openPostgres,
-  sqlserver: openSqlServer,
-  webhook: (options, deps) => openWebhook(options, deps),
-};
-const kinds = new Map<string, Open>(Object.entries(opened));
+/** Every kind that a spec may name. */
+const kinds = new Map<string, Open>(
+  Object.entries({
+    postgres: openPostgres,
+    sqlserver: openSqlServer,
+    webhook: (options, deps) => openWebhook(options, deps),
+  } satisfies Readonly<Record<DestinationSpec['kind'], Open>>),
+);
 
 /**
  * The destination of one lane, of whatever kind; nothing connects before `Destination.open`.
