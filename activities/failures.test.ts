@@ -1,6 +1,8 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { AppError } from '../src/core/errors.ts';
+import { withFailures } from './failures.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -18,4 +20,14 @@ it('an ApplicationFailure is made here and, with the code of a first step, in th
     'activities/failures.ts',
     'workflows/run-to-end.ts',
   ]);
+});
+
+it.each([
+  ['that the service did not expect', new TypeError('x is not a function'), false],
+  ['that is known to be a fault of the service', new AppError('internal', 'It is not set up.'), false],
+  ['that a later attempt may not meet', new AppError('source_unavailable', 'The API is down.'), false],
+  ['that stays until somebody changes something', new AppError('spec_invalid', 'Change the spec.'), true],
+])('an error %s: Temporal retries it, or not', async (_, error, nonRetryable) => {
+  const report = { write: () => undefined, message: 'failed' };
+  await expect(withFailures(report, () => Promise.reject(error))).rejects.toMatchObject({ nonRetryable });
 });

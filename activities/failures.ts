@@ -49,7 +49,7 @@ function toFailure(error: unknown): ApplicationFailure {
 }
 
 /** Whether a later attempt may succeed. */
-const isRetried = (code: ErrorCode): boolean => (code in retried ? retried[code as RunErrorCode] : false);
+const isRetried = (code: ErrorCode): boolean => (code in retried ? retried[code as RunErrorCode] : code === 'internal');
 
 /** What the log says when the work of an activity fails. */
 interface FailureReport {
