@@ -30,8 +30,9 @@ const silentSecondsMax = 90;
 
 /**
  * The runs of an org that may begin, best first, as many as the org has places for: people's runs, then those of schedules
- * and hooks, then backfills, each in the order of arrival. Left out is whose connection is not active or has as many runs
- * under way or before it as its API takes requests at once, and who waits for a run of another resource.
+ * and hooks, then backfills, each in the order of arrival. A run is left out while its connection is not active, while that
+ * has as many runs in progress or ahead of it as its API allows requests at once, and while it waits for a run of another
+ * resource.
  *
  * No part of it can become a join of all that waits: a queue grows faster than the database learns of its size.
  *
