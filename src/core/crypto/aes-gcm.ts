@@ -26,9 +26,9 @@ export function encrypt(plain: Uint8Array, { key, nonce, aad }: CipherInput): Bu
  * The plain bytes of what {@link encrypt} returned. Throws when the text was altered, or when key, nonce or `aad` are not
  * those that it was encrypted with.
  */
-// Node takes a tag of 4 bytes unless `authTagLength` is given (DEP0182).
 export function decrypt(sealed: Uint8Array, { key, nonce, aad }: CipherInput): Buffer {
   if (sealed.byteLength < tagBytes) throw new Error('The sealed value is too short to carry its tag.');
+  // Node takes a tag of 4 bytes unless `authTagLength` is given (DEP0182).
   const decipher = createDecipheriv(algorithm, key, nonce, { authTagLength: tagBytes });
   decipher.setAAD(Buffer.from(aad, 'utf8'));
   decipher.setAuthTag(sealed.subarray(sealed.byteLength - tagBytes));
