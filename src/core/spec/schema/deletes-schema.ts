@@ -16,7 +16,7 @@ export const Deletes = v.pipe(
     strictObject({ mode: field(v.literal('none'), 'Deletions are not noticed.') }),
     strictObject({
       mode: field(v.literal('flag'), 'The API returns deleted records and marks them.'),
-      when: field(Expression, 'Over the record: true, it is deleted.', "status = 'deleted'"),
+      when: field(Expression, 'Over the raw record: true, it is deleted, and not validated.', "status = 'deleted'"),
       effect: Effect,
     }),
     strictObject({
