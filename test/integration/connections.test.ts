@@ -10,6 +10,7 @@ import {
   createActiveConnection,
   createConnection,
   publishSpec,
+  queueRuns,
   specDocument,
 } from '../support/upstream/api-fixtures.ts';
 
@@ -147,9 +148,9 @@ describe('activate and pause', () => {
 
   it('pausing cancels the runs that wait', async () => {
     const id = await createActiveConnection(org);
-    const { body: run } = await org.call('POST', `/connections/${id}/sync`, { body: { resource: 'items' } });
+    const [runId] = await queueRuns({ db: api.deps.db, org }, id, 1);
     await org.call('POST', `/connections/${id}/pause`);
-    expect((await org.call('GET', `/runs/${run.id}`)).body).toMatchObject({ status: 'canceled', error: null });
+    expect((await org.call('GET', `/runs/${runId}`)).body).toMatchObject({ status: 'canceled', error: null });
   });
 
   it('responds with 402 beyond the plan cap, however many ask at once', async () => {

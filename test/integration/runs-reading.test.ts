@@ -3,7 +3,7 @@ import { insertCalls } from '../../db/queries/runs/calls.ts';
 import { orgScope } from '../../db/scope.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
 import { newCall } from '../support/service/calls.ts';
-import { eventually } from '../support/service/eventually.ts';
+import { runIsUntaken } from '../support/service/untaken-run.ts';
 import { fillOrg, type Inventory } from '../support/upstream/api-fixtures.ts';
 
 let api: TestApi;
@@ -54,17 +54,10 @@ describe('GET /runs', () => {
   });
 });
 
-/** Waits until it is recorded that Temporal, which is away, did not take a run. */
-async function untaken(id: string): Promise<void> {
-  const { db } = api.deps;
-  const rowOf = () => db.selectFrom('runs').select('dispatchedAt').where('id', '=', id).executeTakeFirstOrThrow();
-  await eventually('nobody has taken it', async () => (await rowOf()).dispatchedAt === null);
-}
-
 describe('POST /runs/:id/cancel', () => {
   it('cancels a run that nobody has taken yet; a second time it is a conflict', async () => {
     const { body: run } = await org.call('POST', `/runs/${things.runId}/replay`);
-    await untaken(run.id);
+    await runIsUntaken(api.deps.db, run.id);
     expect(await org.call('POST', `/runs/${run.id}/cancel`)).toMatchObject({
       status: 202,
       body: { status: 'canceled' },

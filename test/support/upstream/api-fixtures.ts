@@ -1,5 +1,7 @@
+import type { Db } from '../../../db/client.ts';
 import { newId } from '../../../src/core/ids.ts';
 import type { TestApi, TestOrg } from '../service/api.ts';
+import { runIsUntaken } from '../service/untaken-run.ts';
 
 /** A spec document that is valid and can be published: one resource `items`, a param and a secret. */
 export const specDocument = ({ key = 'acme', version = '1.0.0' } = {}) => ({
@@ -136,10 +138,15 @@ export async function createActiveConnection(org: TestOrg, { specKey = 'acme' } 
 }
 
 /** Runs that are queued and that no workflow has taken; their ids. */
-export async function queueRuns(org: TestOrg, connectionId: string, count: number): Promise<readonly string[]> {
+export async function queueRuns(
+  { db, org }: { readonly db: Db; readonly org: TestOrg },
+  connectionId: string,
+  count: number,
+): Promise<readonly string[]> {
   const ids: string[] = [];
   for (let index = 0; index < count; index += 1) {
     const { body } = await org.call('POST', `/connections/${connectionId}/sync`, { body: { resource: 'items' } });
+    await runIsUntaken(db, body.id);
     ids.push(body.id);
   }
   return ids;
