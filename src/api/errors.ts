@@ -1,4 +1,5 @@
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { codeOf, hasCode } from '../core/error-code.ts';
 import { AppError, type ErrorCode, type RequestErrorCode } from '../core/errors.ts';
 import type { ErrorBody } from '../core/resources/error.ts';
 
@@ -113,7 +114,6 @@ const isRequestCode = (code: ErrorCode): code is RequestErrorCode => Object.hasO
 
 /** The last check behind the gates: input that PostgreSQL refuses is the caller's error, not the service's. */
 function codeOfSqlState(error: unknown): 'validation' | 'conflict' | null {
-  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return null;
-  if (error.code === '23505') return 'conflict';
-  return /^(?:22...|5400[01]|08P01)$/.test(error.code) ? 'validation' : null;
+  if (hasCode(error, '23505')) return 'conflict';
+  return /^(?:22...|5400[01]|08P01)$/.test(codeOf(error)) ? 'validation' : null;
 }

@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { codeOf } from '../core/error-code.ts';
 import { AppError, type Issue } from '../core/errors.ts';
 import { bodyBytesMax, checkDocument } from '../core/json/body-document.ts';
 import { readYaml, type YamlDocument, YamlSyntaxError } from '../core/json/yaml.ts';
@@ -80,7 +81,7 @@ async function readText(path: string, name: string): Promise<string | null> {
     return size > bodyBytesMax ? null : new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path));
   } catch (error) {
     if (error instanceof TypeError) throw usageError(`${name} is not UTF-8 text.`);
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    const code = codeOf(error);
     throw usageError(`${name} cannot be read: ${reasons[code] ?? code}.`);
   }
 }

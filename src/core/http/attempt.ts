@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { hasCode } from '../error-code.ts';
+import { codeOf, hasCode } from '../error-code.ts';
 import { AppError } from '../errors.ts';
 import type { HttpRequest, HttpResponse, SendOptions } from '../model/http.ts';
 import { observations } from '../observations.ts';
@@ -134,7 +134,7 @@ function errorCodeOf(error: unknown, deadline: Deadline): CallErrorCode {
   if (error instanceof AppError) return error.code === 'egress_blocked' ? 'egress_blocked' : 'source_rejected';
   if (deadline.expired()) return 'timeout';
   if (deadline.signal.aborted) return 'canceled';
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const code = codeOf(error);
   if (code === 'UND_ERR_INVALID_ARG') return 'spec_invalid';
   if (code === 'UND_ERR_HEADERS_OVERFLOW') return 'source_rejected';
   return timeoutCodes.has(code) ? 'timeout' : 'network';

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { codeOf, hasCode } from '../../error-code.ts';
 import { AppError } from '../../errors.ts';
 import { PostgresProtocolError } from './message.ts';
 
@@ -41,8 +42,7 @@ export const endsConnection = (error: unknown): boolean =>
 /** Whether another address of the same host may still respond. */
 export const isUnreachable = (error: unknown): boolean =>
   error instanceof Error &&
-  (['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'].includes(codeOf(error)) ||
-    error.message === 'timeout expired');
+  (hasCode(error, 'ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT') || error.message === 'timeout expired');
 
 /** Why the server refused a row; names columns and constraints, never values. */
 export function rowIssue(error: unknown): string {
@@ -149,8 +149,6 @@ function driverFailure(error: unknown): AppError {
 }
 
 const noError = { code: '', message: '' };
-
-const codeOf = (error: Error): string => ('code' in error && typeof error.code === 'string' ? error.code : '');
 
 const startsWithAny = (sqlstate: string | null, states: readonly string[]): boolean =>
   sqlstate !== null && states.some((state) => sqlstate.startsWith(state));

@@ -1,3 +1,4 @@
+import { codeOf, hasCode } from '../../error-code.ts';
 import { AppError } from '../../errors.ts';
 
 /** The logged form of a server's error: its message repeats values of rows, so it is left out. */
@@ -158,7 +159,7 @@ export function wholeRefused(error: unknown, what: string): unknown {
  * unchanged.
  */
 export const loginFailure = (error: unknown, number: number | null): unknown =>
-  codeOf(error) === 'ELOGIN' && number !== null ? new SqlServerFailure(number, true) : error;
+  hasCode(error, 'ELOGIN') && number !== null ? new SqlServerFailure(number, true) : error;
 
 type Verdict = readonly [
   readonly number[],
@@ -275,7 +276,3 @@ export function causesOf(error: unknown): readonly unknown[] {
   for (let cause = error; cause instanceof Error && causes.length < 5; cause = cause.cause) causes.push(cause);
   return causes;
 }
-
-/** The code of an error; empty: none. */
-export const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';

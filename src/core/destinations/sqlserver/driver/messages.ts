@@ -1,7 +1,8 @@
 /** Messages between the service and the process of a driver, and how errors are transferred. */
 import type { Socket } from 'node:net';
+import { codeOf } from '../../../error-code.ts';
 import type { SqlServerAddress, SqlServerLogin } from '../address.ts';
-import { codeOf, SqlServerFailure } from '../errors.ts';
+import { SqlServerFailure } from '../errors.ts';
 import type { Load, SessionLimits, Value, Values } from './session.ts';
 
 /** Where a socket is to lead. */
