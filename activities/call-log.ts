@@ -18,8 +18,7 @@ export interface CallLog {
  */
 const batchDelayMs = 100;
 
-/** The call log of one attempt; its sequence continues after the calls of earlier attempts. `isFirst`: there are no
- * earlier ones. */
+/** The call log of one attempt; its sequence continues after those of earlier attempts, of which `isFirst` has none. */
 export async function openCallLog(
   db: Db,
   scope: OrgScope,
