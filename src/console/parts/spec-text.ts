@@ -1,10 +1,10 @@
 import { stringify } from 'yaml';
 import { connectorSpecSchema } from '../../core/spec/reference/json-schema.ts';
 
+let places: ReadonlyMap<string, number> | undefined;
 /** The place of each field name where the schema of a spec first has it: the order in which people read a spec. */
-const places: ReadonlyMap<string, number> = new Map(
-  [...new Set(namesIn(connectorSpecSchema()))].map((name, index) => [name, index]),
-);
+const placesInSchema = (): ReadonlyMap<string, number> =>
+  (places ??= new Map([...new Set(namesIn(connectorSpecSchema()))].map((name, index) => [name, index])));
 
 /** A spec document as text that people read and change. The database keeps no order of fields: it is that of the schema. */
 export const specText = (document: unknown): string =>
@@ -17,7 +17,10 @@ function inOrder(value: unknown): unknown {
   return Object.fromEntries(fields.map(([name, field]) => [name, inOrder(field)]));
 }
 
-const placeOf = (name: string): number => places.get(name) ?? places.size;
+function placeOf(name: string): number {
+  const all = placesInSchema();
+  return all.get(name) ?? all.size;
+}
 
 /** Every field name below a part of a JSON Schema, in the order of its declaration; the fields of one object first. */
 function namesIn(schema: unknown): readonly string[] {

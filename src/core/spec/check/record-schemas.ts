@@ -29,8 +29,9 @@ const schemaLengthMax = 65_536;
 /** Characters of a document's schemas that are compiled here, at 7 ms a thousand; a run compiles the rest. */
 const compiledCharsMax = 32_768;
 
-// Never used to compile: ids inside a compiled schema would stay in it and reach the next document.
-const ajv = formats.default(new Ajv({ strict: false, logger: false }));
+let ajv: Ajv | undefined;
+/** Never used to compile: ids inside a compiled schema would stay in it and reach the next document. */
+const draftChecker = (): Ajv => (ajv ??= formats.default(new Ajv({ strict: false, logger: false })));
 
 function schemaRule({ path, value }: Located, { compile }: { readonly compile: boolean }): readonly Issue[] {
   if (!isJsonObject(value)) return [];
@@ -46,8 +47,9 @@ function schemaRule({ path, value }: Located, { compile }: { readonly compile: b
 function draftIssue(schema: Readonly<Record<string, unknown>>): string | null {
   const { $schema = draft7 } = schema;
   if ($schema !== draft7 && $schema !== `${draft7}#`) return '`$schema` names a draft other than 7; remove it';
-  if (ajv.validateSchema({ ...schema, $schema: draft7 }) === true) return null;
-  return `not a JSON Schema (draft 7): ${ajv.errorsText(ajv.errors, { dataVar: 'schema' })}`;
+  const checker = draftChecker();
+  if (checker.validateSchema({ ...schema, $schema: draft7 }) === true) return null;
+  return `not a JSON Schema (draft 7): ${checker.errorsText(checker.errors, { dataVar: 'schema' })}`;
 }
 
 /** Issues that only the engine's own compiler finds: unresolved references, unsupported patterns, unknown keywords. */

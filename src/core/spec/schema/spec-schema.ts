@@ -1,4 +1,4 @@
-import semver from 'semver';
+import parseVersion from 'semver/functions/parse.js';
 import * as v from 'valibot';
 import { Auth } from './auth-schema.ts';
 import { DestinationSpec } from './destination-schema.ts';
@@ -25,7 +25,7 @@ export const SpecVersion = v.pipe(
   v.string(),
   v.maxLength(100),
   v.check(
-    (text) => semver.parse(text)?.version === text,
+    (text) => parseVersion(text)?.version === text,
     'expected a semantic version without build part, such as 1.4.0 or 2.0.0-beta.1',
   ),
 );
