@@ -16,8 +16,8 @@ type SweepDeps = Pick<Deps, 'db' | 'orchestrator' | 'log'>;
 /** The milliseconds after which the request no longer dispatches its run (its deadline is 1.5 s). */
 const undispatchedMs = 2000;
 /**
- * The milliseconds without a sign after which a run is silent: twice the heartbeat timeout of a chunk, and more than
- * any normal pause between two of its records.
+ * The milliseconds without a sign after which a run is silent: six times the heartbeat timeout of a chunk, and more
+ * than any normal pause between two of its records.
  */
 const silentMs = 30_000;
 /** How often the workflow of a run may be lost: repeated manual termination means that the run should end. */
