@@ -60,7 +60,7 @@ const Environment = v.object({
   TEMPORAL_CONFIG_FILE: variable(v.optional(form.text), "Path of Temporal's own configuration file."),
   TEMPORAL_CODEC_TOKEN: variable(
     v.optional(form.urlToken),
-    'Makes the API decrypt what the Temporal UI shows, for anyone who knows it: the codec endpoint of the UI is then $PUBLIC_URL/api/codec/$TEMPORAL_CODEC_TOKEN. Unset: there is none. Make one with: node -p "crypto.randomBytes(32).toString(\'base64url\')"',
+    'Makes the API decrypt what the Temporal UI shows, for anyone who knows it: the codec endpoint of the UI is then $PUBLIC_URL/api/codec/$TEMPORAL_CODEC_TOKEN. Unset: there is none; `npm start` makes one for the UI of its embedded dev server. Make one with: node -p "crypto.randomBytes(32).toString(\'base64url\')"',
   ),
   TEMPORAL_UI_URL: variable(
     v.optional(form.url('http', 'https')),

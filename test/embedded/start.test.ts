@@ -58,6 +58,16 @@ async function expectMetricsAt(metricsPort: number): Promise<void> {
   expect(processes).toEqual(['api', 'worker']);
 }
 
+/** The codec endpoint that the UI is told; it decrypts only for who knows its token. */
+async function expectReadableUi({ uiUrl }: ReadyFacts): Promise<void> {
+  const settings = (await (await fetch(`${uiUrl}/api/v1/settings`)).json()) as {
+    readonly Codec: { readonly Endpoint: string };
+  };
+  expect(settings.Codec.Endpoint).toMatch(new RegExp(`^http://localhost:${port}/api/codec/[\\w-]{43}$`));
+  const decoded = await fetch(`${settings.Codec.Endpoint}/decode`, { method: 'POST', body: '{"payloads":[]}' });
+  expect([decoded.status, await decoded.json()]).toEqual([200, { payloads: [] }]);
+}
+
 /** Kills the worker; the pid of the next one as soon as it is noted. */
 async function replacedWorker({ pids }: ReadyFacts): Promise<number> {
   process.kill(pids.worker ?? 0, 'SIGKILL');
@@ -69,8 +79,8 @@ async function replacedWorker({ pids }: ReadyFacts): Promise<number> {
 
 /** Three starts of a test take 100 s on a machine with ten times as much to do. */
 describe('npm start', { timeout: 180_000 }, () => {
-  // One start for three: each takes 5 s of CPU.
-  it('writes ready.json when all is ready, serves metrics, starts a killed worker again, and on Ctrl-C stops all, removes it and exits 0', async () => {
+  // One start for four: each takes 5 s of CPU.
+  it('writes ready.json when all is ready, serves metrics, lets the Temporal UI decrypt what it shows, starts a killed worker again, and on Ctrl-C stops all, removes it and exits 0', async () => {
     const metricsPort = await freePort(9600);
     await using supervisor = start({ METRICS_PORT: String(metricsPort) });
     const ready = await whenReady(supervisor);
@@ -80,6 +90,7 @@ describe('npm start', { timeout: 180_000 }, () => {
     expect(statSync(readyPath()).mode & 0o777).toBe(0o600);
     expect((await fetch(`${ready.apiUrl}/api/health/ready`)).status).toBe(200);
     await expectMetricsAt(metricsPort);
+    await expectReadableUi(ready);
     const replaced = { ...ready, pids: { ...ready.pids, worker: await replacedWorker(ready) } };
     expect(running(replaced)).toEqual([true, true, true, true, true]);
     expect(readReady().pids).toEqual(replaced.pids);

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { Config } from '../../config/config.ts';
 import type { Log } from '../../log.ts';
@@ -46,10 +47,13 @@ export async function startEmbedded(
   stack.defer(() => lock.release());
   const guard = stack.adopt(startGuard(log), (started) => started.close());
   const surroundings = { guard, log, ...(onStart && { onStart }) };
+  // Who reaches the UI of a dev server may do anything with its workflows, so it may as well read them.
+  const codecToken = config.temporalCodecToken ?? randomBytes(32).toString('base64url');
+  const codecEndpoint = `${config.publicUrl}/api/codec/${codecToken}`;
   // Both at once: each takes about half a second.
   const [postgres, temporal] = await Promise.allSettled([
     config.databaseUrl === null ? startPostgres(config.dataDir, surroundings) : null,
-    config.temporalConfigured ? null : startTemporal({ ...config, ...surroundings }),
+    config.temporalConfigured ? null : startTemporal({ ...config, codecEndpoint, ...surroundings }),
   ]);
   // At once: neither uses the other, and each takes its time to write what it holds.
   const processes = [temporal, postgres].flatMap((result) =>
@@ -59,13 +63,14 @@ export async function startEmbedded(
   if (postgres.status === 'rejected') throw postgres.reason;
   if (temporal.status === 'rejected') throw temporal.reason;
   const started = stack.move();
-  return { ...describe(config, postgres.value, temporal.value), guard, stop: () => started.disposeAsync() };
+  const described = describe({ ...config, codecToken }, postgres.value, temporal.value);
+  return { ...described, guard, stop: () => started.disposeAsync() };
 }
 
 type Described = Omit<EmbeddedServices, 'guard' | 'stop'>;
 
 function describe(
-  config: Config,
+  config: Config & { readonly codecToken: string },
   postgres: Awaited<ReturnType<typeof startPostgres>> | null,
   temporal: Awaited<ReturnType<typeof startTemporal>> | null,
 ): Described {
@@ -79,7 +84,11 @@ function describe(
     uiUrl: temporal?.uiUrl ?? null,
     env: {
       ...(postgres && { DATABASE_URL: postgres.databaseUrl }),
-      ...(temporal && { TEMPORAL_ADDRESS: temporal.address, TEMPORAL_NAMESPACE: temporal.namespace }),
+      ...(temporal && {
+        TEMPORAL_ADDRESS: temporal.address,
+        TEMPORAL_NAMESPACE: temporal.namespace,
+        TEMPORAL_CODEC_TOKEN: config.codecToken,
+      }),
       ...(temporal && config.temporalUiUrl === null && { TEMPORAL_UI_URL: temporal.uiUrl }),
     },
     pids: () => ({ postgres: postgres?.process.pid() ?? null, temporal: temporal?.process.pid() ?? null }),

@@ -32,6 +32,8 @@ export interface TemporalOptions extends Surroundings {
   readonly cacheDir: string;
   /** Path of the CLI; null: it is looked for. */
   readonly temporalCli: string | null;
+  /** Where the UI has payloads decrypted. */
+  readonly codecEndpoint: string;
 }
 
 /** The time for a start in milliseconds; 0.3 s is usual, the first on a slow disk takes longer. */
@@ -45,7 +47,7 @@ const stop = { signal: 'SIGTERM', timeoutMs: 100 } as const;
  * @throws Error with the end of its log when it does not start.
  */
 export async function startTemporal(options: TemporalOptions): Promise<EmbeddedTemporal> {
-  const { dataDir, cacheDir, temporalCli, log } = options;
+  const { dataDir, cacheDir, temporalCli, codecEndpoint, log } = options;
   const program = await findTemporalCli({ temporalCli, cacheDirs: [cacheDir, join(dataDir, 'cache')], log });
   const settings = readTemporalDevFile(temporalDevFile);
   const database = join(dataDir, 'temporal.db');
@@ -53,7 +55,7 @@ export async function startTemporal(options: TemporalOptions): Promise<EmbeddedT
   await stopLeftover(note, database);
   const output = serverLog(join(dataDir, 'logs', 'temporal.log'));
   const startOn = async (ports: Ports): Promise<EmbeddedTemporal | null> => {
-    const args = argumentsOf(settings, { database, ports });
+    const args = argumentsOf(settings, { database, ports, codecEndpoint });
     const spawnServer = () => run(program, args, { note, output });
     const server = superviseProcess({ name: 'temporal', stop, rank: 1, spawn: spawnServer }, options);
     const found = placesOf(settings, ports);
@@ -95,14 +97,19 @@ function placesOf({ cli }: TemporalDevSettings, { grpc, ui }: Ports): Omit<Embed
   return { address: `${ip}:${grpc}`, uiUrl: `http://${ip}:${ui}`, namespace: cli['namespace'] ?? 'default' };
 }
 
+interface ServerPlaces extends Pick<TemporalOptions, 'codecEndpoint'> {
+  readonly database: string;
+  readonly ports: Ports;
+}
+
 /** The CLI reads the file itself; flags add what the file cannot say to it, and what differs here. */
 function argumentsOf(
   settings: TemporalDevSettings,
-  { database, ports }: { readonly database: string; readonly ports: Ports },
+  { database, ports, codecEndpoint }: ServerPlaces,
 ): readonly string[] {
   return [
     ...['server', 'start-dev', '--env-file', temporalDevFile, '--env', temporalDevEnv, '--db-filename', database],
-    ...['--port', String(ports.grpc), '--ui-port', String(ports.ui)],
+    ...['--port', String(ports.grpc), '--ui-port', String(ports.ui), '--ui-codec-endpoint', codecEndpoint],
     ...temporalFlags(settings),
   ];
 }
