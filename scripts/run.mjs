@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { ownFolder } from '../src/config/cached-program.mjs';
+import { ownFolder } from '../src/process/cached-program.mjs';
 import { installDependencies } from './launcher/dependencies.mjs';
 import { cacheFolder, findNode } from './launcher/node.mjs';
 

@@ -9,8 +9,8 @@ import { commands, UsageError, usage } from './admin/commands.ts';
 import { diagnose } from './admin/doctor/doctor.ts';
 import { printError } from './admin/explain-error.ts';
 import { type Config, loadConfig } from './config/config.ts';
-import { configOrExit, endOnUncaught } from './config/entry.ts';
 import { maskSecrets } from './log.ts';
+import { configOrExit, endOnUncaught } from './process/entry.ts';
 
 /** The part of ready.json that is read here. */
 const Ready = v.pipe(v.string(), v.parseJson(), v.object({ databaseUrl: v.string(), temporalAddress: v.string() }));

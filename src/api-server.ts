@@ -1,11 +1,11 @@
 /** Process: serve the REST interface on PORT; on SIGTERM become not ready, finish what is open and stop. */
 import { createApp } from './api/app.ts';
 import { listen } from './api/server.ts';
-import { configOrExit, endOnUncaught } from './config/entry.ts';
-import { checkKeyRing } from './config/key-ring-check.ts';
 import { serveConsole } from './console/console.ts';
+import { checkKeyRing } from './control/orgs/key-ring-check.ts';
 import { createDeps } from './deps.ts';
 import { createLog } from './log.ts';
+import { configOrExit, endOnUncaught } from './process/entry.ts';
 import { announceReady, respondToProbes } from './process/parent-watch.ts';
 import { serveMetricsOf, startTracesOf } from './telemetry/telemetry.ts';
 

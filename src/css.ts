@@ -1,6 +1,6 @@
 /** The command line of authors: `css validate people.yaml`, or in a clone `npm run --silent css -- validate people.yaml`. */
 import { runCommandLine } from './cli/program.ts';
-import { endOnUncaught } from './config/entry.ts';
+import { endOnUncaught } from './process/entry.ts';
 
 /** Ctrl-C ends the work in progress, which is then shown; the second one ends the process. */
 const interrupt = new AbortController();

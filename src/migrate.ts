@@ -2,7 +2,7 @@
 import { migrateToLatest } from '../db/migrate.ts';
 import './process/parent-watch.ts';
 import { printError } from './admin/explain-error.ts';
-import { configOrExit, endOnUncaught } from './config/entry.ts';
+import { configOrExit, endOnUncaught } from './process/entry.ts';
 
 endOnUncaught({ error: (_message, fields) => printError(fields?.['error']) });
 const { databaseUrl } = configOrExit(process.env);

@@ -1,9 +1,9 @@
 /** Process: `npm start`. Embedded services where none is configured, migrations, api and worker, supervision. */
 import './process/parent-watch.ts';
-import { configOrExit } from './config/entry.ts';
 import { DataDirInUseError } from './dev/embedded/data-dir-lock.ts';
 import { StartError, startStack } from './dev/supervisor.ts';
 import { createLog } from './log.ts';
+import { configOrExit } from './process/entry.ts';
 
 const config = configOrExit(process.env);
 const log = createLog({ level: config.logLevel, name: 'start' });

@@ -6,11 +6,11 @@ import { NativeConnection, Runtime, Worker, type WorkerTuner } from '@temporalio
 import { createActivities } from '../activities/index.ts';
 import { controlQueue, postsMax, syncQueue, webhookQueue } from '../workflows/contract.ts';
 import type { Config } from './config/config.ts';
-import { configOrExit, endOnUncaught } from './config/entry.ts';
-import { checkKeyRing } from './config/key-ring-check.ts';
+import { checkKeyRing } from './control/orgs/key-ring-check.ts';
 import { createDeps, type Deps } from './deps.ts';
 import { createLog, type Log, temporalLogger } from './log.ts';
 import { maintain } from './maintenance/maintenance.ts';
+import { configOrExit, endOnUncaught } from './process/entry.ts';
 import { announceReady, respondToProbes } from './process/parent-watch.ts';
 import { coreMetrics, freeCoreAddress } from './telemetry/metrics/core-exporter.ts';
 import { serveMetricsOf, startTracesOf } from './telemetry/telemetry.ts';

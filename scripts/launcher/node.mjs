@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { ownFolder, sha256Of } from '../../src/config/cached-program.mjs';
+import { ownFolder, sha256Of } from '../../src/process/cached-program.mjs';
 
 const majorNeeded = 24;
 /** First version that runs TypeScript without an ExperimentalWarning. */

@@ -1,6 +1,6 @@
 import { UnknownMigrationError } from '../../db/migrate.ts';
 import { ConfigError } from '../config/config.ts';
-import { WrongKeyRingError } from '../config/key-ring-check.ts';
+import { WrongKeyRingError } from '../control/orgs/key-ring-check.ts';
 import { AppError } from '../core/errors.ts';
 import { cleanError, type LogFields, maskSecrets } from '../log.ts';
 

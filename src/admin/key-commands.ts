@@ -3,7 +3,7 @@
 import { countSealed } from '../../db/queries/connections/sealed-values.ts';
 import { secretsKeyRing } from '../config/dev-secrets.ts';
 import type { KeyRing } from '../config/key-ring.ts';
-import { checkKeyRing, rewrapCanary } from '../config/key-ring-check.ts';
+import { checkKeyRing, rewrapCanary } from '../control/orgs/key-ring-check.ts';
 import { rotateSealedValues, type UnopenedValue } from '../control/orgs/key-rotation.ts';
 import { createSecretBox } from '../core/crypto/secret-box.ts';
 import { createDeps, type Deps } from '../deps.ts';

@@ -4,7 +4,7 @@ import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, type Logger } from '@temporalio/worker';
-import { ownFolder } from '../config/cached-program.mjs';
+import { ownFolder } from '../process/cached-program.mjs';
 import { failureConverterPath } from './data-converter.ts';
 
 const sources = fileURLToPath(new URL('../../workflows', import.meta.url));

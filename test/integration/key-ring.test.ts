@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { checkKeyRing, WrongKeyRingError } from '../../src/config/key-ring-check.ts';
+import { checkKeyRing, WrongKeyRingError } from '../../src/control/orgs/key-ring-check.ts';
 import { createSecretBox } from '../../src/core/crypto/secret-box.ts';
 import { createLog } from '../../src/log.ts';
 import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';

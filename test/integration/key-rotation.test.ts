@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { countSealed } from '../../db/queries/connections/sealed-values.ts';
 import { formatKeyRing } from '../../src/config/key-ring.ts';
-import { checkKeyRing, WrongKeyRingError } from '../../src/config/key-ring-check.ts';
+import { checkKeyRing, WrongKeyRingError } from '../../src/control/orgs/key-ring-check.ts';
 import { rotateSealedValues } from '../../src/control/orgs/key-rotation.ts';
 import { createSecretBox, type RingKey } from '../../src/core/crypto/secret-box.ts';
 import { newId } from '../../src/core/ids.ts';

@@ -1,7 +1,7 @@
 import { countSealed } from '../../../db/queries/connections/sealed-values.ts';
 import type { Config } from '../../config/config.ts';
 import { secretsKeyRing } from '../../config/dev-secrets.ts';
-import { opensCanary } from '../../config/key-ring-check.ts';
+import { opensCanary } from '../../control/orgs/key-ring-check.ts';
 import type { Deps } from '../../deps.ts';
 import { type Finding, found, ok } from './finding.ts';
 

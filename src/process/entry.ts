@@ -1,7 +1,7 @@
 /** What every process entry point does around its work. */
 
+import { type Config, ConfigError, configExitCode, loadConfig } from '../config/config.ts';
 import type { Log } from '../log.ts';
-import { type Config, ConfigError, configExitCode, loadConfig } from './config.ts';
 
 /** Ends the process on an error that nobody caught, as Node does, but logs it as all others: what Node prints shows values. */
 export function endOnUncaught(log: Pick<Log, 'error'>): void {
