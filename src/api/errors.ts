@@ -21,11 +21,11 @@ export const statusOf = {
  */
 export const rejections = {
   unreadable: { status: 400, code: null },
-  invalid: { status: 400, code: 'validation' },
-  unknown_path: { status: 404, code: 'not_found' },
+  invalid: { status: statusOf.validation, code: 'validation' },
+  unknown_path: { status: statusOf.not_found, code: 'not_found' },
   other_method: { status: 405, code: 'validation' },
   too_long: { status: 413, code: 'validation' },
-  rate_limited: { status: 429, code: 'rate_limited' },
+  rate_limited: { status: statusOf.rate_limited, code: 'rate_limited' },
 } as const;
 
 /** Status and message of each reason for which a request never reaches the app; none has a code. */
@@ -67,8 +67,11 @@ export interface ErrorResponse {
   readonly unexpected: boolean;
 }
 
-/** Headers of a code; waiting runs end within seconds or minutes. */
-const headersOf: Partial<Record<string, Readonly<Record<string, string>>>> = {
+/**
+ * The headers of some codes. `rate_limited` means here that too many runs are queued. A run takes seconds or minutes, so one
+ * may have ended after 10 s. The gates know better how long to wait, and their rejections have a `retry-after` of their own.
+ */
+const headersOf: Partial<Record<RequestErrorCode, Readonly<Record<string, string>>>> = {
   unauthorized: { 'www-authenticate': 'Bearer' },
   rate_limited: { 'retry-after': '10' },
 };
