@@ -7,7 +7,7 @@ import { connectorSpecSchema } from '../core/spec/reference/json-schema.ts';
 import { sharedQueries } from '../core/work/shared-queries.ts';
 import { probe, type Readiness, serviceName } from '../database-readiness.ts';
 import { type AuthDeps, authenticate } from './auth.ts';
-import { serveCodec } from './codec.ts';
+import { codecPath, serveCodec } from './codec.ts';
 import { embedTokenHeader } from './embed-auth.ts';
 import { errorPagePath, linkToHelp, serveErrorPage } from './error-page.ts';
 import { HttpRejection, toErrorResponse } from './errors.ts';
@@ -17,7 +17,7 @@ import { addressOf, createRateLimits, type RateLimits } from './gates/rate-limit
 import { observe } from './observe.ts';
 import { renderOpenApi } from './openapi/openapi.ts';
 import { createReads } from './reads.ts';
-import { serveHooks } from './receive-hook.ts';
+import { hookPath, serveHooks } from './receive-hook.ts';
 import { serveReference } from './reference/reference.ts';
 import type { ApiDeps, AppDeps } from './route.ts';
 import { routes } from './routes/index.ts';
@@ -61,7 +61,7 @@ export function createApp(made: AppDeps, mount?: Mount): Hono<ApiEnv> {
   const authDeps = { ...deps, findCredential: findCredentialOnce };
   const sendDocument = sender(renderOpenApi, 'application/json');
 
-  app.use(observe(deps.log), async (c, next) => {
+  app.use(observe(deps.log, [hookPath, codecPath]), async (c, next) => {
     for (const [name, value] of safeHeaders) c.header(name, value);
     await next();
   });

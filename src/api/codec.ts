@@ -6,9 +6,11 @@ import type { Payload, PayloadCodec } from '../core/crypto/payload-codec.ts';
 import { isSameText } from '../core/crypto/same-text.ts';
 import { HttpRejection } from './errors.ts';
 import { readBody } from './gates/body-gate.ts';
-import { codecPath } from './observe.ts';
 import type { ApiDeps } from './route.ts';
 import type { ApiEnv } from './serve-route.ts';
+
+/** The begin of its path; the rest has its token, and no line of the log shows it. */
+export const codecPath = '/api/codec/';
 
 const Base64 = v.pipe(v.string(), v.base64());
 /** Payloads in the JSON form of Temporal's messages. */

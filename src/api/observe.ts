@@ -12,15 +12,14 @@ export interface RequestFacts {
   readonly orgId: string | undefined;
 }
 
-/** The begin of the paths of hooks; the rest is a credential, and no line of the log shows it. */
-export const hookPath = '/api/hooks/';
-/** The begin of the path of the codec; the rest has its token, and no line of the log shows it. */
-export const codecPath = '/api/codec/';
-
 const saneId = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/;
 
-/** Gives every response an `x-request-id` and every request one line in the log: no query, no bodies, no headers. */
-export function observe(log: Log): MiddlewareHandler<{ Variables: RequestFacts }> {
+/**
+ * Gives every response an `x-request-id` and every request one line in the log: no query, no bodies, no headers.
+ *
+ * @param secretPaths the begins of paths whose rest has a credential: no line shows it.
+ */
+export function observe(log: Log, secretPaths: readonly string[]): MiddlewareHandler<{ Variables: RequestFacts }> {
   return async (c, next) => {
     const startedMs = performance.now();
     const given = c.req.header('x-request-id');
@@ -31,7 +30,7 @@ export function observe(log: Log): MiddlewareHandler<{ Variables: RequestFacts }
     const { method } = c.req;
     const durationMs = performance.now() - startedMs;
     observations.requestServed.publish({ method, route: routePath(c, -1), status: c.res.status, durationMs });
-    const secretBelow = [hookPath, codecPath].find((prefix) => c.req.path.startsWith(prefix));
+    const secretBelow = secretPaths.find((prefix) => c.req.path.startsWith(prefix));
     const path = secretBelow === undefined ? c.req.path : `${secretBelow}***`;
     const facts = { requestId, orgId: c.get('orgId'), method, path: path.slice(0, 500), status: c.res.status };
     const line = { ...facts, durationMs: Math.round(durationMs * 10) / 10 };

@@ -12,9 +12,11 @@ import {
   slackHandshake,
 } from '../core/hooks/handshake.ts';
 import { readBytes } from './gates/body-gate.ts';
-import { hookPath } from './observe.ts';
 import type { ApiDeps } from './route.ts';
 import type { ApiEnv } from './serve-route.ts';
+
+/** The begin of their paths; the rest is a credential, and no line of the log shows it. */
+export const hookPath = '/api/hooks/';
 
 type HookContext = Context<ApiEnv>;
 
