@@ -3,13 +3,13 @@
  * where Temporal, destinations and endpoints know more than the database. What it names is repaired by the workers.
  */
 import {
-  countPendingMessages,
   findLastBatch,
   findOpenRuns,
   findUsedLanes,
   type UsedLane,
 } from '../../db/queries/runs/maintenance/restored.ts';
 import { findLiveSchedules, findSchedulesToApply } from '../../db/queries/runs/maintenance/sweep.ts';
+import { countPendingMessages } from '../../db/queries/webhooks/queue.ts';
 import { orgScope } from '../../db/scope.ts';
 import { peekCheckpoint } from '../connect/peek-checkpoint.ts';
 import { AppError } from '../core/errors.ts';

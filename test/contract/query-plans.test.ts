@@ -10,12 +10,7 @@ import { markAlive, markDispatched } from '../../db/queries/runs/dispatch.ts';
 import { findRunOfFiring } from '../../db/queries/runs/firings.ts';
 import { beginRun, endRun } from '../../db/queries/runs/lanes/lanes.ts';
 import { findLastDispatched, readBacklog } from '../../db/queries/runs/maintenance/backlog.ts';
-import {
-  countPendingMessages,
-  findLastBatch,
-  findOpenRuns,
-  findUsedLanes,
-} from '../../db/queries/runs/maintenance/restored.ts';
+import { findLastBatch, findOpenRuns, findUsedLanes } from '../../db/queries/runs/maintenance/restored.ts';
 import { countMissing, findMissing } from '../../db/queries/runs/records/missing-records.ts';
 import { findParents } from '../../db/queries/runs/records/parents.ts';
 import { findChangedPartitions } from '../../db/queries/runs/records/partition-changes.ts';
@@ -29,6 +24,7 @@ import {
   claimDue,
   claimOldest,
   claimRequested,
+  countPendingMessages,
   readOpenEndpoint,
   reclaimExpired,
 } from '../../db/queries/webhooks/queue.ts';

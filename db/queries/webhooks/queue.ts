@@ -207,6 +207,21 @@ export async function reclaimExpired(db: Db, scope: OrgScope, endpointId: string
       and message.status = 'pending' and message.lease_until < now()`.execute(db);
 }
 
+/** An endpoint with events that are not known to be delivered. */
+export interface PendingEndpoint {
+  readonly endpointId: string;
+  readonly orgId: string;
+  readonly pending: number;
+}
+
+/** The endpoints with pending messages, across orgs: ids and counts only. */
+export async function countPendingMessages(db: Db): Promise<readonly PendingEndpoint[]> {
+  const { rows } = await sql<PendingEndpoint>`
+    select endpoint_id, org_id, count(*)::float8 as pending from webhook_messages where status = 'pending'
+    group by endpoint_id, org_id order by endpoint_id`.execute(db);
+  return rows;
+}
+
 type Lease = Pick<Claim, 'leaseMs' | 'leaseToken'>;
 
 const leaseEnd = ({ leaseMs }: Pick<Lease, 'leaseMs'>) => sql`now() + make_interval(secs => ${leaseMs / 1000})`;

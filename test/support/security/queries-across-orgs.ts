@@ -28,7 +28,7 @@ export const queriesAcrossOrgs: ReadonlyMap<string, string> = new Map(
     'runs/maintenance/sweep.findEndpointsToWake': 'sweeper: ids only',
     'runs/maintenance/restored.findOpenRuns': 'operator: ids only',
     'runs/maintenance/restored.findUsedLanes': 'operator: ids only',
-    'runs/maintenance/restored.countPendingMessages': 'operator: ids and counts only',
+    'webhooks/queue.countPendingMessages': 'operator: ids and counts only',
     'connections/overdue.findOverdueFlips': 'sweeper: ids only',
     'hooks/hook-requests.findOverdueResources': 'sweeper: ids only',
     'connections/purge.findPurgeableConnections': 'sweeper: ids only',

@@ -1,5 +1,4 @@
 /** What an operator asks after the control database was restored from a backup. */
-import { sql } from 'kysely';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 import { type SweptRun, sweptColumns } from './sweep.ts';
@@ -49,19 +48,4 @@ export async function findLastBatch(db: Db, scope: OrgScope, runId: string): Pro
     .where('id', '=', runId)
     .executeTakeFirst();
   return run?.batchNo;
-}
-
-/** An endpoint with events that are not known to be delivered. */
-export interface PendingEndpoint {
-  readonly endpointId: string;
-  readonly orgId: string;
-  readonly pending: number;
-}
-
-/** The endpoints that have some, across orgs: ids and counts only. */
-export async function countPendingMessages(db: Db): Promise<readonly PendingEndpoint[]> {
-  const { rows } = await sql<PendingEndpoint>`
-    select endpoint_id, org_id, count(*)::float8 as pending from webhook_messages where status = 'pending'
-    group by endpoint_id, org_id order by endpoint_id`.execute(db);
-  return rows;
 }
