@@ -1,8 +1,8 @@
 import { Context } from '@temporalio/activity';
-import { createPostSlots } from '../src/core/deliveries/post-slots.ts';
+import { createPostSlots, postsMax } from '../src/core/deliveries/post-slots.ts';
 import { createWebhookSender } from '../src/core/http/webhook-post.ts';
 import type { Deps } from '../src/deps.ts';
-import { type DrainResult, postsMax, type WebhookEndpointInput } from '../workflows/contract.ts';
+import type { DrainResult, WebhookEndpointInput } from '../workflows/contract.ts';
 import { throwUnlessShutdown } from './canceling.ts';
 import { drain } from './drain.ts';
 import { withFailures } from './failures.ts';

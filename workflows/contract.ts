@@ -101,9 +101,6 @@ export interface WebhookEndpointInput {
   readonly endpointId: string;
 }
 
-/** Concurrent requests to endpoints of one worker. */
-export const postsMax = 256;
-
 /** The result of one check of an endpoint: totals and states, no event data. */
 export interface DrainResult {
   readonly state: 'ok' | 'probing' | 'paused' | 'disabled' | 'deleted';

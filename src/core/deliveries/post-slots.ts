@@ -1,5 +1,8 @@
 import { createFairQueue } from '../work/fair-queue.ts';
 
+/** Concurrent requests to endpoints of one worker. It is also the number of endpoints that it serves at once. */
+export const postsMax = 256;
+
 /** Slots for concurrent requests, shared by all senders in a process. */
 export interface PostSlots {
   /** Takes up to `max` places for the org; waits while there is none for it. Orgs that wait are served in turn. */
