@@ -17,8 +17,11 @@ export const progressQuery = 'progress';
 /** Tells a run how far its chunk is, with {@link ChunkProgress}. */
 export const progressSignal = 'chunkProgress';
 
-/** The order of steps that begins with a {@link FirstStep}. */
-export const firstStepFirst = 2;
+/**
+ * The second order of steps of a run's workflow: a {@link FirstStep} in the task of the workflow itself, then chunks on their
+ * queue. The first order has chunks only; its inputs have no number, because they are older than the field.
+ */
+export const withFirstStep = 2;
 
 /** Ids only: nothing else of a run may enter a history. */
 export interface SyncRunInput {
@@ -28,8 +31,8 @@ export interface SyncRunInput {
   readonly runId: string;
   /** The firing that made the run; absent: no schedule did. */
   readonly firing?: Firing;
-  /** The order of steps that the workflow follows; absent: it began before there was a {@link FirstStep}. */
-  readonly steps?: typeof firstStepFirst;
+  /** The order of steps that the workflow follows; absent: the first one, without a {@link FirstStep}. */
+  readonly steps?: typeof withFirstStep;
 }
 
 /** A firing of a schedule. */

@@ -12,12 +12,12 @@
  * the same id.
  */
 import { here, restartHistory } from './bookkeeping.ts';
-import { type ChunkResult, firstStepFirst, nothingRead, type RunTotals, type SyncRunInput } from './contract.ts';
+import { type ChunkResult, nothingRead, type RunTotals, type SyncRunInput, withFirstStep } from './contract.ts';
 import { openState, runToEnd, tryFirst } from './run-to-end.ts';
 
 /** `last` is what this run had read when its history was restarted; absent: it has just started. */
 export async function syncRun(input: SyncRunInput, last?: ChunkResult): Promise<RunTotals> {
-  const isNew = input.steps === firstStepFirst && last === undefined;
+  const isNew = input.steps === withFirstStep && last === undefined;
   const state = openState(isNew ? 'running' : 'waiting', last ?? nothingRead);
   const first = isNew ? await tryFirst((scheduledAtMs) => here.runHere(input, scheduledAtMs)) : null;
   return await runToEnd(input, state, { first, restart: (read) => restartHistory<typeof syncRun>(input, read) });

@@ -7,7 +7,6 @@ import {
 } from '@temporalio/client';
 import {
   controlQueue,
-  firstStepFirst,
   type InboundHookInput,
   inboundHookId,
   inboundHookType,
@@ -20,6 +19,7 @@ import {
   wakeSignal,
   webhookEndpointId,
   webhookEndpointType,
+  withFirstStep,
 } from '../../workflows/contract.ts';
 import type { RunTrigger } from '../core/resources/run.ts';
 import type { Log } from '../log.ts';
@@ -127,7 +127,7 @@ const runStart = (
 ): WorkflowStartOptions => ({
   workflowId: syncRunId(input),
   taskQueue: controlQueue,
-  args: [{ ...input, steps: firstStepFirst }],
+  args: [{ ...input, steps: withFirstStep }],
   workflowIdReusePolicy: reuse,
   workflowIdConflictPolicy: 'USE_EXISTING',
   // No priority: it would override the fairness between orgs. The rows decide the order within an org.

@@ -1,5 +1,5 @@
 import type { Orchestrator } from '../../src/temporal/orchestrator.ts';
-import { firstStepFirst, laneFreeSignal, type SyncRunInput, syncRunId } from '../../workflows/contract.ts';
+import { laneFreeSignal, type SyncRunInput, syncRunId, withFirstStep } from '../../workflows/contract.ts';
 import { syncRun } from '../../workflows/sync-run.ts';
 import type { Effect, Route } from './effects.ts';
 import type { TemporalServer } from './temporal-server.ts';
@@ -12,11 +12,11 @@ export function orchestratorOf(server: TemporalServer, effect: Effect): Orchestr
   return {
     startRun: async (input: SyncRunInput) =>
       void (await call(() =>
-        server.start(syncRunId(input), syncRun, { args: [{ ...input, steps: firstStepFirst }], again: false }),
+        server.start(syncRunId(input), syncRun, { args: [{ ...input, steps: withFirstStep }], again: false }),
       )),
     restartRun: async (input: SyncRunInput) =>
       void (await call(() =>
-        server.start(syncRunId(input), syncRun, { args: [{ ...input, steps: firstStepFirst }], again: true }),
+        server.start(syncRunId(input), syncRun, { args: [{ ...input, steps: withFirstStep }], again: true }),
       )),
     cancelRun: (input: SyncRunInput) => call(() => server.cancel(syncRunId(input))),
     wakeRun: (input: SyncRunInput) => call(() => server.signal(syncRunId(input), laneFreeSignal)),
