@@ -3,8 +3,8 @@
  * database: a signal only triggers a check, so a lost or repeated signal changes nothing.
  */
 import { continueAsNew, defineSignal, setCurrentDetails, setHandler, sleep, workflowInfo } from '@temporalio/workflow';
-import { control } from './bookkeeping.ts';
 import { type InboundHookInput, type InboundStep, notedSignal } from './contract.ts';
+import { control } from './proxies.ts';
 
 const noted = defineSignal(notedSignal);
 

@@ -2,7 +2,7 @@
  * What every workflow of a run does once its run exists: it reads chunk by chunk until the run ends, waits where the run
  * has to wait, and shows operators how far it is.
  */
-import { type ActivityOptions, defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import {
   ActivityFailure,
   ApplicationFailure,
@@ -13,14 +13,15 @@ import {
   defineQuery,
   defineSignal,
   isCancellation,
+  makeContinueAsNewFunc,
   setCurrentDetails,
   setHandler,
   sleep,
   upsertSearchAttributes,
+  type Workflow,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '../activities/index.ts';
-import { control, proxy, waitForCancellation } from './bookkeeping.ts';
 import {
   type ChunkProgress,
   type ChunkResult,
@@ -34,20 +35,19 @@ import {
   searchAttributes,
   syncQueue,
 } from './contract.ts';
+import { control, proxy } from './proxies.ts';
 import { beginOf, describe, endOf, nextOf, summaryOf, waitOf, waitsForLane } from './run-details.ts';
 
 /**
  * A chunk stops itself after 60 s; 15 min leave room for the retries of one slow page. Attempts are not limited
  * here: the budget that counts attempts without progress is in the database, and its 12 take 117 s with their delays.
  */
-const chunkOptions: ActivityOptions = {
+const { syncPages } = proxy({
   taskQueue: syncQueue,
   startToCloseTimeout: '15m',
   heartbeatTimeout: '5s',
   retry: { initialInterval: '250ms', backoffCoefficient: 1.65, maximumInterval: '30s' },
-};
-
-const { syncPages } = proxy(chunkOptions);
+});
 
 const laneFree = defineSignal(laneFreeSignal);
 const chunkProgress = defineSignal<[ChunkProgress]>(progressSignal);
@@ -95,6 +95,13 @@ interface GoingOn {
 }
 
 /**
+ * Restarts the history of a run, and lets it go on on the current build of the workers: a run that waits for days would
+ * otherwise keep the build alive that it began on.
+ */
+export const restartHistory = <F extends Workflow>(...args: Parameters<F>): Promise<never> =>
+  makeContinueAsNewFunc<F>({ initialVersioningBehavior: 'AUTO_UPGRADE' })(...args);
+
+/**
  * Executes a run. Its result is in the run row; the workflow fails when the run failed, so that operators see it.
  */
 export async function runToEnd(input: SyncRunInput, state: RunState, goingOn: GoingOn): Promise<RunTotals> {
@@ -140,8 +147,7 @@ async function readToEnd(input: SyncRunInput, state: RunState, { first, restart 
 function readChunk(input: SyncRunInput, state: RunState): Promise<ChunkResult> {
   enter(state, 'running');
   setCurrentDetails(describe(input, state.last, beginOf(state.last)));
-  const summary = summaryOf(input, state.last);
-  return syncPages.executeWithOptions({ ...chunkOptions, ...waitForCancellation, summary }, [input]);
+  return syncPages.executeWithOptions({ summary: summaryOf(input, state.last) }, [input]);
 }
 
 /** The run that ends signals the next; the timer covers a signal that was lost. */

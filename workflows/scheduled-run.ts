@@ -4,7 +4,6 @@
  */
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { setCurrentDetails, workflowInfo } from '@temporalio/workflow';
-import { control, here, restartHistory } from './bookkeeping.ts';
 import {
   type ChunkResult,
   type Firing,
@@ -14,7 +13,8 @@ import {
   type RunTotals,
   type ScheduledRunInput,
 } from './contract.ts';
-import { openState, runToEnd, showRunId, tryFirst } from './run-to-end.ts';
+import { control, here } from './proxies.ts';
+import { openState, restartHistory, runToEnd, showRunId, tryFirst } from './run-to-end.ts';
 
 /** Set by Temporal: when it was to fire, before jitter. */
 const firingKey = defineSearchAttributeKey('TemporalScheduledStartTime', SearchAttributeType.DATETIME);

@@ -3,8 +3,8 @@
  * executes the run. It stays for schedules that Temporal has not yet in their new form.
  */
 import { setCurrentDetails } from '@temporalio/workflow';
-import { control } from './bookkeeping.ts';
 import type { FiringOutcome, ScheduledTickInput } from './contract.ts';
+import { control } from './proxies.ts';
 import { firingTime } from './scheduled-run.ts';
 
 /** Creates the run of a firing, or returns why there is none. */

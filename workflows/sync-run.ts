@@ -11,9 +11,9 @@
  * webhook, what was in flight at a kill, one request or the destination's `parallelism`: posted again as it was, under
  * the same id.
  */
-import { here, restartHistory } from './bookkeeping.ts';
 import { type ChunkResult, nothingRead, type RunTotals, type SyncRunInput, withFirstStep } from './contract.ts';
-import { openState, runToEnd, tryFirst } from './run-to-end.ts';
+import { here } from './proxies.ts';
+import { openState, restartHistory, runToEnd, tryFirst } from './run-to-end.ts';
 
 /** `last` is what this run had read when its history was restarted; absent: it has just started. */
 export async function syncRun(input: SyncRunInput, last?: ChunkResult): Promise<RunTotals> {

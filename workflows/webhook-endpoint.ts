@@ -12,8 +12,8 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import { proxy } from './bookkeeping.ts';
 import { type DrainResult, type WebhookEndpointInput, wakeSignal, webhookQueue } from './contract.ts';
+import { proxy } from './proxies.ts';
 
 /**
  * A drain ends by itself after 30 s plus the requests then in progress; the lease is on their rows, not on its attempt.

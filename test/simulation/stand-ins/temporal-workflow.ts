@@ -88,7 +88,7 @@ const proxied = (options: TaskOptions): Readonly<Record<string, Proxied>> =>
         };
         return Object.assign((...args: readonly unknown[]) => execute(options, args), {
           executeWithOptions: (given: ActivityOptions, args: readonly unknown[]) =>
-            execute({ ...given, isLocal: options.isLocal }, args),
+            execute({ ...options, ...given }, args),
         });
       },
     },
