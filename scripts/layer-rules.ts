@@ -60,7 +60,7 @@ export const roomImports: Readonly<Record<string, readonly string[] | 'everythin
   'src/database-readiness.ts': ['db', 'src/core'],
   'src/deps.ts': ['db', 'src/config', 'src/core', 'src/log.ts', 'src/temporal'],
   'src/connect': ['db', 'src/core', 'src/deps.ts'],
-  'src/dispatch': ['db', 'src/core', 'src/deps.ts', 'src/log.ts'],
+  'src/dispatch': ['db', 'src/core', 'src/deps.ts', 'src/log.ts', 'workflows'],
   'src/control': ['db', 'src/connect', 'src/core', 'src/deps.ts', 'src/dispatch'],
   activities: ['db', 'src/connect', 'src/core', 'src/deps.ts', 'src/dispatch', 'src/temporal', 'workflows'],
   'src/maintenance': ['db', 'src/connect', 'src/control', 'src/core', 'src/deps.ts', 'src/dispatch', 'src/temporal'],

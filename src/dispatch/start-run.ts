@@ -1,8 +1,9 @@
 import { leaveToSweeper } from '../../db/queries/runs/dispatch.ts';
 import type { OrgScope } from '../../db/scope.ts';
+import type { Firing } from '../../workflows/contract.ts';
 import type { RunRow } from '../core/resources/run.ts';
 import type { Deps } from '../deps.ts';
-import { type FiringOfRun, noFiring, runInput } from './run-input.ts';
+import { noFiring, runInput } from './run-input.ts';
 
 /**
  * Starts the workflow of a queued run that was committed; pass `firing` if a schedule made the run. A failure is logged and
@@ -12,7 +13,7 @@ export async function startQueuedRun(
   { db, orchestrator, log }: Pick<Deps, 'db' | 'orchestrator' | 'log'>,
   scope: OrgScope,
   run: RunRow,
-  firing?: FiringOfRun,
+  firing?: Firing,
 ): Promise<void> {
   try {
     await orchestrator.startRun(runInput(scope, { ...run, ...(firing ?? noFiring) }), run.trigger);

@@ -10,6 +10,16 @@ interface Firing {
   readonly scheduledFor: string;
 }
 
+/** A run, and what else the address of its workflow has. */
+export interface AddressedRun {
+  readonly id: string;
+  readonly connectionId: string;
+  readonly resourceKey: string;
+  /** The firing; both null: no schedule made it. */
+  readonly scheduleId: string | null;
+  readonly scheduledFor: string | null;
+}
+
 interface OfResource {
   readonly connectionId: string;
   readonly resourceKey: string;

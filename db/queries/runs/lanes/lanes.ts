@@ -9,6 +9,7 @@ import type { OrgScope } from '../../../scope.ts';
 import { recordConnectionEvents } from '../../connections/connection-events.ts';
 import { noteStatusChange } from '../../schedules.ts';
 import { type BatchOwner, holdsLane } from '../batches/batch-owner.ts';
+import type { AddressedRun } from '../firings.ts';
 import { runColumns } from '../run-columns.ts';
 import { closePartitions } from '../run-dimensions.ts';
 import {
@@ -22,7 +23,7 @@ import {
 import { findRun } from '../runs.ts';
 import { resetLane } from './lane-reset.ts';
 import { rewindLane } from './rewind.ts';
-import { findNextRuns, type NextRun, noteReady, runsInTurn } from './turns.ts';
+import { findNextRuns, noteReady, runsInTurn } from './turns.ts';
 
 /**
  * Lets the run begin if it is its turn: nothing of its lane runs, nobody queued before it, and it is one of those that its
@@ -147,7 +148,8 @@ export interface EndedRun {
   readonly ended: boolean;
   /** The number of endpoints for which an event waits on account of this. */
   readonly eventsFor: number;
-  readonly next: readonly NextRun[];
+  /** The runs that may begin now that it has ended. */
+  readonly next: readonly AddressedRun[];
 }
 
 /** A lane whose destination has nothing that is not recorded here. */

@@ -6,16 +6,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { orgLimits } from '../../../../src/core/resources/org-limits.ts';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
-
-/** A run that may begin now that another has ended. */
-export interface NextRun {
-  readonly id: string;
-  readonly connectionId: string;
-  readonly resourceKey: string;
-  /** The firing; both null: no schedule made it. */
-  readonly scheduleId: string | null;
-  readonly scheduledFor: string | null;
-}
+import type { AddressedRun } from '../firings.ts';
 
 /**
  * Ready runs looked at, the best first: it bounds the time of a look, 30 ms where none of them may begin (measured). One
@@ -38,7 +29,10 @@ const silentSecondsMax = 90;
  *
  * @param alsoReady is true for the row in `runs` that takes part whether or not it is known to be ready.
  */
-export const runsInTurn = (scope: OrgScope, alsoReady: RawBuilder<boolean>): RawBuilder<NextRun> => sql<NextRun>`
+export const runsInTurn = (
+  scope: OrgScope,
+  alsoReady: RawBuilder<boolean>,
+): RawBuilder<AddressedRun> => sql<AddressedRun>`
   with in_progress as materialized (
     select connection_id, resource_key, lane_id from runs where org_id = ${scope.orgId} and status = 'running'),
   ready as (
@@ -89,8 +83,8 @@ export async function noteReady(tx: Db, scope: OrgScope, runId: string): Promise
 }
 
 /** The runs whose turn has come now that one has ended, the next of its own lane among them. */
-export async function findNextRuns(db: Db, scope: OrgScope, endedId: string): Promise<NextRun[]> {
-  const { rows } = await sql<NextRun>`
+export async function findNextRuns(db: Db, scope: OrgScope, endedId: string): Promise<AddressedRun[]> {
+  const { rows } = await sql<AddressedRun>`
     with next as (
       update runs set ready_at = now()
       where status = 'queued' and id = (

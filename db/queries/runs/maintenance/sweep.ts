@@ -1,15 +1,10 @@
 import { sql } from 'kysely';
 import type { Db } from '../../../client.ts';
+import type { AddressedRun } from '../firings.ts';
 
 /** A run as the sweepers see it: ids only. */
-export interface SweptRun {
-  readonly id: string;
+export interface SweptRun extends AddressedRun {
   readonly orgId: string;
-  readonly connectionId: string;
-  readonly resourceKey: string;
-  /** The firing; both null: no schedule made it. */
-  readonly scheduleId: string | null;
-  readonly scheduledFor: string | null;
   readonly cancelRequested: boolean;
 }
 

@@ -1,4 +1,4 @@
-import type { NextRun } from '../../../../db/queries/runs/lanes/turns.ts';
+import type { AddressedRun } from '../../../../db/queries/runs/firings.ts';
 import { orgLimits } from '../../../../src/core/resources/org-limits.ts';
 import type { ControlState, StoredRun } from '../store/control-state.ts';
 
@@ -10,7 +10,7 @@ const silentMsMax = 90_000;
  *
  * @param askingId of the run that takes part whether or not it is known to be ready.
  */
-export function runsInTurn(state: ControlState, askingId: string | null): NextRun[] {
+export function runsInTurn(state: ControlState, askingId: string | null): AddressedRun[] {
   const inProgress = state.runs.where(({ status }) => status === 'running');
   const queued = state.runs.where(({ status }) => status === 'queued');
   const ready = queued.filter(
@@ -59,7 +59,7 @@ export function noteReadyIn(state: ControlState, runId: string): boolean {
 }
 
 /** As `findNextRuns` of the real module. */
-export function findNextRunsIn(state: ControlState, endedId: string): NextRun[] {
+export function findNextRunsIn(state: ControlState, endedId: string): AddressedRun[] {
   const ended = state.runs.get(endedId);
   const [next] = state.runs
     .where(({ laneId, status }) => laneId === ended?.laneId && status === 'queued')
