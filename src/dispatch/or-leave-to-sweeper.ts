@@ -3,11 +3,15 @@ import type { Log, LogFields } from '../log.ts';
 /**
  * Notifies Temporal of something that is committed. Never fails: the row is the guarantee, so an error is logged with
  * `fields` and the sweeper notifies Temporal later.
+ *
+ * @returns false after an error.
  */
-export async function orLeaveToSweeper(log: Log, fields: LogFields, notify: () => Promise<void>): Promise<void> {
+export async function orLeaveToSweeper(log: Log, fields: LogFields, notify: () => Promise<void>): Promise<boolean> {
   try {
     await notify();
+    return true;
   } catch (error) {
-    log.warn('Temporal unreachable; the sweeper will try again', { ...fields, error });
+    log.warn('Temporal may not know of a change; the sweeper will try again', { ...fields, error });
+    return false;
   }
 }

@@ -3,6 +3,7 @@ import type { OrgScope } from '../../db/scope.ts';
 import type { Firing } from '../../workflows/contract.ts';
 import type { RunRow } from '../core/resources/run.ts';
 import type { Deps } from '../deps.ts';
+import { orLeaveToSweeper } from './or-leave-to-sweeper.ts';
 import { noFiring, runInput } from './run-input.ts';
 
 /**
@@ -15,12 +16,11 @@ export async function startQueuedRun(
   run: RunRow,
   firing?: Firing,
 ): Promise<void> {
-  try {
-    await orchestrator.startRun(runInput(scope, { ...run, ...(firing ?? noFiring) }), run.trigger);
-  } catch (error) {
-    log.warn('Temporal unreachable; the sweeper will try again', { runId: run.id, error });
-    await leaveToSweeper(db, scope, run.id).catch((cause: unknown) =>
-      log.warn('run not left to the sweeper; it is found when it is silent', { runId: run.id, error: cause }),
-    );
-  }
+  const isStarted = await orLeaveToSweeper(log, { runId: run.id }, () =>
+    orchestrator.startRun(runInput(scope, { ...run, ...(firing ?? noFiring) }), run.trigger),
+  );
+  if (isStarted) return;
+  await leaveToSweeper(db, scope, run.id).catch((error: unknown) =>
+    log.warn('run not left to the sweeper; it is found when it is silent', { runId: run.id, error }),
+  );
 }
