@@ -14,6 +14,7 @@ import { startQueuedRun } from '../src/dispatch/start-run.ts';
 import { wakeEndpoints } from '../src/dispatch/wake-endpoints.ts';
 import type { Firing, FiringOutcome, ScheduledTickInput } from '../workflows/contract.ts';
 import { withFailures } from './failures.ts';
+import { notCreated, outcomeOf } from './firing-outcome.ts';
 import { queueRun } from './queued-run.ts';
 
 type ScheduleDeps = Pick<Deps, 'db' | 'orchestrator' | 'log' | 'defaultDestination'>;
@@ -43,17 +44,6 @@ export function createScheduleActivities(deps: ScheduleDeps) {
       }),
   };
 }
-
-/** The outcome of a firing as its workflow has it. */
-const outcomeOf = (made: RunRow | string): FiringOutcome =>
-  typeof made === 'string' ? { outcome: `skipped: ${made}`, runId: null } : { outcome: 'started', runId: made.id };
-
-/** What the log says when the run of a firing cannot be created. */
-const notCreated = ({ log }: ScheduleDeps, input: ScheduledTickInput, scheduledFor: string) => ({
-  write: log.error,
-  message: 'scheduled run not created',
-  fields: { ...input, scheduledFor },
-});
 
 /**
  * Creates the run of a firing, whose workflow calls this, or returns as text why there is none: the schedule is off, its

@@ -8,6 +8,7 @@ import type { Deps } from '../src/deps.ts';
 import type { Slots } from '../src/temporal/worker-slots.ts';
 import type { ChunkResult, FirstStep, ScheduledRunInput, SyncRunInput } from '../workflows/contract.ts';
 import { withFailures } from './failures.ts';
+import { notCreated, outcomeOf } from './firing-outcome.ts';
 import { watchMovement } from './movement.ts';
 import { createNewLanes } from './new-lanes.ts';
 import { reportProgress } from './progress.ts';
@@ -73,10 +74,10 @@ export function createSyncActivities(deps: Deps, slots: Slots, createRun: Create
      */
     async fireHere(input: ScheduledRunInput, scheduledFor: string, scheduledAtMs: number): Promise<FirstStep> {
       const { orgId, connectionId, resourceKey, scheduleId } = input;
-      const fields = { ...input, scheduledFor };
-      const report = { write: deps.log.error, message: 'scheduled run not created', fields };
-      const made = await withFailures(report, () => createRun(deps, input, scheduledFor));
-      if (typeof made === 'string') return { runId: null, outcome: `skipped: ${made}`, chunk: null, error: null };
+      const made = await withFailures(notCreated(deps, input, scheduledFor), () =>
+        createRun(deps, input, scheduledFor),
+      );
+      if (typeof made === 'string') return { ...outcomeOf(made), chunk: null, error: null };
       const firing = { scheduleId, scheduledFor };
       return await firstStep({ orgId, connectionId, resourceKey, runId: made.id, firing }, scheduledAtMs);
     },
