@@ -7,7 +7,7 @@
 import type { Deps } from '../src/deps.ts';
 import type { Slots } from '../src/temporal/worker-slots.ts';
 import { createInboundHookActivities } from './inbound-hooks.ts';
-import { createRunActivities } from './runs.ts';
+import { createRunActivities } from './run-lifecycle.ts';
 import { createRunOfFiring, createScheduleActivities } from './schedules.ts';
 import { createSyncActivities } from './sync-pages.ts';
 import { createWebhookActivities } from './webhooks.ts';

@@ -1,3 +1,4 @@
+/** How a run begins, and how it ends: by its last chunk, or by its workflow if no chunk has ended it. */
 import { findConnection } from '../db/queries/connections/connections.ts';
 import * as lanes from '../db/queries/runs/lanes/lanes.ts';
 import { dropLookupValues } from '../db/queries/runs/lookup-cache.ts';
@@ -9,11 +10,26 @@ import type { Deps } from '../src/deps.ts';
 import { runInput } from '../src/dispatch/run-input.ts';
 import { wakeEndpoints } from '../src/dispatch/wake-endpoints.ts';
 import type { RunTotals, SyncRunInput } from '../workflows/contract.ts';
+import { withFailures } from './failures.ts';
 
 type LifecycleDeps = Pick<Deps, 'db' | 'orchestrator' | 'log'>;
 
 /** Runs in a row that may fail at the destination's login before the connection goes to `error`. */
 const loginFailuresMax = 3;
+
+/** What a run's workflow calls besides its chunks. */
+export function createRunActivities(deps: LifecycleDeps) {
+  return {
+    /**
+     * Ends a run that no chunk has ended: it failed, or was canceled. Safe to run twice: a repeat finds the run ended and
+     * only wakes the next (test/integration/lanes.test.ts).
+     */
+    async endRun(input: SyncRunInput, outcome: lanes.RunOutcome): Promise<RunTotals> {
+      const report = { write: deps.log.error, message: 'run not ended', fields: { runId: input.runId } };
+      return await withFailures(report, () => endRun(deps, input, { outcome }));
+    },
+  };
+}
 
 /** Begins the run when it is its turn. A repeat returns the same. */
 export async function beginRun(

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createRunActivities } from '../../activities/runs.ts';
+import { createRunActivities } from '../../activities/run-lifecycle.ts';
 import { createScheduleActivities } from '../../activities/schedules.ts';
 import { setConnectionStatus } from '../../db/queries/connections/connections.ts';
 import { beginRun, endRun } from '../../db/queries/runs/lanes/lanes.ts';

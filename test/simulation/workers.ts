@@ -1,5 +1,5 @@
 import { CancelledFailure } from '@temporalio/common';
-import { createRunActivities } from '../../activities/runs.ts';
+import { createRunActivities } from '../../activities/run-lifecycle.ts';
 import { createSyncActivities } from '../../activities/sync-pages.ts';
 import type { Deps } from '../../src/deps.ts';
 import { repairSilentRuns, startMissedRuns } from '../../src/maintenance/run-sweep.ts';
