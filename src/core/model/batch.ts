@@ -31,7 +31,7 @@ export interface Tombstone {
  */
 export interface Batch {
   readonly runId: string;
-  /** Position in the run, from 1; the checkpoint row keeps the highest one applied. */
+  /** Its number in the run, from 1; the checkpoint row keeps the highest one applied. */
   readonly batchNo: number;
   readonly rows: readonly Deliverable[];
   /** The lane has delivered no version of any of them. There may still be rows of theirs, of a lane that was reset. */

@@ -13,7 +13,7 @@ export interface CursorShape {
  * What a later process needs to notice a loop: the keys 1, 2, 4, 8, … of the window and the latest.
  *
  * A loop must come back to one of them (Brent's cycle detection), at most one turn later than the full set
- * would notice; so a checkpoint holds 15 keys at page 10,000, not 10,000.
+ * would notice; so a position holds 15 keys at page 10,000, not 10,000.
  */
 export interface GuardState {
   readonly count: number;
@@ -59,7 +59,7 @@ export interface CursorPlan {
 
 /** The fixed values of one read of one resource (and partition). */
 export interface ReadPlan {
-  /** The hash of resource, partition, watermark before and spec: a checkpoint of another plan is not continued. */
+  /** The hash of resource, partition, watermark before and spec; a position with another one is discarded. */
   readonly fingerprint: string;
   readonly kind: 'full' | 'cursor' | 'token';
   /** Null unless kind is cursor. */
@@ -97,7 +97,7 @@ export interface JobPart {
   readonly parts: string;
 }
 
-/** The page that is read next and all that the pages before it have established. Plain JSON: the checkpoint. */
+/** The page that is read next and all that the pages before it have established. Plain JSON. */
 export interface ReadPosition {
   readonly fingerprint: string;
   /** Our clock at the start of the read, or the API's if that is earlier; ISO. */

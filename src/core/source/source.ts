@@ -19,7 +19,7 @@ export interface Source {
   readonly http: HttpSettings;
   /** The resource's own auth, or the spec's. */
   readonly auth: Auth;
-  /** The checksum of the effective spec; a checkpoint made under another one is not continued. */
+  /** The checksum of the effective spec; a position under another one is discarded. */
   readonly specChecksum: string;
   readonly params: Readonly<Record<string, unknown>>;
   readonly secrets: Readonly<Record<string, unknown>>;

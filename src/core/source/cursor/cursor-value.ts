@@ -9,7 +9,7 @@ import { boundedInstant, instantMax, instantMs, repeatMs, utcMs, wallTime } from
 export type CursorValue = bigint | string;
 
 /**
- * The value of a raw field; null when it is missing, not of the declared form, or a text that no checkpoint can hold
+ * The value of a raw field; null when it is missing, not of the declared form, or a text that no position can hold
  * (the record gate rejects its record). Parts of a millisecond are cut.
  */
 export function parseCursor(raw: unknown, form: CursorShape): CursorValue | null {

@@ -65,7 +65,7 @@ describe('a read fails instead of ending early', () => {
   });
 });
 
-describe('a response that no checkpoint could hold fails the read at once', () => {
+describe('a response that no position could hold fails the read at once', () => {
   const next = (value: string) => ({ body: { data: [{ id: 1 }, { id: value }], next: value } });
   const response = { records: 'data' };
 

@@ -17,7 +17,7 @@ test('a guard that is restored at every page still notices every loop', () => {
   }
 });
 
-test('a checkpoint stays small: 15 keys at page 10,000', () => {
+test('a position stays small: 15 keys at page 10,000', () => {
   const guard = createPageGuard(noPages);
   for (let page = 0; page < 10_000; page += 1) guard.repeats(pageKey(page));
   expect(guard.state().count).toBe(10_000);

@@ -6,8 +6,8 @@ import type { Evaluate } from '../request/evaluate.ts';
 import { loggingBlocked } from '../request/log-blocked.ts';
 import type { RequestRoots } from '../request/request.ts';
 import type { Source } from '../source.ts';
-import { checkpointText } from './checkpoint-text.ts';
 import { nextPage, type PageItems, pageIdentity, pageRoots, type ResponseRoots } from './paginate.ts';
+import { positionText } from './position-text.ts';
 import { type SelectedItems, shapeRecords } from './select-records.ts';
 
 /** The records of a page, and what its response says of its window. */
@@ -77,7 +77,7 @@ function tokenText(token: unknown): string | null {
   if (typeof token === 'number') return String(token);
   // An empty token would request everything and look like an empty response.
   if (token === '') return null;
-  return typeof token === 'string' ? checkpointText(token, 'The token for the next read', 'incremental.next') : null;
+  return typeof token === 'string' ? positionText(token, 'The token for the next read', 'incremental.next') : null;
 }
 
 /** The body's own fields are visible besides the roots: specs write `$exists(data)` as well as `$exists(body.data)`. */

@@ -4,7 +4,7 @@ import type { PagePosition } from '../../model/read-position.ts';
 import type { Pagination } from '../../spec/schema/pagination-schema.ts';
 import type { Evaluate } from '../request/evaluate.ts';
 import { linkOf } from '../request/link-header.ts';
-import { checkpointText } from './checkpoint-text.ts';
+import { positionText } from './position-text.ts';
 
 /** A decoded response as expressions see it. */
 export interface ResponseRoots {
@@ -158,7 +158,7 @@ function nextOffset(pagination: Extract<Pagination, { kind: 'offset' }>, page: P
 function withToken(step: PagePosition, token: unknown): PagePosition | null {
   if (token === null || token === undefined || token === '') return null;
   if (typeof token === 'string') {
-    return { ...step, cursor: checkpointText(token, 'The page token of a response', 'pagination.next') };
+    return { ...step, cursor: positionText(token, 'The page token of a response', 'pagination.next') };
   }
   if (typeof token === 'number') return { ...step, cursor: token };
   throw new AppError(
@@ -170,7 +170,7 @@ function withToken(step: PagePosition, token: unknown): PagePosition | null {
 function withLink(step: PagePosition, page: PageItems, link: unknown): PagePosition | null {
   if (link === null || link === undefined || link === '') return null;
   if (typeof link === 'string') {
-    const sound = checkpointText(link, 'The link to the next page', 'the pagination');
+    const sound = positionText(link, 'The link to the next page', 'the pagination');
     return { ...step, url: page.resolveLink(sound) };
   }
   throw new AppError(
@@ -182,7 +182,7 @@ function withLink(step: PagePosition, page: PageItems, link: unknown): PagePosit
 function lastKey(field: string, items: readonly unknown[]): string | number {
   const key = valueAt(items.at(-1), field);
   if (typeof key === 'string')
-    return checkpointText(key, `The value of "${field}" in the last item of a page`, 'pagination.field');
+    return positionText(key, `The value of "${field}" in the last item of a page`, 'pagination.field');
   if (typeof key === 'number') return key;
   const advice = 'Correct the field in the spec, or use another pagination kind.';
   throw new AppError('source_rejected', `pagination.field "${field}" is missing in the last item of a page. ${advice}`);

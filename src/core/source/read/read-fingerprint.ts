@@ -12,7 +12,7 @@ export function readFingerprint(parts: {
   readonly backfillFrom: string | null | undefined;
 }): string {
   const { resourceKey, partition, watermarkBefore, specChecksum, backfillFrom } = parts;
-  // The first entry is the form of ReadPosition: raise it when old checkpoints can no longer be continued.
+  // The first entry is the form of ReadPosition: raise it when a read can no longer continue from old ones.
   const content = [
     1,
     resourceKey,

@@ -34,7 +34,7 @@ export type ReadNote =
   | 'page_shrunk'
   | 'token_expired'
   | 'cursor_missing'
-  | 'checkpoint_discarded';
+  | 'position_discarded';
 
 /** One page, ready for the pipeline. */
 export interface PageRead {
@@ -42,7 +42,7 @@ export interface PageRead {
   readonly pageNo: number;
   /** The records after `map` and `addFields`, in the API's order. */
   readonly records: readonly unknown[];
-  /** The checkpoint once this page is delivered; null: the read is complete. */
+  /** The position once this page is delivered; null: the read is complete. */
   readonly positionAfter: ReadPosition | null;
   /**
    * Canonical text of the watermark that holds once this page and all before are delivered; null: none does. Store it
@@ -64,7 +64,7 @@ export interface PageRead {
 
 /** How a read begins. */
 export interface ReadOptions {
-  /** The checkpoint of an earlier process; null: from the first page. One of another watermark or spec is dropped. */
+  /** Where to continue; null: at the first page. A position under another watermark or spec is discarded. */
   readonly position: ReadPosition | null;
   /** Ends the read with its reason. */
   readonly signal: AbortSignal;
@@ -91,7 +91,7 @@ export async function* readPages(source: Source, options: ReadOptions): AsyncGen
   const plan = await planRead(source, render);
   const chunks = await chunksOf(source.resource, render);
   const first = resumePosition(plan, options.position, source.now());
-  const notes: ReadNote[] = options.position !== null && first !== options.position ? ['checkpoint_discarded'] : [];
+  const notes: ReadNote[] = options.position !== null && first !== options.position ? ['position_discarded'] : [];
   const { lookAhead: count = 3, isTurn = () => true } = options;
   const enough = oncePerPage(options.enough ?? (() => false));
   const start = (signal: AbortSignal, hasRoom: () => boolean) => {

@@ -216,7 +216,7 @@ describe('windows', () => {
   });
 });
 
-describe('a checkpoint', () => {
+describe('a position', () => {
   const plan = planOf({}, { watermarkBefore: '2026-01-01T00:00:00.000Z' });
 
   test('survives JSON and is continued under the same plan', () => {
@@ -225,7 +225,7 @@ describe('a checkpoint', () => {
     expect(resumePosition(plan, stored, new Date('2026-02-01T00:00:00Z'))).toEqual(one.position);
   });
 
-  test('of another plan is dropped, because its token belongs to another question', () => {
+  test('of another plan is discarded, because its token belongs to another question', () => {
     const one = read(plan, firstPosition(plan, now), { more: true });
     expect(resumePosition({ ...plan, fingerprint: 'f2' }, one.position, now)).toMatchObject({
       fingerprint: 'f2',

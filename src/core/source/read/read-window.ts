@@ -31,7 +31,7 @@ export interface Step {
 }
 
 /**
- * The first page of a read that has no checkpoint. `now` is our clock. Throws `source_rejected` when the watermark is
+ * The position at the first page of a read. `now` is our clock. Throws `source_rejected` when the watermark is
  * older than the API's memory and the spec says that this must fail.
  */
 export function firstPosition(plan: ReadPlan, now: Date): ReadPosition {
@@ -63,9 +63,9 @@ export function firstPosition(plan: ReadPlan, now: Date): ReadPosition {
   };
 }
 
-/** The checkpoint if it belongs to this plan; else (other watermark, other spec) the read begins again. */
-export function resumePosition(plan: ReadPlan, checkpoint: ReadPosition | null, now: Date): ReadPosition {
-  return checkpoint?.fingerprint === plan.fingerprint ? checkpoint : firstPosition(plan, now);
+/** The stored position if it belongs to this plan; else (other watermark, other spec) the first one. */
+export function resumePosition(plan: ReadPlan, stored: ReadPosition | null, now: Date): ReadPosition {
+  return stored?.fingerprint === plan.fingerprint ? stored : firstPosition(plan, now);
 }
 
 /** The step after a page. Pure: the same page of the same position always leads to the same step. */

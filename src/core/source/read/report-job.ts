@@ -13,7 +13,7 @@ import { interpretResponse } from '../request/interpret-response.ts';
 import { rendererFor, renderRequest } from '../request/render-request.ts';
 import type { RequestRoots } from '../request/request.ts';
 import type { Source } from '../source.ts';
-import { checkpointText } from './checkpoint-text.ts';
+import { positionText } from './position-text.ts';
 import { type ReportParts, reportParts } from './report-parts.ts';
 
 /** What a read with report jobs needs of its run. */
@@ -88,7 +88,7 @@ async function create(source: Source, rules: ReportJob, at: ReadPosition, option
     throw new AppError('source_rejected', 'The response to job.create has no id at job.id. Correct it in the spec.');
   }
   return {
-    id: checkpointText(String(id), 'The id of a job', 'job.id'),
+    id: positionText(String(id), 'The id of a job', 'job.id'),
     createdAt: source.now().toISOString(),
     values: {},
   };
@@ -122,7 +122,7 @@ async function poll(
   for (const [name, expression] of Object.entries(rules.values)) {
     const value = await evaluate(expression, response);
     if (typeof value === 'number') values[name] = value;
-    if (typeof value === 'string') values[name] = checkpointText(value, `The value "${name}" of a job`, 'job.values');
+    if (typeof value === 'string') values[name] = positionText(value, `The value "${name}" of a job`, 'job.values');
   }
   const parts = rules.parts === undefined ? null : reportParts(await evaluate(rules.parts, response));
   return { values, parts, isEmpty: isEmpty || parts?.values.length === 0 };

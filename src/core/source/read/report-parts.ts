@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '../../errors.ts';
 import type { JobPart, JobPosition } from '../../model/read-position.ts';
-import { checkpointText } from './checkpoint-text.ts';
+import { positionText } from './position-text.ts';
 
 /** What the last poll said. */
 export interface ReportParts {
@@ -24,7 +24,7 @@ export function reportParts(given: unknown): ReportParts {
     throw new AppError('source_rejected', `The report has more than ${partsMax} parts. Use smaller windows.`);
   const values = list.map((value) => {
     if (typeof value === 'number') return value;
-    if (typeof value === 'string') return checkpointText(value, 'A part of a report', 'job.parts');
+    if (typeof value === 'string') return positionText(value, 'A part of a report', 'job.parts');
     throw new AppError(
       'source_rejected',
       'job.parts gave something else than texts or numbers. Correct it in the spec.',

@@ -73,7 +73,7 @@ describe('pages at which the API fails become smaller', () => {
     expect(pages.flatMap(({ notes }) => notes)).toEqual(['page_shrunk']);
   });
 
-  test.each(kinds)('and a checkpoint continues with the smaller size: %s', async (_name, pagination, offsetOf) => {
+  test.each(kinds)('and a stored position continues with the smaller size: %s', async (_name, pagination, offsetOf) => {
     await using api = await startApi(failingAbove((offset) => (offset < 4 ? 4 : 1), offsetOf));
     const source = sourceAt(api, pagination);
     const [, second] = await pagesOf(readPages(source, { position: null, signal }));
