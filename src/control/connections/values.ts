@@ -16,7 +16,7 @@ export const checkValues = (
   { egress }: Pick<Deps, 'egress'>,
   spec: Pick<ConnectorSpec, 'connectionParams'>,
   values: ConnectionValues,
-): ConnectionCheck => checkConnectionValues(spec, values, { vetUrl: (url) => egress.checkUrlSync(url.href) });
+): ConnectionCheck => checkConnectionValues(spec, values, { hostIssue: (url) => egress.urlIssue(url.href) });
 
 /** Seals the secret params of a connection, and stores them in place of the earlier ones. */
 export async function sealSecrets(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseAllowList } from '../../core/http/addresses.ts';
 import { createEgressGuard } from '../../core/http/egress.ts';
-import { urlIssue } from './endpoint-url.ts';
+import { endpointUrlIssue } from './endpoint-url.ts';
 
 const guard = (lookup: () => Promise<readonly string[]>, allow = '') =>
   createEgressGuard({ allow: parseAllowList(allow), deny: [], allowHttp: false, lookup });
@@ -10,7 +10,7 @@ const unasked = guard(() => Promise.reject(new Error('nothing is asked of DNS'))
 describe('the URL of a webhook endpoint', () => {
   it('may be of a name that leads to public addresses', async () => {
     expect(
-      await urlIssue(
+      await endpointUrlIssue(
         guard(async () => ['8.8.8.8', '2001:4860:4860::8888']),
         'https://hooks.example/x?y=1',
       ),
@@ -23,7 +23,7 @@ describe('the URL of a webhook endpoint', () => {
     ['the metadata address', ['169.254.169.254']],
     ['nothing', []],
   ])('is refused for a name that leads to %s, and the reason does not say where', async (_what, responses) => {
-    const issue = await urlIssue(
+    const issue = await endpointUrlIssue(
       guard(async () => responses),
       'https://hooks.example/',
     );
@@ -33,14 +33,14 @@ describe('the URL of a webhook endpoint', () => {
 
   it('is accepted when DNS does not respond, because each request checks the address again', async () => {
     const silent = guard(() => Promise.reject(Object.assign(new Error('try again'), { code: 'EAI_AGAIN' })));
-    expect(await urlIssue(silent, 'https://hooks.example/')).toBeNull();
+    expect(await endpointUrlIssue(silent, 'https://hooks.example/')).toBeNull();
   });
 
   it('is plain http only to an address that the operator has listed, whatever the port of its name', async () => {
     const responses = async () => ['10.0.0.1'];
-    expect(await urlIssue(guard(responses, '10.0.0.0/8:80'), 'http://hooks.example/')).toBeNull();
+    expect(await endpointUrlIssue(guard(responses, '10.0.0.0/8:80'), 'http://hooks.example/')).toBeNull();
     expect(
-      await urlIssue(
+      await endpointUrlIssue(
         guard(async () => ['8.8.8.8'], '10.0.0.0/8:80'),
         'http://hooks.example/',
       ),
@@ -59,6 +59,6 @@ describe('the URL of a webhook endpoint', () => {
     ['javascript:alert(1)', 'http and https'],
     ['https://0x7f.1/', 'public addresses'],
   ])('is not %j', async (text, reason) => {
-    expect(await urlIssue(unasked, text)).toContain(reason);
+    expect(await endpointUrlIssue(unasked, text)).toContain(reason);
   });
 });

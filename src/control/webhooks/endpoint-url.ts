@@ -7,15 +7,15 @@ const lengthMax = 2048;
  * Why an endpoint cannot have this URL; null: it can. A name is resolved now, so that the caller sees that a private
  * address is refused; a DNS failure refuses nothing, since every request is checked again.
  */
-export async function urlIssue(
-  egress: Pick<EgressGuard, 'checkUrlSync' | 'vetUrl'>,
+export async function endpointUrlIssue(
+  egress: Pick<EgressGuard, 'urlIssue' | 'vetUrl'>,
   text: string,
 ): Promise<string | null> {
   if (text.length > lengthMax) return `expected at most ${lengthMax} characters`;
   if (/[\s\p{Cc}]/u.test(text)) return 'holds white space or a control character';
   if (!URL.canParse(text)) return 'expected an absolute URL such as https://hooks.example.com/sync';
   if (text.includes('#')) return 'has a fragment, which is never sent: remove it';
-  return egress.checkUrlSync(text) ?? (await addressIssue(egress, new URL(text)));
+  return egress.urlIssue(text) ?? (await addressIssue(egress, new URL(text)));
 }
 
 async function addressIssue(egress: Pick<EgressGuard, 'vetUrl'>, url: URL): Promise<string | null> {

@@ -16,7 +16,7 @@ import { conflict, found, type Issue, invalid, schemaIssue } from '../../core/er
 import type { SignatureScheme, WebhookEndpointRow } from '../../core/resources/webhook-endpoint.ts';
 import type { Deps } from '../../deps.ts';
 import { type WakeDeps, wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
-import { urlIssue } from './endpoint-url.ts';
+import { endpointUrlIssue } from './endpoint-url.ts';
 import { giveKeyPair, giveSecrets, refuseBadSecret } from './secrets.ts';
 import { askForTest } from './test-endpoint.ts';
 
@@ -111,7 +111,7 @@ async function refuseBadSettings(
 }
 
 async function urlIssues({ egress }: Pick<Deps, 'egress'>, url: string | undefined): Promise<readonly Issue[]> {
-  const message = url === undefined ? null : await urlIssue(egress, url);
+  const message = url === undefined ? null : await endpointUrlIssue(egress, url);
   return message === null ? [] : [schemaIssue('url', message)];
 }
 

@@ -88,14 +88,14 @@ describe('URLs', () => {
     ['http://8.8.8.8/', 'plain http'],
     ['not a url', 'host'],
   ])('%s is refused with its reason', (url, reason) => {
-    expect(guardWith({}).checkUrlSync(url)).toContain(reason);
+    expect(guardWith({}).urlIssue(url)).toContain(reason);
   });
 
   it('over plain http are for listed addresses only', () => {
     const guard = guardWith({ allow: parseAllowList('127.0.0.1:4010') });
-    expect(guard.checkUrlSync('http://127.0.0.1:4010/')).toBeNull();
-    expect(guard.checkUrlSync('http://8.8.8.8/')).toContain('plain http');
-    expect(guardWith({ allowHttp: true }).checkUrlSync('http://8.8.8.8/')).toBeNull();
+    expect(guard.urlIssue('http://127.0.0.1:4010/')).toBeNull();
+    expect(guard.urlIssue('http://8.8.8.8/')).toContain('plain http');
+    expect(guardWith({ allowHttp: true }).urlIssue('http://8.8.8.8/')).toBeNull();
   });
 });
 
@@ -103,14 +103,14 @@ describe('the check before DNS', () => {
   const guard = (allow: string) => createEgressGuard({ allow: parseAllowList(allow), deny: [], allowHttp: false });
 
   it.each(['https://localhost/', 'https://api.localhost/', 'https://LOCALHOST./'])('refuses %s', (url) => {
-    expect(guard('').checkUrlSync(url)).not.toBeNull();
-    expect(guard('127.0.0.1:8080').checkUrlSync(url)).not.toBeNull();
+    expect(guard('').urlIssue(url)).not.toBeNull();
+    expect(guard('127.0.0.1:8080').urlIssue(url)).not.toBeNull();
   });
 
   it('takes plain http for a name only where the operator has listed the port', () => {
-    expect(guard('127.0.0.1:8080').checkUrlSync('http://api.example.com/')).not.toBeNull();
-    expect(guard('10.0.0.0/8:80').checkUrlSync('http://crm.internal.example/')).toBeNull();
-    expect(guard('127.0.0.1:8080').checkUrlSync('http://localhost:8080/')).toBeNull();
+    expect(guard('127.0.0.1:8080').urlIssue('http://api.example.com/')).not.toBeNull();
+    expect(guard('10.0.0.0/8:80').urlIssue('http://crm.internal.example/')).toBeNull();
+    expect(guard('127.0.0.1:8080').urlIssue('http://localhost:8080/')).toBeNull();
   });
 });
 

@@ -28,8 +28,8 @@ interface VettedAddress {
 export interface EgressGuard {
   /** Throws when the URL itself is refused; a name passes, and its addresses are checked at connect time. */
   checkUrl(url: URL): void;
-  /** What {@link EgressGuard.checkUrl} would throw, as text for a 400, or null; unparsable text is refused too. */
-  checkUrlSync(url: string): string | null;
+  /** Why a URL is refused, as text for a 400; null: {@link EgressGuard.checkUrl} lets it pass. Takes any text. */
+  urlIssue(url: string): string | null;
   /**
    * Checks a URL as a socket to it would be, names by their current addresses (behind a proxy by name only). Throws
    * `egress_blocked`, or a plain error when DNS did not respond. The result holds for this moment only: every socket is
@@ -116,7 +116,7 @@ export function createEgressGuard(options: EgressOptions): EgressGuard {
 
   return {
     checkUrl,
-    checkUrlSync: (text) => {
+    urlIssue: (text) => {
       const reason = URL.canParse(text) ? urlBlockReason(new URL(text), options) : 'host';
       return reason === null ? null : explainBlock(reason);
     },

@@ -6,23 +6,23 @@ import { hasFormat } from './param-format.ts';
 import { matchesPattern } from './param-pattern.ts';
 
 /** The reason why a URL may not be called, or null when it may. */
-export type VetUrl = (url: URL) => string | null;
+export type HostIssue = (url: URL) => string | null;
 
 /** The shared checks for all values of one spec or one connection. */
 export interface ParamCheck {
   /** Checks the hosts of URLs; absent: they are not checked. */
-  readonly vetUrl?: VetUrl;
+  readonly hostIssue?: HostIssue;
   readonly budget: PatternBudget;
 }
 
 /** Why a value does not fit its param; null when it does. Never repeats the value. */
-export function paramIssue(param: ConnectionParam, value: unknown, { vetUrl, budget }: ParamCheck): string | null {
+export function paramIssue(param: ConnectionParam, value: unknown, { hostIssue, budget }: ParamCheck): string | null {
   const typeIssue = typeIssues[param.type](value) ?? (param.secret ? secretIssue(value) : null);
   if (typeIssue !== null) return typeIssue;
   if (typeof value === 'number') return numberIssue(param, value) ?? enumIssue(param, [value]);
   const texts = typeof value === 'string' ? [value] : param.type === 'string_list' && isTextList(value) ? value : [];
   const issue = textIssue(param, texts, budget) ?? enumIssue(param, param.type === 'string_list' ? texts : [value]);
-  return issue ?? (param.type === 'url' && typeof value === 'string' ? urlIssue(value, vetUrl) : null);
+  return issue ?? (param.type === 'url' && typeof value === 'string' ? urlIssue(value, hostIssue) : null);
 }
 
 /** A value that is not text counts as JSON. */
@@ -57,10 +57,10 @@ function textIssue(param: ConnectionParam, texts: readonly string[], budget: Pat
   if (texts.some((text) => text.length < minLength)) return `expected at least ${minLength} characters`;
   if (texts.some((text) => text.length > maxLength)) return `expected at most ${maxLength} characters`;
   if (format !== undefined && texts.some((text) => !hasFormat(format, text))) return `expected the format ${format}`;
-  return pattern === undefined ? null : matchFault(pattern, texts, budget);
+  return pattern === undefined ? null : matchIssue(pattern, texts, budget);
 }
 
-function matchFault(pattern: string, texts: readonly string[], budget: PatternBudget): string | null {
+function matchIssue(pattern: string, texts: readonly string[], budget: PatternBudget): string | null {
   const matches = matchesPattern(pattern, texts, budget);
   if (matches === 'yes') return null;
   return matches === 'no'
@@ -75,9 +75,9 @@ function enumIssue(param: ConnectionParam, values: readonly unknown[]): string |
   return `expected one of ${[...allowed].slice(0, 20).join(', ')}`;
 }
 
-function urlIssue(text: string, vetUrl: VetUrl | undefined): string | null {
+function urlIssue(text: string, hostIssue: HostIssue | undefined): string | null {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (!url || !/^https?:\/\//i.test(text) || text !== text.trim()) return 'expected an http or https URL';
   if (url.username !== '' || url.password !== '') return 'a URL with user or password is not allowed; use a secret';
-  return vetUrl?.(url) ?? null;
+  return hostIssue?.(url) ?? null;
 }

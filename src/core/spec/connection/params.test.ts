@@ -5,8 +5,12 @@ import { ConnectionParam } from '../schema/param-schema.ts';
 import { checkConnectionValues } from './params.ts';
 
 const spec = (...params: readonly unknown[]) => ({ connectionParams: v.parse(v.array(ConnectionParam), params) });
-const one = (param: Record<string, unknown>, value: unknown, vetUrl?: (url: URL) => string | null) =>
-  checkConnectionValues(spec({ key: 'x', ...param }), { params: { x: value }, secrets: {} }, vetUrl ? { vetUrl } : {});
+const one = (param: Record<string, unknown>, value: unknown, hostIssue?: (url: URL) => string | null) =>
+  checkConnectionValues(
+    spec({ key: 'x', ...param }),
+    { params: { x: value }, secrets: {} },
+    hostIssue ? { hostIssue } : {},
+  );
 
 describe('checkConnectionValues', () => {
   it.each([

@@ -3,7 +3,7 @@ import { isJsonObject } from '../../json/is-json-object.ts';
 import type { ConnectionParam } from '../schema/param-schema.ts';
 import type { ConnectorSpec } from '../schema/spec-schema.ts';
 import { patternBudget } from './param-pattern.ts';
-import { type ParamCheck, paramIssue, type VetUrl } from './param-value.ts';
+import { type HostIssue, type ParamCheck, paramIssue } from './param-value.ts';
 
 /** The values that a customer sends for a connection; not checked yet. */
 export interface ConnectionValues {
@@ -22,7 +22,7 @@ export type ConnectionCheck =
 
 interface ConnectionCheckOptions {
   /** The egress guard's check of the host of a `url` param; absent: not checked. */
-  readonly vetUrl?: VetUrl;
+  readonly hostIssue?: HostIssue;
 }
 
 type Side = 'params' | 'secrets';
