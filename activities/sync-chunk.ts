@@ -55,7 +55,7 @@ export const chunkMsMax = 60_000;
 
 /** Runs a chunk of a run whose turn it is, and ends the run once it is read. Throws what ends the chunk. */
 export async function advanceRun(deps: ChunkDeps, input: SyncRunInput, limits: ChunkLimits): Promise<ChunkResult> {
-  const { result, ...ending } = await runChunk(deps, input, limits);
+  const { result, ...ending } = await readUnlessCanceled(deps, input, limits);
   if (!result.done) return result;
   const outcome = { status: result.limited ? 'partial' : 'succeeded', error: null } as const;
   return { ...result, totals: await endRun(deps, input, { ...ending, outcome }) };
@@ -78,14 +78,14 @@ export async function noteAttemptFailure(
   }
 }
 
-/** The result of a chunk, and its attempt; null: there was nothing to read. */
-interface RunChunk extends Omit<Ending, 'outcome'> {
+/** A result of {@link readChunk}: that of the chunk, and its attempt; null: there was nothing to read. */
+interface ReadChunk extends Omit<Ending, 'outcome'> {
   readonly result: ChunkResult;
   readonly owner: Attempt | null;
 }
 
-/** Runs a chunk; a canceled one ends soon, whatever the customer's systems do. */
-function runChunk(deps: ChunkDeps, input: SyncRunInput, limits: ChunkLimits): Promise<RunChunk> {
+/** Reads a chunk; a canceled one ends soon, whatever the customer's systems do. */
+function readUnlessCanceled(deps: ChunkDeps, input: SyncRunInput, limits: ChunkLimits): Promise<ReadChunk> {
   return unlessCanceled(limits.signal, cancelMsMax, (resources) => readChunk(deps, input, { ...limits, resources }));
 }
 
@@ -93,7 +93,7 @@ async function readChunk(
   deps: ChunkDeps,
   input: SyncRunInput,
   { signal: canceled, resources, ...limits }: ChunkLimits & { readonly resources: AsyncDisposableStack },
-): Promise<RunChunk> {
+): Promise<ReadChunk> {
   const scope = orgScope(input.orgId);
   const attempt = await takeLane(deps.db, scope, input.runId, limits);
   if (!attempt || attempt.cancelRequestedAt) return { result: nothingToRead, owner: attempt ?? null };
@@ -114,7 +114,7 @@ async function readChunk(
 }
 
 /** A result of {@link readOrPause}. */
-interface ReadChunk extends Pick<Ending, 'hasPartitions' | 'keepsLookups'> {
+interface ReadOrPaused extends Pick<Ending, 'hasPartitions' | 'keepsLookups'> {
   readonly result: ChunkResult;
   /** Fingerprint of the destination, which has nothing that is not recorded; null: it may. */
   readonly recordedWith: string | null;
@@ -130,7 +130,7 @@ interface Chunk extends Pick<ChunkLimits, 'msMax' | 'isFirst'> {
 }
 
 /** Continues reading where the destination stands; if source or destination need a pause, the workflow's timer waits. */
-async function readOrPause(deps: ChunkDeps, scope: OrgScope, chunk: Chunk): Promise<ReadChunk> {
+async function readOrPause(deps: ChunkDeps, scope: OrgScope, chunk: Chunk): Promise<ReadOrPaused> {
   const { runId, attempt, resources } = chunk;
   const setup = await loadSetup(deps, scope, { runId, ...attempt });
   const startedAt = new Date(attempt.startedAt ?? Date.now());
@@ -163,7 +163,7 @@ async function readOrPause(deps: ChunkDeps, scope: OrgScope, chunk: Chunk): Prom
   }
 }
 
-const notRecorded = (result: ChunkResult): ReadChunk => ({ result, recordedWith: null, isUntouched: false });
+const notRecorded = (result: ChunkResult): ReadOrPaused => ({ result, recordedWith: null, isUntouched: false });
 
 /** There is nothing to read: the run has ended, or is to be canceled. */
 const nothingToRead: ChunkResult = { ...nothingRead, done: true };

@@ -129,7 +129,7 @@ async function readToEnd(input: SyncRunInput, state: RunState, { first, restart 
   // The one failure that is made outside of activities/failures.ts, whose head says why.
   if (first?.error) throw ApplicationFailure.nonRetryable(first.error.message, first.error.code);
   for (let read = first?.chunk ?? null; ; read = null) {
-    state.last = read ?? (await readChunk(input, state));
+    state.last = read ?? (await nextChunk(input, state));
     if (state.last.waiting) {
       await waitForTurn(state);
     } else {
@@ -144,7 +144,7 @@ async function readToEnd(input: SyncRunInput, state: RunState, { first, restart 
   }
 }
 
-function readChunk(input: SyncRunInput, state: RunState): Promise<ChunkResult> {
+function nextChunk(input: SyncRunInput, state: RunState): Promise<ChunkResult> {
   enter(state, 'running');
   setCurrentDetails(describe(input, state.last, beginOf(state.last)));
   return syncPages.executeWithOptions({ summary: summaryOf(input, state.last) }, [input]);
