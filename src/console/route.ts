@@ -55,7 +55,7 @@ interface Data {
 }
 
 /** What a handler makes of a visit: a page, the way to one, or a document for the script. */
-export type Outcome = View | Redirect | Data;
+export type VisitOutcome = View | Redirect | Data;
 
 type Schema = v.GenericSchema;
 type Output<S extends Schema | undefined> = S extends Schema ? v.InferOutput<S> : undefined;
@@ -83,7 +83,7 @@ export interface ConsoleRoute {
   /** The path below `/console`; parameters as `:name`. */
   readonly path: string;
   /** Checks the request; returns the function that does the work. Throws `AppError` or `HttpRejection`. */
-  prepare(this: void, visit: RawVisit): (deps: ConsoleDeps) => Promise<Outcome>;
+  prepare(this: void, visit: RawVisit): (deps: ConsoleDeps) => Promise<VisitOutcome>;
 }
 
 interface Declaration<P extends Schema | undefined, Q extends Schema | undefined, F extends Schema | undefined> {
@@ -95,7 +95,7 @@ interface Declaration<P extends Schema | undefined, Q extends Schema | undefined
   readonly handle: (
     visit: Visit & { readonly params: Output<P>; readonly query: Output<Q>; readonly form: Output<F> },
     deps: ConsoleDeps,
-  ) => Promise<Outcome>;
+  ) => Promise<VisitOutcome>;
 }
 
 /** Declares a page. */

@@ -5,7 +5,7 @@ import { formTokenField, readForm } from './form-body.ts';
 import { failure, failureTitle } from './parts/failure.ts';
 import { document, framed } from './parts/frame.ts';
 import { type Html, html } from './parts/html.ts';
-import type { ConsoleDeps, ConsoleRoute, Outcome, Section, Visit } from './route.ts';
+import type { ConsoleDeps, ConsoleRoute, Section, Visit, VisitOutcome } from './route.ts';
 import { sections } from './route.ts';
 import { requireFormToken, requireOwnOrigin } from './same-site.ts';
 import { closeSession, findSession, type OpenSession, renewSession } from './session.ts';
@@ -61,7 +61,7 @@ const visitOf = (c: Context<ApiEnv>, { caller, session }: OpenSession): Visit =>
   return { scope: caller.scope, caller, session, address: pathname + search };
 };
 
-async function respond(c: Context<ApiEnv>, outcome: Outcome, visit: Visit): Promise<Response> {
+async function respond(c: Context<ApiEnv>, outcome: VisitOutcome, visit: Visit): Promise<Response> {
   if ('json' in outcome) return c.json(outcome.json);
   if ('to' in outcome) return c.redirect(withNotice(outcome.to, outcome.notice), 303);
   return c.html(await framed(outcome, visit), outcome.status ?? 200);

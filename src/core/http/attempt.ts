@@ -11,8 +11,8 @@ import { headerBytesMax } from './header-limit.ts';
 import { type CallErrorCode, type CallResult, describeCall, type LoggedCall, type LogLimits } from './logged-call.ts';
 import { nextHop } from './redirect.ts';
 
-/** The result of an attempt where a retry can still help: a response, or the reason that there is none. */
-export type Outcome =
+/** The outcome of an attempt where a retry can still help: a response, or the reason that there is none. */
+export type AttemptOutcome =
   | { readonly response: HttpResponse }
   | { readonly failure: 'network' | 'timeout'; readonly cause: unknown };
 
@@ -21,7 +21,11 @@ export interface Attempts {
   /** Throws `egress_blocked`, logged, when the URL is refused as it stands. */
   check(request: HttpRequest, attempt: number): Promise<void>;
   /** Sends and follows redirects. Throws what a retry cannot change: an `AppError`, or the reason of `signal`. */
-  run(request: HttpRequest, attempt: number, options: Pick<SendOptions, 'signal' | 'onResponse'>): Promise<Outcome>;
+  run(
+    request: HttpRequest,
+    attempt: number,
+    options: Pick<SendOptions, 'signal' | 'onResponse'>,
+  ): Promise<AttemptOutcome>;
   /** Logs a request that is not made, because a cache has its response. */
   logSaved(request: HttpRequest): Promise<void>;
   /** Logs a request that is not made, because its address is refused. */
@@ -64,7 +68,7 @@ export function createAttempts(options: AttemptOptions): Attempts {
       let hop = firstHop(request);
       let rejection: BlockReason | null = null;
       for (let followed = 0; ; followed += 1) {
-        const outcome: Outcome = await call(options, hop, { request, attempt, deadline, rejection, onResponse });
+        const outcome: AttemptOutcome = await call(options, hop, { request, attempt, deadline, rejection, onResponse });
         if (!('response' in outcome) || options.redirects === 'none') return outcome;
         const next = nextHop(hop, outcome.response, { request, followed });
         if (next === null) return outcome;
@@ -84,7 +88,7 @@ interface CallContext {
 }
 
 /** One hop. Throws when it is rejected or canceled. */
-async function call(options: AttemptOptions, hop: Hop, context: CallContext): Promise<Outcome> {
+async function call(options: AttemptOptions, hop: Hop, context: CallContext): Promise<AttemptOutcome> {
   const { egress, now } = options;
   const { request, attempt, deadline, rejection, onResponse } = context;
   const startedAt = now();

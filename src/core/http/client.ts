@@ -33,7 +33,7 @@ import { setTimeout as sleepFor } from 'node:timers/promises';
 import type { Classify, HttpClient, HttpRequest, HttpResponse, Verdict } from '../model/http.ts';
 import { durableWaitMs, ThrottledError, type ThrottleReason } from '../model/throttled.ts';
 import { observations } from '../observations.ts';
-import { createAttempts, type Outcome } from './attempt.ts';
+import { type AttemptOutcome, createAttempts } from './attempt.ts';
 import type { EgressGuard } from './egress.ts';
 import type { LoggedCall } from './logged-call.ts';
 import { createNextWait } from './next-wait.ts';
@@ -102,7 +102,7 @@ export function createHttpClient(options: HttpClientOptions): GuardedHttpClient 
   };
 
   const verdictOf = (
-    outcome: Outcome,
+    outcome: AttemptOutcome,
     request: HttpRequest,
     { where, classify }: Classifying,
   ): Verdict | Promise<Verdict> => {

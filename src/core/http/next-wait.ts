@@ -3,7 +3,7 @@ import { AppError } from '../errors.ts';
 import type { Verdict } from '../model/http.ts';
 import { durableWaitMs, ThrottledError } from '../model/throttled.ts';
 import { observations } from '../observations.ts';
-import type { Outcome } from './attempt.ts';
+import type { AttemptOutcome } from './attempt.ts';
 import { type ConnectionError, connectionErrorOf } from './post-error.ts';
 import { backoffMs, type RetryPolicy, retryAfterMs } from './retry.ts';
 
@@ -34,7 +34,7 @@ export function createNextWait({
   readonly retry: RetryPolicy;
   readonly now: () => number;
   readonly random: () => number;
-}): (outcome: Outcome, verdict: Verdict, place: AttemptPlace) => number {
+}): (outcome: AttemptOutcome, verdict: Verdict, place: AttemptPlace) => number {
   return (outcome, verdict, { attempt, where, startedAt }) => {
     const requestedMs = requestedWaitMs(outcome, verdict, now());
     if (requestedMs !== null && requestedMs > retry.maxWaitSeconds * 1000) throw waitTooLong(where, requestedMs, retry);
@@ -50,7 +50,7 @@ export function createNextWait({
 }
 
 /** Milliseconds that the rule or the server requests; null when neither did. */
-export function requestedWaitMs(outcome: Outcome, verdict: Verdict, nowMs: number): number | null {
+export function requestedWaitMs(outcome: AttemptOutcome, verdict: Verdict, nowMs: number): number | null {
   if (verdict.action === 'rate_limited' && verdict.waitMs !== undefined) return verdict.waitMs;
   return 'response' in outcome ? retryAfterMs(outcome.response.headers['retry-after'], nowMs) : null;
 }
@@ -66,7 +66,7 @@ export function waitTooLong(where: string, requestedMs: number, retry: RetryPoli
 }
 
 /** The error of a request whose attempts are used up: `source_unavailable`. `where`: method and masked path. */
-export function exhausted(where: string, outcome: Outcome, attempts: number): AppError {
+export function exhausted(where: string, outcome: AttemptOutcome, attempts: number): AppError {
   const tries = attempts === 1 ? 'in 1 attempt' : `in ${attempts} attempts`;
   const advice = 'The source is failing or unreachable; start the run again later.';
   if ('response' in outcome) {

@@ -1,8 +1,8 @@
 import type { Deliverable, Tombstone } from './batch.ts';
 import type { QuarantineEntry, RecordEntry } from './receipt.ts';
 
-/** The result of the pipeline for one record, unless it was skipped. */
-export type Outcome =
+/** The outcome of the pipeline for one record, unless it was skipped. */
+export type RecordOutcome =
   | {
       readonly kind: 'deliver';
       readonly row: Deliverable;
@@ -23,7 +23,7 @@ export interface PageOutcome {
   readonly carried: number;
   /** Fetched records that failed in the pipeline, whether quarantined or skipped. */
   readonly invalid: number;
-  readonly outcomes: readonly Outcome[];
+  readonly outcomes: readonly RecordOutcome[];
   /** All their records are new: none is stored or in progress. */
   readonly allNew: boolean;
   /** Values of the partition of its records. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Outcome } from '../model/page-outcome.ts';
+import type { RecordOutcome } from '../model/page-outcome.ts';
 import { decodeReceipt, encodeReceipt, type Receipt } from '../model/receipt.ts';
 import { runStart } from '../model/run-position.ts';
 import { assembleBatch, type ReadyPage, restoreBatch } from './batch.ts';
@@ -207,7 +207,7 @@ describe('a receipt', () => {
   });
 });
 
-const page = (pageNo: number, outcomes: readonly Outcome[], recordsIn: number): ReadyPage =>
+const page = (pageNo: number, outcomes: readonly RecordOutcome[], recordsIn: number): ReadyPage =>
   readyPage({
     pageNo,
     requestKey: `k${pageNo}`,
@@ -217,20 +217,20 @@ const page = (pageNo: number, outcomes: readonly Outcome[], recordsIn: number): 
     outcomes,
   });
 
-const deliver = (externalId: string, version = 1): Outcome => ({
+const deliver = (externalId: string, version = 1): RecordOutcome => ({
   kind: 'deliver',
   row: { externalId, hash: null, data: { version } },
   entry: { externalId, hash: `h${version}`, cursor: null, status: 'delivered', fields: null },
   raw: { raw: externalId },
 });
 
-const quarantine = (externalId: string): Outcome => ({
+const quarantine = (externalId: string): RecordOutcome => ({
   kind: 'quarantine',
   row: { id: `quar_${externalId}`, externalId, rawJson: '{}', each: {}, errors: [] },
   entry: { externalId, hash: 'bad', cursor: null, status: 'quarantined', fields: null },
 });
 
-const tombstone = (externalId: string, flagged: boolean): Outcome => ({
+const tombstone = (externalId: string, flagged: boolean): RecordOutcome => ({
   kind: 'delete',
   tombstone: { externalId, effect: 'soft' },
   flagged,

@@ -1,5 +1,5 @@
 import type { Batch, Deliverable, RejectedRow, Tombstone } from '../model/batch.ts';
-import type { Outcome, PageOutcome } from '../model/page-outcome.ts';
+import type { PageOutcome, RecordOutcome } from '../model/page-outcome.ts';
 import {
   encodeReceipt,
   type PageEntry,
@@ -135,7 +135,7 @@ type Draft = Omit<BatchOptions, 'redact'> & { readonly pages: readonly ReadyPage
 
 function encodeDraft({ pages, resource, runId, batchNo }: Draft): string {
   const { mode, onTypeConflict } = resource.target;
-  const withoutData = (outcome: Outcome): Outcome =>
+  const withoutData = (outcome: RecordOutcome): RecordOutcome =>
     outcome.kind === 'deliver' ? { ...outcome, row: { ...outcome.row, data: {} } } : outcome;
   const kept: Draft = {
     resource: { key: resource.key, onInvalid: resource.onInvalid, target: { mode, onTypeConflict } },
@@ -152,16 +152,16 @@ interface Versions {
    * The last one of each record, at the place of its first; in mode append all but a tombstone that a version follows.
    * Some may be quarantined.
    */
-  readonly effective: readonly Outcome[];
+  readonly effective: readonly RecordOutcome[];
   /** The others; null: there are none. */
-  readonly superseded: ReadonlySet<Outcome> | null;
+  readonly superseded: ReadonlySet<RecordOutcome> | null;
   /** A record may have two entries, or one although it is deleted. */
   readonly entriesRepeat: boolean;
 }
 
-function compareVersions(outcomes: readonly Outcome[], everyVersion: boolean): Versions {
-  const last = new Map<IdKey, Outcome>();
-  const superseded = new Set<Outcome>();
+function compareVersions(outcomes: readonly RecordOutcome[], everyVersion: boolean): Versions {
+  const last = new Map<IdKey, RecordOutcome>();
+  const superseded = new Set<RecordOutcome>();
   for (const outcome of outcomes) {
     if (outcome.kind === 'quarantine') continue;
     const { externalId } = outcome.kind === 'delete' ? outcome.tombstone : outcome.row;
@@ -256,7 +256,7 @@ const issuesOf = ({ message }: RejectedRow) => [{ path: '', message, keyword: 'd
  * record is quarantined again: it would otherwise fail every run from now on.
  */
 function refusedEntry(
-  { row, raw }: Extract<Outcome, { readonly kind: 'deliver' }>,
+  { row, raw }: Extract<RecordOutcome, { readonly kind: 'deliver' }>,
   rejection: RejectedRow,
   { resource, redact, each, isRetried }: Pick<PageOptions, 'resource' | 'redact' | 'each' | 'isRetried'>,
 ): QuarantineEntry {

@@ -6,7 +6,7 @@ import type { Evaluator } from '../expressions/evaluation.ts';
 import type { JsonObject } from '../json/json-object.ts';
 import type { Enrich } from '../model/candidate.ts';
 import { type Candidate, idOf } from '../model/candidate.ts';
-import type { Outcome, PageOutcome } from '../model/page-outcome.ts';
+import type { PageOutcome, RecordOutcome } from '../model/page-outcome.ts';
 import type { RecordEntry } from '../model/receipt.ts';
 import type { RecordPage } from '../model/record-page.ts';
 import type { StoredFields } from '../spec/connection/stored-fields.ts';
@@ -120,7 +120,7 @@ const lookupsOf = ({ lookups }: Candidate): Candidate['lookups'] => lookups;
 const isPlain = (candidate: Candidate): boolean => candidate.isPlain;
 const hasLookups = ({ lookups }: Candidate): boolean => lookups !== null;
 const isInvalid = ({ issues, isDeleted }: Candidate): boolean => issues !== null && !isDeleted;
-const isOutcome = (outcome: Outcome | null): outcome is Outcome => outcome !== null;
+const isOutcome = (outcome: RecordOutcome | null): outcome is RecordOutcome => outcome !== null;
 
 function createEvaluateRecords(options: PipelineOptions): EvaluateRecords {
   const { resource, params, lookups, runId, startedAt, evaluator } = options;
@@ -143,7 +143,7 @@ function createConclude({
   known,
   storedFields,
   redact,
-}: PipelineOptions): (candidate: Candidate, page: Pick<RecordPage, 'each' | 'origin'>) => Outcome | null {
+}: PipelineOptions): (candidate: Candidate, page: Pick<RecordPage, 'each' | 'origin'>) => RecordOutcome | null {
   const fieldsOf = createFieldPicker(storedFields);
   const effect = resource.deletes.mode === 'none' ? 'soft' : resource.deletes.effect;
   return ({ raw, externalId, hash, cursor, issues, data, quarantine, isDeleted }, { each, origin }) => {

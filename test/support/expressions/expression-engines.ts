@@ -10,7 +10,7 @@ import { plainResult } from '../../../src/core/expressions/plain-result.ts';
 import { createScope, withoutNulls } from '../../../src/core/expressions/scope.ts';
 
 /** What an engine makes of one record. */
-export type Outcome =
+export type EngineOutcome =
   | { readonly kind: 'value'; readonly value: unknown }
   /** JSONata's code; null for an error without one. */
   | { readonly kind: 'error'; readonly code: string | null }
@@ -29,7 +29,7 @@ export interface Case {
 const nowMs = Date.UTC(2026, 0, 2, 3, 4, 5, 6);
 
 /** Evaluates as a process of the pool does it, from its own parts, but in this process. */
-export async function interpret({ expression, record, bindings, own, nulls }: Case): Promise<Outcome> {
+export async function interpret({ expression, record, bindings, own, nulls }: Case): Promise<EngineOutcome> {
   const scope = await createScope()({ expression, nowMs, bindingsText: JSON.stringify(bindings) });
   const bound = own === null ? scope.shared : scope.withOwn(JSON.parse(JSON.stringify(own)));
   const copy: unknown = JSON.parse(JSON.stringify(record) ?? 'null');
@@ -45,7 +45,7 @@ export async function interpret({ expression, record, bindings, own, nulls }: Ca
 }
 
 /** Evaluates the compiled form; null when the expression is not one that is compiled. */
-export function runCompiled({ expression, record, bindings, own, nulls }: Case): Outcome | null {
+export function runCompiled({ expression, record, bindings, own, nulls }: Case): EngineOutcome | null {
   const compiled = compile(expression);
   if (compiled === null) return null;
   const bound = createEvaluationScope({ expression, compiled, bindings, nulls, plainOf: createPlainValues() });
@@ -77,7 +77,7 @@ function computesAtOnce(expression: string): boolean {
 const severalIn = (items: unknown): boolean => Array.isArray(items) && items.length > 1;
 
 /** Whether the compiled form says what JSONata says, or leaves it to it. */
-export function agree({ expression }: Case, compiled: Outcome, interpreted: Outcome): boolean {
+export function agree({ expression }: Case, compiled: EngineOutcome, interpreted: EngineOutcome): boolean {
   if (compiled.kind === 'left') return true;
   if (compiled.kind === 'value' && interpreted.kind === 'value') {
     return (

@@ -37,10 +37,10 @@ export const claimSql = ({ schema, mode, written }: SqlServerTable): string => `
     ${mode === 'replace' ? `and table_id = ${tableIdSql(schema, written)}` : ''};`;
 
 /**
- * The result of the transaction of a batch. `lost`: the lane is not held, or the batch is not new; `race`: another
+ * The outcome of the transaction of a batch. `lost`: the lane is not held, or the batch is not new; `race`: another
  * transaction was first, and a retry helps.
  */
-export type Outcome = 'written' | 'lost' | 'race';
+export type WriteOutcome = 'written' | 'lost' | 'race';
 
 /** The values of {@link claimSql} but for the receipt. */
 export const claimValues = ({ lane, fence, batch }: BatchWrite): Values => ({
@@ -53,7 +53,7 @@ export const claimValues = ({ lane, fence, batch }: BatchWrite): Values => ({
 /** Throws `AppError` unless the outcome is `written`; undefined, which is no outcome, counts as `lost`. */
 export async function checkOutcome(
   session: Session,
-  { write, outcome }: { readonly write: BatchWrite; readonly outcome: Outcome | undefined },
+  { write, outcome }: { readonly write: BatchWrite; readonly outcome: WriteOutcome | undefined },
 ): Promise<void> {
   if (outcome === 'written') return;
   if (outcome === 'race') throw lostRace();

@@ -1,6 +1,6 @@
 import { AppError } from '../../errors.ts';
 import type { Batch, RejectedRow } from '../../model/batch.ts';
-import { type BatchWrite, checkOutcome, claimValues, type Outcome } from './batch-write.ts';
+import { type BatchWrite, checkOutcome, claimValues, type WriteOutcome } from './batch-write.ts';
 import { receiptLengthMax } from './driver/messages.ts';
 import type { Session } from './driver/session.ts';
 import { blamesRow, wholeRefused } from './errors.ts';
@@ -96,7 +96,7 @@ async function commit(session: Session, { write, deleted, rejected }: Commit): P
 }
 
 interface Reply {
-  readonly outcome: Outcome;
+  readonly outcome: WriteOutcome;
 }
 
 const receiptTooLong = (): AppError =>

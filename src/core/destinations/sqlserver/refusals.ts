@@ -1,5 +1,5 @@
 import type { RejectedRow } from '../../model/batch.ts';
-import { type BatchWrite, checkOutcome, claimValues, type Outcome } from './batch-write.ts';
+import { type BatchWrite, checkOutcome, claimValues, type WriteOutcome } from './batch-write.ts';
 import type { Session, Values } from './driver/session.ts';
 import { endsConnection, isConflict, isRowError, rowIssue } from './errors.ts';
 import {
@@ -132,7 +132,7 @@ async function tryRows(session: Session, { write, reasons }: Marking): Promise<v
 }
 
 interface Tried extends Search {
-  readonly outcome: Outcome | 'refused';
+  readonly outcome: WriteOutcome | 'refused';
 }
 
 /** No record is lost: a refused one fails the run or is quarantined, from where it can be retried. */

@@ -3,8 +3,8 @@ import { documentedExpressions } from '../../../../test/support/expressions/docu
 import {
   agree,
   type Case,
+  type EngineOutcome,
   interpret,
-  type Outcome,
   runCompiled,
 } from '../../../../test/support/expressions/expression-engines.ts';
 import {
@@ -21,7 +21,11 @@ import { compile } from './compile.ts';
 
 /** All cases on which the engines differ, and how often the compiled form had to leave a value to JSONata. */
 async function compare(cases: readonly Case[]) {
-  const differences: { readonly case: Case; readonly compiled: Outcome | null; readonly interpreted: Outcome }[] = [];
+  const differences: {
+    readonly case: Case;
+    readonly compiled: EngineOutcome | null;
+    readonly interpreted: EngineOutcome;
+  }[] = [];
   let left = 0;
   for (const each of cases) {
     const compiled = runCompiled(each);

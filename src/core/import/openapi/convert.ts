@@ -122,7 +122,7 @@ function takeRoom(sizes: Sizes, { resource, params }: ConvertedResource): void {
   for (const key of added) sizes.params.add(key);
 }
 
-interface Outcome {
+interface ConversionParts {
   readonly operations: readonly Operation[];
   readonly outcomes: Map<Operation, ConvertedResource | Refusal>;
   readonly params: ReturnType<typeof createParams>;
@@ -131,7 +131,7 @@ interface Outcome {
   readonly isGuessed: boolean;
 }
 
-function conversionOf({ operations, outcomes, params, server, common, isGuessed }: Outcome): Conversion {
+function conversionOf({ operations, outcomes, params, server, common, isGuessed }: ConversionParts): Conversion {
   const kept = () =>
     operations.flatMap((operation) => {
       const outcome = outcomes.get(operation);

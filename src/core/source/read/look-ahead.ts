@@ -22,7 +22,7 @@ export async function* lookAhead<Value>(
   { count, isHeavy, signal }: LookAheadOptions<Value>,
 ): AsyncGenerator<Value, void, undefined> {
   const stop = new AbortController();
-  const ahead: Outcome<Value>[] = [];
+  const ahead: Settled<Value>[] = [];
   const hasRoom = (): boolean => ahead.length + 1 < count;
   const source = start(AbortSignal.any([signal, stop.signal]), hasRoom);
   const current: { ask: Promise<void> | null } = { ask: null };
@@ -30,7 +30,7 @@ export async function* lookAhead<Value>(
   // A failure waits here as a value, because nobody listens while the consumer works on an earlier page.
   const ask = async (): Promise<void> => {
     const requestedAt = performance.now();
-    ahead.push(await outcomeOf(source.next()));
+    ahead.push(await settledOf(source.next()));
     waitedMs = performance.now() - requestedAt;
     current.ask = null;
     fill(count);
@@ -44,13 +44,13 @@ export async function* lookAhead<Value>(
     for (;;) {
       fill(Math.max(count, 1));
       if (ahead.length === 0) await current.ask;
-      const outcome = ahead.shift();
-      if (outcome === undefined) continue;
-      if (!outcome.ok) throw outcome.error;
-      if (outcome.result.done) return;
-      if (!isHeavy(outcome.result.value)) fill(count);
+      const settled = ahead.shift();
+      if (settled === undefined) continue;
+      if (!settled.ok) throw settled.error;
+      if (settled.result.done) return;
+      if (!isHeavy(settled.result.value)) fill(count);
       if (current.ask !== null) await hasLeft(waitedMs);
-      yield outcome.result.value;
+      yield settled.result.value;
     }
   } finally {
     stop.abort();
@@ -74,11 +74,11 @@ export async function hasLeft(waitedMs: number): Promise<void> {
   if (waitedMs >= idleMs) await sleep(1);
 }
 
-type Outcome<Value> =
+type Settled<Value> =
   | { readonly ok: true; readonly result: IteratorResult<Value, void> }
   | { readonly ok: false; readonly error: unknown };
 
-const outcomeOf = <Value>(next: Promise<IteratorResult<Value, void>>): Promise<Outcome<Value>> =>
+const settledOf = <Value>(next: Promise<IteratorResult<Value, void>>): Promise<Settled<Value>> =>
   next.then(
     (result) => ({ ok: true, result }),
     (error: unknown) => ({ ok: false, error }),

@@ -2,8 +2,8 @@ import { AppError } from '../../errors.ts';
 import type { ErrorRule, WaitFormat } from '../../spec/schema/http-schema.ts';
 import type { Evaluate } from './evaluate.ts';
 
-/** The input of a rule: a response, or a request that got none. */
-export type Outcome =
+/** The outcome of a request as error rules see it: a response, or why there is none. */
+export type RequestOutcome =
   | {
       readonly kind: 'response';
       readonly status: number;
@@ -20,7 +20,7 @@ export type Outcome =
  */
 export async function matchRule(
   rules: readonly ErrorRule[],
-  outcome: Outcome,
+  outcome: RequestOutcome,
   options: { readonly evaluate: Evaluate; readonly params: Readonly<Record<string, unknown>> },
 ): Promise<ErrorRule | null> {
   for (const rule of rules) {
@@ -43,7 +43,7 @@ export function waitIn(header: string | undefined, format: WaitFormat, now: Date
 }
 
 /** The failure of a rule with action `fail`. `auth_failed` also moves the connection to `error`. */
-export function ruleFailure(rule: ErrorRule, outcome: Outcome): AppError {
+export function ruleFailure(rule: ErrorRule, outcome: RequestOutcome): AppError {
   const what = outcome.kind === 'response' ? `status ${outcome.status}` : outcome.kind;
   const message =
     rule.message ?? `The API responded with ${what}, which the error rules of the spec treat as a failure.`;
@@ -59,7 +59,7 @@ const waitsByFormat: Readonly<Record<WaitFormat, (text: string, nowMs: number) =
   iso: (text, nowMs) => Date.parse(text) - nowMs,
 };
 
-function statusHolds(rule: ErrorRule, outcome: Outcome): boolean {
+function statusHolds(rule: ErrorRule, outcome: RequestOutcome): boolean {
   const { status } = rule.when;
   // Without a status a rule applies to responses only: an expression has nothing else to see.
   if (status === undefined) return outcome.kind === 'response';
@@ -70,7 +70,7 @@ function statusHolds(rule: ErrorRule, outcome: Outcome): boolean {
 
 async function exprHolds(
   expression: string,
-  outcome: Outcome & { kind: 'response' },
+  outcome: RequestOutcome & { kind: 'response' },
   options: { readonly evaluate: Evaluate; readonly params: Readonly<Record<string, unknown>> },
 ): Promise<boolean> {
   const { status, headers } = outcome;

@@ -6,7 +6,7 @@ import type { Shrink } from '../../spec/schema/pagination-schema.ts';
 import { isRefreshable } from '../auth/request-signer.ts';
 import { tryDecodeBody } from '../decode/decode-body.ts';
 import type { Source } from '../source.ts';
-import { matchRule, type Outcome, ruleFailure, waitOf } from './error-rules.ts';
+import { matchRule, type RequestOutcome, ruleFailure, waitOf } from './error-rules.ts';
 import type { Evaluate } from './evaluate.ts';
 import { NoResponseError } from './no-response.ts';
 
@@ -55,20 +55,20 @@ export function interpretResponse(source: InterpretedSource, { evaluate, page }:
 
 /** Whether the response asks for a smaller page, and there may be one. */
 async function isTooLarge(
-  outcome: Outcome,
+  outcome: RequestOutcome,
   { evaluate, page, params }: InterpretOptions & Pick<Source, 'params'>,
 ): Promise<boolean> {
   if (!page.shrink) return false;
   return (await matchRule([{ when: page.shrink.when, action: 'fail' }], outcome, { evaluate, params })) !== null;
 }
 
-function tooLarge(outcome: Outcome): Verdict {
+function tooLarge(outcome: RequestOutcome): Verdict {
   const meaning: Meaning = { kind: 'too_large' };
   if (outcome.kind === 'response') return accept(meaning);
   return { action: 'fail', error: new NoResponseError(meaning, outcome.kind) };
 }
 
-function byRule(rule: ErrorRule, source: InterpretedSource, outcome: Outcome): Verdict {
+function byRule(rule: ErrorRule, source: InterpretedSource, outcome: RequestOutcome): Verdict {
   switch (rule.action) {
     case 'retry':
       return { action: 'retry' };
@@ -86,7 +86,7 @@ function byRule(rule: ErrorRule, source: InterpretedSource, outcome: Outcome): V
   }
 }
 
-function nothingToRead(action: 'empty' | 'skip_partition', { message }: ErrorRule, outcome: Outcome): Verdict {
+function nothingToRead(action: 'empty' | 'skip_partition', { message }: ErrorRule, outcome: RequestOutcome): Verdict {
   const reason = message ?? (outcome.kind === 'response' ? `status ${outcome.status}` : outcome.kind);
   const meaning: Meaning = action === 'empty' ? { kind: 'empty', notModified: false } : { kind: 'skipped', reason };
   if (outcome.kind === 'response') return accept(meaning);
@@ -99,7 +99,7 @@ const refreshFirst = (source: Pick<Source, 'auth'>, verdict: Verdict): Verdict =
   verdict.action === 'fail' && isRefreshable(source) ? { ...verdict, action: 'refresh' } : verdict;
 
 /** A response as error rules see it; the body is decoded only when a rule reads it. */
-function outcomeOf(response: HttpResponse | NoResponse, source: Pick<Source, 'resource' | 'http'>): Outcome {
+function outcomeOf(response: HttpResponse | NoResponse, source: Pick<Source, 'resource' | 'http'>): RequestOutcome {
   if (response.status === null) return { kind: response.failure };
   const { status, headers } = response;
   return { kind: 'response', status, headers, body: () => tryDecodeBody(response, source) };
@@ -110,7 +110,7 @@ function outcomeOf(response: HttpResponse | NoResponse, source: Pick<Source, 're
  */
 async function expiredToken(
   { resource, params }: InterpretedSource,
-  outcome: Outcome & { readonly kind: 'response' },
+  outcome: RequestOutcome & { readonly kind: 'response' },
   { evaluate, page }: InterpretOptions,
 ): Promise<Verdict | null> {
   const { pagination, incremental } = resource;
