@@ -4,8 +4,10 @@ import type { Deps } from '../src/deps.ts';
 import type { FiringOutcome, ScheduledTickInput } from '../workflows/contract.ts';
 
 /** The outcome of a firing as its workflow has it; a text says why there is no run. */
-export const outcomeOf = (made: RunRow | string): FiringOutcome =>
-  typeof made === 'string' ? { outcome: `skipped: ${made}`, runId: null } : { outcome: 'started', runId: made.id };
+export const outcomeOf = (created: RunRow | string): FiringOutcome =>
+  typeof created === 'string'
+    ? { outcome: `skipped: ${created}`, runId: null }
+    : { outcome: 'started', runId: created.id };
 
 /** What the log says when the run of a firing cannot be created. */
 export const notCreated = ({ log }: Pick<Deps, 'log'>, input: ScheduledTickInput, scheduledFor: string) => ({

@@ -7,15 +7,15 @@ import type { RunRow } from '../src/core/resources/run.ts';
 import type { Deps } from '../src/deps.ts';
 import { startQueuedRun } from '../src/dispatch/start-run.ts';
 import type { InboundHookInput, InboundStep } from '../workflows/contract.ts';
+import { createRun } from './create-run.ts';
 import { withFailures } from './failures.ts';
-import { queueRun } from './queued-run.ts';
 
 type InboundDeps = Pick<Deps, 'db' | 'orchestrator' | 'log' | 'defaultDestination'>;
 
-/** A step, and the run that it created, if any. */
-interface Enqueued {
+/** A step, and the run that it created; null: it created none. */
+interface CreatedOrJoined {
   readonly step: InboundStep;
-  readonly made: RunRow | null;
+  readonly created: RunRow | null;
 }
 
 /** The activities for requests to hooks. */
@@ -30,8 +30,8 @@ export function createInboundHookActivities(deps: InboundDeps) {
       const scope = orgScope(input.orgId);
       const report = { write: deps.log.error, message: 'run for hook requests not created', fields: { ...input } };
       return await withFailures(report, async () => {
-        const { step, made } = await deps.db.transaction().execute((tx) => enqueue(deps, tx, scope, input));
-        if (made) await startQueuedRun(deps, scope, made);
+        const { step, created } = await deps.db.transaction().execute((tx) => createOrJoin(deps, tx, scope, input));
+        if (created) await startQueuedRun(deps, scope, created);
         if (step.waitMs === 0) deps.log.info('hook requests processed', { ...input, ...step });
         return step;
       });
@@ -39,30 +39,31 @@ export function createInboundHookActivities(deps: InboundDeps) {
   };
 }
 
-async function enqueue(
+/** Creates the run that requests wait for, adds them to one that waits, or notes why there is none for them. */
+async function createOrJoin(
   deps: Pick<InboundDeps, 'defaultDestination'>,
   tx: Db,
   scope: OrgScope,
   input: InboundHookInput,
-): Promise<Enqueued> {
+): Promise<CreatedOrJoined> {
   const { connectionId, resourceKey } = input;
   // No run of the connection begins while the lock is held: one that waits starts after every request seen here.
   const connection = await lockConnection(tx, scope, connectionId);
   const due = await dueInMs(tx, scope, input);
-  if (due === null) return { step: { waitMs: null, outcome: 'no request is waiting', runId: null }, made: null };
-  const skipped = async (reason: string): Promise<Enqueued> => {
+  if (due === null) return { step: { waitMs: null, outcome: 'no request is waiting', runId: null }, created: null };
+  const skipped = async (reason: string): Promise<CreatedOrJoined> => {
     await dropTriggers(tx, scope, input, reason);
-    return { step: { waitMs: 0, outcome: `ignored: ${reason}`, runId: null }, made: null };
+    return { step: { waitMs: 0, outcome: `ignored: ${reason}`, runId: null }, created: null };
   };
   if (connection?.status !== 'active') return skipped(`connection ${connection?.status ?? 'deleted'}`);
   const waiting = await findWaitingRun(tx, scope, input);
   if (waiting) {
     await joinRun(tx, scope, input, { runId: waiting.id, isNew: false });
-    return { step: { waitMs: 0, outcome: 'joined', runId: waiting.id }, made: null };
+    return { step: { waitMs: 0, outcome: 'joined', runId: waiting.id }, created: null };
   }
-  if (due > 0) return { step: { waitMs: due, outcome: 'gathering', runId: null }, made: null };
-  const made = await queueRun(deps, tx, scope, { connection, resourceKey, trigger: 'webhook' });
-  if (typeof made === 'string') return skipped(made);
-  await joinRun(tx, scope, input, { runId: made.id, isNew: true });
-  return { step: { waitMs: 0, outcome: 'started', runId: made.id }, made };
+  if (due > 0) return { step: { waitMs: due, outcome: 'gathering', runId: null }, created: null };
+  const created = await createRun(deps, tx, scope, { connection, resourceKey, trigger: 'webhook' });
+  if (typeof created === 'string') return skipped(created);
+  await joinRun(tx, scope, input, { runId: created.id, isNew: true });
+  return { step: { waitMs: 0, outcome: 'started', runId: created.id }, created };
 }

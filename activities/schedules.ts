@@ -13,9 +13,9 @@ import type { Deps } from '../src/deps.ts';
 import { startQueuedRun } from '../src/dispatch/start-run.ts';
 import { wakeEndpoints } from '../src/dispatch/wake-endpoints.ts';
 import type { Firing, FiringOutcome, ScheduledTickInput } from '../workflows/contract.ts';
+import { createRun } from './create-run.ts';
 import { withFailures } from './failures.ts';
 import { notCreated, outcomeOf } from './firing-outcome.ts';
-import { queueRun } from './queued-run.ts';
 
 type ScheduleDeps = Pick<Deps, 'db' | 'orchestrator' | 'log' | 'defaultDestination'>;
 
@@ -32,15 +32,15 @@ export function createScheduleActivities(deps: ScheduleDeps) {
         outcomeOf(await createRunOfFiring(deps, input, scheduledFor)),
       ),
     /**
-     * Enqueues the run of a firing whose workflow ends with it: another one executes the run. Safe to run twice: a repeat
+     * Creates the run of a firing whose workflow ends with it: another one executes the run. Safe to run twice: a repeat
      * finds the run of the firing (test/integration/schedule-ticks.test.ts) and starts its workflow under the same id.
      */
     enqueueScheduledRun: (input: ScheduledTickInput, scheduledFor: string): Promise<FiringOutcome> =>
       withFailures(notCreated(deps, input, scheduledFor), async () => {
         const firing = { scheduleId: input.scheduleId, scheduledFor };
-        const made = await createRunOfFiring(deps, input, scheduledFor);
-        if (typeof made !== 'string') await startQueuedRun(deps, orgScope(input.orgId), made, firing);
-        return outcomeOf(made);
+        const created = await createRunOfFiring(deps, input, scheduledFor);
+        if (typeof created !== 'string') await startQueuedRun(deps, orgScope(input.orgId), created, firing);
+        return outcomeOf(created);
       }),
   };
 }
@@ -55,21 +55,22 @@ export async function createRunOfFiring(
   scheduledFor: string,
 ): Promise<RunRow | string> {
   const scope = orgScope(orgId);
-  const made = await deps.db.transaction().execute((tx) => enqueue(deps, tx, scope, { scheduleId, scheduledFor }));
-  if (typeof made === 'string') await wakeEndpoints(deps, scope);
-  deps.log.info('schedule fired', { orgId, scheduleId, scheduledFor, ...outcomeOf(made) });
-  return made;
+  const firing = { scheduleId, scheduledFor };
+  const created = await deps.db.transaction().execute((tx) => createOrSkip(deps, tx, scope, firing));
+  if (typeof created === 'string') await wakeEndpoints(deps, scope);
+  deps.log.info('schedule fired', { orgId, ...firing, ...outcomeOf(created) });
+  return created;
 }
 
 /** The run of a firing, or why there is none; the latter is an event unless a user caused it on purpose. */
-async function enqueue(
+async function createOrSkip(
   deps: Pick<ScheduleDeps, 'defaultDestination'>,
   tx: Db,
   scope: OrgScope,
   firing: Firing,
 ): Promise<RunRow | string> {
-  const made = await findRunOfFiring(tx, scope, firing);
-  if (made) return made;
+  const existing = await findRunOfFiring(tx, scope, firing);
+  if (existing) return existing;
   const schedule = await findSchedule(tx, scope, firing.scheduleId);
   if (!schedule) return 'schedule deleted';
   if (!schedule.enabled) return 'schedule disabled';
@@ -83,8 +84,8 @@ async function enqueue(
   // After an outage Temporal starts all firings that it missed. The first run reads what the others would read.
   if (await hasReadSince(tx, scope, { connectionId, resourceKey, since: firing.scheduledFor }))
     return 'a run of the resource began after this firing was due';
-  const queued = await queueRun(deps, tx, scope, { connection, resourceKey, trigger: 'schedule', firing });
-  return typeof queued === 'string' ? skipped('spec_invalid', queued) : queued;
+  const created = await createRun(deps, tx, scope, { connection, resourceKey, trigger: 'schedule', firing });
+  return typeof created === 'string' ? skipped('spec_invalid', created) : created;
 }
 
 interface SkippedFiring extends Firing {

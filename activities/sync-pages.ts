@@ -32,7 +32,7 @@ const firstStepMs = 1000;
 const firstStepGraceMs = 4000;
 
 /** Creates the run of a firing; the text says why there is none. */
-type CreateRun = (deps: Deps, input: ScheduledRunInput, scheduledFor: string) => Promise<RunRow | string>;
+type CreateRunOfFiring = (deps: Deps, input: ScheduledRunInput, scheduledFor: string) => Promise<RunRow | string>;
 
 /** Runs a chunk in the context of its activity; throws errors in the form that a history may hold. */
 type InContext = <Result>(
@@ -42,7 +42,7 @@ type InContext = <Result>(
 ) => Promise<Result>;
 
 /** Creates the activities. */
-export function createSyncActivities(deps: Deps, slots: Slots, createRun: CreateRun) {
+export function createSyncActivities(deps: Deps, slots: Slots, createRunOfFiring: CreateRunOfFiring) {
   const inContext = createInContext(deps, slots);
   const firstStep = createFirstStep(deps, slots, inContext);
 
@@ -74,12 +74,12 @@ export function createSyncActivities(deps: Deps, slots: Slots, createRun: Create
      */
     async fireHere(input: ScheduledRunInput, scheduledFor: string, scheduledAtMs: number): Promise<FirstStep> {
       const { orgId, connectionId, resourceKey, scheduleId } = input;
-      const made = await withFailures(notCreated(deps, input, scheduledFor), () =>
-        createRun(deps, input, scheduledFor),
+      const created = await withFailures(notCreated(deps, input, scheduledFor), () =>
+        createRunOfFiring(deps, input, scheduledFor),
       );
-      if (typeof made === 'string') return { ...outcomeOf(made), chunk: null, error: null };
+      if (typeof created === 'string') return { ...outcomeOf(created), chunk: null, error: null };
       const firing = { scheduleId, scheduledFor };
-      return await firstStep({ orgId, connectionId, resourceKey, runId: made.id, firing }, scheduledAtMs);
+      return await firstStep({ orgId, connectionId, resourceKey, runId: created.id, firing }, scheduledAtMs);
     },
   };
 }

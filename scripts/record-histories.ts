@@ -149,14 +149,14 @@ async function firedWorkflow(stack: Stack, sync: Sync, { collection, isRun }: Fi
   return workflowId;
 }
 
-/** Requests to a hook that come while the first of them waits, and while a run is made for it. */
+/** Requests to a hook that come while the first of them waits, and while a run is created for it. */
 async function recordInbound(stack: Stack, upstream: Upstream): Promise<void> {
   await using sync = await createSync(stack, { upstream, collection: 'inbound' });
   const { connectionId } = sync;
   const settings = { resourceKeys: ['inbound'], debounceSeconds: 1 };
   const hook = await createHook(fetch, stack.org, connectionId, settings);
   for (const body of ['1', '2']) await hook.post(body);
-  const runId = await eventually('a run is made', async () => (await hook.requests())[0]?.runs[0]?.runId);
+  const runId = await eventually('a run is created', async () => (await hook.requests())[0]?.runs[0]?.runId);
   await sync.ended(runId);
   await saveHistory(stack, { name: 'inbound', workflowId: inboundHookId({ connectionId, resourceKey: 'inbound' }) });
 }

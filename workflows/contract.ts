@@ -29,7 +29,7 @@ export interface SyncRunInput {
   readonly connectionId: string;
   readonly resourceKey: string;
   readonly runId: string;
-  /** The firing that made the run; absent: no schedule did. */
+  /** The firing that created the run; absent: no schedule did. */
   readonly firing?: Firing;
   /** The order of steps that the workflow follows; absent: the first one, without a {@link FirstStep}. */
   readonly steps?: typeof withFirstStep;

@@ -9,7 +9,7 @@ import { firingTime } from './scheduled-run.ts';
 
 /** Creates the run of a firing, or returns why there is none. */
 export async function scheduledTick(input: ScheduledTickInput): Promise<FiringOutcome> {
-  const made = await control.enqueueScheduledRun(input, firingTime());
-  setCurrentDetails(made.runId === null ? made.outcome : `${made.outcome}: \`${made.runId}\``);
-  return made;
+  const fired = await control.enqueueScheduledRun(input, firingTime());
+  setCurrentDetails(fired.runId === null ? fired.outcome : `${fired.outcome}: \`${fired.runId}\``);
+  return fired;
 }

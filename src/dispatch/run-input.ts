@@ -11,5 +11,5 @@ export function runInput(
   return scheduleId === null || scheduledFor === null ? run : { ...run, firing: { scheduleId, scheduledFor } };
 }
 
-/** The firing of a run that no schedule made. */
+/** The firing of a run that no schedule created. */
 export const noFiring = { scheduleId: null, scheduledFor: null } as const;

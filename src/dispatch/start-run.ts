@@ -7,7 +7,7 @@ import { orLeaveToSweeper } from './or-leave-to-sweeper.ts';
 import { noFiring, runInput } from './run-input.ts';
 
 /**
- * Starts the workflow of a queued run that was committed; pass `firing` if a schedule made the run. A failure is logged and
+ * Starts the workflow of a queued run that was committed; pass `firing` if a schedule created the run. A failure is logged and
  * left to the sweeper.
  */
 export async function startQueuedRun(

@@ -6,7 +6,7 @@ import type { Deps } from '../deps.ts';
 const limit = 100;
 
 /**
- * The milliseconds after which no request that found a connection before it was deleted still makes a run of it (they
+ * The milliseconds after which no request that found a connection before it was deleted still inserts a run of it (they
  * take a few).
  */
 const deletedMs = 2000;

@@ -154,7 +154,7 @@ describe('of an org with 60,000 runs, no statement reads what is old:', () => {
     },
   );
 
-  it('a request to a hook, and the run that is made of it', async () => {
+  it('a request to a hook, and the run that is created for it', async () => {
     const { db } = recording;
     const asked = { connectionId, resourceKey: 'items' };
     const plans = await plansOf(async () => {

@@ -10,7 +10,7 @@ import {
   createActiveConnection,
   createConnection,
   publishSpec,
-  queueRuns,
+  requestRuns,
   specDocument,
 } from '../support/upstream/api-fixtures.ts';
 
@@ -148,7 +148,7 @@ describe('activate and pause', () => {
 
   it('pausing cancels the runs that wait', async () => {
     const id = await createActiveConnection(org);
-    const [runId] = await queueRuns({ db: api.deps.db, org }, id, 1);
+    const [runId] = await requestRuns({ db: api.deps.db, org }, id, 1);
     await org.call('POST', `/connections/${id}/pause`);
     expect((await org.call('GET', `/runs/${runId}`)).body).toMatchObject({ status: 'canceled', error: null });
   });

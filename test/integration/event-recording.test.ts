@@ -14,7 +14,7 @@ import {
   createActiveConnection,
   createConnection,
   publishSpec,
-  queueRuns,
+  requestRuns,
   specDocument,
 } from '../support/upstream/api-fixtures.ts';
 import { recordedEvents, typesOf, withoutGaps } from '../support/webhooks/events.ts';
@@ -81,7 +81,7 @@ describe('the end of a run', () => {
 
   it('is recorded as one event, even when it is written several times', async () => {
     const connectionId = await createActiveConnection(org);
-    const [runId = ''] = await queueRuns({ db: api.deps.db, org }, connectionId, 1);
+    const [runId = ''] = await requestRuns({ db: api.deps.db, org }, connectionId, 1);
     await beginRun(api.deps.db, scope, runId);
     await beginRun(api.deps.db, scope, runId);
     await Promise.all([1, 2].map(() => endRun(api.deps.db, scope, { runId, ...failed })));
@@ -91,9 +91,9 @@ describe('the end of a run', () => {
 
   it('is recorded as an event for canceled runs that no workflow had taken', async () => {
     const connectionId = await createActiveConnection(org);
-    const [first = ''] = await queueRuns({ db: api.deps.db, org }, connectionId, 1);
+    const [first = ''] = await requestRuns({ db: api.deps.db, org }, connectionId, 1);
     await org.call('POST', `/runs/${first}/cancel`);
-    await queueRuns({ db: api.deps.db, org }, connectionId, 2);
+    await requestRuns({ db: api.deps.db, org }, connectionId, 2);
     await org.call('POST', `/connections/${connectionId}/pause`);
     const events = (await ofConnection(connectionId)).slice(2);
     expect(events.map(({ type, data }) => [type, data.reason])).toEqual([
@@ -118,7 +118,7 @@ describe('the end of a run', () => {
     const connectionId = await createActiveConnection(org);
     const body = { resourceKey: 'items', cron: '0 3 * * *' };
     await org.call('POST', `/connections/${connectionId}/schedules`, { body });
-    await queueRuns({ db: api.deps.db, org }, connectionId, 1);
+    await requestRuns({ db: api.deps.db, org }, connectionId, 1);
     await org.call('DELETE', `/connections/${connectionId}`);
     expect(await typesAfterActivation(connectionId)).toEqual(['schedule.created', 'run.canceled', 'schedule.deleted']);
   });
@@ -136,7 +136,7 @@ describe('the end of a run', () => {
     const secrets = { apiKey: 'planted-secret' };
     const { body } = await org.call('POST', '/connections', { body: { ...connectionBody(org, 'granted'), secrets } });
     await org.call('POST', `/connections/${body.id}/activate`);
-    const [runId = ''] = await queueRuns({ db: api.deps.db, org }, body.id, 1);
+    const [runId = ''] = await requestRuns({ db: api.deps.db, org }, body.id, 1);
     const input = { orgId: org.orgId, connectionId: body.id, resourceKey: 'items', runId };
     await createRunActivities(api.deps).endRun(input, failed.outcome);
     const events = (await ofConnection(body.id)).slice(2);
@@ -146,7 +146,7 @@ describe('the end of a run', () => {
   });
 });
 
-describe('a firing that makes no run', () => {
+describe('a firing that creates no run', () => {
   it('is recorded as one event with the reason', async () => {
     const connectionId = await createActiveConnection(org);
     const { body: schedule } = await org.call('POST', `/connections/${connectionId}/schedules`, {
@@ -170,7 +170,7 @@ describe('a firing that makes no run', () => {
 describe('quarantined records that are tried again', () => {
   it('are recorded as one event for each API call, not for each record', async () => {
     const connectionId = await createActiveConnection(org);
-    const [runId = ''] = await queueRuns({ db: api.deps.db, org }, connectionId, 1);
+    const [runId = ''] = await requestRuns({ db: api.deps.db, org }, connectionId, 1);
     const rows = [1, 2, 3].map((number) => ({
       id: newId('quar'),
       orgId: org.orgId,

@@ -87,7 +87,7 @@ async function receivedAgo(hookId: string, seconds: number): Promise<void> {
   await api.deps.db.updateTable('hookRequests').set({ receivedAt }).where('hookId', '=', hookId).execute();
 }
 
-describe('requests for which no run may be made are ignored, and the log says why:', () => {
+describe('requests for which no run may be created are ignored, and the log says why:', () => {
   it('connection paused', async () => {
     const { hook, step, connectionId, runs } = await openHook();
     await hook.post('1');
@@ -109,7 +109,7 @@ describe('requests for which no run may be made are ignored, and the log says wh
 });
 
 describe('a workflow', () => {
-  it('is woken by the first request that waits, and by the first after a run was made', async () => {
+  it('is woken by the first request that waits, and by the first after a run was created', async () => {
     const { hook, step, unwoken } = await openHook();
     await hook.post('1');
     await hook.post('2');

@@ -96,12 +96,12 @@ describe('a run that finds nothing new', () => {
     expect(await eventsOf(workflow)).toEqual([...firstStep, 'workflowExecutionCompleted']);
   });
 
-  test('is the firing itself when a schedule makes it, and is found by its run', async () => {
+  test('is the firing itself when a schedule creates it, and is found by its run', async () => {
     await using sync = await quietSync('scheduled');
     const schedules = `/connections/${sync.connectionId}/schedules`;
     const body = { resourceKey: 'scheduled', cron: '* * * * * *' };
     const { body: schedule } = await call('POST', schedules, { body });
-    const run = await eventually('a firing has made a run that has ended', async () => {
+    const run = await eventually('a firing has created a run that has ended', async () => {
       const { body: runs } = await call('GET', `/runs?connectionId=${sync.connectionId}&trigger=schedule`);
       return (runs as readonly RunRow[]).find(({ status }) => status === 'succeeded') ?? null;
     });

@@ -54,7 +54,7 @@ const fired = (id: string, outcome: string) =>
   );
 
 describe('a schedule of every second', () => {
-  test('syncs, and while a run waits already makes no other', async () => {
+  test('syncs, and while a run waits already creates no other', async () => {
     const { upstream } = shared();
     await using sync = await syncOf('coalesced');
     upstream.pause();

@@ -32,7 +32,7 @@ async function openSchedule() {
 }
 
 describe('a firing', () => {
-  it('makes a run that waits for its turn, although Temporal is away', async () => {
+  it('creates a run that waits for its turn, although Temporal is away', async () => {
     const { fire, runs, scheduleId } = await openSchedule();
     const { outcome, runId } = await fire(1);
     expect(outcome).toBe('started');
@@ -45,7 +45,7 @@ describe('a firing', () => {
     });
   });
 
-  it('that is tried again finds the run it has made, even when the schedule is off by then', async () => {
+  it('that is tried again finds the run it has created, even when the schedule is off by then', async () => {
     const { fire, runs, scheduleId } = await openSchedule();
     const first = await fire(1);
     await org.call('PATCH', `/schedules/${scheduleId}`, { body: { enabled: false } });
@@ -53,7 +53,7 @@ describe('a firing', () => {
     expect(await runs()).toHaveLength(1);
   });
 
-  it('makes no second waiting run, also when two schedules of a resource fire at once', async () => {
+  it('creates no second waiting run, also when two schedules of a resource fire at once', async () => {
     const { fire, runs, post } = await openSchedule();
     const { body: other } = await post({ resourceKey: 'items', cron: '*/2 * * * *' });
     const outcomes = await Promise.all([fire(2), fire(2, other.id), fire(3), fire(4, other.id)]);
@@ -66,14 +66,14 @@ describe('a firing', () => {
     expect(await runs()).toHaveLength(1);
   });
 
-  it('makes its run although a backfill waits: that one reads what is old', async () => {
+  it('creates its run although a backfill waits: that one reads what is old', async () => {
     const { fire, connectionId } = await openSchedule();
     await org.call('POST', `/connections/${connectionId}/backfill`, { body: { resource: 'items' } });
     expect((await fire(1)).outcome).toBe('started');
   });
 });
 
-describe('a firing of what shall not fire makes no run and says why:', () => {
+describe('a firing of what shall not fire creates no run and says why:', () => {
   it('schedule disabled', async () => {
     const { fire, runs, scheduleId } = await openSchedule();
     await org.call('PATCH', `/schedules/${scheduleId}`, { body: { enabled: false } });

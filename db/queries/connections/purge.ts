@@ -12,7 +12,7 @@ export interface DeletedConnection {
  * Deleted connections without an open run, the longest deleted first; across orgs, ids only. Until an open run has
  * ended its worker may still record something; until Temporal has dropped a schedule its row says so.
  *
- * @param olderThanMs a request that read the connection before it was deleted has made its run by then.
+ * @param olderThanMs a request that read the connection before it was deleted has inserted its run by then.
  */
 export function findPurgeableConnections(
   db: Db,

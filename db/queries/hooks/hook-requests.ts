@@ -48,7 +48,7 @@ export async function acceptHookRequest(
 
 /**
  * The resources that a committed request names and no earlier request waits for: its request is the one to wake
- * somebody. Call it after the commit: whoever makes a run for an earlier request afterwards sees this one too.
+ * somebody. Call it after the commit: whoever creates a run for an earlier request afterwards sees this one too.
  */
 export async function findUnwokenResources(
   db: Db,
@@ -85,7 +85,7 @@ export interface RequestedResource {
 }
 
 /**
- * When the run that requests of a resource wait for is to be made: once none has come for the time of their hooks, or
+ * When the run that requests of a resource wait for is to be created: once none has come for the time of their hooks, or
  * when the first has waited long enough.
  * @returns milliseconds, 0: now; null: no request waits.
  */
@@ -108,7 +108,7 @@ const ofResource = ({ orgId }: OrgScope, { connectionId, resourceKey }: Requeste
   hook_triggers.org_id = ${orgId} and hook_triggers.connection_id = ${connectionId}
   and hook_triggers.resource_key = ${resourceKey}`;
 
-/** Resources whose run should have been made a while ago; across orgs, ids only, as the queries of the sweepers are. */
+/** Resources whose run should have been created a while ago; across orgs, ids only, as the queries of the sweepers are. */
 export async function findOverdueResources(
   db: Db,
   { olderThanMs, limit }: { readonly olderThanMs: number; readonly limit: number },
@@ -126,7 +126,7 @@ export async function findOverdueResources(
  * Notes the run of all requests of a resource that wait. The caller holds the lock on the connection, and the run has
  * not begun: so it starts after every one of them came.
  *
- * @param isNew the run was made for them: the first of them leads, the others have joined it. Otherwise all have.
+ * @param isNew the run was created for them: the first of them leads, the others have joined it. Otherwise all have.
  */
 export async function joinRun(
   tx: Db,
@@ -144,7 +144,7 @@ export async function joinRun(
       and not (${isNew} and id = (select min(request_id) from joined))`.execute(tx);
 }
 
-/** Notes that no run is made for the requests of a resource that wait, and why. They are not compared with new ones. */
+/** Notes that no run is created for the requests of a resource that wait, and why. They are not compared with new ones. */
 export async function dropTriggers(
   tx: Db,
   scope: OrgScope,

@@ -32,7 +32,7 @@ export const purgePages = (db: Db, { before, rowsMax }: OldRows): Promise<number
 export const purgeDimensions = (db: Db, { before, rowsMax }: OldRows): Promise<number> =>
   purge(db, { table: 'run_dimensions', old: ofEndedRun(before), order: sql`run_id, dimension, no`, rowsMax });
 
-/** A run that ended before was made before: only the front of the primary key is read. */
+/** A run that ended before was created before: only the front of the primary key is read. */
 const ofEndedRun = (before: Date) => sql`
   run_id < ${firstIdAt('run', before)} and (select finished_at from runs where runs.id = run_id) < ${before}`;
 

@@ -15,7 +15,7 @@ export interface AddressedRun {
   readonly id: string;
   readonly connectionId: string;
   readonly resourceKey: string;
-  /** The firing; both null: no schedule made it. */
+  /** The firing; both null: no schedule created it. */
   readonly scheduleId: string | null;
   readonly scheduledFor: string | null;
 }
@@ -29,7 +29,7 @@ interface InOrg {
   readonly orgId: string;
 }
 
-/** The run that a firing of a schedule has made; undefined: it made none. */
+/** The run that a firing of a schedule has created; undefined: it created none. */
 export async function findRunOfFiring(
   db: Db,
   scope: OrgScope,
@@ -48,7 +48,7 @@ const runOfFiring = statement((db, { orgId, scheduleId, scheduledFor }: Placehol
     .where('scheduledFor', '=', scheduledFor),
 );
 
-/** The firing that made a run; undefined: no schedule did, or there is no such run. */
+/** The firing that created a run; undefined: no schedule did, or there is no such run. */
 export async function findFiring(db: Db, scope: OrgScope, id: string): Promise<Firing | undefined> {
   const run = await db
     .selectFrom('runs')

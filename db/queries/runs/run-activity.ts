@@ -43,7 +43,7 @@ export interface RunProgress {
   readonly attempts: number;
   readonly specVersion: string | null;
   readonly readCompleted: boolean;
-  /** The firing that made it; nulls: no schedule did. */
+  /** The firing that created it; nulls: no schedule did. */
   readonly scheduleId: string | null;
   readonly scheduledFor: string | null;
 }

@@ -27,11 +27,11 @@ interface NewRun extends OfResource {
   readonly isDispatched?: boolean;
 }
 
-/** A queued run at the end of its lane. Commit the row, then start its workflow: the sweeper starts one that is lost. */
+/** Inserts a run, queued at the end of its lane. Commit the row, then start its workflow: the sweeper starts one that is lost. */
 export async function insertRun(db: Db, scope: OrgScope, run: NewRun): Promise<RunRow> {
   const laneId = await ensureLane(db, scope, run);
   const { waitsFor, backfill, scheduleId = null, scheduledFor = null, isDispatched = false } = run;
-  const [inserted] = await insertQueued(db, {
+  const [inserted] = await insertRow(db, {
     ...run,
     ...{ id: newId('run'), orgId: scope.orgId, laneId, scheduleId, scheduledFor, isDispatched },
     waitsFor: [...waitsFor],
@@ -41,7 +41,7 @@ export async function insertRun(db: Db, scope: OrgScope, run: NewRun): Promise<R
   return inserted;
 }
 
-interface QueuedRun extends Required<Omit<NewRun, 'waitsFor' | 'backfill' | 'scheduleId' | 'scheduledFor'>> {
+interface RunValues extends Required<Omit<NewRun, 'waitsFor' | 'backfill' | 'scheduleId' | 'scheduledFor'>> {
   readonly id: string;
   readonly orgId: string;
   readonly laneId: number;
@@ -51,7 +51,7 @@ interface QueuedRun extends Required<Omit<NewRun, 'waitsFor' | 'backfill' | 'sch
   readonly scheduledFor: string | null;
 }
 
-const insertQueued = statement((db, run: Placeholders<QueuedRun>) =>
+const insertRow = statement((db, run: Placeholders<RunValues>) =>
   db
     .insertInto('runs')
     .values({

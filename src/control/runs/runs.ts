@@ -34,8 +34,8 @@ interface RunRequest {
 }
 
 /**
- * Accepts a run. The row is committed before Temporal knows of it: a workflow never looks for a row that is not
- * there, and a start that fails leaves the row queued for the sweeper.
+ * Inserts the run that a caller requests. The row is committed before Temporal knows of it: a workflow never looks for a
+ * row that is not there, and a start that fails leaves the row queued for the sweeper.
  *
  * Throws not_found (connection, pinned spec), conflict (not active, effective spec invalid, no destination),
  * validation (no such resource, no such start of a backfill, no such time), rate_limited (too many runs are queued).
@@ -96,7 +96,7 @@ const notActive = {
   error: 'The connection is in error; correct the error of its last run, then activate it.',
 } as const;
 
-/** A fresh manual run of the original's connection and resource, from today's watermark. Throws as {@link requestRun}. */
+/** Requests a manual run of the original's connection and resource, from today's watermark. Throws as requestRun. */
 export async function replayRun(deps: RunDeps, scope: OrgScope, runId: string): Promise<RunRow> {
   const original = found(await findRun(deps.db, scope, runId), 'Run');
   const { connectionId, resourceKey } = original;

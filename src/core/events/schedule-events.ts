@@ -26,7 +26,7 @@ const ScheduleSkipped = v.object({
   ),
 });
 
-/** Why a firing that has begun made no run. */
+/** Why a firing that has begun created no run. */
 export type SkipReason = Exclude<v.InferOutput<typeof SkipReason>, 'catch_up_window'>;
 
 /** A schedule with the connection that it belongs to. */
@@ -64,7 +64,7 @@ export const scheduleDeleted = ({ schedule, connection }: ScheduleFacts): Domain
   data: { schedule } satisfies v.InferOutput<typeof ScheduleChanged>,
 });
 
-/** A firing of a schedule made no run. */
+/** A firing of a schedule created no run. */
 export const scheduleSkipped = ({
   schedule,
   connection,

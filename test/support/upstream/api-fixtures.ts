@@ -137,8 +137,8 @@ export async function createActiveConnection(org: TestOrg, { specKey = 'acme' } 
   return id;
 }
 
-/** Runs that are queued and that no workflow has taken; their ids. */
-export async function queueRuns(
+/** Requests runs, which stay queued because no workflow takes them; their ids. */
+export async function requestRuns(
   { db, org }: { readonly db: Db; readonly org: TestOrg },
   connectionId: string,
   count: number,

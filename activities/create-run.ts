@@ -9,7 +9,7 @@ import { type RunTerms, runTerms } from '../src/core/spec/connection/run-terms.t
 import type { Deps } from '../src/deps.ts';
 import type { Firing } from '../workflows/contract.ts';
 
-/** A run that no API request starts. */
+/** A run that no caller requests. */
 interface AutomaticRun {
   /** Locked in this transaction, and active. */
   readonly connection: ConnectionRow;
@@ -19,8 +19,8 @@ interface AutomaticRun {
   readonly firing?: Firing;
 }
 
-/** Queues a run under the effective spec of its connection; or returns the reason why it cannot, as text. */
-export async function queueRun(
+/** Creates a run under the effective spec of its connection; or returns the reason why it cannot, as text. */
+export async function createRun(
   { defaultDestination }: Pick<Deps, 'defaultDestination'>,
   tx: Db,
   scope: OrgScope,
