@@ -83,7 +83,7 @@ export interface JobPosition {
   readonly createdAt: string;
   /** The values of the last poll: what `job` has besides its id. */
   readonly values: Readonly<Record<string, string | number>>;
-  /** The part of the report that is read; absent: none is yet, or the report is one. */
+  /** The part of the report that is read; absent: none is read yet, or the report has no parts. */
   readonly part?: JobPart;
 }
 
@@ -93,7 +93,7 @@ export interface JobPart {
   readonly no: number;
   /** `job.part`. */
   readonly value: string | number;
-  /** The hash of what all parts are: a `no` counts only among the same parts. */
+  /** The hash of all parts: `no` is the number of the same part only while they are the same. */
   readonly parts: string;
 }
 

@@ -34,7 +34,7 @@ export interface Source {
   readonly backfill: { readonly from: string | null } | null;
   /** The validators for requests with a `cache`; null: none stored. */
   readonly validators: Validators | null;
-  /** The cached responses for requests with a `cache` that are not the read of a resource; null: it is one. */
+  /** The cached responses for requests with a `cache` outside the read of a resource; null in that read. */
   readonly responses: ResponseCache | null;
   readonly client: HttpClient;
   /** The tokens; null: the auth kind needs none. */

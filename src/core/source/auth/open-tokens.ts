@@ -70,7 +70,7 @@ async function tokensOf(
   }
 }
 
-/** Changes with all inputs of a token request; its input is secret, it is itself sealed with the token. */
+/** The hash of all inputs of a token request. Some of them are secret, so the hash is sealed with the token. */
 function madeFor({ auth, http, params, secrets }: Described): string {
   const content = JSON.stringify([auth, http.baseUrl ?? null, params, secrets]);
   return createHash('sha256').update(content).digest('base64url');

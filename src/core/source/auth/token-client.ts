@@ -117,7 +117,7 @@ function oauthErrorOf(response: HttpResponse): string | null {
   }
 }
 
-/** Providers that take a client in one way only do not say so. */
+/** A hint at the other way to send the client; empty: there is none. Providers that accept only one do not say so. */
 function otherWay({ headers, body }: HttpRequest): string {
   const tried = headers['authorization']?.startsWith('Basic ')
     ? ['header', 'basic', 'body', 'post']

@@ -41,8 +41,8 @@ export const compareCursors = (left: CursorValue, right: CursorValue): number =>
   left < right ? -1 : left > right ? 1 : 0;
 
 /**
- * The canonical text: ISO UTC with milliseconds, decimal, or the text itself. An instant before the earliest one, as a
- * long lookback makes of an early watermark, becomes the earliest: no record is older.
+ * The canonical text: ISO UTC with milliseconds, decimal, or the text itself. A long lookback may go back beyond the
+ * earliest instant that has a text; that one is then used, as no record is older.
  */
 export const cursorText = (value: CursorValue, form: CursorShape): string =>
   typeof value === 'bigint' && isTimeCursor(form.type)

@@ -90,7 +90,7 @@ export function createEnrichRequests(
       try {
         await source.client.logSaved(await rendered(asks));
       } catch (error) {
-        // A request that is valid with another record's fields may have no address with this one's.
+        // The cached response belongs to a request with another record's fields; with these the address may be invalid.
         if (!isOfTheKeys(error)) throw error;
       }
     },

@@ -45,7 +45,7 @@ export interface PageRequest {
   readonly position: PagePosition;
   readonly window: RequestRoots['window'];
   readonly watermark: RequestRoots['watermark'];
-  /** This request has the API's token that the read starts from. */
+  /** Whether the request carries the stored token of a token read. */
   readonly startsFromToken: boolean;
   /** The window was restarted, as the token of a page had expired. */
   readonly isRestarted: boolean;
@@ -74,7 +74,7 @@ export async function fetchPage(source: Source, page: PageRequest, options: Fetc
     const part = await fetchPart(source, page, { chunk, isFirst: parts.length === 0, options });
     if ('kind' in part) return part;
     parts.push(part);
-    // Without records there is nothing to add the other fields to.
+    // There are no records to which other chunks could add fields.
     if (part.selected.items.length === 0 && source.resource.fieldChunks?.onMissing !== 'keep') break;
   }
   const [first] = parts;
@@ -97,7 +97,7 @@ interface PagePart {
   readonly keep: Sent['keep'];
 }
 
-/** The part of one chunk of the fields, or what its response means for the whole page. */
+/** Requests one chunk of the fields; returns its items, or what its response means for the whole page. */
 async function fetchPart(
   source: Source,
   page: PageRequest,
@@ -131,7 +131,7 @@ async function fetchPart(
   return { facts, roots, selected: selectItems(body, resource.response), keep, ...linksIn(source, request, response) };
 }
 
-/** The next page is expected by the first response of a page alone. */
+/** Only the first response of a page is searched for the next page. */
 const quietly: Pick<FetchOptions, 'onResponse'> = { onResponse: async () => {} };
 
 async function sendFor(

@@ -5,8 +5,8 @@ interface LookAheadOptions<Value> {
   /** Values that may wait for the consumer. */
   readonly count: number;
   /**
-   * Whether a value is heavy: nothing is requested while such a value waits or is with the consumer: a few of them
-   * would fill the memory.
+   * Whether a value is heavy. Nothing is requested while such a value waits or is with the consumer, because a few of
+   * them would fill the memory.
    */
   readonly isHeavy: (value: Value) => boolean;
   readonly signal: AbortSignal;
@@ -14,8 +14,8 @@ interface LookAheadOptions<Value> {
 
 /**
  * Yields what `start` yields, in order, while it already works on up to `count` further values. Values before a failure
- * are yielded first. Leaving early aborts the signal that `start` received and waits until it has ended. `start` can
- * check whether a further value will be requested as soon as the current one is there, if it is light.
+ * are yielded first. Leaving early aborts the signal that `start` received and waits until it has ended. `hasRoom` says
+ * whether a further value is requested as soon as the current one is there, if that is light.
  */
 export async function* lookAhead<Value>(
   start: (signal: AbortSignal, hasRoom: () => boolean) => AsyncGenerator<Value, void, undefined>,

@@ -19,7 +19,7 @@ export interface CursorPage {
   readonly cursors: readonly CursorValue[];
   /** Records whose cursor value is missing or not of the declared form. */
   readonly withoutCursor: number;
-  /** A newest-first read with `clientFilter` is below its window: no further record belongs to it. */
+  /** A newest-first read with `clientFilter` has come below its window: no further page has records of it. */
   readonly belowWindow: boolean;
 }
 

@@ -12,7 +12,7 @@ export const requestAt = (plan: ReadPlan, position: ReadPosition): PageRequest =
   ...(position.job && { job: jobRoot(position.job) }),
 });
 
-/** What requests see of the window, and whether the token of the API that a read starts from is in them. */
+/** What requests see of the window, and whether they carry the stored token of a token read. */
 export function sentRoots(
   plan: ReadPlan,
   position: ReadPosition,

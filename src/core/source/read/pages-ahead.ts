@@ -78,7 +78,7 @@ export function createPagesAhead(source: Source, options: PagesAheadOptions): Pa
       signal: until,
       async onResponse(next) {
         if (request !== current || width > 1) return;
-        // A response before it was not the last one: pages requested from it may be older than this page.
+        // An earlier response to this request was not its last: pages that it led to may be older than this page.
         guesses.drop();
         if (guesses.most() < 1 || !isTurn() || !hasRoom()) return;
         const position = await next();
@@ -120,8 +120,8 @@ export function createPagesAhead(source: Source, options: PagesAheadOptions): Pa
 }
 
 /**
- * The prefetched page; null: the API throttled it, and what is left of the wait is short: the client sleeps it when the
- * page is requested again, as it would without a prefetch. Throws what fetching threw.
+ * The prefetched page; null: the API throttled it, and the rest of the wait is short. The page is then requested again,
+ * and the client waits as it would without a prefetch. Throws what fetching threw.
  */
 async function pageUnlessThrottled(guess: Guess, now: () => number): Promise<Page | null> {
   try {

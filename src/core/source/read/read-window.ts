@@ -82,8 +82,8 @@ const withoutPart = ({ id, createdAt, values }: JobPosition): JobPosition => ({ 
 
 /**
  * The position of the same window at its first page, after its page token has expired or the parts of its report have
- * changed. Delivered records are known by hash. Throws `source_rejected` at the fourth time: an API whose tokens never
- * live long enough cannot be read this way.
+ * changed. Records that were delivered before are recognized by their fingerprints. Throws `source_rejected` at the fourth
+ * time: an API whose tokens never live long enough cannot be read this way.
  */
 export function restartWindow(plan: ReadPlan, position: ReadPosition): ReadPosition {
   if (position.restarts >= 3) {

@@ -38,7 +38,7 @@ interface ReadyJob {
   readonly job: JobPosition;
   /** Whether it has no records. */
   readonly isEmpty: boolean;
-  /** What it has now; null: the report is one. */
+  /** The parts by the last poll; null: the report has none. */
   readonly parts: ReportParts | null;
 }
 
@@ -50,9 +50,9 @@ export const jobRoot = ({ id, values, part }: JobPosition): Readonly<Record<stri
 });
 
 /**
- * A job that is ready: the one of the position, or a new one, whose id is saved before anything else
- * happens. A process polls once before it reads, so that an address of limited life is a new one. Throws
- * `source_rejected` when the job fails or takes too long, and what the client and the port throw.
+ * A job that is ready: the one of the position, or a new one, whose id is saved before anything else happens. Each process
+ * polls before it reads, because the address of a report may be valid for a short time only. Throws `source_rejected` when
+ * the job fails or takes too long, and what the client and the port throw.
  */
 export async function readyJob(source: Source, begin: ReadPosition, options: JobOptions): Promise<ReadyJob> {
   const { job: rules } = source.resource;
@@ -137,7 +137,7 @@ function refuseLate(source: Source, { timeoutSeconds }: ReportJob, { createdAt }
 /** A decoded response as expressions see it. */
 type JobResponse = { readonly body: unknown } & Pick<HttpResponse, 'status' | 'headers'> & Pick<Source, 'params'>;
 
-/** What is sent of a job. */
+/** One request of a job. */
 interface JobRequest extends JobOptions {
   readonly what: string;
   readonly job: Readonly<Record<string, unknown>>;
@@ -145,7 +145,10 @@ interface JobRequest extends JobOptions {
   readonly errors: readonly ErrorRule[] | undefined;
 }
 
-/** Sends a request of a job, whose response is JSON. Its error rules hold; none of them means an empty page. */
+/**
+ * Sends a request of a job, whose response is JSON. Throws `source_rejected` for a response that counts as empty or
+ * skipped, because that is no job.
+ */
 async function send(given: Source, template: RequestTemplate, request: JobRequest): Promise<JobResponse> {
   const { what, job, roots, evaluate, signal, errors } = request;
   const source = withResponse(given, errors);

@@ -33,7 +33,7 @@ export function reportParts(given: unknown): ReportParts {
   return { values, hash: hashOf(values) };
 }
 
-/** Signed addresses have another signature at each poll: without their query they are what they were. */
+/** A signed address has a new signature at each poll, so its query does not count. */
 function hashOf(values: readonly (string | number)[]): string {
   const names = values.map((value) => String(value).replace(/[?#].*$/s, ''));
   const content = new Set(names).size < names.length ? values : names;
@@ -41,15 +41,15 @@ function hashOf(values: readonly (string | number)[]): string {
 }
 
 /**
- * The part to read: the one that was, with its value of now, or the first. Null: the parts are others than those that
- * were counted, so the window begins again.
+ * The part to read: `before` with its value of the last poll, or the first one. Null: the report no longer has the parts
+ * among which `before` was counted, so the window begins again.
  */
 export function partAt(parts: ReportParts, before: JobPart | undefined): JobPart | null {
   if (before !== undefined && before.parts !== parts.hash) return null;
   return numbered(parts, before?.no ?? 0);
 }
 
-/** The job at its next part; null: this was the last, or the report is one. */
+/** The job at its next part; null: this was the last, or the report has no parts. */
 export function nextPart(job: JobPosition | undefined, parts: ReportParts | null): JobPosition | null {
   if (job?.part === undefined || parts === null) return null;
   const part = numbered(parts, job.part.no + 1);

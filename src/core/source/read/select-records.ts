@@ -46,11 +46,11 @@ function itemsAt(body: unknown, response: ResponseSettings): SelectedItems {
   );
 }
 
-/** A place without a list fails the read like a response without one, or proves no deletion. */
+/** A place that lacks its list counts as a response without one: it fails the read, or the read proves no deletion. */
 function itemsOfStars(body: unknown, { prefix, steps }: StarredPath, response: ResponseSettings): SelectedItems {
   const at = prefix === '' ? '$' : prefix;
   const whole = at === '$' ? body : valueAt(body, at);
-  // Whatever holds the elements is there, or nothing is.
+  // Throws unless what the first `*` goes over is there, or may be missing.
   const { missing: isAbsent } = Array.isArray(whole) ? present : itemsAt(body, { ...response, records: at });
   if (isAbsent) return { items: [], missing: true };
   const items: unknown[] = [];
@@ -76,7 +76,7 @@ const present = { missing: false };
 /** Names of a response that an error shows, and characters of each. */
 const [namesMax, nameMax] = [5, 40];
 
-/** What a body without records has: an API may report its own fault with the status of a success. */
+/** What a body without records has instead: an API may report an error with the status of a success. */
 function insteadOf(body: unknown): string {
   if (!isJsonObject(body)) return '';
   const names = Object.keys(body);

@@ -36,7 +36,7 @@ export function createEvaluateEach(source: Pick<Source, 'evaluator' | keyof Reco
   };
 }
 
-/** Null for what only JSONata can read; `lookups` as a plain name is no field of the value. */
+/** Null for what only JSONata can read, and for `lookups`, which is not read from the value. */
 function plainReader(expression: string): ((value: unknown) => unknown) | null {
   const text = expression.trim();
   if (text === '$') return (value) => value;

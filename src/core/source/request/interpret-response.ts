@@ -14,7 +14,7 @@ import { NoResponseError } from './no-response.ts';
 interface RequestedPage {
   /** The number of the page in its window, from 1. */
   readonly index: number;
-  /** The API's token a token read starts from is in the request. */
+  /** Whether the request carries the stored token of a token read. */
   readonly startsFromToken: boolean;
   /** The rule by which it may become smaller; null or absent: it may not. */
   readonly shrink?: Shrink | null;
@@ -28,10 +28,10 @@ interface InterpretOptions {
 type InterpretedSource = Pick<Source, 'resource' | 'http' | 'params' | 'auth' | 'now'>;
 
 /**
- * Says what a response means for the page that was requested: expired tokens first, then pages that are too large, then
- * the error rules of the resource, those of `http`, then the defaults of the format. The only place where that is decided: the HTTP client
- * obeys the action, the reader the meaning. Rejected credentials are refreshed once if the auth kind can; with other
- * kinds they fail the read. A request without a response that counts as empty or skipped fails with a
+ * Says what a response means for the page that was requested. Expired tokens come first, then pages that are too large,
+ * the error rules of the resource, those of `http`, and the defaults for a status. Nothing else decides that: the HTTP
+ * client follows the action, the reader the meaning. Rejected credentials are refreshed once if the auth kind can do
+ * that; otherwise they fail the read. A request without a response that a rule counts as empty or skipped fails with a
  * {@link NoResponseError}.
  */
 export function interpretResponse(source: InterpretedSource, { evaluate, page }: InterpretOptions): Classify {
@@ -53,7 +53,7 @@ export function interpretResponse(source: InterpretedSource, { evaluate, page }:
   };
 }
 
-/** Whether the response asks for a smaller page, and there may be one. */
+/** Whether `pagination.shrink` asks for a smaller page after this outcome, and the page may become smaller. */
 async function isTooLarge(
   outcome: RequestOutcome,
   { evaluate, page, params }: InterpretOptions & Pick<Source, 'params'>,
