@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-/** The form of every fingerprint, of whatever text it is. */
+/** The hash of a text: SHA-256, base64url. */
 export const digestOf = (text: string): string => hash('sha256', text, 'base64url');
 
 /** Characters of a fingerprint of a record: 15 bytes, which with their length fill 16 in a row of the control database. */

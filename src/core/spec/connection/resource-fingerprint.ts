@@ -13,7 +13,7 @@ export interface RecordShapeOptions {
 }
 
 /**
- * Checksum (base64url of SHA-256) of everything that shapes a resource's records. It is part of every record's
+ * The fingerprint of a resource: SHA-256, base64url, of everything that shapes its records. It is part of every record's
  * fingerprint: if a spec version changes any of it, records fetched again are delivered again; other changes (paging,
  * schedules) do not matter. `storedFields`: the stored part of each record for other resources; null: nothing.
  */
