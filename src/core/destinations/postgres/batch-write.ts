@@ -1,9 +1,8 @@
 import type { AppError } from '../../errors.ts';
 import type { Batch, RejectedRow } from '../../model/batch.ts';
+import { checkpointName, tableSql } from '../sql/identifiers.ts';
 import { fenced, notTaken } from '../sql/lane-errors.ts';
 import type { ColumnArray } from './arrays.ts';
-import { checkpointName } from './checkpoint.ts';
-import { tableSql } from './definitions.ts';
 import type { PostgresFields } from './fields.ts';
 import type { PostgresRows } from './rows.ts';
 import type { Session } from './session.ts';

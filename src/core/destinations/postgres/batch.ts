@@ -1,8 +1,8 @@
 import type { RejectedRow } from '../../model/batch.ts';
 import { textArray } from '../../postgres/binary-arrays.ts';
+import { checkpointName } from '../sql/identifiers.ts';
 import { textArrays } from './arrays.ts';
 import { type BatchWrite, claimSql, claimValues, lostLane } from './batch-write.ts';
-import { checkpointName } from './checkpoint.ts';
 import { blamesRow, isDuplicateKey, rowIssue } from './errors.ts';
 import { clearGeneration, switchGeneration } from './generation.ts';
 import { type PostgresRows, sliceRows } from './rows.ts';

@@ -1,6 +1,6 @@
 import { receiptBytesMax } from '../../model/receipt.ts';
 import type { Checkpoint, LaneClaim, OpenedLane } from '../destination.ts';
-import { checkpointTable, quoted } from '../sql/identifiers.ts';
+import { checkpointName } from '../sql/identifiers.ts';
 import { openedLane, type StoredCheckpoint } from '../sql/stored-checkpoint.ts';
 import type { Session } from './session.ts';
 
@@ -9,9 +9,6 @@ export const checkpointColumns = ['lane', 'fence', 'table_oid', 'run_id', 'batch
 
 /** The run and the batch beside a receipt, and the heads of the messages. */
 const responseHeadBytes = 65_536;
-
-/** The checkpoint table of a schema, as SQL. */
-export const checkpointName = (schema: string): string => `${quoted(schema)}.${quoted(checkpointTable)}`;
 
 /**
  * Creates the checkpoint table. run_id, batch_no and receipt stay null until a batch is applied to the table with

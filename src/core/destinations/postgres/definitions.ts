@@ -2,9 +2,6 @@ import type { Column, TargetTable } from '../destination.ts';
 import { quoted } from '../sql/identifiers.ts';
 import { postgresType } from './column-sql.ts';
 
-/** Schema and table as SQL. */
-export const tableSql = (schema: string, table: string): string => `${quoted(schema)}.${quoted(table)}`;
-
 const recordKey = 'primary key (_connection_id, _external_id)';
 
 /**

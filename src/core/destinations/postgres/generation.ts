@@ -1,5 +1,4 @@
-import { quoted } from '../sql/identifiers.ts';
-import { tableSql } from './definitions.ts';
+import { quoted, tableSql } from '../sql/identifiers.ts';
 import { wholeRefused } from './errors.ts';
 import type { PostgresTable } from './schema.ts';
 import type { Session } from './session.ts';

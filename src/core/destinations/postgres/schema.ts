@@ -1,11 +1,11 @@
 import { AppError } from '../../errors.ts';
 import type { Column, TargetTable } from '../destination.ts';
-import { checkpointTable, quoted } from '../sql/identifiers.ts';
+import { checkpointName, checkpointTable, quoted, tableSql } from '../sql/identifiers.ts';
 import { checkNames, createMissing, grownBy, type Place, writtenTable } from '../sql/prepare-table.ts';
 import type { PreparedTable } from '../sql/record-fields.ts';
 import { checkCheckpointTable, missingColumns } from '../sql/table-check.ts';
-import { checkpointColumns, checkpointName, createCheckpointSql } from './checkpoint.ts';
-import { addColumnsSql, createTableSql, recreateNextSql, tableSql } from './definitions.ts';
+import { checkpointColumns, createCheckpointSql } from './checkpoint.ts';
+import { addColumnsSql, createTableSql, recreateNextSql } from './definitions.ts';
 import { isDuplicateObject } from './errors.ts';
 import type { Session } from './session.ts';
 import { evolvedComment, readTables, type StoredTable } from './table.ts';

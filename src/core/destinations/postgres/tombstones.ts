@@ -1,7 +1,7 @@
 import type { Batch, Tombstone } from '../../model/batch.ts';
 import { textArray } from '../../postgres/binary-arrays.ts';
+import { tableSql } from '../sql/identifiers.ts';
 import { isStorableId } from '../sql/record-rows.ts';
-import { tableSql } from './definitions.ts';
 import { wholeRefused } from './errors.ts';
 import type { PostgresFields } from './fields.ts';
 import type { Session } from './session.ts';

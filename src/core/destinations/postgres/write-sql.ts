@@ -1,5 +1,4 @@
-import { quoted } from '../sql/identifiers.ts';
-import { tableSql } from './definitions.ts';
+import { quoted, tableSql } from '../sql/identifiers.ts';
 import type { PostgresFields } from './fields.ts';
 import type { PostgresWriter } from './rows.ts';
 

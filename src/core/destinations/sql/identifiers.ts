@@ -46,5 +46,11 @@ export function checkColumnNames(names: readonly string[]): void {
 /** A name as SQL. Doubles quotes, although every name has passed the checks above. */
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
+/** Schema and table as SQL. */
+export const tableSql = (schema: string, table: string): string => `${quoted(schema)}.${quoted(table)}`;
+
+/** The checkpoint table of a schema, as SQL. */
+export const checkpointName = (schema: string): string => tableSql(schema, checkpointTable);
+
 /** A name from foreign data for a message: quoted, control characters escaped, at most 80 characters. */
 export const shownName = (name: string): string => JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name);

@@ -1,6 +1,6 @@
 import { AppError } from '../../errors.ts';
 import type { Column, TargetTable, WriteMode } from '../destination.ts';
-import { quoted, shownName } from './identifiers.ts';
+import { quoted, shownName, tableSql } from './identifiers.ts';
 
 /** The properties of an existing table that decide whether the service may write it. */
 interface CheckedTable {
@@ -25,7 +25,7 @@ const versionKey = '_seq';
  * @param hasOurColumns it is a table with the service's columns, of types that serve.
  */
 export function checkPurpose(table: CheckedTable, hasOurColumns: boolean, { schema, mode }: Purpose): void {
-  const name = `${quoted(schema)}.${quoted(table.name)}`;
+  const name = tableSql(schema, table.name);
   const keys = table.keys.map((key) => key.join());
   const [wanted, other] = mode === 'append' ? [versionKey, recordKey] : [recordKey, versionKey];
   const isOurs = hasOurColumns && (keys.includes(wanted) || keys.includes(other));
@@ -61,7 +61,7 @@ interface TypeClash {
 export const typeClash = ({ schema, table, column, found, wanted }: TypeClash): AppError =>
   new AppError(
     'destination_rejected',
-    `The column ${quoted(column)} of ${quoted(schema)}.${quoted(table)} is ${found}, and the spec says ` +
+    `The column ${quoted(column)} of ${tableSql(schema, table)} is ${found}, and the spec says ` +
       `${wanted}. Nothing was changed; alter the column, or set target.columns.${column}.type to the type of the column.`,
   );
 

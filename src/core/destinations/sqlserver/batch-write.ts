@@ -1,7 +1,8 @@
 import type { AppError } from '../../errors.ts';
 import type { Batch, RejectedRow } from '../../model/batch.ts';
+import { checkpointName } from '../sql/identifiers.ts';
 import { fenced, notTaken } from '../sql/lane-errors.ts';
-import { checkpointName, tableIdSql } from './checkpoint.ts';
+import { tableIdSql } from './checkpoint.ts';
 import type { Session, Values } from './driver/session.ts';
 import { lostRace } from './errors.ts';
 import type { SqlServerFields } from './fields.ts';

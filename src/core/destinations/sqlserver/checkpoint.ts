@@ -1,14 +1,11 @@
 import type { LaneClaim, OpenedLane } from '../destination.ts';
-import { checkpointTable } from '../sql/identifiers.ts';
+import { checkpointName } from '../sql/identifiers.ts';
 import { openedLane, type StoredCheckpoint } from '../sql/stored-checkpoint.ts';
-import { keyCollation, tableSql } from './definitions.ts';
+import { keyCollation } from './definitions.ts';
 import type { Session } from './driver/session.ts';
 
 /** The columns that identify the checkpoint table. */
 export const checkpointColumns = ['lane', 'fence', 'table_id', 'run_id', 'batch_no', 'receipt', 'updated_at'];
-
-/** The checkpoint table of a schema, as SQL. */
-export const checkpointName = (schema: string): string => tableSql(schema, checkpointTable);
 
 /**
  * Creates the checkpoint table. run_id, batch_no and receipt stay null until a batch is applied to the table with

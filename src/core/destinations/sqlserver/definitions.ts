@@ -1,10 +1,7 @@
 import type { Column, TargetTable } from '../destination.ts';
-import { quoted } from '../sql/identifiers.ts';
+import { quoted, tableSql } from '../sql/identifiers.ts';
 import { sqlServerType } from './column-sql.ts';
 import type { StoredRules, StoredTable } from './table.ts';
-
-/** Schema and table as SQL. */
-export const tableSql = (schema: string, table: string): string => `${quoted(schema)}.${quoted(table)}`;
 
 /** Case and accents tell keys apart, whatever the database's own rules are. */
 export const keyCollation = 'Latin1_General_100_BIN2';

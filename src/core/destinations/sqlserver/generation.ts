@@ -1,5 +1,4 @@
-import { quoted } from '../sql/identifiers.ts';
-import { tableSql } from './definitions.ts';
+import { quoted, tableSql } from '../sql/identifiers.ts';
 import type { SqlServerTable } from './schema.ts';
 
 /** Deletes what a run that never completed has gathered. */

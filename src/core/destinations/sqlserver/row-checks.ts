@@ -1,5 +1,5 @@
-import { quoted, shownName } from '../sql/identifiers.ts';
-import { keyCollation, tableSql } from './definitions.ts';
+import { quoted, shownName, tableSql } from '../sql/identifiers.ts';
+import { keyCollation } from './definitions.ts';
 import { rowIssue } from './errors.ts';
 import type { SqlServerFields } from './fields.ts';
 import { comparedValue, type KeyValue, keyValues } from './row-values.ts';

@@ -1,11 +1,11 @@
 import { AppError } from '../../errors.ts';
 import type { Column, TargetTable } from '../destination.ts';
-import { checkpointTable, quoted } from '../sql/identifiers.ts';
+import { checkpointName, checkpointTable, quoted, tableSql } from '../sql/identifiers.ts';
 import { checkNames, createMissing, grownBy, type Place, writtenTable } from '../sql/prepare-table.ts';
 import type { PreparedTable } from '../sql/record-fields.ts';
 import { checkCheckpointTable, missingColumns } from '../sql/table-check.ts';
-import { checkpointColumns, checkpointName, createCheckpointSql, tableIdSql } from './checkpoint.ts';
-import { addColumnSql, createTableSql, dropTableSql, keyCollation, recreateNextSql, tableSql } from './definitions.ts';
+import { checkpointColumns, createCheckpointSql, tableIdSql } from './checkpoint.ts';
+import { addColumnSql, createTableSql, dropTableSql, keyCollation, recreateNextSql } from './definitions.ts';
 import type { Session } from './driver/session.ts';
 import { isDuplicateObject } from './errors.ts';
 import { columnsTable, readRules, readTables, type StoredTable } from './table.ts';

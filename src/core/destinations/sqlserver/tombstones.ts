@@ -1,4 +1,4 @@
-import { tableSql } from './definitions.ts';
+import { tableSql } from '../sql/identifiers.ts';
 import type { SqlServerTable } from './schema.ts';
 import { deletedTable, slicesSql } from './staging.ts';
 

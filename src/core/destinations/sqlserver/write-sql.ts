@@ -1,7 +1,7 @@
-import { quoted } from '../sql/identifiers.ts';
+import { quoted, tableSql } from '../sql/identifiers.ts';
 import { claimSql } from './batch-write.ts';
 import { nowSql } from './checkpoint.ts';
-import { keyCollation, tableSql } from './definitions.ts';
+import { keyCollation } from './definitions.ts';
 import type { SqlServerFields } from './fields.ts';
 import { clearGenerationSql, switchGenerationSql } from './generation.ts';
 import type { SqlServerWriter } from './rows.ts';
