@@ -1,8 +1,9 @@
 import type { Column, TargetTable } from '../destination.ts';
+import { addColumns } from '../sql/prepare-table.ts';
 import { type FieldKind, type FieldMap, initialFields } from '../sql/record-fields.ts';
 import { plainFormOf } from './arrays.ts';
 import type { PostgresWriter } from './rows.ts';
-import { addColumns, type PostgresTable } from './schema.ts';
+import { type PostgresTable, tableKind } from './schema.ts';
 import type { Session } from './session.ts';
 import type { StoredColumn } from './table.ts';
 import { toTextFor } from './values.ts';
@@ -16,7 +17,7 @@ export const postgresFields = (prepared: PostgresTable, target: TargetTable): Po
 
 /** What the rules for fields need of a session. */
 export const fieldKind = (session: Session): FieldKind<PostgresTable, PostgresWriter> => ({
-  addColumns: (prepared, columns) => addColumns(session, prepared, columns),
+  addColumns: (prepared, columns) => addColumns(tableKind(session), prepared, columns),
   writerOf,
 });
 

@@ -9,6 +9,7 @@ import type { RejectedRow } from '../../model/batch.ts';
 import type { Destination, LaneClaim } from '../destination.ts';
 import type { Options } from '../sql/address-fields.ts';
 import { tableSql } from '../sql/identifiers.ts';
+import { prepareTable } from '../sql/prepare-table.ts';
 import { type AdmittedFields, admitFields } from '../sql/record-fields.ts';
 import { encodeRows } from '../sql/record-rows.ts';
 import { type BatchRows, type LaneBatch, type OpenedFields, sqlDestination } from '../sql/sql-destination.ts';
@@ -21,7 +22,7 @@ import type { SessionLimits } from './connect.ts';
 import { toAppError } from './errors.ts';
 import { fieldKind, type PostgresFields, postgresFields } from './fields.ts';
 import { idIssue } from './rows.ts';
-import { prepareTable } from './schema.ts';
+import { tableKind } from './schema.ts';
 import { openSession, type Session } from './session.ts';
 import { withConflictRetries } from './transaction.ts';
 
@@ -56,7 +57,7 @@ export function openPostgres(options: Options, deps: PostgresDeps): Destination 
 }
 
 async function openLane(session: Session, claim: LaneClaim): Promise<OpenedFields<PostgresFields>> {
-  const prepared = await withConflictRetries(session, () => prepareTable(session, claim.target));
+  const prepared = await withConflictRetries(session, () => prepareTable(tableKind(session), claim.target));
   const { schema, written } = prepared;
   const place = { schema, table: tableSql(schema, written) };
   const opened = await withConflictRetries(session, () => claimLane(session, place, claim));

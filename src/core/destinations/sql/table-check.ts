@@ -1,9 +1,9 @@
 import { AppError } from '../../errors.ts';
 import type { Column, TargetTable, WriteMode } from '../destination.ts';
-import { quoted, shownName, tableSql } from './identifiers.ts';
+import { checkpointName, quoted, shownName, tableSql } from './identifiers.ts';
 
 /** The properties of an existing table that decide whether the service may write it. */
-interface CheckedTable {
+export interface CheckedTable {
   readonly name: string;
   readonly columns: readonly { readonly name: string; readonly generated: boolean }[];
   /** Columns of each unique key, sorted. */
@@ -82,11 +82,11 @@ export function missingColumns(table: CheckedTable, target: TargetTable): readon
 }
 
 /** Throws `destination_rejected` when another table has taken the checkpoint table's name. */
-export function checkCheckpointTable(table: CheckedTable, name: string, columns: readonly string[]): void {
+export function checkCheckpointTable(table: CheckedTable, schema: string, columns: readonly string[]): void {
   const names = new Set(table.columns.map((column) => column.name));
   if (columns.every((column) => names.has(column)) && table.keys.some((key) => key.join() === 'lane')) return;
   throw new AppError(
     'destination_rejected',
-    `${name} exists and does not belong to this service; rename it or choose another schema.`,
+    `${checkpointName(schema)} exists and does not belong to this service; rename it or choose another schema.`,
   );
 }

@@ -1,8 +1,9 @@
 import type { Column, TargetTable } from '../destination.ts';
+import { addColumns } from '../sql/prepare-table.ts';
 import { type FieldKind, type FieldMap, initialFields } from '../sql/record-fields.ts';
 import type { Session } from './driver/session.ts';
 import type { SqlServerWriter } from './rows.ts';
-import { addColumns, type SqlServerTable } from './schema.ts';
+import { type SqlServerTable, tableKind } from './schema.ts';
 import type { StoredColumn } from './table.ts';
 import { formFor } from './values.ts';
 
@@ -15,7 +16,7 @@ export const sqlServerFields = (prepared: SqlServerTable, target: TargetTable): 
 
 /** What the rules for fields need of a session. */
 export const fieldKind = (session: Session): FieldKind<SqlServerTable, SqlServerWriter> => ({
-  addColumns: (prepared, columns) => addColumns(session, prepared, columns),
+  addColumns: (prepared, columns) => addColumns(tableKind(session), prepared, columns),
   writerOf,
 });
 

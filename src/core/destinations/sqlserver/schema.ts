@@ -1,9 +1,15 @@
 import { AppError } from '../../errors.ts';
-import type { Column, TargetTable } from '../destination.ts';
-import { checkpointName, checkpointTable, quoted, tableSql } from '../sql/identifiers.ts';
-import { checkNames, createMissing, grownBy, type Place, writtenTable } from '../sql/prepare-table.ts';
+import type { Column } from '../destination.ts';
+import { checkpointTable, quoted, tableSql } from '../sql/identifiers.ts';
+import {
+  type AddedColumns,
+  type FoundTables,
+  type LockedWork,
+  type Place,
+  type TableKind,
+  writtenTable,
+} from '../sql/prepare-table.ts';
 import type { PreparedTable } from '../sql/record-fields.ts';
-import { checkCheckpointTable, missingColumns } from '../sql/table-check.ts';
 import { checkpointColumns, createCheckpointSql, tableIdSql } from './checkpoint.ts';
 import { addColumnSql, createTableSql, dropTableSql, keyCollation, recreateNextSql } from './definitions.ts';
 import type { Session } from './driver/session.ts';
@@ -15,66 +21,33 @@ import { withConflictRetries } from './transaction.ts';
 /** A target table that exists, with the schema it is in. */
 export type SqlServerTable = PreparedTable<StoredTable>;
 
-/** The default schema of tables. */
-const defaultSchema = 'dbo';
-
 /** Milliseconds for the lock of one creator per schema. */
 const creatorLockMs = 30_000;
 
-/**
- * Creates what is missing of schema, table, columns and checkpoint table. Throws `destination_rejected`, before
- * anything is changed, when the table is not the service's.
- */
-export async function prepareTable(session: Session, target: TargetTable): Promise<SqlServerTable> {
-  const schema = target.schema ?? defaultSchema;
-  const place = { schema, target };
-  checkNames(place);
-  return await createMissing(place, {
-    findMissing: () => findMissing(session, place),
-    runLocked: (statements) => runLocked(session, { schema, statements }),
-  });
-}
+/** How SQL Server finds and creates tables. */
+export const tableKind = (session: Session): TableKind<StoredTable> => ({
+  defaultSchema: 'dbo',
+  checkpointColumns,
+  ownTables: [columnsTable],
+  readTables: (schema, names) => readTables(session, { schema, names }),
+  checkOurs,
+  checkTypes,
+  createSql: (place, found) => createSql(session, place, found),
+  growSql: (prepared, added) => growSql(session, prepared, added),
+  runLocked: (work) => withConflictRetries(session, () => runLocked(session, work)),
+  isDuplicateObject,
+});
 
-/**
- * Adds a column for each new field; returns the table as it then is. It is marked as {@link StoredColumn.evolved},
- * unless in mode update: whoever else writes whole rows of the table would set it to null.
- */
-export async function addColumns(
+async function createSql(
   session: Session,
-  prepared: SqlServerTable,
-  columns: readonly Column[],
-): Promise<SqlServerTable> {
-  const { schema, mode, stored, written } = prepared;
-  const names = [...new Set([stored.name, written])];
-  const statements = async () => {
-    const tables = await readTables(session, { schema, names });
-    return names.flatMap((name) => {
-      const found = new Set(tables?.get(name)?.columns.map((column) => column.name));
-      const missing = columns.filter((column) => !found.has(column.name));
-      return addColumnsSql({ schema, table: name }, { columns: missing, isEvolved: mode !== 'update' });
-    });
-  };
-  await runLocked(session, { schema, statements });
-  const found = (await readTables(session, { schema, names: [stored.name] }))?.get(stored.name);
-  return grownBy(prepared, columns, found);
-}
-
-async function findMissing(session: Session, { schema, target }: Place) {
-  const names = [...new Set([target.table, writtenTable(target), checkpointTable, columnsTable])];
-  const tables = await readTables(session, { schema, names });
+  { schema, target }: Place,
+  { tables, stored, missing }: FoundTables<StoredTable>,
+): Promise<readonly string[]> {
   // A schema can only be created by itself; the rest follows at the next attempt.
-  if (tables === null) return { stored: undefined, statements: [`create schema ${quoted(schema)};`] };
-  const stored = tables.get(target.table);
-  const checkpoint = tables.get(checkpointTable);
-  if (checkpoint) checkCheckpointTable(checkpoint, checkpointName(schema), checkpointColumns);
-  if (stored) {
-    checkOurs(stored, { schema, mode: target.mode });
-    checkTypes(stored, { schema, columns: target.columns });
-  }
-  const missing = stored ? missingColumns(stored, target) : [];
+  if (tables === null) return [`create schema ${quoted(schema)};`];
   const table = { schema, table: target.table };
   const statements: string[] = [];
-  if (!checkpoint) statements.push(createCheckpointSql(schema));
+  if (!tables.has(checkpointTable)) statements.push(createCheckpointSql(schema));
   if (!tables.has(columnsTable)) statements.push(createNotesSql(schema));
   if (!stored) {
     // Gathered for a dropped table of this name; created again once the table exists.
@@ -87,20 +60,33 @@ async function findMissing(session: Session, { schema, target }: Place) {
     const next = tables.get(writtenTable(target));
     statements.push(...(await prepareNext(session, { schema, target }, { stored, next, missing })));
   }
-  return { stored, statements };
+  return statements;
 }
 
-interface FoundTables {
+async function growSql(
+  session: Session,
+  { schema, stored, written }: SqlServerTable,
+  { columns, isEvolved }: AddedColumns,
+): Promise<readonly string[]> {
+  const names = [...new Set([stored.name, written])];
+  const tables = await readTables(session, { schema, names });
+  return names.flatMap((name) => {
+    const found = new Set(tables?.get(name)?.columns.map((column) => column.name));
+    const missing = columns.filter((column) => !found.has(column.name));
+    return addColumnsSql({ schema, table: name }, { columns: missing, isEvolved });
+  });
+}
+
+interface Generations extends Pick<FoundTables<StoredTable>, 'missing'> {
   readonly stored: StoredTable;
   readonly next: StoredTable | undefined;
-  readonly missing: readonly Column[];
 }
 
 /** A next generation that began for another table, or for other columns, is dropped with its table. */
 async function prepareNext(
   session: Session,
   { schema, target }: Place,
-  { stored, next, missing }: FoundTables,
+  { stored, next, missing }: Generations,
 ): Promise<readonly string[]> {
   const name = writtenTable(target);
   if (next) checkOurs(next, { schema, mode: target.mode });
@@ -139,10 +125,7 @@ interface TableName {
   readonly table: string;
 }
 
-const addColumnsSql = (
-  name: TableName,
-  { columns, isEvolved }: { readonly columns: readonly Column[]; readonly isEvolved: boolean },
-): string[] =>
+const addColumnsSql = (name: TableName, { columns, isEvolved }: AddedColumns): string[] =>
   columns.flatMap((column) => [
     addColumnSql(tableSql(name.schema, name.table), column),
     noteSql(name, { column, isEvolved }),
@@ -161,25 +144,7 @@ function noteSql(
     values (${id}, N'${column.name}', N'${column.type.kind}', ${isEvolved ? 1 : 0});`;
 }
 
-interface LockedWork {
-  readonly schema: string;
-  /** The statements to run. Called under the lock, so that it sees what others created meanwhile. */
-  readonly statements: () => Promise<readonly string[]>;
-}
-
-/**
- * Creates under a lock: one creator per schema at a time; a creator that knows nothing of the lock shows up as a
- * duplicate object.
- */
-async function runLocked(session: Session, work: LockedWork): Promise<void> {
-  try {
-    await withConflictRetries(session, () => runInTransaction(session, work));
-  } catch (error) {
-    if (!isDuplicateObject(error)) throw error;
-  }
-}
-
-async function runInTransaction(session: Session, { schema, statements }: LockedWork): Promise<void> {
+async function runLocked(session: Session, { schema, statements }: LockedWork): Promise<void> {
   await session.query('begin transaction;');
   const [lock] = await session.query<{ result: number }>(applockSql, { resource: `connector-sync ${schema}` });
   if (lock === undefined || lock.result < 0) {

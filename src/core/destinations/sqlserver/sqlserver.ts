@@ -7,6 +7,7 @@
 import type { RejectedRow } from '../../model/batch.ts';
 import type { Destination, LaneClaim } from '../destination.ts';
 import type { Options } from '../sql/address-fields.ts';
+import { prepareTable } from '../sql/prepare-table.ts';
 import { type AdmittedFields, admitFields } from '../sql/record-fields.ts';
 import { encodeRows } from '../sql/record-rows.ts';
 import { type BatchRows, type LaneBatch, type OpenedFields, sqlDestination } from '../sql/sql-destination.ts';
@@ -20,7 +21,7 @@ import type { Session, SessionLimits } from './driver/session.ts';
 import { toAppError } from './errors.ts';
 import { fieldKind, type SqlServerFields, sqlServerFields } from './fields.ts';
 import { idIssue } from './rows.ts';
-import { prepareTable } from './schema.ts';
+import { tableKind } from './schema.ts';
 import { withConflictRetries } from './transaction.ts';
 
 /** The dependencies of a sqlserver destination. */
@@ -54,7 +55,7 @@ export function openSqlServer(options: Options, deps: SqlServerDeps): Destinatio
 }
 
 async function openLane(session: Session, claim: LaneClaim): Promise<OpenedFields<SqlServerFields>> {
-  const prepared = await withConflictRetries(session, () => prepareTable(session, claim.target));
+  const prepared = await withConflictRetries(session, () => prepareTable(tableKind(session), claim.target));
   const place = { schema: prepared.schema, table: prepared.written };
   const opened = await withConflictRetries(session, () => claimLane(session, place, claim));
   return { fields: sqlServerFields(prepared, claim.target), opened };
