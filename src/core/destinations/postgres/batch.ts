@@ -59,7 +59,7 @@ async function writeAtOnce(session: Session, write: BatchWrite, onlyInserts: boo
   const idLists = idsByEffect(batch.tombstones);
   const tombstones = idLists.map(
     ([effect], index) =>
-      `, ${effect}_deleted as (${deleteSql(map, { effect, places, ids: `$${7 + encoded.lists.length + index}` })})`,
+      `, ${effect}_deleted as (${deleteSql(map.prepared, { effect, places, ids: `$${7 + encoded.lists.length + index}` })})`,
   );
   const sql = `with claim as (${claimSql(map)}), written as (${rows})${tombstones.join('')} select from claim`;
   const values = [

@@ -4,6 +4,7 @@ import { tableSql } from '../sql/identifiers.ts';
 import { isStorableId } from '../sql/record-rows.ts';
 import { wholeRefused } from './errors.ts';
 import type { PostgresFields } from './fields.ts';
+import type { PostgresTable } from './schema.ts';
 import type { Session } from './session.ts';
 import type { ValuePlaces } from './write-sql.ts';
 
@@ -31,13 +32,13 @@ interface DeleteParts {
  * The statement that marks or removes the rows of deleted records. Mode append marks every version and leaves to each
  * the run that brought it.
  */
-export function deleteSql({ prepared }: PostgresFields, { effect, places, ids }: DeleteParts): string {
+export function deleteSql({ schema, written, mode }: PostgresTable, { effect, places, ids }: DeleteParts): string {
   const { run, connection, isGuarded } = places;
-  const table = tableSql(prepared.schema, prepared.written);
+  const table = tableSql(schema, written);
   const which = `_connection_id = ${connection}::text and _external_id = any(${ids}::text[])
     ${isGuarded ? 'and exists (select from claim)' : ''}`;
   if (effect === 'hard') return `delete from ${table} where ${which}`;
-  const origin = prepared.mode === 'append' ? '' : `, _run_id = ${run}::text, _synced_at = now()`;
+  const origin = mode === 'append' ? '' : `, _run_id = ${run}::text, _synced_at = now()`;
   return `update ${table} set _deleted_at = now()${origin} where ${which} and _deleted_at is null`;
 }
 
@@ -51,7 +52,7 @@ interface BatchTombstones {
 export async function applyTombstones(session: Session, { map, connectionId, batch }: BatchTombstones): Promise<void> {
   for (const [effect, ids] of idsByEffect(batch.tombstones)) {
     const places = { run: '(select run_id from batch)', connection: '$2', isGuarded: false };
-    const sql = `with batch as (select $1::text as run_id) ${deleteSql(map, { effect, places, ids: '$3' })}`;
+    const sql = `with batch as (select $1::text as run_id) ${deleteSql(map.prepared, { effect, places, ids: '$3' })}`;
     try {
       await session.query(sql, [batch.runId, connectionId, textArray(ids)]);
     } catch (error) {
