@@ -1,7 +1,7 @@
 import { findConnection } from '../../db/queries/connections/connections.ts';
 import { findPinnedSpec } from '../../db/queries/specs.ts';
 import type { OrgScope } from '../../db/scope.ts';
-import type { Checkpoint } from '../core/destinations/destination.ts';
+import type { LastBatch } from '../core/destinations/destination.ts';
 import { noOutbox } from '../core/destinations/webhook/outbox.ts';
 import { found } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
@@ -20,7 +20,7 @@ export async function peekCheckpoint(
   deps: PeekDeps,
   scope: OrgScope,
   { connectionId, resourceKey }: { readonly connectionId: string; readonly resourceKey: string },
-): Promise<Pick<Checkpoint, 'runId' | 'batchNo'> | 'not_supported' | null> {
+): Promise<LastBatch | 'not_supported' | null> {
   const connection = found(await findConnection(deps.db, scope, connectionId), 'Connection');
   const { specJson } = found(await findPinnedSpec(deps.db, scope, connectionId), 'Pinned spec version');
   const { specOverridesJson, paramsJson } = connection;

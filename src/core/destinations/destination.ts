@@ -43,10 +43,14 @@ export interface LaneClaim {
   readonly target: TargetTable;
 }
 
-/** The content of the checkpoint row when the lane was claimed. */
-export interface Checkpoint {
+/** The last batch that was applied for a lane. */
+export interface LastBatch {
   readonly runId: string;
   readonly batchNo: number;
+}
+
+/** The content of the checkpoint row when the lane was claimed. */
+export interface Checkpoint extends LastBatch {
   readonly receipt: string;
 }
 
@@ -91,7 +95,7 @@ export interface Destination extends AsyncDisposable {
    * applied, or the kind keeps its checkpoint in the control database (webhook). Absent: a kind that cannot
    * say so.
    */
-  peek?(lane: Pick<LaneClaim, 'lane' | 'target'>): Promise<Pick<Checkpoint, 'runId' | 'batchNo'> | null>;
+  peek?(lane: Pick<LaneClaim, 'lane' | 'target'>): Promise<LastBatch | null>;
   /**
    * Does what it can of `apply` without the server, while the previous batch is still in progress. Optional, and never
    * throws: without it `apply` does the same work; `apply` need not follow.

@@ -1,5 +1,5 @@
 import { receiptBytesMax } from '../../model/receipt.ts';
-import type { Checkpoint, LaneClaim, OpenedLane } from '../destination.ts';
+import type { LaneClaim, LastBatch, OpenedLane } from '../destination.ts';
 import { checkpointName } from '../sql/identifiers.ts';
 import { openedLane, type StoredCheckpoint } from '../sql/stored-checkpoint.ts';
 import type { Session } from './session.ts';
@@ -52,11 +52,7 @@ export async function claimLane(
 }
 
 /** What the checkpoint row of a lane says; null: there is no such table or row, or no batch was applied. */
-export async function peekLane(
-  session: Session,
-  givenSchema: string | null,
-  lane: string,
-): Promise<Pick<Checkpoint, 'runId' | 'batchNo'> | null> {
+export async function peekLane(session: Session, givenSchema: string | null, lane: string): Promise<LastBatch | null> {
   const schema = givenSchema ?? session.defaultSchema;
   if (schema === null) return null;
   const [table] = await session.query<{ readonly exists: boolean }>('select to_regclass($1) is not null as exists', [

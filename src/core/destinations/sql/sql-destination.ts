@@ -1,6 +1,6 @@
 import type { AppError } from '../../errors.ts';
 import type { Batch, Deliverable, RejectedRow } from '../../model/batch.ts';
-import type { Checkpoint, Destination, LaneClaim, OpenedLane, TargetTable } from '../destination.ts';
+import type { Destination, LaneClaim, LastBatch, OpenedLane, TargetTable } from '../destination.ts';
 import { createLiveSession, type SqlSession } from './live-session.ts';
 import { type AdmittedFields, coversFields, nothingRefused } from './record-fields.ts';
 
@@ -10,10 +10,7 @@ export interface SqlKind<Session extends SqlSession, Fields extends WrittenField
   /** Prepares the table and claims the lane. */
   openLane(session: Session, claim: LaneClaim): Promise<OpenedFields<Fields>>;
   /** See {@link Destination.peek}. */
-  peekLane?(
-    session: Session,
-    lane: Pick<LaneClaim, 'lane' | 'target'>,
-  ): Promise<Pick<Checkpoint, 'runId' | 'batchNo'> | null>;
+  peekLane?(session: Session, lane: Pick<LaneClaim, 'lane' | 'target'>): Promise<LastBatch | null>;
   /** Finds or makes a column for each field of the rows. */
   admit(session: Session, rows: BatchRows<Fields>): Promise<AdmittedFields<Fields>>;
   /** The rows as the server takes them, without asking it. */
