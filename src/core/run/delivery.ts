@@ -67,7 +67,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   let leftAt = Number.NEGATIVE_INFINITY;
   let batchNo = options.batchNo;
   let inProgress = Promise.resolve();
-  /** Batches sent and not yet applied: at most one in progress and one behind it. */
+  /** Batches sent and not yet at their end: at most one in progress and one behind it. */
   let pending = 0;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
@@ -90,13 +90,16 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   const deliverBehind = async (before: Promise<void>, next: PreparedBatch) => {
     pending += 1;
-    await before;
-    if (abandoned) return;
-    leftAt = performance.now();
-    const { stop, failure } = await deliverBatch(options, next);
-    stopped = stop;
-    if (failure !== null) throw new AppError('record_invalid', failure);
-    pending -= 1;
+    try {
+      await before;
+      if (abandoned) return;
+      leftAt = performance.now();
+      const { stop, failure } = await deliverBatch(options, next);
+      stopped = stop;
+      if (failure !== null) throw new AppError('record_invalid', failure);
+    } finally {
+      pending -= 1;
+    }
     leaveLater();
   };
 
