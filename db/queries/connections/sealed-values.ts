@@ -25,13 +25,7 @@ const sealedTables = {
 /** A table of values that belong to orgs. */
 export type SealedTableName = keyof typeof sealedTables;
 /** All of them. */
-export const sealedTableNames = [
-  'connectionSecrets',
-  'tokens',
-  'oauthStates',
-  'webhookEndpointSecrets',
-  'hooks',
-] as const;
+export const sealedTableNames = Object.keys(sealedTables) as readonly SealedTableName[];
 
 /** The key of a row of a table. */
 export interface SealedRowKey {

@@ -1,5 +1,6 @@
-import { sql } from 'kysely';
+import { type ExpressionBuilder, sql } from 'kysely';
 import type { Db } from '../../client.ts';
+import type { Database } from '../../schema.ts';
 import type { OrgScope } from '../../scope.ts';
 
 /** The request of one `Idempotency-Key` of an org. */
@@ -62,10 +63,7 @@ export function findIdempotent(
   return db
     .selectFrom('idempotencyKeys')
     .select(['bodyHash', 'status', 'response'])
-    .where('orgId', '=', scope.orgId)
-    .where('method', '=', request.method)
-    .where('path', '=', request.path)
-    .where('key', '=', request.key)
+    .where(isRequest(scope, request))
     .executeTakeFirst();
 }
 
@@ -75,25 +73,17 @@ export async function saveIdempotent(
   scope: OrgScope,
   { status, response, ...request }: IdempotentRequest & { readonly status: number; readonly response: string | null },
 ): Promise<void> {
-  await db
-    .updateTable('idempotencyKeys')
-    .set({ status, response })
-    .where('orgId', '=', scope.orgId)
-    .where('method', '=', request.method)
-    .where('path', '=', request.path)
-    .where('key', '=', request.key)
-    .execute();
+  await db.updateTable('idempotencyKeys').set({ status, response }).where(isRequest(scope, request)).execute();
 }
 
 /** Gives the key back: the request was refused and changed nothing. */
 export async function releaseIdempotent(db: Db, scope: OrgScope, request: IdempotentRequest): Promise<void> {
-  await db
-    .deleteFrom('idempotencyKeys')
-    .where('orgId', '=', scope.orgId)
-    .where('method', '=', request.method)
-    .where('path', '=', request.path)
-    .where('key', '=', request.key)
-    .execute();
+  await db.deleteFrom('idempotencyKeys').where(isRequest(scope, request)).execute();
+}
+
+/** Whether a row is that of a request. */
+function isRequest({ orgId }: OrgScope, { method, path, key }: IdempotentRequest) {
+  return (row: ExpressionBuilder<Database, 'idempotencyKeys'>) => row.and({ orgId, method, path, key });
 }
 
 /** Removes keys that no request can repeat, of every org; a few rows per call, so that nothing waits for it. */
