@@ -5,7 +5,7 @@
  */
 
 import { renderTemplate } from '../../expressions/template.ts';
-import type { JobPart, ReadPlan, ReadPosition } from '../../model/read-position.ts';
+import type { ReadPlan, ReadPosition } from '../../model/read-position.ts';
 import type { Validators } from '../../model/validators.ts';
 import { createEvaluate, type Evaluate } from '../request/evaluate.ts';
 import type { Source } from '../source.ts';
@@ -21,8 +21,9 @@ import { createPagesAhead, type PagesAhead } from './pages-ahead.ts';
 import { planRead } from './read-plan.ts';
 import { advance, restartFromStart, restartWindow, resumePosition, splitWindow } from './read-window.ts';
 import { isRepeated } from './repeated-page.ts';
-import { type JobPort, readyJob } from './report-job.ts';
-import { nextPart, partAt, type ReportParts } from './report-parts.ts';
+import type { JobPort } from './report-job.ts';
+import { nextPart } from './report-parts.ts';
+import { prepareWindow, type ReportWindow } from './report-window.ts';
 import { firstPageLike, smallerPage } from './smaller-page.ts';
 
 /** Something unusual on a page that the log of the run mentions; the read continues. */
@@ -145,36 +146,23 @@ async function* readInOrder(
   let position: ReadPosition | null = first;
   let guard = createPageGuard(first.guard);
   let notes = firstNotes;
-  /** The window whose job is ready; 0: none is. */
-  let readyWindow = 0;
-  let parts: ReportParts | null = null;
+  let report: ReportWindow | null = null;
   while (position !== null) {
-    reading.signal.throwIfAborted();
+    signal.throwIfAborted();
     if (reading.enough.atTurn()) return;
     if (position.page.index === 1) guard = createPageGuard(position.guard);
     let turn: Step | null = null;
-    if (reading.source.resource.job && readyWindow !== position.windowNo) {
+    if (source.resource.job && report?.position.windowNo !== position.windowNo) {
       const roots = sentRoots(plan, position);
-      const ready = await readyJob(source, position, { port: jobs, roots, evaluate, signal });
-      readyWindow = position.windowNo;
-      parts = ready.parts;
-      const before: JobPart | undefined = position.job?.part;
-      const part = parts && !ready.isEmpty ? partAt(parts, before) : null;
-      if (parts && before && !part) {
-        position = restartWindow(plan, position);
-        notes = [...notes, 'window_restarted'];
-        readyWindow = 0;
-        continue;
-      }
-      position = { ...position, job: { ...ready.job, ...(part && { part }) } };
-      const at = { request: requestAt(plan, position), position, guard, parts };
-      if (ready.isEmpty) turn = await turnOf(reading, emptyReport, at);
+      report = await prepareWindow(source, position, { port: jobs, roots, evaluate, signal });
+      if (report === null) turn = { retryFrom: restartWindow(plan, position), note: 'window_restarted' };
+      else position = report.position;
     }
-    turn ??= await readOne(reading, position, { guard, parts });
+    turn ??= await readOne(reading, position, { guard, report });
     if ('retryFrom' in turn) {
       position = turn.retryFrom;
       // What the job said may be too old.
-      readyWindow = 0;
+      report = null;
       notes = [...notes, turn.note];
       continue;
     }
@@ -187,14 +175,15 @@ async function* readInOrder(
 /** What is known of the window besides its position. */
 interface WindowState {
   readonly guard: PageGuard;
-  /** The parts of the window's report; null: it has none in parts. */
-  readonly parts: ReportParts | null;
+  /** The report that it is read from; null: it is read from none. */
+  readonly report: ReportWindow | null;
 }
 
 async function readOne(reading: Reading, position: ReadPosition, state: WindowState): Promise<Step> {
   const { plan, ahead } = reading;
   const { pagination } = reading.source.resource;
   const request = requestAt(plan, position);
+  if (state.report?.isEmpty) return await turnOf(reading, emptyReport, { request, position, ...state });
   const page = await ahead.take(request);
   switch (page.kind) {
     case 'expired':
@@ -205,7 +194,7 @@ async function readOne(reading: Reading, position: ReadPosition, state: WindowSt
       return { retryFrom: { ...position, page: smallerPage(pagination, position.page) }, note: 'page_shrunk' };
     case 'empty':
       // One part without records says nothing about the others.
-      if (state.parts !== null && !page.notModified) {
+      if (state.report?.parts && !page.notModified) {
         const nothing = { ...emptyReport, requestKey: page.requestKey, url: page.url, recordsMissing: true };
         return await turnOf(reading, nothing, { request, position, ...state });
       }
@@ -222,7 +211,7 @@ async function turnOf(
   page: Extract<Page, { kind: 'records' }>,
   at: WindowState & { readonly request: PageRequest; readonly position: ReadPosition },
 ): Promise<Step> {
-  const { request, position, guard, parts } = at;
+  const { request, position, guard, report } = at;
   const { cursor } = plan;
   if (cursor?.resultCap && page.total !== null && page.total > cursor.resultCap.records && position.page.index === 1) {
     return { retryFrom: splitWindow(position, cursor, page.total), note: 'window_split' };
@@ -232,7 +221,7 @@ async function turnOf(
   const following = repeated || seen.belowWindow ? null : page.next;
   if (following === null) ahead.drop();
   else ahead.prefetch({ request, page, next: following });
-  const job = following === null ? nextPart(position.job, parts) : null;
+  const job = following === null ? nextPart(position.job, report?.parts ?? null) : null;
   const next = job ? firstPageLike(plan.firstPage, position.page) : following;
   const { serverDate, token } = page;
   const facts = { cursors: seen.cursors, next, guard: job ? noPages : guard.state(), serverDate, token };

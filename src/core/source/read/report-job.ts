@@ -24,7 +24,8 @@ export interface JobPort {
   wait(ms: number): Promise<void>;
 }
 
-interface JobOptions {
+/** How a job is waited for. */
+export interface JobOptions {
   readonly port: JobPort | null;
   /** What requests see of the window. */
   readonly roots: RequestRoots;
