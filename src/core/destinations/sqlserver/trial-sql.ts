@@ -1,10 +1,8 @@
-import { claimSql } from './batch-write.ts';
 import type { Values } from './driver/session.ts';
 import { blamesRowSql } from './errors.ts';
 import type { SqlServerFields } from './fields.ts';
-import { clearGenerationSql } from './generation.ts';
 import { reasonLengthMax, rowsTable } from './staging.ts';
-import { rowsSql, variablesSql } from './write-sql.ts';
+import { claimedSql, rowsSql, variablesSql } from './write-sql.ts';
 
 /** Milliseconds after which a request of trials responds, to be continued: far below the limit of a statement. */
 const trialsMs = 5000;
@@ -65,13 +63,7 @@ export const trialsSql = ({ prepared, writers, opensGeneration }: TrialSteps): s
     set @outcome = N'lost';
     begin try
       begin transaction;
-      ${claimSql(prepared)}
-      if @@rowcount = 1
-      begin
-        set @outcome = N'written';
-        ${opensGeneration ? clearGenerationSql(prepared) : ''}
-        ${rowsSql({ prepared, writers })}
-      end;
+      ${claimedSql({ prepared, opensGeneration }, [rowsSql({ prepared, writers })])}
       rollback transaction;
     end try
     begin catch

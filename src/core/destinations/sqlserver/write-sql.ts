@@ -29,18 +29,27 @@ export function batchSql({ prepared, rows, deletes, opensGeneration, completesGe
   declare @outcome nvarchar(10) = N'lost';
   ${variablesSql}
   begin transaction;
+  ${claimedSql({ prepared, opensGeneration }, [
+    rows ? rowsSql({ prepared, writers: rows.writers }) : '',
+    deletes ? deleteSql(prepared) : '',
+    completesGeneration ? switchGenerationSql(prepared) : '',
+  ])}
+  if @outcome = N'written' commit transaction; else rollback transaction;
+  select @outcome as outcome;`;
+}
+
+/** What a batch does, or tries, once it has claimed the checkpoint row; `@outcome` is then `written`. */
+export const claimedSql = (
+  { prepared, opensGeneration }: Pick<BatchSteps, 'prepared' | 'opensGeneration'>,
+  steps: readonly string[],
+): string => `
   ${claimSql(prepared)}
   if @@rowcount = 1
   begin
     set @outcome = N'written';
     ${opensGeneration ? clearGenerationSql(prepared) : ''}
-    ${rows ? rowsSql({ prepared, writers: rows.writers }) : ''}
-    ${deletes ? deleteSql(prepared) : ''}
-    ${completesGeneration ? switchGenerationSql(prepared) : ''}
-  end;
-  if @outcome = N'written' commit transaction; else rollback transaction;
-  select @outcome as outcome;`;
-}
+    ${steps.join('\n')}
+  end;`;
 
 /** What {@link claimSql} and {@link rowsSql} work with, beside `@outcome` and the rows before `@upto` that they take. */
 export const variablesSql = `declare @now datetimeoffset(7) = ${nowSql};
