@@ -3,7 +3,13 @@ import { AppError } from '../../errors.ts';
 import type { Column, TargetTable } from '../destination.ts';
 import { checkColumnNames, checkName, checkpointTable, nextTable } from './identifiers.ts';
 import type { PreparedTable } from './record-fields.ts';
-import { type CheckedTable, checkCheckpointTable, missingColumns, type Purpose } from './table-check.ts';
+import {
+  type CheckedTable,
+  checkCheckpointTable,
+  missingColumns,
+  type Purpose,
+  type WantedColumns,
+} from './table-check.ts';
 
 /** A target table and its schema. */
 export interface Place {
@@ -24,7 +30,7 @@ export interface TableKind<Stored extends StoredTable> {
   /** Throws `destination_rejected` unless rows can be kept in the table as the mode says. */
   checkOurs(table: Stored, purpose: Purpose): void;
   /** Throws `destination_rejected` for a column whose type would change the values that the spec's type describes. */
-  checkTypes(table: Stored, wanted: { readonly schema: string; readonly columns: readonly Column[] }): void;
+  checkTypes(table: Stored, wanted: WantedColumns): void;
   /** The statements that create what is missing. Throws `destination_rejected` as {@link TableKind.checkOurs} does. */
   createSql(place: Place, found: FoundTables<Stored>): Promise<readonly string[]>;
   /** The statements that add columns for new fields. */

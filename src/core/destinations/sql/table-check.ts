@@ -1,11 +1,12 @@
 import { AppError } from '../../errors.ts';
+import type { ColumnType } from '../../spec/schema/column-type.ts';
 import type { Column, TargetTable, WriteMode } from '../destination.ts';
 import { checkpointName, quoted, shownName, tableSql } from './identifiers.ts';
 
 /** The properties of an existing table that decide whether the service may write it. */
 export interface CheckedTable {
   readonly name: string;
-  readonly columns: readonly { readonly name: string; readonly generated: boolean }[];
+  readonly columns: readonly { readonly name: string; readonly typeName: string; readonly generated: boolean }[];
   /** Columns of each unique key, sorted. */
   readonly keys: readonly (readonly string[])[];
 }
@@ -22,13 +23,13 @@ const versionKey = '_seq';
 /**
  * Throws `destination_rejected` unless rows can be kept in the table as the mode says.
  *
- * @param hasOurColumns it is a table with the service's columns, of types that serve.
+ * @param hasColumns it is a table with the service's columns, of types that serve.
  */
-export function checkPurpose(table: CheckedTable, hasOurColumns: boolean, { schema, mode }: Purpose): void {
+export function checkPurpose(table: CheckedTable, hasColumns: boolean, { schema, mode }: Purpose): void {
   const name = tableSql(schema, table.name);
   const keys = table.keys.map((key) => key.join());
   const [wanted, other] = mode === 'append' ? [versionKey, recordKey] : [recordKey, versionKey];
-  const isOurs = hasOurColumns && (keys.includes(wanted) || keys.includes(other));
+  const isOurs = hasColumns && (keys.includes(wanted) || keys.includes(other));
   if (!isOurs) {
     throw new AppError(
       'destination_rejected',
@@ -48,22 +49,49 @@ export function checkPurpose(table: CheckedTable, hasOurColumns: boolean, { sche
 
 const keySql = (key: string): string => `(${key.replace(',', ', ')})`;
 
-interface TypeClash {
-  readonly schema: string;
-  readonly table: string;
-  readonly column: string;
-  /** The type that was found, as SQL. */
-  readonly found: string;
-  readonly wanted: string;
+/** Whether the columns include those of the service; `texts` are the types that its texts may have. */
+export function hasOurColumns(columns: CheckedTable['columns'], texts: readonly string[]): boolean {
+  const types = new Map(columns.map(({ name, typeName }) => [name, typeName]));
+  return (
+    ['_connection_id', '_external_id', '_run_id'].every((name) => texts.includes(types.get(name) ?? '')) &&
+    types.has('_synced_at') &&
+    types.has('_deleted_at')
+  );
 }
 
-/** The failure of a column whose type would change the values that the spec's type describes. */
-export const typeClash = ({ schema, table, column, found, wanted }: TypeClash): AppError =>
-  new AppError(
-    'destination_rejected',
-    `The column ${quoted(column)} of ${tableSql(schema, table)} is ${found}, and the spec says ` +
-      `${wanted}. Nothing was changed; alter the column, or set target.columns.${column}.type to the type of the column.`,
-  );
+/** What a kind of database says of a stored column and a type of the spec. */
+interface TypeRules<Stored> {
+  /** Whether every value that fits the column stays what it is. */
+  readonly keepsValues: (column: Stored, type: ColumnType) => boolean;
+  /** The type of a column as SQL. */
+  readonly storedType: (column: Stored) => string;
+  /** The type of the spec as SQL. */
+  readonly wantedType: (type: ColumnType) => string;
+}
+
+/** What a table should have. */
+export interface WantedColumns {
+  readonly schema: string;
+  readonly columns: readonly Column[];
+}
+
+/** Throws `destination_rejected` for a column whose type would change the values that the spec's type describes. */
+export function checkColumnTypes<Stored extends CheckedTable['columns'][number]>(
+  table: { readonly name: string; readonly columns: readonly Stored[] },
+  { schema, columns }: WantedColumns,
+  { keepsValues, storedType, wantedType }: TypeRules<Stored>,
+): void {
+  const stored = new Map(table.columns.map((column) => [column.name, column]));
+  for (const { name, type } of columns) {
+    const column = stored.get(name);
+    if (!column || keepsValues(column, type)) continue;
+    throw new AppError(
+      'destination_rejected',
+      `The column ${quoted(name)} of ${tableSql(schema, table.name)} is ${storedType(column)}, and the spec says ` +
+        `${wantedType(type)}. Nothing was changed; alter the column, or set target.columns.${name}.type to the type of the column.`,
+    );
+  }
+}
 
 /**
  * The columns that a table lacks. With `evolve: none` an existing table stays as it is. Names that differ only in case

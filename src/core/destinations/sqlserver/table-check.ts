@@ -1,38 +1,18 @@
 import type { ColumnType } from '../../spec/schema/column-type.ts';
-import type { Column } from '../destination.ts';
-import { checkPurpose, type Purpose, typeClash } from '../sql/table-check.ts';
+import { checkColumnTypes, checkPurpose, hasOurColumns, type Purpose, type WantedColumns } from '../sql/table-check.ts';
 import { sqlServerType } from './column-sql.ts';
 import type { StoredColumn, StoredTable } from './table.ts';
 import { isConvertible } from './values.ts';
 
 /** Throws `destination_rejected` unless rows can be kept in the table as the mode says. */
 export const checkOurs = (table: StoredTable, purpose: Purpose): void =>
-  checkPurpose(table, hasOurColumns(table), purpose);
-
-function hasOurColumns({ isView, columns }: StoredTable): boolean {
-  const texts = columns.filter(({ typeName }) => typeName === 'nvarchar');
-  const names = new Set(columns.map(({ name }) => name));
-  return (
-    !isView &&
-    ['_connection_id', '_external_id', '_run_id'].every((wanted) => texts.some(({ name }) => name === wanted)) &&
-    names.has('_synced_at') &&
-    names.has('_deleted_at')
-  );
-}
+  checkPurpose(table, !table.isView && hasOurColumns(table.columns, ['nvarchar']), purpose);
 
 /** Throws `destination_rejected` for a column whose type would change the values that the spec's type describes. */
-export function checkTypes(
-  table: StoredTable,
-  { schema, columns }: { readonly schema: string; readonly columns: readonly Column[] },
-): void {
-  const stored = new Map(table.columns.map((column) => [column.name, column]));
-  for (const { name, type } of columns) {
-    const column = stored.get(name);
-    if (!column || keepsValues(column, type)) continue;
-    const wanted = `${sqlServerType(type)}${type.kind === 'json' ? ' with JSON' : ''}`;
-    throw typeClash({ schema, table: table.name, column: name, found: storedType(column), wanted });
-  }
-}
+export const checkTypes = (table: StoredTable, wanted: WantedColumns): void =>
+  checkColumnTypes(table, wanted, { keepsValues, storedType, wantedType });
+
+const wantedType = (type: ColumnType): string => `${sqlServerType(type)}${type.kind === 'json' ? ' with JSON' : ''}`;
 
 /** The type of a column as SQL. */
 function storedType({ typeName, length, precision, scale, isJson }: StoredColumn): string {
