@@ -4,10 +4,10 @@ import { checkpointName } from '../sql/identifiers.ts';
 import { fenced, notTaken } from '../sql/lane-errors.ts';
 import { tableIdSql } from './checkpoint.ts';
 import type { Session, Values } from './driver/session.ts';
-import { lostRace } from './errors.ts';
 import type { SqlServerFields } from './fields.ts';
 import type { SqlServerRows } from './rows.ts';
 import type { SqlServerTable } from './schema.ts';
+import { lostRace } from './server-error.ts';
 
 /** The rows of a batch as the server takes them. */
 export interface SqlServerBatch {

@@ -1,7 +1,9 @@
 import { RequestError } from 'tedious';
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../errors.ts';
-import { blamesRow, isConflict, isDuplicateObject, rowIssue, toAppError } from './errors.ts';
+import { toAppError } from './errors.ts';
+import { blamesRow, rowIssue } from './row-errors.ts';
+import { isConflict, isDuplicateObject } from './server-error.ts';
 
 function serverError(number: number, message = 'secret', severity = 16): Error {
   const error = new RequestError(message, 'EREQUEST');

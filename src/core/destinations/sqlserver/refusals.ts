@@ -1,7 +1,6 @@
 import type { RejectedRow } from '../../model/batch.ts';
 import { type BatchWrite, checkOutcome, claimValues, type WriteOutcome } from './batch-write.ts';
 import type { Session, Values } from './driver/session.ts';
-import { endsConnection, isConflict, isRowError, rowIssue } from './errors.ts';
 import {
   type Checked,
   createReasons,
@@ -11,7 +10,9 @@ import {
   twinCheck,
   valueChecks,
 } from './row-checks.ts';
+import { isRowError, rowIssue } from './row-errors.ts';
 import { readTableRules, type TableRules } from './rules.ts';
+import { endsConnection, isConflict } from './server-error.ts';
 import { rowsTable } from './staging.ts';
 import { withConflictRetries } from './transaction.ts';
 import { newSearch, type Search, searchValues, trialsSql } from './trial-sql.ts';

@@ -1,7 +1,7 @@
 import { quoted, shownName, tableSql } from '../sql/identifiers.ts';
 import { keyCollation } from './definitions.ts';
-import { rowIssue } from './errors.ts';
 import type { SqlServerFields } from './fields.ts';
+import { rowIssue } from './row-errors.ts';
 import { comparedValue, type KeyValue, keyValues } from './row-values.ts';
 import type { SqlServerWriter } from './rows.ts';
 import type { CheckRule, ReferenceRule, TableRules, UniqueRule } from './rules.ts';

@@ -13,7 +13,7 @@ import type { PreparedTable } from '../sql/record-fields.ts';
 import { checkpointColumns, createCheckpointSql, tableIdSql } from './checkpoint.ts';
 import { addColumnSql, createTableSql, dropTableSql, keyCollation, recreateNextSql } from './definitions.ts';
 import type { Session } from './driver/session.ts';
-import { isDuplicateObject } from './errors.ts';
+import { isDuplicateObject } from './server-error.ts';
 import { columnsTable, readRules, readTables, type StoredTable } from './table.ts';
 import { checkOurs, checkTypes } from './table-check.ts';
 import { withConflictRetries } from './transaction.ts';

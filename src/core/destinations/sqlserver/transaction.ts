@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Session } from './driver/session.ts';
-import { isConflict, isDuplicateKey, isUnnumbered } from './errors.ts';
+import { isConflict, isDuplicateKey, isUnnumbered } from './server-error.ts';
 
 /** Times that a transaction is tried which loses against others; the pauses add up to about a second. */
 const attemptsMax = 6;

@@ -1,6 +1,6 @@
 import type { Values } from './driver/session.ts';
-import { blamesRowSql } from './errors.ts';
 import type { SqlServerFields } from './fields.ts';
+import { blamesRowSql } from './row-errors.ts';
 import { reasonLengthMax, rowsTable } from './staging.ts';
 import { claimedSql, rowsSql, variablesSql } from './write-sql.ts';
 

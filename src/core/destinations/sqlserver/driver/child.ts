@@ -6,7 +6,8 @@ import { registerHooks } from 'node:module';
 import type { Socket } from 'node:net';
 import { codeOf } from '../../../error-code.ts';
 import type { SqlServerAddress } from '../address.ts';
-import { causesOf, SqlServerFailure } from '../errors.ts';
+import { causesOf } from '../errors.ts';
+import { SqlServerFailure } from '../server-error.ts';
 import type { DriverSession } from './driver.ts';
 import { inSight } from './in-sight.ts';
 import {

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import sql, { type ConnectionPool, type config as PoolConfig } from 'mssql';
 import type { Connection, ConnectionAuthentication } from 'tedious';
 import type { SqlServerAddress, SqlServerLogin } from '../address.ts';
-import { loginFailure } from '../errors.ts';
+import { loginFailure } from '../server-error.ts';
 import { driverError } from './driver-error.ts';
 import { cancelMs, type OpenSocket, type SocketTarget } from './messages.ts';
 import type { SessionLimits } from './session.ts';

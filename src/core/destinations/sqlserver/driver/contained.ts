@@ -1,6 +1,6 @@
 import type { EgressGuard } from '../../../http/egress.ts';
 import type { SqlServerAddress, SqlServerLogin } from '../address.ts';
-import { endsConnection } from '../errors.ts';
+import { endsConnection } from '../server-error.ts';
 import { leaseDriver } from './drivers.ts';
 import { type Command, cancelMs } from './messages.ts';
 import type { Load, Session, SessionLimits, Value } from './session.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SqlServerLogin, SqlServerOptions } from '../address.ts';
-import { isDatabaseAway, isLoginRefused } from '../errors.ts';
+import { isDatabaseAway, isLoginRefused } from '../server-error.ts';
 import { openSession } from './contained.ts';
 import { type EntraDeps, entraToken } from './entra.ts';
 import type { Session, SessionLimits } from './session.ts';

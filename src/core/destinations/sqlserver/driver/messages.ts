@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import { codeOf } from '../../../error-code.ts';
 import type { SqlServerAddress, SqlServerLogin } from '../address.ts';
-import { SqlServerFailure } from '../errors.ts';
+import { SqlServerFailure } from '../server-error.ts';
 import type { Load, SessionLimits, Value, Values } from './session.ts';
 
 /** Where a socket is to lead. */
