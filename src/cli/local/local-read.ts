@@ -23,9 +23,10 @@ import type { Tools } from '../tools.ts';
 import type { LocalValues } from './connection-values.ts';
 import { openEvaluator } from './evaluator.ts';
 import type { Exchange } from './exchange.ts';
-import { howToAllow, openEgress } from './local-egress.ts';
+import { openEgress } from './local-egress.ts';
 import { createMemoryBuckets } from './memory-buckets.ts';
 import { createMemoryTokens, givenToken } from './memory-tokens.ts';
+import { type ShownFailure, shownFailure } from './read-failure.ts';
 
 /** What is read, and how. */
 export interface LocalReadOptions {
@@ -53,7 +54,7 @@ export interface LocalRead {
   /** All that is secret: given values, and tokens that came up. */
   readonly secrets: readonly string[];
   /** Null unless it failed. */
-  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly error: ShownFailure | null;
 }
 
 /** Reads until the limit or the end. A failure is part of the result, Ctrl-C too. */
@@ -253,37 +254,4 @@ function refusedRecord(resource: Resource, pages: LocalRead['pages']): AppError 
     for (const outcome of ready.outcomes)
       if (outcome.kind === 'quarantine') return invalidRecord(resource.key, outcome.row.errors, (text) => text);
   return null;
-}
-
-function shownFailure({ code, message }: AppError, { spec, resource, values, calls }: FailedRead): LocalRead['error'] {
-  const blocked = calls.findLast((call) => call.errorCode === code);
-  const advice =
-    code === 'egress_blocked'
-      ? howToAllow(message, blocked)
-      : code === 'auth_failed'
-        ? authAdvice(message, resource.auth ?? spec.auth, values)
-        : null;
-  return { code, message: advice === null ? message : `${message} ${advice}` };
-}
-
-interface FailedRead {
-  readonly spec: ConnectorSpec;
-  readonly resource: Resource;
-  readonly values: LocalValues;
-  readonly calls: readonly LoggedCall[];
-}
-
-/** The sentences of the service speak of a connection; here there is none. */
-function authAdvice(message: string, auth: ConnectorSpec['auth'], { secrets }: LocalValues): string {
-  if (/\/oauth\//.test(message)) {
-    return (
-      'Here nobody can sign in: give a token with --access-token - or --access-token env:NAME, ' +
-      'or authorize a connection on a service and use: css sync CONNECTION RESOURCE --follow'
-    );
-  }
-  const used = new Set([...JSON.stringify(auth).matchAll(/\bsecrets\.(\w+)/g)].map(([, name = '']) => name));
-  const missing = [...used].filter((name) => !Object.hasOwn(secrets, name));
-  return missing.length === 0
-    ? 'Here the credentials are those of --secret and --param.'
-    : `Here a secret is missing: ${missing.map((name) => `--secret ${name}=-`).join(' ')}`;
 }
