@@ -73,11 +73,15 @@ describe('a column', () => {
   );
 
   it('holds JSON, and was added by the service, where the notes of the service say so', async () => {
-    const notes = [{ name: 'a', kind: 'json', isEvolved: 1 }];
-    const found = await columnsOf([column('a'), column('b')], notes);
+    const notes = [
+      { name: 'a', kind: 'json', isEvolved: 1 },
+      { name: 'c', kind: 'text', isEvolved: 0 },
+    ];
+    const found = await columnsOf([column('a'), column('b'), column('c')], notes);
     expect(found).toMatchObject([
       { name: 'a', isJson: true, evolved: true, noted: true },
       { name: 'b', isJson: false, evolved: false, noted: false },
+      { name: 'c', isJson: false, evolved: false, noted: true },
     ]);
   });
 });
