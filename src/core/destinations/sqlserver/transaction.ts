@@ -1,9 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { attemptsMax, retriedWork } from '../sql/retried-work.ts';
 import type { Session } from './driver/session.ts';
 import { isConflict, isDuplicateKey, isUnnumbered } from './server-error.ts';
 
-/** Times that a transaction is tried which loses against others; the pauses add up to about a second. */
-const attemptsMax = 6;
 /** Times that a duplicate key counts as a lost race, before it counts as an error of the row. */
 const racesMax = 2;
 /** Retries of work after an error without a known cause; after that the whole run is retried. */
@@ -13,18 +11,12 @@ const unnumberedMax = 2;
  * Repeats work that the server rolled back because of other transactions. Only safe for what is one transaction or may
  * be done again; a connection that broke is never repeated here, since its outcome is unknown.
  */
-export async function withConflictRetries<Result>(session: Session, work: () => Promise<Result>): Promise<Result> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await work();
-    } catch (error) {
-      await rollBack(session);
-      const isRace = isDuplicateKey(error) && attempt <= racesMax;
-      if (!isRace && !mayPass(error, attempt)) throw error;
-      if (!isRace) await delay(Math.random() * 20 * 2 ** attempt);
-    }
-  }
-}
+export const withConflictRetries = <Result>(session: Session, work: () => Promise<Result>): Promise<Result> =>
+  retriedWork(work, async (error, attempt) => {
+    await rollBack(session);
+    if (isDuplicateKey(error) && attempt <= racesMax) return 'at_once';
+    return mayPass(error, attempt) ? 'after_pause' : 'never';
+  });
 
 const mayPass = (error: unknown, attempt: number): boolean =>
   isConflict(error) ? attempt < attemptsMax : isUnnumbered(error) && attempt <= unnumberedMax;
