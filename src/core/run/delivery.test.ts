@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Batch, RejectedRow } from '../model/batch.ts';
-import type { Outcome } from '../model/page-outcome.ts';
+import type { RecordOutcome } from '../model/page-outcome.ts';
 import { createInvalidLimit } from '../pipeline/invalid-limit.ts';
 import { createKnownRecords } from '../pipeline/known-records.ts';
 import { readyPage } from '../pipeline/ready-page-fixture.ts';
@@ -180,7 +180,7 @@ const pageOf = (records: number) =>
 
 let made = 0;
 
-function delivered(): Outcome {
+function delivered(): RecordOutcome {
   made += 1;
   return { kind: 'deliver', row: { externalId: String(made), hash: null, data: {} }, entry: null, raw: {} };
 }
