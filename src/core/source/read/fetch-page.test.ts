@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestEvaluator, type TestEvaluator } from '../../expressions/evaluator-fixture.ts';
 import { NoResponseError } from '../request/no-response.ts';
+import type { Source } from '../source.ts';
 import { idsOf, inQuery, numberOf, pagesOf, readUntilFailure, rows, sourceOf, startApi } from '../source-fixture.ts';
 import { readPages } from './read-pages.ts';
 
@@ -198,6 +199,44 @@ describe('responses without a page', () => {
     expect(pages).toMatchObject([
       { records: [], notModified: true, positionAfter: null, watermarkAfter: '2025-01-10T00:00:00.000Z' },
     ]);
+  });
+
+  describe.each([
+    ['404 that a rule takes as empty', 404],
+    ['304', 304],
+  ])('%s in one window', (_what, status) => {
+    test('leads to the next window, with the watermark behind both', async () => {
+      await using api = await startApi(({ url, headers }) => {
+        if (url.searchParams.get('from') !== '2025-12-30') return { body: [rows[0]] };
+        return status === 304 && headers['if-none-match'] !== '"v1"'
+          ? { body: [], headers: { etag: '"v1"' } }
+          : { status };
+      });
+      const resource = {
+        request: { path: '/items', query: { from: '{{ window.from }}' }, cache: { mode: 'conditional' } },
+        errors: [{ when: { status: [404] }, action: 'empty' }],
+        incremental: {
+          kind: 'cursor',
+          cursor: { type: 'date' },
+          order: 'none',
+          settle: 'PT0S',
+          initial: '2025-12-30',
+          window: { size: 'P1D' },
+        },
+      };
+      const source = sourceOf({ api, evaluator, resource });
+      const read = async (validators: Source['validators']) =>
+        await pagesOf(readPages({ ...source, validators }, { position: null, signal }));
+      const validators = status === 304 ? ((await read(null))[0]?.validators ?? null) : null;
+      const pages = await read(validators);
+      expect(idsOf(pages)).toEqual([[], [1]]);
+      expect(pages.map(({ notModified }) => notModified)).toEqual([status === 304, false]);
+      expect(pages.map(({ recordsMissing }) => recordsMissing)).toEqual([true, false]);
+      expect(pages.map(({ watermarkAfter }) => watermarkAfter)).toEqual([
+        '2025-12-31T00:00:00.000Z',
+        '2026-01-01T00:00:00.000Z',
+      ]);
+    });
   });
 
   test('a partition that the rules skip says why and keeps its watermark', async () => {

@@ -192,15 +192,15 @@ async function readOne(reading: Reading, position: ReadPosition, state: WindowSt
         : { retryFrom: restartFromStart(plan, position), note: 'token_expired' };
     case 'too_large':
       return { retryFrom: { ...position, page: smallerPage(pagination, position.page) }, note: 'page_shrunk' };
-    case 'empty':
-      // One part without records says nothing about the others.
-      if (state.report?.parts && !page.notModified) {
-        const nothing = { ...emptyReport, requestKey: page.requestKey, url: page.url, recordsMissing: true };
-        return await turnOf(reading, nothing, { request, position, ...state });
-      }
-      return { read: lastRead(position, page, { notModified: page.notModified, skipped: null }), bodyBytes: 0 };
+    case 'empty': {
+      // One window or part without records says nothing about the others.
+      const { notModified, ...facts } = page;
+      const nothing = { ...emptyReport, ...facts, kind: 'records', recordsMissing: true } as const;
+      const step = await turnOf(reading, nothing, { request, position, ...state });
+      return 'read' in step ? { ...step, read: { ...step.read, notModified } } : step;
+    }
     case 'skipped':
-      return { read: lastRead(position, page, { notModified: false, skipped: page.reason }), bodyBytes: 0 };
+      return { read: skippedRead(position, page), bodyBytes: 0 };
     case 'records':
       return await turnOf(reading, page, { request, position, ...state });
   }
@@ -248,24 +248,19 @@ async function turnOf(
   };
 }
 
-/** A page without records of its own, after which this partition has no more. */
-function lastRead(
-  position: ReadPosition,
-  page: Page,
-  end: { readonly notModified: boolean; readonly skipped: string | null },
-): PageRead {
-  return {
-    pageNo: position.pagesRead + 1,
-    records: [],
-    positionAfter: null,
-    watermarkAfter: position.claim,
-    requestKey: page.requestKey,
-    validators: position.pagesRead === 0 && end.skipped === null ? page.validators : null,
-    recordsMissing: true,
-    notes: [],
-    ...end,
-  };
-}
+/** The rest of the partition is not read, whatever of it is left. */
+const skippedRead = (position: ReadPosition, page: Extract<Page, { readonly kind: 'skipped' }>): PageRead => ({
+  pageNo: position.pagesRead + 1,
+  records: [],
+  positionAfter: null,
+  watermarkAfter: position.claim,
+  requestKey: page.requestKey,
+  validators: null,
+  notModified: false,
+  recordsMissing: true,
+  skipped: page.reason,
+  notes: [],
+});
 
 const withoutCursors = (records: readonly unknown[]): CursorPage => ({
   records,
