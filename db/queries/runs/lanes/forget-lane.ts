@@ -32,7 +32,8 @@ export async function forgetLane(
     const hadNothing = records === 0 && numDeletedRows === 0n;
     const begun = sql<string | null>`case
       when ${rewinds} then ${JSON.stringify(rewindStart)}::jsonb
-      when ${hadNothing} and (position ->> 'stage' = 'list' or position -> 'read' -> 'job' is not null)
+      when ${hadNothing} and (position ->> 'stage' = 'list' or position -> 'read' -> 'job' is not null
+        or position -> 'read' ->> 'pagesRead' = '0')
       then position end`;
     const run = await tx
       .updateTable('runs')

@@ -44,7 +44,7 @@ describe('a report job', () => {
       'GET /files/1/2?offset=4',
     ]);
     expect(waits).toEqual([7000, 7000]);
-    expect(saved).toMatchObject([{ job: { id: '1' } }]);
+    expect(saved.map((position) => position.job?.id)).toEqual([undefined, '1']);
   });
 
   test('is continued where a wait ends the read, and never created a second time', async () => {
@@ -81,6 +81,25 @@ describe('a report job', () => {
     expect(created(api)[2]?.headers['idempotency-key']).not.toBe(keys[0]);
   });
 
+  test('is of the same window when the process ends before its id is saved', async () => {
+    await using api = await startApi(reporting({ polls: 1 }));
+    const cursor = { field: 'updated_at', type: 'datetime' };
+    const incremental = { kind: 'cursor', cursor, order: 'none', initial: '2025-12-01T00:00:00Z' };
+    const create = { ...job.create, body: { json: { to: '{{ window.to }}' } } };
+    let day = 0;
+    const now = () => new Date(Date.UTC(2026, 0, (day += 1)));
+    const { read } = createRun({ dies: true });
+    const source = sourceAt(api, { create }, { incremental }, { now });
+    expect((await read(source)).error).toMatchObject({ message: 'died' });
+    expect((await read(source)).error).toBeNull();
+    const [first, second] = created(api);
+    expect(second?.body).toBe(first?.body);
+    expect(second?.headers['idempotency-key']).toBe(first?.headers['idempotency-key']);
+    // A destination that is new to the lane begins the read again.
+    await read(source, null);
+    expect(created(api)[2]?.headers['idempotency-key']).not.toBe(first?.headers['idempotency-key']);
+  });
+
   test('of each window is another one', async () => {
     await using api = await startApi(reporting({ polls: 1 }));
     const incremental = {
@@ -96,7 +115,7 @@ describe('a report job', () => {
     expect(error).toBeNull();
     const starts = created(api).map(({ body }) => JSON.parse(body).from);
     expect(starts).toEqual(['2025-12-30T00:00:00.000Z', '2025-12-31T00:00:00.000Z']);
-    expect(saved.map((position) => position.job?.id)).toEqual(['1', '2']);
+    expect(saved.map((position) => position.job?.id)).toEqual([undefined, '1', '2']);
   });
 
   test('without records is not read', async () => {

@@ -63,6 +63,8 @@ export async function readyJob(source: Source, begin: ReadPosition, options: Job
   let { job } = begin;
   for (;;) {
     if (job === undefined) {
+      // A window that ends now would end later after a crash, and its job is of the window as it was.
+      if (begin.pagesRead === 0) await port.save(begin);
       job = await create(source, rules, begin, options);
       await port.save({ ...begin, job });
     } else {
@@ -76,7 +78,7 @@ export async function readyJob(source: Source, begin: ReadPosition, options: Job
 }
 
 async function create(source: Source, rules: ReportJob, at: ReadPosition, options: JobOptions): Promise<JobPosition> {
-  const content = [source.run.id, at.fingerprint, at.windowNo];
+  const content = [source.run.id, at.fingerprint, at.windowNo, at.from, at.to];
   const key = createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 32);
   const response = await send(source, rules.create, {
     ...options,

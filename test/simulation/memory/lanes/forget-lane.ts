@@ -20,6 +20,7 @@ export const forgetLane: typeof real.forgetLane = (db, _scope, { runId, ...owner
     return { records, position };
   });
 
-/** A list of partitions, or a report job that is waited for. */
+/** A list of partitions, or a report job that is created or waited for. */
 const isBegun = (position: RunPosition | null): boolean =>
-  position?.stage === 'list' || (position?.stage === 'partition' && position.read?.job !== undefined);
+  position?.stage === 'list' ||
+  (position?.stage === 'partition' && (position.read?.job !== undefined || position.read?.pagesRead === 0));
