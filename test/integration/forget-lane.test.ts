@@ -92,7 +92,11 @@ describe('forgetting a lane', () => {
     expect(await forgetLane(database.db, scope, { laneId, fence, runId })).toMatchObject({ position: null });
     await moveTo(withJob);
     expect(await forgetLane(database.db, scope, { laneId, fence, runId })).toEqual({ records: 0, position: withJob });
-    await moveTo({ ...partitionBegin, read });
+    // The window of a job that is about to be created.
+    const before = { ...partitionBegin, read };
+    await moveTo(before);
+    expect(await forgetLane(database.db, scope, { laneId, fence, runId })).toEqual({ records: 0, position: before });
+    await moveTo({ ...partitionBegin, read: { ...read, pagesRead: 1 } });
     expect(await forgetLane(database.db, scope, { laneId, fence, runId })).toEqual({ records: 0, position: null });
   });
 

@@ -10,7 +10,7 @@ import { rewindStart } from './rewind.ts';
  * Forgets what was delivered of a lane, because its destination has nothing of it: known records, watermark, and where
  * the running run stands. Its counts and its ledger stay. If nothing was forgotten, so do a list of partitions and the
  * report job of a window: a run that has only listed so far, or waits for its first report, would begin with it again and
- * again. One transaction; repeating it is harmless.
+ * again. The window for which a job is about to be created stays too. One transaction; repeating it is harmless.
  *
  * Null: a newer attempt holds the lane, and nothing was changed.
  */
