@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../errors.ts';
+import { cpuMsOf } from '../work/effort-fixture.ts';
 import { readYaml } from './yaml.ts';
 
 /** What a text is refused with: the message of its syntax, or its issue. */
@@ -101,6 +102,15 @@ describe('readYaml', () => {
   it('counts the characters that aliases repeat', () => {
     const text = `a: &a ${'x'.repeat(60_000)}\nb: [${Array.from({ length: 50 }, () => '*a').join(', ')}]`;
     expect(refusal(text)).toMatchObject({ message: 'the document has more than 1048576 characters' });
+  });
+
+  it('looks up an alias without a look at the whole document', () => {
+    const { placeOf } = readYaml(`a: &a {k: 1}\nb: *a\nc: [${'x,'.repeat(30_000)}1]`);
+    expect(cpuMsOf(() => Array.from({ length: 1000 }, () => placeOf('b.k')))).toBeLessThan(1000);
+  });
+
+  it('takes the last anchor of a name before an alias', () => {
+    expect(readYaml('a: &x 1\nb: *x\nc: &x 2\nd: *x').value).toEqual({ a: 1, b: 1, c: 2, d: 2 });
   });
 
   it('reads one huge text quickly', () => {

@@ -11,6 +11,7 @@ import {
   type Node,
   type Pair,
   Parser,
+  visit,
 } from 'yaml';
 import { AppError, type Issue } from '../errors.ts';
 import { jsonLimits } from './json-limits.ts';
@@ -65,9 +66,27 @@ export function readYaml(text: string, { times = 1 }: { readonly times?: number 
   const lines = new LineCounter();
   const limits = limitsOf(times);
   const document = compose(text, lines, limits);
-  const reader = createReader(document, limits, (node) => placeAt(lines, node));
+  const targets = targetsOf(document);
+  const reader = createReader(targets, limits, (node) => placeAt(lines, node));
   const value = reader.valueOf(document.contents, [], 0);
-  return { value, placeOf: (path) => placeIn(document, path, (node) => placeAt(lines, node)) };
+  return { value, placeOf: (path) => placeIn({ document, targets }, path, (node) => placeAt(lines, node)) };
+}
+
+/** The nodes that aliases stand for. */
+type Targets = ReadonlyMap<unknown, Node>;
+
+/** Of each alias the last anchor of its name before it; the library looks through the whole document for each. */
+function targetsOf(document: Document.Parsed): Targets {
+  const anchors = new Map<string, Node>();
+  const targets = new Map<unknown, Node>();
+  visit(document, {
+    Node: (_, node) => {
+      const target = isAlias(node) ? anchors.get(node.source) : undefined;
+      if (target !== undefined) targets.set(node, target);
+      if (!isAlias(node) && node.anchor !== undefined) anchors.set(node.anchor, node);
+    },
+  });
+  return targets;
 }
 
 function compose(text: string, lines: LineCounter, limits: Limits): Document.Parsed {
@@ -135,7 +154,7 @@ type PlaceOfNode = (node: unknown) => Place;
 type Path = readonly (string | number)[];
 
 /** Turns nodes into values. It counts what aliases repeat, so that a small text cannot become a large value. */
-function createReader(document: Document.Parsed, { nodesMax, charactersMax }: Limits, placeOf: PlaceOfNode) {
+function createReader(targets: Targets, { nodesMax, charactersMax }: Limits, placeOf: PlaceOfNode) {
   const used = { nodes: 0, aliases: 0, characters: 0 };
   const refuse = (path: Path, node: unknown, message: string, code: Issue['code'] = 'schema'): never => {
     const issue = { code, path: path.join('.').slice(0, 200), message, ...placeOf(node) };
@@ -153,11 +172,10 @@ function createReader(document: Document.Parsed, { nodesMax, charactersMax }: Li
   }
 
   /** An alias inside its own anchor would never end; the depth ends it. */
-  function anchorOf(alias: Parameters<typeof isAlias>[0], path: Path): Node | undefined {
+  function anchorOf(alias: Node, path: Path): Node {
     used.aliases += 1;
     if (used.aliases > aliasesMax) refuse(path, alias, `the document has more than ${aliasesMax} aliases`);
-    const anchor = isAlias(alias) ? alias.resolve(document) : undefined;
-    return anchor ?? refuse(path, alias, 'the alias has no anchor before it');
+    return targets.get(alias) ?? refuse(path, alias, 'the alias has no anchor before it');
   }
 
   function scalarOf({ value, ...node }: { readonly value: unknown }, path: Path): unknown {
@@ -190,13 +208,18 @@ function createReader(document: Document.Parsed, { nodesMax, charactersMax }: Li
   return { valueOf };
 }
 
+interface Anchored {
+  readonly document: Document.Parsed;
+  readonly targets: Targets;
+}
+
 /** Where the key or the item of a path is written; the deepest part that exists, if only the last step is missing. */
-function placeIn(document: Document.Parsed, path: string, placeOf: PlaceOfNode): Place | null {
+function placeIn({ document, targets }: Anchored, path: string, placeOf: PlaceOfNode): Place | null {
   let node: unknown = document.contents;
   let place = placeOf(node);
   let steps = path === '' ? [] : path.split('.');
   while (steps.length > 0) {
-    const found = childOf(isAlias(node) ? node.resolve(document) : node, steps);
+    const found = childOf(isAlias(node) ? targets.get(node) : node, steps);
     if (found === null) return steps.length === 1 || node !== document.contents ? place : null;
     node = found.node;
     place = placeOf(found.at);
