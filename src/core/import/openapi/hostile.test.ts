@@ -43,6 +43,11 @@ const documents: Readonly<Record<string, () => unknown>> = {
       of(9000, (i) => [`/a${i}`, { $ref: '#/components/schemas/Path' }]),
       { Path: { parameters: range(200).map(() => query('q')), ...get(list(keyed)) } },
     ),
+  'many paths of very many parameters': () =>
+    documentOf(
+      of(1000, (i) => [`/a${i}${'/{b}'.repeat(245)}`, { $ref: '#/components/path' }]),
+      { components: { path: get(list(keyed)) } },
+    ),
   'many paths without anything': () => documentOf(of(30_000, (i) => [`/a${i}`, { get: {} }])),
   'records of many fields': () =>
     withSchemas(

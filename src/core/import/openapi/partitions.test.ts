@@ -81,6 +81,7 @@ describe('a path with parameters', () => {
     ['/a/../things', /more than segments/],
     ['/{{ secrets.token }}/things', /more than segments/],
     [`/${'a'.repeat(1001)}`, /longer than 1000 characters/],
+    [`/a${'/{b}'.repeat(21)}`, /more than 20 parameters/],
   ])('is refused when it is no path: %s', (path, reason) => {
     expect(refusalOf(path, get(list(item))).reason).toMatch(reason);
   });

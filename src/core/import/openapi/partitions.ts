@@ -40,6 +40,9 @@ interface Tools {
   readonly parents: ReadonlyMap<string, Parent>;
 }
 
+/** Parameters of a path: the text before each is looked at. */
+const holesMax = 20;
+
 const hole = /\{([^{}]+)\}/g;
 
 /** A path without the names of its parameters. */
@@ -63,6 +66,7 @@ export function partitionsOf(operation: Operation, record: Shape, tools: Tools):
     start: match.index,
     end: match.index + match[0].length,
   }));
+  if (holes.length > holesMax) throw new Refusal(`its path has more than ${holesMax} parameters`);
   const found = holes.length === 0 ? null : parentOf(path, { holes, tools });
   const values: PathValue[] = found === null ? [] : [...valuesOf(found, record)];
   for (const { name, start } of holes.slice(values.length)) {
