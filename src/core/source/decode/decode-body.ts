@@ -8,7 +8,7 @@ import type { HttpResponse } from '../../model/http.ts';
 import type { ResponseSettings } from '../../spec/schema/resource-schema.ts';
 import type { Source } from '../source.ts';
 import { decodeCsv } from './decode-csv.ts';
-import { decodeJson } from './decode-json.ts';
+import { checkValues, decodeJson } from './decode-json.ts';
 import { decodeJsonLines } from './decode-jsonl.ts';
 import { charsetOf, decodeText } from './decode-text.ts';
 import { decodeXml, xmlEncoding } from './decode-xml.ts';
@@ -46,6 +46,7 @@ export async function tryDecodeBody(response: HttpResponse, settings: BodySettin
 async function decode(response: HttpResponse, { resource, http }: BodySettings): Promise<unknown> {
   const { decoder, bigNumbers } = resource.response;
   const bytes = await unpack(response.body, http.maxResponseBytes);
+  if (decoder === 'json' || decoder === 'jsonl') checkValues(bytes);
   const charset = charsetOf(response.headers['content-type']);
   switch (decoder) {
     // JSON is UTF-8 for any content type (RFC 8259 8.1), and many APIs declare another charset.

@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest';
-import { decodeJson } from './decode-json.ts';
+import { describe, expect, test } from 'vitest';
+import { cpuMsOf } from '../../work/effort-fixture.ts';
+import { checkValues, decodeJson } from './decode-json.ts';
 
 const decode = (text: string, bigNumbers: 'string' | 'number' = 'string') =>
   decodeJson(new TextEncoder().encode(text), { bigNumbers });
@@ -69,4 +70,20 @@ test('a __proto__ key is own data and reaches no prototype', () => {
 test('takes any depth, so that one deep record does not cost its page', () => {
   const deep = `${'['.repeat(50_000)}12345678901234567890${']'.repeat(50_000)}`;
   expect(Array.isArray(decode(deep))).toBe(true);
+});
+
+describe('a body of very many values', () => {
+  test.each(['[]', '{}', '0', '{"a":0}'])('is refused before it is read: %s', (value) => {
+    const bytes = Buffer.from(`[${`${value},  `.repeat(5_000_000)}0]`);
+    expect(() => checkValues(bytes)).toThrow(/^The response body has more than 5000000 values/);
+  });
+
+  test.each([',', '[', '\\"{'])('is not one with a text full of %s', (part) => {
+    expect(() => checkValues(Buffer.from(`["${part.repeat(6_000_000)}"]`))).not.toThrow();
+  });
+
+  test('takes little more time when it holds a big integer', () => {
+    const text = `["",${'"",'.repeat(4_000_000)}12345678901234567890]`;
+    expect(cpuMsOf(() => decode(text))).toBeLessThan(2 * cpuMsOf(() => decode(text, 'number')) + 500);
+  });
 });

@@ -14,6 +14,32 @@ export function decodeJson(bytes: Uint8Array, options: { readonly bigNumbers: Bi
   return parse(options.bigNumbers === 'string' && mayHoldBigInteger(bytes) ? quoteBigIntegers(text) : text);
 }
 
+/** Values of one page, as many as the fields of a CSV: each takes up to 100 bytes of memory, however short it is. */
+const valuesMax = 5_000_000;
+
+/** Bytes of a body that cannot have so many values that it matters. */
+const smallBytes = 8_388_608;
+
+/** Refuses a body of so many values that reading it takes seconds and gigabytes. Throws `source_rejected`. */
+export function checkValues(bytes: Uint8Array): void {
+  if (bytes.length <= smallBytes) return;
+  let values = 0;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (byte === 0x22) at = closingQuote(bytes, at);
+    else if (byte === 0x2c || byte === 0x5b || byte === 0x7b) values += 1;
+  }
+  if (values <= valuesMax) return;
+  const what = `The response body has more than ${valuesMax} values, lists and objects among them.`;
+  throw new AppError('source_rejected', `${what} Ask for smaller pages.`);
+}
+
+function closingQuote(bytes: Uint8Array, open: number): number {
+  let at = open + 1;
+  while (at < bytes.length && bytes[at] !== 0x22) at += bytes[at] === 0x5c ? 2 : 1;
+  return at;
+}
+
 const digitsMin = 16;
 
 /** Whether there are 16 digits in a row, even in a string: that only means the slower way. Checks every 16th byte. */
@@ -64,20 +90,27 @@ function parse(text: string): unknown {
   }
 }
 
-/** Outside strings only. Not JSON.parse with a reviver: that is slower and overflows the stack on deep input. */
+/**
+ * Outside strings only. Not JSON.parse with a reviver: that is slower and overflows the stack on deep input. Only what is
+ * changed becomes a part: a body may have millions of strings.
+ */
 function quoteBigIntegers(text: string): string {
   const parts: string[] = [];
-  let position = 0;
-  while (position < text.length) {
+  let copied = 0;
+  for (let position = 0; position < text.length; ) {
     const open = text.indexOf('"', position);
     const end = open === -1 ? text.length : open;
-    const between = text.slice(position, end);
-    parts.push(between.length < digitsMin ? between : between.replace(bigInteger, quoteUnsafe));
-    if (open === -1) break;
-    position = endOfString(text, open);
-    parts.push(text.slice(open, position));
+    if (end - position >= digitsMin) {
+      const between = text.slice(position, end);
+      const quoted = between.replace(bigInteger, quoteUnsafe);
+      if (quoted !== between) {
+        parts.push(text.slice(copied, position), quoted);
+        copied = end;
+      }
+    }
+    position = open === -1 ? end : endOfString(text, open);
   }
-  return parts.join('');
+  return parts.join('') + text.slice(copied);
 }
 
 function quoteUnsafe(digits: string): string {

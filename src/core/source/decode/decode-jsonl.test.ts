@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { cpuMsOf } from '../../work/effort-fixture.ts';
 import { decodeJsonLines } from './decode-jsonl.ts';
 
 const decode = (text: string) => decodeJsonLines(Buffer.from(text), { bigNumbers: 'string' });
@@ -20,3 +21,13 @@ test.each(['{"a":1}\n\n{"a":\n2}', '{"a":1}\n\n \n', '{"a":1}\n\n{"secret":1} {"
     expect(() => decode(text)).toThrow(/^Line 3 does not decode: The response body is (empty|not valid JSON)/);
   },
 );
+
+test('refuses more values than a page may have records', () => {
+  expect(decode('0\n'.repeat(100_000))).toHaveLength(100_000);
+  expect(() => decode('0\n'.repeat(100_001))).toThrow(/^A page has more than 100000 records/);
+});
+
+test.each(['\n', '\r\n'])('reads millions of empty lines quickly: %j', (end) => {
+  const bytes = Buffer.from(end.repeat(30_000_000));
+  expect(cpuMsOf(() => decodeJsonLines(bytes, { bigNumbers: 'string' }))).toBeLessThan(1500);
+});
