@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { cpuMsOf } from '../../work/effort-fixture.ts';
 import { importAirbyte } from './airbyte.ts';
 import { imported, refusalOf, streamOf } from './airbyte-fixture.ts';
 
@@ -65,6 +66,37 @@ describe('a hostile manifest', () => {
     },
     limitMs,
   );
+
+  const doubled = Array.from({ length: 30 }, (_, step) => `{% set a${step + 1} = a${step} ~ a${step} %}`).join('');
+  const long = 'a'.repeat(1000);
+  test.each([
+    ['doubles a text', `{% set a0 = "${long}" %}${doubled}{{ a30 }}`],
+    ['doubles a list', `{% set a0 = ["${long}"] %}${doubled.replaceAll(' ~ ', ' + ')}{{ a30 }}`],
+    ['puts a list into a list', `{% set a0 = [1] %}${doubled.replaceAll(/= (a\d+) ~ a\d+/g, '= [$1, $1]')}{{ a30 }}`],
+    ['replaces each character', `{{ "${long}".replace("a", "${long}").replace("a", "${long}") }}`],
+    ['joins by a text', `{{ "${long}".replace("a", "b,").split(",") | join("${long}") }}`],
+    ['repeats a given text', '/{{ parameters.long }}'.repeat(500)],
+  ])('with an expression that %s loses that stream alone', (_, path) => {
+    const $parameters = { long: long.repeat(50) };
+    const result = imported([streamOf({ requester: { path, $parameters } }), { ...streamOf(), name: 'others' }]);
+    expect(result.report.map(({ status }) => status)).toEqual(['refused', 'converted']);
+    expect(refusalOf(result)[1]).toContain('makes a value of more than 100000 characters');
+  });
+
+  test.each([
+    ['a description of brackets', 'a', '<'.repeat(150_000)],
+    ['a text to strip', '{{ parameters.spaces.strip() }}', ''],
+  ])('with %s takes linear time', (_, path, description) => {
+    const $parameters = { spaces: `x${' '.repeat(150_000)}x` };
+    const connection_specification = { type: 'object', properties: { key: { type: 'string', description } } };
+    const header = { request_headers: { 'x-key': '{{ config["key"] }}' } };
+    const cpuMs = cpuMsOf(() =>
+      imported([streamOf({ requester: { path, $parameters, ...header } }), { ...streamOf(), name: 'others' }], {
+        spec: { type: 'Spec', connection_specification },
+      }),
+    );
+    expect(cpuMs).toBeLessThan(2000);
+  });
 
   test('with parents without end is refused', () => {
     const parent: Record<string, unknown> = { parent_key: 'id', partition_field: 'p', stream: '#/definitions/items' };

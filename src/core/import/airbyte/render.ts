@@ -1,8 +1,8 @@
 import { compile, joinedText } from './jinja/compile.ts';
 import { condition, literal, literalOf, shown, text } from './jinja/python.ts';
-import { JinjaError } from './jinja/syntax.ts';
+import { JinjaError, type Node } from './jinja/syntax.ts';
 import { parseTemplate } from './jinja/template.ts';
-import { constant, quote, type Scope, type Value } from './jinja/value.ts';
+import { checkLength, constant, lengthOf, quote, type Scope, type Value } from './jinja/value.ts';
 import { refuse } from './refusal.ts';
 
 /** A value of the spec: JSON whose texts are templates. Undefined: there is nothing to send. */
@@ -18,7 +18,14 @@ export function evaluate(template: string, scope: Scope, path: string): Value {
   });
 }
 
-function guarded(template: string, path: string, read: () => Value): Value {
+/** The values of the parts of a template. Throws `JinjaError` when they are too long together. */
+function compiled(parts: readonly Node[], scope: Scope): readonly Value[] {
+  const values = parts.map((part) => compile(part, scope));
+  checkLength(lengthOf(values), 0);
+  return values;
+}
+
+function guarded<Result>(template: string, path: string, read: () => Result): Result {
   try {
     return read();
   } catch (error) {
@@ -126,8 +133,7 @@ const mark = '\ue000';
 /** A list or an object that is written as a text becomes one in the CDK. Here its expressions must be inside quotes. */
 function structure(template: string, scope: Scope, path: string): Rendered {
   const parsed = parse(template, path);
-  const values =
-    parsed.kind === 'text' ? parsed.parts.map((part) => guarded(template, path, () => compile(part, scope))) : [];
+  const values = guarded(template, path, () => compiled(parsed.kind === 'text' ? parsed.parts : [], scope));
   const marked = values.map((value, index) =>
     value.constant ? shown(value.constant.value ?? '') : `${mark}${index}${mark}`,
   );
@@ -137,7 +143,7 @@ function structure(template: string, scope: Scope, path: string): Rendered {
       path,
       'a list or an object as a text with expressions outside of its values in quotes has no counterpart; write it out',
     );
-  return withValues(read, values);
+  return guarded(template, path, () => withValues(read, values));
 }
 
 /** Whether a name is made up by an expression. */
@@ -182,8 +188,8 @@ export function addressText(template: string, scope: Scope, path: string): strin
   const parsed = parse(template, path);
   if (parsed.kind === 'literal') return parsed.text;
   const nodes = parsed.kind === 'expression' ? [parsed.node] : parsed.parts;
-  const pieces = nodes.map((node): Piece => {
-    const value = guarded(template, path, () => compile(node, scope));
+  const values = guarded(template, path, () => compiled(nodes, scope));
+  const pieces = values.map((value): Piece => {
     if (value.constant) return { literal: value.constant.value === undefined ? '' : shown(value.constant.value) };
     return {
       code: value.kind === 'text' || value.kind === 'any' ? value.code : text(value).code,

@@ -14,7 +14,7 @@ export function toParam(key: string, { schema, required }: Definition): Readonly
     key,
     type,
     ...(typeof title === 'string' ? { label: cut(title, 200) } : {}),
-    ...(typeof description === 'string' ? { description: cut(description.replaceAll(/<[^>]*>/g, ''), 1000) } : {}),
+    ...(typeof description === 'string' ? { description: cut(description.replaceAll(/<[^<>]*>/g, ''), 1000) } : {}),
     ...(required && fallback === undefined ? {} : { required: secret ? required : false }),
     ...(secret ? { secret } : {}),
     ...(!secret && fallback !== undefined && fallback !== null ? { default: fallback } : {}),

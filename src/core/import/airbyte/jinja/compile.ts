@@ -7,7 +7,7 @@ import { arithmetic, comparison, contained } from './operators.ts';
 import { isTruthy, negation, text, truth } from './python.ts';
 import { type Argument, JinjaError, type Node } from './syntax.ts';
 import { runTest } from './tests.ts';
-import { computed, constant, missing, quote, type Scope, type Value } from './value.ts';
+import { checkLength, computed, constant, lengthOf, missing, quote, type Scope, type Value } from './value.ts';
 
 /** The longest JSONata of one template, UTF-16 units: each operator may double its operands. */
 const codeMax = 20_000;
@@ -20,6 +20,10 @@ export function compile(node: Node, scope: Scope): Value {
   const value = valueOf(node, scope);
   if (value.constant === undefined && value.member === undefined && value.code.length > codeMax) {
     throw new JinjaError('is too long as JSONata', node.at);
+  }
+  // What the manifest has may be longer; what is made of it may not.
+  if (value.constant !== undefined && node.kind !== 'name' && node.kind !== 'member') {
+    checkLength(value.code.length, node.at);
   }
   return value;
 }
@@ -49,11 +53,20 @@ function valueOf(node: Node, scope: Scope): Value {
     case 'if':
       return conditional(node, scope);
     case 'list':
-      return list(node.items.map((item) => compile(item, scope)));
+      return list(
+        node.items.map((item) => compile(item, scope)),
+        node.at,
+      );
     case 'object':
-      return object(node.entries.map(([key, value]) => [compile(key, scope), compile(value, scope)]));
+      return object(
+        node.entries.map(([key, value]) => [compile(key, scope), compile(value, scope)]),
+        node.at,
+      );
     case 'text':
-      return joinedText(node.parts.map((part) => compile(part, scope)));
+      return joinedText(
+        node.parts.map((part) => compile(part, scope)),
+        node.at,
+      );
     case 'let': {
       const value = compile(node.value, scope);
       const inner: Scope = { place: scope.place, name: (name) => (name === node.name ? value : scope.name(name)) };
@@ -134,7 +147,7 @@ function binary(node: Extract<Node, { kind: 'binary' }>, scope: Scope): Value {
   if (operator === 'or' || operator === 'and') return logical(operator, left, () => compile(node.right, scope));
   const right = compile(node.right, scope);
   if (operator === 'in') return contained(left, right, at);
-  if (operator === '~') return joinedText([left, right]);
+  if (operator === '~') return joinedText([left, right], at);
   return /^(?:==|!=|<=?|>=?)$/.test(operator)
     ? comparison(operator, { left, right, at })
     : arithmetic(operator, { left, right, at });
@@ -171,12 +184,14 @@ function conditional(node: Extract<Node, { kind: 'if' }>, scope: Scope): Value {
   return computed(kind, code);
 }
 
-function list(items: readonly Value[]): Value {
+function list(items: readonly Value[], at: number): Value {
+  checkLength(lengthOf(items), at);
   if (items.every((item) => item.constant)) return constant(items.map((item) => item.constant?.value));
   return computed('list', `[${items.map((item) => item.code).join(', ')}]`);
 }
 
-function object(entries: readonly (readonly [Value, Value])[]): Value {
+function object(entries: readonly (readonly [Value, Value])[], at: number): Value {
+  checkLength(lengthOf(entries.flat()), at);
   if (entries.every(([key, value]) => key.constant && value.constant)) {
     return constant(
       Object.fromEntries(entries.map(([key, value]) => [String(key.constant?.value), value.constant?.value])),
@@ -185,8 +200,9 @@ function object(entries: readonly (readonly [Value, Value])[]): Value {
   return computed('object', `{${entries.map(([key, value]) => `${text(key).code}: ${value.code}`).join(', ')}}`);
 }
 
-/** Texts and values joined, each as Python shows it. */
-export function joinedText(parts: readonly Value[]): Value {
+/** Texts and values joined, each as Python shows it. Throws `JinjaError` when they are too long together. */
+export function joinedText(parts: readonly Value[], at = 0): Value {
+  checkLength(lengthOf(parts), at);
   const shown = parts.map((part) => (part.constant && part.constant.value === undefined ? constant('') : text(part)));
   if (shown.every((part) => part.constant)) return constant(shown.map((part) => part.constant?.value).join(''));
   const codes: string[] = [];

@@ -2,7 +2,7 @@ import type { Arguments } from './arguments.ts';
 import { callMethod } from './methods.ts';
 import { isTruthy, shown, text, truth } from './python.ts';
 import { JinjaError } from './syntax.ts';
-import { computed, constant, quote, step, type Value } from './value.ts';
+import { checkLength, computed, constant, quote, step, type Value } from './value.ts';
 
 type Filter = (of: Value, args: Arguments, at: number) => Value;
 
@@ -136,7 +136,9 @@ function joinOf(of: Value, args: Arguments, at: number): Value {
   if (of.constant && by.constant) {
     const { value } = of.constant;
     if (!Array.isArray(value)) throw new JinjaError('applies `join` to something that is not a list', at);
-    return constant(value.map(shown).join(shown(by.constant.value)));
+    const separator = shown(by.constant.value);
+    checkLength(value.length * separator.length, at);
+    return constant(value.map(shown).join(separator));
   }
   return computed('text', `$join($append([], ${of.code}).$string($), ${text(by).code})`);
 }

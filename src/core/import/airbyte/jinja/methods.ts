@@ -4,7 +4,7 @@ import { memberOf } from './member.ts';
 import { shown, text } from './python.ts';
 import { JinjaError } from './syntax.ts';
 import { formatTime } from './time-format.ts';
-import { computed, constant, missing, quote, type Value } from './value.ts';
+import { checkLength, computed, constant, missing, quote, type Value } from './value.ts';
 
 type Method = (of: Value, args: Arguments, at: number) => Value;
 
@@ -127,11 +127,18 @@ function strip(
   const characters = given === null ? undefined : given.constant?.value;
   if (given !== null && typeof characters !== 'string') throw new JinjaError('strips computed characters', sides.at);
   const set = typeof characters === 'string' ? `[${characters.replaceAll(/[\]\\^/-]/g, '\\$&')}]` : '\\s';
+  const known = typeof characters === 'string' ? new Set(characters) : null;
+  const isStripped = (character = ''): boolean => (known === null ? /^\s$/.test(character) : known.has(character));
   const patterns = [...(sides.left ? [`^${set}+`] : []), ...(sides.right ? [`${set}+$`] : [])];
   const pattern = patterns.join('|');
   return ofText(
     of,
-    (value) => value.replaceAll(new RegExp(pattern, 'g'), ''),
+    (value) => {
+      let [from, to] = [0, value.length];
+      while (sides.left && isStripped(value[from])) from += 1;
+      while (sides.right && to > from && isStripped(value[to - 1])) to -= 1;
+      return value.slice(from, to);
+    },
     (code) => `$replace(${code}, /${pattern}/, "")`,
   );
 }
@@ -142,7 +149,10 @@ function replaceText(of: Value, args: Arguments, at: number): Value {
   const old = need(args, 0, at);
   const by = need(args, 1, at);
   if (of.constant && typeof old.constant?.value === 'string' && typeof by.constant?.value === 'string') {
-    return constant(shown(of.constant.value).replaceAll(old.constant.value, () => shown(by.constant?.value)));
+    const known = shown(of.constant.value);
+    const replacement = shown(by.constant.value);
+    checkLength(known.split(old.constant.value).length * replacement.length, at);
+    return constant(known.replaceAll(old.constant.value, () => replacement));
   }
   if (old.constant?.value === '') throw new JinjaError('replaces an empty string', at);
   return computed('text', `$replace(${text(of).code}, ${text(old).code}, ${text(by).code})`);

@@ -1,3 +1,5 @@
+import { JinjaError } from './syntax.ts';
+
 /** What is known of a value before the spec runs. `time`: milliseconds since 1970; `days`: the same at a day's begin. */
 export type Kind = 'text' | 'number' | 'boolean' | 'none' | 'list' | 'object' | 'time' | 'day' | 'duration' | 'any';
 
@@ -37,6 +39,17 @@ export function constant(value: unknown): Value {
   if (value === null || value === undefined) return { ...base, kind: 'none', code: 'null' };
   return { ...base, kind: Array.isArray(value) ? 'list' : 'object', code: json(value) };
 }
+
+/** Characters of a value that an expression makes. */
+const lengthMax = 100_000;
+
+/** Throws `JinjaError` when a value would have so many characters: a few operators could make gigabytes. */
+export function checkLength(length: number, at: number): void {
+  if (length > lengthMax) throw new JinjaError(`makes a value of more than ${lengthMax} characters`, at);
+}
+
+/** The characters of values together, as JSONata. */
+export const lengthOf = (values: readonly Value[]): number => values.reduce((sum, { code }) => sum + code.length, 0);
 
 /** A value of this code. */
 export const computed = (kind: Kind, code: string): Value => ({ kind, code });
