@@ -98,6 +98,11 @@ describe('a hostile manifest', () => {
     expect(cpuMs).toBeLessThan(2000);
   });
 
+  test('with many slashes within an address takes linear time', () => {
+    const url_base = `https://a.example${'/'.repeat(150_000)}x`;
+    expect(cpuMsOf(() => imported([streamOf({ requester: { url_base } })]))).toBeLessThan(2000);
+  });
+
   test('with parents without end is refused', () => {
     const parent: Record<string, unknown> = { parent_key: 'id', partition_field: 'p', stream: '#/definitions/items' };
     const items = streamOf({

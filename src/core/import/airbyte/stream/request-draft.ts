@@ -48,7 +48,7 @@ function addressOf(requester: Component, scope: Scope): { readonly base: string;
   const path = addressText(textOf(requester, 'path') ?? '', scope, pathAt(requester, 'path')).trim();
   if (/^https?:\/\//i.test(path)) return { base: path, path: '' };
   if (path === '') return { base, path };
-  return { base: base.replace(/\/+$/, ''), path: path.replace(/^\/+/, '') };
+  return { base: base.replace(/(?<!\/)\/+$/, ''), path: path.replace(/^\/+/, '') };
 }
 
 /** The address of a login, whose values have no braces of paths. */
