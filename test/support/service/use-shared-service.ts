@@ -1,4 +1,5 @@
 import { afterAll, afterEach, test } from 'vitest';
+import { hasCode } from '../../../src/core/error-code.ts';
 import { startUpstream, type Upstream, type UpstreamOptions } from '../upstream/upstream.ts';
 import { type Service, startStack } from './stack.ts';
 import { unusedPort } from './temporal-dev-server.ts';
@@ -41,7 +42,7 @@ export function useSharedService(upstreamOptions: UpstreamOptions): () => OpenSe
       if (port === undefined) throw new Error(`One service serves ${filesMax} files`);
       return port;
     };
-    const upstream = started.use(await startUpstream({ ...upstreamOptions, port: sparePort() }));
+    const upstream = started.use(await startOnFree(sparePort, upstreamOptions));
     const service = { ...stack, org: await stack.newOrg() };
     started.defer(() => deleteConnections(service));
     shared = { upstream, stack: service, sparePort };
@@ -54,6 +55,17 @@ export function useSharedService(upstreamOptions: UpstreamOptions): () => OpenSe
     if (!shared) throw new Error('The service is there before the first test');
     return shared;
   };
+}
+
+/** Some other process may have taken a port since it was found free: then the next one is tried. */
+async function startOnFree(sparePort: () => number, options: UpstreamOptions): Promise<Upstream> {
+  for (;;) {
+    try {
+      return await startUpstream({ ...options, port: sparePort() });
+    } catch (error) {
+      if (!hasCode(error, 'EADDRINUSE')) throw error;
+    }
+  }
 }
 
 /** What a file leaves would run on beside the tests of the next one. */
