@@ -7,22 +7,11 @@ import { findRecordStates } from '../../db/queries/runs/records/record-state.ts'
 import { addToDimension, clearDimension } from '../../db/queries/runs/run-dimensions.ts';
 import { insertRun } from '../../db/queries/runs/runs.ts';
 import { type OrgScope, orgScope } from '../../db/scope.ts';
-import type { ListPosition, PartitionPosition } from '../../src/core/model/run-position.ts';
+import { listBegin, type PartitionPosition } from '../../src/core/model/run-position.ts';
 import { firstPosition } from '../../src/core/source/read/read-window.ts';
 import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
 import { newRun, receiptOf, watermark } from '../support/service/receipts.ts';
 import { insertTestConnection } from '../support/service/rows.ts';
-
-const listBegin: ListPosition = {
-  stage: 'list',
-  dimension: 0,
-  after: null,
-  read: null,
-  part: null,
-  listedAt: null,
-  gaps: false,
-  incomplete: false,
-};
 
 const partitionBegin: PartitionPosition = {
   stage: 'partition',

@@ -55,6 +55,18 @@ export interface ListPosition {
   readonly incomplete: boolean;
 }
 
+/** Where the list of the partitions begins. */
+export const listBegin: ListPosition = {
+  stage: 'list',
+  dimension: 0,
+  after: null,
+  read: null,
+  part: null,
+  listedAt: null,
+  gaps: false,
+  incomplete: false,
+};
+
 /**
  * Where a run continues. Plain JSON. Its stages come in this order: `bury` repeats known deletes in a run that sets its
  * lane back; `retry` is for records that are retried; then come the list of partitions and each partition; `sweep` deletes

@@ -1,21 +1,12 @@
 import { expect, test } from 'vitest';
-import type { ListPosition } from '../model/run-position.ts';
+import { type ListPosition, listBegin } from '../model/run-position.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 import { listCombinations } from './list-combinations.ts';
 import type { PartitionParents, RunStore } from './run-store.ts';
 
 const { signal } = new AbortController();
 
-const begin: ListPosition = {
-  stage: 'list',
-  dimension: 2,
-  after: null,
-  read: null,
-  part: null,
-  listedAt: '2026-01-01T00:00:00.000Z',
-  gaps: false,
-  incomplete: false,
-};
+const begin: ListPosition = { ...listBegin, dimension: 2, listedAt: '2026-01-01T00:00:00.000Z' };
 
 const resource = {
   forEach: [

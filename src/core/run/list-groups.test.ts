@@ -1,20 +1,11 @@
 import { expect, test } from 'vitest';
-import type { ListPosition } from '../model/run-position.ts';
+import { type ListPosition, listBegin } from '../model/run-position.ts';
 import { listGroups } from './list-groups.ts';
 import type { DimensionValue, RunStore } from './run-store.ts';
 
 const { signal } = new AbortController();
 
-const begin: ListPosition = {
-  stage: 'list',
-  dimension: 1,
-  after: null,
-  read: null,
-  part: null,
-  listedAt: null,
-  gaps: false,
-  incomplete: false,
-};
+const begin: ListPosition = { ...listBegin, dimension: 1 };
 
 /** A run whose list of members is -2 and that of their groups 0; it dies `after` so many writes. */
 function world(members: readonly DimensionValue[], after = Number.POSITIVE_INFINITY) {

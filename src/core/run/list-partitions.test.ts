@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createTestEvaluator } from '../expressions/evaluator-fixture.ts';
 import type { HttpClient } from '../model/http.ts';
-import type { ListPosition } from '../model/run-position.ts';
+import { type ListPosition, listBegin } from '../model/run-position.ts';
 import { classified, sourceOf } from '../source/source-fixture.ts';
 import { ConnectorSpec } from '../spec/schema/spec-schema.ts';
 import { listPartitions } from './list-partitions.ts';
@@ -11,17 +11,6 @@ import type { DimensionValue, Parent, RunStore } from './run-store.ts';
 const evaluator = createTestEvaluator({ size: 1 });
 
 afterAll(() => evaluator[Symbol.asyncDispose]());
-
-const begin: ListPosition = {
-  stage: 'list',
-  dimension: 0,
-  after: null,
-  read: null,
-  part: null,
-  listedAt: null,
-  gaps: false,
-  incomplete: false,
-};
 
 describe('values of the spec', () => {
   it('are partitions by their text, and by canonical JSON where they are no texts', async () => {
@@ -51,15 +40,15 @@ describe('stored parents', () => {
   });
 
   it('are not listed again by a later attempt, which goes on behind the last', async () => {
-    const at = { ...begin, after: 'a', listedAt: '2026-01-01T00:00:00.000Z' };
+    const at = { ...listBegin, after: 'a', listedAt: '2026-01-01T00:00:00.000Z' };
     const { values, cleared } = await listed({ forEach, parents: [parent('a'), parent('b')], at });
     expect(values.map(({ key }) => key)).toEqual(['b']);
     expect(cleared).toEqual([]);
   });
 
   it('count as seen from the earliest list on, so that none that changed meanwhile is missed', async () => {
-    const earlier = { ...begin, listedAt: '2026-01-01T00:00:00.000Z' };
-    const later = { ...begin, listedAt: '2026-03-01T00:00:00.000Z' };
+    const earlier = { ...listBegin, listedAt: '2026-01-01T00:00:00.000Z' };
+    const later = { ...listBegin, listedAt: '2026-03-01T00:00:00.000Z' };
     expect((await listed({ forEach, at: earlier })).end?.listedAt).toBe('2026-01-01T00:00:00.000Z');
     expect((await listed({ forEach, at: later })).end?.listedAt).toBe(listingInstant);
   });
@@ -150,7 +139,7 @@ interface World {
 }
 
 /** Makes the lists of a resource, and returns what was stored. */
-async function listed({ forEach, at = begin, parents = [], parts = [], ...world }: World) {
+async function listed({ forEach, at = listBegin, parents = [], parts = [], ...world }: World) {
   const { resources } = v.parse(ConnectorSpec, {
     metadata: { key: 'test', name: 'Test', version: '1.0.0' },
     http: { baseUrl: 'https://api.test' },

@@ -7,6 +7,7 @@
 import { canonicalJson } from '../json/canonical-json.ts';
 import {
   type ListPosition,
+  listBegin,
   type PartitionPosition,
   type PartitionTotals,
   type RunPosition,
@@ -94,8 +95,7 @@ async function* retryRequeued(run: RunReading, position: Extract<RunPosition, { 
     });
   }
   if (run.resource.forEach.length === 0) return firstPartition(1, { listedAt: null, gaps: false });
-  const begin = { dimension: 0, after: null, read: null, part: null, listedAt: null };
-  return { stage: 'list', ...begin, gaps: false, incomplete: false };
+  return listBegin;
 }
 
 async function* list(

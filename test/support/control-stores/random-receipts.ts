@@ -5,7 +5,7 @@ import type {
   Receipt,
   RecordEntry,
 } from '../../../src/core/model/receipt.ts';
-import type { RunPosition } from '../../../src/core/model/run-position.ts';
+import { listBegin, type RunPosition } from '../../../src/core/model/run-position.ts';
 import type { Dice } from './dice.ts';
 
 const totals = { count: 2, skipped: 0, gaps: false };
@@ -21,10 +21,7 @@ const randomPosition = (dice: Dice): RunPosition | null =>
   ] as const);
 
 /** A position in the list of partitions. */
-export const listPosition = (dimension: number): RunPosition => ({
-  stage: 'list',
-  ...{ dimension, after: null, read: null, part: null, listedAt: null, gaps: false, incomplete: false },
-});
+export const listPosition = (dimension: number): RunPosition => ({ ...listBegin, dimension });
 
 /** Ids of records: few, so that batches meet the same ones. */
 export const recordIds = ['r1', 'r2', 'r3', 'r4', 'r5', 'r6'] as const;
