@@ -39,4 +39,13 @@ describe('the engine under one seeded scheduler', { timeout: 300_000 }, () => {
     expect(output).toMatch(/^seed \d+:$/m);
     expect(holds).toBe(false);
   });
+
+  it('finds by its seed the bug of this engine that it found, and holds there without it', async () => {
+    const [planted, mended] = await Promise.all([
+      simulated('--seed', '20', '--plant', 'a request that may have been sent is halved unsent'),
+      simulated('--seed', '20'),
+    ]);
+    expect(planted.output).toContain('1 seeds, 1 failed');
+    expect(mended.output).toContain('1 seeds, 0 failed');
+  });
 });
