@@ -62,7 +62,8 @@ export function createChangeFilter(
   const decide = (candidate: Candidate, decision: Decision): void => {
     const { externalId, hash, cursor, isDeleted } = candidate;
     const before = decision.snapshot.find(externalId);
-    const isCarried = known.takeCarried(externalId);
+    // A retried record was not read again: what was carried of its id is another one, or a deletion.
+    const isCarried = decision.origin === 'fetched' && known.takeCarried(externalId);
     if (hash === null || (before ? !isNews(candidate, { before, origin: decision.origin }) : isDeleted)) {
       if (isCarried) decision.carried += 1;
       return;

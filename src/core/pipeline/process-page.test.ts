@@ -37,6 +37,18 @@ describe('the pipeline', () => {
     expect((await pipeline(reshaped, stored)([{ id: 1, name: 'ada' }])).outcomes).toHaveLength(1);
   });
 
+  it('counts a known record as carried once, a retried one never: its deletion may have been carried', async () => {
+    const stored = storedFrom(await pipeline(shape)([{ id: 1, name: 'ada' }]));
+    const selected = async (origin: 'fetched' | 'retried', status: KnownRecord['status']) => {
+      const stages = stagesOf(shape, [{ ...(stored[0] as StoredRecord), status }], ['1']);
+      const page = { ...fetched([{ id: 1, name: 'ada' }]), origin };
+      const { carried, skipped } = await stages.shape(await stages.select(page));
+      return { carried, skipped };
+    };
+    expect(await selected('fetched', 'delivered')).toEqual({ carried: 1, skipped: 0 });
+    expect(await selected('retried', 'deleted')).toEqual({ carried: 0, skipped: 1 });
+  });
+
   it('ignores the declared paths when it compares', async () => {
     const resource = { ...shape, changeDetection: { ignore: ['meta.seen'] } };
     const stored = storedFrom(await pipeline(resource)([{ id: 1, name: 'ada', meta: { seen: 1, rank: 1 } }]));
@@ -225,8 +237,12 @@ function pipeline(parts: Record<string, unknown>, stored: readonly StoredRecord[
 
 const fetched = (records: readonly unknown[]) => ({ records, each: {}, origin: 'fetched' }) as const;
 
-function stagesOf(parts: Record<string, unknown>, stored: readonly StoredRecord[] = []) {
-  const known = createKnownRecords(async (ids) => stored.filter((record) => ids.includes(record.externalId)));
+function stagesOf(
+  parts: Record<string, unknown>,
+  stored: readonly StoredRecord[] = [],
+  carried: readonly string[] = [],
+) {
+  const known = createKnownRecords(async (ids) => stored.filter(({ externalId }) => ids.includes(externalId)), carried);
   const startedAt = new Date('2026-01-01T00:00:00Z');
   return createPipeline({
     resource: resourceOf(parts),
