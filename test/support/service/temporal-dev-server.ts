@@ -88,19 +88,26 @@ function serverArgs(port: number, { file, settings }: ServerOptions): string[] {
 /** Ports of one worker of the test run; none takes the port of a server that another has stopped for a while. */
 const portsPerWorker = 2000;
 
+/** Ports that this process has returned: whoever got one may not listen yet, or may stop for a while. */
+const returnedPorts = new Set<number>();
+
 /**
  * A port of 127.0.0.1 that nobody has at the moment, below those that systems give to outgoing connections: one of these
- * could take it before the server does that it is for.
+ * could take it before the server does that it is for. It is returned once.
  */
 export async function unusedPort(): Promise<number> {
   const worker = Number(process.env['VITEST_POOL_ID'] ?? 0) % 6;
   for (;;) {
     const port = 20_000 + worker * portsPerWorker + randomInt(portsPerWorker);
+    if (returnedPorts.has(port)) continue;
     const server = createServer();
     const isFree = await new Promise<boolean>((done) => {
       server.once('error', () => done(false)).listen(port, '127.0.0.1', () => done(true));
     });
     await new Promise((done) => server.close(done));
-    if (isFree) return port;
+    if (!isFree) continue;
+    if (returnedPorts.size > portsPerWorker / 2) returnedPorts.clear();
+    returnedPorts.add(port);
+    return port;
   }
 }
