@@ -75,6 +75,7 @@ export async function openRun(deps: Deps, scope: OrgScope, options: OpenRunOptio
   const seen = newLanes.take(attempt, start.fresh && !rewinds);
   const known = createKnownRecords(storedBy(db, scope, { laneId, seen }), start.carried);
   const opening = { runId, connectionId, setup, startedAt, logCall, redactor, onRateLimit, stack: clients };
+  const decodeTurns = resources.use(deps.decodeQueue.open(scope.orgId));
   const engine = createEngine({
     runId,
     startedAt,
@@ -83,7 +84,7 @@ export async function openRun(deps: Deps, scope: OrgScope, options: OpenRunOptio
     params,
     force: backfill?.force ?? false,
     openSource: (opened) =>
-      openSource(deps, scope, {
+      openSource({ ...deps, decodeTurns }, scope, {
         ...opening,
         resource: opened,
         backfill: opened === resource && !rewinds ? backfill : null,

@@ -103,7 +103,8 @@ export async function readOn(
     if (error instanceof DestinationMovedError) return { ...result(0), done: false };
     // A pause of the destination is not one of the source: all pages may be read and yet wait for it.
     if (error instanceof ThrottledError && !error.otherwise) {
-      return { ...result(error.waitMs), ...(error.reason === 'report' ? { waitsFor: error.reason } : {}) };
+      const { waitMs, reason } = error;
+      return { ...result(waitMs), ...(reason === 'report' || reason === 'memory' ? { waitsFor: reason } : {}) };
     }
     throw error;
   } finally {

@@ -81,7 +81,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'seen-id-filter',
     'stored-fields',
   ],
-  'src/core/source/decode': ['decode-body', 'decode-json'],
+  'src/core/source/decode': ['decode-body', 'decode-json', 'decode-turns'],
   'src/core/source/lookups': ['load-lookups', 'enrich', 'lookup-key', 'lookup-store'],
   'src/core/source/read': ['read-pages', 'budget-left', 'page-size', 'paginate', 'report-job', 'select-records'],
   'src/core/spec/check': ['check', 'document-paths', 'expression-places', 'expressions', 'sizes', 'step-dependencies'],

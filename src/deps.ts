@@ -1,3 +1,4 @@
+import { getHeapStatistics } from 'node:v8';
 import {
   Client,
   Connection,
@@ -20,6 +21,7 @@ import { createEvaluatorPool, type EvaluatorPool } from './core/expressions/eval
 import { parseAllowList, parseDenyList } from './core/http/addresses.ts';
 import { createEgressGuard, type EgressGuard } from './core/http/egress.ts';
 import { createSocketCache, type SocketCache } from './core/http/sockets.ts';
+import { createDecodeQueue, type DecodeQueue } from './core/source/decode/decode-turns.ts';
 import type { Log } from './log.ts';
 import { createDataConverter } from './temporal/data-converter.ts';
 import { createOrchestrator, type Orchestrator } from './temporal/orchestrator.ts';
@@ -73,6 +75,8 @@ export interface Deps extends AsyncDisposable {
   readonly egress: EgressGuard;
   /** The sockets of the connections whose runs this process executes. */
   readonly socketCache: SocketCache;
+  /** Decodes the responses of the runs of this process. */
+  readonly decodeQueue: DecodeQueue;
   readonly evaluators: EvaluatorPool;
   /** The settings; null: they are not configured. */
   readonly oauth: OauthSettings | null;
@@ -96,6 +100,12 @@ interface TracedClient {
 }
 
 const untraced: TracedClient = { clientInterceptors: [] };
+
+/**
+ * The share of the heap that decoded responses may take: as records, rows and a batch that is written they take up to three
+ * times as much.
+ */
+const responsesShare = 0.25;
 
 /** Opens what both the API and the worker need. Disposing closes it in reverse order. */
 export function createDeps(config: Config, log: Log, { clientInterceptors }: TracedClient = untraced): Deps {
@@ -132,6 +142,7 @@ export function createDeps(config: Config, log: Log, { clientInterceptors }: Tra
     secretBox: createSecretBox(keyRing),
     egress,
     socketCache: createSocketCache(egress),
+    decodeQueue: createDecodeQueue(getHeapStatistics().heap_size_limit * responsesShare),
     evaluators: stack.use(withCompiledExpressions(createEvaluatorPool())),
     oauth: oauthSettings(config),
     embed: { keys: embedKeyRing(config), issuer: config.publicUrl, allowedOrigins: config.embedAllowedOrigins },

@@ -173,7 +173,7 @@ export interface ChunkResult {
   /** Milliseconds to wait before the next chunk; 0: continue at once. */
   readonly waitMs: number;
   /** What the wait is for; absent: a rate limit. */
-  readonly waitsFor?: 'report' | 'destination';
+  readonly waitsFor?: 'report' | 'memory' | 'destination';
   /** Totals of the run so far, for the operator's view. */
   readonly pages: number;
   readonly records: number;

@@ -38,6 +38,7 @@ export const endOf = (chunk: ChunkResult): string => {
 export function waitOf({ waitMs, waitsFor }: ChunkResult): string {
   const seconds = Math.ceil(waitMs / 1000);
   if (waitsFor === 'report') return `the report of the API is not ready; next check in ${seconds} s`;
+  if (waitsFor === 'memory') return `other large responses take the memory of the worker; retrying in ${seconds} s`;
   return waitsFor === 'destination'
     ? `the destination requests a pause; continues in ${seconds} s`
     : `rate limited; retrying in ${seconds} s`;

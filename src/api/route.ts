@@ -20,6 +20,7 @@ export interface AppDeps
     | 'secretBox'
     | 'egress'
     | 'evaluators'
+    | 'decodeQueue'
     | 'orchestrator'
     | 'oauth'
     | 'embed'

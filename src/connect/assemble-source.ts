@@ -10,6 +10,7 @@ import { credentialValues } from '../core/source/auth/credentials.ts';
 import { openTokens } from '../core/source/auth/open-tokens.ts';
 import { createTokenClient } from '../core/source/auth/token-client.ts';
 import type { TokenStore } from '../core/source/auth/token-store.ts';
+import type { DecodeTurns } from '../core/source/decode/decode-turns.ts';
 import type { Source } from '../core/source/source.ts';
 import type { Resource } from '../core/spec/schema/spec-schema.ts';
 import { type Buckets, limitsOverBuckets, loginLimitsOverBuckets } from './limits-over-buckets.ts';
@@ -24,6 +25,8 @@ export interface SourcePorts {
   /** Sockets that outlive the run; null: it has its own. */
   readonly socketCache: SocketCache | null;
   readonly evaluator: Evaluator;
+  /** When the bodies of its responses are decoded. */
+  readonly decodeTurns: DecodeTurns;
   /** Buckets for one client. */
   readonly openBuckets: () => Buckets;
   /** The store for the tokens of a resource with an auth of its own; null: of the spec's auth. */
@@ -71,6 +74,7 @@ export async function assembleSource(ports: SourcePorts, options: SourceOptions)
     backfill,
     validators: null,
     responses: null,
+    decodeTurns: ports.decodeTurns,
     evaluator: ports.evaluator,
     mask,
     now: () => new Date(),

@@ -8,7 +8,7 @@ export type { OpenedSource } from './assemble-source.ts';
 
 /** Opens a resource for reading; nothing is sent yet. Throws `auth_failed` when a secret is empty, `spec_invalid`. */
 export function openSource(
-  deps: Pick<Deps, 'db' | 'secretBox' | 'egress' | 'evaluators'> & Pick<SourcePorts, 'socketCache'>,
+  deps: Pick<Deps, 'db' | 'secretBox' | 'egress' | 'evaluators'> & Pick<SourcePorts, 'socketCache' | 'decodeTurns'>,
   scope: OrgScope,
   options: SourceOptions,
 ): Promise<OpenedSource> {
@@ -17,6 +17,7 @@ export function openSource(
     {
       egress: deps.egress,
       socketCache: deps.socketCache,
+      decodeTurns: deps.decodeTurns,
       evaluator: deps.evaluators.forOrg(scope.orgId),
       openBuckets: () => createDatabaseBuckets(deps.db, scope),
       openTokenStore: (resourceKey) => createTokenStore(deps, scope, { connectionId, slot: tokenSlot(resourceKey) }),

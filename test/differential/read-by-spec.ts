@@ -2,6 +2,7 @@ import type { Evaluator } from '../../src/core/expressions/evaluation.ts';
 import { createMemoryLookups } from '../../src/core/memory-run/memory-lookups.ts';
 import { runInMemory } from '../../src/core/memory-run/memory-run.ts';
 import type { HttpClient, HttpRequest } from '../../src/core/model/http.ts';
+import { decodeAtOnce } from '../../src/core/source/decode/decode-turns.ts';
 import type { Source } from '../../src/core/source/source.ts';
 import { findResource } from '../../src/core/spec/connection/find-resource.ts';
 import type { ConnectorSpec, Resource } from '../../src/core/spec/schema/spec-schema.ts';
@@ -51,6 +52,7 @@ export async function readBySpec(spec: ConnectorSpec, key: string, options: Read
     backfill: null,
     validators: null,
     responses: null,
+    decodeTurns: decodeAtOnce,
     evaluator,
     mask: () => undefined,
     now: () => now,

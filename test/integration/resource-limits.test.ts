@@ -122,6 +122,43 @@ describe('a run that meets a hostile API', () => {
   });
 });
 
+/** Of one org, as many as it may have at once. */
+const runsAtOnce = 10;
+/** Partitions that each requests before it has read the first. */
+const aheadMax = 4;
+/** Runs of another org meanwhile. */
+const theirRuns = 4;
+
+describe(`${runsAtOnce} runs of an org whose responses take the thread for long`, () => {
+  it('take a part of it, and runs of another org the rest', async () => {
+    const org = await stack.newOrg();
+    const resource = {
+      key: 'million_texts',
+      forEach: [{ as: 'n', values: '{{ [1..1000] }}' }],
+      response: { records: 'data' },
+    };
+    const attackers = await Promise.all(
+      Array.from({ length: runsAtOnce }, (_, nth) =>
+        openAccount({ ...stack, org }, { key: `texts-${nth}`, baseUrl: hostile.url, resources: [resource] }),
+      ),
+    );
+    const { pid } = stack.worker();
+    const memoryBefore = await measureFromNow(pid);
+    const runs = await Promise.all(attackers.map((attacker) => attacker.request(resource.key)));
+    await eventually('all of them read', async () => hostile.asked(resource.key) >= runsAtOnce * aheadMax);
+    const askedBefore = hostile.asked(resource.key);
+    for (let run = 1; run <= theirRuns; run += 1)
+      expect(await neighbour.sync('records')).toMatchObject({ status: 'succeeded' });
+
+    // Eight for each of their runs when all responses were decoded as they came.
+    expect(hostile.asked(resource.key) - askedBefore).toBeLessThan(2 * theirRuns);
+    expect((await peak(pid)) - memoryBefore).toBeLessThan(1500);
+    for (const run of runs) expect((await org.call('POST', `/runs/${run}/cancel`)).status).toBeLessThan(300);
+    for (const [nth, run] of runs.entries())
+      expect(await attackers[nth]?.ended(run)).toMatchObject({ status: 'canceled' });
+  }, 120_000);
+});
+
 /** Sockets that are open at once. */
 const slowSockets = 200;
 /** Requests that come at once. */

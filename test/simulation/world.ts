@@ -1,6 +1,7 @@
 /** One simulation: its parties, what happens to them, and what must hold. */
 import { orgScope } from '../../db/scope.ts';
 import { withCompiledExpressions } from '../../src/core/expressions/compiled-evaluator.ts';
+import { createDecodeQueue } from '../../src/core/source/decode/decode-turns.ts';
 import type { Deps } from '../../src/deps.ts';
 import type { Log } from '../../src/log.ts';
 import { createApi } from './api.ts';
@@ -117,6 +118,7 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
     orchestrator: orchestratorOf(server, effect),
     config: { recordBytesMax: 1_000_000 },
     evaluators: withCompiledExpressions(noOtherEvaluator),
+    decodeQueue: createDecodeQueue(Number.POSITIVE_INFINITY),
     egress: null,
     secretBox: null,
   } as unknown as Deps;

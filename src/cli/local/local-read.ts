@@ -15,6 +15,7 @@ import { ThrottledError, type ThrottleReason } from '../../core/model/throttled.
 import type { ReadyPage } from '../../core/pipeline/batch.ts';
 import { invalidRecord } from '../../core/pipeline/quarantine-entry.ts';
 import type { RunPage } from '../../core/run/run-page.ts';
+import { decodeAtOnce } from '../../core/source/decode/decode-turns.ts';
 import { findResource } from '../../core/spec/connection/find-resource.ts';
 import type { ConnectorSpec, Resource } from '../../core/spec/schema/spec-schema.ts';
 import { testRunId } from '../../core/spec-tests/open-test-source.ts';
@@ -133,7 +134,7 @@ function createOpenSource(
   const usable = accessToken === null ? values : withoutLogin(spec, values);
   return async (resource) => {
     const source = await assembleSource(
-      { egress, socketCache: null, evaluator, openBuckets: () => buckets, openTokenStore },
+      { egress, socketCache: null, evaluator, decodeTurns: decodeAtOnce, openBuckets: () => buckets, openTokenStore },
       {
         runId: testRunId,
         connectionId: 'local',

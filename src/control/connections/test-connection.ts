@@ -23,7 +23,7 @@ type Step = ConnectionTest['steps'][number];
 /** What a test of a connection works with. */
 export type ConnectionTestDeps = Pick<
   Deps,
-  'db' | 'log' | 'secretBox' | 'egress' | 'evaluators' | 'defaultDestination'
+  'db' | 'log' | 'secretBox' | 'egress' | 'evaluators' | 'decodeQueue' | 'defaultDestination'
 >;
 
 /** The longest time of one step in milliseconds: the caller waits for the response. */
@@ -135,8 +135,14 @@ async function readOnePage(trial: OpenTrial, signal: AbortSignal): Promise<Tried
   const redactor = createRedactor([]);
   const opening = { connectionId, setup, logCall, redactor, stack, backfill: null };
   const startedAt = new Date();
+  const decodeTurns = stack.use(deps.decodeQueue.open(scope.orgId));
   const open = (one: Resource) =>
-    openSource({ ...deps, socketCache: null }, scope, { ...opening, resource: one, runId: newId('run'), startedAt });
+    openSource({ ...deps, socketCache: null, decodeTurns }, scope, {
+      ...opening,
+      resource: one,
+      runId: newId('run'),
+      startedAt,
+    });
   const source = await open(resource);
   await source.tokens?.current(signal);
   const partition = await samplePartition(deps, scope, { connectionId, setup, resource, source, open, signal });

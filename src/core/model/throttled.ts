@@ -1,7 +1,17 @@
 import type { AppError } from '../errors.ts';
 
-/** Why a run waits: the limit of its spec, a server that asks for it, or a report that is not ready. */
-export type ThrottleReason = 'limit' | 'server' | 'report';
+/**
+ * Why a run waits: the limit of its spec, a server that asks for it, a report that is not ready, or the memory of the process,
+ * which other large responses take.
+ */
+export type ThrottleReason = 'limit' | 'server' | 'report' | 'memory';
+
+const reasons = {
+  limit: 'Rate limited',
+  server: 'Rate limited',
+  report: 'The report is not ready',
+  memory: 'Other large responses take the memory',
+} as const satisfies Record<ThrottleReason, string>;
 
 /**
  * The longest wait in milliseconds that a worker slot is held for. A wait that the server or the bucket asks for may be
@@ -25,9 +35,7 @@ export class ThrottledError extends Error {
       otherwise = null,
     }: { readonly reason?: ThrottleReason; readonly otherwise?: AppError | null } = {},
   ) {
-    super(
-      `${reason === 'report' ? 'The report is not ready' : 'Rate limited'}; retrying in ${Math.ceil(waitMs / 1000)} s.`,
-    );
+    super(`${reasons[reason]}; retrying in ${Math.ceil(waitMs / 1000)} s.`);
     this.waitMs = waitMs;
     this.reason = reason;
     this.otherwise = otherwise;

@@ -7,6 +7,7 @@ import { AppError } from '../errors.ts';
 import type { Evaluator } from '../expressions/evaluation.ts';
 import type { Classify, HttpClient, HttpRequest, HttpResponse } from '../model/http.ts';
 import { ConnectorSpec } from '../spec/schema/spec-schema.ts';
+import { decodeAtOnce } from './decode/decode-turns.ts';
 import { type PageRead, readPages } from './read/read-pages.ts';
 import type { Source } from './source.ts';
 
@@ -121,6 +122,7 @@ export function sourceOf(
     backfill: null,
     validators: null,
     responses: null,
+    decodeTurns: decodeAtOnce,
     client: plainClient,
     tokens: null,
     mask: () => {},

@@ -5,6 +5,7 @@ import type { Auth } from '../spec/schema/auth-schema.ts';
 import type { HttpSettings } from '../spec/schema/http-schema.ts';
 import type { Resource } from '../spec/schema/resource-schema.ts';
 import type { TokenSource } from './auth/token.ts';
+import type { DecodeTurns } from './decode/decode-turns.ts';
 import type { ResponseCache } from './request/response-cache.ts';
 
 /** The parts of a resource that define how it is read. */
@@ -37,6 +38,8 @@ export interface Source {
   /** The cached responses for requests with a `cache` outside the read of a resource; null in that read. */
   readonly responses: ResponseCache | null;
   readonly client: HttpClient;
+  /** When the bodies of its responses are decoded. */
+  readonly decodeTurns: DecodeTurns;
   /** The tokens; null: the auth kind needs none. */
   readonly tokens: TokenSource | null;
   /** Masks a value, a new token for instance, in every log entry and message from now on. */

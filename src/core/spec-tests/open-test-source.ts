@@ -1,4 +1,5 @@
 import type { Token, TokenSource } from '../source/auth/token.ts';
+import { decodeAtOnce } from '../source/decode/decode-turns.ts';
 import { rendererFor } from '../source/request/render-request.ts';
 import { renderUrl } from '../source/request/url-template.ts';
 import type { Source } from '../source/source.ts';
@@ -28,6 +29,7 @@ export async function openTestSource(context: TestContext, resource: Resource): 
     backfill: null,
     validators: null,
     responses: null,
+    decodeTurns: decodeAtOnce,
     evaluator,
     mask: () => undefined,
     now: () => now,

@@ -1,9 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { nextSlice } from './slices.ts';
 
-/**
- * Milliseconds of work in one go. A worker does the work of many orgs on one event loop and owes their heartbeats:
- * a page of 50 MB would block it for seconds.
- */
+/** Milliseconds of work in one slice: a page of 50 MB would block the event loop for seconds. */
 const workMsMax = 10;
 /** Items between two looks at the clock, which costs as much as a small step of the pipeline, while they are this quick. */
 const quickItems = { count: 8, ms: 1 } as const;
@@ -33,7 +30,7 @@ export async function mapWithPauses<Item, Result, Context = undefined>(
     untilLook = now - lookedAt < quickItems.ms ? quickItems.count : 1;
     lookedAt = now;
     if (now - startedAt < workMsMax) continue;
-    await nextTurn();
+    await nextSlice();
     startedAt = performance.now();
     lookedAt = startedAt;
   }

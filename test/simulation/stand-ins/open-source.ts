@@ -1,5 +1,6 @@
 /** Stands in for `src/connect/open-source.ts`: the client is that of the simulated API. */
 import type * as real from '../../../src/connect/open-source.ts';
+import { decodeAtOnce } from '../../../src/core/source/decode/decode-turns.ts';
 import { currentApi, currentEvaluator } from '../current.ts';
 
 export const openSource: typeof real.openSource = async (_deps, _scope, options) => {
@@ -18,6 +19,7 @@ export const openSource: typeof real.openSource = async (_deps, _scope, options)
     backfill,
     validators: null,
     responses: null,
+    decodeTurns: decodeAtOnce,
     client: currentApi().client,
     tokens: null,
     mask: () => {},

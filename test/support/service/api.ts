@@ -13,6 +13,7 @@ import { createEvaluatorPool } from '../../../src/core/expressions/evaluator-poo
 import { parseAllowList } from '../../../src/core/http/addresses.ts';
 import { createEgressGuard } from '../../../src/core/http/egress.ts';
 import { ErrorBody } from '../../../src/core/resources/error.ts';
+import { createDecodeQueue } from '../../../src/core/source/decode/decode-turns.ts';
 import { createLog } from '../../../src/log.ts';
 import { asOneRequest, openUnderRowSecurity } from '../security/row-security.ts';
 import { openTestDatabase } from './database.ts';
@@ -86,6 +87,7 @@ export async function startApi({
     secretBox: createSecretBox([{ id: 'k1', key: randomBytes(32) }]),
     egress: createEgressGuard({ allow: parseAllowList(allow), deny: [], allowHttp: false }),
     evaluators: stack.use(withCompiledExpressions(createEvaluatorPool())),
+    decodeQueue: createDecodeQueue(Number.POSITIVE_INFINITY),
     orchestrator: temporalAway,
     oauth: {
       stateKeys: [{ id: 's1', key: randomBytes(32) }],

@@ -65,11 +65,16 @@ const attacks: Readonly<Record<string, Attack>> = {
     send(response, '[]');
   },
   deep_json: async (response) => send(response, `[{"id":1,"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}]`),
+  /** No record, and beside it nearly as many texts as a response may have: half a second of the reader's thread. */
+  million_texts: async (response) => sendGzip(response, 'gzip', millionTexts()),
   /** One record of half a million values. */
   wide_json: async (response) => send(response, `[{"id":1,"a":[${'0,'.repeat(500_000)}0]}]`),
 };
 
 const notFound: Attack = async (response) => void response.writeHead(404).end();
+
+let packedTexts: Buffer | undefined;
+const millionTexts = (): Buffer => (packedTexts ??= gzipSync(`{"data":[],"x":[${'"ab",'.repeat(2_900_000)}0]}`));
 
 const blanks = (bytes: number): Buffer => Buffer.alloc(bytes, ' ');
 

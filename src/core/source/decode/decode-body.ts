@@ -7,17 +7,26 @@ import { AppError } from '../../errors.ts';
 import type { HttpResponse } from '../../model/http.ts';
 import type { ResponseSettings } from '../../spec/schema/resource-schema.ts';
 import type { Source } from '../source.ts';
-import { decodeCsv } from './decode-csv.ts';
-import { checkValues, decodeJson } from './decode-json.ts';
+import { countFields, csvFieldBytes, decodeCsv } from './decode-csv.ts';
+import { decodeJson, measureJson } from './decode-json.ts';
 import { decodeJsonLines } from './decode-jsonl.ts';
 import { charsetOf, decodeText } from './decode-text.ts';
+import type { DecodeTurns } from './decode-turns.ts';
 import { decodeXml, xmlEncoding } from './decode-xml.ts';
 import { unpack } from './unpack.ts';
 
 /** The settings that define how a body is read. */
-type BodySettings = { readonly resource: { readonly response: DecoderSettings }; readonly http: SizeLimit };
+type BodySettings = {
+  readonly resource: { readonly response: DecoderSettings };
+  readonly http: SizeLimit;
+  readonly decodeTurns: DecodeTurns;
+};
 type DecoderSettings = Pick<ResponseSettings, 'decoder' | 'bigNumbers'>;
 type SizeLimit = Pick<Source['http'], 'maxResponseBytes'>;
+
+/** Memory that a value of a JSON text takes, and a name that no other object has (measured). */
+const jsonValueBytes = 32;
+const jsonNameBytes = 130;
 
 const decoded = new WeakMap<HttpResponse, Promise<unknown>>();
 
@@ -43,22 +52,37 @@ export async function tryDecodeBody(response: HttpResponse, settings: BodySettin
   }
 }
 
-async function decode(response: HttpResponse, { resource, http }: BodySettings): Promise<unknown> {
+/** Bytes of a body that becomes values in a millisecond or two. */
+const shortBytes = 65_536;
+/** Bytes of a body that becomes 50 MB of values at most. */
+const lightBytes = 2_000_000;
+
+async function decode(response: HttpResponse, { resource, http, decodeTurns }: BodySettings): Promise<unknown> {
   const { decoder, bigNumbers } = resource.response;
   const bytes = await unpack(response.body, http.maxResponseBytes);
-  if (decoder === 'json' || decoder === 'jsonl') checkValues(bytes);
   const charset = charsetOf(response.headers['content-type']);
   switch (decoder) {
     // JSON is UTF-8 for any content type (RFC 8259 8.1), and many APIs declare another charset.
     case 'json':
-      return decodeJson(bytes, { bigNumbers });
+      return await decodeInTurn(decodeTurns, bytes, () => decodeJson(bytes, { bigNumbers }));
     case 'jsonl':
-      return decodeJsonLines(bytes, { bigNumbers });
+      return await decodeInTurn(decodeTurns, bytes, () => decodeJsonLines(bytes, { bigNumbers }));
     case 'csv':
-      return decodeCsv(decodeText(bytes, charset));
+      if (bytes.length > lightBytes)
+        await decodeTurns.takeMemory(2 * bytes.length + csvFieldBytes * countFields(bytes));
+      return await decodeCsv(decodeText(bytes, charset));
     case 'xml':
-      return decodeXml(decodeText(bytes, charset ?? xmlEncoding(bytes)));
+      return await decodeXml(decodeText(bytes, charset ?? xmlEncoding(bytes)), decodeTurns);
     case 'text':
       return { text: decodeText(bytes, charset) };
   }
+}
+
+async function decodeInTurn(turns: DecodeTurns, bytes: Uint8Array, read: () => unknown): Promise<unknown> {
+  if (bytes.length <= shortBytes) return read();
+  if (bytes.length > lightBytes) {
+    const { values, names } = await turns.run(() => measureJson(bytes));
+    await turns.takeMemory(2 * bytes.length + jsonValueBytes * values + jsonNameBytes * names);
+  }
+  return await turns.run(read);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { cpuMsOf } from '../../work/effort-fixture.ts';
-import { checkValues, decodeJson } from './decode-json.ts';
+import { decodeJson, measureJson } from './decode-json.ts';
 
 const decode = (text: string, bigNumbers: 'string' | 'number' = 'string') =>
   decodeJson(new TextEncoder().encode(text), { bigNumbers });
@@ -74,12 +74,23 @@ test('takes any depth, so that one deep record does not cost its page', () => {
 
 describe('a body of very many values', () => {
   test.each(['[]', '{}', '0', '{"a":0}'])('is refused before it is read: %s', (value) => {
-    const bytes = Buffer.from(`[${`${value},  `.repeat(5_000_000)}0]`);
-    expect(() => checkValues(bytes)).toThrow(/^The response body has more than 5000000 values/);
+    const bytes = Buffer.from(`[${`${value},  `.repeat(3_000_000)}0]`);
+    expect(() => measureJson(bytes)).toThrow(/^The response body has more than 3000000 values/);
   });
 
   test.each([',', '[', '\\"{'])('is not one with a text full of %s', (part) => {
-    expect(() => checkValues(Buffer.from(`["${part.repeat(6_000_000)}"]`))).not.toThrow();
+    expect(measureJson(Buffer.from(`["${part.repeat(6_000_000)}"]`))).toEqual({ values: 1, names: 0 });
+  });
+
+  test('has as many names as differ, whatever their values and the white space behind them', () => {
+    const rows = Array.from({ length: 1000 }, (_, id) => `{"id" :${id},"a\\"b"\n:"c:","list":["id"]}`);
+    expect(measureJson(Buffer.from(`[${rows.join()}]`)).names).toBe(3);
+  });
+
+  test('is refused when its names are very many', () => {
+    const names = (count: number) => Buffer.from(`{${Array.from({ length: count }, (_, no) => `"${no}":0`).join()}}`);
+    expect(measureJson(names(400_000)).names).toBeGreaterThan(380_000);
+    expect(() => measureJson(names(600_000))).toThrow('more than 500000 different names');
   });
 
   test('takes little more time when it holds a big integer', () => {

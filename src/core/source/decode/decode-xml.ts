@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { hasCode } from '../../error-code.ts';
 import { AppError } from '../../errors.ts';
+import type { DecodeTurns } from './decode-turns.ts';
 import type { ThreadResponse } from './xml-thread.ts';
 
 /**
@@ -10,9 +11,12 @@ import type { ThreadResponse } from './xml-thread.ts';
  * values are strings without the white space around them, CDATA as it is. Throws `source_rejected`, never with
  * content: not well-formed, a DOCTYPE, an entity other than XML's own five, more than 64 levels, or too large.
  */
-export async function decodeXml(text: string): Promise<unknown> {
-  checkSize(text);
-  if (text.length > inlineMax) return parseInThread(text);
+export async function decodeXml(text: string, turns: DecodeTurns): Promise<unknown> {
+  const pieces = countPieces(text);
+  if (text.length > inlineMax) {
+    await turns.takeMemory(2 * text.length + pieceBytes * pieces);
+    return await turns.run(() => parseInThread(text));
+  }
   const { parseXml } = await import('./parse-xml.ts');
   return parseXml(text);
 }
@@ -32,12 +36,18 @@ const lengthMax = 16_777_216;
 /** Tags and attributes of a document: each costs the parser up to 1 KB of memory and 10 µs. */
 const piecesMax = 500_000;
 
-function checkSize(text: string): void {
+/** Memory that a tag or attribute takes in the document. */
+const pieceBytes = 500;
+
+/** The tags and attributes of a document. Throws `source_rejected` when it is too large. */
+function countPieces(text: string): number {
   if (text.length > lengthMax) throw tooLarge(`${lengthMax} characters`);
   const piece = /<|=\s{0,9}["']/g;
-  for (let pieces = 0; piece.test(text); pieces += 1) {
+  let pieces = 0;
+  for (; piece.test(text); pieces += 1) {
     if (pieces === piecesMax) throw tooLarge(`${piecesMax} tags and attributes`);
   }
+  return pieces;
 }
 
 /** A worker serves many orgs on one event loop; a large document would block it for seconds. */

@@ -25,7 +25,7 @@ interface InterpretOptions {
   readonly page: RequestedPage;
 }
 
-type InterpretedSource = Pick<Source, 'resource' | 'http' | 'params' | 'auth' | 'now'>;
+type InterpretedSource = Pick<Source, 'resource' | 'http' | 'decodeTurns' | 'params' | 'auth' | 'now'>;
 
 /**
  * Says what a response means for the page that was requested. Expired tokens come first, then pages that are too large,
@@ -99,7 +99,10 @@ const refreshFirst = (source: Pick<Source, 'auth'>, verdict: Verdict): Verdict =
   verdict.action === 'fail' && isRefreshable(source) ? { ...verdict, action: 'refresh' } : verdict;
 
 /** A response as error rules see it; the body is decoded only when a rule reads it. */
-function outcomeOf(response: HttpResponse | NoResponse, source: Pick<Source, 'resource' | 'http'>): RequestOutcome {
+function outcomeOf(
+  response: HttpResponse | NoResponse,
+  source: Pick<Source, 'resource' | 'http' | 'decodeTurns'>,
+): RequestOutcome {
   if (response.status === null) return { kind: response.failure };
   const { status, headers } = response;
   return { kind: 'response', status, headers, body: () => tryDecodeBody(response, source) };
