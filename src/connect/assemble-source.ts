@@ -46,8 +46,8 @@ export interface SourceOptions {
   readonly logCall: (call: LoggedCall) => void;
   /** Called before a wait for a rate limit, ours or the API's, with its length. */
   readonly onRateLimit?: (waitMs: number, reason: ThrottleReason) => void;
-  /** The redactor that is given every secret: the current ones and every later token. */
-  readonly redactor: Pick<Redactor, 'add'>;
+  /** The redactor that is given every secret: the current ones to keep, and every later token. */
+  readonly redactor: Pick<Redactor, 'add' | 'keep'>;
   /** Closes the clients with the run. */
   readonly stack: AsyncDisposableStack;
 }
@@ -80,7 +80,7 @@ export async function assembleSource(ports: SourcePorts, options: SourceOptions)
     now: () => new Date(),
   };
   const secretValues = await credentialValues(described);
-  for (const secret of secretValues) redactor.add(secret);
+  redactor.keep(secretValues);
   const shared = { egress: ports.egress, secrets: secretValues, logCall };
   const limited = { connectionId, specKey: spec.metadata.key, http: spec.http };
   const client = createHttpClient({

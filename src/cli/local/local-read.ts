@@ -152,6 +152,10 @@ function createOpenSource(
             seen.secrets.add(secret);
             seen.redactor.add(secret);
           },
+          keep(secrets) {
+            for (const secret of secrets) seen.secrets.add(secret);
+            seen.redactor.keep(secrets);
+          },
         },
         stack,
       },

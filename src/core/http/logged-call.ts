@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { HttpResponse } from '../model/http.ts';
 import type { Hop } from './exchange.ts';
-import type { Redactor } from './redact.ts';
+import { edgeChars, type Redactor } from './redact.ts';
 
 /** Why a call has no usable response. */
 export type CallErrorCode = 'egress_blocked' | 'source_rejected' | 'spec_invalid' | 'network' | 'timeout' | 'canceled';
@@ -74,7 +74,7 @@ export function describeCall(
 function describeBytes(body: Uint8Array, limits: LogLimits): string | null {
   if (body.length === 0) return null;
   // One unit of a JavaScript string is at most 3 bytes: enough for what is shown and a secret that reaches over its end.
-  const head = wholeCharacters(body, (limits.bodyCharsMax + limits.redactor.spellingCharsMax) * 3);
+  const head = wholeCharacters(body, (limits.bodyCharsMax + edgeChars) * 3);
   if (head.includes(0) || !isUtf8(head)) return `[binary, ${body.length} bytes]`;
   const text = Buffer.from(head.buffer, head.byteOffset, head.length).toString('utf8');
   return cut(text, text.length + body.length - head.length, limits);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { slowTexts } from '../../../test/support/security/slow-texts.ts';
-import { leastGrowth } from '../work/effort-fixture.ts';
+import { cpuMsOf, leastGrowth } from '../work/effort-fixture.ts';
 import { createRedactor, type Redactor } from './redact.ts';
 
 const long = 'k'.repeat(8000);
@@ -28,5 +28,29 @@ describe('the time of a redactor grows with its text alone', () => {
   it.each(cases)('for $masker of $shape', ({ prepare, make }) => {
     const [small, large] = [prepare(redactor, make(15_000)), prepare(redactor, make(240_000))];
     expect(leastGrowth(small, large, 80)).toBeLessThan(80);
+  });
+});
+
+/** Secrets that look alike, 65,000 characters in all. */
+const alike: Readonly<Record<string, readonly string[]>> = {
+  'thousands with one beginning': Array.from(
+    { length: 6500 },
+    (_, nth) => `abc${nth.toString(36).padStart(3, '0')}é/+`,
+  ),
+  'long ones that differ in their last characters': Array.from(
+    { length: 4 },
+    (_, nth) => `${'a'.repeat(16_000)}b${nth}`,
+  ),
+  'beginnings of each other': Array.from({ length: 350 }, (_, nth) => `${'a'.repeat(6 + nth)}b`),
+};
+
+describe('many secrets that look alike', () => {
+  it.each(Object.entries(alike))('cost little to prepare and to mask: %s', (_what, given) => {
+    const cpuMs = cpuMsOf(() => {
+      const redactor = createRedactor(given);
+      redactor.values('a'.repeat(100_000));
+      redactor.values('abcabc'.repeat(17_000));
+    });
+    expect(cpuMs).toBeLessThan(2000);
   });
 });

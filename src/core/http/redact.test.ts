@@ -52,6 +52,12 @@ describe('secrets by value', () => {
     expect(ofLong.text(`before ${long.slice(0, 64)} after`)).toBe('before [redacted] after');
   });
 
+  it('of which a text has some leave less than 64 characters of it', () => {
+    const long = Array.from({ length: 400 }, (_, nth) => `part-${nth}-`).join('');
+    const shown = createRedactor([long]).text(long.slice(0, 2000));
+    expect(shown).toMatch(/^\[redacted\].{0,63}$/);
+  });
+
   it('of fewer than 6 characters are left, as they would mask ordinary text', () => {
     expect(createRedactor(['abc']).text('abcabc')).toBe('abcabc');
   });
@@ -69,6 +75,15 @@ describe('secrets by value', () => {
     limited.add('signature-17-of-many');
     const text = 'from-the-start signature-1-of-many signature-2-of-many signature-17-of-many';
     expect(limited.values(text)).toBe('[redacted] [redacted] signature-2-of-many [redacted]');
+  });
+
+  it('that a run is given while it lasts, to keep, are never dropped for later ones', () => {
+    const ofRun = createRedactor([]);
+    ofRun.keep(Array.from({ length: 20 }, (_, nth) => `secret-${nth}-of-the-run`));
+    ofRun.keep(['secret-of-a-parent']);
+    for (let nth = 1; nth <= 17; nth += 1) ofRun.add(`signature-${nth}-of-many`);
+    const text = 'secret-0-of-the-run secret-19-of-the-run secret-of-a-parent';
+    expect(ofRun.values(text)).toBe('[redacted] [redacted] [redacted]');
   });
 
   it('may hold characters that mean something in a pattern', () => {

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { secretCharsMin, spellingsOf } from './secret-spellings.ts';
-import { createSpellingSearch, type Span } from './spelling-search.ts';
+import { createSpellingSearch, partCharsMax, type Span, type SpellingSearch } from './spelling-search.ts';
 import { urlCharsMax } from './url-limit.ts';
 
 /** Removes secrets from everything that is logged or shown: by name (`token=…`, `"apiKey": …`) and by value. */
@@ -10,6 +10,8 @@ export interface Redactor {
    * each request would otherwise search every page for all its signatures.
    */
   add(secret: string): void;
+  /** Also masks these from now on, as those of the start: they are never dropped for later ones. */
+  keep(secrets: readonly string[]): void;
   /**
    * `text` with secrets masked, cut to its first `charsMax` characters if given. Masking comes before the cut, so a
    * secret on the edge is masked whole; no more of `text` is read than the edge needs.
@@ -26,56 +28,59 @@ export interface Redactor {
   requestHeaders(headers: Readonly<Record<string, string>>): Record<string, string>;
   /** Drops `set-cookie`, masks headers with a telling name. */
   responseHeaders(headers: Readonly<Record<string, string>>): Record<string, string>;
-  /** Characters of the longest spelling of a secret: how far one may reach over a cut. */
-  readonly spellingCharsMax: number;
 }
 
 /** Secrets that came up later and are still searched for. */
 const addedMax = 16;
+
+/** Characters that are read beyond a cut: how far over it what is masked before it may reach. */
+export const edgeChars = partCharsMax;
 
 /** The text in place of a secret. */
 const mask = '[redacted]';
 
 /** Creates a redactor for the secrets of one connection: parameters, tokens, client secret, `user:password` pair. */
 export function createRedactor(secrets: readonly string[]): Redactor {
-  const fixed = new Set(secrets);
+  const kept = new Set<string>();
   const added = new LRUCache<string, ReadonlySet<string>>({ max: addedMax });
-  const fixedSpellings = new Set(secrets.flatMap((secret) => [...spellingsOf(secret)]));
-  let valueSpans = createSpellingSearch(fixedSpellings);
-  let spellingCharsMax = 0;
+  let keptSpans = searchFor([]);
+  let addedSpans = searchFor([]);
 
-  const prepare = (): void => {
-    const spellings = new Set([...fixedSpellings, ...[...added.values()].flatMap((one) => [...one])]);
-    spellingCharsMax = Math.max(0, ...[...spellings].map(({ length }) => length));
-    valueSpans = createSpellingSearch(spellings);
+  const keep = (more: readonly string[]): void => {
+    const fresh = more.filter((secret) => !kept.has(secret));
+    if (fresh.length === 0) return;
+    for (const secret of fresh) kept.add(secret);
+    keptSpans = searchFor([...kept].map(spellingsOf));
   };
   const add = (secret: string): void => {
-    if (secret.length < secretCharsMin || fixed.has(secret)) return;
+    if (secret.length < secretCharsMin || kept.has(secret)) return;
     // This look-up makes a known one the latest.
     if (added.get(secret) !== undefined) return;
     added.set(secret, spellingsOf(secret));
-    prepare();
+    addedSpans = searchFor([...added.values()]);
   };
-  prepare();
+  const valueSpans = (text: string): Span[] => [...keptSpans(text), ...addedSpans(text)];
+  keep(secrets);
 
   const redact = (text: string, charsMax = text.length): string => {
-    const read = text.slice(0, charsMax + spellingCharsMax);
+    const read = text.slice(0, charsMax + edgeChars);
     return maskSpans(read, [...namedSpans(read), ...valueSpans(read)], charsMax);
   };
 
   return {
     add,
+    keep,
     text: redact,
     values: (text) => maskSpans(text, valueSpans(text), text.length),
     url: (url) => redact(`${url.protocol}//${url.host}${url.pathname}${url.search}`, urlCharsMax),
     requestHeaders: (headers) => mapValues(headers, (name, value) => (plainHeaders.has(name) ? redact(value) : mask)),
     responseHeaders: ({ 'set-cookie': _cookie, ...headers }) =>
       mapValues(headers, (name, value) => (tellingName.test(name) ? mask : redact(value))),
-    get spellingCharsMax() {
-      return spellingCharsMax;
-    },
   };
 }
+
+const searchFor = (spellings: readonly ReadonlySet<string>[]): SpellingSearch =>
+  createSpellingSearch(new Set(spellings.flatMap((one) => [...one])));
 
 const telling = '(?i:key|token|secret|sig|auth|pass|code|session|jwt|credential)';
 const tellingName = new RegExp(telling);

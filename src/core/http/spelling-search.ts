@@ -4,41 +4,51 @@ export interface Span {
   readonly end: number;
 }
 
-/** Finds where any of some texts stands in another; places that overlap or touch may come as one. */
+/** Finds where any of some texts stands in another; places that overlap or touch come as one. */
 export type SpellingSearch = (text: string) => Span[];
 
-/** Characters by which a spelling is looked up. */
+/** Characters by which a part is looked up. */
 const keyChars = 3;
-/** Characters by which one is found: a text that has so many of a secret has the secret, or a part that must not be shown. */
-const headChars = 64;
+/**
+ * Characters of a part. A longer spelling is found part by part, so that a text with some of a long secret shows no more
+ * of it than what is left of a part.
+ */
+export const partCharsMax = 64;
 /** The number of keys, one for each value of {@link keyOf}. */
 const keys = 65_536;
 
 /**
  * A search for `spellings`, each of at least {@link keyChars} characters. It goes over a text once and looks closer only
- * where three characters are those of a spelling's beginning. Its time grows with the text alone: no pattern is made of
- * secrets, and what is found is not compared again.
+ * where three characters are those of a part's beginning. Its time grows with the text alone, however many spellings
+ * there are, and however alike: no pattern is made of secrets, and what begins with the same characters is halved until
+ * the longest is found.
  */
 export function createSpellingSearch(spellings: ReadonlySet<string>): SpellingSearch {
   if (spellings.size === 0) return () => [];
   const begins = new Uint8Array(keys);
-  const byKey = new Map<number, Spelling[]>();
-  for (const text of spellings) {
-    const key = keyOf(text.charCodeAt(0), text.charCodeAt(1), text.charCodeAt(2));
+  const byKey = new Map<number, Set<string>>();
+  for (const part of [...spellings].flatMap(partsOf)) {
+    const key = keyOf(part.charCodeAt(0), part.charCodeAt(1), part.charCodeAt(2));
     begins[key] = 1;
-    byKey.set(key, [...(byKey.get(key) ?? []), { text, head: text.slice(0, headChars) }]);
+    const alike = byKey.get(key);
+    if (alike) alike.add(part);
+    else byKey.set(key, new Set([part]));
   }
+  const groups = new Map([...byKey].map(([key, parts]) => [key, groupOf(parts)]));
   return (text) => {
-    const spans: Span[] = [];
+    const spans: { start: number; end: number }[] = [];
     let found = 0;
     let [first, second] = [text.charCodeAt(0), text.charCodeAt(1)];
     for (let at = 0; at <= text.length - keyChars; at += 1) {
       const third = text.charCodeAt(at + 2);
       const key = keyOf(first, second, third);
-      if (begins[key] === 1) {
-        const end = longestAt(text, at, { spellings: byKey.get(key) ?? [], found });
+      const group = begins[key] === 1 ? groups.get(key) : undefined;
+      if (group) {
+        const end = at + longestAt(text, at, group);
         if (end > found) {
-          spans.push({ start: at, end });
+          const last = spans.at(-1);
+          if (last && at <= found) last.end = end;
+          else spans.push({ start: at, end });
           found = end;
         }
       }
@@ -49,30 +59,60 @@ export function createSpellingSearch(spellings: ReadonlySet<string>): SpellingSe
   };
 }
 
-interface Spelling {
-  readonly text: string;
-  readonly head: string;
-}
-
 const keyOf = (first: number, second: number, third: number): number =>
   (first ^ (second << 5) ^ (third << 10)) & (keys - 1);
 
-/**
- * Where the longest spelling ends that begins at `at`; 0: none does. Of one that begins within what was found already
- * (before `found`) only its head and what is behind that are compared: where a secret repeats itself, all of it would be at
- * each character.
- */
-function longestAt(
-  text: string,
-  at: number,
-  { spellings, found }: { readonly spellings: readonly Spelling[]; readonly found: number },
-): number {
-  let end = 0;
-  for (const { text: spelling, head } of spellings) {
-    if (at + spelling.length <= end || !text.startsWith(head, at)) continue;
-    const known = Math.max(headChars, found - at);
-    const isWhole = text.startsWith(spelling.slice(known), at + known);
-    end = Math.max(end, at + (isWhole ? spelling : head).length);
+/** A spelling in parts; the last two overlap where its length is no multiple of theirs. */
+function partsOf(spelling: string): readonly string[] {
+  if (spelling.length <= partCharsMax) return [spelling];
+  const count = Math.ceil(spelling.length / partCharsMax);
+  return Array.from({ length: count }, (_, nth) => {
+    const start = Math.min(nth * partCharsMax, spelling.length - partCharsMax);
+    return spelling.slice(start, start + partCharsMax);
+  });
+}
+
+/** Parts with the same key. */
+interface Group {
+  /** Their lengths, ascending. */
+  readonly lengths: readonly number[];
+  /** Of each beginning that {@link longestAt} asks for on its way to a part: the length of the longest part in it, or 0. */
+  readonly within: ReadonlyMap<string, number>;
+}
+
+function groupOf(parts: ReadonlySet<string>): Group {
+  const lengths = [...new Set([...parts].map(({ length }) => length))].toSorted((one, other) => one - other);
+  const within = new Map<string, number>();
+  for (const part of parts) {
+    halve(lengths, (length) => {
+      if (length > part.length) return false;
+      const begin = part.slice(0, length);
+      if (!within.has(begin)) {
+        within.set(begin, lengths.findLast((one) => one <= length && parts.has(begin.slice(0, one))) ?? 0);
+      }
+      return true;
+    });
   }
-  return Math.min(end, text.length);
+  return { lengths, within };
+}
+
+/** The length of the longest part that begins at `at`; 0: none does. */
+function longestAt(text: string, at: number, { lengths, within }: Group): number {
+  let longest = 0;
+  halve(lengths, (length) => {
+    const known = within.get(text.slice(at, at + length));
+    longest = known ?? longest;
+    return known !== undefined;
+  });
+  return longest;
+}
+
+/** Halves ascending lengths until none is left: the longer ones stay when `fits` is true of the one in the middle. */
+function halve(lengths: readonly number[], fits: (length: number) => boolean): void {
+  let [low, high] = [0, lengths.length - 1];
+  while (low <= high) {
+    const middle = (low + high) >> 1;
+    if (fits(lengths[middle] ?? 0)) low = middle + 1;
+    else high = middle - 1;
+  }
 }

@@ -118,6 +118,19 @@ describe('checkConnectionValues', () => {
     expect(JSON.stringify(refused)).not.toContain('xxxxxx');
   });
 
+  it('takes secrets of 65,536 characters in all and no more', () => {
+    const keys = Array.from({ length: 5 }, (_, nth) => `token_${nth}`);
+    const declared = spec(...keys.map((key) => ({ key, type: 'string' as const, secret: true })));
+    const check = (length: number) =>
+      checkConnectionValues(declared, {
+        params: {},
+        secrets: Object.fromEntries(keys.map((key) => [key, 'x'.repeat(length)])),
+      });
+    expect(check(13_000)).toMatchObject({ ok: true });
+    const issue = { path: 'secrets', message: 'expected secrets of at most 65536 characters in all' };
+    expect(check(13_200)).toMatchObject({ ok: false, issues: [issue] });
+  });
+
   it('asks the guard about the host of a url', () => {
     const vet = (url: URL) => (url.hostname === 'metadata' ? 'this host may not be called' : null);
     expect(one({ type: 'url' }, 'http://metadata/x', vet)).toMatchObject({

@@ -1,3 +1,4 @@
+import { secretsCharsMax } from '../../crypto/secret-limit.ts';
 import { type Issue, schemaIssue } from '../../errors.ts';
 import { isJsonObject } from '../../json/is-json-object.ts';
 import type { ConnectionParam } from '../schema/param-schema.ts';
@@ -46,6 +47,10 @@ export function checkConnectionValues(
   if (issues.length > 0) return { ok: false, issues };
   const accepted = { params: {}, secrets: {} };
   for (const { side, entry } of taken) Object.assign(accepted[side], entry);
+  if (JSON.stringify(accepted.secrets).length > secretsCharsMax) {
+    const message = `expected secrets of at most ${secretsCharsMax} characters in all`;
+    return { ok: false, issues: [schemaIssue('secrets', message)] };
+  }
   return { ok: true, ...accepted };
 }
 
