@@ -1,3 +1,4 @@
+import { collectBytes } from '../../core/collected-bytes.ts';
 import { bodyBytesMax, checkDocument, type TextLimit } from '../../core/json/body-document.ts';
 import { jsonLimits } from '../../core/json/json-limits.ts';
 import { HttpRejection } from '../errors.ts';
@@ -35,14 +36,14 @@ export async function readBytes(request: Request): Promise<Uint8Array> {
 }
 
 async function readChunks(request: Request): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
+  const bytes = collectBytes();
   let length = 0;
   for await (const chunk of request.body ?? []) {
     length += chunk.byteLength;
     if (length > bodyBytesMax) throw tooLong();
-    chunks.push(chunk);
+    bytes.add(chunk);
   }
-  return Buffer.concat(chunks);
+  return bytes.whole();
 }
 
 const tooLong = (): HttpRejection => new HttpRejection('too_long', `The body is longer than ${bodyBytesMax} bytes.`);

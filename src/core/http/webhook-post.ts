@@ -6,6 +6,7 @@
  * origin. It lives on between the drains of a busy endpoint, so that TLS is not negotiated for each event.
  */
 import { Agent } from 'undici';
+import { collectBytes } from '../collected-bytes.ts';
 import { AppError } from '../errors.ts';
 import { observations } from '../observations.ts';
 import { startDeadline } from './deadline.ts';
@@ -122,15 +123,15 @@ function classifyStatus(status: number): PostErrorCode | null {
 
 /** Leaving the loop early closes the socket. */
 async function readBody(body: AsyncIterable<unknown>): Promise<string> {
-  const chunks: Buffer[] = [];
+  const kept = collectBytes();
   let bytes = 0;
   for await (const chunk of body) {
     if (!(chunk instanceof Buffer)) throw new TypeError('The body arrived as text.');
-    if (bytes < keptBytesMax) chunks.push(chunk.subarray(0, keptBytesMax - bytes));
+    if (bytes < keptBytesMax) kept.add(chunk.subarray(0, keptBytesMax - bytes));
     bytes += chunk.length;
     if (bytes >= readBytesMax) break;
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return kept.whole().toString('utf8');
 }
 
 const createAgent = (egress: EgressGuard): Agent =>

@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import { collectBytes } from '../collected-bytes.ts';
 import { flatHeaders } from './flat-headers.ts';
 
 /** A response with all of its body, as it was sent. */
@@ -29,7 +30,7 @@ export function requestWhole(
 ): Promise<WholeResponse> {
   if (signal.aborted) return Promise.reject(signal.reason);
   const { promise, resolve, reject } = Promise.withResolvers<WholeResponse>();
-  const chunks: Buffer[] = [];
+  const collected = collectBytes();
   let bytes = 0;
   let head: Omit<WholeResponse, 'body'> = { status: 0, headers: {} };
   let controller: Dispatcher.DispatchController | null = null;
@@ -53,12 +54,11 @@ export function requestWhole(
     onResponseData(_controller, chunk) {
       bytes += chunk.length;
       if (bytes > bytesMax) controller?.abort(tooLarge());
-      else chunks.push(chunk);
+      else collected.add(chunk);
     },
     onResponseEnd() {
       end();
-      const [only] = chunks;
-      resolve({ ...head, body: only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks, bytes) });
+      resolve({ ...head, body: collected.whole() });
     },
     onResponseError(_controller, error) {
       end();
