@@ -32,8 +32,8 @@ export interface Evaluator {
   /**
    * Evaluates one expression over many records; each result is independent. `now` is what `$now()` and `$millis()`
    * give. If the expression does not compile, every record fails as `threw`. Throws `AppError` `spec_invalid` when the
-   * expression ends the children again and again on one page. The objects in `bindings` must not change afterwards:
-   * their JSON text is cached.
+   * expression ends the children again and again on one page, or makes far more of it than it holds. The objects in
+   * `bindings` must not change afterwards: their JSON text is cached.
    */
   transform(options: {
     readonly expression: string;

@@ -186,3 +186,13 @@ test('work cut off by closing is a failure of the call, never of a record', asyn
   });
   await Promise.all([expect(work).rejects.toThrow(/closed/), closing[Symbol.asyncDispose]()]);
 });
+
+test('a transform may make more of a page than it holds, but not gigabytes of small records', async () => {
+  const records = Array.from({ length: 300 }, (_, id) => ({ id }));
+  const large = (length: number) => transform(`{ "t": $pad("", ${length}, "x") }`, { records });
+  expect(await large(100_000)).toHaveLength(300);
+  await expect(large(900_000)).rejects.toMatchObject({
+    code: 'spec_invalid',
+    message: expect.stringContaining('more than 64 MB'),
+  });
+});

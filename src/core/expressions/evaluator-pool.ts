@@ -64,10 +64,12 @@ function evaluatorOf({ pool, bindingsText, orgId }: OrgShare): Evaluator {
         timeoutMs: timeoutMs ?? clockMs,
         secondChance: timeoutMs === undefined,
         deaths: { count: 0 },
+        results: { charsLeft: resultsCharsMin },
         signal: task.signal,
       };
       const inputs = recordLookups ? task.records.map((record, n) => [record, recordLookups[n] ?? null]) : task.records;
       const batches = cutBatches(await mapWithPauses(inputs, (input) => JSON.stringify(input) ?? 'null'));
+      for (const text of batches.flat()) page.results.charsLeft += growthMax * text.length;
       return (await Promise.all(batches.map((texts) => transformBatch(page, texts)))).flat();
     },
     evaluate: async ({ expression, input, now }) => {
@@ -91,6 +93,13 @@ const clockMs = 2_000;
 /** Children that one call may lose; above that the expression is the cause. Keeps one page below 40 s. */
 const deathsMax = 15;
 
+/**
+ * Characters that the results of one call may have, as JSON, besides {@link growthMax} times those of its records: each
+ * result has a limit of its own, but a page may have a million records.
+ */
+const resultsCharsMin = 64_000_000;
+const growthMax = 4;
+
 interface Page {
   readonly pool: ChildPool;
   readonly orgId: string;
@@ -100,6 +109,7 @@ interface Page {
   /** A record that was alone when its child died is retried once. */
   readonly secondChance: boolean;
   readonly deaths: { count: number };
+  readonly results: { charsLeft: number };
   readonly signal: AbortSignal | undefined;
 }
 
@@ -109,10 +119,13 @@ async function transformBatch(page: Page, texts: readonly string[]): Promise<Eva
   let suspect = false;
   while (results.length < texts.length) {
     page.signal?.throwIfAborted();
+    if (page.results.charsLeft < 0) return results;
     const slice = texts.slice(results.length, suspect ? results.length + 1 : undefined);
     const response = await page.pool.run({ ...page, payload: `[${slice.join(',')}]`, suspect });
-    if (response.ok) results.push(...readResults(response.line));
-    else {
+    if (response.ok) {
+      countResults(page, response.line.length);
+      results.push(...readResults(response.line));
+    } else {
       countDeath(page);
       const blamed = slice.length === 1 && (suspect || !page.secondChance);
       if (blamed) results.push({ ok: false, failure: deathFailure(response.reason) });
@@ -128,6 +141,15 @@ function countDeath(page: Page): void {
   throw new AppError(
     'spec_invalid',
     `The expression ran out of time or memory ${page.deaths.count} times on one page. Simplify it: the cause is most often a regular expression or a loop.`,
+  );
+}
+
+function countResults({ results }: Page, chars: number): void {
+  results.charsLeft -= chars;
+  if (results.charsLeft >= 0) return;
+  throw new AppError(
+    'spec_invalid',
+    `The expression makes more than ${resultsCharsMin / 1_000_000} MB of the records of one page. Return fewer or shorter fields, or request smaller pages.`,
   );
 }
 
