@@ -234,7 +234,12 @@ async function chunk({
     params: {},
     force: false,
     openSource: async () => source,
-    store: createMemoryStore({ ledger, now: startedAt, parentsOf: async () => [] }),
+    store: createMemoryStore({
+      ledger,
+      now: startedAt,
+      parentsOf: async () => [],
+      valuesMax: Number.POSITIVE_INFINITY,
+    }),
     lookupStore: memoryStore(),
     known,
     evaluator,

@@ -38,6 +38,13 @@ export interface MemoryRunContext {
    * first page. Infinite: as many as the limits of the resource allow.
    */
   readonly recordsMax: number;
+  /** What it may hold; absent: any amount. */
+  readonly holds?: {
+    /** Values of the lists of `forEach`, at most. */
+    readonly values: number;
+    /** Characters of delivered rows as JSON, at most. */
+    readonly deliveredChars: number;
+  };
   /** Waits between two polls of a report job. */
   readonly wait: (ms: number) => Promise<void>;
   /** Ends the run; its reason is thrown. */
@@ -87,7 +94,12 @@ export async function runInMemory(context: MemoryRunContext, options: MemoryRunO
 type Store = ReturnType<typeof createMemoryStore>;
 
 const openStore = (context: MemoryRunContext, ledger: MemoryLedger): Store =>
-  createMemoryStore({ ledger, now: context.now, parentsOf: createParents(context) });
+  createMemoryStore({
+    ledger,
+    now: context.now,
+    parentsOf: createParents(context),
+    valuesMax: context.holds?.values ?? Number.POSITIVE_INFINITY,
+  });
 
 /** Stored parents are what a first run of their resource reads. */
 function createParents(context: MemoryRunContext): (resourceKey: string) => Promise<readonly Parent[]> {
@@ -189,7 +201,7 @@ const firstRecords = (page: RunPage, count: number): RunPage =>
   page.records.length <= count ? page : { ...page, records: page.records.slice(0, count), partition: null };
 
 function createSink(
-  { runId, redact }: MemoryRunContext,
+  { runId, redact, holds }: MemoryRunContext,
   {
     resource,
     ledger,
@@ -197,10 +209,15 @@ function createSink(
   }: { readonly resource: Resource; readonly ledger: MemoryLedger; readonly known: KnownRecords },
 ): PageSink {
   const invalidLimit = createInvalidLimit(resource, { recordsIn: 0, invalid: 0 });
+  let chars = 0;
   return {
     async add(page) {
       invalidLimit([page]);
       const batch = assembleBatch([page], { resource, runId, batchNo: page.pageNo, redact });
+      if (holds) {
+        for (const { data } of batch.rows) chars += JSON.stringify(data).length;
+        if (chars > holds.deliveredChars) throw tooManyRows(holds.deliveredChars);
+      }
       const receipt = batch.receiptOf([]);
       ledger.record(batch.rows, receipt);
       known.commit(receipt);
@@ -208,3 +225,6 @@ function createSink(
     drained: async () => undefined,
   };
 }
+
+const tooManyRows = (charsMax: number): AppError =>
+  new AppError('spec_invalid', `The delivered rows have more than ${charsMax / 1_000_000} MB. Deliver less.`);

@@ -27,6 +27,8 @@ export interface MockedRequest {
 
 /** Bytes that one test may be sent: mocks can respond again and again. */
 const responseBytesMax = 20_000_000;
+/** Characters of URLs and bodies that one test may send: all its requests are kept. */
+const requestCharsMax = 20_000_000;
 
 /** An API that responds from `mocks`; its clock stands at `now`. */
 export function createMockApi(mocks: readonly Mock[], now: Date): MockApi {
@@ -39,9 +41,12 @@ export function createMockApi(mocks: readonly Mock[], now: Date): MockApi {
   const requests: MockedRequest[] = [];
   let noResponse: MockApi['noResponse'] = null;
   let responseBytes = 0;
+  let requestChars = 0;
   return {
     response(request, basePath) {
       requests.push({ request, basePath });
+      requestChars += request.url.href.length + (request.body?.length ?? 0);
+      if (requestChars > requestCharsMax) throw tooMuch('The requests of a test have', requestCharsMax);
       const mock = left.find(({ pattern, times }) => times > 0 && matchesRequest(pattern, request, basePath));
       if (!mock) {
         const line = `${request.method} ${request.url.pathname}`;
@@ -51,12 +56,7 @@ export function createMockApi(mocks: readonly Mock[], now: Date): MockApi {
       mock.times -= 1;
       mock.isUsed = true;
       responseBytes += mock.response.body.length;
-      if (responseBytes > responseBytesMax) {
-        throw new AppError(
-          'source_rejected',
-          `The mocks of a test respond with more than ${responseBytesMax / 1_000_000} MB. Let the read end earlier.`,
-        );
-      }
+      if (responseBytes > responseBytesMax) throw tooMuch('The mocks of a test respond with', responseBytesMax);
       return { ...mock.response, url: request.url };
     },
     requests,
@@ -68,6 +68,9 @@ export function createMockApi(mocks: readonly Mock[], now: Date): MockApi {
     },
   };
 }
+
+const tooMuch = (what: string, max: number): AppError =>
+  new AppError('source_rejected', `${what} more than ${max / 1_000_000} MB. Let the read end earlier.`);
 
 function responseOf({ status, headers, body }: Mock['respond'], now: Date): Omit<HttpResponse, 'url'> {
   const isText = body === undefined || typeof body === 'string';

@@ -37,6 +37,7 @@ export async function playTest(spec: ConnectorSpec, test: SpecTest, options: Pla
       openSource: (opened) => openTestSource(context, opened),
       redact: unchanged,
       recordsMax: test.maxRecords ?? Number.POSITIVE_INFINITY,
+      holds: { values: 100_000, deliveredChars: 20_000_000 },
       // Mocks respond at once.
       wait: async () => undefined,
     },
