@@ -90,3 +90,13 @@ test('an attempt goes on behind what the one before has kept', async () => {
   expect(kept).toEqual(wanted);
   expect(cleared()).toBe(1);
 });
+
+test('more combinations than a run can keep are refused before any is stored', async () => {
+  const { store, kept } = world();
+  const many: RunStore = { ...store, dimensionCounts: async (dimensions) => dimensions.map(() => 50_000) };
+  await expect(listCombinations({ resource, store: many, signal }, begin)).rejects.toMatchObject({
+    code: 'spec_invalid',
+    message: expect.stringContaining('2500000000 combinations'),
+  });
+  expect(kept).toEqual([]);
+});

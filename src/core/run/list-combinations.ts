@@ -1,3 +1,4 @@
+import { AppError } from '../errors.ts';
 import type { ListPosition } from '../model/run-position.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 import { countCombinations, partitionKey } from './combinations.ts';
@@ -6,12 +7,14 @@ import type { RunStore } from './run-store.ts';
 
 /** Combinations that are processed together. */
 const combinationsMax = 2000;
+/** Combinations that are compared, at most: those to read are rows of the control database until the run ends. */
+const comparedMax = 10_000_000;
 
 /**
  * Lists the combinations of values to read: those never read to their end, or not since a parent under `select:
  * changed` changed. A new value brings new combinations, which are read whether a parent changed or not.
  *
- * @returns the position after the list.
+ * @returns the position after the list. Throws `spec_invalid` when there are too many.
  */
 export async function listCombinations(
   { resource, store, signal }: { readonly resource: Resource; readonly store: RunStore; readonly signal: AbortSignal },
@@ -19,6 +22,7 @@ export async function listCombinations(
 ): Promise<ListPosition> {
   const lists = ownLists(resource);
   const count = await countCombinations(store, lists);
+  if (count > comparedMax) throw tooMany(resource, count);
   const next: ListPosition = { ...begin, dimension: begin.dimension + 1, part: null };
   let no = begin.part?.no ?? 0;
   if (no === 0) await store.clearDimension(combinationsList);
@@ -43,4 +47,10 @@ export async function listCombinations(
 const changedParents = ({ forEach }: Resource, keys: readonly string[]) =>
   forEach.flatMap(({ resource: resourceKey, select }, index) =>
     resourceKey !== undefined && select === 'changed' ? [{ resourceKey, externalId: keys[index] ?? '' }] : [],
+  );
+
+const tooMany = ({ key }: Resource, count: number): AppError =>
+  new AppError(
+    'spec_invalid',
+    `The lists of forEach of ${key} have ${count} combinations, more than the ${comparedMax} that \`select: changed\` can compare. Shorten the lists.`,
   );
