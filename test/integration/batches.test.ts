@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { recordBatch } from '../../db/queries/runs/batches/batches.ts';
 import { requestCancel } from '../../db/queries/runs/cancel.ts';
@@ -62,6 +63,17 @@ describe('recording a batch', () => {
     await recordBatch(database.db, scope, { owner, receipt });
     expect(await attempt(scope, first)).toMatchObject({ errorCode: 'record_invalid', errorMessage: 'refused' });
     await requestCancel(database.db, scope, first);
+    const outcome = { status: 'canceled', error: null } as const;
+    const { run } = await endRun(database.db, scope, { runId: first, outcome, breaksConnection: false });
+    expect(run).toMatchObject({ status: 'canceled', watermarkAfter: null });
+  });
+
+  it('can end a run of more partitions than a database counts', async () => {
+    const { scope, first, begin } = await twoRuns();
+    await begin(first);
+    await sql`insert into run_dimensions (org_id, run_id, dimension, no, key, value)
+      select ${scope.orgId}, ${first}, dimension, no, no::text, to_jsonb(no)
+      from generate_series(0, 3) dimension, generate_series(0, 59999) no`.execute(database.db);
     const outcome = { status: 'canceled', error: null } as const;
     const { run } = await endRun(database.db, scope, { runId: first, outcome, breaksConnection: false });
     expect(run).toMatchObject({ status: 'canceled', watermarkAfter: null });

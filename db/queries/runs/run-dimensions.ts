@@ -172,7 +172,7 @@ export async function closePartitions(tx: Db, scope: OrgScope, runId: string): P
     .updateTable('runs')
     .set({
       watermarkAfter: sql<string | null>`case
-        when (select count(*) from partitions p where p.lane_id = runs.lane_id) >= ${listed}
+        when (select count(*) from partitions p where p.lane_id = runs.lane_id) >= ${listed}::float8
         then lane_watermark(lane_id) end`,
     })
     .where('orgId', '=', scope.orgId)
