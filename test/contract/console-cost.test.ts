@@ -3,16 +3,17 @@ import { type ConsoleClient, openConsole } from '../support/console/console-clie
 import { consolePages } from '../support/console/console-pages.ts';
 import { fillRichOrg } from '../support/console/rich-org.ts';
 import { type CountedApi, countStatements } from '../support/console/statement-count.ts';
-import { startApi } from '../support/service/api.ts';
+import { startApi, type TestOrg } from '../support/service/api.ts';
 
 const resources = new AsyncDisposableStack();
 let us: ConsoleClient;
+let org: TestOrg;
 let pages: Readonly<Record<string, string>>;
 let counted: CountedApi;
 
 beforeAll(async () => {
   const api = resources.use(await startApi());
-  const org = await api.newOrg();
+  org = await api.newOrg();
   pages = consolePages(await fillRichOrg(api, org));
   counted = countStatements(api);
   us = await openConsole(counted, org.apiKey);
@@ -44,4 +45,25 @@ describe('every page of a busy org', () => {
     }
     expect(Object.entries(sizes).filter(([, size]) => size > 100_000)).toEqual([]);
   });
+});
+
+it('the difference of two specs with tens of thousands of lines is cut', async () => {
+  for (const [version, value] of [
+    ['1.0.0', 1],
+    ['1.1.0', 2],
+  ] as const) {
+    const body = Array.from({ length: 20_000 }, () => value);
+    const test = { name: 'large', resource: 'items', mocks: [{ request: {}, respond: { body } }], expect: {} };
+    const document = {
+      metadata: { key: 'large', name: 'Large', version },
+      http: { baseUrl: 'https://api.test' },
+      resources: [{ key: 'items', primaryKey: 'id', request: { path: '/items' }, response: { records: 'data' } }],
+      tests: [test],
+    };
+    expect(await org.call('POST', '/specs', { body: document })).toMatchObject({ status: 201 });
+  }
+  const { text, status } = await us.get('/console/specs/large/compare?from=1.0.0&to=1.1.0');
+  expect(status).toBe(200);
+  expect(text.includes('Cut after 5,000 lines.')).toBe(true);
+  expect(text.length).toBeLessThan(1_000_000);
 });

@@ -55,12 +55,13 @@ const editorView = (visit: Visit, edited: Edited, status: View['status'] = 200):
 export const newSpec = page({
   path: '/new-spec',
   query: v.object({ from: filterText, version: filterText }),
-  handle: async (visit, { db }) => {
+  handle: async (visit, { db, costly }) => {
     const { from, version } = visit.query;
     if (from === undefined || version === undefined) return editorView(visit, { text: exampleSpec });
     const isName = isSpecVersion({ key: from, version });
     const row = found(isName && (await findSpecVersion(db, visit.scope, { key: from, version })), 'Spec version');
-    return editorView(visit, { text: specText(row.specJson) });
+    const text = await costly.run(visit.scope.orgId, 'side_by_side', async () => specText(row.specJson));
+    return editorView(visit, { text });
   },
 });
 

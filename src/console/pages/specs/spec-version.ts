@@ -18,11 +18,11 @@ import { VersionParams, versionPath } from './specs.ts';
 export const versionPage = page({
   path: '/specs/:key/:version',
   params: VersionParams,
-  handle: async (visit, { db }) => {
+  handle: async (visit, { db, costly }) => {
     const { scope, params } = visit;
     const { key } = params;
     const row = found(await findSpecVersion(db, scope, params), 'Spec version');
-    const text = specText(row.specJson);
+    const text = await costly.run(scope.orgId, 'side_by_side', async () => specText(row.specJson));
     return {
       title: `${key} ${row.version}`,
       section: 'specs',

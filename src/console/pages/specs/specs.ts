@@ -113,7 +113,7 @@ export const comparePage = page({
   path: '/specs/:key/compare',
   params: KeyParams,
   query: v.object({ from: VersionQuery, to: VersionQuery }),
-  handle: async ({ scope, params: { key }, query: { from, to } }, { db }) => {
+  handle: async ({ scope, params: { key }, query: { from, to } }, { db, costly }) => {
     const [first, second, specs] = await Promise.all([
       findSpecVersion(db, scope, { key, version: from }),
       findSpecVersion(db, scope, { key, version: to }),
@@ -121,7 +121,10 @@ export const comparePage = page({
     ]);
     const spec = specs.find((one) => one.key === key);
     if (!first || !second || !spec) throw notFound('Spec version');
-    const lines = diffLines(specText(first.specJson).trimEnd(), specText(second.specJson).trimEnd());
+    const lines = await costly.run(scope.orgId, 'side_by_side', async () => {
+      const [before, after] = [specText(first.specJson).trimEnd(), specText(second.specJson).trimEnd()];
+      return diffLines(before, after);
+    });
     const amount = (kind: string) => lines.filter((line) => line.kind === kind).length;
     return {
       title: `${key}: ${from} to ${to}`,
@@ -142,9 +145,14 @@ export const comparePage = page({
 const signs = { same: ' ', removed: '−', added: '+' } as const;
 const spoken = { same: '', removed: 'removed: ', added: 'added: ' } as const;
 
+/** Lines of a difference that the page shows. */
+const shownMax = 5000;
+
 const difference = (lines: readonly ShownLine[]): Html =>
-  html`<div class="diff" tabindex="0" role="region" aria-label="Difference">${lines.map((line) =>
-    line.kind === 'gap'
-      ? html`<div class="gap">${counted(line.lines, 'equal line')}</div>`
-      : html`<div class="${line.kind}"><span aria-hidden="true">${signs[line.kind]}</span><span class="unseen">${spoken[line.kind]}</span><code>${line.text}</code></div>`,
-  )}</div>`;
+  html`<div class="diff" tabindex="0" role="region" aria-label="Difference">${lines
+    .slice(0, shownMax)
+    .map((line) =>
+      line.kind === 'gap'
+        ? html`<div class="gap">${counted(line.lines, 'equal line')}</div>`
+        : html`<div class="${line.kind}"><span aria-hidden="true">${signs[line.kind]}</span><span class="unseen">${spoken[line.kind]}</span><code>${line.text}</code></div>`,
+    )}</div>${lines.length > shownMax ? html`<p class="hint">Cut after ${shownMax.toLocaleString('en')} lines.</p>` : ''}`;
