@@ -1,6 +1,7 @@
 import { isJsonObject } from '../json/is-json-object.ts';
 import { mapWithPauses } from '../work/map-with-pauses.ts';
 import { createTextCache } from '../work/text-cache.ts';
+import { type ResultsOfPage, resultsOfPage } from './compiled/clean-result.ts';
 import { type CompiledExpression, compile } from './compiled/compile.ts';
 import { createPlainValues } from './compiled/plain-values.ts';
 import { type SplitExpression, splitExpression } from './compiled/split.ts';
@@ -45,7 +46,7 @@ function compilingEvaluator(inner: Evaluator, { compiledOf, splitOf, plainOf }: 
       if (part === null || scope === null) return inner.transform(task);
       task.signal?.throwIfAborted();
       const { recordLookups = null, now } = task;
-      const shaping = { compiled: part.compiled, scope, nowMs: now.getTime(), recordLookups };
+      const shaping = { compiled: part.compiled, scope, nowMs: now.getTime(), recordLookups, page: resultsOfPage() };
       const ours = await mapWithPauses(task.records, shaped, shaping);
       const rows = split === null ? ours : await completed(ours, task, { ...split, inner });
       if (areWhole(rows)) return rows;
@@ -55,7 +56,7 @@ function compilingEvaluator(inner: Evaluator, { compiledOf, splitOf, plainOf }: 
       const compiled = compiledOf(task.expression);
       const given = compiled === null ? null : scopeOfInput(compiled, task.input);
       if (compiled === null || given === null) return await inner.evaluate(task);
-      const result = resultOf(compiled, given, task.now.getTime());
+      const result = resultOf(compiled, given, { nowMs: task.now.getTime() });
       return result === handedBack ? await inner.evaluate(task) : result;
     },
   };
@@ -115,13 +116,14 @@ interface Shaping {
   readonly scope: EvaluationScope;
   readonly nowMs: number;
   readonly recordLookups: TransformTask['recordLookups'];
+  readonly page: ResultsOfPage;
 }
 
 /** The row of a record; null for one that JSONata itself has to shape. */
-function shaped(record: unknown, { compiled, scope, nowMs, recordLookups }: Shaping, index: number): Row | null {
+function shaped(record: unknown, { compiled, scope, nowMs, recordLookups, page }: Shaping, index: number): Row | null {
   const given = see(scope, record, recordLookups?.[index] ?? null);
   if (given === null) return null;
-  const value = resultOf(compiled, given, nowMs);
+  const value = resultOf(compiled, given, { nowMs, page });
   return isJsonObject(value) ? { ok: true, value, engine: 'compiled' } : null;
 }
 
@@ -129,9 +131,13 @@ const areWhole = (rows: readonly (Row | null)[]): rows is readonly Row[] => !row
 
 const handedBack: unique symbol = Symbol('handed back');
 
-function resultOf(compiled: CompiledExpression, { root, bound }: Given, nowMs: number): unknown {
+function resultOf(
+  compiled: CompiledExpression,
+  { root, bound }: Given,
+  of: { readonly nowMs: number; readonly page?: ResultsOfPage },
+): unknown {
   try {
-    return compiled.evaluate(root, { bound, nowMs });
+    return compiled.evaluate(root, { bound, ...of });
   } catch {
     // Any error but `InterpreterFallback` is a bug of ours; JSONata then still knows the result.
     return handedBack;

@@ -224,6 +224,21 @@ describe('the pipeline', () => {
   });
 });
 
+describe('columns with a path', () => {
+  const columns = Object.fromEntries(
+    Array.from({ length: 300 }, (_, nth) => [`c${nth}`, { type: 'text', path: 'text' }]),
+  );
+
+  it('may have the value of one field in many columns, but not gigabytes of a page', async () => {
+    const run = (length: number) => pipeline({ target: { columns } })([{ id: 1, text: 'x'.repeat(length) }]);
+    expect((await run(100)).outcomes).toMatchObject([{ row: { data: { c299: 'x'.repeat(100) } } }]);
+    await expect(run(1_000_000)).rejects.toMatchObject({
+      code: 'spec_invalid',
+      message: expect.stringContaining('more than 250 MB on one page'),
+    });
+  });
+});
+
 /** A clock that goes on by a millisecond whenever it is looked at. */
 const passing = () => {
   let ms = 0;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { compile } from './compile.ts';
+import { InterpreterFallback } from './evaluation.ts';
 
 const many = Array.from({ length: 2_000 }, (_unused, n) => ({ k: n, text: 'abc' }));
 const root = { a: many, b: many, text: 'x'.repeat(1_000), n: 1e9, rows: [many, many] };
@@ -56,4 +57,12 @@ describe('a compiled expression that would take long or grow large hands back', 
     expect(outcomeOf('a[k = 7].text')).toBe('abc');
     expect(outcomeOf('$length($join(a.text))')).toBe(6_000);
   });
+});
+
+it('the results of a page have a limit together; those beyond it are handed back', () => {
+  const compiled = compile('{"text": text}');
+  const page = { lengthLeft: 2500 };
+  const evaluate = () => compiled?.evaluate({ text: 'x'.repeat(1000) }, { bound: [], nowMs: 0, page });
+  for (let nth = 1; nth <= 3; nth += 1) expect(evaluate()).toHaveProperty('text');
+  expect(evaluate).toThrow(InterpreterFallback);
 });

@@ -9,9 +9,21 @@ import { isList, isMarked, type List } from './sequence.ts';
  * cannot hold, or that may be too large, are handed back, because JSONata's process reports them best. Parts of the
  * record are shared and not copied. It checks while it copies: `findJsonIssue` would be a second walk for each record.
  */
-export function cleanResult(value: unknown, evaluation: Evaluation): unknown {
-  return clean(value, { evaluation, lengthLeft: lengthMax, depthLeft: jsonLimits.depthMax });
+export function cleanResult(value: unknown, evaluation: Evaluation, page = resultsOfPage()): unknown {
+  if (page.lengthLeft < 0) return handBack();
+  const cleaning = { evaluation, lengthLeft: lengthMax, depthLeft: jsonLimits.depthMax };
+  const cleaned = clean(value, cleaning);
+  page.lengthLeft -= lengthMax - cleaning.lengthLeft;
+  return cleaned;
 }
+
+/** What the results of one page may still have, counted as those of one record; then they are handed back. */
+export interface ResultsOfPage {
+  lengthLeft: number;
+}
+
+/** Results of a page of 10,000 records with 25,000 characters each, five times the longest usual response. */
+export const resultsOfPage = (): ResultsOfPage => ({ lengthLeft: 250_000_000 });
 
 /**
  * The characters of all texts and names together, a value counting for some; six times as much is possible as JSON and

@@ -11,7 +11,7 @@
 import { type AstNode, parseExpression } from '../expression.ts';
 import { knownFunctions, refusedFunctions } from '../jsonata-functions.ts';
 import { compileApply, compileCall } from './calls.ts';
-import { cleanResult } from './clean-result.ts';
+import { cleanResult, type ResultsOfPage } from './clean-result.ts';
 import { compileArray, compileObject } from './constructors.ts';
 import { depthOf } from './depth.ts';
 import { allowanceMax, type Compiled, charge, type Evaluation } from './evaluation.ts';
@@ -29,7 +29,14 @@ export interface CompiledExpression {
   /**
    * The result for one record: plain JSON and no list; undefined when it selects nothing. Throws `InterpreterFallback`.
    */
-  evaluate(root: unknown, given: { readonly bound: readonly unknown[]; readonly nowMs: number }): unknown;
+  evaluate(root: unknown, given: Inputs): unknown;
+}
+
+interface Inputs {
+  readonly bound: readonly unknown[];
+  readonly nowMs: number;
+  /** What results the page of the record may still have; absent: it is evaluated alone. */
+  readonly page?: ResultsOfPage;
 }
 
 /** JSONata's own limit is 500 (interpreted-expression.ts). */
@@ -65,11 +72,7 @@ function compileTree(ast: AstNode): CompiledExpression | null {
   }
 }
 
-function run(
-  compiled: Compiled,
-  root: unknown,
-  { bound, nowMs }: { readonly bound: readonly unknown[]; readonly nowMs: number },
-): unknown {
+function run(compiled: Compiled, root: unknown, { bound, nowMs, page }: Inputs): unknown {
   const evaluation: Evaluation = {
     root,
     bound,
@@ -78,7 +81,7 @@ function run(
     allowance: allowanceMax,
   };
   const result = compiled(root, evaluation);
-  return result === undefined ? undefined : cleanResult(result, evaluation);
+  return result === undefined ? undefined : cleanResult(result, evaluation, page);
 }
 
 /** A node with its square brackets; a sequence then collapses. */

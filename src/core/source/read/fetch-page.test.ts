@@ -158,6 +158,16 @@ describe('records', () => {
     ]);
   });
 
+  test('get no fields that together are larger than a process should hold', async () => {
+    await using api = await startApi(() => ({ body: { edges: [{ id: 1 }, { id: 2 }] } }));
+    const response = { records: 'edges', addFields: { note: 'each.note' } };
+    const source = sourceOf({ api, evaluator, resource: { response } }, { each: { note: 'x'.repeat(40_000_000) } });
+    await expect(pagesOf(readPages(source, { position: null, signal }))).rejects.toMatchObject({
+      code: 'spec_invalid',
+      message: expect.stringContaining('response.addFields adds more than 64 MB'),
+    });
+  });
+
   test('a plain map path needs no evaluation', async () => {
     await using api = await startApi(() => ({ body: { edges: [{ node: { id: 1 } }] } }));
     const source = sourceOf({ api, evaluator, resource: { response: { records: 'edges', map: 'node' } } });

@@ -119,8 +119,18 @@ export async function shapeRecords(
   const added: [string, unknown][] = [];
   for (const [name, expression] of names) added.push([name, await options.evaluate(expression, roots)]);
   const fields = Object.fromEntries(added.filter(([, value]) => value !== undefined));
+  if (JSON.stringify(fields).length * mapped.length > addedCharsMax) throw tooMuchAdded();
   return await mapWithPauses(mapped, (record) => (isJsonObject(record) ? { ...record, ...fields } : record));
 }
+
+/** Characters that `addFields` adds to the records of one page, as JSON: each of them is delivered with its own. */
+const addedCharsMax = 64_000_000;
+
+const tooMuchAdded = (): AppError =>
+  new AppError(
+    'spec_invalid',
+    `response.addFields adds more than ${addedCharsMax / 1_000_000} MB to the records of one page. Add shorter values, or request smaller pages.`,
+  );
 
 async function mapItems(
   items: readonly unknown[],
