@@ -49,6 +49,23 @@ const hostile: Readonly<Record<string, { readonly parts: Parameters<typeof run>;
     ],
     says: 'The requests of a test have more than 20 MB.',
   },
+  'a large body, and two hundred mocks that want another one': {
+    parts: [
+      {
+        mocks: [{ zz: 1 }, [1]].flatMap((body) =>
+          Array.from({ length: 100 }, () => ({ ...nothing, request: { method: 'POST', body } })),
+        ),
+      },
+      {
+        request: {
+          method: 'POST',
+          path: '/items',
+          body: { json: Object.fromEntries(Array.from({ length: 20 }, (_, nth) => [`k${nth}`, '{{ [1..99000] }}'])) },
+        },
+      },
+    ],
+    says: 'no mock matches POST /v2/items',
+  },
   'rows that a transform makes large': {
     parts: [{ mocks: [responding('/items', ids(1000))] }, { transform: '{ "id": id, "text": $pad("", 900000, "x") }' }],
     says: 'more than 64 MB',

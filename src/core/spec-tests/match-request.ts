@@ -1,4 +1,4 @@
-import { canonicalJson } from '../json/canonical-json.ts';
+import { isDeepStrictEqual } from 'node:util';
 import { isJsonObject } from '../json/is-json-object.ts';
 import { textOf } from '../json/json-text.ts';
 import type { HttpRequest } from '../model/http.ts';
@@ -60,19 +60,29 @@ const textsOf = (value: unknown): readonly string[] => {
 const sameTexts = (found: readonly string[], wanted: readonly string[]): boolean =>
   found.length === wanted.length && found.every((text, index) => text === wanted[index]);
 
-function matchesBody(wanted: unknown, { body, headers }: HttpRequest): boolean {
+function matchesBody(wanted: unknown, request: HttpRequest): boolean {
+  const { body } = request;
   if (body === undefined) return false;
   if (typeof wanted === 'string') return body === wanted;
-  if (!headers['content-type']?.startsWith('application/x-www-form-urlencoded')) return holds(parsed(body), wanted);
-  const form = new URLSearchParams(body);
+  const parsed = parsedBody(request, body);
+  if (!(parsed instanceof URLSearchParams)) return holds(parsed, wanted);
   return (
     isJsonObject(wanted) &&
-    Object.entries(wanted).every(([name, value]) => sameTexts(form.getAll(name), textsOf(value)))
+    Object.entries(wanted).every(([name, value]) => sameTexts(parsed.getAll(name), textsOf(value)))
   );
 }
 
-/** Undefined for a body that is not JSON. */
-function parsed(body: string): unknown {
+const parsedBodies = new WeakMap<HttpRequest, { readonly value: unknown }>();
+
+/** A form, or JSON; undefined for a body that is neither. Each is parsed once, as all mocks are compared with it. */
+function parsedBody(request: HttpRequest, body: string): unknown {
+  const isForm = request.headers['content-type']?.startsWith('application/x-www-form-urlencoded');
+  const known = parsedBodies.get(request) ?? { value: isForm ? new URLSearchParams(body) : parsedJson(body) };
+  parsedBodies.set(request, known);
+  return known.value;
+}
+
+function parsedJson(body: string): unknown {
   try {
     return JSON.parse(body);
   } catch {
@@ -82,6 +92,6 @@ function parsed(body: string): unknown {
 
 /** Whether `value` has all that `wanted` has: of objects the given fields, everything else as it is. */
 function holds(value: unknown, wanted: unknown): boolean {
-  if (!isJsonObject(wanted)) return value !== undefined && canonicalJson(value) === canonicalJson(wanted);
+  if (!isJsonObject(wanted)) return isDeepStrictEqual(value, wanted);
   return isJsonObject(value) && Object.entries(wanted).every(([name, part]) => holds(value[name], part));
 }

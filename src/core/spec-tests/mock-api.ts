@@ -27,8 +27,9 @@ export interface MockedRequest {
 
 /** Bytes that one test may be sent: mocks can respond again and again. */
 const responseBytesMax = 20_000_000;
-/** Characters of URLs and bodies that one test may send: all its requests are kept. */
+/** Characters of URLs and bodies that one test may send, and what a request counts at least: all of them are kept. */
 const requestCharsMax = 20_000_000;
+const requestCharsMin = 500;
 
 /** An API that responds from `mocks`; its clock stands at `now`. */
 export function createMockApi(mocks: readonly Mock[], now: Date): MockApi {
@@ -45,7 +46,7 @@ export function createMockApi(mocks: readonly Mock[], now: Date): MockApi {
   return {
     response(request, basePath) {
       requests.push({ request, basePath });
-      requestChars += request.url.href.length + (request.body?.length ?? 0);
+      requestChars += requestCharsMin + request.url.href.length + (request.body?.length ?? 0);
       if (requestChars > requestCharsMax) throw tooMuch('The requests of a test have', requestCharsMax);
       const mock = left.find(({ pattern, times }) => times > 0 && matchesRequest(pattern, request, basePath));
       if (!mock) {

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { exhausted, requestedWaitMs, waitTooLong } from '../http/next-wait.ts';
 import type { RetryPolicy } from '../http/retry.ts';
 import { classifyByStatus } from '../http/retry.ts';
+import { limitUrl } from '../http/url-limit.ts';
 import type { Classify, HttpClient } from '../model/http.ts';
 import type { MockApi } from './mock-api.ts';
 
@@ -22,6 +23,7 @@ export function createMockClient(options: MockClientOptions): HttpClient {
   const { api, basePath, retry, now } = options;
   return {
     send: async (request, { signal, signer, classify = byStatus }) => {
+      limitUrl(request.url.href);
       const where = `${request.method} ${request.url.pathname}`;
       let refreshed = false;
       for (let attempt = 1; ; attempt += 1) {
