@@ -40,7 +40,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'template',
     'template-parts',
   ],
-  'src/core/expressions/compiled': ['compile', 'plain-json', 'plain-values', 'split', 'values'],
+  'src/core/expressions/compiled': ['compile', 'clean-result', 'plain-json', 'plain-values', 'split', 'values'],
   'src/core/http': [
     'client',
     'addresses',
@@ -55,6 +55,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'redact',
     'retry',
     'sockets',
+    'url-limit',
     'webhook-post',
   ],
   'src/core/import/airbyte': ['airbyte'],

@@ -18,7 +18,13 @@ const repeated: readonly Repeated[] = [
   ['ARCHITECTURE.md', 'misses the heartbeat after # s', 'workflows/run-to-end.ts', "heartbeatTimeout: '", 1],
   ['SECURITY.md', 'a URL has # characters', 'src/core/http/url-limit.ts', 'urlCharsMax', 1],
   ['SECURITY.md', 'made of secrets, which have # characters', 'src/core/crypto/secret-limit.ts', 'secretCharsMax', 1],
-  ['SECURITY.md', 'all secrets of a connection have # characters', 'src/core/crypto/secret-limit.ts', 'secretsCharsMax', 1],
+  [
+    'SECURITY.md',
+    'all secrets of a connection have # characters',
+    'src/core/crypto/secret-limit.ts',
+    'secretsCharsMax',
+    1,
+  ],
   ['docs/connectors/cli.md', 'A document may have # MiB', 'src/cli/local/import-file.ts', 'documentBytesMax', mebibyte],
   [
     'docs/connectors/cookbook.md',
