@@ -1,6 +1,7 @@
 import type * as v from 'valibot';
 import type { Listing } from '../../db/listing.ts';
 import type { OrgScope } from '../../db/scope.ts';
+import type { WriteDeps } from '../control/orgs/write.ts';
 import type { RequestErrorCode } from '../core/errors.ts';
 import type { Deps } from '../deps.ts';
 import type { Caller } from './auth.ts';
@@ -36,7 +37,7 @@ export interface AppDeps
 }
 
 /** What the handlers need. */
-export interface ApiDeps extends AppDeps {
+export interface ApiDeps extends AppDeps, WriteDeps {
   readonly reads: Reads;
   readonly costly: CostlyRequests;
   readonly lists: OrgCounter;

@@ -24,17 +24,18 @@ export function serveRoute(route: Route, deps: ApiDeps): Handler<ApiEnv> {
     const { document, places } = await readDocument(route, c.req.raw);
     const request = { caller, params: c.req.param(), query: c.req.queries(), document };
     const prepared = await withPlaces(places, () => route.prepare(request));
-    const work = () => withPlaces(places, () => prepared(deps));
-    const act = () => (caller && route.costly ? deps.costly.run(caller.scope.orgId, route.costly, work) : work());
+    const act = (given: ApiDeps) => {
+      const work = () => withPlaces(places, () => prepared(given));
+      return caller && route.costly ? deps.costly.run(caller.scope.orgId, route.costly, work) : work();
+    };
     const key = c.req.header('idempotency-key');
     if (!caller || !route.repeated || key === undefined)
-      return respond(c, route, { deps, caller, result: await act() });
+      return respond(c, route, { deps, caller, result: await act(deps) });
     const { method, path } = c.req;
-    const keyed = { method, path, key, document, repeated: route.repeated };
-    const { json, replayed } = await respondOnce(deps.db, caller.scope, keyed, async () => ({
-      status: route.status,
-      json: JSON.stringify(await act()),
-    }));
+    const keyed = { method, path, key, document, repeated: route.repeated, status: route.status };
+    const { json, replayed } = await respondOnce(deps.db, caller.scope, keyed, (saveResponse) =>
+      act({ ...deps, saveResponse }),
+    );
     if (replayed) c.header('idempotent-replayed', 'true');
     return jsonResponse(c, json, route.status);
   };

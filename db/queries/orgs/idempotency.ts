@@ -67,18 +67,33 @@ export function findIdempotent(
     .executeTakeFirst();
 }
 
-/** Keeps the response for the requests that will repeat it. */
+/**
+ * Keeps the response for the requests that will repeat it. False: a request that took the key after this one has one, or
+ * has another body.
+ */
 export async function saveIdempotent(
   db: Db,
   scope: OrgScope,
-  { status, response, ...request }: IdempotentRequest & { readonly status: number; readonly response: string | null },
-): Promise<void> {
-  await db.updateTable('idempotencyKeys').set({ status, response }).where(isRequest(scope, request)).execute();
+  {
+    bodyHash,
+    status,
+    response,
+    ...request
+  }: IdempotentRequest & Pick<EarlierRequest, 'bodyHash' | 'response'> & { readonly status: number },
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('idempotencyKeys')
+    .set({ status, response })
+    .where(isRequest(scope, request))
+    .where('bodyHash', '=', bodyHash)
+    .where('status', 'is', null)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
 }
 
-/** Gives the key back: the request was refused and changed nothing. */
+/** Gives the key of a request back that has no response: it changed nothing. */
 export async function releaseIdempotent(db: Db, scope: OrgScope, request: IdempotentRequest): Promise<void> {
-  await db.deleteFrom('idempotencyKeys').where(isRequest(scope, request)).execute();
+  await db.deleteFrom('idempotencyKeys').where(isRequest(scope, request)).where('status', 'is', null).execute();
 }
 
 /** Whether a row is that of a request. */

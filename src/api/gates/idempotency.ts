@@ -10,7 +10,8 @@ import {
   saveIdempotent,
 } from '../../../db/queries/orgs/idempotency.ts';
 import type { OrgScope } from '../../../db/scope.ts';
-import { AppError, conflict, invalid, schemaIssue } from '../../core/errors.ts';
+import type { SaveResponse } from '../../control/orgs/write.ts';
+import { type AppError, conflict, invalid, schemaIssue } from '../../core/errors.ts';
 import { canonicalJson } from '../../core/json/canonical-json.ts';
 
 /** A request that carries an `Idempotency-Key`. */
@@ -18,13 +19,14 @@ export interface KeyedRequest extends Omit<IdempotentRequest, 'key'> {
   readonly key: string;
   /** The parsed body; undefined when the endpoint reads none. */
   readonly document: unknown;
+  /** The status of its response when it succeeds. */
+  readonly status: number;
   /** Whether the response may be given again; `conflict`: it holds what exists only once. */
   readonly repeated: 'same_response' | 'conflict';
 }
 
 /** A response as it goes out, and whether it is the one of an earlier request. */
 export interface IdempotentResponse {
-  readonly status: number;
   readonly json: string;
   readonly replayed: boolean;
 }
@@ -47,25 +49,28 @@ const keyForm = /^[\u0020-\u007e]{1,255}$/;
  * conflict for another body under the same key (the order of properties does not count), when the first request takes
  * longer, and where the response may not be given twice.
  *
- * A refused request gives its key back, because it changed nothing. One that failed unexpectedly keeps it until the
- * lock ends: what it changed is not known.
+ * The work saves its response in its own transaction. So a key without one belongs to a request that has changed nothing:
+ * a failed one gives it back, and after the end of a process the lock ends.
  */
 export async function respondOnce(
   db: Db,
   scope: OrgScope,
-  { document, repeated, ...request }: KeyedRequest,
-  work: () => Promise<Omit<IdempotentResponse, 'replayed'>>,
+  { document, repeated, status, ...key }: KeyedRequest,
+  work: (saveResponse: SaveResponse) => Promise<unknown>,
 ): Promise<IdempotentResponse> {
-  if (!keyForm.test(request.key)) throw badKey();
-  const earlier = await claimOrAwait(db, scope, { ...request, bodyHash: hashOf(document) });
+  if (!keyForm.test(key.key)) throw badKey();
+  const request = { ...key, bodyHash: hashOf(document) };
+  const earlier = await claimOrAwait(db, scope, request);
   if (earlier) return replay(earlier);
   try {
-    const result = await work();
-    const response = repeated === 'same_response' ? result.json : null;
-    await saveIdempotent(db, scope, { ...request, status: result.status, response });
-    return { ...result, replayed: false };
+    const result = await work(async (tx, made) => {
+      const response = repeated === 'same_response' ? JSON.stringify(made) : null;
+      if (!(await saveIdempotent(tx, scope, { ...request, status, response }))) throw stillResponds();
+    });
+    return { json: JSON.stringify(result), replayed: false };
   } catch (error) {
-    if (error instanceof AppError && error.code !== 'internal') await releaseIdempotent(db, scope, request);
+    // Where it cannot be given back, the lock ends by itself.
+    await releaseIdempotent(db, scope, key).catch(() => undefined);
     throw error;
   }
 }
@@ -98,7 +103,7 @@ async function claimOrAwait(
 
 function replay({ status, response }: EarlierRequest): IdempotentResponse {
   if (status === null || response === null) throw shownOnce();
-  return { status, json: response, replayed: true };
+  return { json: response, replayed: true };
 }
 
 const otherBody = (): AppError =>

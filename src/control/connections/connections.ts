@@ -26,6 +26,7 @@ import { type WakeDeps, wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
 import type { GrantDeps } from '../oauth/grant.ts';
 import { prepareRevocation } from '../oauth/revocation.ts';
 import { requireRoom } from '../orgs/org-limits.ts';
+import { type WriteDeps, write } from '../orgs/write.ts';
 import { cancelWorkflows, type RunDeps } from '../runs/runs.ts';
 import { type ApplyDeps, applySchedulesOf } from '../schedules/apply.ts';
 import { refuseUnlessPublished } from '../specs/upgrade.ts';
@@ -49,7 +50,7 @@ export interface ConnectionRequest {
  * conflict (version not published), validation (params or secrets break the spec's rules).
  */
 export async function createConnection(
-  deps: WakeDeps & Pick<Deps, 'secretBox' | 'egress'>,
+  deps: WakeDeps & WriteDeps & Pick<Deps, 'secretBox' | 'egress'>,
   scope: OrgScope,
   request: ConnectionRequest,
 ): Promise<ConnectionRow> {
@@ -62,7 +63,7 @@ export async function createConnection(
 
   const id = newConnectionId();
   const facts = { id, workspaceId, specId: spec.specId, pinnedSpecVersion: version, displayName, externalCustomerId };
-  const made = await db.transaction().execute(async (tx) => {
+  const made = await write(deps, async (tx) => {
     await requireRoom(tx, scope, 'connections');
     const row = await insertConnection(tx, scope, { ...facts, params: values.params });
     await sealSecrets(deps, tx, scope, { connectionId: id, secrets: values.secrets });

@@ -19,8 +19,9 @@ import type { Verification } from '../../core/resources/verification-schema.ts';
 import { runTerms } from '../../core/spec/connection/run-terms.ts';
 import type { Deps } from '../../deps.ts';
 import { requireRoom } from '../orgs/org-limits.ts';
+import { type WriteDeps, write } from '../orgs/write.ts';
 
-type HookDeps = Pick<Deps, 'db' | 'secretBox' | 'publicUrl' | 'defaultDestination'>;
+type HookDeps = WriteDeps & Pick<Deps, 'secretBox' | 'publicUrl' | 'defaultDestination'>;
 
 /** The kind under which the secret of a hook is sealed; its owner is the hook. */
 const secretKind = 'upstream-webhook';
@@ -54,7 +55,7 @@ export async function createHook(deps: HookDeps, scope: OrgScope, request: HookR
   const id = newId('hook');
   const token = makeHookToken();
   const { secret, sealed } = secretFor(deps, scope, { id, verification, given });
-  const hook = await deps.db.transaction().execute(async (tx) => {
+  const hook = await write(deps, async (tx) => {
     const connection = found(await lockConnection(tx, scope, wanted.connectionId), 'Connection');
     const pinned = found(await findPinnedSpec(tx, scope, connection.id), 'Pinned spec version');
     const { defaultDestination } = deps;
@@ -152,13 +153,9 @@ export async function rotateHook(
   if (issues.length > 0) throw invalid('The rotation of the hook is not valid.', issues);
   const token = replace.includes('url') ? makeHookToken() : null;
   const made = replacesSecret ? secretFor(deps, scope, { id, verification, given }) : { secret: null, sealed: null };
-  const rotated = found(
-    await replaceHookSecrets(deps.db, scope, {
-      id,
-      secret: made.sealed,
-      ...(token === null ? {} : { tokenHash: hashHookToken(token) }),
-    }),
-    'Hook',
+  const tokenHash = token === null ? {} : { tokenHash: hashHookToken(token) };
+  const rotated = await write(deps, async (tx) =>
+    found(await replaceHookSecrets(tx, scope, { id, secret: made.sealed, ...tokenHash }), 'Hook'),
   );
   return { ...rotated, url: token && urlOf(deps, token), secret: made.secret };
 }

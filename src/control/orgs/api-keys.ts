@@ -8,6 +8,7 @@ import { apiKeyCreated, apiKeyRevoked } from '../../core/events/org-events.ts';
 import type { ApiKeyRow } from '../../core/resources/api-key.ts';
 import { type WakeDeps, wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
 import { requireRoom } from './org-limits.ts';
+import { type WriteDeps, write } from './write.ts';
 
 /** A new key, at the only time when its text is known. */
 export interface IssuedApiKey {
@@ -17,8 +18,8 @@ export interface IssuedApiKey {
 }
 
 /** A key of the scope's org and workspace. What it may do is decided by the caller of this function, not by a body. */
-export async function issueApiKey(deps: WakeDeps, scope: OrgScope, grant: KeyGrant): Promise<IssuedApiKey> {
-  const issued = await deps.db.transaction().execute((tx) => issueWithin(tx, scope, grant));
+export async function issueApiKey(deps: WakeDeps & WriteDeps, scope: OrgScope, grant: KeyGrant): Promise<IssuedApiKey> {
+  const issued = await write(deps, (tx) => issueWithin(tx, scope, grant));
   void wakeEndpoints(deps, scope);
   return issued;
 }

@@ -9,6 +9,7 @@ import {
 import type { OrgScope } from '../../../db/scope.ts';
 import { AppError, conflict } from '../../core/errors.ts';
 import { orgLimits } from '../../core/resources/org-limits.ts';
+import { type WriteDeps, write } from './write.ts';
 
 /**
  * Throws conflict when the org has reached the limit; otherwise it has room for one more until the transaction ends,
@@ -27,15 +28,17 @@ const unlockedRoom = 64;
  * lock: there is room for all runs that could arrive at the same moment.
  */
 export async function withRoomForRun<Result>(
-  db: Db,
+  deps: WriteDeps,
   scope: OrgScope,
   { connectionId, resourceKey }: Required<Pick<Within, 'connectionId' | 'resourceKey'>>,
   insert: (db: Db) => Promise<Result>,
 ): Promise<Result> {
   const within = { connectionId, resourceKey };
-  const uses = await readLimitUses(db, scope, runLimits, within);
-  if (uses.every(({ max, used }) => max - used > unlockedRoom)) return insert(db);
-  return db.transaction().execute(async (tx) => {
+  const uses = await readLimitUses(deps.db, scope, runLimits, within);
+  if (uses.every(({ max, used }) => max - used > unlockedRoom)) {
+    return deps.saveResponse ? write(deps, insert) : insert(deps.db);
+  }
+  return write(deps, async (tx) => {
     await lockOrg(tx, scope);
     for (const { name, max, used } of await readLimitUses(tx, scope, runLimits, within)) {
       if (used >= max) throw new AppError('rate_limited', `${reached(name, max)}: wait until some of them have ended.`);

@@ -2,19 +2,19 @@ import { insertWorkspace } from '../../../db/queries/orgs/workspaces.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { conflict } from '../../core/errors.ts';
 import type { WorkspaceKind, WorkspaceRow } from '../../core/resources/workspace.ts';
-import type { Deps } from '../../deps.ts';
 import { requireRoom } from './org-limits.ts';
+import { type WriteDeps, write } from './write.ts';
 
 /** A new workspace of the org. Throws conflict when it has one of that name, or as many as it may. */
 export async function createWorkspace(
-  { db }: Pick<Deps, 'db'>,
+  deps: WriteDeps,
   scope: OrgScope,
   request: { readonly name: string; readonly kind: WorkspaceKind },
 ): Promise<WorkspaceRow> {
-  const workspace = await db.transaction().execute(async (tx) => {
+  return write(deps, async (tx) => {
     await requireRoom(tx, scope, 'workspaces');
-    return insertWorkspace(tx, scope, request);
+    const workspace = await insertWorkspace(tx, scope, request);
+    if (!workspace) throw conflict(`The org has a workspace of that name: choose another.`);
+    return workspace;
   });
-  if (!workspace) throw conflict(`The org has a workspace of that name: choose another.`);
-  return workspace;
 }

@@ -18,6 +18,7 @@ import { noFiring, runInput } from '../../dispatch/run-input.ts';
 import { startQueuedRun } from '../../dispatch/start-run.ts';
 import { wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
 import { withRoomForRun } from '../orgs/org-limits.ts';
+import type { WriteDeps } from '../orgs/write.ts';
 import { planRewind } from './rewind.ts';
 
 /** What the rules of runs need. */
@@ -41,7 +42,7 @@ interface RunRequest {
  * validation (no such resource, no such start of a backfill, no such time), rate_limited (too many runs are queued).
  */
 export async function requestRun(
-  deps: RunDeps,
+  deps: RunDeps & WriteDeps,
   scope: OrgScope,
   { rewindTo = null, ...request }: RunRequest,
 ): Promise<RunRow> {
@@ -65,7 +66,7 @@ export async function requestRun(
           to: rewindTo,
           from: request.backfill?.from ?? null,
         });
-  const run = await withRoomForRun(deps.db, scope, request, (db) =>
+  const run = await withRoomForRun(deps, scope, request, (db) =>
     insertRun(db, scope, { ...request, ...terms, backfill, isDispatched: true }),
   );
   // The row is the guarantee: the request or the sweeper notifies Temporal, so the run always starts.
@@ -97,7 +98,7 @@ const notActive = {
 } as const;
 
 /** Requests a manual run of the original's connection and resource, from today's watermark. Throws as requestRun. */
-export async function replayRun(deps: RunDeps, scope: OrgScope, runId: string): Promise<RunRow> {
+export async function replayRun(deps: RunDeps & WriteDeps, scope: OrgScope, runId: string): Promise<RunRow> {
   const original = found(await findRun(deps.db, scope, runId), 'Run');
   const { connectionId, resourceKey } = original;
   return requestRun(deps, scope, { connectionId, resourceKey, trigger: 'manual', backfill: null });

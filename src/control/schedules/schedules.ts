@@ -21,6 +21,7 @@ import { runTerms } from '../../core/spec/connection/run-terms.ts';
 import type { Deps } from '../../deps.ts';
 import { wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
 import { requireRoom } from '../orgs/org-limits.ts';
+import { type WriteDeps, write } from '../orgs/write.ts';
 import { type ApplyDeps, applyNow } from './apply.ts';
 
 type ScheduleRequest = Pick<ScheduleRow, 'connectionId' | 'resourceKey' | 'cron' | 'timezone'>;
@@ -30,14 +31,14 @@ type ScheduleRequest = Pick<ScheduleRow, 'connectionId' | 'resourceKey' | 'cron'
  * not_found (connection), conflict (the effective spec is invalid, or has no destination).
  */
 export async function createSchedule(
-  deps: ApplyDeps & Pick<Deps, 'scheduleMinIntervalSeconds' | 'defaultDestination'>,
+  deps: ApplyDeps & WriteDeps & Pick<Deps, 'scheduleMinIntervalSeconds' | 'defaultDestination'>,
   scope: OrgScope,
   request: ScheduleRequest,
 ): Promise<ScheduleRow> {
   const issues = [...cronIssues(deps, request.cron), ...timezoneIssues(request.timezone)];
   if (issues.length > 0) throw invalid('The schedule is not valid.', issues);
   const { connectionId, resourceKey } = request;
-  const schedule = await deps.db.transaction().execute(async (tx) => {
+  const schedule = await write(deps, async (tx) => {
     const connection = found(await lockConnection(tx, scope, connectionId), 'Connection');
     const pinned = found(await findPinnedSpec(tx, scope, connectionId), 'Pinned spec version');
     const { defaultDestination } = deps;

@@ -20,6 +20,7 @@ import { runSpecTests } from '../../core/spec-tests/run-spec-tests.ts';
 import type { Deps } from '../../deps.ts';
 import { type WakeDeps, wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
 import { requireRoom } from '../orgs/org-limits.ts';
+import { type WriteDeps, write } from '../orgs/write.ts';
 
 type SpecDeps = Pick<Deps, 'db'>;
 type Evaluating = Pick<Deps, 'evaluators'>;
@@ -43,10 +44,10 @@ export async function validateSpec(
 }
 
 /** A new draft of the document. Throws validation (with every issue), conflict (the version exists). */
-export async function createDraft({ db }: SpecDeps, scope: OrgScope, document: unknown): Promise<SpecVersionRow> {
+export async function createDraft(deps: WriteDeps, scope: OrgScope, document: unknown): Promise<SpecVersionRow> {
   const { spec, document: specJson } = checked(document);
   const { key, version } = spec.metadata;
-  return db.transaction().execute(async (tx) => {
+  return write(deps, async (tx) => {
     if (!(await hasSpec(tx, scope, key))) await requireRoom(tx, scope, 'specs');
     const specId = await ensureSpec(tx, scope, key);
     await requireRoom(tx, scope, 'versionsPerSpec', { specId });

@@ -16,6 +16,7 @@ import { conflict, found, type Issue, invalid, schemaIssue } from '../../core/er
 import type { SignatureScheme, WebhookEndpointRow } from '../../core/resources/webhook-endpoint.ts';
 import type { Deps } from '../../deps.ts';
 import { type WakeDeps, wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
+import { type WriteDeps, write } from '../orgs/write.ts';
 import { endpointUrlIssue } from './endpoint-url.ts';
 import { giveKeyPair, giveSecrets, refuseBadSecret } from './secrets.ts';
 import { askForTest } from './test-endpoint.ts';
@@ -43,13 +44,13 @@ interface EndpointRequest extends EndpointSettings {
  * the org), conflict (the org has ten).
  */
 export async function createEndpoint(
-  deps: EndpointDeps,
+  deps: EndpointDeps & WriteDeps,
   scope: OrgScope,
   { secret, verifyOnCreate, ...settings }: EndpointRequest,
 ): Promise<NewEndpoint> {
   refuseBadSecret(secret);
   await refuseBadSettings(deps, scope, settings);
-  const endpoint = await deps.db.transaction().execute(async (tx) => {
+  const endpoint = await write(deps, async (tx) => {
     if ((await lockEndpointCount(tx, scope)) >= endpointsMax) throw tooManyEndpoints();
     const id = await insertEndpoint(tx, scope, settings);
     const made = await giveSecrets(deps, tx, scope, { endpointId: id, schemes: settings.signatureSchemes, secret });

@@ -4,6 +4,7 @@ import type { OrgScope } from '../../../db/scope.ts';
 import { found, type Issue, invalid, schemaIssue } from '../../core/errors.ts';
 import type { WebhookRecovery } from '../../core/resources/webhook-endpoint.ts';
 import { type WakeDeps, wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
+import { type WriteDeps, write } from '../orgs/write.ts';
 
 const rangeDaysMax = 30;
 const rangeMsMax = rangeDaysMax * 24 * 3_600_000;
@@ -13,17 +14,16 @@ const rangeMsMax = rangeDaysMax * 24 * 3_600_000;
  * (a range that is empty or longer than {@link rangeDaysMax}).
  */
 export async function recoverEndpoint(
-  deps: WakeDeps,
+  deps: WakeDeps & WriteDeps,
   scope: OrgScope,
   request: RecoveryRequest,
 ): Promise<WebhookRecovery> {
-  const recovery = await deps.db.transaction().execute(async (tx) => {
+  const recovery = await write(deps, async (tx) => {
     found(await lockEndpoint(tx, scope, request.endpointId), 'Webhook endpoint');
     const issues = rangeIssues(request);
     if (issues.length > 0) throw invalid('The range is not valid.', issues);
-    return findRecovery(tx, scope, await insertRecovery(tx, scope, request));
+    return found(await findRecovery(tx, scope, await insertRecovery(tx, scope, request)), 'Webhook recovery');
   });
-  if (!recovery) throw new Error('A recovery that was just inserted exists.');
   void wakeEndpoints(deps, scope);
   return recovery;
 }

@@ -6,6 +6,7 @@ import { conflict, found } from '../../core/errors.ts';
 import type { WebhookDeliveryView } from '../../core/resources/webhook-delivery.ts';
 import type { WebhookEndpointRow } from '../../core/resources/webhook-endpoint.ts';
 import { type WakeDeps, wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
+import { type WriteDeps, write } from '../orgs/write.ts';
 
 /** The delivery to repeat. */
 export interface Redelivery {
@@ -20,11 +21,11 @@ export interface Redelivery {
  * delivery, the endpoint), conflict (the org has no endpoint).
  */
 export async function redeliver(
-  deps: WakeDeps,
+  deps: WakeDeps & WriteDeps,
   scope: OrgScope,
   { id, endpointId }: Redelivery,
 ): Promise<WebhookDeliveryView> {
-  const delivery = await deps.db.transaction().execute(async (tx) => {
+  const delivery = await write(deps, async (tx) => {
     const original = found(await lockDeliveryTarget(tx, scope, id), 'Webhook delivery');
     const endpoint =
       endpointId === null

@@ -13,6 +13,7 @@ import { conflict, found, invalid, schemaIssue } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
 import type { SignatureScheme } from '../../core/resources/webhook-endpoint.ts';
 import type { Deps } from '../../deps.ts';
+import { type WriteDeps, write } from '../orgs/write.ts';
 
 type SecretDeps = Pick<Deps, 'secretBox'>;
 
@@ -93,11 +94,11 @@ const secretsMax = 3;
  * sign already).
  */
 export async function rotateSecret(
-  deps: SecretDeps & Pick<Deps, 'db'>,
+  deps: SecretDeps & WriteDeps,
   scope: OrgScope,
   { endpointId, secret, overlapSeconds }: Rotation,
 ): Promise<RotatedSecret> {
-  return deps.db.transaction().execute(async (tx) => {
+  return write(deps, async (tx) => {
     const endpoint = found(await lockEndpoint(tx, scope, endpointId), 'Webhook endpoint');
     refuseBadSecret(secret);
     if (overlapSeconds > 0 && (await countSigningSecrets(tx, scope, endpointId)) >= secretsMax) throw tooManySecrets();

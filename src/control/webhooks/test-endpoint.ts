@@ -12,17 +12,18 @@ import type { EventType } from '../../core/resources/event-types.ts';
 import type { WebhookDeliveryView } from '../../core/resources/webhook-delivery.ts';
 import type { WebhookEndpointRow } from '../../core/resources/webhook-endpoint.ts';
 import { type WakeDeps, wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
+import { type WriteDeps, write } from '../orgs/write.ts';
 
 /**
  * Requests one attempt to send an example of a type to an endpoint, and to no other; also to one that is off. It is a
  * row of the log before this returns. Throws not_found.
  */
 export async function testEndpoint(
-  deps: WakeDeps,
+  deps: WakeDeps & WriteDeps,
   scope: OrgScope,
   { id, eventType }: { readonly id: string; readonly eventType: EventType },
 ): Promise<WebhookDeliveryView> {
-  const delivery = await deps.db.transaction().execute(async (tx) => {
+  const delivery = await write(deps, async (tx) => {
     const endpoint = found(await lockEndpoint(tx, scope, id), 'Webhook endpoint');
     return askForTest(tx, scope, { endpoint, eventType });
   });
