@@ -71,6 +71,22 @@ describe('shared tokens', () => {
     expect((await world.open().refresh(signal, tokenOf('t1'))).accessToken).toBe('t2');
   });
 
+  it('are saved before anybody has them, again where that fails, even for a run that is stopped', async () => {
+    const world = createWorld();
+    const run = new AbortController();
+    const rejected = await world.open().current(run.signal);
+    world.failSaves(3, () => run.abort(new Error('stopped')));
+    expect((await world.open().refresh(run.signal, rejected)).accessToken).toBe('t2');
+    expect(world.stored()).toMatchObject({ accessToken: 't2', refreshToken: 'r2' });
+    expect(world.requests()).toBe(2);
+  });
+
+  it('that cannot be saved are used by nobody', async () => {
+    const world = createWorld();
+    world.failSaves(Infinity);
+    await expect(world.open().current(signal)).rejects.toThrow('not saved');
+  });
+
   it('are looked at again when a refusal was for one that has been replaced', async () => {
     const world = createWorld();
     const rejected = await world.open().current(signal);
@@ -141,6 +157,8 @@ function createWorld() {
   let nowMs = 0;
   let held: StoredToken | null = null;
   let leased = false;
+  let savesToFail = 0;
+  let onFailedSave = (): void => undefined;
   const previous: (string | undefined)[] = [];
   const masked: string[] = [];
   const store: TokenStore = {
@@ -151,6 +169,10 @@ function createWorld() {
       return {
         stored: held,
         save: async (token) => {
+          if (savesToFail-- > 0) {
+            onFailedSave();
+            throw new Error('not saved');
+          }
           held = token;
         },
         release: async () => {
@@ -171,6 +193,10 @@ function createWorld() {
     stored: () => held,
     replace: (token: StoredToken) => {
       held = token;
+    },
+    failSaves: (count: number, onFailure = (): void => undefined) => {
+      savesToFail = count;
+      onFailedSave = onFailure;
     },
     pass: (ms: number) => {
       nowMs += ms;

@@ -8,6 +8,12 @@ const pollMs = 250;
 /** The time for which it checks, in milliseconds: twice the duration of a lease. */
 const retryWindowMs = 60_000;
 
+/**
+ * The pauses in milliseconds between attempts to save a token, half a minute in all: a database that fails over is back by
+ * then. The refresh token in it may be the only valid one, and no other copy exists.
+ */
+const savePausesMs = [250, 500, 1000, 2000, 4000, 8000, 15_000];
+
 /** Options for the tokens of one connection. */
 export interface SharedTokensOptions {
   readonly store: TokenStore;
@@ -25,8 +31,9 @@ export interface SharedTokensOptions {
 
 /**
  * Tokens that all processes share: read from the store for every request, obtained by one process at a time while the
- * others wait for its result. No transaction is open meanwhile. A failed request leaves the stored token unchanged; a
- * rejected one is ignored when a customer who authorized anew has replaced the stored token meanwhile. Throws
+ * others wait for its result. No transaction is open meanwhile. A token is saved before it is used; what fails to be saved
+ * is saved again, even by a run that was stopped. A failed request leaves the stored token unchanged; a rejected one is
+ * ignored when a customer who authorized anew has replaced the stored token meanwhile. Throws
  * `source_unavailable` when no process gets one in time, and what `request` throws.
  */
 export function createSharedTokens(options: SharedTokensOptions): TokenSource {
@@ -35,6 +42,17 @@ export function createSharedTokens(options: SharedTokensOptions): TokenSource {
   const isUsable = (token: StoredToken | null): token is StoredToken =>
     token?.madeFor === madeFor && isFresh(token, { nowMs: nowMs(), bufferMs: options.bufferMs });
 
+  const save = async (lease: TokenLease, token: StoredToken): Promise<void> => {
+    for (const pauseMs of savePausesMs) {
+      try {
+        return await lease.save(token);
+      } catch {
+        await sleep(pauseMs, neverAborted);
+      }
+    }
+    await lease.save(token);
+  };
+
   /** The token that the holder of the lease has or obtains; null: check again. */
   const renew = async (lease: TokenLease, isWanted: IsWanted): Promise<Token | null> => {
     const { stored } = lease;
@@ -42,7 +60,7 @@ export function createSharedTokens(options: SharedTokensOptions): TokenSource {
       if (isUsable(stored) && isWanted(stored)) return stored;
       const previous = stored?.madeFor === madeFor ? stored : null;
       const token = await options.request(previous, { isRefused: previous !== null && !isWanted(previous) });
-      await lease.save({ ...token, madeFor });
+      await save(lease, { ...token, madeFor });
       return token;
     } catch (error) {
       const isRefused = error instanceof AppError && error.code === 'auth_failed';
@@ -88,6 +106,8 @@ export function createSharedTokens(options: SharedTokensOptions): TokenSource {
       masked(await obtain(signal, ({ accessToken }) => accessToken !== rejected.accessToken)),
   };
 }
+
+const neverAborted = new AbortController().signal;
 
 type IsWanted = (token: Token) => boolean;
 
