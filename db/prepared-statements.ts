@@ -1,6 +1,7 @@
 import type { PostgresPool, PostgresPoolClient } from 'kysely';
 import type pg from 'pg';
 import { createStatementNames } from '../src/core/postgres/statement-names.ts';
+import { noteBroken, noteUnopened } from './database-away.ts';
 
 /**
  * The pool with statements prepared on their third use: the server then reads and plans them once per connection instead
@@ -14,11 +15,14 @@ export function preparing(pool: pg.Pool): PostgresPool {
     options: pool.options,
     end: () => pool.end(),
     async connect() {
-      const client = await pool.connect();
+      const client = await pool.connect().catch(noting(noteUnopened));
       const known = clients.get(client);
       if (known) return known;
       try {
-        const wrapped = preparingClient(client, (await isPooled(client)) ? () => undefined : nameOf);
+        const wrapped = preparingClient(
+          client,
+          (await isPooled(client).catch(noting(noteUnopened))) ? () => undefined : nameOf,
+        );
         clients.set(client, wrapped);
         return wrapped;
       } catch (error) {
@@ -42,7 +46,16 @@ function preparingClient(client: pg.PoolClient, nameOf: (text: string) => string
   // Kysely calls it with a text; with a cursor only where it was given a kind of cursor, which it is not.
   const query = async (text: string, values: readonly unknown[] = []) => {
     const name = values.length === 0 ? undefined : nameOf(text);
-    return client.query({ text, values: [...values], ...(name === undefined ? {} : { name }) });
+    const named = { text, values: [...values], ...(name === undefined ? {} : { name }) };
+    return client.query(named).catch(noting(noteBroken));
   };
   return { query: query as unknown as PostgresPoolClient['query'], release: (destroy) => client.release(destroy) };
 }
+
+/** Throws the error on, noted. */
+const noting =
+  (note: (error: unknown) => void) =>
+  (error: unknown): never => {
+    note(error);
+    throw error;
+  };

@@ -42,7 +42,7 @@ describe('error responses', () => {
     ['a thrown string', 'password=hunter2'],
     ['an internal error', new AppError('internal', 'password=hunter2')],
     ['a failure of a run', new AppError('destination_unavailable', 'password=hunter2')],
-    ['a lost database', databaseError('57P01')],
+    ['an error of the database', databaseError('XX000')],
   ])('show nothing of %s but the request id', (_what, error) => {
     const response = toErrorResponse(error, requestId);
     expect(response).toMatchObject({ status: 500, unexpected: true });

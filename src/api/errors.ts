@@ -1,4 +1,5 @@
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { isDatabaseAway } from '../../db/database-away.ts';
 import { codeOf, hasCode } from '../core/error-code.ts';
 import { AppError, type ErrorCode, type RequestErrorCode } from '../core/errors.ts';
 import type { ErrorBody } from '../core/resources/error.ts';
@@ -13,6 +14,7 @@ export const statusOf = {
   immutable: 409,
   rate_limited: 429,
   internal: 500,
+  unavailable: 503,
 } as const satisfies Record<RequestErrorCode, ContentfulStatusCode>;
 
 /**
@@ -68,12 +70,13 @@ export interface ErrorResponse {
 }
 
 /**
- * The headers of some codes. `rate_limited` means here that too many runs are queued. A run takes seconds or minutes, so one
+ * The headers of some codes. A database that fails over is back within seconds. `rate_limited` means here that too many runs are queued. A run takes seconds or minutes, so one
  * may have ended after 10 s. The gates know better how long to wait, and their rejections have a `retry-after` of their own.
  */
 const headersOf: Partial<Record<RequestErrorCode, Readonly<Record<string, string>>>> = {
   unauthorized: { 'www-authenticate': 'Bearer' },
   rate_limited: { 'retry-after': '10' },
+  unavailable: { 'retry-after': '5' },
 };
 
 /** The response to any thrown value. Text of foreign errors never leaves the process. */
@@ -86,6 +89,12 @@ export function toErrorResponse(error: unknown, requestId: string): ErrorRespons
     const issues = error.issues === undefined ? {} : { issues: error.issues.map((issue) => ({ ...issue })) };
     const headers = headersOf[error.code] ?? {};
     return response(statusOf[error.code], { code: error.code, message: error.message, ...issues }, { headers });
+  }
+  if (isDatabaseAway(error)) {
+    const code = 'unavailable';
+    const message =
+      'The database of the service does not respond: send the request again after the time in Retry-After.';
+    return response(statusOf[code], { code, message }, { headers: headersOf[code] ?? {}, unexpected: true });
   }
   const code = codeOfSqlState(error);
   if (code === 'validation') {

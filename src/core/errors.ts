@@ -30,6 +30,7 @@ export const requestErrorCodes = [
   'immutable',
   'rate_limited',
   'internal',
+  'unavailable',
 ] as const;
 /** One of {@link requestErrorCodes}. */
 export type RequestErrorCode = (typeof requestErrorCodes)[number];

@@ -471,7 +471,7 @@ export interface EventConnection {
 
 export interface ErrorBody {
   error: {
-    code?: 'validation' | 'unauthorized' | 'plan_limit' | 'not_found' | 'conflict' | 'immutable' | 'rate_limited' | 'internal';
+    code?: 'validation' | 'unauthorized' | 'plan_limit' | 'not_found' | 'conflict' | 'immutable' | 'rate_limited' | 'internal' | 'unavailable';
     message: string;
     issues?: Issue[];
   };

@@ -28,6 +28,7 @@ function responsesOf(route: Route): readonly (readonly [status: string, NamedRes
     ...route.errors,
     ...(route.repeated ? (['conflict'] as const) : []),
     'internal',
+    'unavailable',
   ]);
   const byStatus = Map.groupBy(codes, (code) => statusOf[code]);
   const responses = [...byStatus].map(
@@ -48,6 +49,7 @@ const meanings = {
   rate_limited:
     'Too many requests: the rate limit of the deployment or the limit of concurrent costly requests is reached. `Retry-After` gives the seconds to wait.',
   internal: 'Unexpected error of the service.',
+  unavailable: 'The database of the service does not respond. `Retry-After` gives the seconds to wait.',
 } as const satisfies Record<RequestErrorCode, string>;
 
 /** The examples as they are sent. */
@@ -65,6 +67,9 @@ const examples = {
   immutable: { message: 'A published version never changes: create a new version instead.' },
   rate_limited: { message: 'Too many requests: wait 1 s, as Retry-After says, and send fewer requests.' },
   internal: { message: 'Unexpected error. Quote request id 6f1c… when you report it.' },
+  unavailable: {
+    message: 'The database of the service does not respond: send the request again after the time in Retry-After.',
+  },
 } as const satisfies Record<RequestErrorCode, ErrorBody['error']>;
 
 /** What can be refused before it is checked; the specification gives that error no code. */

@@ -43,7 +43,9 @@ describe('OpenAPI document', () => {
       const inPath = operation.parameters.filter(({ in: place }) => place === 'path').map(({ name }) => name);
       expect(inPath).toEqual([...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name));
       const ofInput = route.body || route.query ? [400] : [];
-      const statuses = [route.status, 401, 500, ...ofInput, ...route.errors.map((code) => statusOf[code])].map(String);
+      const statuses = [route.status, 401, 500, 503, ...ofInput, ...route.errors.map((code) => statusOf[code])].map(
+        String,
+      );
       expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(statuses));
     },
   );

@@ -14,6 +14,7 @@ const titles: Readonly<Record<number, string>> = {
   [rejections.too_long.status]: 'This is too long',
   [statusOf.rate_limited]: 'Too many requests',
   [statusOf.internal]: 'Something went wrong',
+  [statusOf.unavailable]: 'The service is not available now',
 };
 
 /** What a failure is called, by its status. */
