@@ -21,7 +21,7 @@ const explanations: Readonly<Record<BlockReason, string>> = {
   userinfo: 'a URL must not carry a user name or password; put credentials under auth',
   host: 'the host is empty or not a host name',
   port: 'this port is not allowed',
-  address: 'the host name must resolve to public addresses only',
+  address: 'the host name must resolve to public addresses only; the operator can open others with EGRESS_ALLOW',
   away: 'the request goes to another origin than http.baseUrl; list its host in http.allowedHosts if that is intended',
   link: 'a URL in a response goes to another origin than the base URL; list its host in http.allowedHosts if that is intended',
   redirect: 'a redirect leads to another origin; list its host in http.allowedHosts if that is intended',

@@ -83,7 +83,7 @@ describe('URLs', () => {
     ['ftp://example.com/', 'only absolute http and https'],
     ['https://user@example.com/', 'user name'],
     ['https://example.com:25/', 'port'],
-    ['https://10.0.0.1/', 'public addresses'],
+    ['https://10.0.0.1/', 'public addresses only; the operator can open others with EGRESS_ALLOW'],
     ['http://example.com/', 'plain http'],
     ['http://8.8.8.8/', 'plain http'],
     ['not a url', 'host'],
