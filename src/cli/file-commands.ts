@@ -1,9 +1,10 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { ImportArguments } from './local/import-file.ts';
 import type { ReadArguments } from './local/read-arguments.ts';
 import type { RecordArguments } from './local/record.ts';
 import type { Perform } from './output.ts';
 import type { Tools } from './tools.ts';
+import { repeated, withValues } from './value-options.ts';
 
 /** Records that are read unless --limit says otherwise. */
 const limitByDefault = '20';
@@ -73,19 +74,11 @@ function addImport(program: Command, tools: Tools, perform: Perform): void {
 }
 
 const withReadOptions = (command: Command): Command =>
-  command
-    .argument('<file>', 'the spec, YAML or JSON')
-    .option('--resource <key>', 'the resource to read; not needed when the spec has only one')
-    .addOption(repeated('--param <name=value>', 'a connection param; once for each'))
-    .addOption(
-      repeated('--secret <name=source>', 'a secret: name=- to type or pipe it, name=env:VARIABLE; once for each'),
-    )
+  withValues(
+    command
+      .argument('<file>', 'the spec, YAML or JSON')
+      .option('--resource <key>', 'the resource to read; not needed when the spec has only one'),
+  )
     .option('--access-token <source>', 'for an API where a person must sign in: a token, - or env:VARIABLE')
     .addOption(repeated('--allow <host:port>', 'let this address through although it is not public; once for each'))
     .option('--limit <count>', 'records to read, at most', limitByDefault);
-
-const repeated = (flags: string, description: string): Option =>
-  new Option(flags, description).argParser((value: string, before: readonly string[] | undefined) => [
-    ...(before ?? []),
-    value,
-  ]);

@@ -1,11 +1,13 @@
 import type { Command } from 'commander';
 import type { Perform } from './output.ts';
+import type { CreateArguments } from './service/connections.ts';
 import type { LogsArguments } from './service/logs.ts';
 import type { QuarantineArguments } from './service/quarantine.ts';
 import type { RunsArguments } from './service/runs.ts';
 import type { ServiceArguments } from './service/service.ts';
 import type { RewindArguments, SyncArguments } from './service/sync.ts';
 import type { Tools } from './tools.ts';
+import { withValues } from './value-options.ts';
 
 /** Adds the commands that call the REST API of a service. Each loads its code when it runs. */
 export function addServiceCommands(program: Command, tools: Tools, perform: Perform): void {
@@ -45,11 +47,31 @@ function addSpecCommands(program: Command, tools: Tools, perform: Perform): void
 }
 
 function addConnectionCommands(program: Command, tools: Tools, perform: Perform): void {
-  withProfile(program.command('connections'))
+  const group = program
+    .command('connections')
+    .summary('create, activate and show connections')
+    .description('The connections of the org. Without a command it shows them.');
+  withProfile(group.command('list', { isDefault: true }))
     .summary('show the connections')
     .description('Shows the connections: id, status, version of the spec, name.')
     .action((args: ServiceArguments) =>
       perform(async () => (await import('./service/connections.ts')).connections(tools, args)),
+    );
+  withValues(withProfile(group.command('create')))
+    .summary('create a connection of a published version')
+    .description('Creates a pending connection of a published version, with its params and secrets.')
+    .argument('<spec>', 'key@version, or the file whose version it is')
+    .option('--name <name>', 'how it is called; the name of the spec unless given')
+    .option('--workspace <name>', 'name or id of its workspace', 'dev')
+    .action((spec: string, args: CreateArguments) =>
+      perform(async () => (await import('./service/connections.ts')).createConnection(tools, spec, args)),
+    );
+  withProfile(group.command('activate'))
+    .summary('let a connection run')
+    .description('Sets a connection active, so that it can run.')
+    .argument('<connection>', 'id of the connection')
+    .action((connection: string, args: ServiceArguments) =>
+      perform(async () => (await import('./service/connections.ts')).activateConnection(tools, connection, args)),
     );
   withProfile(program.command('sync'))
     .summary('run a resource of a connection')

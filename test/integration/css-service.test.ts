@@ -31,7 +31,7 @@ async function author() {
 
 describe('the way of a spec to a service', () => {
   it('is pushed, pushed again, published, compared, run, and looked at', async () => {
-    const { css, json, write } = await author();
+    const { folder, css, json, write } = await author();
     expect(await json('push', 'people.yaml')).toMatchObject({ action: 'created', key: 'people', status: 'draft' });
     expect(await json('push', 'people.yaml')).toMatchObject({ action: 'replaced', version: '1.0.0' });
     expect((await css('diff', 'people.yaml')).stderr).toContain('has only drafts of it');
@@ -50,17 +50,14 @@ describe('the way of a spec to a service', () => {
       plan: { class: 'resets', resources: [{ resourceKey: 'people', changed: ['primaryKey'], resets: 'state' }] },
     });
 
-    const { body: connection } = await stack.org.call('POST', '/connections', {
-      body: {
-        workspaceId: stack.org.workspaceId,
-        specKey: 'people',
-        specVersion: '1.0.0',
-        displayName: 'People \u001b[2J',
-        params: { apiUrl: api.origin },
-        secrets: { apiKey: peopleKey, databaseUrl: destination.url },
-      },
-    });
-    await stack.org.call('POST', `/connections/${connection.id}/activate`);
+    const values = ['--param', `apiUrl=${api.origin}`, '--secret', 'apiKey=-', '--secret', 'databaseUrl=-'];
+    const create = ['connections', 'create', 'people.yaml', '--name', 'People \u001b[2J', ...values];
+    const input = `${peopleKey}\n${destination.url}\n`;
+    const elsewhere = await runCss({ folder, input }, ...create, '--workspace', 'none');
+    expect(elsewhere).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('There is no workspace "none"') });
+    const connection = JSON.parse((await runCss({ folder, input }, ...create, '--json')).stdout);
+    expect(connection).toMatchObject({ status: 'pending', pinnedSpecVersion: '1.0.0' });
+    expect(await json('connections', 'activate', connection.id)).toMatchObject({ status: 'active' });
     expect(await json('connections')).toMatchObject([{ id: connection.id, specKey: 'people', status: 'active' }]);
     const listed = (await css('connections')).stdout;
     expect(listed).toContain(`${connection.id}  active  people@1.0.0  People`);
