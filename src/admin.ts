@@ -9,6 +9,7 @@ import { commands, UsageError, usage } from './admin/commands.ts';
 import { diagnose } from './admin/doctor/doctor.ts';
 import { printError } from './admin/explain-error.ts';
 import { type Config, loadConfig } from './config/config.ts';
+import { AppError } from './core/errors.ts';
 import { maskSecrets } from './log.ts';
 import { configOrExit, endOnUncaught } from './process/entry.ts';
 
@@ -80,11 +81,10 @@ async function withServices(config: Config): Promise<Config & { readonly databas
     if (!temporalConfigured) process.env['TEMPORAL_ADDRESS'] = ready.temporalAddress;
     return { ...config, databaseUrl: ready.databaseUrl };
   } catch (cause) {
-    throw new UsageError(
-      `DATABASE_URL is not set and ${path} names no embedded database: start one with "npm start", or set DATA_DIR as for the one that runs.`,
-      {
-        cause,
-      },
+    throw new AppError(
+      'conflict',
+      `No service runs with the folder ${dataDir}. Start it (npm start), set DATA_DIR as for the one that runs, or set DATABASE_URL.`,
+      { cause },
     );
   }
 }

@@ -64,13 +64,14 @@ describe('the operator’s command line', () => {
     await sql`drop role ${sql.id(name)}`.execute(database.db);
   });
 
-  it('says which folder names no database, and how to name another', async () => {
+  it('says alone in which folder no service runs, and how to name another', async () => {
     const { DATABASE_URL: _, ...env } = process.env;
     const { exitCode, stderr } = await runAdmin({ ...env, DATA_DIR: '/nowhere' }, 'org', 'list');
-    expect(exitCode).toBe(2);
-    expect(stderr).toContain(
-      '/nowhere/ready.json names no embedded database: start one with "npm start", or set DATA_DIR',
-    );
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 1,
+      stderr:
+        'No service runs with the folder /nowhere. Start it (npm start), set DATA_DIR as for the one that runs, or set DATABASE_URL.\n',
+    });
   });
 
   it('says how it is used and exits with 2 when it is not understood', async () => {
