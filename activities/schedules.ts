@@ -69,14 +69,15 @@ async function createOrSkip(
   scope: OrgScope,
   firing: Firing,
 ): Promise<RunRow | string> {
-  const existing = await findRunOfFiring(tx, scope, firing);
-  if (existing) return existing;
+  const existing = () => findRunOfFiring(tx, scope, firing);
   const schedule = await findSchedule(tx, scope, firing.scheduleId);
-  if (!schedule) return 'schedule deleted';
-  if (!schedule.enabled) return 'schedule disabled';
+  if (!schedule?.enabled) return (await existing()) ?? (schedule ? 'schedule disabled' : 'schedule deleted');
   const { connectionId, resourceKey } = schedule;
-  // Firings of one connection are serialized, so that two of them do not both find no waiting run.
+  // Firings of one connection are serialized, so that two of them do not both find no waiting run, and two attempts at one
+  // of them do not both create its run.
   const connection = await lockConnection(tx, scope, connectionId);
+  const created = await existing();
+  if (created) return created;
   if (!connection) return 'connection deleted';
   const skipped = skipper(tx, scope, { schedule, connection, ...firing });
   if (connection.status !== 'active') return skipped('connection_not_active', `connection ${connection.status}`);
@@ -84,8 +85,8 @@ async function createOrSkip(
   // After an outage Temporal starts all firings that it missed. The first run reads what the others would read.
   if (await hasReadSince(tx, scope, { connectionId, resourceKey, since: firing.scheduledFor }))
     return 'a run of the resource began after this firing was due';
-  const created = await createRun(deps, tx, scope, { connection, resourceKey, trigger: 'schedule', firing });
-  return typeof created === 'string' ? skipped('spec_invalid', created) : created;
+  const run = await createRun(deps, tx, scope, { connection, resourceKey, trigger: 'schedule', firing });
+  return typeof run === 'string' ? skipped('spec_invalid', run) : run;
 }
 
 interface SkippedFiring extends Firing {

@@ -53,6 +53,13 @@ describe('a firing', () => {
     expect(await runs()).toHaveLength(1);
   });
 
+  it('that is tried twice at once has one run, which both attempts find', async () => {
+    const { fire, runs } = await openSchedule();
+    const outcomes = await Promise.all([1, 2, 3, 4].map(() => fire(1)));
+    expect(await runs()).toHaveLength(1);
+    expect(new Set(outcomes.map(({ outcome, runId }) => `${outcome} ${runId}`)).size).toBe(1);
+  });
+
   it('creates no second waiting run, also when two schedules of a resource fire at once', async () => {
     const { fire, runs, post } = await openSchedule();
     const { body: other } = await post({ resourceKey: 'items', cron: '*/2 * * * *' });
