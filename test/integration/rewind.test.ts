@@ -104,6 +104,29 @@ test('a rewind reads from where the resource stood, not from the beginning', asy
   expect(await of.live('stood')).toEqual(['1', '2', '3', '4']);
 });
 
+test('a rewind of a resource that is read by tokens begins with the first token since then, whatever its text', async () => {
+  const tokens = ['m', 'z', 'b', 'k'];
+  let count = 1;
+  api.serve('tokens', (query) => {
+    const after = tokens.indexOf(query.get('token') ?? '') + 1;
+    const rows = Array.from({ length: count - after }, (_, no) => row(after + no + 1, 0));
+    return { body: { rows, next: tokens[count - 1] } };
+  });
+  const resource = {
+    key: 'tokens',
+    request: { path: '/tokens', query: { token: '{{ watermark }}' } },
+    response: { records: 'rows' },
+    incremental: { kind: 'token', next: 'body.next' },
+  };
+  await using of = await account({ key: 'tokens', resources: [resource] });
+  await of.sync('tokens');
+  const to = await backup(of, 'tokens');
+  for (count of [2, 3, 4]) await of.sync('tokens');
+  await restoreInPlace(of, 'tokens');
+  expect(await rewind(of, 'tokens', to)).toMatchObject({ watermarkBefore: 'm', statsJson: { recordsIn: 3 } });
+  expect(await of.live('tokens')).toEqual(['1', '2', '3', '4']);
+});
+
 test('after a backfill since then it reads from the beginning, since that delivered older records', async () => {
   let rows = [1, 2, 3].map((id) => row(id, id));
   await using of = await account({ key: 'backfilled', resources: [changes('backfilled', () => rows)] });

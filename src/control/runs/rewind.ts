@@ -39,12 +39,13 @@ export async function planRewind(
       `${resourceKey} keeps every version (mode append), and the API has only the last ones: to deliver those again, request a backfill with \`force\`.`,
     );
   }
-  const since = await findRunsSince(db, scope, { connectionId, resourceKey, since: to });
+  const isToken = incremental?.kind === 'token';
+  const since = await findRunsSince(db, scope, { connectionId, resourceKey, since: to, isToken });
   if (since.count === 0) {
     throw conflict(`No run of ${resourceKey} was in progress after ${to}: there is nothing to deliver again.`);
   }
-  // Tokens have no order, so the lowest of several is not known.
-  const isComparable = incremental?.kind !== 'token' || forEach.length === 0;
+  // Tokens have no order, so the lowest of several partitions is not known.
+  const isComparable = !isToken || forEach.length === 0;
   const from = since.readsBefore || !isComparable ? null : since.watermark;
   return { from, force: true, rewind: true };
 }

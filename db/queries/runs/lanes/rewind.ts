@@ -7,7 +7,10 @@ import { ownLane } from '../records/own-lane.ts';
 /** The runs of a lane that may have delivered something after a time. */
 export interface RunsSince {
   readonly count: number;
-  /** The lowest watermark that one of them began with; null: one began with none, or there is no such run. */
+  /**
+   * The lowest watermark that one of them began with, of tokens that of the first one; null: one began with none, or there
+   * is no such run.
+   */
   readonly watermark: string | null;
   /** One of them was a backfill, or a quarantined record was retried: they delivered records from before their watermark. */
   readonly readsBefore: boolean;
@@ -21,9 +24,15 @@ export interface RunsSince {
 export async function findRunsSince(
   db: Db,
   scope: OrgScope,
-  lane: { readonly connectionId: string; readonly resourceKey: string; readonly since: string },
+  lane: {
+    readonly connectionId: string;
+    readonly resourceKey: string;
+    readonly since: string;
+    /** Whether its watermarks are tokens, which have no order of their own. */
+    readonly isToken: boolean;
+  },
 ): Promise<RunsSince> {
-  const { connectionId, resourceKey, since } = lane;
+  const { connectionId, resourceKey, since, isToken } = lane;
   const complete = await db
     .selectFrom('runs')
     .innerJoin('lanes', 'lanes.id', 'runs.laneId')
@@ -54,13 +63,14 @@ export async function findRunsSince(
       where org_id = ${scope.orgId} and lane_id = (select id from lane) and started_at is not null and finished_at <= ${since}
       order by seq desc limit 1
     ), after as (
-      select watermark_before, backfill from runs
+      select seq, watermark_before, backfill from runs
       where org_id = ${scope.orgId} and lane_id = (select id from lane) and started_at is not null
         and seq > coalesce((select seq from ended_before), 0)
     )
     select count(*)::int as count,
       case
         when count(*) > count(watermark_before) then null
+        when ${isToken} then (array_agg(watermark_before order by seq))[1]
         when bool_and(watermark_before ~ '^-?[0-9]+$')
           then min(case when watermark_before ~ '^-?[0-9]+$' then watermark_before::numeric end)::text
         else min(watermark_before collate "C")
