@@ -58,6 +58,23 @@ describe.each(controlStores)('a control store on $name', ({ open }) => {
       expect(await begin(below)).toBe('waiting');
       expect((await end(above)).next.map(({ id }) => id)).toEqual([below]);
     });
+
+    it('are not set forward by a rewind that was asked for before an earlier one began', async () => {
+      const { insert, begin, started, record, end, run, partition } = await start();
+      const { id, attempt } = await started();
+      await record(attempt, receiptOf(id, 1));
+      await end(id);
+      const rewind = (from: string) => insert({ trigger: 'backfill', backfill: { from, force: true, rewind: true } });
+      const { id: underWay } = await started();
+      const [far, near] = [await rewind('2025-01-01T00:00:00.000Z'), await rewind(watermark)];
+      await end(underWay);
+      await begin(far);
+      expect((await run(far))?.watermarkBefore).toBe('2025-01-01T00:00:00.000Z');
+      await end(far, failed);
+      await begin(near);
+      expect((await run(near))?.watermarkBefore).toBeNull();
+      expect(await partition(attempt.laneId)).toBeUndefined();
+    });
   });
 
   describe('attempts', () => {

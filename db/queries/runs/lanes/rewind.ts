@@ -90,7 +90,8 @@ export const rewindStart = { stage: 'bury', after: null } as const;
 
 /**
  * Sets a lane back, in the transaction in which the run begins that was requested for it: its watermarks to `to` at most, and
- * no record counts as delivered. Deleted and quarantined records stay known as such.
+ * no record counts as delivered. Deleted and quarantined records stay known as such. It is read from its beginning if a run
+ * before this one was set back or began with nothing meanwhile: the watermark may be below `to` now.
  */
 export async function rewindLane(
   tx: Db,
@@ -107,7 +108,7 @@ export async function rewindLane(
     .where('runs.id', '=', runId)
     .returning('lanes.id')
     .executeTakeFirstOrThrow();
-  if (to === null) {
+  if (to === null || (await wasSetBackMeanwhile(tx, scope, { runId, laneId: lane.id }))) {
     await tx.deleteFrom('partitions').where('orgId', '=', scope.orgId).where('laneId', '=', lane.id).execute();
   } else {
     await setBack(tx, scope, { laneId: lane.id, to });
@@ -121,6 +122,21 @@ export async function rewindLane(
     .where('orgId', '=', scope.orgId)
     .where('id', '=', runId)
     .execute();
+}
+
+/** Whether a run of the lane that had not ended when this one was requested read from further back than the watermark. */
+async function wasSetBackMeanwhile(
+  tx: Db,
+  scope: OrgScope,
+  { runId, laneId }: { readonly runId: string; readonly laneId: number },
+): Promise<boolean> {
+  const { rows } = await sql`
+    select from runs own join runs before on before.lane_id = own.lane_id and before.id <> own.id
+    where own.org_id = ${scope.orgId} and own.id = ${runId} and own.lane_id = ${laneId}
+      and before.started_at is not null and before.finished_at >= own.created_at
+      and (before.watermark_before is null or before.backfill ->> 'rewind' = 'true')
+    limit 1`.execute(tx);
+  return rows.length > 0;
 }
 
 /** A partition that was read less far stays there. Integers compare as numbers, and what is one of a kind is not compared. */

@@ -1,5 +1,5 @@
 import type * as real from '../../../../db/queries/runs/lanes/rewind.ts';
-import type { ControlState } from '../store/control-state.ts';
+import type { ControlState, StoredRun } from '../store/control-state.ts';
 import { laneWatermark, lowerWatermark } from '../store/lane-state.ts';
 
 /** As in the real module. */
@@ -11,7 +11,7 @@ export function rewindLaneIn(state: ControlState, { runId, to }: Parameters<type
   const lane = run && state.lanes.get(String(run.laneId));
   if (!run || !lane) return;
   state.lanes.update(lane, { recordedWith: null, recordedSince: null });
-  if (to === null) state.partitions.deleteWhere(({ laneId }) => laneId === lane.id);
+  if (to === null || wasSetBackMeanwhile(state, run)) state.partitions.deleteWhere(({ laneId }) => laneId === lane.id);
   else {
     for (const row of state.partitions.where(({ laneId }) => laneId === lane.id)) {
       const watermark = row.partition === '' ? to : row.watermark === null ? null : lowerWatermark([row.watermark, to]);
@@ -27,3 +27,11 @@ export function rewindLaneIn(state: ControlState, { runId, to }: Parameters<type
   const watermark = laneWatermark(state, lane.id);
   state.runs.update(run, { watermarkBefore: watermark, watermarkAfter: watermark, position: rewindStart });
 }
+
+const wasSetBackMeanwhile = (state: ControlState, { id, laneId, createdAt }: StoredRun): boolean =>
+  state.runs
+    .where((run) => run.laneId === laneId && run.id !== id && run.startedAt !== null)
+    .some(
+      ({ finishedAt, watermarkBefore, backfill }) =>
+        finishedAt !== null && finishedAt >= createdAt && (watermarkBefore === null || backfill?.rewind === true),
+    );
