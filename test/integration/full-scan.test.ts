@@ -190,7 +190,7 @@ describe('a full scan', () => {
     const open = (scope: string, rows: Record<string, readonly ListedRow[] | null>, name: string) => {
       const key = `${name}_${scope}`;
       const resources = [perProject(key, scope, rows)];
-      return account({ key: key.replace('_', '-'), resources, params: { projects: ['a', 'b'] } });
+      return account({ key: key.replaceAll('_', '-'), resources, params: { projects: ['a', 'b'] } });
     };
 
     it.each([
@@ -214,6 +214,14 @@ describe('a full scan', () => {
       await of.sync(`dropped_${scope}`);
       await of.ask('PATCH', '', { params: { projects: ['a'] } });
       expect(await of.sync(`dropped_${scope}`)).toMatchObject({ status: 'succeeded', statsJson: { deleted } });
+    });
+
+    it('of scope resource deletes what is left when no partition is there any more', async () => {
+      await using of = await open('resource', { a: rowsOf(1), b: rowsOf(2) }, 'no_more');
+      await of.sync('no_more_resource');
+      await of.ask('PATCH', '', { params: { projects: [] } });
+      expect(await of.sync('no_more_resource')).toMatchObject({ status: 'succeeded', statsJson: { deleted: 2 } });
+      expect(await of.live('no_more_resource')).toEqual([]);
     });
 
     it('compares a record that moves to another partition with the one that shows it now', async () => {

@@ -1,6 +1,6 @@
 import { AppError } from '../errors.ts';
 import type { PartitionEntry } from '../model/receipt.ts';
-import type { PartitionPosition, RunPosition } from '../model/run-position.ts';
+import type { PartitionPosition, PartitionTotals, RunPosition } from '../model/run-position.ts';
 import type { PageRead } from '../source/read/read-pages.ts';
 import { deleteMissing } from './delete-missing.ts';
 import { partitionAt } from './partition-at.ts';
@@ -115,9 +115,13 @@ function deletesStep(run: RunReading, { gaps }: PartitionPosition): 'listed' | '
 
 /** The position after a partition: the next one, or a later stage of the run. */
 function nextPosition(run: RunReading, position: PartitionPosition): RunPosition | null {
-  const { deletes, target } = run.resource;
   const { totals } = position;
-  if (position.no + 1 < totals.count) return nextPartition(position);
+  return position.no + 1 < totals.count ? nextPartition(position) : afterPartitions(run, totals);
+}
+
+/** The position after the last partition, or without any. */
+export function afterPartitions(run: RunReading, totals: PartitionTotals): RunPosition | null {
+  const { deletes, target } = run.resource;
   const isOpen = deletes.mode === 'full_scan' && deletes.scope === 'resource' && isPartitioned(run);
   if (isOpen && totals.skipped === 0 && !totals.gaps) return { stage: 'sweep', totals };
   return target.mode === 'replace' ? { stage: 'switch', gaps: totals.gaps } : null;

@@ -17,7 +17,8 @@ import { deleteMissing, tombstonesMax } from './delete-missing.ts';
 import { listPartitions } from './list-partitions.ts';
 import { countPartitions } from './partition-at.ts';
 import { openPartitionReads } from './partition-reads.ts';
-import { type PartitionOptions, readPartition } from './read-partition.ts';
+import { type ListStep, listSteps } from './list-steps.ts';
+import { afterPartitions, type PartitionOptions, readPartition } from './read-partition.ts';
 import type { RunReading, RunReadOptions, Stage } from './reading.ts';
 import { type RunPage, stagePage } from './run-page.ts';
 
@@ -108,12 +109,19 @@ async function* list(
   const end = await listPartitions(run, position, read);
   if (end === null) return undefined;
   const count = await countPartitions(run);
-  const next = count > 0 ? firstPartition(count, end) : null;
+  const next = count > 0 ? firstPartition(count, end) : withoutPartitions(run, end);
   if (next !== null && !end.incomplete) return next;
   const notes = end.incomplete ? (['partition_skipped'] as const) : [];
   yield stagePage('list', { positionAfter: next, incomplete: end.incomplete, notes });
   return next;
 }
+
+/** Stored parents that are not there may not be read yet, which says nothing of their children. */
+const withoutPartitions = (run: RunReading, { gaps }: ListPosition): RunPosition | null =>
+  listSteps(run).some(isOfStored) ? null : afterPartitions(run, { count: 0, skipped: 0, gaps });
+
+const isOfStored = (step: ListStep): boolean =>
+  step.kind === 'dimension' && step.dimension.resource !== undefined && step.dimension.from === 'store';
 
 const firstPartition = (
   count: number,
