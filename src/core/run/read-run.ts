@@ -15,9 +15,9 @@ import {
 } from '../model/run-position.ts';
 import { deleteMissing, tombstonesMax } from './delete-missing.ts';
 import { listPartitions } from './list-partitions.ts';
+import { type ListStep, listSteps } from './list-steps.ts';
 import { countPartitions } from './partition-at.ts';
 import { openPartitionReads } from './partition-reads.ts';
-import { type ListStep, listSteps } from './list-steps.ts';
 import { afterPartitions, type PartitionOptions, readPartition } from './read-partition.ts';
 import type { RunReading, RunReadOptions, Stage } from './reading.ts';
 import { type RunPage, stagePage } from './run-page.ts';
