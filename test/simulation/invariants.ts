@@ -1,8 +1,10 @@
 /** What must hold: after each commit of the ledger, and at the end. A sentence for each breach. */
 import { sentHash } from '../../src/core/destinations/webhook/parts.ts';
-import { type Collection, groupOf, type SimApi } from './api.ts';
+import { groupOf, isDeletedFrom, type SimApi } from './api.ts';
 import { type Counts, count } from './effects.ts';
 import type { ControlState, StoredLane } from './memory/store/control-state.ts';
+import type { Collection } from './records.ts';
+import { groupsIn } from './specs.ts';
 
 /** Compares what is known with what is. */
 export interface InvariantCheck {
@@ -98,7 +100,7 @@ function overclaimed(
     .flatMap(({ partition, watermark }) => {
       const claimed = Number.isNaN(Number(watermark)) ? Date.parse(watermark ?? '') : Number(watermark);
       return [...collection.values()]
-        .filter(({ id, at }) => at < claimed && (partition === '' || groupOf(id) === partition))
+        .filter(({ id, at }) => at < claimed && groupsIn.get(partition)?.includes(groupOf(id)))
         .filter(({ name }) => isValid(name))
         .filter(({ id, version }) => ![delivered.applied, delivered.refused].some((of) => of.has(`${id}/${version}`)))
         .map(({ id }) => id);
@@ -121,7 +123,7 @@ function lost(name: string, { rows, refused }: Delivered, collection: Collection
     ({ id, version, name: text }) =>
       isValid(text) && rows.get(id)?.version !== version && !refused.has(`${id}/${version}`),
   );
-  const left = name !== 'changes' ? [...rows.keys()].filter((id) => !collection.has(id)) : [];
+  const left = isDeletedFrom(name) ? [...rows.keys()].filter((id) => !collection.has(id)) : [];
   return [
     ...missing.map(({ id, version }) => `${name}: version ${version} of ${id} is lost`),
     ...left.map((id) => `${name}: ${id} was deleted at the API and is still there`),

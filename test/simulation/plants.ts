@@ -8,7 +8,7 @@ export interface Plant {
   readonly bug: string;
 }
 
-/** One for each promise that holds the engine together; the last was a bug of this engine, which the simulation found. */
+/** One for each promise that holds the engine together; the last three were bugs of this engine. */
 export const plants: readonly Plant[] = [
   {
     name: 'the ledger is committed before the destination',
@@ -33,6 +33,24 @@ export const plants: readonly Plant[] = [
     file: 'src/core/destinations/webhook/webhook.ts',
     code: 'await outbox.prepare(batch, outgoing, lane.sequence);',
     bug: 'const [early] = outgoing.parts; if (early) await client.post(early); await outbox.prepare(batch, outgoing, lane.sequence);',
+  },
+  {
+    name: 'a group of other values is read from the old watermark',
+    file: 'src/core/run/list-groups.ts',
+    code: 'const keys = values.map(({ key }) => key).toSorted();',
+    bug: 'const keys = values.map(({ key }) => key).slice(0, 1);',
+  },
+  {
+    name: 'a window without records ends the read',
+    file: 'src/core/source/read/read-pages.ts',
+    code: '{ ...step, read: { ...step.read, notModified } }',
+    bug: '{ ...step, read: { ...step.read, notModified, positionAfter: null, watermarkAfter: position.claim } }',
+  },
+  {
+    name: 'a report job is taken for a later window',
+    file: 'src/core/source/read/report-job.ts',
+    code: 'if (begin.pagesRead === 0) await port.save(begin);\n      job = await create(source, rules, begin, options);',
+    bug: 'job = await create(source, rules, { ...begin, from: null, to: null }, options);',
   },
   {
     name: 'a request that may have been sent is halved unsent',

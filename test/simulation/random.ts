@@ -10,6 +10,8 @@ export interface Random {
   between(from: number, to: number): number;
   /** One of the items. Throws when there is none. */
   pick<Item>(items: readonly Item[]): Item;
+  /** The items in some order. */
+  shuffled<Item>(items: readonly Item[]): readonly Item[];
 }
 
 /** The choices of a seed. */
@@ -24,5 +26,10 @@ export function createRandom(seed: number): Random {
       if (item === undefined) throw new Error('There is nothing to pick from');
       return item;
     },
+    shuffled: (items) =>
+      items
+        .map((item) => ({ item, place: next() }))
+        .toSorted((one, other) => one.place - other.place)
+        .map(({ item }) => item),
   };
 }

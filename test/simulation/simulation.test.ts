@@ -19,7 +19,8 @@ describe('the engine under one seeded scheduler', { timeout: 300_000 }, () => {
     expect(holds).toBe(true);
     const events = ['kills of a worker with activities', 'zombies', 'workflows lost', 'batches applied'];
     const webhooks = ['requests taken', 'requests dropped as known', 'batches of an earlier run recorded'];
-    for (const event of [...events, ...webhooks, 'responses with 413', 'records refused by the receiver'])
+    const reads = ['reports created', 'reports asked for again', 'groups changed'];
+    for (const event of [...events, ...webhooks, ...reads, 'responses with 413', 'records refused by the receiver'])
       expect(output).toMatch(new RegExp(`[1-9]\\d* ${event}\\n`));
   });
 
@@ -41,11 +42,16 @@ describe('the engine under one seeded scheduler', { timeout: 300_000 }, () => {
   });
 
   it('finds by its seed the bug of this engine that is planted again', async () => {
-    const { output } = await simulated('--seed', '20', '--plant', 'a request that may have been sent is halved unsent');
+    const { output } = await simulated(
+      '--seed',
+      '224',
+      '--plant',
+      'a request that may have been sent is halved unsent',
+    );
     expect(output).toContain('1 seeds, 1 failed');
   });
 
-  it.each(['20', '8958'])('holds at the seed of a bug that it found: %s', async (seed) => {
-    expect((await simulated('--seed', seed)).output).toContain('1 seeds, 0 failed');
+  it('holds at the seed of a bug that it found', async () => {
+    expect((await simulated('--seed', '224')).output).toContain('1 seeds, 0 failed');
   });
 });

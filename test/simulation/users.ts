@@ -9,10 +9,10 @@ import { type Counts, count } from './effects.ts';
 import { requestCancel } from './memory/cancel.ts';
 import { requeueAll } from './memory/records/requeue.ts';
 import { insertRun } from './memory/runs.ts';
-import { activateConnection, pauseConnection, upgradeConnection } from './memory/store/control.ts';
+import { activateConnection, changeParams, pauseConnection, upgradeConnection } from './memory/store/control.ts';
 import type { Random } from './random.ts';
 import { inProcess, type Scheduler, type SimProcess } from './scheduler.ts';
-import { resourceKeys } from './specs.ts';
+import { groups, resourceKeys } from './specs.ts';
 
 interface UsersOptions {
   readonly deps: Deps;
@@ -38,6 +38,9 @@ interface Users {
   pause(): void;
   upgrade(): void;
   requeue(): void;
+  /** Changes the params to other groups, in another order. */
+  regroup(): void;
+  wantGroups(wanted: readonly string[]): void;
   /** Whether a request has no response yet. */
   isAsking(): boolean;
 }
@@ -76,11 +79,14 @@ export function createUsers(options: UsersOptions): Users {
         await deps.orchestrator.cancelRun({ orgId: scope.orgId, connectionId, resourceKey, runId });
     }
   };
+  const wantGroups = (wanted: readonly string[]): void =>
+    ask(`groups ${wanted.join()}`, () => changeParams(deps.db, scope, connectionId, { groups: [...wanted] }));
   const activate = (): void => ask('activate', () => activateConnection(deps.db, scope, connectionId));
 
   return {
     requestSync,
     activate,
+    wantGroups,
     isAsking: () => asking > 0,
     cancel() {
       const [run] = openRuns();
@@ -110,5 +116,10 @@ export function createUsers(options: UsersOptions): Users {
         count(counts, 'requeues');
         await requeueAll(deps.db, scope, { connectionId, resourceKey: random.pick(resourceKeys) });
       }),
+    regroup() {
+      count(counts, 'groups changed');
+      const [first, ...rest] = random.shuffled(groups);
+      wantGroups(first === undefined ? [] : [first, ...rest.slice(random.between(0, 2))]);
+    },
   };
 }

@@ -16,7 +16,7 @@ import { orchestratorOf } from './orchestrator.ts';
 import { createRandom } from './random.ts';
 import { createReceiver } from './receiver.ts';
 import { createScheduler, type Planned, type SimProcess } from './scheduler.ts';
-import { resourceKeys, specsOf, versions } from './specs.ts';
+import { groups, resourceKeys, specsOf, versions } from './specs.ts';
 import { createTemporalServer, type TemporalServer } from './temporal-server.ts';
 import type { SimWorker } from './temporal-tasks.ts';
 import { createUsers } from './users.ts';
@@ -76,7 +76,7 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
   };
   const effect = createEffects({ scheduler, counts, isCalm, say, atAwait });
 
-  const api = createApi({ scheduler, effect, isCalm });
+  const api = createApi({ scheduler, effect, counts, isCalm });
   const database = createDatabase(effect, counts);
   // Every other seed delivers to a webhook.
   const receiver = seed % 2 === 0 ? createReceiver({ scheduler, effect, counts, isCalm, say }) : null;
@@ -84,7 +84,13 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
     receiver ? receiver.laneOf(resourceKey) : database.deliveredOf(`${connectionId}/${resourceKey}`),
   );
   const state = new ControlState(() => scheduler.now());
-  const specs = specsOf(random.pick(['asc', 'none'] as const));
+  const specs = specsOf({
+    order: random.pick(['asc', 'none'] as const),
+    settle: random.pick(['PT0S', 'PT30S'] as const),
+    isNumbered: random.chance(0.3),
+    window: random.pick(['P1D', 'P7D'] as const),
+    report: random.pick(['parts', 'counted', 'bare'] as const),
+  });
   begin({
     ...{ scheduler, api, database, receiver, specs, ids: { next: () => state.nextNo() } },
     get server() {
@@ -93,7 +99,7 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
     evaluator: withCompiledExpressions(noOtherEvaluator).forOrg('org'),
   });
   const documents = Object.fromEntries(versions.map((version) => [version, { metadata: { version } }]));
-  const { orgId, connectionId } = seedOrg(state, documents);
+  const { orgId, connectionId } = seedOrg(state, documents, { groups: [...groups] });
   const scope = orgScope(orgId);
 
   const db: MemoryDb = {
@@ -138,6 +144,7 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
     pause: users.pause,
     upgrade: users.upgrade,
     requeue: users.requeue,
+    regroup: users.regroup,
     lose() {
       const ids = server.openIds();
       if (ids.length === 0) return;
@@ -191,7 +198,10 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
     violations,
     isCalm,
     isIdle: () => !users.isAsking() && openRuns().length === 0 && server.openIds().length === 0,
-    activate: users.activate,
+    activate: () => {
+      users.activate();
+      users.wantGroups(groups);
+    },
     requestLast: () => {
       // A destination that has lost its rows is noticed after a day at the latest.
       scheduler.jump(25 * 3_600_000);
@@ -220,7 +230,7 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
 const killsPerAwait = 0.004;
 const freezesPerAwait = 0.003;
 /** At most so many of each in a seed. */
-const often = { cancel: 2, requeue: 2, jump: 1 } as const;
+const often = { cancel: 2, requeue: 2, regroup: 2, jump: 1 } as const;
 /** Once, with this probability. */
 const rarely = { shutDown: 0.3, pause: 0.3, upgrade: 0.3, lose: 0.3, drop: 0.1 } as const;
 

@@ -13,7 +13,7 @@ export const loadSetup: typeof real.loadSetup = async (deps, scope, { runId, res
   return {
     spec,
     specChecksum: `sha256:${version}`,
-    params: {},
+    params: begun.paramsJson,
     secrets: {},
     resource: findResource(spec, resourceKey),
   };

@@ -2,6 +2,7 @@
 import type { Db } from '../../../../db/client.ts';
 import type { OrgScope } from '../../../../db/scope.ts';
 import { notFound } from '../../../../src/core/errors.ts';
+import type { JsonObject } from '../../../../src/core/json/json-object.ts';
 import type { ConnectionRow } from '../../../../src/core/resources/connection.ts';
 import type { RunRow } from '../../../../src/core/resources/run.ts';
 import type { SpecUpgrade } from '../../../../src/core/resources/spec.ts';
@@ -24,6 +25,12 @@ export const activateConnection = (db: Db, _scope: OrgScope, id: string): Promis
     const change = { status: 'active', errorSince: null } as const;
     return connectionRow(state.connections.update(found(state, id), change));
   });
+
+/** Gives a connection other params; runs keep those with which they began. Throws not_found. */
+export const changeParams = (db: Db, _scope: OrgScope, id: string, paramsJson: JsonObject): Promise<ConnectionRow> =>
+  memoryOf(db).transact('changeParams', (state) =>
+    connectionRow(state.connections.update(found(state, id), { paramsJson })),
+  );
 
 /** Sets a connection paused, from any status, and asks its open runs to stop. Throws not_found. */
 export const pauseConnection = (db: Db, _scope: OrgScope, id: string): Promise<Changed> =>
