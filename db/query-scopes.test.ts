@@ -121,7 +121,7 @@ describe('the test above', () => {
   it.each([
     'export function f(db: Db, scope: OrgScope, id: string) {\n  return read(db, id);\n}\n',
     'export const f = (db: Db, { orgId }: OrgScope) =>\n  read(db);\n',
-    'const f = ({ workspaceId }: OrgScope) =>\n  read(workspaceId);\n',
+    'const f = ({ other }: OrgScope) =>\n  read(other);\n',
   ])('finds one that forgets its org: %s', (text) => {
     expect(functionsOf(text).map(usesScope)).toEqual([false]);
   });

@@ -43,9 +43,12 @@ export interface ApiKeys {
   lookupId: string;
   orgId: string;
   revokedAt: string | null;
+  /**
+   * Passed on to the keys that this one creates; they restrict nothing.
+   */
   scopes: string[];
   /**
-   * Null: the key sees every workspace of its org.
+   * Passed on to the keys that this one creates; restricts nothing.
    */
   workspaceId: string | null;
 }

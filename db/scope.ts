@@ -7,14 +7,12 @@ declare const scoped: unique symbol;
 export interface OrgScope {
   readonly [scoped]: true;
   readonly orgId: string;
-  /** The workspace; null: every one of the org. */
-  readonly workspaceId: string | null;
 }
 
 /**
  * Makes a scope: from a verified credential, from ids that the API itself created, or from a row that was found. Never from
  * an id in a request. `test/support/security/scope-makers.ts` lists the callers with their reasons; a test holds the list.
  */
-export const orgScope = (orgId: string, workspaceId: string | null = null): OrgScope =>
+export const orgScope = (orgId: string): OrgScope =>
   // oxlint-disable-next-line typescript/consistent-type-assertions -- the brand exists in the type system only
-  ({ orgId, workspaceId }) as OrgScope;
+  ({ orgId }) as OrgScope;

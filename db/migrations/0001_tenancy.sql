@@ -38,9 +38,10 @@ create table api_keys (
   unique (org_id, id),
   foreign key (org_id, workspace_id) references workspaces (org_id, id)
 );
-comment on column api_keys.workspace_id is 'Null: the key sees every workspace of its org.';
+comment on column api_keys.workspace_id is 'Passed on to the keys that this one creates; restricts nothing.';
 comment on column api_keys.lookup_id is 'The 12 characters after ck_: finds the row; not secret.';
 comment on column api_keys.key_hash is 'SHA-256 of the whole key; the key itself is never stored.';
+comment on column api_keys.scopes is 'Passed on to the keys that this one creates; they restrict nothing.';
 comment on column api_keys.last_used_at is 'Updated at most once a minute.';
 
 create table idempotency_keys (

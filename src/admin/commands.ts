@@ -11,7 +11,7 @@ import { findOrg, listOrgs } from '../../db/queries/orgs/orgs.ts';
 import type { Database } from '../../db/schema.ts';
 import { type OrgScope, orgScope } from '../../db/scope.ts';
 import { issueWithin, withdrawWithin } from '../control/orgs/api-keys.ts';
-import { createOrg, fullScopes } from '../control/orgs/orgs.ts';
+import { createOrg, operatorGrant } from '../control/orgs/orgs.ts';
 import { createWorkspace } from '../control/orgs/workspaces.ts';
 import { found } from '../core/errors.ts';
 import { type ApiKeyRow } from '../core/resources/api-key.ts';
@@ -135,7 +135,7 @@ export const commands: readonly Command[] = [
     options: v.object({ org: Text, 'expires-in-days': v.optional(Days) }),
     async run({ db }, { org, 'expires-in-days': days }) {
       const expiresAt = days === undefined ? null : new Date(Date.now() + days * 86_400_000).toISOString();
-      const grant = { scopes: fullScopes, expiresAt, createdByKeyId: null };
+      const grant = { ...operatorGrant, expiresAt };
       const scope = await scopeOf(db, org);
       const issued = await db.transaction().execute((tx) => issueWithin(tx, scope, grant));
       return { json: issued, lines: [`API key    ${issued.key}  (shown only once)`, `id         ${issued.id}`] };

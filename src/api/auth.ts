@@ -1,4 +1,5 @@
 import type { Db } from '../../db/client.ts';
+import type { KeyGrant } from '../../db/queries/orgs/api-keys.ts';
 import { type Credential, touchCredential } from '../../db/queries/orgs/credentials.ts';
 import { type OrgScope, orgScope } from '../../db/scope.ts';
 import { isApiKey, parseApiKey } from '../core/crypto/api-key.ts';
@@ -9,10 +10,8 @@ import type { Log } from '../log.ts';
 export interface Caller {
   readonly scope: OrgScope;
   readonly keyId: string;
-  /** The permissions of the key; a key made by it gets at most these. */
-  readonly keyScopes: readonly string[];
-  /** When the key expires; null: never. A key made by it lives no longer. */
-  readonly keyExpiresAt: string | null;
+  /** What a key has that this one creates. */
+  readonly grant: KeyGrant;
 }
 
 /** What verifying a credential takes. */
@@ -56,12 +55,8 @@ export async function callerOfSession(deps: AuthDeps, lookupId: string): Promise
 function callerOf(deps: AuthDeps, credential: Credential): Caller | null {
   if (isOver(credential)) return null;
   noteUse(deps, credential);
-  return {
-    scope: orgScope(credential.orgId, credential.workspaceId),
-    keyId: credential.id,
-    keyScopes: credential.scopes,
-    keyExpiresAt: credential.expiresAt,
-  };
+  const { id, orgId, workspaceId, scopes, expiresAt } = credential;
+  return { scope: orgScope(orgId), keyId: id, grant: { workspaceId, scopes, expiresAt, createdByKeyId: id } };
 }
 
 const unauthorized = (): AppError =>

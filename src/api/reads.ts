@@ -30,7 +30,7 @@ function readTogether<Row extends { readonly id: string }>(
       const rows = await find(wanted[0].scope, [...new Set(wanted.map(({ id }) => id))]);
       return new Map(rows.map((row) => [row.id, row]));
     },
-    ({ scope }) => `${scope.orgId} ${scope.workspaceId}`,
+    ({ scope }) => scope.orgId,
   );
   return async (scope, id) => (await rowsOf({ scope, id })).get(id);
 }

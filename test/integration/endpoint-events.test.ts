@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { recordEvent } from '../../db/queries/webhooks/events.ts';
 import { type OrgScope, orgScope } from '../../db/scope.ts';
 import { issueApiKey } from '../../src/control/orgs/api-keys.ts';
+import { operatorGrant } from '../../src/control/orgs/orgs.ts';
 import { specPublished } from '../../src/core/events/org-events.ts';
 import { newId } from '../../src/core/ids.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
@@ -97,7 +98,7 @@ describe('endpoints', () => {
       woken.push(endpointId);
     };
     const deps = { ...api.deps, orchestrator: { ...api.deps.orchestrator, wakeEndpoint } };
-    await issueApiKey(deps, scope, { scopes: ['*'], expiresAt: null, createdByKeyId: null });
+    await issueApiKey(deps, scope, operatorGrant);
     expect(woken).toEqual([]);
     resolve();
     await eventually('the endpoint is woken', async () => woken.includes(own.id));

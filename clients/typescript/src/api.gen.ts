@@ -412,7 +412,7 @@ export interface ApiKeyRow {
   id: string;
   /** The last four characters of the key. */
   last4: string;
-  /** Null: the key is not bound to a workspace. */
+  /** The workspace stored with the key, which restricts nothing. Null: none. */
   workspaceId: string | null;
   createdAt: Timestamp;
   /** Null: the key does not expire. */
@@ -1864,7 +1864,7 @@ export interface Operations {
   /**
    * Create an API key.
    *
-   * It has the org, the workspace and the rights of the key that creates it, and expires with it.
+   * It takes the workspace, the scopes and the expiry over from the key that creates it. Every key can do everything in its org.
    */
   'POST /api-keys': {
     response: {

@@ -7,8 +7,10 @@ import type { OrgScope } from '../../scope.ts';
 
 const columns = ['id', 'last4', 'workspaceId', 'createdAt', 'expiresAt', 'revokedAt', 'lastUsedAt'] as const;
 
-/** The permissions of a new key, and its lifetime. */
+/** What a new key takes over from the one that creates it. Its workspace and scopes are stored and restrict nothing. */
 export interface KeyGrant {
+  /** Null: none. */
+  readonly workspaceId: string | null;
   readonly scopes: readonly string[];
   /** The time at which the key expires; null: never. */
   readonly expiresAt: string | null;
@@ -16,25 +18,16 @@ export interface KeyGrant {
   readonly createdByKeyId: string | null;
 }
 
-/** Stores a key of the org and workspace of the scope, by its hash. */
+/** Stores a key of the org, by its hash. */
 export function insertApiKey(
   db: Db,
   scope: OrgScope,
   { lookupId, hash, last4, scopes, ...grant }: Omit<NewApiKey, 'key'> & KeyGrant,
 ): Promise<ApiKeyRow> {
-  const { orgId, workspaceId } = scope;
+  const { orgId } = scope;
   return db
     .insertInto('apiKeys')
-    .values({
-      ...grant,
-      id: newId('key'),
-      orgId,
-      workspaceId,
-      lookupId,
-      last4,
-      keyHash: Buffer.from(hash),
-      scopes: [...scopes],
-    })
+    .values({ ...grant, id: newId('key'), orgId, lookupId, last4, keyHash: Buffer.from(hash), scopes: [...scopes] })
     .returning(columns)
     .executeTakeFirstOrThrow();
 }

@@ -6,6 +6,7 @@ import { type Placeholders, statement } from '../../statement.ts';
 export interface Credential {
   readonly id: string;
   readonly orgId: string;
+  /** Like the scopes, only passed on to the keys that this one creates; null: none. */
   readonly workspaceId: string | null;
   readonly scopes: readonly string[];
   readonly keyHash: Uint8Array;

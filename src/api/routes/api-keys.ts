@@ -13,7 +13,8 @@ export const apiKeyRoutes = [
     method: 'post',
     path: '/api-keys',
     summary: 'Create an API key',
-    description: 'It has the org, the workspace and the rights of the key that creates it, and expires with it.',
+    description:
+      'It takes the workspace, the scopes and the expiry over from the key that creates it. Every key can do everything in its org.',
     tag,
     auth: 'api_key',
     status: 201,
@@ -23,12 +24,7 @@ export const apiKeyRoutes = [
     }),
     errors: [],
     repeated: 'conflict',
-    handle: ({ scope, caller }, deps) =>
-      issueApiKey(deps, scope, {
-        scopes: caller.keyScopes,
-        expiresAt: caller.keyExpiresAt,
-        createdByKeyId: caller.keyId,
-      }),
+    handle: ({ scope, caller }, deps) => issueApiKey(deps, scope, caller.grant),
   }),
   route({
     method: 'get',

@@ -64,15 +64,11 @@ function stateOf({ revokedAt, expiresAt }: ApiKeyRow): Html {
   return expiresAt !== null && Date.parse(expiresAt) <= Date.now() ? badge('idle', 'Expired') : badge('good', 'Active');
 }
 
-/** A key with the rights and the lifetime of the one that signed in. */
+/** A key that expires with the one that signed in. */
 export const addApiKey = action({
   path: '/api-keys',
   handle: async ({ scope, caller }, deps) => {
-    const { key } = await issueApiKey(deps, scope, {
-      scopes: caller.keyScopes,
-      expiresAt: caller.keyExpiresAt,
-      createdByKeyId: caller.keyId,
-    });
+    const { key } = await issueApiKey(deps, scope, caller.grant);
     return {
       title: 'The key is created',
       section: 'api-keys',

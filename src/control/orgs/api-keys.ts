@@ -17,7 +17,7 @@ export interface IssuedApiKey {
   readonly key: string;
 }
 
-/** A key of the scope's org and workspace. What it may do is decided by the caller of this function, not by a body. */
+/** A key of the org. What it has is decided by the caller of this function, not by a body. */
 export async function issueApiKey(deps: WakeDeps & WriteDeps, scope: OrgScope, grant: KeyGrant): Promise<IssuedApiKey> {
   const issued = await write(deps, (tx) => issueWithin(tx, scope, grant));
   void wakeEndpoints(deps, scope);

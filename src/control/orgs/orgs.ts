@@ -1,4 +1,5 @@
 import type { Db } from '../../../db/client.ts';
+import type { KeyGrant } from '../../../db/queries/orgs/api-keys.ts';
 import { insertOrg, type Org } from '../../../db/queries/orgs/orgs.ts';
 import { insertWorkspace } from '../../../db/queries/orgs/workspaces.ts';
 import { orgScope } from '../../../db/scope.ts';
@@ -6,8 +7,8 @@ import { WorkspaceKind, type WorkspaceRow } from '../../core/resources/workspace
 import type { Deps } from '../../deps.ts';
 import { type IssuedApiKey, issueWithin } from './api-keys.ts';
 
-/** The default scopes of an API key: everything in its org. */
-export const fullScopes: readonly string[] = ['*'];
+/** What a key has that the operator creates: no end. */
+export const operatorGrant: KeyGrant = { workspaceId: null, scopes: ['*'], expiresAt: null, createdByKeyId: null };
 
 /** An org that can be used at once. */
 export interface NewOrg {
@@ -26,7 +27,7 @@ export function createOrg(
     const made = await insertOrg(tx, org);
     const scope = orgScope(made.id);
     const workspaces = await insertWorkspaces(tx, scope);
-    const apiKey = await issueWithin(tx, scope, { scopes: fullScopes, expiresAt: null, createdByKeyId: null });
+    const apiKey = await issueWithin(tx, scope, operatorGrant);
     return { org: made, workspaces, apiKey };
   });
 }

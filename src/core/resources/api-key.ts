@@ -5,7 +5,10 @@ import { Timestamp } from './values.ts';
 export const ApiKeyRow = v.object({
   id: v.pipe(v.string(), v.examples(['key_01kaemm0dce7xb1k4c1m1f2p3q'])),
   last4: v.pipe(v.string(), v.description('The last four characters of the key.')),
-  workspaceId: v.pipe(v.nullable(v.string()), v.description('Null: the key is not bound to a workspace.')),
+  workspaceId: v.pipe(
+    v.nullable(v.string()),
+    v.description('The workspace stored with the key, which restricts nothing. Null: none.'),
+  ),
   createdAt: Timestamp,
   expiresAt: v.pipe(v.nullable(Timestamp), v.description('Null: the key does not expire.')),
   revokedAt: v.nullable(Timestamp),
