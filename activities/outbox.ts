@@ -11,7 +11,7 @@ import {
 } from '../db/queries/runs/batches/outbox.ts';
 import type { OrgScope } from '../db/scope.ts';
 import type { Outbox, OutboxPart, PendingBatch } from '../src/core/destinations/webhook/outbox.ts';
-import { AppError } from '../src/core/errors.ts';
+import { takenOver } from '../src/core/errors.ts';
 import { restoreBatch } from '../src/core/pipeline/batch.ts';
 import type { Deps } from '../src/deps.ts';
 
@@ -58,9 +58,9 @@ export function createOutbox({ db }: Pick<Deps, 'db'>, scope: OrgScope, { owner,
 }
 
 /** The result of a query for the attempt that holds the lane. Throws `fenced` for any other. */
-function held<Reply>(response: Reply | null): Reply {
-  if (response !== null) return response;
-  throw new AppError('fenced', 'A later attempt has taken over this resource; this one ends without sending.');
+function held<Result>(result: Result | null): Result {
+  if (result === null) throw takenOver();
+  return result;
 }
 
 const rowOf = ({ body, indexes, ...part }: OutboxPart): OutboxPartRow => ({

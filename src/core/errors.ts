@@ -90,8 +90,8 @@ export function found<Value>(value: Value | undefined | null | false, what: stri
 /** The resource exists but its state forbids the action; `message` says what to do next. */
 export const conflict = (message: string): AppError => new AppError('conflict', message);
 
-/** An attempt at a run goes no further: a later one holds the lane. */
-export const takenOver = (): AppError => new AppError('fenced', 'A later attempt has taken over this run.');
+/** An attempt goes no further: a later one, of this run or of the next, holds the lane. */
+export const takenOver = (): AppError => new AppError('fenced', 'A later attempt has taken over this resource.');
 
 /** The input breaks its rules; `issues` names each place. */
 export const invalid = (message: string, issues: readonly Issue[]): AppError =>

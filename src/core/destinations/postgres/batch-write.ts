@@ -1,7 +1,7 @@
-import type { AppError } from '../../errors.ts';
+import { type AppError, takenOver } from '../../errors.ts';
 import type { Batch, RejectedRow } from '../../model/batch.ts';
 import { checkpointName, tableSql } from '../sql/identifiers.ts';
-import { fenced, notTaken } from '../sql/lane-errors.ts';
+import { notTaken } from '../sql/lane-errors.ts';
 import type { ColumnArray } from './arrays.ts';
 import type { PostgresFields } from './fields.ts';
 import type { PostgresRows } from './rows.ts';
@@ -54,6 +54,6 @@ export async function lostLane(session: Session, { lane, fence, map, batch }: Ba
      from ${checkpointName(map.prepared.schema)} where lane = $1 and fence = $2`,
     [lane, fence, batch.runId, batch.batchNo],
   );
-  if (!held) return fenced();
+  if (!held) return takenOver();
   return notTaken(batch.batchNo, held.isApplied);
 }

@@ -1,5 +1,5 @@
+import { takenOver } from '../../errors.ts';
 import type { OpenedLane } from '../destination.ts';
-import { fenced } from './lane-errors.ts';
 
 /** The checkpoint row of a lane once it is claimed; nulls: no batch was applied at its table yet. */
 export interface StoredCheckpoint {
@@ -10,7 +10,7 @@ export interface StoredCheckpoint {
 
 /** The result of a claim. Throws `fenced` without a row: a later attempt holds the lane. */
 export function openedLane(row: StoredCheckpoint | undefined): OpenedLane {
-  if (!row) throw fenced();
+  if (!row) throw takenOver();
   const { runId, batchNo, receipt } = row;
   if (runId === null || batchNo === null || receipt === null) return { fresh: true, checkpoint: null };
   return { fresh: false, checkpoint: { runId, batchNo, receipt } };

@@ -1,7 +1,7 @@
-import type { AppError } from '../../errors.ts';
+import { type AppError, takenOver } from '../../errors.ts';
 import type { Batch, RejectedRow } from '../../model/batch.ts';
 import { checkpointName } from '../sql/identifiers.ts';
-import { fenced, notTaken } from '../sql/lane-errors.ts';
+import { notTaken } from '../sql/lane-errors.ts';
 import { tableIdSql } from './checkpoint.ts';
 import type { Session, Values } from './driver/session.ts';
 import type { SqlServerFields } from './fields.ts';
@@ -64,7 +64,7 @@ export async function checkOutcome(
 async function lostLane(session: Session, write: BatchWrite): Promise<AppError> {
   const sql = heldSql(write.map.prepared.schema);
   const [held] = await session.query<{ readonly isApplied: number }>(sql, claimValues(write));
-  if (!held) return fenced();
+  if (!held) return takenOver();
   return notTaken(write.batch.batchNo, held.isApplied === 1);
 }
 
