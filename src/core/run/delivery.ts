@@ -64,7 +64,7 @@ export interface Delivery {
 export function createDelivery(options: DeliveryOptions): Delivery {
   let filling: ReadyPage[] = [];
   let rows = 0;
-  let leftAt = Number.NEGATIVE_INFINITY;
+  let sentAt = Number.NEGATIVE_INFINITY;
   let batchNo = options.batchNo;
   let inProgress = Promise.resolve();
   /** Batches sent and not yet at their end: at most one in progress and one behind it. */
@@ -74,7 +74,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   let abandoned = false;
 
   /** Sends the gathered pages behind the batch in progress, and waits for that batch. */
-  const leave = async () => {
+  const send = async () => {
     clearTimeout(timer);
     const before = inProgress;
     if (filling.length > 0) {
@@ -93,26 +93,26 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     try {
       await before;
       if (abandoned) return;
-      leftAt = performance.now();
+      sentAt = performance.now();
       const { stop, failure } = await deliverBatch(options, next);
       stopped = stop;
       if (failure !== null) throw new AppError('record_invalid', failure);
     } finally {
       pending -= 1;
     }
-    leaveLater();
+    sendLater();
   };
 
   /** The next page may take long. */
-  const leaveLater = () => {
+  const sendLater = () => {
     clearTimeout(timer);
     if (pending > 0 || filling.length === 0) return;
     timer = setTimeout(
       () => {
         // The next caller that waits gets the same error.
-        leave().catch(() => undefined);
+        send().catch(() => undefined);
       },
-      Math.max(0, leftAt + pauseMsMax - performance.now()),
+      Math.max(0, sentAt + pauseMsMax - performance.now()),
     );
   };
 
@@ -121,11 +121,11 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       filling.push(page);
       rows += page.outcomes.length;
       const full = rows >= rowsMax || filling.length >= pagesMax;
-      if (full || performance.now() - leftAt >= pauseMsMax) await leave();
-      else leaveLater();
+      if (full || performance.now() - sentAt >= pauseMsMax) await send();
+      else sendLater();
     },
     async drained() {
-      await leave();
+      await send();
       await inProgress;
     },
     async abandon(ms) {
