@@ -47,7 +47,7 @@ export function openPartitionReads(run: RunReading, options: RunReadOptions): Pa
   // A job is created where the run stands, and its id is saved there.
   const hasJob = run.resource.job !== undefined;
   const width = hasJob ? 1 : Math.min(run.source.http.rateLimit.maxConcurrent, aheadMax);
-  let turn = 0;
+  let readNo = 0;
 
   const open = async (no: number, resumed: PartitionPosition | null): Promise<PartitionRead> => {
     const partition = await partitionAt(run, no);
@@ -59,8 +59,8 @@ export function openPartitionReads(run: RunReading, options: RunReadOptions): Pa
       watermark: watermarkBefore,
       validators: usable(run, stored.validators),
     };
-    // Only the partition whose turn it is sends concurrent requests.
-    const isTurn = () => no === turn;
+    // Only the partition that is read now sends concurrent requests.
+    const mayFetchSeveral = () => no === readNo;
     let place: PartitionPosition | null = null;
     const jobs: JobPort = {
       async save(read) {
@@ -72,7 +72,7 @@ export function openPartitionReads(run: RunReading, options: RunReadOptions): Pa
       wait: options.wait ?? throttle,
     };
     const how = hasJob ? { ...options, lookAhead: 0, jobs } : options;
-    const pages = readPages(source, { ...how, signal, isTurn, position: resumed?.read ?? null });
+    const pages = readPages(source, { ...how, signal, mayFetchSeveral, position: resumed?.read ?? null });
     const isAt = (at: PartitionPosition) => {
       place = at;
     };
@@ -85,7 +85,7 @@ export function openPartitionReads(run: RunReading, options: RunReadOptions): Pa
 
   return {
     async take({ no, read, watermarkBefore, totals, ...position }) {
-      turn = no;
+      readNo = no;
       const resumed = read === null ? null : { no, read, watermarkBefore, totals, ...position };
       const current = ahead.get(no) ?? open(no, resumed);
       ahead.delete(no);

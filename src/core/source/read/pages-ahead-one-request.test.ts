@@ -52,9 +52,11 @@ describe('one request at a time', () => {
     expect(await readTwenty(api, heldSource(api, { resource: { ...numbers, request } }))).toEqual(alone);
   });
 
-  test('is sent while it is not its turn', async () => {
+  test('is sent while the reader may not fetch several', async () => {
     const api = createHeldClient('page', numbered);
-    expect(await readTwenty(api, heldSource(api, { resource: numbers }), { isTurn: () => false })).toEqual(alone);
+    expect(await readTwenty(api, heldSource(api, { resource: numbers }), { mayFetchSeveral: () => false })).toEqual(
+      alone,
+    );
   });
 
   test('is sent when nothing is to be read ahead', async () => {

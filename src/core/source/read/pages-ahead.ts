@@ -45,7 +45,7 @@ export interface PagesAheadOptions {
   readonly fetch: (request: PageRequest, options: Omit<FetchOptions, 'evaluate'>) => Promise<Page>;
   readonly signal: AbortSignal;
   /** Checked before pages are prefetched; false: one by one for now. */
-  readonly isTurn: () => boolean;
+  readonly mayFetchSeveral: () => boolean;
   /** Whether the page after the current one would be requested as soon as the current one is read. */
   readonly hasRoom: () => boolean;
   /** Checked last, before a page is prefetched whose position a response gave; true: it is not. */
@@ -63,11 +63,11 @@ const bucketSeconds = 2;
 
 /** Prefetches the pages of a read. */
 export function createPagesAhead(source: Source, options: PagesAheadOptions): PagesAhead {
-  const { fetch, signal, isTurn, hasRoom, isEnough } = options;
+  const { fetch, signal, mayFetchSeveral, hasRoom, isEnough } = options;
   const width = widthOf(source);
   const now = (): number => source.now().getTime();
   const guesses = createGuesses({ ask: (request, until) => ask(request, until), signal, now });
-  const prefetchNumbered = createNumberedPrefetch(source, { guesses, width, isTurn });
+  const prefetchNumbered = createNumberedPrefetch(source, { guesses, width, mayFetchSeveral });
   /** The current request; null: the first page is not requested yet. */
   let current: PageRequest | null = null;
   /** When its turn came. */
@@ -80,7 +80,7 @@ export function createPagesAhead(source: Source, options: PagesAheadOptions): Pa
         if (request !== current || width > 1) return;
         // An earlier response to this request was not its last: pages that it led to may be older than this page.
         guesses.drop();
-        if (guesses.most() < 1 || !isTurn() || !hasRoom()) return;
+        if (guesses.most() < 1 || !mayFetchSeveral() || !hasRoom()) return;
         const position = await next();
         if (position === null || isEnough()) return;
         guesses.drop();
@@ -137,14 +137,18 @@ async function pageUnlessThrottled(guess: Guess, now: () => number): Promise<Pag
 /** Guesses the pages behind one that was read, by their numbers: up to `width` at once. */
 function createNumberedPrefetch(
   source: Source,
-  { guesses, width, isTurn }: Pick<PagesAheadOptions, 'isTurn'> & { readonly guesses: Guesses; readonly width: number },
+  {
+    guesses,
+    width,
+    mayFetchSeveral,
+  }: Pick<PagesAheadOptions, 'mayFetchSeveral'> & { readonly guesses: Guesses; readonly width: number },
 ): PagesAhead['prefetch'] {
   let bodyBytesMax = 0;
   let itemsBefore: readonly unknown[] = [];
 
   const widthNow = (index: number, { pagesLeft, budgetLeft }: RecordsPage): number => {
     const mostGuesses = Number.isFinite(pagesLeft) ? guesses.most() : Math.min(guesses.most(), Math.floor(index / 2));
-    if (mostGuesses < 1 || !isTurn()) return 0;
+    if (mostGuesses < 1 || !mayFetchSeveral()) return 0;
     const allowed = source.resource.pagination.maxPages - index;
     return Math.min(width, 1 + mostGuesses, pagesLeft, allowed, budgetLeft, Math.floor(heavyBytes / bodyBytesMax));
   };

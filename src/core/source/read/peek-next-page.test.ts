@@ -99,7 +99,7 @@ describe('the page behind a token or a link', () => {
 
   test.each([
     ['nothing is to be read ahead', {}, { lookAhead: 0 }],
-    ['it is not its turn', {}, { isTurn: () => false }],
+    ['the reader may not fetch several', {}, { mayFetchSeveral: () => false }],
     ['the API says that its budget is used up', { 'x-left': '0' }, {}],
   ])('is asked for after the page where %s', async (_, headers, options) => {
     const http = { rateLimit: { ...fast, headers: { remaining: 'X-Left', reset: 'X-Reset' } } };

@@ -75,7 +75,7 @@ export interface ReadOptions {
    */
   readonly lookAhead?: number;
   /** Checked before several pages are requested at once, where the pagination allows it; false: one by one for now. */
-  readonly isTurn?: () => boolean;
+  readonly mayFetchSeveral?: () => boolean;
   /** Checked before each page is fetched; true: no further one is fetched, those fetched are still given. */
   readonly enough?: () => boolean;
   /** The jobs of a resource with a report job; absent: there is none, or the read fails. */
@@ -93,13 +93,13 @@ export async function* readPages(source: Source, options: ReadOptions): AsyncGen
   const chunks = await chunksOf(source.resource, render);
   const first = resumePosition(plan, options.position, source.now());
   const notes: ReadNote[] = options.position !== null && first !== options.position ? ['position_discarded'] : [];
-  const { lookAhead: count = 3, isTurn = () => true } = options;
+  const { lookAhead: count = 3, mayFetchSeveral = () => true } = options;
   const enough = oncePerPage(options.enough ?? (() => false));
   const start = (signal: AbortSignal, hasRoom: () => boolean) => {
     const ahead = createPagesAhead(source, {
       fetch: (request, how) => fetchPage(source, request, { ...how, evaluate, chunks }),
       signal,
-      isTurn: () => count > 0 && isTurn(),
+      mayFetchSeveral: () => count > 0 && mayFetchSeveral(),
       hasRoom: () => hasRoom() && !endsByRecords(plan),
       isEnough: () => enough.early(),
     });
@@ -151,24 +151,24 @@ async function* readInOrder(
     signal.throwIfAborted();
     if (reading.enough.atTurn()) return;
     if (position.page.index === 1) guard = createPageGuard(position.guard);
-    let turn: Step | null = null;
+    let step: Step | null = null;
     if (source.resource.job && report?.position.windowNo !== position.windowNo) {
       const roots = sentRoots(plan, position);
       report = await prepareWindow(source, position, { port: jobs, roots, evaluate, signal });
-      if (report === null) turn = { retryFrom: restartWindow(plan, position), note: 'window_restarted' };
+      if (report === null) step = { retryFrom: restartWindow(plan, position), note: 'window_restarted' };
       else position = report.position;
     }
-    turn ??= await readOne(reading, position, { guard, report });
-    if ('retryFrom' in turn) {
-      position = turn.retryFrom;
+    step ??= await readOne(reading, position, { guard, report });
+    if ('retryFrom' in step) {
+      position = step.retryFrom;
       // What the job said may be too old.
       report = null;
-      notes = [...notes, turn.note];
+      notes = [...notes, step.note];
       continue;
     }
-    yield { page: { ...turn.read, notes: [...notes, ...turn.read.notes] }, bodyBytes: turn.bodyBytes };
+    yield { page: { ...step.read, notes: [...notes, ...step.read.notes] }, bodyBytes: step.bodyBytes };
     notes = [];
-    position = turn.read.positionAfter;
+    position = step.read.positionAfter;
   }
 }
 
@@ -183,7 +183,7 @@ async function readOne(reading: Reading, position: ReadPosition, state: WindowSt
   const { plan, ahead } = reading;
   const { pagination } = reading.source.resource;
   const request = requestAt(plan, position);
-  if (state.report?.isEmpty) return await turnOf(reading, emptyReport, { request, position, ...state });
+  if (state.report?.isEmpty) return await stepOf(reading, emptyReport, { request, position, ...state });
   const page = await ahead.take(request);
   switch (page.kind) {
     case 'expired':
@@ -196,17 +196,17 @@ async function readOne(reading: Reading, position: ReadPosition, state: WindowSt
       // One window or part without records says nothing about the others.
       const { notModified, ...facts } = page;
       const nothing = { ...emptyReport, ...facts, kind: 'records', recordsMissing: true } as const;
-      const step = await turnOf(reading, nothing, { request, position, ...state });
+      const step = await stepOf(reading, nothing, { request, position, ...state });
       return 'read' in step ? { ...step, read: { ...step.read, notModified } } : step;
     }
     case 'skipped':
       return { read: skippedRead(position, page), bodyBytes: 0 };
     case 'records':
-      return await turnOf(reading, page, { request, position, ...state });
+      return await stepOf(reading, page, { request, position, ...state });
   }
 }
 
-async function turnOf(
+async function stepOf(
   { plan, source, ahead }: Reading,
   page: Extract<Page, { kind: 'records' }>,
   at: WindowState & { readonly request: PageRequest; readonly position: ReadPosition },
@@ -225,9 +225,9 @@ async function turnOf(
   const next = job ? firstPageLike(plan.firstPage, position.page) : following;
   const { serverDate, token } = page;
   const facts = { cursors: seen.cursors, next, guard: job ? noPages : guard.state(), serverDate, token };
-  const step = advance(plan, position, facts);
+  const moved = advance(plan, position, facts);
   const notes: readonly (ReadNote | false)[] = [
-    step.orderBroken && 'order_broken',
+    moved.orderBroken && 'order_broken',
     repeated && 'page_repeated',
     seen.withoutCursor > 0 && 'cursor_missing',
   ];
@@ -236,8 +236,8 @@ async function turnOf(
     read: {
       pageNo: position.pagesRead + 1,
       records: seen.records,
-      positionAfter: job && step.position ? { ...step.position, job } : step.position,
-      watermarkAfter: step.watermark,
+      positionAfter: job && moved.position ? { ...moved.position, job } : moved.position,
+      watermarkAfter: moved.watermark,
       requestKey: page.requestKey,
       validators: position.pagesRead === 0 ? page.validators : null,
       notModified: false,
