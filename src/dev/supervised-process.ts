@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Log } from '../log.ts';
-import type { Guard } from './embedded/guard.ts';
 import { identify, type StopOptions, stopProcess } from './embedded/process-table.ts';
+import type { Guardian } from './embedded/start-guardian.ts';
 import { watchResponses } from './watchdog.ts';
 
 /** How one process is started and stopped. */
@@ -11,7 +11,7 @@ export interface ProcessPlan {
   /** Starts it; called again after each death. */
   readonly spawn: () => ChildProcess;
   readonly stop: StopOptions;
-  /** Position in which the guard stops it when we are killed; lower is earlier. */
+  /** Position in which the guardian stops it when we are killed; lower is earlier. */
   readonly rank: number;
   /** It responds to probes over IPC (`parent-watch.ts`): killed and started again when it no longer does. */
   readonly isProbed?: boolean;
@@ -19,7 +19,7 @@ export interface ProcessPlan {
 
 /** What supervision needs of its surroundings. */
 export interface Surroundings {
-  readonly guard: Guard;
+  readonly guardian: Guardian;
   readonly log: Log;
   /** Called after each start, also the first: pids have changed. */
   readonly onStart?: () => void;
@@ -47,8 +47,8 @@ const backoff = { firstMs: 250, maxMs: 15_000 };
 /** The life in milliseconds after which a process was sound: its next death counts as the first. */
 const soundAfterMs = 30_000;
 
-/** Starts the process and keeps it running. The guard stops it when we are killed. */
-export function superviseProcess(plan: ProcessPlan, { guard, log, onStart }: Surroundings): SupervisedProcess {
+/** Starts the process and keeps it running. The guardian stops it when we are killed. */
+export function superviseProcess(plan: ProcessPlan, { guardian, log, onStart }: Surroundings): SupervisedProcess {
   let deaths = 0;
   let stopping = false;
   let timer: NodeJS.Timeout | undefined;
@@ -57,7 +57,7 @@ export function superviseProcess(plan: ProcessPlan, { guard, log, onStart }: Sur
   function launch(): ChildProcess {
     const startedAt = Date.now();
     const launched = plan.spawn();
-    if (launched.pid !== undefined) guard.watch(launched.pid, { ...plan.stop, rank: plan.rank });
+    if (launched.pid !== undefined) guardian.watch(launched.pid, { ...plan.stop, rank: plan.rank });
     if (plan.isProbed) watchResponses(launched, () => endSilent(launched));
     launched.once('error', (error) => log.error('process could not be started', { process: plan.name, error }));
     launched.once('close', (code, signal) => {

@@ -73,7 +73,7 @@ export async function startStack({ config, log, env, programs = ownPrograms }: S
   // Two processes on one machine cannot listen at one port.
   const workerEnv =
     config.metricsPort === null ? childEnv : { ...childEnv, METRICS_PORT: String(config.metricsPort + 1) };
-  const surroundings = { guard: services.guard, log, onStart: () => ready.update() };
+  const surroundings = { guardian: services.guardian, log, onStart: () => ready.update() };
   const supervise = (name: ProcessName): SupervisedProcess => {
     const stop = { signal: 'SIGTERM', timeoutMs: stopMs[name] } as const;
     const ownEnv = name === 'worker' ? workerEnv : childEnv;

@@ -13,7 +13,7 @@ const log = createLog({
 });
 try {
   const services = await startEmbedded(loadConfig(process.env), log);
-  const { guard: _, env: __, stop, pids, ...places } = services;
+  const { guardian: _, env: __, stop, pids, ...places } = services;
   process.stdout.write(`${JSON.stringify({ ...places, pids: pids() })}\n`);
   await stopping.promise;
   await stop();

@@ -150,12 +150,12 @@ describe('embedded services', { timeout: 180_000 }, () => {
     await stopCleanly(next);
   });
 
-  it('that outlived both supervisor and guard are stopped by the next start', async () => {
+  it('that outlived both supervisor and guardian are stopped by the next start', async () => {
     await using killed = serve();
     const before = await placesOf(killed);
     const left = [before.pids.postgres, before.pids.temporal].map(identify).filter((found) => found !== null);
     expect(left).toHaveLength(2);
-    await killGuardOf(killed);
+    await killGuardianOf(killed);
     killed.kill('SIGKILL');
     await killed.ended();
     await using next = serve();
@@ -201,13 +201,13 @@ function parentOf(pid: number): number {
   return Number(execFileSync('ps', ['-o', 'ppid=', '-p', String(pid)], { encoding: 'utf8' }));
 }
 
-/** Stops the supervisor from starting its guard again, then kills the guard. */
-async function killGuardOf(supervisor: SupervisorProcess): Promise<void> {
+/** Stops the supervisor from starting its guardian again, then kills the guardian. */
+async function killGuardianOf(supervisor: SupervisorProcess): Promise<void> {
   supervisor.kill('SIGSTOP');
-  const guard = await eventually('the guard', async () =>
+  const guardian = await eventually('the guardian', async () =>
     processesWith('embedded/guardian.ts').find((line) => parentOf(Number(line.split(' ')[0])) === supervisor.pid),
   );
-  process.kill(Number(guard.split(' ')[0]), 'SIGKILL');
+  process.kill(Number(guardian.split(' ')[0]), 'SIGKILL');
 }
 
 async function searchAttributesOf(address: string): Promise<readonly string[]> {

@@ -1,8 +1,8 @@
-/** Process that outlives the supervisor just long enough to stop what it left behind. Started by `guard.ts`. */
+/** Process that outlives the supervisor just long enough to stop what it left behind. Started by `start-guardian.ts`. */
 import * as v from 'valibot';
 import { stopProcess } from './process-table.ts';
 
-const Wards = v.array(
+const Watched = v.array(
   v.object({
     pid: v.number(),
     start: v.string(),
@@ -12,10 +12,10 @@ const Wards = v.array(
   }),
 );
 
-let wards: v.InferOutput<typeof Wards> = [];
+let watched: v.InferOutput<typeof Watched> = [];
 
 process.on('message', (message) => {
-  wards = v.parse(Wards, message);
+  watched = v.parse(Watched, message);
 });
 
 process.on('disconnect', () => {
@@ -26,7 +26,7 @@ process.on('disconnect', () => {
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => undefined);
 
 async function stopAll(): Promise<void> {
-  for (const rank of [...new Set(wards.map((ward) => ward.rank))].sort((a, b) => a - b)) {
-    await Promise.allSettled(wards.filter((ward) => ward.rank === rank).map((ward) => stopProcess(ward, ward)));
+  for (const rank of [...new Set(watched.map((one) => one.rank))].sort((a, b) => a - b)) {
+    await Promise.allSettled(watched.filter((one) => one.rank === rank).map((one) => stopProcess(one, one)));
   }
 }

@@ -3,8 +3,8 @@ import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { Config } from '../../config/config.ts';
 import type { Log } from '../../log.ts';
 import { lockDataDir } from './data-dir-lock.ts';
-import { type Guard, startGuard } from './guard.ts';
 import { startPostgres } from './postgres.ts';
+import { type Guardian, startGuardian } from './start-guardian.ts';
 import { startTemporal } from './temporal-server.ts';
 
 /** Where PostgreSQL and Temporal are, whoever runs them. */
@@ -19,7 +19,7 @@ export interface EmbeddedServices {
   /** What a process needs in its environment to use the embedded ones; nothing for external ones. */
   readonly env: Readonly<Record<string, string>>;
   /** Stops processes when we are killed; for the processes that are started on top of the services. */
-  readonly guard: Guard;
+  readonly guardian: Guardian;
   /** Processes of now; they change when one is restarted. Null where external, and while a restart is pending. */
   pids(): { readonly postgres: number | null; readonly temporal: number | null };
   /** Stops Temporal and PostgreSQL, then gives the data folder free. */
@@ -45,8 +45,8 @@ export async function startEmbedded(
   await using stack = new AsyncDisposableStack();
   const lock = lockDataDir(config.dataDir, config.publicUrl);
   stack.defer(() => lock.release());
-  const guard = stack.adopt(startGuard(log), (started) => started.close());
-  const surroundings = { guard, log, ...(onStart && { onStart }) };
+  const guardian = stack.adopt(startGuardian(log), (started) => started.close());
+  const surroundings = { guardian, log, ...(onStart && { onStart }) };
   // Who reaches the UI of a dev server may do anything with its workflows, so it may as well read them.
   const codecToken = config.temporalCodecToken ?? randomBytes(32).toString('base64url');
   const codecEndpoint = `${config.publicUrl}/api/codec/${codecToken}`;
@@ -64,10 +64,10 @@ export async function startEmbedded(
   if (temporal.status === 'rejected') throw temporal.reason;
   const started = stack.move();
   const described = describe({ ...config, codecToken }, postgres.value, temporal.value);
-  return { ...described, guard, stop: () => started.disposeAsync() };
+  return { ...described, guardian, stop: () => started.disposeAsync() };
 }
 
-type Described = Omit<EmbeddedServices, 'guard' | 'stop'>;
+type Described = Omit<EmbeddedServices, 'guardian' | 'stop'>;
 
 function describe(
   config: Config & { readonly codecToken: string },

@@ -137,7 +137,7 @@ function run(program: string, args: readonly string[], { note, output }: RunOpti
   }
 }
 
-/** Stops a server that a supervisor left running on this data when both it and its guard were killed. */
+/** Stops a server that a supervisor left running on this data when both it and its guardian were killed. */
 async function stopLeftover(note: string, database: string): Promise<void> {
   if (!existsSync(note)) return;
   const pid = Number(readFileSync(note, 'utf8'));

@@ -4,66 +4,66 @@ import type { Log } from '../../log.ts';
 import { identify, type ProcessIdentity, type StopOptions } from './process-table.ts';
 
 /** A process that must not outlive us. Those of a lower `rank` are stopped first. */
-interface Ward extends ProcessIdentity, StopOptions {
+interface Watched extends ProcessIdentity, StopOptions {
   readonly rank: number;
 }
 
 /** Stops our processes when we die without a chance to do so, even by SIGKILL. */
-export interface Guard {
+export interface Guardian {
   /** From now on the process is stopped when this process has ended. */
   watch(pid: number, options: StopOptions & { readonly rank: number }): void;
-  /** Ends the guard; what is still watched is left alone. */
+  /** Ends the guardian; what is still watched is left alone. */
   close(): void;
 }
 
 const program = fileURLToPath(new URL('guardian.ts', import.meta.url));
 
 /**
- * Starts the guard as a process of its own, which sees our end as the end of its IPC channel. It is in another process
+ * Starts the guardian as a process of its own, which sees our end as the end of its IPC channel. It is in another process
  * group, so Ctrl-C does not reach it, and started again when it dies.
  */
-export function startGuard(log: Log): Guard {
-  const wards = new Map<number, Ward>();
+export function startGuardian(log: Log): Guardian {
+  const watched = new Map<number, Watched>();
   let closed = false;
   let child = launch();
 
   function launch(): ChildProcess {
-    const guardian = spawn(process.execPath, [program], {
+    const launched = spawn(process.execPath, [program], {
       detached: true,
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
-    guardian.once('error', (error) => log.error('guard could not be started', { error }));
-    guardian.once('exit', () => {
+    launched.once('error', (error) => log.error('guardian could not be started', { error }));
+    launched.once('exit', () => {
       if (closed) return;
-      log.warn('guard died, starting it again');
+      log.warn('guardian died, starting it again');
       child = launch();
     });
-    guardian.unref();
-    guardian.channel?.unref();
-    if (wards.size > 0) send(guardian);
-    return guardian;
+    launched.unref();
+    launched.channel?.unref();
+    if (watched.size > 0) send(launched);
+    return launched;
   }
 
-  function send(guardian: ChildProcess): void {
-    if (guardian.connected) guardian.send([...wards.values()], ignoreClosed);
+  function send(to: ChildProcess): void {
+    if (to.connected) to.send([...watched.values()], ignoreClosed);
   }
 
   return {
     watch(pid, { rank, signal, timeoutMs }) {
-      for (const ward of wards.values()) if (!identify(ward.pid)) wards.delete(ward.pid);
+      for (const known of watched.values()) if (!identify(known.pid)) watched.delete(known.pid);
       const identity = identify(pid);
       if (!identity) return;
-      wards.set(pid, { ...identity, rank, signal, timeoutMs });
+      watched.set(pid, { ...identity, rank, signal, timeoutMs });
       send(child);
     },
     close() {
       closed = true;
-      wards.clear();
+      watched.clear();
       send(child);
       if (child.connected) child.disconnect();
     },
   };
 }
 
-/** A guardian that died between two messages is started again and told everything. */
+/** A guardian that died between two messages is started again and gets everything. */
 const ignoreClosed = (): void => undefined;
