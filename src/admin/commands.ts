@@ -10,7 +10,7 @@ import { readOrgLimits, setOrgLimits } from '../../db/queries/orgs/org-limits.ts
 import { findOrg, listOrgs } from '../../db/queries/orgs/orgs.ts';
 import type { Database } from '../../db/schema.ts';
 import { type OrgScope, orgScope } from '../../db/scope.ts';
-import { issueWithin, withdrawWithin } from '../control/orgs/api-keys.ts';
+import { createApiKeyWithin, revokeApiKeyWithin } from '../control/orgs/api-keys.ts';
 import { createOrg, operatorGrant } from '../control/orgs/orgs.ts';
 import { createWorkspace } from '../control/orgs/workspaces.ts';
 import { found } from '../core/errors.ts';
@@ -137,8 +137,8 @@ export const commands: readonly Command[] = [
       const expiresAt = days === undefined ? null : new Date(Date.now() + days * 86_400_000).toISOString();
       const grant = { ...operatorGrant, expiresAt };
       const scope = await scopeOf(db, org);
-      const issued = await db.transaction().execute((tx) => issueWithin(tx, scope, grant));
-      return { json: issued, lines: [`API key    ${issued.key}  (shown only once)`, `id         ${issued.id}`] };
+      const created = await db.transaction().execute((tx) => createApiKeyWithin(tx, scope, grant));
+      return { json: created, lines: [`API key    ${created.key}  (shown only once)`, `id         ${created.id}`] };
     },
   }),
   command({
@@ -158,7 +158,7 @@ export const commands: readonly Command[] = [
     options: v.object({ org: Text, id: Text }),
     async run({ db }, { org, id }) {
       const scope = await scopeOf(db, org);
-      const key = await db.transaction().execute((tx) => withdrawWithin(tx, scope, id));
+      const key = await db.transaction().execute((tx) => revokeApiKeyWithin(tx, scope, id));
       return { json: key, lines: [lineOf(key)] };
     },
   }),

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { orgScope } from '../../db/scope.ts';
 import { type ApiServer, listen } from '../../src/api/server.ts';
-import { issueApiKey } from '../../src/control/orgs/api-keys.ts';
+import { createApiKey } from '../../src/control/orgs/api-keys.ts';
 import { operatorGrant } from '../../src/control/orgs/orgs.ts';
 import { type EmbedSubject, signEmbedToken } from '../../src/core/crypto/embed-token.ts';
 import { signToken } from '../../src/core/crypto/signed-token.ts';
@@ -83,7 +83,7 @@ async function placeholders(own: TestApi, org: TestOrg): Promise<Placeholders> {
   const [mine, foreign] = [await fillOrg(own, org, 'mine'), await fillOrg(own, other, 'foreign')];
   const capitalized = Object.entries({ ...foreign, orgId: other.orgId, workspaceId: other.workspaceId });
   const last = org.apiKey.at(-1) === 'a' ? 'b' : 'a';
-  const expired = await issueApiKey(own.deps, orgScope(org.orgId), {
+  const expired = await createApiKey(own.deps, orgScope(org.orgId), {
     ...operatorGrant,
     expiresAt: '2020-01-01T00:00:00Z',
   });

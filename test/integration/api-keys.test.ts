@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { orgScope } from '../../db/scope.ts';
-import { issueApiKey } from '../../src/control/orgs/api-keys.ts';
+import { createApiKey } from '../../src/control/orgs/api-keys.ts';
 import { operatorGrant } from '../../src/control/orgs/orgs.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
 
@@ -36,7 +36,7 @@ describe('API keys', () => {
   it('make keys that live no longer than they do', async () => {
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
     const scope = orgScope(org.orgId);
-    const parent = await issueApiKey(api.deps, scope, { ...operatorGrant, expiresAt });
+    const parent = await createApiKey(api.deps, scope, { ...operatorGrant, expiresAt });
     const { body } = await org.call('POST', '/api-keys', {
       apiKey: parent.key,
       body: { expiresAt: null, scopes: ['*'] },

@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { recordEvent } from '../../db/queries/webhooks/events.ts';
 import { type OrgScope, orgScope } from '../../db/scope.ts';
-import { issueApiKey } from '../../src/control/orgs/api-keys.ts';
+import { createApiKey } from '../../src/control/orgs/api-keys.ts';
 import { operatorGrant } from '../../src/control/orgs/orgs.ts';
 import { specPublished } from '../../src/core/events/org-events.ts';
 import { newId } from '../../src/core/ids.ts';
@@ -98,7 +98,7 @@ describe('endpoints', () => {
       woken.push(endpointId);
     };
     const deps = { ...api.deps, orchestrator: { ...api.deps.orchestrator, wakeEndpoint } };
-    await issueApiKey(deps, scope, operatorGrant);
+    await createApiKey(deps, scope, operatorGrant);
     expect(woken).toEqual([]);
     resolve();
     await eventually('the endpoint is woken', async () => woken.includes(own.id));

@@ -38,7 +38,7 @@ export function listApiKeys(db: Db, scope: OrgScope): Promise<ApiKeyRow[]> {
 }
 
 /** The key, refused from now on; one revoked earlier keeps its time. Undefined when absent or of another org. */
-export function revokeApiKey(
+export function markApiKeyRevoked(
   db: Db,
   scope: OrgScope,
   id: string,

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { listApiKeys } from '../../../db/queries/orgs/api-keys.ts';
-import { issueApiKey, withdrawApiKey } from '../../control/orgs/api-keys.ts';
+import { createApiKey, revokeApiKey } from '../../control/orgs/api-keys.ts';
 import { ApiKeyRow } from '../../core/resources/api-key.ts';
 import { idParams } from '../inputs.ts';
 import { route } from '../route.ts';
@@ -24,7 +24,7 @@ export const apiKeyRoutes = [
     }),
     errors: [],
     repeated: 'conflict',
-    handle: ({ scope, caller }, deps) => issueApiKey(deps, scope, caller.grant),
+    handle: ({ scope, caller }, deps) => createApiKey(deps, scope, caller.grant),
   }),
   route({
     method: 'get',
@@ -47,6 +47,6 @@ export const apiKeyRoutes = [
     status: 200,
     response: ApiKeyRow,
     errors: ['not_found'],
-    handle: ({ scope, params }, deps) => withdrawApiKey(deps, scope, params.id),
+    handle: ({ scope, params }, deps) => revokeApiKey(deps, scope, params.id),
   }),
 ];

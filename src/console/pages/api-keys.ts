@@ -1,6 +1,6 @@
 import { listApiKeys } from '../../../db/queries/orgs/api-keys.ts';
 import { idParams } from '../../api/inputs.ts';
-import { issueApiKey, withdrawApiKey } from '../../control/orgs/api-keys.ts';
+import { createApiKey, revokeApiKey } from '../../control/orgs/api-keys.ts';
 import type { ApiKeyRow } from '../../core/resources/api-key.ts';
 import { button } from '../parts/form.ts';
 import { heading } from '../parts/frame.ts';
@@ -68,7 +68,7 @@ function stateOf({ revokedAt, expiresAt }: ApiKeyRow): Html {
 export const addApiKey = action({
   path: '/api-keys',
   handle: async ({ scope, caller }, deps) => {
-    const { key } = await issueApiKey(deps, scope, caller.grant);
+    const { key } = await createApiKey(deps, scope, caller.grant);
     return {
       title: 'The key is created',
       section: 'api-keys',
@@ -84,11 +84,11 @@ export const addApiKey = action({
 });
 
 /** Revokes an API key: it is refused from the next request on. Throws not_found. */
-export const revokeApiKey = action({
+export const revoke = action({
   path: '/api-keys/:id/revoke',
   params: idParams('key', 'API key'),
   handle: async ({ scope, params }, deps) => {
-    await withdrawApiKey(deps, scope, params.id);
+    await revokeApiKey(deps, scope, params.id);
     return { to: '/console/api-keys', notice: 'key-revoked' };
   },
 });

@@ -1,5 +1,5 @@
 import type { ConsoleRoute } from '../route.ts';
-import { addApiKey, apiKeysPage, revokeApiKey } from './api-keys.ts';
+import { addApiKey, apiKeysPage, revoke } from './api-keys.ts';
 import { connectionPage } from './connection.ts';
 import { activate, backfillResource, pause, syncResource, test } from './connection-actions.ts';
 import { connectionsPage } from './connections.ts';
@@ -31,5 +31,5 @@ export const consoleRoutes: readonly ConsoleRoute[] = [
   ...[specsPage, addDraft, newSpec, checkSpec, previewOne, specPage, comparePage, versionPage, saveDraft],
   ...[publish, deprecate, removeDraft],
   ...[hooksPage, hookPage, switchHook, rotate, removeHook],
-  ...[apiKeysPage, addApiKey, revokeApiKey],
+  ...[apiKeysPage, addApiKey, revoke],
 ];

@@ -1,5 +1,5 @@
 import type { Db } from '../../../db/client.ts';
-import { insertApiKey, type KeyGrant, revokeApiKey } from '../../../db/queries/orgs/api-keys.ts';
+import { insertApiKey, type KeyGrant, markApiKeyRevoked } from '../../../db/queries/orgs/api-keys.ts';
 import { recordEvent } from '../../../db/queries/webhooks/events.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { makeApiKey } from '../../core/crypto/api-key.ts';
@@ -11,24 +11,24 @@ import { requireRoom } from './org-limits.ts';
 import { type WriteDeps, write } from './write.ts';
 
 /** A new key, at the only time when its text is known. */
-export interface IssuedApiKey {
+export interface CreatedApiKey {
   readonly id: string;
   /** Shown once; only its hash is stored. */
   readonly key: string;
 }
 
 /** A key of the org. What it has is decided by the caller of this function, not by a body. */
-export async function issueApiKey(deps: WakeDeps & WriteDeps, scope: OrgScope, grant: KeyGrant): Promise<IssuedApiKey> {
-  const issued = await write(deps, (tx) => issueWithin(tx, scope, grant));
+export async function createApiKey(deps: WakeDeps & WriteDeps, scope: OrgScope, grant: KeyGrant): Promise<CreatedApiKey> {
+  const created = await write(deps, (tx) => createApiKeyWithin(tx, scope, grant));
   void wakeEndpoints(deps, scope);
-  return issued;
+  return created;
 }
 
 /**
- * Issues a key as part of a transaction; its endpoints are to be woken after the commit, or by the sweeper. See {@link
- * issueApiKey}.
+ * Creates a key as part of a transaction; its endpoints are to be woken after the commit, or by the sweeper. See {@link
+ * createApiKey}.
  */
-export async function issueWithin(tx: Db, scope: OrgScope, grant: KeyGrant): Promise<IssuedApiKey> {
+export async function createApiKeyWithin(tx: Db, scope: OrgScope, grant: KeyGrant): Promise<CreatedApiKey> {
   await requireRoom(tx, scope, 'apiKeys');
   const { key, ...stored } = makeApiKey();
   const { id, workspaceId } = await insertApiKey(tx, scope, { ...stored, ...grant });
@@ -37,15 +37,15 @@ export async function issueWithin(tx: Db, scope: OrgScope, grant: KeyGrant): Pro
 }
 
 /** Refuses the key from the next request on; a key revoked earlier is returned unchanged. Throws not_found. */
-export async function withdrawApiKey(deps: WakeDeps, scope: OrgScope, id: string): Promise<ApiKeyRow> {
-  const revoked = await deps.db.transaction().execute((tx) => withdrawWithin(tx, scope, id));
+export async function revokeApiKey(deps: WakeDeps, scope: OrgScope, id: string): Promise<ApiKeyRow> {
+  const revoked = await deps.db.transaction().execute((tx) => revokeApiKeyWithin(tx, scope, id));
   void wakeEndpoints(deps, scope);
   return revoked;
 }
 
-/** Withdraws a key as part of a transaction; see {@link withdrawApiKey} and {@link issueWithin}. */
-export async function withdrawWithin(tx: Db, scope: OrgScope, id: string): Promise<ApiKeyRow> {
-  const revoked = found(await revokeApiKey(tx, scope, id), 'API key');
+/** Revokes a key as part of a transaction; see {@link revokeApiKey} and {@link createApiKeyWithin}. */
+export async function revokeApiKeyWithin(tx: Db, scope: OrgScope, id: string): Promise<ApiKeyRow> {
+  const revoked = found(await markApiKeyRevoked(tx, scope, id), 'API key');
   const { createdByKeyId: createdBy, ...row } = revoked;
   await recordEvent(tx, scope, apiKeyRevoked({ apiKeyId: id, createdBy, workspaceId: row.workspaceId }));
   return row;

@@ -5,7 +5,7 @@ import { insertWorkspace } from '../../../db/queries/orgs/workspaces.ts';
 import { orgScope } from '../../../db/scope.ts';
 import { WorkspaceKind, type WorkspaceRow } from '../../core/resources/workspace.ts';
 import type { Deps } from '../../deps.ts';
-import { type IssuedApiKey, issueWithin } from './api-keys.ts';
+import { type CreatedApiKey, createApiKeyWithin } from './api-keys.ts';
 
 /** What a key has that the operator creates: no end. */
 export const operatorGrant: KeyGrant = { workspaceId: null, scopes: ['*'], expiresAt: null, createdByKeyId: null };
@@ -15,7 +15,7 @@ export interface NewOrg {
   readonly org: Org;
   /** The workspaces, one of each kind: dev, staging, prod. */
   readonly workspaces: readonly WorkspaceRow[];
-  readonly apiKey: IssuedApiKey;
+  readonly apiKey: CreatedApiKey;
 }
 
 /** An org with a workspace of each kind and a first key, all or nothing. For the operator; no request makes orgs. */
@@ -27,7 +27,7 @@ export function createOrg(
     const made = await insertOrg(tx, org);
     const scope = orgScope(made.id);
     const workspaces = await insertWorkspaces(tx, scope);
-    const apiKey = await issueWithin(tx, scope, operatorGrant);
+    const apiKey = await createApiKeyWithin(tx, scope, operatorGrant);
     return { org: made, workspaces, apiKey };
   });
 }
