@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { OrgScope } from '../../db/scope.ts';
 import type { Destination, TargetTable } from '../core/destinations/destination.ts';
 import { type DestinationDeps, openDestination } from '../core/destinations/registry.ts';
-import { targetTable } from '../core/destinations/sql/columns.ts';
+import { targetTable } from '../core/destinations/target-table.ts';
 import { AppError } from '../core/errors.ts';
 import { renderTemplate } from '../core/expressions/template.ts';
 import { canonicalJson } from '../core/json/canonical-json.ts';

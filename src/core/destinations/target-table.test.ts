@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { DestinationSpec } from '../../spec/schema/destination-schema.ts';
-import { Resource } from '../../spec/schema/resource-schema.ts';
-import { targetTable } from './columns.ts';
+import { DestinationSpec } from '../spec/schema/destination-schema.ts';
+import { Resource } from '../spec/schema/resource-schema.ts';
+import { targetTable } from './target-table.ts';
 
 const postgres = v.parse(DestinationSpec, { kind: 'postgres', url: '{{ secrets.url }}', schema: 'crm' });
 

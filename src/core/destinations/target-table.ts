@@ -1,11 +1,11 @@
-import { AppError } from '../../errors.ts';
-import { isJsonObject } from '../../json/is-json-object.ts';
-import type { ColumnType } from '../../spec/schema/column-type.ts';
-import { parseColumnType } from '../../spec/schema/column-type.ts';
-import type { DestinationSpec, TargetColumn } from '../../spec/schema/destination-schema.ts';
-import type { Resource } from '../../spec/schema/resource-schema.ts';
-import type { Column, TargetTable } from '../destination.ts';
-import { columnTypeOf } from './column-types.ts';
+import { AppError } from '../errors.ts';
+import { isJsonObject } from '../json/is-json-object.ts';
+import type { ColumnType } from '../spec/schema/column-type.ts';
+import { parseColumnType } from '../spec/schema/column-type.ts';
+import type { DestinationSpec, TargetColumn } from '../spec/schema/destination-schema.ts';
+import type { Resource } from '../spec/schema/resource-schema.ts';
+import type { Column, TargetTable } from './destination.ts';
+import { columnTypeOf } from './sql/column-types.ts';
 
 /**
  * Where the rows of a resource go: `target`, with its columns derived from `validate.schema` where
