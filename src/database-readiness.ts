@@ -1,6 +1,7 @@
 import type { Db } from '../db/client.ts';
 import { appliedMigrations, pendingMigrations } from '../db/migrate.ts';
 import { hasCode } from './core/error-code.ts';
+import { inTime } from './core/work/in-time.ts';
 
 /** The name a probe reads to know whom it reached. */
 export const serviceName = 'connector-sync';
@@ -13,10 +14,9 @@ const probeTimeoutMs = 2000;
 
 /** Whether the database responds and has every migration; otherwise what is missing. */
 export async function probe(db: Db): Promise<Readiness> {
-  const timer = Promise.withResolvers<never>();
-  const timeout = setTimeout(() => timer.reject(new Error('timed out')), probeTimeoutMs);
   try {
-    const pending = await Promise.race([appliedMigrations(db).then(pendingMigrations), timer.promise]);
+    const limit = { ms: probeTimeoutMs, late: new Error('timed out') };
+    const pending = await inTime(appliedMigrations(db).then(pendingMigrations), limit);
     if (pending.length === 0) return { status: 'ready' };
     return notReady(`migrations are missing (${pending.join(', ')}): run "npm run migrate"`);
   } catch (error) {
@@ -25,8 +25,6 @@ export async function probe(db: Db): Promise<Readiness> {
       return notReady('the database is empty: run "npm run migrate"');
     }
     return notReady('the database does not respond');
-  } finally {
-    clearTimeout(timeout);
   }
 }
 

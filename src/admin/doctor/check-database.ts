@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { appliedMigrations, pendingMigrations, unknownMigrations } from '../../../db/migrate.ts';
 import { hasCode } from '../../core/error-code.ts';
+import { inTime } from '../../core/work/in-time.ts';
 import type { Deps } from '../../deps.ts';
 import { explainError } from '../explain-error.ts';
 import { type Finding, found, ok } from './finding.ts';
@@ -17,7 +18,8 @@ const connectMsMax = 10_000;
 /** Whether the control database can be used, in the order in which one thing needs the other. */
 export async function checkDatabase({ db, config }: Pick<Deps, 'db' | 'config'>): Promise<readonly Finding[]> {
   try {
-    await inTime(sql`select 1`.execute(db));
+    const late = Object.assign(new Error('late'), { code: 'ETIMEDOUT' });
+    await inTime(sql`select 1`.execute(db), { ms: connectMsMax, late });
   } catch (error) {
     const remedy = 'Check DATABASE_URL, the network, and whether the database runs; then run this command again.';
     return [found('fault', 'database.reached', { detail: explainError(error).split('\n')[0] ?? '', remedy })];
@@ -30,16 +32,6 @@ export async function checkDatabase({ db, config }: Pick<Deps, 'db' | 'config'>)
     ...(await checkMigrations(db)),
     await checkRights(db),
   ];
-}
-
-async function inTime<Value>(work: Promise<Value>): Promise<Value> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(Object.assign(new Error('late'), { code: 'ETIMEDOUT' })), connectMsMax);
-  try {
-    return await Promise.race([work, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 async function checkVersion(db: Db): Promise<Finding> {

@@ -4,6 +4,7 @@ import type ip from 'ipaddr.js';
 import { buildConnector } from 'undici';
 import { hasCode } from '../error-code.ts';
 import { AppError } from '../errors.ts';
+import { inTime } from '../work/in-time.ts';
 import {
   type AddressRange,
   type AllowEntry,
@@ -213,18 +214,14 @@ const opens = (entry: AllowEntry, address: ip.IPv4 | ip.IPv6, target: Target): b
 
 /** A name without addresses is refused with the same reason as a private one: the difference would map our network. */
 async function addressesOf(host: string, lookup: Lookup): Promise<readonly string[]> {
-  const slow = Promise.withResolvers<never>();
-  const silence = Object.assign(new Error(`DNS did not respond within ${connectTimeoutMs / 1000} s`), {
+  const late = Object.assign(new Error(`DNS did not respond within ${connectTimeoutMs / 1000} s`), {
     syscall: 'getaddrinfo',
   });
-  const timer = setTimeout(() => slow.reject(silence), connectTimeoutMs);
   try {
-    return await Promise.race([lookup(host), slow.promise]);
+    return await inTime(lookup(host), { ms: connectTimeoutMs, late });
   } catch (error) {
     if (hasCode(error, 'ENOTFOUND')) return [];
     throw error;
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -1,0 +1,16 @@
+/** The time that work has, and what is thrown when it is over. */
+export interface TimeLimit {
+  readonly ms: number;
+  readonly late: Error;
+}
+
+/** The result of `work` if it comes in time. Throws what `work` throws, or `late`; late work goes on, unobserved. */
+export async function inTime<Result>(work: Promise<Result>, { ms, late }: TimeLimit): Promise<Result> {
+  const over = Promise.withResolvers<never>();
+  const timer = setTimeout(() => over.reject(late), ms);
+  try {
+    return await Promise.race([work, over.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
