@@ -16,10 +16,10 @@ export function createLookupStore(
   run: { readonly connectionId: string; readonly runId: string },
 ): LookupStore {
   const { connectionId } = run;
-  const pageCacheOf = (cache: 'run' | 'connection') => ({ connectionId, runId: cache === 'run' ? run.runId : null });
+  const ownerOf = (cache: 'run' | 'connection') => ({ connectionId, runId: cache === 'run' ? run.runId : null });
   return {
     async read(cache, keys) {
-      const found = await findLookupValues(db, scope, { ...pageCacheOf(cache), keys });
+      const found = await findLookupValues(db, scope, { ...ownerOf(cache), keys });
       return new Map(found.map(({ key, value }) => [key, value]));
     },
     async write(cache, values) {
@@ -29,7 +29,7 @@ export function createLookupStore(
           value: text,
           ttlSeconds: ttlSeconds ?? runTtlSeconds,
         }));
-        await putLookupValues(db, scope, { ...pageCacheOf(cache), values: rows });
+        await putLookupValues(db, scope, { ...ownerOf(cache), values: rows });
       }
     },
   };
