@@ -1,6 +1,6 @@
 import { observations } from '../observations.ts';
 import { createFairQueue } from '../work/fair-queue.ts';
-import { type ContainedChild, type Reply, startContainedChild } from './contained-child.ts';
+import { type ChildResponse, type ContainedChild, startContainedChild } from './contained-child.ts';
 
 /** One piece of work for a child. */
 interface Job {
@@ -27,7 +27,7 @@ interface Job {
  */
 export interface ChildPool extends AsyncDisposable {
   /** Throws only when no child can be started or the pool is closed. */
-  run(job: Job): Promise<Reply>;
+  run(job: Job): Promise<ChildResponse>;
   counts(): ChildCounts;
 }
 
@@ -93,7 +93,7 @@ export function createChildPool(options: { readonly size: number }): ChildPool {
   return {
     run: async (job) => {
       if (closed) throw closedError();
-      const { promise, resolve, reject } = Promise.withResolvers<Reply>();
+      const { promise, resolve, reject } = Promise.withResolvers<ChildResponse>();
       queue.add(job.orgId, { job, resolve, reject });
       dispatch();
       return await promise;
@@ -112,7 +112,7 @@ const closedError = (): Error => new Error('The evaluator pool is closed');
 
 interface Waiting {
   readonly job: Job;
-  readonly resolve: (response: Reply) => void;
+  readonly resolve: (response: ChildResponse) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -125,7 +125,7 @@ interface Slot {
 async function askChild(
   slot: Slot,
   { job, isClosed }: { readonly job: Job; readonly isClosed: () => boolean },
-): Promise<Reply> {
+): Promise<ChildResponse> {
   const child = await liveChild(slot);
   if (isClosed()) {
     await child.kill();

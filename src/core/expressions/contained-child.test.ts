@@ -31,14 +31,14 @@ test('a child has no __proto__ accessor to reach a prototype with', () => {
   expect(tryInChild('({}).__proto__')).toBe('undefined');
 });
 
-test('a killed child has ended and sends no more replies', async () => {
+test('a killed child has ended and sends no more responses', async () => {
   const child = await startContainedChild();
   await child.kill();
   expect(() => process.kill(child.pid, 0)).toThrow(/ESRCH/);
   expect(await child.ask(['{}', '', '[]'], 1_000)).toEqual({ ok: false, reason: 'memory' });
 });
 
-test('the pool ends a child whose reply does not arrive in time', async () => {
+test('the pool ends a child whose response does not arrive in time', async () => {
   const child = await startContainedChild();
   expect(await child.ask(['only one line of a job'], 50)).toEqual({ ok: false, reason: 'timeout' });
   expect(() => process.kill(child.pid, 0)).toThrow(/ESRCH/);

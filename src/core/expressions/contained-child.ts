@@ -6,7 +6,7 @@ import { containmentFlags } from '../work/containment-flags.ts';
 import { readLines } from './lines.ts';
 
 /** A child's response to one job, or why the child has ended: it exceeded the time limit, or died (out of memory). */
-export type Reply =
+export type ChildResponse =
   | { readonly ok: true; readonly line: string }
   | { readonly ok: false; readonly reason: 'timeout' | 'memory' };
 
@@ -17,7 +17,7 @@ export interface ContainedChild {
   /**
    * Sends the lines of one job; resolves with its one-line response. One job at a time; `ok: false`: the child ended.
    */
-  ask(lines: readonly string[], timeoutMs: number): Promise<Reply>;
+  ask(lines: readonly string[], timeoutMs: number): Promise<ChildResponse>;
   /** Resolves when the process has ended. */
   kill(): Promise<void>;
 }
@@ -30,8 +30,8 @@ export async function startContainedChild(): Promise<ContainedChild> {
     child.once('close', () => resolve());
     child.once('error', () => resolve());
   });
-  const waiting: { response: ((response: Reply) => void) | null } = { response: null };
-  const reply = (response: Reply): void => {
+  const waiting: { response: ((response: ChildResponse) => void) | null } = { response: null };
+  const respond = (response: ChildResponse): void => {
     const resolve = waiting.response;
     waiting.response = null;
     resolve?.(response);
@@ -41,19 +41,19 @@ export async function startContainedChild(): Promise<ContainedChild> {
     await exited;
   };
   // A write to a child that has just died; `exited` sees its end.
-  child.stdin.on('error', () => reply({ ok: false, reason: 'memory' }));
-  void exited.then(() => reply({ ok: false, reason: 'memory' }));
+  child.stdin.on('error', () => respond({ ok: false, reason: 'memory' }));
+  void exited.then(() => respond({ ok: false, reason: 'memory' }));
   readLines(child.stdout, {
     bytesMax: responseBytesMax,
-    onLine: (line) => reply({ ok: true, line }),
+    onLine: (line) => respond({ ok: true, line }),
     onTooLong: () => child.kill('SIGKILL'),
   });
 
-  const next = async (timeoutMs: number): Promise<Reply> => {
-    const { promise, resolve } = Promise.withResolvers<Reply>();
+  const next = async (timeoutMs: number): Promise<ChildResponse> => {
+    const { promise, resolve } = Promise.withResolvers<ChildResponse>();
     waiting.response = resolve;
     // A response that arrived while this process was busy is read before the immediate runs: it counts.
-    const timer = setTimeout(() => setImmediate(() => reply({ ok: false, reason: 'timeout' })), timeoutMs);
+    const timer = setTimeout(() => setImmediate(() => respond({ ok: false, reason: 'timeout' })), timeoutMs);
     const response = await promise;
     clearTimeout(timer);
     if (!response.ok) await kill();

@@ -15,7 +15,7 @@ import { mapWithPauses } from '../work/map-with-pauses.ts';
 import { cutBatches } from './batches.ts';
 import { createBindingsText } from './bindings-text.ts';
 import { type ChildCounts, type ChildPool, createChildPool } from './child-pool.ts';
-import { evaluatorMemoryMb, type Reply } from './contained-child.ts';
+import { type ChildResponse, evaluatorMemoryMb } from './contained-child.ts';
 import type { Bindings, Evaluated, EvaluationFailure, Evaluator } from './evaluation.ts';
 
 /** Evaluates for all orgs of a process. Disposing ends the children. */
@@ -170,7 +170,7 @@ function readResult(result: unknown): Result {
   return { ok: false, failure: { code, message } };
 }
 
-function deathFailure(reason: Extract<Reply, { ok: false }>['reason']): EvaluationFailure {
+function deathFailure(reason: Extract<ChildResponse, { ok: false }>['reason']): EvaluationFailure {
   return reason === 'timeout'
     ? { code: 'timeout', message: 'The expression took too long and was stopped.' }
     : {

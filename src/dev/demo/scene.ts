@@ -72,8 +72,8 @@ export const countsOf = ({ statsJson: { recordsIn, recordsOut, skipped, quaranti
 const pagesServed = ({ upstream }: Scene): number => Object.keys(upstream.journal().pages).length;
 
 function progressOf(run: RunRow, { upstream }: Scene, elapsedMs: number): string {
-  const { replies } = upstream.journal();
-  const retries = (replies['429'] ?? 0) + (replies['503'] ?? 0);
+  const { responses } = upstream.journal();
+  const retries = (responses['429'] ?? 0) + (responses['503'] ?? 0);
   const rate = Math.round((run.statsJson.recordsIn * 1000) / elapsedMs);
   return `${countsOf(run)}  ${retries} retries  ${count(rate)} rec/s`;
 }

@@ -88,8 +88,8 @@ export async function showRetries({ screen, checks, api, upstream }: Scene, runI
     const later = laterOf(call, calls);
     screen.note(`${describe(call)}; then ${later ? responseOf(later) : 'nothing'}`);
   }
-  const { replies } = upstream.journal();
-  const served = (replies['429'] ?? 0) + (replies['503'] ?? 0);
+  const { responses } = upstream.journal();
+  const served = (responses['429'] ?? 0) + (responses['503'] ?? 0);
   const repaired = refused.filter((call) => laterOf(call, calls)?.statusCode === 200).length;
   checks.verify('errors of the API, each retried with success', repaired, served);
   return repaired;

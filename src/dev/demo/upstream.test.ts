@@ -64,7 +64,7 @@ describe('GET /cities', () => {
     await using upstream = await start();
     const response = await fetch(`${upstream.url}/cities`);
     expect(response.status).toBe(401);
-    expect(upstream.journal()).toEqual({ replies: { 401: 1 }, pages: {} });
+    expect(upstream.journal()).toEqual({ responses: { 401: 1 }, pages: {} });
   });
 
   test.each(['per_page=0', 'per_page=1001', 'page=x', 'updated_since=soon'])(
@@ -79,8 +79,8 @@ describe('GET /cities', () => {
     await using upstream = await start();
     const pages = await readAll(upstream, '/cities?per_page=20');
     expect(pages.flat()).toEqual(records);
-    const { replies } = upstream.journal();
-    expect(replies).toEqual({ 200: pages.length, 429: 1, 503: 1 });
+    const { responses } = upstream.journal();
+    expect(responses).toEqual({ 200: pages.length, 429: 1, 503: 1 });
     expect([...faultyRequests.values()]).toEqual([{ status: 429, resetAfter: '0.25' }, { status: 503 }]);
   });
 });

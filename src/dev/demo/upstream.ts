@@ -9,7 +9,7 @@ import type { CityFeed } from './city-feed.ts';
 /** The responses of the API so far. */
 interface UpstreamJournal {
   /** How many there were by status, of pages only. */
-  readonly replies: Readonly<Record<string, number>>;
+  readonly responses: Readonly<Record<string, number>>;
   /** How often each page was sent in full, by path and query. */
   readonly pages: Readonly<Record<string, number>>;
 }
@@ -56,9 +56,9 @@ const perPageMax = 1_000;
  * - `POST /control/touch {count}`: changes records; `GET /control/journal`: its responses so far; `GET /`: what this is.
  */
 export async function startDemoUpstream(options: DemoUpstreamOptions): Promise<DemoUpstream> {
-  const journal: Journal = { replies: {}, pages: {}, requests: 0 };
+  const journal: Journal = { responses: {}, pages: {}, requests: 0 };
   const server = createServer((request, response) => {
-    void respond(response, () => reply(request, options, journal));
+    void respond(response, () => responseTo(request, options, journal));
   }).listen(options.port ?? 0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -66,26 +66,26 @@ export async function startDemoUpstream(options: DemoUpstreamOptions): Promise<D
     url: `http://127.0.0.1:${port}`,
     hostPort: `127.0.0.1:${port}`,
     token: options.token,
-    journal: () => ({ replies: { ...journal.replies }, pages: { ...journal.pages } }),
+    journal: () => ({ responses: { ...journal.responses }, pages: { ...journal.pages } }),
     [Symbol.asyncDispose]: () => stop(server),
   };
 }
 
 interface Journal {
-  readonly replies: Record<string, number>;
+  readonly responses: Record<string, number>;
   readonly pages: Record<string, number>;
   requests: number;
 }
 
-interface Reply {
+interface DemoResponse {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: Buffer;
 }
 
-async function respond(response: ServerResponse, makeReply: () => Promise<Reply>): Promise<void> {
+async function respond(response: ServerResponse, makeResponse: () => Promise<DemoResponse>): Promise<void> {
   try {
-    const { status, headers = {}, body } = await makeReply();
+    const { status, headers = {}, body } = await makeResponse();
     response.writeHead(status, { 'content-type': 'application/json', 'content-length': body.length, ...headers });
     response.end(body);
   } catch (error) {
@@ -94,26 +94,30 @@ async function respond(response: ServerResponse, makeReply: () => Promise<Reply>
   }
 }
 
-async function reply(request: IncomingMessage, options: DemoUpstreamOptions, journal: Journal): Promise<Reply> {
+async function responseTo(
+  request: IncomingMessage,
+  options: DemoUpstreamOptions,
+  journal: Journal,
+): Promise<DemoResponse> {
   const url = new URL(request.url ?? '/', `http://${request.headers.host ?? '127.0.0.1'}`);
   switch (`${request.method} ${url.pathname}`) {
     case 'GET /cities': {
-      const page = pageReply(request, url, { ...options, journal });
-      journal.replies[page.status] = (journal.replies[page.status] ?? 0) + 1;
+      const page = pageResponse(request, url, { ...options, journal });
+      journal.responses[page.status] = (journal.responses[page.status] ?? 0) + 1;
       return page;
     }
     case 'POST /control/touch':
-      return jsonReply(200, { touched: options.feed().touch(countOf(await json(request)), new Date()) });
+      return jsonResponse(200, { touched: options.feed().touch(countOf(await json(request)), new Date()) });
     case 'GET /control/journal':
-      return jsonReply(200, { replies: journal.replies, pages: journal.pages });
+      return jsonResponse(200, { responses: journal.responses, pages: journal.pages });
     case 'GET /':
-      return jsonReply(200, {
+      return jsonResponse(200, {
         data: attribution,
         records: options.feed().count,
         paths: ['/cities', '/control/touch', '/control/journal'],
       });
     default:
-      return jsonReply(404, { error: 'not found' });
+      return jsonResponse(404, { error: 'not found' });
   }
 }
 
@@ -121,17 +125,17 @@ interface PageContext extends DemoUpstreamOptions {
   readonly journal: Journal;
 }
 
-function pageReply(request: IncomingMessage, url: URL, { feed, token, journal }: PageContext): Reply {
+function pageResponse(request: IncomingMessage, url: URL, { feed, token, journal }: PageContext): DemoResponse {
   if (request.headers.authorization !== `Bearer ${token}`)
-    return jsonReply(401, { error: 'the bearer token is missing or wrong' });
+    return jsonResponse(401, { error: 'the bearer token is missing or wrong' });
   journal.requests += 1;
   const fault = faultyRequests.get(journal.requests);
-  if (fault) return faultReply(fault);
+  if (fault) return faultResponse(fault);
   const perPage = wholeNumber(url.searchParams.get('per_page'), perPageDefault);
   const page = wholeNumber(url.searchParams.get('page'), 1);
   const since = Date.parse(url.searchParams.get('updated_since') ?? '1970-01-01');
   if (perPage === null || perPage > perPageMax || page === null || Number.isNaN(since))
-    return jsonReply(400, {
+    return jsonResponse(400, {
       error: `expected per_page from 1 to ${perPageMax}, page from 1, updated_since in ISO 8601`,
     });
   const { body, more } = feed().page(since, page, perPage);
@@ -142,12 +146,15 @@ function pageReply(request: IncomingMessage, url: URL, { feed, token, journal }:
   return { status: 200, headers: { link: `<${next.href}>; rel="next"` }, body };
 }
 
-const faultReply = ({ status, resetAfter }: DemoFault): Reply => ({
-  ...jsonReply(status, { error: 'simulated error, to show a retry' }),
+const faultResponse = ({ status, resetAfter }: DemoFault): DemoResponse => ({
+  ...jsonResponse(status, { error: 'simulated error, to show a retry' }),
   headers: resetAfter === undefined ? {} : { 'x-ratelimit-reset-after': resetAfter },
 });
 
-const jsonReply = (status: number, value: unknown): Reply => ({ status, body: Buffer.from(JSON.stringify(value)) });
+const jsonResponse = (status: number, value: unknown): DemoResponse => ({
+  status,
+  body: Buffer.from(JSON.stringify(value)),
+});
 
 /** A whole number from 1; `absent` when there is none; null when the text is no such number. */
 function wholeNumber(text: string | null, absent: number): number | null {

@@ -14,11 +14,11 @@ export interface NamedQuery {
  * may hand the next statement to a server that has not kept it, or that keeps another by its name; then nothing was done,
  * and this one and all others are sent whole. For statements that are transactions of their own.
  */
-export function createPreparedQueries<Reply>(run: (query: NamedQuery) => Promise<Reply>) {
+export function createPreparedQueries<Result>(run: (query: NamedQuery) => Promise<Result>) {
   // One for each set of columns and their forms, of which a lane has few.
   const nameOf = createStatementNames({ usesMin: 2, namesMax: 20 });
   let keeps = true;
-  return async (text: string, values: readonly unknown[]): Promise<Reply> => {
+  return async (text: string, values: readonly unknown[]): Promise<Result> => {
     const name = keeps ? nameOf(text) : undefined;
     if (name === undefined) return await run({ text, values });
     try {

@@ -90,12 +90,12 @@ async function commit(session: Session, { write, deleted, rejected }: Commit): P
   // Statements over all rows of a connection may take their time.
   const isLong = opensGeneration || completesGeneration;
   await withConflictRetries(session, async () => {
-    const [response] = await (isLong ? session.queryAll<Reply>(sql, values) : session.query<Reply>(sql, values));
-    await checkOutcome(session, { write, outcome: response?.outcome });
+    const [row] = await (isLong ? session.queryAll<Outcome>(sql, values) : session.query<Outcome>(sql, values));
+    await checkOutcome(session, { write, outcome: row?.outcome });
   });
 }
 
-interface Reply {
+interface Outcome {
   readonly outcome: WriteOutcome;
 }
 

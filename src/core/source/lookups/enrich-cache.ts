@@ -1,10 +1,10 @@
 import type { PageCache } from './enrich-page-cache.ts';
-import type { Replies, Reply } from './enrich-response.ts';
+import type { KeyResponse, KeyResponses } from './enrich-response.ts';
 
 /** Resolves the keys of one step from the cache, from a request of another page in progress, or from the API. */
 export interface ResponseMemo {
   /** Fetched responses are cached, also when a later request fails; then it throws what `fetch` threw. */
-  responsesTo(texts: readonly string[], pageCache: PageCache, work: CacheWork): Promise<Replies>;
+  responsesTo(texts: readonly string[], pageCache: PageCache, work: CacheWork): Promise<KeyResponses>;
 }
 
 /** The callbacks for keys. */
@@ -12,12 +12,12 @@ interface CacheWork {
   /** Notes the keys that need no request. */
   readonly onSaved: (texts: readonly string[]) => Promise<void>;
   /** Requests the others and adds its results to `found` as it goes. */
-  readonly fetch: (texts: readonly string[], found: Map<string, Reply>) => Promise<void>;
+  readonly fetch: (texts: readonly string[], found: Map<string, KeyResponse>) => Promise<void>;
 }
 
 /** The cache of one step, shared by the pages that this process works on. */
 export function createResponseMemo(): ResponseMemo {
-  const inProgress = new Map<string, Promise<Replies>>();
+  const inProgress = new Map<string, Promise<KeyResponses>>();
   return {
     async responsesTo(texts, pageCache, work) {
       const others = texts.flatMap((text) => {
@@ -42,12 +42,16 @@ export function createResponseMemo(): ResponseMemo {
   };
 }
 
-async function lookUp(texts: readonly string[], pageCache: PageCache, { onSaved, fetch }: CacheWork): Promise<Replies> {
+async function lookUp(
+  texts: readonly string[],
+  pageCache: PageCache,
+  { onSaved, fetch }: CacheWork,
+): Promise<KeyResponses> {
   if (texts.length === 0) return new Map();
   const kept = await pageCache.read(texts);
   await onSaved([...kept.keys()]);
   const missing = texts.filter((text) => !kept.has(text));
-  const found = new Map<string, Reply>();
+  const found = new Map<string, KeyResponse>();
   try {
     await fetch(missing, found);
   } catch (error) {

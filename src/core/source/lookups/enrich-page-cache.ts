@@ -1,6 +1,6 @@
 import type { Enrichment } from '../../spec/schema/lookup-schema.ts';
 import type { Source } from '../source.ts';
-import { cachedText, type Replies, type Reply, responseOf } from './enrich-response.ts';
+import { cachedText, type KeyResponse, type KeyResponses, responseOf } from './enrich-response.ts';
 import { definitionKey, valueKey } from './lookup-key.ts';
 import type { CacheScope, LookupStore, NewCachedValue } from './lookup-store.ts';
 
@@ -9,9 +9,9 @@ export interface PageCache {
   /** Where the response to a key is cached: two pages that may share it have the same. */
   keyOf(text: string): string;
   /** The cached responses. */
-  read(texts: readonly string[]): Promise<Map<string, Reply>>;
+  read(texts: readonly string[]): Promise<Map<string, KeyResponse>>;
   /** Caches responses; `interrupted`: the page will be processed again. */
-  keep(responses: Replies, options: { readonly interrupted: boolean }): Promise<void>;
+  keep(responses: KeyResponses, options: { readonly interrupted: boolean }): Promise<void>;
 }
 
 /** A page and what makes it recognisable when it is processed again. */
@@ -47,7 +47,7 @@ export function createPageCaches(
   return ({ each, identity }) => {
     const salt = JSON.stringify([text.includes('each') ? each : null, perPage ? identity : null]);
     const keyOf = (key: string): string => valueKey(`${definition}\n${salt}`, key);
-    const valueOf = ([key, response]: readonly [string, Reply]): readonly NewCachedValue[] =>
+    const valueOf = ([key, response]: readonly [string, KeyResponse]): readonly NewCachedValue[] =>
       response.kind === 'failed'
         ? []
         : [{ key: keyOf(key), text: cachedText(response), ttlSeconds: ttls[response.kind] }];
@@ -72,10 +72,10 @@ export function createPageCaches(
 
 /** Keys that the API refused permanently, so that not every page requests them; temporary failures are not kept. */
 function createRejections() {
-  const refused = new Map<string, Reply>();
+  const refused = new Map<string, KeyResponse>();
   return {
-    find: (key: string): Reply | undefined => refused.get(key),
-    note(key: string, response: Reply): void {
+    find: (key: string): KeyResponse | undefined => refused.get(key),
+    note(key: string, response: KeyResponse): void {
       const isFinal = response.kind === 'failed' && response.error.code !== 'source_unavailable';
       if (isFinal && refused.size < refusedMax) refused.set(key, response);
     },

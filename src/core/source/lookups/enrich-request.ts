@@ -10,9 +10,9 @@ import { interpretResponse } from '../request/interpret-response.ts';
 import { openResponseCache } from '../request/open-response-cache.ts';
 import { rendererFor, renderRequest } from '../request/render-request.ts';
 import type { ReadableResource, Source } from '../source.ts';
-import type { Reply } from './enrich-response.ts';
+import type { KeyResponse } from './enrich-response.ts';
 import type { LookupStore } from './lookup-store.ts';
-import { createReadReplies } from './read-replies.ts';
+import { createReadResponses } from './read-responses.ts';
 
 /** A requested key, and the first record that has it. */
 export interface Ask {
@@ -31,7 +31,7 @@ export interface EnrichRequests {
    * The response to each of these keys, by their texts; more than one only with `batch`. Throws errors that do not
    * concern the keys: rejected credentials, a blocked address, a wait that is too long to sleep here.
    */
-  fetch(asks: readonly Ask[]): Promise<ReadonlyMap<string, Reply>>;
+  fetch(asks: readonly Ask[]): Promise<ReadonlyMap<string, KeyResponse>>;
   /** Adds the request for these keys to the call log, as one that the cache saved. */
   logSaved(asks: readonly Ask[]): Promise<void>;
 }
@@ -44,7 +44,7 @@ export function createEnrichRequests(
 ): EnrichRequests {
   const plain = sourceOfStep(source, step);
   const evaluate = createEvaluate(source.evaluator, new Date(source.run.startedAt));
-  const readReplies = createReadReplies(source, step);
+  const readResponses = createReadResponses(source, step);
   const page = { index: 1, startsFromToken: false };
   const classify = acceptMissing(interpretResponse(plain, { evaluate, page }));
   const template = step.batch ? withListOfKeys(step.request) : step.request;
@@ -69,18 +69,18 @@ export function createEnrichRequests(
     return { body };
   };
 
-  const repliesTo = async (asks: readonly Ask[]): Promise<ReadonlyMap<string, Reply>> => {
+  const responsesTo = async (asks: readonly Ask[]): Promise<ReadonlyMap<string, KeyResponse>> => {
     const response = await ask(asks);
     const texts = asks.map(({ text }) => text);
     return response === null
       ? new Map(texts.map((text) => [text, { kind: 'missing' }]))
-      : await readReplies(response.body, texts);
+      : await readResponses(response.body, texts);
   };
 
   return {
     async fetch(asks) {
       try {
-        return await repliesTo(asks);
+        return await responsesTo(asks);
       } catch (error) {
         if (!isOfTheKeys(error)) throw error;
         return new Map(asks.map(({ text }) => [text, { kind: 'failed', error }]));

@@ -8,7 +8,7 @@ import type { ResponseMemo } from './enrich-cache.ts';
 import { keysOf, type RecordKey } from './enrich-keys.ts';
 import type { PageCache } from './enrich-page-cache.ts';
 import { type Ask, createEnrichRequests } from './enrich-request.ts';
-import type { Replies, Reply } from './enrich-response.ts';
+import type { KeyResponse, KeyResponses } from './enrich-response.ts';
 import type { LookupStore } from './lookup-store.ts';
 
 /** A record on its way through the steps. */
@@ -84,7 +84,7 @@ async function responsesTo(
   step: Step,
   asks: readonly Ask[],
   { source, cache, pageCache, store, signal, mayLog }: StepContext,
-): Promise<Replies> {
+): Promise<KeyResponses> {
   if (asks.length === 0) return new Map();
   const requests = createEnrichRequests(source, step, { store, signal });
   const byText = new Map(asks.map((ask) => [ask.text, ask]));
@@ -111,12 +111,12 @@ const inBatches = (asks: readonly Ask[], size: number): readonly (readonly Ask[]
   Array.from({ length: Math.ceil(asks.length / size) }, (_, n) => asks.slice(n * size, (n + 1) * size));
 
 /** The outcome for a record: a response, the reason why it has no key, or nothing. */
-function respondTo(key: RecordKey | undefined, responses: Replies): Reply | string | null {
+function respondTo(key: RecordKey | undefined, responses: KeyResponses): KeyResponse | string | null {
   if (key?.kind === 'invalid') return key.message;
   return key?.kind === 'key' ? (responses.get(key.text) ?? null) : null;
 }
 
-function assign(step: Step, { found, failures }: Subject, response: Reply | string | null): void {
+function assign(step: Step, { found, failures }: Subject, response: KeyResponse | string | null): void {
   const { assignTo, onMissing, onError } = step;
   if (response === null) return;
   if (typeof response === 'string') failures.set(assignTo, { message: response, quarantine: false });

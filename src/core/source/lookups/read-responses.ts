@@ -3,23 +3,23 @@ import { storableJson } from '../../json/storable-json.ts';
 import type { Enrichment } from '../../spec/schema/lookup-schema.ts';
 import { createEvaluateEach, type EachResult } from '../request/evaluate-each.ts';
 import type { Source } from '../source.ts';
-import type { Reply } from './enrich-response.ts';
+import type { KeyResponse } from './enrich-response.ts';
 import { lookupKeyText } from './lookup-key-text.ts';
 
 /**
- * Reads the reply to each of these keys, by their texts, from the body of one response. Throws `spec_invalid` when the
+ * Reads the response to each of these keys, by their texts, from the body of one response. Throws `spec_invalid` when the
  * items of a batch, or their keys, cannot be found.
  */
-type ReadReplies = (body: unknown, texts: readonly string[]) => Promise<ReadonlyMap<string, Reply>>;
+type ReadResponses = (body: unknown, texts: readonly string[]) => Promise<ReadonlyMap<string, KeyResponse>>;
 
 /** Characters of one value as JSON: it is sent with every record that it belongs to. */
 const valueLengthMax = 1_000_000;
 
 /** Reads the responses to requests of `step`. */
-export function createReadReplies(
+export function createReadResponses(
   source: Omit<Source, 'watermark'>,
   { batch, select = '$' }: Pick<Enrichment, 'batch' | 'select'>,
-): ReadReplies {
+): ReadResponses {
   const evaluateEach = createEvaluateEach(source);
 
   /** The items of the response to a batch, by the texts of their keys. */
@@ -43,7 +43,7 @@ export function createReadReplies(
   };
 }
 
-function respondFrom(result: EachResult | undefined): Reply {
+function respondFrom(result: EachResult | undefined): KeyResponse {
   if (!result?.ok) return failed(new AppError('spec_invalid', `select fails: ${result?.message ?? 'no result'}`));
   if (result.value === undefined) return { kind: 'found', value: undefined };
   // Replaces what no database can hold in the value: an issue of one field that may not even be used.
@@ -53,7 +53,7 @@ function respondFrom(result: EachResult | undefined): Reply {
   return failed(new AppError('source_rejected', message));
 }
 
-const failed = (error: AppError): Reply => ({ kind: 'failed', error });
+const failed = (error: AppError): KeyResponse => ({ kind: 'failed', error });
 
 function valueOf(result: EachResult | undefined, part: string): unknown {
   if (result?.ok) return result.value;
