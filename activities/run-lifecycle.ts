@@ -70,7 +70,7 @@ export async function endRun(
   for (const waiting of next) await wake(deps, runInput(scope, waiting));
   if (eventsFor > 0) await wakeEndpoints(deps, scope);
   if (keepsLookups) await dropLookupValues(deps.db, scope, input);
-  return { status: run?.status ?? 'gone', ...run?.statsJson };
+  return { status: run?.status ?? 'deleted', ...run?.statsJson };
 }
 
 /**

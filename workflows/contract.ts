@@ -198,5 +198,5 @@ export interface FirstStep {
   readonly error: { readonly code: string; readonly message: string } | null;
 }
 
-/** The result of a run's workflow: what the run row says at its end. `gone`: there is no such row. */
+/** The result of a run's workflow: what the run row says at its end. `deleted`: there is no such row any more. */
 export type RunTotals = { readonly status: string } & Readonly<Record<string, number | string>>;
