@@ -4,7 +4,7 @@ const jitter = 0.2;
 /**
  * Milliseconds from the end of the `attempts`-th failed attempt to the next; null: it was the last.
  *
- * @param scheduleSeconds between the attempts: one more attempt than there are.
+ * @param scheduleSeconds the pauses between the attempts; with n pauses there are n + 1 attempts.
  * @param random from 0 up to but not including 1.
  */
 export function retryDelayMs(
