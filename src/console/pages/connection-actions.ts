@@ -71,7 +71,7 @@ export const pause = action({
   },
 });
 
-/** Tries a connection and shows the outcome; nothing is delivered. */
+/** Tests a connection and shows the result; nothing is delivered. */
 export const test = action({
   path: '/connections/:id/test',
   params: ConnectionParams,

@@ -16,7 +16,7 @@ const resourceChoice = (resourceKeys: readonly string[], first: readonly (readon
     options: [...first, ...resourceKeys.map((key) => [key, key] as const)],
   });
 
-/** Tries the connection without delivering anything. */
+/** Tests the connection; nothing is delivered. */
 export const testForm = (visit: Visit, { connection }: Subject): Html =>
   form(visit, { action: `/console/connections/${connection.id}/test`, class: 'inline' }, html`<button>Test</button>`);
 
