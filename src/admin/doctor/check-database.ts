@@ -1,12 +1,11 @@
 import { type RawBuilder, sql } from 'kysely';
+import type { Db } from '../../../db/client.ts';
 import { appliedMigrations, pendingMigrations, unknownMigrations } from '../../../db/migrate.ts';
 import { hasCode } from '../../core/error-code.ts';
 import { inTime } from '../../core/work/in-time.ts';
 import type { Deps } from '../../deps.ts';
 import { explainError } from '../explain-error.ts';
 import { type Finding, found, ok } from './finding.ts';
-
-type Db = Deps['db'];
 
 /** The oldest version that is supported, as `server_version_num`. */
 const versionMin = 140_000;
