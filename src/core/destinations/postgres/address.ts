@@ -1,4 +1,4 @@
-import { addressFields, type Options } from '../sql/address-fields.ts';
+import { addressFields, type DestinationOptions } from '../sql/address-fields.ts';
 
 const { text, host, port, required, withoutControls, refused } = addressFields('postgres');
 
@@ -26,7 +26,7 @@ export interface PostgresAddress {
  *
  * Throws `destination_rejected`; messages repeat no value.
  */
-export function parsePostgresAddress(options: Options): PostgresAddress {
+export function parsePostgresAddress(options: DestinationOptions): PostgresAddress {
   const url = text(options, 'url');
   const parts = url === null ? fieldParts(options) : urlParts(url);
   return {
@@ -49,7 +49,7 @@ interface Parts {
   readonly ssl: SslMode | null;
 }
 
-function fieldParts(options: Options): Parts {
+function fieldParts(options: DestinationOptions): Parts {
   return {
     host: text(options, 'host'),
     port: text(options, 'port'),
@@ -95,7 +95,7 @@ function sslSwitch(value: string): SslMode {
   return value === 'false' || value === '0' ? 'disable' : sslMode(value);
 }
 
-function sslField(options: Options): SslMode {
+function sslField(options: DestinationOptions): SslMode {
   const word = text(options, 'ssl');
   return word === null ? 'verify-full' : sslMode(word);
 }

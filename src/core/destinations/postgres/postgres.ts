@@ -7,7 +7,7 @@
 import type { EgressGuard } from '../../http/egress.ts';
 import type { RejectedRow } from '../../model/batch.ts';
 import type { Destination, LaneClaim } from '../destination.ts';
-import type { Options } from '../sql/address-fields.ts';
+import type { DestinationOptions } from '../sql/address-fields.ts';
 import { tableSql } from '../sql/identifiers.ts';
 import { prepareTable } from '../sql/prepare-table.ts';
 import { type AdmittedFields, admitFields } from '../sql/record-fields.ts';
@@ -42,7 +42,7 @@ const defaultLimits: SessionLimits = { connectMs: 10_000, statementMs: 60_000 };
  *
  * Throws `destination_rejected` at once when the options cannot work; connects at `open`.
  */
-export function openPostgres(options: Options, deps: PostgresDeps): Destination {
+export function openPostgres(options: DestinationOptions, deps: PostgresDeps): Destination {
   const address = parsePostgresAddress(options);
   const limits = deps.limits ?? defaultLimits;
   return sqlDestination({

@@ -3,12 +3,12 @@ import { domainToASCII } from 'node:url';
 import { AppError } from '../../errors.ts';
 
 /** A destination's options, templates already resolved. */
-export type Options = Readonly<Record<string, unknown>>;
+export type DestinationOptions = Readonly<Record<string, unknown>>;
 
 /** How the options of a kind of database are read. Every error is `destination_rejected` and repeats no value. */
 export interface AddressFields {
   /** A template gives a number where the param is one; null when absent or empty. */
-  readonly text: (options: Options, name: string) => string | null;
+  readonly text: (options: DestinationOptions, name: string) => string | null;
   readonly host: (host: string | null) => string;
   readonly port: (port: string | null, fallback: number) => number;
   readonly required: (what: string, value: string | null) => string;

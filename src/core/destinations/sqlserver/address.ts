@@ -1,4 +1,4 @@
-import { addressFields, type Options } from '../sql/address-fields.ts';
+import { addressFields, type DestinationOptions } from '../sql/address-fields.ts';
 import { type EntraClient, entraClient } from './driver/entra-client.ts';
 
 const fields = addressFields('sqlserver');
@@ -42,7 +42,7 @@ export interface SqlServerOptions {
  *
  * Throws `destination_rejected`; messages repeat no value.
  */
-export function parseSqlServerAddress(options: Options): SqlServerOptions {
+export function parseSqlServerAddress(options: DestinationOptions): SqlServerOptions {
   const address = {
     host: host(text(options, 'host')),
     port: port(text(options, 'port'), 1433),
@@ -53,12 +53,12 @@ export function parseSqlServerAddress(options: Options): SqlServerOptions {
   return { address, identity: identityField(options, address) };
 }
 
-function encryptField({ encrypt = true }: Options): boolean | 'strict' {
+function encryptField({ encrypt = true }: DestinationOptions): boolean | 'strict' {
   if (typeof encrypt !== 'boolean' && encrypt !== 'strict') throw refused('`encrypt` is not true, false or "strict"');
   return encrypt;
 }
 
-function identityField(options: Options, { encrypt }: SqlServerAddress): SqlServerIdentity {
+function identityField(options: DestinationOptions, { encrypt }: SqlServerAddress): SqlServerIdentity {
   const { authentication } = options;
   if (authentication === undefined || authentication === null) {
     return {

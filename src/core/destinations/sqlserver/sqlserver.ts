@@ -6,7 +6,7 @@
 
 import type { RejectedRow } from '../../model/batch.ts';
 import type { Destination, LaneClaim } from '../destination.ts';
-import type { Options } from '../sql/address-fields.ts';
+import type { DestinationOptions } from '../sql/address-fields.ts';
 import { prepareTable } from '../sql/prepare-table.ts';
 import { type AdmittedFields, admitFields } from '../sql/record-fields.ts';
 import { encodeRows } from '../sql/record-rows.ts';
@@ -39,7 +39,7 @@ const defaultLimits: SessionLimits = { connectMs: 10_000, statementMs: 60_000, l
  *
  * Throws `destination_rejected` at once when the options cannot work; connects at `open`.
  */
-export function openSqlServer(options: Options, deps: SqlServerDeps): Destination {
+export function openSqlServer(options: DestinationOptions, deps: SqlServerDeps): Destination {
   const parsed = parseSqlServerAddress(options);
   const limits = deps.limits ?? defaultLimits;
   return sqlDestination({

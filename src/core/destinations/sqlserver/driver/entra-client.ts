@@ -1,5 +1,5 @@
 import { type EntraHost, entraHosts } from '../../../spec/schema/entra-hosts.ts';
-import type { AddressFields, Options } from '../../sql/address-fields.ts';
+import type { AddressFields, DestinationOptions } from '../../sql/address-fields.ts';
 
 /** An application that is registered in an Entra tenant, and where its tokens come from. */
 export interface EntraClient {
@@ -14,7 +14,7 @@ export interface EntraClient {
 export function entraClient(authentication: unknown, fields: AddressFields): EntraClient {
   const { text, required, refused } = fields;
   if (typeof authentication !== 'object' || authentication === null) throw refused('`authentication` is not an object');
-  const options = authentication as Options;
+  const options = authentication as DestinationOptions;
   if (options['kind'] !== 'entra_client_credentials') throw refused('`authentication` has an unknown kind');
   const wanted = text(options, 'authorityHost') ?? 'login.microsoftonline.com';
   const authorityHost = entraHosts.find((host) => host === wanted);
