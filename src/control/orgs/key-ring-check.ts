@@ -7,7 +7,9 @@ export class WrongKeyRingError extends Error {
   override readonly name = 'WrongKeyRingError';
 }
 
-/** The canary belongs to no org and no owner. */
+/**
+ * The canary belongs to no org and no owner. Its kind is borrowed and stays: with another one, a stored canary would not open.
+ */
 const nowhere = { orgId: '-', ownerId: '-', kind: 'params-secret' } as const;
 
 /**
