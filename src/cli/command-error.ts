@@ -15,6 +15,11 @@ export const exitCodes = {
   interrupted: 130,
 } as const;
 
+interface CommandErrorOptions {
+  readonly issues?: readonly Issue[] | undefined;
+  readonly cause?: unknown;
+}
+
 /** A command cannot do its work; the message says what, why and what to do next, and shows no secret. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
@@ -23,8 +28,8 @@ export class CommandError extends Error {
   readonly code: string;
   readonly issues: readonly Issue[] | undefined;
 
-  constructor(exitCode: number, code: string, message: string, issues?: readonly Issue[]) {
-    super(message);
+  constructor(exitCode: number, code: string, message: string, { issues, cause }: CommandErrorOptions = {}) {
+    super(message, cause === undefined ? undefined : { cause });
     this.exitCode = exitCode;
     this.code = code;
     this.issues = issues;
@@ -32,12 +37,15 @@ export class CommandError extends Error {
 }
 
 /** The command line is not understood. */
-export const usageError = (message: string): CommandError => new CommandError(exitCodes.usage, 'usage', message);
+export const usageError = (message: string, cause?: unknown): CommandError =>
+  new CommandError(exitCodes.usage, 'usage', message, { cause });
 
 /** The part of a failure that may be shown, whatever it is. */
 export async function shownError(error: unknown): Promise<CommandError> {
   if (error instanceof CommandError) return error;
-  if (error instanceof AppError) return new CommandError(exitCodes.wrong, error.code, error.message, error.issues);
+  if (error instanceof AppError) {
+    return new CommandError(exitCodes.wrong, error.code, error.message, { issues: error.issues });
+  }
   const { explainError } = await import('../admin/explain-error.ts');
   const isConfig = error instanceof Error && error.name === 'ConfigError';
   return isConfig

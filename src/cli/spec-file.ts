@@ -72,7 +72,9 @@ export async function readValidSpec(tools: Pick<Tools, 'folder'>, name: string):
 
 /** The failure of a command that needs a valid spec. */
 const invalidFile = (name: string, issues: readonly Issue[]): CommandError =>
-  new CommandError(exitCodes.wrong, 'validation', `${name} is not a valid spec. Correct it, then try again.`, issues);
+  new CommandError(exitCodes.wrong, 'validation', `${name} is not a valid spec. Correct it, then try again.`, {
+    issues,
+  });
 
 /** The text of a file; null: it is too long. */
 async function readText(path: string, name: string): Promise<string | null> {
@@ -80,9 +82,9 @@ async function readText(path: string, name: string): Promise<string | null> {
     const { size } = await stat(path);
     return size > bodyBytesMax ? null : new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path));
   } catch (error) {
-    if (error instanceof TypeError) throw usageError(`${name} is not UTF-8 text.`);
+    if (error instanceof TypeError) throw usageError(`${name} is not UTF-8 text.`, error);
     const code = codeOf(error);
-    throw usageError(`${name} cannot be read: ${reasons[code] ?? code}.`);
+    throw usageError(`${name} cannot be read: ${reasons[code] ?? code}.`, error);
   }
 }
 

@@ -73,6 +73,6 @@ async function writeSpec({ folder }: Tools, out: string, key: string, text: stri
     return file;
   } catch (error) {
     if (!hasCode(error, 'EEXIST')) throw error;
-    throw usageError(`${file} exists: delete it, or choose another --out or --key.`);
+    throw usageError(`${file} exists: delete it, or choose another --out or --key.`, error);
   }
 }

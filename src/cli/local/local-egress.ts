@@ -27,7 +27,7 @@ function moreEntries(allow: readonly string[]): ReturnType<typeof parseAllowList
     return parseAllowList(allow.join(','));
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    throw usageError('--allow takes host:port, such as 127.0.0.1:8085 or [::1]:4010, and no metadata address.');
+    throw usageError('--allow takes host:port, such as 127.0.0.1:8085 or [::1]:4010, and no metadata address.', error);
   }
 }
 

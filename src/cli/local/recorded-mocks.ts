@@ -95,7 +95,7 @@ function textOf(path: string, body: Uint8Array): string {
     return new TextDecoder('utf-8', { fatal: true }).decode(body);
   } catch (cause) {
     const message = `The response of ${path} is no text, and a test can hold only text.`;
-    throw Object.assign(new CommandError(exitCodes.wrong, 'not_recordable', message), { cause });
+    throw new CommandError(exitCodes.wrong, 'not_recordable', message, { cause });
   }
 }
 

@@ -35,6 +35,7 @@ async function replace(service: Service, version: VersionName, document: SentDoc
       error.exitCode,
       error.code,
       `${key}@${no} is published, and a published version never changes: raise metadata.version in the file, then push it.`,
+      { cause: error },
     );
   }
 }

@@ -91,6 +91,7 @@ async function send(address: ServiceAddress, signal: AbortSignal, { method, path
       'service_unreachable',
       `The service at ${address.url} (${address.origin}) cannot be reached: ${reason}. ` +
         'Start it (npm start), or choose another one: css profile use NAME, or CSS_API_URL.',
+      { cause: error },
     );
   }
 }
@@ -120,7 +121,7 @@ function refused({ url, origin }: ServiceAddress, status: number, body: unknown)
   const { code, message, issues } = output.error;
   const hint =
     code === 'not_found' && message.startsWith('Connection') ? ' css connections shows those of this org.' : '';
-  return new CommandError(exitCodes.wrong, code, `${message}${hint}`, issues);
+  return new CommandError(exitCodes.wrong, code, `${message}${hint}`, { issues });
 }
 
 /** A part of a path, whatever is in it. */
