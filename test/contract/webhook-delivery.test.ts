@@ -195,11 +195,11 @@ describe('a lane', () => {
   });
 });
 
-describe('a receiver is told how a record is written', () => {
+describe('a receiver', () => {
   const apply = (destination: Destination, batchNo: number, rows: readonly Deliverable[]) =>
     destination.apply(batchOf(rows, { batchNo }));
 
-  it('append: every version', async () => {
+  it('is told to append every version', async () => {
     await using destination = place.connect();
     await destination.open(claimOf('', { mode: 'append' }));
     await apply(destination, 1, [rowOf('1', { v: 1 }), rowOf('1', { v: 2 })]);
@@ -207,7 +207,7 @@ describe('a receiver is told how a record is written', () => {
     expect(place.receiver.rows('items').map(({ data }) => data['v'])).toEqual([1, 2, 3]);
   });
 
-  it('update: only the fields that are given, of records that are there', async () => {
+  it('is told to update only the fields that are given, of records that are there', async () => {
     await send([rowOf('1', { a: 1, b: 'b' })]);
     await using destination = place.connect();
     await destination.open(claimOf('', { fence: 2, mode: 'update' }));
@@ -215,7 +215,7 @@ describe('a receiver is told how a record is written', () => {
     expect(place.receiver.rows('items').map(({ data }) => data)).toEqual([{ a: 2, b: 'b' }]);
   });
 
-  it('delete: records that are gone, after those that are there', async () => {
+  it('is told to delete records, after it is told to write others', async () => {
     await send(rowsOf(3));
     await using destination = place.connect();
     await destination.open(claimOf('', { fence: 2 }));

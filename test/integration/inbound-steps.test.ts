@@ -88,7 +88,7 @@ async function receivedAgo(hookId: string, seconds: number): Promise<void> {
 }
 
 describe('requests for which no run may be created are ignored, and the log says why:', () => {
-  it('connection paused', async () => {
+  it('the connection is paused', async () => {
     const { hook, step, connectionId, runs } = await openHook();
     await hook.post('1');
     await org.call('POST', `/connections/${connectionId}/pause`);

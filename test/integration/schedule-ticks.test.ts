@@ -81,26 +81,26 @@ describe('a firing', () => {
 });
 
 describe('a firing of what shall not fire creates no run and says why:', () => {
-  it('schedule disabled', async () => {
+  it('the schedule is disabled', async () => {
     const { fire, runs, scheduleId } = await openSchedule();
     await org.call('PATCH', `/schedules/${scheduleId}`, { body: { enabled: false } });
     expect(await fire(1)).toEqual({ outcome: 'skipped: schedule disabled', runId: null });
     expect(await runs()).toEqual([]);
   });
 
-  it('schedule deleted', async () => {
+  it('the schedule is deleted', async () => {
     const { fire, scheduleId } = await openSchedule();
     await org.call('DELETE', `/schedules/${scheduleId}`);
     expect((await fire(1)).outcome).toBe('skipped: schedule deleted');
   });
 
-  it('connection paused', async () => {
+  it('the connection is paused', async () => {
     const { fire, connectionId } = await openSchedule();
     await org.call('POST', `/connections/${connectionId}/pause`);
     expect((await fire(1)).outcome).toBe('skipped: connection paused');
   });
 
-  it('connection error, of which Temporal is notified as of a pause', async () => {
+  it('the connection is in error, of which Temporal is notified as of a pause', async () => {
     const { fire, scheduleId } = await openSchedule();
     const { runId } = await fire(1);
     const scope = orgScope(org.orgId);
@@ -111,7 +111,7 @@ describe('a firing of what shall not fire creates no run and says why:', () => {
     expect((await findScheduleState(api.deps.db, scope, scheduleId))?.version).toBe(2);
   });
 
-  it('the resource is gone from the spec', async () => {
+  it('the spec no longer has the resource', async () => {
     const { fire, scheduleId } = await openSchedule();
     await api.deps.db.updateTable('schedules').set({ resourceKey: 'gone' }).where('id', '=', scheduleId).execute();
     expect((await fire(1)).outcome).toBe('skipped: The spec has no such resource; its resources are items');
