@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import { findConnection } from '../../../db/queries/connections/connections.ts';
 import { listHookRequests } from '../../../db/queries/hooks/hook-requests.ts';
 import { findHook, listHooks } from '../../../db/queries/hooks/hooks.ts';
 import { createHook, deleteHook, rotateHook, toggleHook } from '../../control/hooks/hooks.ts';
@@ -9,6 +8,7 @@ import { Deleted, deleted } from '../../core/resources/values.ts';
 import { Dedupe, Verification } from '../../core/resources/verification-schema.ts';
 import { idParams } from '../inputs.ts';
 import { route } from '../route.ts';
+import { listOfConnection } from './list-of-connection.ts';
 
 const noun = 'Hook';
 const Params = idParams('hook', noun);
@@ -33,21 +33,7 @@ const urlExample = 'http://localhost:3100/api/hooks/mG5s…';
 
 /** Addresses that upstreams post to, to start a sync at once. */
 export const hookRoutes = [
-  route({
-    method: 'get',
-    path: '/connections/:id/hooks',
-    summary: 'List the hooks of a connection',
-    tag,
-    auth: 'api_key',
-    params: ConnectionParams,
-    status: 200,
-    response: v.array(HookRow),
-    errors: ['not_found'],
-    handle: async ({ scope, params }, { db }) => {
-      found(await findConnection(db, scope, params.id), 'Connection');
-      return listHooks(db, scope, params.id);
-    },
-  }),
+  listOfConnection(tag, HookRow, listHooks),
   route({
     method: 'post',
     path: '/connections/:id/hooks',

@@ -1,12 +1,11 @@
 import * as v from 'valibot';
-import { findConnection } from '../../../db/queries/connections/connections.ts';
 import { listSchedules } from '../../../db/queries/schedules.ts';
 import { createSchedule, deleteSchedule, toggleSchedule } from '../../control/schedules/schedules.ts';
-import { found } from '../../core/errors.ts';
 import { ScheduleRow } from '../../core/resources/schedule.ts';
 import { Deleted, deleted } from '../../core/resources/values.ts';
 import { idParams } from '../inputs.ts';
 import { route } from '../route.ts';
+import { listOfConnection } from './list-of-connection.ts';
 
 const Params = idParams('sched', 'Schedule');
 const ConnectionParams = idParams('con', 'Connection');
@@ -14,21 +13,7 @@ const tag = 'schedules';
 
 /** When connections sync by themselves. */
 export const scheduleRoutes = [
-  route({
-    method: 'get',
-    path: '/connections/:id/schedules',
-    summary: 'List the schedules of a connection',
-    tag,
-    auth: 'api_key',
-    params: ConnectionParams,
-    status: 200,
-    response: v.array(ScheduleRow),
-    errors: ['not_found'],
-    handle: async ({ scope, params }, { db }) => {
-      found(await findConnection(db, scope, params.id), 'Connection');
-      return listSchedules(db, scope, params.id);
-    },
-  }),
+  listOfConnection(tag, ScheduleRow, listSchedules),
   route({
     method: 'post',
     path: '/connections/:id/schedules',
