@@ -2,6 +2,7 @@ import { checkpointTable, quoted, tableSql } from '../sql/identifiers.ts';
 import {
   type AddedColumns,
   type FoundTables,
+  hasColumnsOf,
   type LockedWork,
   type Place,
   type TableKind,
@@ -12,7 +13,7 @@ import { checkpointColumns, createCheckpointSql } from './checkpoint.ts';
 import { addColumnsSql, createTableSql, recreateNextSql } from './definitions.ts';
 import { isDuplicateObject } from './errors.ts';
 import type { Session } from './session.ts';
-import { evolvedComment, readTables, type StoredTable } from './table.ts';
+import { evolvedComment, readTables, type StoredColumn, type StoredTable } from './table.ts';
 import { checkOurs, checkTypes } from './table-check.ts';
 import { inTransaction } from './transaction.ts';
 
@@ -62,17 +63,13 @@ interface Generations extends Pick<FoundTables<StoredTable>, 'stored' | 'missing
 function prepareNext({ schema, target }: Place, { stored, next, missing }: Generations): string[] {
   const name = tableSql(schema, writtenTable(target));
   if (next) checkOurs(next, { schema, mode: target.mode });
-  if (!stored || !next || !hasColumnsOf(next, stored)) return recreateNextSql(name, tableSql(schema, target.table));
+  if (!stored || !next || !hasColumnsOf(next, stored, hasTypeOf))
+    return recreateNextSql(name, tableSql(schema, target.table));
   return missing.length > 0 ? [addColumnsSql(name, missing)] : [];
 }
 
-function hasColumnsOf(next: StoredTable, { columns }: StoredTable): boolean {
-  const found = new Map(next.columns.map((column) => [column.name, column]));
-  return columns.every(({ name, castType, modifier, generated }) => {
-    const column = found.get(name);
-    return generated || (column?.castType === castType && column.modifier === modifier);
-  });
-}
+const hasTypeOf = (one: StoredColumn, other: StoredColumn): boolean =>
+  one.castType === other.castType && one.modifier === other.modifier;
 
 async function runLocked(session: Session, { schema, statements }: LockedWork): Promise<void> {
   await inTransaction(session, async () => {

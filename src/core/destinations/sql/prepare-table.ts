@@ -117,6 +117,19 @@ export async function addColumns<Stored extends StoredTable>(
   throw new AppError('destination_unavailable', 'The new columns were removed again at once; try again.');
 }
 
+/** Whether a next generation has the columns of its table with their types; those that the database computes do not count. */
+export function hasColumnsOf<Stored extends CheckedTable['columns'][number]>(
+  next: { readonly columns: readonly Stored[] },
+  { columns }: { readonly columns: readonly Stored[] },
+  hasTypeOf: (one: Stored, other: Stored) => boolean,
+): boolean {
+  const found = new Map(next.columns.map((column) => [column.name, column]));
+  return columns.every((column) => {
+    const own = found.get(column.name);
+    return column.generated || (own !== undefined && hasTypeOf(own, column));
+  });
+}
+
 function ownSchema(schema: string | null): string {
   if (schema !== null) return schema;
   throw new AppError('destination_rejected', 'The destination names no schema and its role has none; name one.');

@@ -4,6 +4,7 @@ import { checkpointTable, quoted, tableSql } from '../sql/identifiers.ts';
 import {
   type AddedColumns,
   type FoundTables,
+  hasColumnsOf,
   type LockedWork,
   type Place,
   type TableKind,
@@ -14,7 +15,7 @@ import { checkpointColumns, createCheckpointSql, tableIdSql } from './checkpoint
 import { addColumnSql, createTableSql, dropTableSql, keyCollation, recreateNextSql } from './definitions.ts';
 import type { Session } from './driver/session.ts';
 import { isDuplicateObject } from './server-error.ts';
-import { columnsTable, readRules, readTables, type StoredTable } from './table.ts';
+import { columnsTable, readRules, readTables, type StoredColumn, type StoredTable } from './table.ts';
 import { checkOurs, checkTypes } from './table-check.ts';
 import { withConflictRetries } from './transaction.ts';
 
@@ -90,7 +91,7 @@ async function prepareNext(
 ): Promise<readonly string[]> {
   const name = writtenTable(target);
   if (next) checkOurs(next, { schema, mode: target.mode });
-  if (next && hasColumnsOf(next, stored)) {
+  if (next && hasColumnsOf(next, stored, hasTypeOf)) {
     return addColumnsSql({ schema, table: name }, { columns: missing, isEvolved: false });
   }
   // Copied once the table has all its columns.
@@ -98,19 +99,11 @@ async function prepareNext(
   return recreateNextSql(schema, { next: name, stored, rules: await readRules(session, stored.id) });
 }
 
-function hasColumnsOf(next: StoredTable, { columns }: StoredTable): boolean {
-  const found = new Map(next.columns.map((column) => [column.name, column]));
-  return columns.every(({ name, typeName, length, precision, scale, generated }) => {
-    const column = found.get(name);
-    if (generated || !column) return generated;
-    return (
-      column.typeName === typeName &&
-      column.length === length &&
-      column.precision === precision &&
-      column.scale === scale
-    );
-  });
-}
+const hasTypeOf = (one: StoredColumn, other: StoredColumn): boolean =>
+  one.typeName === other.typeName &&
+  one.length === other.length &&
+  one.precision === other.precision &&
+  one.scale === other.scale;
 
 const createNotesSql = (schema: string): string => `
   create table ${tableSql(schema, columnsTable)} (
