@@ -1,6 +1,7 @@
 import { receiptBytesMax } from '../../model/receipt.ts';
 import type { LaneClaim, LastBatch, OpenedLane } from '../destination.ts';
-import { checkpointName } from '../sql/identifiers.ts';
+import { checkpointName, tableSql } from '../sql/identifiers.ts';
+import type { PreparedTable } from '../sql/record-fields.ts';
 import { openedLane, type StoredCheckpoint } from '../sql/stored-checkpoint.ts';
 import type { Session } from './session.ts';
 
@@ -29,23 +30,21 @@ export const createCheckpointSql = (schema: string): string => `
 /**
  * Takes the lane from every earlier attempt; what was applied to another table is forgotten in the same statement.
  * Throws `fenced` when a later attempt holds it.
- *
- * @param place the checkpoint table's schema, and the table that the lane writes, as SQL.
  */
 export async function claimLane(
   session: Session,
-  place: { readonly schema: string; readonly table: string },
+  { schema, written }: Pick<PreparedTable, 'schema' | 'written'>,
   claim: LaneClaim,
 ): Promise<OpenedLane> {
   const kept = (column: string) => `${column} = case when held.table_oid = excluded.table_oid then held.${column} end`;
   const [row] = await session.query<StoredCheckpoint>(
-    `insert into ${checkpointName(place.schema)} as held (lane, fence, table_oid, updated_at)
+    `insert into ${checkpointName(schema)} as held (lane, fence, table_oid, updated_at)
      values ($1, $2, $3::regclass, now())
      on conflict (lane) do update set fence = excluded.fence, updated_at = excluded.updated_at,
        table_oid = excluded.table_oid, ${['run_id', 'batch_no', 'receipt'].map(kept).join(', ')}
      where held.fence < excluded.fence
      returning run_id as "runId", batch_no as "batchNo", receipt`,
-    [claim.lane, claim.fence, place.table],
+    [claim.lane, claim.fence, tableSql(schema, written)],
     { bytesMax: receiptBytesMax + responseHeadBytes, rowsMax: 1 },
   );
   return openedLane(row);

@@ -8,7 +8,6 @@ import type { EgressGuard } from '../../http/egress.ts';
 import type { RejectedRow } from '../../model/batch.ts';
 import type { Destination, LaneClaim } from '../destination.ts';
 import type { DestinationOptions } from '../sql/address-fields.ts';
-import { tableSql } from '../sql/identifiers.ts';
 import { prepareTable } from '../sql/prepare-table.ts';
 import { type AdmittedFields, admitFields } from '../sql/record-fields.ts';
 import { encodeRows } from '../sql/record-rows.ts';
@@ -58,9 +57,7 @@ export function openPostgres(options: DestinationOptions, deps: PostgresDeps): D
 
 async function openLane(session: Session, claim: LaneClaim): Promise<OpenedFields<PostgresFields>> {
   const prepared = await withConflictRetries(session, () => prepareTable(tableKind(session), claim.target));
-  const { schema, written } = prepared;
-  const place = { schema, table: tableSql(schema, written) };
-  const opened = await withConflictRetries(session, () => claimLane(session, place, claim));
+  const opened = await withConflictRetries(session, () => claimLane(session, prepared, claim));
   return { fields: postgresFields(prepared, claim.target), opened };
 }
 

@@ -1,5 +1,6 @@
 import type { LaneClaim, OpenedLane } from '../destination.ts';
 import { checkpointName } from '../sql/identifiers.ts';
+import type { PreparedTable } from '../sql/record-fields.ts';
 import { openedLane, type StoredCheckpoint } from '../sql/stored-checkpoint.ts';
 import { keyCollation } from './definitions.ts';
 import type { Session } from './driver/session.ts';
@@ -31,26 +32,23 @@ export const tableIdSql = (schema: string, table: string): string => `object_id(
  * Takes the lane from every earlier attempt; what was applied to another table is forgotten in the same transaction. Of
  * two first claims the locks let one wait for the other.
  * Throws `fenced` when a later attempt holds it.
- *
- * @param place the checkpoint table's schema, and the table that the lane writes.
  */
-export async function claimLane(
-  session: Session,
-  place: { readonly schema: string; readonly table: string },
-  claim: LaneClaim,
-): Promise<OpenedLane> {
-  const [row] = await session.query<StoredCheckpoint>(claimLaneSql(place), {
+export async function claimLane(session: Session, prepared: Place, claim: LaneClaim): Promise<OpenedLane> {
+  const [row] = await session.query<StoredCheckpoint>(claimLaneSql(prepared), {
     lane: claim.lane,
     fence: String(claim.fence),
   });
   return openedLane(row);
 }
 
-function claimLaneSql({ schema, table }: { readonly schema: string; readonly table: string }): string {
+/** Where the lane is claimed, and what it writes. */
+type Place = Pick<PreparedTable, 'schema' | 'written'>;
+
+function claimLaneSql({ schema, written }: Place): string {
   const name = checkpointName(schema);
   const kept = (column: string) => `${column} = case when table_id = @table then ${column} end`;
   return `
-  declare @table int = ${tableIdSql(schema, table)};
+  declare @table int = ${tableIdSql(schema, written)};
   declare @held bigint = cast(@fence as bigint);
   declare @taken int = 0;
   begin transaction;

@@ -56,8 +56,7 @@ export function openSqlServer(options: DestinationOptions, deps: SqlServerDeps):
 
 async function openLane(session: Session, claim: LaneClaim): Promise<OpenedFields<SqlServerFields>> {
   const prepared = await withConflictRetries(session, () => prepareTable(tableKind(session), claim.target));
-  const place = { schema: prepared.schema, table: prepared.written };
-  const opened = await withConflictRetries(session, () => claimLane(session, place, claim));
+  const opened = await withConflictRetries(session, () => claimLane(session, prepared, claim));
   return { fields: sqlServerFields(prepared, claim.target), opened };
 }
 
@@ -67,11 +66,13 @@ const admit = (
 ): Promise<AdmittedFields<SqlServerFields>> =>
   withConflictRetries(session, () => admitFields({ map: fields, rows, evolve: target.evolve }, fieldKind(session)));
 
-const encode = (
+function encode(
   { rows, fields, target }: BatchRows<SqlServerFields>,
   refused: AdmittedFields<SqlServerFields>['refused'],
-): SqlServerBatch =>
-  encodeRows(rows, { writers: fields.writers, refused, isPartial: target.mode === 'update', idIssue });
+): SqlServerBatch {
+  const isPartial = target.mode === 'update';
+  return encodeRows(rows, { writers: fields.writers, refused, isPartial, idIssue });
+}
 
 const write = (
   session: Session,
