@@ -31,7 +31,10 @@ const users: Readonly<Record<string, readonly string[]>> = {
     'src/core/destinations/postgres/wire.ts',
     'src/core/destinations/sqlserver/driver/sockets.ts',
   ],
-  'the rule of what a host may look like': ['src/core/destinations/sql/address-fields.ts'],
+  'the rules of what a host may look like': [
+    'src/core/destinations/sql/address-fields.ts',
+    'src/core/http/egress-rules.ts',
+  ],
   'the driver in a process that can open no socket, on those that it is given': [
     'src/core/destinations/sqlserver/driver/connect.ts',
     'src/core/destinations/sqlserver/driver/driver.ts',

@@ -1,20 +1,20 @@
 import { lookup as dnsLookup } from 'node:dns/promises';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
-import type ip from 'ipaddr.js';
 import { buildConnector } from 'undici';
 import { hasCode } from '../error-code.ts';
 import { AppError } from '../errors.ts';
 import { inTime } from '../work/in-time.ts';
+import { parseAddress } from './addresses.ts';
+import { egressBlocked, explainBlock } from './egress-blocked.ts';
 import {
-  type AddressRange,
-  type AllowEntry,
-  isMetadataAddress,
-  isPublicAddress,
-  matches,
-  parseAddress,
-} from './addresses.ts';
-import { type BlockReason, egressBlocked, explainBlock } from './egress-blocked.ts';
-import { isBadPort } from './ports.ts';
+  type EgressRules,
+  type HttpTarget,
+  httpTarget,
+  isAllowListed,
+  nameBlockReason,
+  type Target,
+  urlBlockReason,
+} from './egress-rules.ts';
 import { type EgressProxy, openTunnel } from './proxy-tunnel.ts';
 
 /** An address a socket may be opened to. */
@@ -55,14 +55,7 @@ export interface EgressGuard {
 export type Lookup = (host: string) => Promise<readonly string[]>;
 
 /** The operator's configuration, and the resolver. */
-export interface EgressOptions {
-  readonly allow: readonly AllowEntry[];
-  /** Wins over `allow`. */
-  readonly deny: readonly AddressRange[];
-  /** Plain http to public addresses. */
-  readonly allowHttp: boolean;
-  /** Takes every socket for HTTP, and resolves and checks the names; databases are reached without it. Null: none. */
-  readonly proxy?: EgressProxy | null;
+export interface EgressOptions extends EgressRules {
   /** The system's resolver unless given. */
   readonly lookup?: Lookup;
 }
@@ -140,77 +133,11 @@ export function createEgressGuard(options: EgressOptions): EgressGuard {
 /** Letters and digits of any script with `. - _`: leaves out sockets (`/`), lists (`,`), DSNs, ports and zone ids. */
 const databaseHost = /^[\p{L}\p{N}\p{M}._-]+$/u;
 
-/** The parts of the check that need no DNS; null lets the URL pass. */
-function urlBlockReason(url: URL, options: EgressOptions): BlockReason | null {
-  const plain = url.protocol === 'http:';
-  if (!plain && url.protocol !== 'https:') return 'scheme';
-  if (url.username !== '' || url.password !== '') return 'userinfo';
-  if (url.hostname === '') return 'host';
-  const port = url.port === '' ? (plain ? 80 : 443) : Number(url.port);
-  if (port === 0 || isBadPort(port)) return 'port';
-  const { host } = httpTarget(url);
-  if (isIP(host) === 0) return nameBlockReason(host, { port, plain }, options);
-  const listed = isAllowListed(host, { host, port }, options);
-  if (listed === null) return 'address';
-  return plain && !listed && !options.allowHttp ? 'plain_http' : null;
-}
-
-/**
- * What a name says by itself: local names need an entry of the allow list, plain http one for its port. Behind a proxy
- * no address will be checked, so there the entry must have the name.
- */
-function nameBlockReason(
-  host: string,
-  { port, plain }: { readonly port: number; readonly plain: boolean },
-  { allow, allowHttp, proxy }: EgressOptions,
-): BlockReason | null {
-  const named = (entry: AllowEntry): boolean => 'host' in entry && entry.host === host.toLowerCase();
-  const listed = allow.some((entry) => entry.port === port && (!proxy || named(entry)));
-  if (localName.test(host) && !listed) return 'address';
-  return plain && !allowHttp && !listed ? 'plain_http' : null;
-}
-
-/** RFC 6761: never on the public internet, whatever a resolver says. */
-const localName = /^(?:.+\.)?localhost\.?$/i;
-
-interface Target {
-  readonly host: string;
-  readonly port: number;
-}
-
-interface HttpTarget extends Target {
-  /** Http, not https. */
-  readonly plain: boolean;
-}
-
-/** The host has no brackets. */
-function httpTarget({
-  protocol,
-  hostname,
-  port,
-}: Pick<buildConnector.Options, 'protocol' | 'hostname' | 'port'>): HttpTarget {
-  const plain = protocol === 'http:';
-  return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) || (plain ? 80 : 443), plain };
-}
-
 function vetAddress(address: string, target: Target, options: EgressOptions): VettedAddress {
   const allowListed = isAllowListed(address, target, options);
   if (allowListed === null) throw egressBlocked('address');
   return { address, family: address.includes(':') ? 6 : 4, allowListed };
 }
-
-/** Whether an address is on the allow list; false: not on it but public; null: forbidden. */
-function isAllowListed(text: string, target: Target, options: EgressOptions): boolean | null {
-  const address = parseAddress(text);
-  if (address === null || isMetadataAddress(address)) return null;
-  if (options.deny.some((range) => matches(address, range))) return null;
-  if (options.allow.some((entry) => opens(entry, address, target))) return true;
-  return isPublicAddress(address) ? false : null;
-}
-
-const opens = (entry: AllowEntry, address: ip.IPv4 | ip.IPv6, target: Target): boolean =>
-  entry.port === target.port &&
-  ('range' in entry ? matches(address, entry.range) : entry.host === target.host.toLowerCase());
 
 /** A name without addresses is refused with the same reason as a private one: the difference would map our network. */
 async function addressesOf(host: string, lookup: Lookup): Promise<readonly string[]> {
