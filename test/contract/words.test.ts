@@ -6,6 +6,7 @@ import { expect, it } from 'vitest';
 const root = join(import.meta.dirname, '../..');
 const files = globSync('{CHANGELOG,README,ARCHITECTURE,SECURITY}.md', { cwd: root })
   .concat(globSync('{src,db,activities,workflows,test,bench,scripts,docs}/**/*.{ts,md}', { cwd: root }))
+  .concat(globSync('db/migrations/*.sql', { cwd: root }))
   .filter((file) => !file.endsWith('.gen.ts') && !file.endsWith('words.test.ts'));
 
 /** What is not said, and what is said instead. */
