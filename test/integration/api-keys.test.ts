@@ -33,16 +33,16 @@ describe('API keys', () => {
     expect((await org.call('DELETE', `/api-keys/${body.id}`)).body).toEqual(revoked.body);
   });
 
-  it('make keys that live no longer than they do', async () => {
+  it('make keys that have their workspace and live no longer than they do', async () => {
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
     const scope = orgScope(org.orgId);
-    const parent = await createApiKey(api.deps, scope, { ...operatorGrant, expiresAt });
+    const parent = await createApiKey(api.deps, scope, { ...operatorGrant, workspaceId: org.workspaceId, expiresAt });
     const { body } = await org.call('POST', '/api-keys', {
       apiKey: parent.key,
       body: { expiresAt: null, scopes: ['*'] },
     });
     const child = (await keys()).find(({ id }: { id: string }) => id === body.id);
-    expect(child.expiresAt).toBe(expiresAt);
+    expect(child).toMatchObject({ workspaceId: org.workspaceId, expiresAt });
   });
 
   it('note their use', async () => {
