@@ -2,6 +2,7 @@ import { afterAll, expect, it } from 'vitest';
 import { createTestEvaluator } from '../core/expressions/evaluator-fixture.ts';
 import { createEgressGuard } from '../core/http/egress.ts';
 import { createRedactor } from '../core/http/redact.ts';
+import { decodeAtOnce } from '../core/source/decode/decode-turns.ts';
 import { checkSpec } from '../core/spec/check/check.ts';
 import { assembleSource } from './assemble-source.ts';
 
@@ -36,6 +37,7 @@ it('the redactor of a run never forgets the secrets of its connection, however m
     {
       egress: createEgressGuard({ allow: [], deny: [], allowHttp: false, proxy: null }),
       socketCache: null,
+      decodeTurns: decodeAtOnce,
       evaluator,
       openBuckets: () => ({}) as never,
       openTokenStore: () => ({}) as never,

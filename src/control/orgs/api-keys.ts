@@ -18,7 +18,11 @@ export interface CreatedApiKey {
 }
 
 /** A key of the org. What it has is decided by the caller of this function, not by a body. */
-export async function createApiKey(deps: WakeDeps & WriteDeps, scope: OrgScope, grant: KeyGrant): Promise<CreatedApiKey> {
+export async function createApiKey(
+  deps: WakeDeps & WriteDeps,
+  scope: OrgScope,
+  grant: KeyGrant,
+): Promise<CreatedApiKey> {
   const created = await write(deps, (tx) => createApiKeyWithin(tx, scope, grant));
   void wakeEndpoints(deps, scope);
   return created;
