@@ -34,7 +34,7 @@ import {
 import { scheduleEvents, temporalFigures } from './many/histories.ts';
 import { type Measured, perRun, without } from './many/per-run.ts';
 import { quietRuns } from './many/quiet-runs.ts';
-import { countLogins, databaseFigures } from './many/statements.ts';
+import { countLogins, type DatabaseFigures, databaseFigures } from './many/statements.ts';
 import type { FloorJobs } from './processes/floor-worker.ts';
 import type { UpstreamJobs } from './processes/upstream.ts';
 import { percentile, rounded, setting } from './support/figures.ts';
@@ -174,7 +174,26 @@ it('what quiet runs ask of the databases', async () => {
   const databases = orgs.map(({ destination }) => destination.url.split('/').at(-1) ?? '');
   const loginsBefore = await countLogins(databases);
   const work = () => quietRuns(plane, { connections, count: loginRuns, atOnce });
-  const { statements, tables } = await databaseFigures(plane.watcher, loginRuns, work);
+  expectAsked('a quiet run', await databaseFigures(plane.watcher, loginRuns, work));
+  goals.push({
+    what: `logins at the destination in ${loginRuns} quiet runs`,
+    result: (await countLogins(databases)) - loginsBefore,
+    unit: '',
+    atMost: 0,
+  });
+});
+
+it('what quiet runs of schedules ask of the database', async () => {
+  // They fire in the first third of a minute; in the rest the schedules are made, and a service at rest is looked at.
+  await until(nextMultiple(60_000) + 22_000);
+  const removeAll = await scheduleAll(connections, (place) => `${place % 20} * * * * *`);
+  const work = () => until(nextMultiple(60_000) + 22_000);
+  expectAsked('a quiet run of a schedule', await databaseFigures(plane.watcher, connections.length, work));
+  await removeAll();
+}, 180_000);
+
+/** Shows what each run asked of the control database; it did ask something. */
+function expectAsked(what: string, { statements, tables }: DatabaseFigures): void {
   const sum = (of: (statement: (typeof statements)[number]) => number) =>
     statements.reduce((total, statement) => total + of(statement), 0);
   process.stdout.write('\n');
@@ -182,14 +201,14 @@ it('what quiet runs ask of the databases', async () => {
     statements
       .toSorted((a, b) => b.calls - a.calls)
       .map(({ query, calls, walBytes }) => ({
-        statement: query.replaceAll(/\s+/g, ' ').slice(0, 110),
+        [`statement of ${what}`]: query.replaceAll(/\s+/g, ' ').slice(0, 110),
         calls: rounded(calls),
         'log, bytes': rounded(walBytes, 0),
       })),
   );
   console.table(
     tables.map(({ table, inserted, updated, deleted, bytesOfRow }) => ({
-      'rows per quiet run': table,
+      [`rows of ${what}`]: table,
       inserted: rounded(inserted),
       updated: rounded(updated),
       deleted: rounded(deleted),
@@ -197,22 +216,16 @@ it('what quiet runs ask of the databases', async () => {
     })),
   );
   goals.push(
-    { what: 'statements of a quiet run', result: sum(({ calls }) => calls), unit: '' },
-    { what: 'bytes of the write-ahead log of a quiet run', result: sum(({ walBytes }) => walBytes), unit: '' },
+    { what: `statements of ${what}`, result: sum(({ calls }) => calls), unit: '' },
+    { what: `bytes of the write-ahead log of ${what}`, result: sum(({ walBytes }) => walBytes), unit: '' },
     {
-      what: 'rows written by a quiet run',
+      what: `rows written by ${what}`,
       result: tables.reduce((total, { inserted, updated, deleted }) => total + inserted + updated + deleted, 0),
       unit: '',
     },
-    {
-      what: `logins at the destination in ${loginRuns} quiet runs`,
-      result: (await countLogins(databases)) - loginsBefore,
-      unit: '',
-      atMost: 0,
-    },
   );
   expect(statements.length).toBeGreaterThan(0);
-});
+}
 
 it('what quiet runs ask of Temporal', async () => {
   const [first, second] = connections;
