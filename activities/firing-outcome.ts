@@ -4,7 +4,7 @@ import type { Deps } from '../src/deps.ts';
 import type { FiringOutcome, ScheduledTickInput } from '../workflows/contract.ts';
 
 /** The outcome of a firing as its workflow has it; a text says why there is no run. */
-export const outcomeOf = (created: RunRow | string): FiringOutcome =>
+export const outcomeOf = (created: Pick<RunRow, 'id'> | string): FiringOutcome =>
   typeof created === 'string'
     ? { outcome: `skipped: ${created}`, runId: null }
     : { outcome: 'started', runId: created.id };

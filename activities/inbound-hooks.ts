@@ -1,13 +1,14 @@
 import type { Db } from '../db/client.ts';
 import { lockConnection } from '../db/queries/connections/connections.ts';
 import { dropTriggers, dueInMs, joinRun } from '../db/queries/hooks/hook-requests.ts';
-import { findWaitingRun } from '../db/queries/runs/runs.ts';
+import { findWaitingRun, insertRun } from '../db/queries/runs/runs.ts';
+import { findPinnedSpec } from '../db/queries/specs.ts';
 import { type OrgScope, orgScope } from '../db/scope.ts';
 import type { RunRow } from '../src/core/resources/run.ts';
 import type { Deps } from '../src/deps.ts';
 import { startQueuedRun } from '../src/dispatch/start-run.ts';
 import type { InboundHookInput, InboundStep } from '../workflows/contract.ts';
-import { createRun } from './create-run.ts';
+import { automaticTerms } from './automatic-terms.ts';
 import { withFailures } from './failures.ts';
 
 type InboundDeps = Pick<Deps, 'db' | 'orchestrator' | 'log' | 'defaultDestination'>;
@@ -41,7 +42,7 @@ export function createInboundHookActivities(deps: InboundDeps) {
 
 /** Creates the run that requests wait for, adds them to one that waits, or notes why there is none for them. */
 async function createOrJoin(
-  deps: Pick<InboundDeps, 'defaultDestination'>,
+  { defaultDestination }: Pick<InboundDeps, 'defaultDestination'>,
   tx: Db,
   scope: OrgScope,
   input: InboundHookInput,
@@ -62,8 +63,12 @@ async function createOrJoin(
     return { step: { waitMs: 0, outcome: 'joined', runId: waiting.id }, created: null };
   }
   if (due > 0) return { step: { waitMs: due, outcome: 'gathering', runId: null }, created: null };
-  const created = await createRun(deps, tx, scope, { connection, resourceKey, trigger: 'webhook' });
-  if (typeof created === 'string') return skipped(created);
+  const specJson = (await findPinnedSpec(tx, scope, connectionId))?.specJson ?? {};
+  const terms = automaticTerms({ ...connection, specJson, resourceKey, defaultDestination });
+  if (typeof terms === 'string') return skipped(terms);
+  const { concurrentMax, waitsFor } = terms;
+  const run = { connectionId, resourceKey, trigger: 'webhook', concurrentMax, waitsFor, backfill: null } as const;
+  const created = await insertRun(tx, scope, { ...run, isDispatched: true });
   await joinRun(tx, scope, input, { runId: created.id, isNew: true });
   return { step: { waitMs: 0, outcome: 'started', runId: created.id }, created };
 }

@@ -1,8 +1,7 @@
 import type { Db } from '../db/client.ts';
-import { lockConnection } from '../db/queries/connections/connections.ts';
-import { findRunOfFiring, hasReadSince } from '../db/queries/runs/firings.ts';
-import { findWaitingRun } from '../db/queries/runs/runs.ts';
-import { findSchedule } from '../db/queries/schedules.ts';
+import { lockConnectionOfSchedule } from '../db/queries/connections/connections.ts';
+import { findFiringFacts } from '../db/queries/runs/firings.ts';
+import { insertRun } from '../db/queries/runs/runs.ts';
 import { recordEvent } from '../db/queries/webhooks/events.ts';
 import { type OrgScope, orgScope } from '../db/scope.ts';
 import { type SkipReason, scheduleSkipped } from '../src/core/events/schedule-events.ts';
@@ -13,11 +12,14 @@ import type { Deps } from '../src/deps.ts';
 import { startQueuedRun } from '../src/dispatch/start-run.ts';
 import { wakeEndpoints } from '../src/dispatch/wake-endpoints.ts';
 import type { Firing, FiringOutcome, ScheduledTickInput } from '../workflows/contract.ts';
-import { createRun } from './create-run.ts';
+import { automaticTerms } from './automatic-terms.ts';
 import { withFailures } from './failures.ts';
 import { notCreated, outcomeOf } from './firing-outcome.ts';
 
 type ScheduleDeps = Pick<Deps, 'db' | 'orchestrator' | 'log' | 'defaultDestination'>;
+
+/** The run of a firing. */
+export type FiringRun = Pick<RunRow, 'id' | 'connectionId' | 'resourceKey' | 'trigger'>;
 
 /** The activities for firings of schedules. */
 export function createScheduleActivities(deps: ScheduleDeps) {
@@ -53,7 +55,7 @@ export async function createRunOfFiring(
   deps: ScheduleDeps,
   { orgId, scheduleId }: ScheduledTickInput,
   scheduledFor: string,
-): Promise<RunRow | string> {
+): Promise<FiringRun | string> {
   const scope = orgScope(orgId);
   const firing = { scheduleId, scheduledFor };
   const created = await deps.db.transaction().execute((tx) => createOrSkip(deps, tx, scope, firing));
@@ -64,29 +66,32 @@ export async function createRunOfFiring(
 
 /** The run of a firing, or why there is none; the latter is an event unless a user caused it on purpose. */
 async function createOrSkip(
-  deps: Pick<ScheduleDeps, 'defaultDestination'>,
+  { defaultDestination }: Pick<ScheduleDeps, 'defaultDestination'>,
   tx: Db,
   scope: OrgScope,
   firing: Firing,
-): Promise<RunRow | string> {
-  const existing = () => findRunOfFiring(tx, scope, firing);
-  const schedule = await findSchedule(tx, scope, firing.scheduleId);
-  if (!schedule?.enabled) return (await existing()) ?? (schedule ? 'schedule disabled' : 'schedule deleted');
-  const { connectionId, resourceKey } = schedule;
+): Promise<FiringRun | string> {
   // Firings of one connection are serialized, so that two of them do not both find no waiting run, and two attempts at one
   // of them do not both create its run.
-  const connection = await lockConnection(tx, scope, connectionId);
-  const created = await existing();
-  if (created) return created;
+  const connection = await lockConnectionOfSchedule(tx, scope, firing.scheduleId);
+  const facts = await findFiringFacts(tx, scope, firing);
+  if (!facts) return 'schedule deleted';
+  const { schedule, runId, specJson, laneId } = facts;
+  const { connectionId, resourceKey } = schedule;
+  if (runId !== null) return { id: runId, connectionId, resourceKey, trigger: 'schedule' };
+  if (facts.isDeleted) return 'schedule deleted';
+  if (!schedule.enabled) return 'schedule disabled';
   if (!connection) return 'connection deleted';
   const skipped = skipper(tx, scope, { schedule, connection, ...firing });
   if (connection.status !== 'active') return skipped('connection_not_active', `connection ${connection.status}`);
-  if (await findWaitingRun(tx, scope, schedule)) return skipped('overlap', 'a run of the resource is already queued');
+  if (facts.isWaitedFor) return skipped('overlap', 'a run of the resource is already queued');
   // After an outage Temporal starts all firings that it missed. The first run reads what the others would read.
-  if (await hasReadSince(tx, scope, { connectionId, resourceKey, since: firing.scheduledFor }))
-    return 'a run of the resource began after this firing was due';
-  const run = await createRun(deps, tx, scope, { connection, resourceKey, trigger: 'schedule', firing });
-  return typeof run === 'string' ? skipped('spec_invalid', run) : run;
+  if (facts.isRead) return 'a run of the resource began after this firing was due';
+  const terms = automaticTerms({ ...connection, specJson, resourceKey, defaultDestination });
+  if (typeof terms === 'string') return skipped('spec_invalid', terms);
+  const { concurrentMax, waitsFor } = terms;
+  const run = { connectionId, resourceKey, laneId, trigger: 'schedule', concurrentMax, waitsFor, ...firing } as const;
+  return insertRun(tx, scope, { ...run, backfill: null, isDispatched: true });
 }
 
 interface SkippedFiring extends Firing {

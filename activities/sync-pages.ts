@@ -3,7 +3,6 @@ import { CancelledFailure, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { isCancelRequested } from '../db/queries/runs/cancel.ts';
 import { orgScope } from '../db/scope.ts';
-import type { RunRow } from '../src/core/resources/run.ts';
 import type { Deps } from '../src/deps.ts';
 import type { Slots } from '../src/temporal/worker-slots.ts';
 import type { ChunkResult, FirstStep, ScheduledRunInput, SyncRunInput } from '../workflows/contract.ts';
@@ -13,6 +12,7 @@ import { watchMovement } from './movement.ts';
 import { createNewLanes } from './new-lanes.ts';
 import { reportProgress } from './progress.ts';
 import { beginRun } from './run-lifecycle.ts';
+import type { FiringRun } from './schedules.ts';
 import {
   advanceRun,
   type ChunkDeps,
@@ -32,7 +32,7 @@ const firstStepMs = 1000;
 const firstStepGraceMs = 4000;
 
 /** Creates the run of a firing; the text says why there is none. */
-type CreateRunOfFiring = (deps: Deps, input: ScheduledRunInput, scheduledFor: string) => Promise<RunRow | string>;
+type CreateRunOfFiring = (deps: Deps, input: ScheduledRunInput, scheduledFor: string) => Promise<FiringRun | string>;
 
 /** Runs a chunk in the context of its activity; throws errors in the form that a history may hold. */
 type InContext = <Result>(

@@ -13,7 +13,7 @@ import { noFiring, runInput } from './run-input.ts';
 export async function startQueuedRun(
   { db, orchestrator, log }: Pick<Deps, 'db' | 'orchestrator' | 'log'>,
   scope: OrgScope,
-  run: RunRow,
+  run: Pick<RunRow, 'id' | 'connectionId' | 'resourceKey' | 'trigger'>,
   firing?: Firing,
 ): Promise<void> {
   const isStarted = await orLeaveToSweeper(log, { runId: run.id }, () =>

@@ -41,6 +41,16 @@ export async function lockConnection(tx: Db, scope: OrgScope, id: string): Promi
   return connection;
 }
 
+/** Finds and locks the connection of a schedule, as {@link lockConnection} does. */
+export async function lockConnectionOfSchedule(
+  tx: Db,
+  scope: OrgScope,
+  scheduleId: string,
+): Promise<ConnectionRow | undefined> {
+  const [connection] = await lockedConnectionOfSchedule(tx, { orgId: scope.orgId, id: scheduleId });
+  return connection;
+}
+
 type ById = Placeholders<{ readonly orgId: string; readonly id: string }>;
 
 const existing = (db: Db, { orgId }: OrgScope | Pick<ById, 'orgId'>) =>
@@ -56,6 +66,14 @@ const connectionsByIds = statement(
     existing(db, { orgId }).select(columns).where('id', '=', sql<string>`any(${ids}::text[])`),
 );
 const lockedConnectionById = statement((tx, values: ById) => selectById(tx, values).forNoKeyUpdate());
+const lockedConnectionOfSchedule = statement((tx, { orgId, id }: ById) =>
+  existing(tx, { orgId })
+    .select(columns)
+    .where('id', '=', (eb) =>
+      eb.selectFrom('schedules').select('connectionId').where('orgId', '=', orgId).where('id', '=', id),
+    )
+    .forNoKeyUpdate(),
+);
 
 /** Every connection of the org, newest first. */
 export function listConnections(db: Db, scope: OrgScope): Promise<Listing<ConnectionRow>> {

@@ -1,8 +1,9 @@
-import type { RunRow } from '../../../src/core/resources/run.ts';
+import { sql } from 'kysely';
+import type { JsonObject } from '../../../src/core/json/json-object.ts';
+import type { ScheduleRow } from '../../../src/core/resources/schedule.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 import { type Placeholders, statement } from '../../statement.ts';
-import { runColumns } from './run-columns.ts';
 
 /** One firing of a schedule; the time is ISO. */
 interface Firing {
@@ -20,34 +21,6 @@ export interface AddressedRun {
   readonly scheduledFor: string | null;
 }
 
-interface OfResource {
-  readonly connectionId: string;
-  readonly resourceKey: string;
-}
-
-interface InOrg {
-  readonly orgId: string;
-}
-
-/** The run that a firing of a schedule has created; undefined: it created none. */
-export async function findRunOfFiring(
-  db: Db,
-  scope: OrgScope,
-  { scheduleId, scheduledFor }: Firing,
-): Promise<RunRow | undefined> {
-  const [run] = await runOfFiring(db, { orgId: scope.orgId, scheduleId, scheduledFor });
-  return run;
-}
-
-const runOfFiring = statement((db, { orgId, scheduleId, scheduledFor }: Placeholders<InOrg & Firing>) =>
-  db
-    .selectFrom('runs')
-    .select(runColumns)
-    .where('orgId', '=', orgId)
-    .where('scheduleId', '=', scheduleId)
-    .where('scheduledFor', '=', scheduledFor),
-);
-
 /** The firing that created a run; undefined: no schedule did, or there is no such run. */
 export async function findFiring(db: Db, scope: OrgScope, id: string): Promise<Firing | undefined> {
   const run = await db
@@ -60,27 +33,56 @@ export async function findFiring(db: Db, scope: OrgScope, id: string): Promise<F
   return scheduleId === null || scheduledFor === null ? undefined : { scheduleId, scheduledFor };
 }
 
-/** Whether the last run of the resource that has begun did so at or after this time, and has not failed. */
-export async function hasReadSince(
-  db: Db,
-  scope: OrgScope,
-  { connectionId, resourceKey, since }: OfResource & { readonly since: string },
-): Promise<boolean> {
-  const [last] = await lastBegun(db, { orgId: scope.orgId, connectionId, resourceKey, since });
-  if (!last?.isSince || last.backfill !== null) return false;
-  return last.status !== 'failed' && last.status !== 'canceled';
+/** What decides whether a firing creates a run. */
+export interface FiringFacts {
+  /** A deleted one, too. */
+  readonly schedule: ScheduleRow;
+  readonly isDeleted: boolean;
+  /** The run that the firing has created; null: it created none. */
+  readonly runId: string | null;
+  /** The lane of the resource; null: it never had a run. */
+  readonly laneId: number | null;
+  /** A run of the resource waits and will read what is new: neither a backfill nor one that was asked to stop. */
+  readonly isWaitedFor: boolean;
+  /** The last run of the resource that has begun did so after the firing was due, and has not failed. */
+  readonly isRead: boolean;
+  /** The pinned document of the connection. */
+  readonly specJson: JsonObject;
 }
 
-const lastBegun = statement(
-  (db, { orgId, connectionId, resourceKey, since }: Placeholders<InOrg & OfResource & { readonly since: string }>) =>
-    db
-      .selectFrom('lanes')
-      .innerJoin('runs', 'runs.laneId', 'lanes.id')
-      .select((eb) => [eb('runs.startedAt', '>=', since).as('isSince'), 'runs.status', 'runs.backfill'])
-      .where('lanes.orgId', '=', orgId)
-      .where('lanes.connectionId', '=', connectionId)
-      .where('lanes.resourceKey', '=', resourceKey)
-      .where('runs.startedAt', 'is not', null)
-      .orderBy('runs.seq', 'desc')
-      .limit(1),
+/**
+ * The facts of a firing, as of now: whoever has locked the connection before knows that none of them changes. Undefined:
+ * there is no such schedule.
+ */
+export async function findFiringFacts(
+  tx: Db,
+  scope: OrgScope,
+  { scheduleId, scheduledFor }: Firing,
+): Promise<FiringFacts | undefined> {
+  const [row] = await firingFacts(tx, { orgId: scope.orgId, scheduleId, scheduledFor });
+  if (!row) return undefined;
+  const { isDeleted, runId, laneId, isWaitedFor, isRead, specJson, ...schedule } = row;
+  return { schedule, isDeleted, runId, laneId, isWaitedFor, isRead, specJson };
+}
+
+const firingFacts = statement(
+  (_, v: Placeholders<Firing & { readonly orgId: string }>) => sql<Omit<FiringFacts, 'schedule'> & ScheduleRow>`
+    select schedules.id, schedules.connection_id, schedules.resource_key, cron, timezone, enabled,
+      schedules.deleted_at is not null as is_deleted, spec_versions.spec_json, lanes.id as lane_id,
+      (select id from runs
+        where org_id = ${v.orgId} and schedule_id = ${v.scheduleId} and scheduled_for = ${v.scheduledFor}) as run_id,
+      exists (
+        select from runs
+        where lane_id = lanes.id and status = 'queued' and trigger <> 'backfill' and cancel_requested_at is null)
+        as is_waited_for,
+      coalesce((
+        select started_at >= ${v.scheduledFor} and backfill is null and status not in ('failed', 'canceled') from runs
+        where lane_id = lanes.id and started_at is not null order by seq desc limit 1), false) as is_read
+    from schedules
+      join connections on connections.id = schedules.connection_id
+      join spec_versions on spec_versions.spec_id = connections.spec_id
+        and spec_versions.version = connections.pinned_spec_version
+      left join lanes on lanes.org_id = schedules.org_id and lanes.connection_id = schedules.connection_id
+        and lanes.resource_key = schedules.resource_key
+    where schedules.org_id = ${v.orgId} and schedules.id = ${v.scheduleId}`,
 );

@@ -13,6 +13,8 @@ interface OfResource {
 }
 
 interface NewRun extends OfResource {
+  /** Its lane; null or absent: it is looked for, and made when it is not there yet. */
+  readonly laneId?: number | null;
   readonly trigger: RunTrigger;
   /** Runs of the connection that may run at once. */
   readonly concurrentMax: number;
@@ -29,7 +31,7 @@ interface NewRun extends OfResource {
 
 /** Inserts a run, queued at the end of its lane. Commit the row, then start its workflow: the sweeper starts one that is lost. */
 export async function insertRun(db: Db, scope: OrgScope, run: NewRun): Promise<RunRow> {
-  const laneId = await ensureLane(db, scope, run);
+  const laneId = run.laneId ?? (await ensureLane(db, scope, run));
   const { waitsFor, backfill, scheduleId = null, scheduledFor = null, isDispatched = false } = run;
   const [inserted] = await insertRow(db, {
     ...run,
@@ -41,7 +43,7 @@ export async function insertRun(db: Db, scope: OrgScope, run: NewRun): Promise<R
   return inserted;
 }
 
-interface RunValues extends Required<Omit<NewRun, 'waitsFor' | 'backfill' | 'scheduleId' | 'scheduledFor'>> {
+interface RunValues extends Required<Omit<NewRun, 'laneId' | 'waitsFor' | 'backfill' | 'scheduleId' | 'scheduledFor'>> {
   readonly id: string;
   readonly orgId: string;
   readonly laneId: number;
