@@ -1,6 +1,7 @@
 import type { Db } from '../db/client.ts';
 import { lockConnectionOfSchedule } from '../db/queries/connections/connections.ts';
 import { findFiringFacts } from '../db/queries/runs/firings.ts';
+import { insertInTurn } from '../db/queries/runs/lanes/insert-in-turn.ts';
 import { insertRun } from '../db/queries/runs/runs.ts';
 import { recordEvent } from '../db/queries/webhooks/events.ts';
 import { type OrgScope, orgScope } from '../db/scope.ts';
@@ -19,7 +20,15 @@ import { notCreated, outcomeOf } from './firing-outcome.ts';
 type ScheduleDeps = Pick<Deps, 'db' | 'orchestrator' | 'log' | 'defaultDestination'>;
 
 /** The run of a firing. */
-export type FiringRun = Pick<RunRow, 'id' | 'connectionId' | 'resourceKey' | 'trigger'>;
+export interface FiringRun extends Pick<RunRow, 'id' | 'connectionId' | 'resourceKey' | 'trigger'> {
+  /** Whether it has begun with this, so that its first attempt is counted. */
+  readonly hasBegun: boolean;
+}
+
+interface FiringOptions {
+  /** Whether the run begins at once if it is its turn and the last one of its lane took a moment; otherwise it is queued. */
+  readonly begins?: boolean;
+}
 
 /** The activities for firings of schedules. */
 export function createScheduleActivities(deps: ScheduleDeps) {
@@ -55,10 +64,11 @@ export async function createRunOfFiring(
   deps: ScheduleDeps,
   { orgId, scheduleId }: ScheduledTickInput,
   scheduledFor: string,
+  options: FiringOptions = {},
 ): Promise<FiringRun | string> {
   const scope = orgScope(orgId);
   const firing = { scheduleId, scheduledFor };
-  const created = await deps.db.transaction().execute((tx) => createOrSkip(deps, tx, scope, firing));
+  const created = await deps.db.transaction().execute((tx) => createOrSkip(deps, tx, scope, { ...firing, ...options }));
   if (typeof created === 'string') await wakeEndpoints(deps, scope);
   deps.log.info('schedule fired', { orgId, ...firing, ...outcomeOf(created) });
   return created;
@@ -69,7 +79,7 @@ async function createOrSkip(
   { defaultDestination }: Pick<ScheduleDeps, 'defaultDestination'>,
   tx: Db,
   scope: OrgScope,
-  firing: Firing,
+  { begins = false, ...firing }: Firing & FiringOptions,
 ): Promise<FiringRun | string> {
   // Firings of one connection are serialized, so that two of them do not both find no waiting run, and two attempts at one
   // of them do not both create its run.
@@ -78,7 +88,8 @@ async function createOrSkip(
   if (!facts) return 'schedule deleted';
   const { schedule, runId, specJson, laneId } = facts;
   const { connectionId, resourceKey } = schedule;
-  if (runId !== null) return { id: runId, connectionId, resourceKey, trigger: 'schedule' };
+  const place = { connectionId, resourceKey, trigger: 'schedule' } as const;
+  if (runId !== null) return { ...place, id: runId, hasBegun: false };
   if (facts.isDeleted) return 'schedule deleted';
   if (!schedule.enabled) return 'schedule disabled';
   if (!connection) return 'connection deleted';
@@ -90,8 +101,11 @@ async function createOrSkip(
   const terms = automaticTerms({ ...connection, specJson, resourceKey, defaultDestination });
   if (typeof terms === 'string') return skipped('spec_invalid', terms);
   const { concurrentMax, waitsFor } = terms;
-  const run = { connectionId, resourceKey, laneId, trigger: 'schedule', concurrentMax, waitsFor, ...firing } as const;
-  return insertRun(tx, scope, { ...run, backfill: null, isDispatched: true });
+  const run = { ...place, ...firing, concurrentMax, waitsFor };
+  if (begins && facts.mayBeginAtOnce && laneId !== null)
+    return { ...place, ...(await insertInTurn(tx, scope, { ...run, laneId })) };
+  const { id } = await insertRun(tx, scope, { ...run, laneId, backfill: null, isDispatched: true });
+  return { ...place, id, hasBegun: false };
 }
 
 interface SkippedFiring extends Firing {

@@ -2,6 +2,7 @@
 import { CancelledFailure, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { isCancelRequested } from '../db/queries/runs/cancel.ts';
+import type { Begun } from '../db/queries/runs/lanes/lanes.ts';
 import { orgScope } from '../db/scope.ts';
 import type { Deps } from '../src/deps.ts';
 import type { Slots } from '../src/temporal/worker-slots.ts';
@@ -32,7 +33,12 @@ const firstStepMs = 1000;
 const firstStepGraceMs = 4000;
 
 /** Creates the run of a firing; the text says why there is none. */
-type CreateRunOfFiring = (deps: Deps, input: ScheduledRunInput, scheduledFor: string) => Promise<FiringRun | string>;
+type CreateRunOfFiring = (
+  deps: Deps,
+  input: ScheduledRunInput,
+  scheduledFor: string,
+  options: { readonly begins: boolean },
+) => Promise<FiringRun | string>;
 
 /** Runs a chunk in the context of its activity; throws errors in the form that a history may hold. */
 type InContext = <Result>(
@@ -44,7 +50,7 @@ type InContext = <Result>(
 /** Creates the activities. */
 export function createSyncActivities(deps: Deps, slots: Slots, createRunOfFiring: CreateRunOfFiring) {
   const inContext = createInContext(deps, slots);
-  const firstStep = createFirstStep(deps, slots, inContext);
+  const firstStep = createFirstStep(deps, inContext);
 
   return {
     /**
@@ -66,7 +72,8 @@ export function createSyncActivities(deps: Deps, slots: Slots, createRunOfFiring
      * The first step of a run. It reads the run if the last one of the lane was quick; otherwise it does nothing. Safe to
      * run twice, as syncPages is: one that dies with its worker is done again (test/integration/quiet-runs.test.ts).
      */
-    runHere: (input: SyncRunInput, scheduledAtMs: number): Promise<FirstStep> => firstStep(input, scheduledAtMs),
+    runHere: (input: SyncRunInput, scheduledAtMs: number): Promise<FirstStep> =>
+      inSlot(slots, async (hasSlot) => (hasSlot ? firstStep(input, scheduledAtMs) : started(input))),
     /**
      * The first step of a firing: creates its run, and reads it as runHere does. Safe to run twice, as both parts are: a
      * repeat finds the run of the firing (test/integration/schedule-ticks.test.ts), and reads what the first has not
@@ -74,12 +81,16 @@ export function createSyncActivities(deps: Deps, slots: Slots, createRunOfFiring
      */
     async fireHere(input: ScheduledRunInput, scheduledFor: string, scheduledAtMs: number): Promise<FirstStep> {
       const { orgId, connectionId, resourceKey, scheduleId } = input;
-      const created = await withFailures(notCreated(deps, input, scheduledFor), () =>
-        createRunOfFiring(deps, input, scheduledFor),
-      );
-      if (typeof created === 'string') return { ...outcomeOf(created), chunk: null, error: null };
-      const firing = { scheduleId, scheduledFor };
-      return await firstStep({ orgId, connectionId, resourceKey, runId: created.id, firing }, scheduledAtMs);
+      return await inSlot(slots, async (hasSlot) => {
+        const created = await withFailures(notCreated(deps, input, scheduledFor), () =>
+          createRunOfFiring(deps, input, scheduledFor, { begins: hasSlot }),
+        );
+        if (typeof created === 'string') return { ...outcomeOf(created), chunk: null, error: null };
+        const firing = { scheduleId, scheduledFor };
+        const run = { orgId, connectionId, resourceKey, runId: created.id, firing };
+        if (!hasSlot) return started(run);
+        return await firstStep(run, scheduledAtMs, created.hasBegun ? hasBegun : undefined);
+      });
     },
   };
 }
@@ -102,21 +113,37 @@ function createInContext(deps: Deps, slots: Slots): InContext {
   };
 }
 
+/** Does work in a slot, if one is free; the work is told whether it has one. */
+async function inSlot<Result>(slots: Slots, work: (hasSlot: boolean) => Promise<Result>): Promise<Result> {
+  const release = slots.tryTake();
+  try {
+    return await work(release !== null);
+  } finally {
+    release?.();
+  }
+}
+
+/** The first step of a run that exists and does nothing more: the activity reads it. */
+const started = ({ runId }: SyncRunInput): FirstStep => ({ runId, outcome: 'started', chunk: null, error: null });
+
+/** A run that began with its row. */
+const hasBegun = { turn: 'running', isQuick: true, isFirst: true } as const;
+
 /** The first step of a run that exists; it reads only if the last run of the lane was quick. */
-function createFirstStep(deps: Deps, slots: Slots, inContext: InContext) {
-  return async (input: SyncRunInput, scheduledAtMs: number): Promise<FirstStep> => {
-    const step = { runId: input.runId, outcome: 'started', chunk: null, error: null };
-    const release = slots.tryTake();
-    if (release === null) return step;
+function createFirstStep(deps: Deps, inContext: InContext) {
+  return async (
+    input: SyncRunInput,
+    scheduledAtMs: number,
+    begun?: Pick<Begun, 'turn' | 'isQuick' | 'isFirst'>,
+  ): Promise<FirstStep> => {
+    const step = started(input);
     try {
-      const { turn, isQuick, isFirst } = await beginRun(deps, input, { onlyIfQuick: true });
+      const { turn, isQuick, isFirst } = begun ?? (await beginRun(deps, input, { onlyIfQuick: true }));
       if (!isQuick) return step;
       if (turn === 'waiting') return { ...step, chunk: waitsForTurn };
       return { ...step, chunk: await readHere(deps, input, { inContext, scheduledAtMs, isFirst }) };
     } catch (error) {
       return { ...step, error: finalErrorOf(error) };
-    } finally {
-      release();
     }
   };
 }

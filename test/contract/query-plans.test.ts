@@ -9,6 +9,7 @@ import { recordBatch } from '../../db/queries/runs/batches/batches.ts';
 import { insertCalls, lastCallSequence } from '../../db/queries/runs/calls.ts';
 import { markAlive, markDispatched } from '../../db/queries/runs/dispatch.ts';
 import { findFiringFacts } from '../../db/queries/runs/firings.ts';
+import { insertInTurn } from '../../db/queries/runs/lanes/insert-in-turn.ts';
 import { beginRun, endRun } from '../../db/queries/runs/lanes/lanes.ts';
 import { findLastDispatched, readBacklog } from '../../db/queries/runs/maintenance/backlog.ts';
 import { findLastBatch, findOpenRuns, findUsedLanes } from '../../db/queries/runs/maintenance/restored.ts';
@@ -229,7 +230,10 @@ describe('of an org with 60,000 runs, no statement reads what is old:', () => {
     const plans = await plansOf(() =>
       db.transaction().execute(async (tx) => {
         expect(await lockConnectionOfSchedule(tx, scope, firing.scheduleId)).toMatchObject({ id: connectionId });
-        expect(await findFiringFacts(tx, scope, firing)).toMatchObject({ runId: null });
+        const facts = await findFiringFacts(tx, scope, firing);
+        expect(facts).toMatchObject({ runId: null });
+        const run = { ...firing, connectionId, resourceKey: 'items', concurrentMax: 9, waitsFor: ['others'] };
+        await insertInTurn(tx, scope, { ...run, laneId: facts?.laneId ?? 0 });
       }),
     );
     expectBounded(plans);

@@ -41,7 +41,10 @@ export async function lockConnection(tx: Db, scope: OrgScope, id: string): Promi
   return connection;
 }
 
-/** Finds and locks the connection of a schedule, as {@link lockConnection} does. */
+/**
+ * Finds and locks the connection of a schedule, as {@link lockConnection} does, and before it the org: as whoever lets a run
+ * begin.
+ */
 export async function lockConnectionOfSchedule(
   tx: Db,
   scope: OrgScope,
@@ -67,12 +70,16 @@ const connectionsByIds = statement(
 );
 const lockedConnectionById = statement((tx, values: ById) => selectById(tx, values).forNoKeyUpdate());
 const lockedConnectionOfSchedule = statement((tx, { orgId, id }: ById) =>
-  existing(tx, { orgId })
-    .select(columns)
-    .where('id', '=', (eb) =>
+  tx
+    .selectFrom('orgs')
+    .innerJoin('connections', 'connections.orgId', 'orgs.id')
+    .select(columns.map((column) => `connections.${column}` as const))
+    .where('orgs.id', '=', orgId)
+    .where('connections.deletedAt', 'is', null)
+    .where('connections.id', '=', (eb) =>
       eb.selectFrom('schedules').select('connectionId').where('orgId', '=', orgId).where('id', '=', id),
     )
-    .forNoKeyUpdate(),
+    .forNoKeyUpdate(['orgs', 'connections']),
 );
 
 /** Every connection of the org, newest first. */

@@ -4,6 +4,7 @@ import type { ScheduleRow } from '../../../src/core/resources/schedule.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 import { type Placeholders, statement } from '../../statement.ts';
+import { namesRunStarted } from './run-events.ts';
 
 /** One firing of a schedule; the time is ISO. */
 interface Firing {
@@ -46,6 +47,8 @@ export interface FiringFacts {
   readonly isWaitedFor: boolean;
   /** The last run of the resource that has begun did so after the firing was due, and has not failed. */
   readonly isRead: boolean;
+  /** Whether a run may begin with its row: the last one took a moment, and nothing is to be done or told before. */
+  readonly mayBeginAtOnce: boolean;
   /** The pinned document of the connection. */
   readonly specJson: JsonObject;
 }
@@ -61,8 +64,8 @@ export async function findFiringFacts(
 ): Promise<FiringFacts | undefined> {
   const [row] = await firingFacts(tx, { orgId: scope.orgId, scheduleId, scheduledFor });
   if (!row) return undefined;
-  const { isDeleted, runId, laneId, isWaitedFor, isRead, specJson, ...schedule } = row;
-  return { schedule, isDeleted, runId, laneId, isWaitedFor, isRead, specJson };
+  const { id, connectionId, resourceKey, cron, timezone, enabled, ...facts } = row;
+  return { ...facts, schedule: { id, connectionId, resourceKey, cron, timezone, enabled } };
 }
 
 const firingFacts = statement(
@@ -77,7 +80,8 @@ const firingFacts = statement(
         as is_waited_for,
       coalesce((
         select started_at >= ${v.scheduledFor} and backfill is null and status not in ('failed', 'canceled') from runs
-        where lane_id = lanes.id and started_at is not null order by seq desc limit 1), false) as is_read
+        where lane_id = lanes.id and started_at is not null order by seq desc limit 1), false) as is_read,
+      coalesce(quick and reset is null, false) and not ${namesRunStarted(v.orgId)} as may_begin_at_once
     from schedules
       join connections on connections.id = schedules.connection_id
       join spec_versions on spec_versions.spec_id = connections.spec_id

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { EventConnection } from '../../../src/core/events/event-connection.ts';
 import { namedRecordsMax, type QuarantinedRecord, recordsQuarantined } from '../../../src/core/events/record-events.ts';
 import { runEnded, runStarted } from '../../../src/core/events/run-events.ts';
@@ -24,12 +24,10 @@ export async function recordRunStarted(tx: Db, scope: OrgScope, runId: string): 
   return await recordEvent(tx, scope, runStarted({ run, connection }));
 }
 
-/** Whether an endpoint of the org that a query names gets `run.started`; nobody gets it unless they name it. */
-export const namesRunStarted = sql<boolean>`exists (
+/** Whether an endpoint of the org gets `run.started`; nobody gets it unless they name it. */
+export const namesRunStarted = (orgId: RawBuilder<unknown>): RawBuilder<boolean> => sql<boolean>`exists (
   select from webhook_endpoints
-  where webhook_endpoints.org_id = orgs.id and deleted_at is null and 'run.started' = any(event_types))`.as(
-  'namesRunStarted',
-);
+  where webhook_endpoints.org_id = ${orgId} and deleted_at is null and 'run.started' = any(event_types))`;
 
 /** Records how runs ended, as {@link recordRunEnd} does. Returns how many endpoints the events are queued for. */
 export async function recordRunEnds(tx: Db, scope: OrgScope, runIds: readonly string[]): Promise<number> {

@@ -23,7 +23,7 @@ import {
 import { findRun } from '../runs.ts';
 import { resetLane } from './lane-reset.ts';
 import { rewindLane } from './rewind.ts';
-import { findNextRuns, noteReady, runsInTurn } from './turns.ts';
+import { findNextRuns, noteReady, queued, runsInTurn } from './turns.ts';
 
 /**
  * Lets the run begin if it is its turn: nothing of its lane runs, nobody queued before it, and it is one of those that its
@@ -86,7 +86,8 @@ function tryToBegin(
       .innerJoin('runs', 'runs.orgId', 'orgs.id')
       .innerJoin('connections', 'connections.id', 'runs.connectionId')
       .innerJoin('lanes', 'lanes.id', 'runs.laneId')
-      .select(['connections.status', 'runs.readyAt', 'runs.backfill', 'lanes.quick', 'lanes.reset', namesRunStarted])
+      .select(['connections.status', 'runs.readyAt', 'runs.backfill', 'lanes.quick', 'lanes.reset'])
+      .select(namesRunStarted(sql.ref('orgs.id')).as('namesRunStarted'))
       .where('runs.orgId', '=', scope.orgId)
       .where('runs.id', '=', runId)
       .forNoKeyUpdate(['orgs', 'connections'])
@@ -97,6 +98,7 @@ function tryToBegin(
       const eventsFor = await recordRunEnds(tx, scope, [runId]);
       return { ...notBegun, turn: 'canceled', eventsFor, canceled: await findRun(tx, scope, runId) };
     }
+    const orgId = sql.val(scope.orgId);
     // The attempt that follows counts from here on.
     const begun = await sql`
       update runs set status = 'running', started_at = clock_timestamp(), progressed_at = now(), attempts = 1,
@@ -105,7 +107,7 @@ function tryToBegin(
         (spec_version, spec_overrides_json, params_json) = (
           select pinned_spec_version, spec_overrides_json, params_json from connections where id = runs.connection_id)
       where org_id = ${scope.orgId} and id = ${runId} and status = 'queued' and cancel_requested_at is null
-        and id in (select id from (${runsInTurn(scope, sql`id = ${runId}`)}) turn)`.execute(tx);
+        and id in (select id from (${runsInTurn(orgId, queued(orgId, sql`id = ${runId}`))}) turn)`.execute(tx);
     if (begun.numAffectedRows === 1n) {
       if (found?.reset !== null) await resetLane(tx, scope, runId);
       if (found?.backfill?.rewind) await rewindLane(tx, scope, { runId, to: found.backfill.from });

@@ -6,6 +6,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { orgLimits } from '../../../../src/core/resources/org-limits.ts';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
+import { type Placeholders, statement } from '../../../statement.ts';
 import type { AddressedRun } from '../firings.ts';
 
 /**
@@ -27,45 +28,68 @@ const silentSecondsMax = 90;
  *
  * No part of it can become a join of all that waits: a queue grows faster than the database learns of its size.
  *
- * @param alsoReady is true for the row in `runs` that takes part whether or not it is known to be ready.
+ * @param asking the run that takes part whether or not it is known to be ready: {@link queued}, or {@link toInsert}.
  */
 export const runsInTurn = (
-  scope: OrgScope,
-  alsoReady: RawBuilder<boolean>,
+  orgId: RawBuilder<string>,
+  asking: RawBuilder<unknown>,
 ): RawBuilder<AddressedRun> => sql<AddressedRun>`
   with in_progress as materialized (
-    select connection_id, resource_key, lane_id from runs where org_id = ${scope.orgId} and status = 'running'),
+    select connection_id, resource_key, lane_id from runs where org_id = ${orgId} and status = 'running'),
   ready as (
     (select ${readyColumns} from runs
-      where org_id = ${scope.orgId} and status = 'queued' and ready_at is not null
+      where org_id = ${orgId} and status = 'queued' and ready_at is not null
         and ready_at > now() - make_interval(secs => ${silentSecondsMax})
       order by trigger_class, seq limit ${lookedAtMax})
     union
-    select ${readyColumns} from runs where org_id = ${scope.orgId} and status = 'queued' and ${alsoReady}),
+    ${asking}),
   free as (
     select ready.*, row_number() over (partition by ready.connection_id order by trigger_class, seq) as place
     from ready join connections on connections.id = ready.connection_id
-    where connections.org_id = ${scope.orgId} and connections.status = 'active' and cancel_requested_at is null
+    where connections.org_id = ${orgId} and connections.status = 'active' and cancel_requested_at is null
       and not exists (select 1 from in_progress where in_progress.lane_id = ready.lane_id)
-      and ready.seq = (
-        select first.seq from runs first where first.lane_id = ready.lane_id and first.status = 'queued' order by first.seq limit 1)
+      and ready.seq = coalesce((
+        select first.seq from runs first where first.lane_id = ready.lane_id and first.status = 'queued' order by first.seq limit 1),
+        ready.seq)
       and case when ready.waits_for = '{}' then true else not exists (
         select 1 from in_progress
         where in_progress.connection_id = ready.connection_id and in_progress.resource_key = any(ready.waits_for)
         union all
         select 1 from lanes join runs before on before.lane_id = lanes.id
-        where lanes.org_id = ${scope.orgId} and lanes.connection_id = ready.connection_id
+        where lanes.org_id = ${orgId} and lanes.connection_id = ready.connection_id
           and lanes.resource_key = any(ready.waits_for) and before.status = 'queued' and before.seq < ready.seq) end)
   select id, connection_id, resource_key, schedule_id, scheduled_for from free
   where place + (select count(*) from in_progress where in_progress.connection_id = free.connection_id) <= concurrent_max
   order by trigger_class, seq
   limit (
     select greatest(0, coalesce((limits ->> 'runsAtOnce')::int, ${orgLimits.runsAtOnce.default}) - (select count(*) from in_progress))
-    from orgs where id = ${scope.orgId})`;
+    from orgs where id = ${orgId})`;
 
 const readyColumns = sql.raw(
   'id, connection_id, resource_key, schedule_id, scheduled_for, lane_id, seq, trigger_class, waits_for, concurrent_max, cancel_requested_at',
 );
+
+/** A queued run of the org, for {@link runsInTurn}. */
+export const queued = (orgId: RawBuilder<string>, isAsking: RawBuilder<boolean>): RawBuilder<unknown> =>
+  sql`select ${readyColumns} from runs where org_id = ${orgId} and status = 'queued' and ${isAsking}`;
+
+/** A run of a firing that is about to be inserted. */
+export interface RunToInsert {
+  readonly id: string;
+  readonly orgId: string;
+  readonly connectionId: string;
+  readonly resourceKey: string;
+  readonly laneId: number;
+  readonly concurrentMax: number;
+  readonly waitsFor: readonly string[];
+  readonly scheduleId: string;
+  readonly scheduledFor: string;
+}
+
+/** It, for {@link runsInTurn}: the last to arrive. */
+export const toInsert = (v: Placeholders<RunToInsert>): RawBuilder<unknown> => sql`
+  select ${v.id}::text, ${v.connectionId}::text, ${v.resourceKey}::text, ${v.scheduleId}::text, ${v.scheduledFor}::timestamptz,
+    ${v.laneId}::bigint, 9223372036854775807, 2::smallint, ${v.waitsFor}::text[], ${v.concurrentMax}::int, null::timestamptz`;
 
 /**
  * Notes that a run tries to begin, if its lane is free; false: it is not. From then on a run of its org that ends finds it,
@@ -83,14 +107,17 @@ export async function noteReady(tx: Db, scope: OrgScope, runId: string): Promise
 }
 
 /** The runs whose turn has come now that one has ended, the next of its own lane among them. */
-export async function findNextRuns(db: Db, scope: OrgScope, endedId: string): Promise<AddressedRun[]> {
-  const { rows } = await sql<AddressedRun>`
+export async function findNextRuns(db: Db, { orgId }: OrgScope, endedId: string): Promise<readonly AddressedRun[]> {
+  return await nextRuns(db, { orgId, endedId });
+}
+
+const nextRuns = statement(
+  (_, { orgId, endedId }: Placeholders<{ readonly orgId: string; readonly endedId: string }>) => sql<AddressedRun>`
     with next as (
       update runs set ready_at = now()
       where status = 'queued' and id = (
         select queued.id from runs ended join runs queued on queued.lane_id = ended.lane_id and queued.status = 'queued'
-        where ended.org_id = ${scope.orgId} and ended.id = ${endedId} order by queued.seq limit 1)
+        where ended.org_id = ${orgId} and ended.id = ${endedId} order by queued.seq limit 1)
       returning id)
-    select * from (${runsInTurn(scope, sql`id = (select id from next)`)}) turn`.execute(db);
-  return rows;
-}
+    select * from (${runsInTurn(orgId, queued(orgId, sql`id = (select id from next)`))}) turn`,
+);
