@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
-import { type DomainEvent, eventIdOf, toEnvelope } from '../../../src/core/events/envelope.ts';
+import { type DomainEvent, type Envelope, toEnvelope } from '../../../src/core/events/envelope.ts';
 import { isDefaultEvent } from '../../../src/core/resources/event-types.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
@@ -19,60 +20,50 @@ export async function recordEvent(
   domainEvent: DomainEvent,
   exceptEndpointId: string | null = null,
 ): Promise<number> {
-  const { orgId } = scope;
-  const { type, workspaceId, connectionId, runId } = domainEvent;
-  const id = eventIdOf(orgId, domainEvent);
-  let sequence: number | null = null;
-  if (connectionId === null) {
-    if (await isRecorded(tx, scope, id)) return 0;
-  } else {
-    const [next] = await takeSequence(tx, { orgId, connectionId, id });
-    if (!next) return 0;
-    sequence = next.last;
-  }
-  const occurredAt = new Date().toISOString();
-  const { payload, sha256 } = toEnvelope(domainEvent, { orgId, occurredAt, sequence });
-  const isDefault = isDefaultEvent(type);
-  const event = { orgId, id, type, workspaceId, connectionId, runId, sequence, occurredAt, payload, sha256 };
+  const event = newEvent(scope, domainEvent);
+  const isDefault = isDefaultEvent(event.type);
   return (await insertEventAndMessages(tx, { ...event, isDefault, exceptEndpointId })).length;
 }
 
-/** The next number in the sequence of a connection; no row: the event is recorded already. */
-const takeSequence = statement(
-  (_, v: Placeholders<{ readonly orgId: string; readonly connectionId: string; readonly id: string }>) =>
-    sql<{ readonly last: number }>`
-      insert into event_sequences (org_id, connection_id, last)
-      select ${v.orgId}, ${v.connectionId}, 1
-      where not exists (select 1 from webhook_events where org_id = ${v.orgId} and id = ${v.id})
-      on conflict (connection_id) do update set last = event_sequences.last + 1
-      returning last`,
-);
-
-interface NewEvent {
+interface NewEvent extends Envelope, Pick<DomainEvent, 'type' | 'workspaceId' | 'connectionId' | 'runId'> {
   readonly orgId: string;
-  readonly id: string;
-  readonly type: string;
-  readonly workspaceId: string | null;
-  readonly connectionId: string | null;
-  readonly runId: string | null;
-  readonly sequence: number | null;
   readonly occurredAt: string;
-  readonly payload: Buffer;
-  readonly sha256: Buffer;
+}
+
+function newEvent({ orgId }: OrgScope, domainEvent: DomainEvent): NewEvent {
+  const { type, workspaceId, connectionId, runId } = domainEvent;
+  const occurredAt = new Date().toISOString();
+  const envelope = toEnvelope(domainEvent, { orgId, occurredAt });
+  return { ...envelope, orgId, type, workspaceId, connectionId, runId, occurredAt };
+}
+
+interface EventForEndpoints extends NewEvent {
   /** Endpoints that name no types get it. */
   readonly isDefault: boolean;
   /** An endpoint that does not get it; null: none. */
   readonly exceptEndpointId: string | null;
 }
 
-/** One row for each endpoint that gets the event. */
+/** Takes the next number of its connection, and makes one row for each endpoint that gets the event. */
 const insertEventAndMessages = statement(
-  (_, v: Placeholders<NewEvent>) => sql`
-    with event as (
+  (_, v: Placeholders<EventForEndpoints>) => sql`
+    with unrecorded as (
+      select ${v.connectionId}::text as connection_id
+      where not exists (select from webhook_events where org_id = ${v.orgId} and id = ${v.id})),
+    next as (
+      insert into event_sequences (org_id, connection_id, last)
+      select ${v.orgId}, connection_id, 1 from unrecorded where connection_id is not null
+      on conflict (connection_id) do update set last = event_sequences.last + 1
+      returning last),
+    event as (
       insert into webhook_events (
         id, org_id, type, workspace_id, connection_id, run_id, sequence, occurred_at, payload, payload_sha256)
-      values (${v.id}, ${v.orgId}, ${v.type}, ${v.workspaceId}, ${v.connectionId}, ${v.runId}, ${v.sequence},
-        ${v.occurredAt}, ${v.payload}, ${v.sha256})
+      select ${v.id}, ${v.orgId}, ${v.type}, ${v.workspaceId}, connection_id, ${v.runId}, last,
+        ${v.occurredAt}::timestamptz, payload, sha256(payload)
+      from unrecorded left join next on true,
+        lateral (
+          select convert_to(${v.beforeSequence}::text || coalesce(last::text, 'null') || ${v.afterSequence}::text, 'UTF8') as payload)
+          made
       returning id)
     insert into webhook_messages (org_id, event_id, endpoint_id, status, next_attempt_at)
     select org_id, event.id, webhook_endpoints.id, case when enabled then 'pending' else 'skipped' end,
@@ -87,27 +78,15 @@ const insertEventAndMessages = statement(
 );
 
 /** Stores an event that is in no queue and no sequence: for a test of one endpoint. Returns its id. */
-export const storeTestEvent = (tx: Db, scope: OrgScope, domainEvent: DomainEvent): Promise<string> =>
-  insertEvent(tx, scope, { ...domainEvent, sequence: null });
-
-async function insertEvent(
-  tx: Db,
-  { orgId }: OrgScope,
-  { sequence, ...domainEvent }: DomainEvent & { readonly sequence: number | null },
-): Promise<string> {
-  const { type, workspaceId, connectionId, runId } = domainEvent;
-  const occurredAt = new Date().toISOString();
-  const { id, payload, sha256 } = toEnvelope(domainEvent, { orgId, occurredAt, sequence });
+export async function storeTestEvent(tx: Db, scope: OrgScope, domainEvent: DomainEvent): Promise<string> {
+  const { beforeSequence, afterSequence, ...event } = newEvent(scope, domainEvent);
+  const payload = Buffer.from(`${beforeSequence}null${afterSequence}`);
+  const payloadSha256 = createHash('sha256').update(payload).digest();
   await tx
     .insertInto('webhookEvents')
-    .values({ id, orgId, type, workspaceId, connectionId, runId, sequence, occurredAt, payload, payloadSha256: sha256 })
+    .values({ ...event, sequence: null, payload, payloadSha256 })
     .execute();
-  return id;
-}
-
-async function isRecorded(tx: Db, scope: OrgScope, id: string): Promise<boolean> {
-  const found = tx.selectFrom('webhookEvents').select('id').where('orgId', '=', scope.orgId).where('id', '=', id);
-  return (await found.executeTakeFirst()) !== undefined;
+  return event.id;
 }
 
 /** Endpoints of the org that something can be sent to now. */

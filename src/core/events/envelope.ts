@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { hashId } from '../ids.ts';
 import type { JsonObject } from '../json/json-object.ts';
 import type { EventType } from '../resources/event-types.ts';
@@ -15,11 +14,11 @@ export interface DomainEvent {
   readonly data: JsonObject;
 }
 
-/** An event in the bytes that every attempt to deliver it sends. */
+/** An event in the text that every attempt to deliver it sends, around its place among the events of its connection. */
 export interface Envelope {
   readonly id: string;
-  readonly payload: Buffer;
-  readonly sha256: Buffer;
+  readonly beforeSequence: string;
+  readonly afterSequence: string;
 }
 
 /** Changes of the form within one version only add to it. */
@@ -29,17 +28,16 @@ export const apiVersion = '2026-11';
 export const eventIdOf = (orgId: string, { type, subject }: Pick<DomainEvent, 'type' | 'subject'>): string =>
   hashId('evt', [orgId, type, subject]);
 
-/** The envelope of a domain event. `sequence` counts the events of its connection; null: it is about none. */
+/** The envelope of a domain event. Its sequence is a number, or null if it is about no connection. */
 export function toEnvelope(
   { type, subject, workspaceId, connectionId, runId, data }: DomainEvent,
-  {
-    orgId,
-    occurredAt,
-    sequence,
-  }: { readonly orgId: string; readonly occurredAt: string; readonly sequence: number | null },
+  { orgId, occurredAt }: { readonly orgId: string; readonly occurredAt: string },
 ): Envelope {
   const id = eventIdOf(orgId, { type, subject });
-  const ids = { orgId, workspaceId, connectionId, runId };
-  const payload = Buffer.from(JSON.stringify({ id, type, timestamp: occurredAt, apiVersion, ...ids, sequence, data }));
-  return { id, payload, sha256: createHash('sha256').update(payload).digest() };
+  const head = JSON.stringify({ id, type, timestamp: occurredAt, apiVersion, orgId, workspaceId, connectionId, runId });
+  return {
+    id,
+    beforeSequence: `${head.slice(0, -1)},"sequence":`,
+    afterSequence: `,"data":${JSON.stringify(data)}}`,
+  };
 }
