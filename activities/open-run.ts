@@ -19,13 +19,12 @@ import { createDelivery, type Delivery } from '../src/core/run/delivery.ts';
 import { createEngine, type Engine } from '../src/core/run/engine.ts';
 import { createLazyDestination } from '../src/core/run/lazy-destination.ts';
 import { repairFromCheckpoint, type StartPoint, startOfRecorded } from '../src/core/run/repair.ts';
-import type { RunLedger } from '../src/core/run/run-ledger.ts';
 import type { Deps } from '../src/deps.ts';
 import { openCallLog } from './call-log.ts';
 import { createLookupStore } from './lookup-store.ts';
 import type { NewLanes } from './new-lanes.ts';
 import { createOutbox } from './outbox.ts';
-import { createRunLedger } from './run-ledger.ts';
+import { type AttemptLedger, createRunLedger } from './run-ledger.ts';
 import { createRunStore } from './run-store.ts';
 
 /** A run with everything open that one attempt needs. */
@@ -37,6 +36,7 @@ export interface OpenRun {
   readonly start: StartPoint;
   readonly engine: Engine;
   readonly delivery: Delivery;
+  readonly ledger: Pick<AttemptLedger, 'leftToEnd'>;
 }
 
 /** The run to open, and what of this process it uses. */
@@ -109,13 +109,13 @@ export async function openRun(deps: Deps, scope: OrgScope, options: OpenRunOptio
     fresh: start.fresh,
     invalidLimit: createInvalidLimit(resource, { recordsIn: start.records, invalid: start.invalid }),
   });
-  return { ...at, start, engine, delivery };
+  return { ...at, start, engine, delivery, ledger };
 }
 
 /** The destination of a run, and where the run starts there. */
 interface RunDestination extends Pick<OpenRun, 'destinationFingerprint' | 'isUntouched' | 'start'> {
   readonly destination: Pick<Destination, 'prepare' | 'apply'>;
-  readonly ledger: RunLedger;
+  readonly ledger: AttemptLedger;
 }
 
 /**

@@ -254,6 +254,7 @@ async function chunk({
       stops?.();
       return { outcome: 'recorded', stop: stops !== undefined };
     },
+    leaveToEnd: (receipt) => ledger.record([], receipt),
     recordCarried: unused,
     passOver: unused,
     clearRecordedWith: unused,
@@ -286,7 +287,7 @@ async function chunk({
   };
   const result = await readOn(
     deps,
-    { destinationFingerprint: 'sha256:1', isUntouched: () => false, start, engine, delivery },
+    { start, engine, delivery },
     { limits: resource.limits, endsAtMs: endsAtMs(), isRateLimited: () => false, canceled, msMax },
   );
   return { result, requested, recorded, logged: lines.map((line): unknown => JSON.parse(line)) };

@@ -49,7 +49,7 @@ interface ReadLimits {
 /** Pages from where the run stands until the read, the chunk or the run's limits end. */
 export async function readOn(
   { movement, progress, log }: ReadDeps,
-  { start, engine, delivery }: OpenRun,
+  { start, engine, delivery }: Pick<OpenRun, 'start' | 'engine' | 'delivery'>,
   { limits, endsAtMs, isRateLimited, canceled, msMax }: ReadLimits,
 ): Promise<ChunkResult> {
   const chunkEnd = performance.now() + msMax;

@@ -9,14 +9,27 @@ import type { PageEntry, Receipt } from '../src/core/model/receipt.ts';
 import { observations } from '../src/core/observations.ts';
 import type { Recorded, RunLedger } from '../src/core/run/run-ledger.ts';
 
+/** The ledger of a lane, and what the end of the run is to record of it. */
+export interface AttemptLedger extends RunLedger {
+  /** The receipt that was left to the end; null: none was. */
+  readonly leftToEnd: Receipt | null;
+}
+
 /** The ledger of a lane in the control database, as the attempt that holds the lane writes it. */
 export function createRunLedger(
   db: Db,
   scope: OrgScope,
   { runId, laneId, fence }: BatchOwner & { readonly runId: string },
-): RunLedger {
+): AttemptLedger {
   const owner = { laneId, fence };
+  let leftToEnd: Receipt | null = null;
   return {
+    get leftToEnd() {
+      return leftToEnd;
+    },
+    leaveToEnd(receipt) {
+      leftToEnd = receipt;
+    },
     prepare: prepareRecord,
     record: async (receipt) => published(await recordBatch(db, scope, { owner, receipt }), countsOf(receipt)),
     recordCarried: async (receipt) =>
@@ -34,7 +47,8 @@ export function createRunLedger(
 
 type Counts = Pick<PageEntry, 'recordsIn' | 'recordsOut' | 'skipped' | 'quarantined' | 'deleted'>;
 
-const countsOf = ({ pages }: Receipt): Counts => ({
+/** What is published of a batch, once it is recorded. */
+export const countsOf = ({ pages }: Receipt): Counts => ({
   recordsIn: sumOf(pages, 'recordsIn'),
   recordsOut: sumOf(pages, 'recordsOut'),
   skipped: sumOf(pages, 'skipped'),

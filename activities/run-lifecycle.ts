@@ -5,12 +5,14 @@ import { dropLookupValues } from '../db/queries/runs/lookup-cache.ts';
 import { countLoginFailures } from '../db/queries/runs/runs.ts';
 import { findPinnedSpec } from '../db/queries/specs.ts';
 import { orgScope } from '../db/scope.ts';
+import { observations } from '../src/core/observations.ts';
 import { storedSpec } from '../src/core/spec/connection/stored-spec.ts';
 import type { Deps } from '../src/deps.ts';
 import { runInput } from '../src/dispatch/run-input.ts';
 import { wakeEndpoints } from '../src/dispatch/wake-endpoints.ts';
 import type { RunTotals, SyncRunInput } from '../workflows/contract.ts';
 import { withFailures } from './failures.ts';
+import { countsOf } from './run-ledger.ts';
 
 type LifecycleDeps = Pick<Deps, 'db' | 'orchestrator' | 'log'>;
 
@@ -66,6 +68,7 @@ export async function endRun(
   const provider = breaksConnection ? await findProvider(deps, input, outcome) : null;
   const end = { ...ending, runId: input.runId, breaksConnection, provider };
   const { run, ended, eventsFor, next } = await lanes.endRun(deps.db, scope, end);
+  if (ended && ending.last) observations.batchRecorded.publish(countsOf(ending.last));
   if (ended) deps.log.info('run ended', { ...input, status: run?.status, code: run?.error?.code ?? null });
   for (const waiting of next) await wake(deps, runInput(scope, waiting));
   if (eventsFor > 0) await wakeEndpoints(deps, scope);

@@ -107,14 +107,15 @@ async function readChunk(
   if (result.done) deps.newLanes.leave(attempt.laneId);
   // Once every page of the run is read, this attempt ends the run.
   else await resetAttempts(deps.db, scope, input.runId);
-  throwUnlessShutdown(canceled);
+  // A read that is complete ends the run, whoever cancels it meanwhile.
+  if (!ending.last) throwUnlessShutdown(canceled);
   const quick = limits.isFirst && performance.now() - begunAt < quickMsMax;
   const isSame = isUntouched && quick === attempt.quick;
   return { ...ending, result, owner: attempt, left: recordedWith === null || isSame ? null : { recordedWith, quick } };
 }
 
 /** A result of {@link readOrPause}. */
-interface ReadOrPaused extends Pick<Ending, 'hasPartitions' | 'keepsLookups'> {
+interface ReadOrPaused extends Pick<Ending, 'last' | 'hasPartitions' | 'keepsLookups'> {
   readonly result: ChunkResult;
   /** Fingerprint of the destination, which has nothing that is not recorded; null: it may. */
   readonly recordedWith: string | null;
@@ -151,6 +152,7 @@ async function readOrPause(deps: ChunkDeps, scope: OrgScope, chunk: Chunk): Prom
       result,
       recordedWith: isRecorded ? run.destinationFingerprint : null,
       isUntouched: run.isUntouched(),
+      last: run.ledger.leftToEnd,
       hasPartitions: setup.resource.forEach.length > 0,
       keepsLookups: setup.spec.lookups.length > 0 || setup.spec.resources.some(({ enrich }) => enrich.length > 0),
     };

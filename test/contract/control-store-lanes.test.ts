@@ -5,6 +5,8 @@ import type { ControlStore } from '../support/control-stores/control-store.ts';
 import { listPosition } from '../support/control-stores/random-receipts.ts';
 import { partitionEntry, quarantineEntry, receiptOf, watermark } from '../support/service/receipts.ts';
 
+const succeeded = { outcome: { status: 'succeeded', error: null }, breaksConnection: false } as const;
+
 type Plan = SpecUpgrade['plan'];
 
 /** A plan in which resource `a` resets what it says. */
@@ -207,6 +209,42 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
       await record(read.attempt, receiptOf(read.id, 1));
       await queries.requestCancel(db, scope, read.id);
       expect((await end(read.id)).run?.status).toBe('succeeded');
+    });
+
+    it('is written with the last batch, as if that had been recorded before: nobody cancels the run any more', async () => {
+      const { org, queries, db, scope, started, record, row } = await start();
+      const finish = async (cancels: boolean, incomplete = false) => {
+        const { id, attempt } = await started();
+        await record(attempt, receiptOf(id, 1, { position: { stage: 'retry', after: null } }));
+        if (cancels) await queries.requestCancel(db, scope, id);
+        const last = receiptOf(id, 2, { records: [], incomplete });
+        const { run, ended } = await queries.endRun(db, scope, { runId: id, ...succeeded, owner: attempt, last });
+        expect(ended).toBe(true);
+        expect(run).toMatchObject({ statsJson: { recordsIn: 4, recordsOut: 2 }, watermarkAfter: watermark });
+        expect(await row(id)).toMatchObject({ batchNo: 2, pageNo: 2, readCompleted: true, status: run?.status });
+        expect((await org.rows()).runPages.filter(({ runId }) => runId === id)).toHaveLength(2);
+        return run?.status;
+      };
+      expect([await finish(false), await finish(true), await finish(false, true)]).toEqual([
+        'succeeded',
+        'succeeded',
+        'partial',
+      ]);
+    });
+
+    it('is not written with a batch that is not the next one, of a run that has ended, or by another attempt', async () => {
+      const { queries, db, scope, started, take, end, row } = await start();
+      const { id, attempt } = await started();
+      const endWith = (batchNo: number, owner = attempt) => {
+        const last = receiptOf(id, batchNo, { records: [] });
+        return queries.endRun(db, scope, { runId: id, ...succeeded, owner, last });
+      };
+      expect(await endWith(2)).toMatchObject({ ended: false, run: { status: 'running' } });
+      const newer = await take(id);
+      await expect(endWith(1)).rejects.toMatchObject({ code: 'fenced' });
+      await end(id, failed);
+      expect(await endWith(1, newer)).toMatchObject({ ended: false, run: { status: 'failed' } });
+      expect(await row(id)).toMatchObject({ batchNo: 0, recordsIn: 0 });
     });
 
     it('is written by the holder of the lane, and breaks a connection that is active', async () => {

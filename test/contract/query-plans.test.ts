@@ -213,6 +213,10 @@ describe('of an org with 60,000 runs, no statement reads what is old:', () => {
       await findRuns(db, scope, [runId]);
       await closePartitions(db, scope, runId);
       const outcome = { status: 'succeeded', error: null } as const;
+      const last = receiptOf(runId, 3, { records: [] });
+      expect(await endRun(db, scope, { runId, owner, outcome, last, breaksConnection: false })).toMatchObject({
+        ended: true,
+      });
       await endRun(db, scope, { runId, owner, outcome, breaksConnection: false });
       await countLoginFailures(db, scope, { connectionId, last: 3 });
     });

@@ -88,6 +88,12 @@ export interface Receipt {
   readonly failure: string | null;
 }
 
+/** Whether it completes the read, and changes nothing of a record. */
+export const isQuietEnd = ({ position, failure, records, deleted, seen, quarantine, retried }: Receipt): boolean =>
+  position === null &&
+  failure === null &&
+  [records, deleted, seen, quarantine, retried].every(({ length }) => length === 0);
+
 /**
  * Bytes of a receipt: what a destination stores for us is read back up to here. A record takes about 100, so this is more
  * than any response of an API holds.

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Batch, RejectedRow } from '../model/batch.ts';
 import type { RecordOutcome } from '../model/page-outcome.ts';
+import { type RunPosition, runStart } from '../model/run-position.ts';
 import { createInvalidLimit } from '../pipeline/invalid-limit.ts';
 import { createKnownRecords } from '../pipeline/known-records.ts';
 import { readyPage } from '../pipeline/ready-page-fixture.ts';
@@ -48,6 +49,22 @@ describe('a delivery', () => {
     await delivery.add(pageOf(0));
     await vi.advanceTimersByTimeAsync(0);
     expect(recorded).toEqual([1, 50]);
+  });
+
+  it('leaves the batch that ends the read to the end of the run, unless it brings something', async () => {
+    const quiet = deliveryTo();
+    await quiet.delivery.add(pageOf(0, null));
+    await quiet.delivery.drained();
+    expect(quiet).toMatchObject({ recorded: [], leftToEnd: [1] });
+    for (const { fresh, records } of [
+      { fresh: false, records: 1 },
+      { fresh: true, records: 0 },
+    ]) {
+      const { delivery, recorded, leftToEnd } = deliveryTo({ fresh });
+      await delivery.add(pageOf(records, null));
+      await delivery.drained();
+      expect([recorded, leftToEnd]).toEqual([[1], []]);
+    }
   });
 
   it('spares the destination a batch without rows, unless nothing was ever applied there', async () => {
@@ -122,11 +139,12 @@ interface Outside {
   readonly fresh?: boolean;
 }
 
-/** A delivery of run_1; `sent` has the rows of each batch that was applied, `recorded` the pages of each recorded. */
+/** A delivery of run_1; `sent` has the rows of each batch that was applied, `recorded` the pages of each recorded, `leftToEnd` of one that was not. */
 function deliveryTo({ apply = async () => [], record, fresh = false }: Outside = {}) {
   const resource = failingResource();
   const sent: number[] = [];
   const recorded: number[] = [];
+  const leftToEnd: number[] = [];
   const delivery = createDelivery({
     ledger: {
       prepare: () => undefined,
@@ -134,6 +152,7 @@ function deliveryTo({ apply = async () => [], record, fresh = false }: Outside =
         recorded.push(pages.length);
         return record ?? { outcome: 'recorded', stop: false };
       },
+      leaveToEnd: ({ pages }) => void leftToEnd.push(pages.length),
       recordCarried: unused,
       passOver: unused,
       clearRecordedWith: unused,
@@ -155,7 +174,7 @@ function deliveryTo({ apply = async () => [], record, fresh = false }: Outside =
     fresh,
     invalidLimit: createInvalidLimit(resource, { recordsIn: 0, invalid: 0 }),
   });
-  return { delivery, sent, recorded };
+  return { delivery, sent, recorded, leftToEnd };
 }
 
 /** A resource whose run fails with a record that the destination refuses. */
@@ -175,8 +194,8 @@ const unused = (): never => {
 };
 
 /** The records of one page; no two pages share one. */
-const pageOf = (records: number) =>
-  readyPage({ recordsIn: records, outcomes: Array.from({ length: records }, delivered) });
+const pageOf = (records: number, positionAfter: RunPosition | null = runStart) =>
+  readyPage({ recordsIn: records, outcomes: Array.from({ length: records }, delivered), positionAfter });
 
 let made = 0;
 

@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Destination } from '../destinations/destination.ts';
 import { AppError, takenOver } from '../errors.ts';
+import { isQuietEnd } from '../model/receipt.ts';
 import { assembleBatch, type PageBatch, type ReadyPage } from '../pipeline/batch.ts';
 import type { createInvalidLimit } from '../pipeline/invalid-limit.ts';
 import type { KnownRecords } from '../pipeline/known-records.ts';
@@ -174,6 +175,10 @@ async function deliverBatch(
   const brings = batch.rows.length > 0 || batch.tombstones.length > 0 || batch.completesGeneration;
   const rejected = brings || isFirst ? await destination.apply(batch) : [];
   const receipt = batch.receiptOf(rejected);
+  if (!brings && !isFirst && isQuietEnd(receipt)) {
+    ledger.leaveToEnd(receipt);
+    return { stop: false, failure: null };
+  }
   const recorded = await ledger.record(receipt);
   if (recorded.outcome !== 'recorded') throw takenOver();
   known.commit(receipt);

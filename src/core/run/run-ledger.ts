@@ -29,6 +29,11 @@ export interface RunLedger {
   prepare(receipt: Receipt): void;
   /** Records a batch after the destination has applied it: fingerprints, quarantine, counts, position, watermark. */
   record(receipt: Receipt): Promise<Recorded>;
+  /**
+   * Leaves the last batch of the run, which brings nothing, to the end of the run: one transaction records both. A run that
+   * does not end in this attempt reads it again.
+   */
+  leaveToEnd(receipt: Receipt): void;
   /** Records a batch of an earlier run that the destination has applied in this one: its records count here. */
   recordCarried(receipt: Receipt): Promise<Recorded>;
   /** Leaves out the batches of this run up to `batchNo`, which only the destination knows. */

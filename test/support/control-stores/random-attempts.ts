@@ -11,6 +11,9 @@ const outcomes: readonly RunOutcome[] = [
   { status: 'failed', error: { code: 'auth_failed', message: 'refused' } },
 ];
 
+/** What a last batch has that is left to the end of its run. */
+const quietEnd = { position: null, failure: null, records: [], deleted: [], seen: [], quarantine: [], retried: [] };
+
 /** Operations of an attempt on its lane: what it records, compares, keeps back and ends. */
 export const attemptMakers: Readonly<Record<string, WeightedMaker>> = {
   takeLane: {
@@ -86,10 +89,13 @@ export const attemptMakers: Readonly<Record<string, WeightedMaker>> = {
     make(dice, made) {
       const chosen = someAttempt(dice, made);
       const [outcome, owned, breaksConnection] = [dice.pick(outcomes), dice.chance(0.5), dice.chance(0.2)];
+      const receipt = someReceipt(dice, made, chosen);
+      const hasLast = owned && outcome.status === 'succeeded' && dice.chance(0.5);
       return (side) => {
         const { queries, db, scope } = side.org;
-        const owner = owned ? chosen.owner(side) : null;
-        return queries.endRun(db, scope, { runId: chosen.runId(side), outcome, owner, breaksConnection });
+        const [runId, owner] = [chosen.runId(side), owned ? chosen.owner(side) : null];
+        const last = hasLast ? { ...receipt(side), ...quietEnd, runId } : null;
+        return queries.endRun(db, scope, { runId, outcome, owner, last, breaksConnection });
       };
     },
   },

@@ -34,13 +34,7 @@ export async function recordMain(
   scope: OrgScope,
   { owner, receipt, onlyNew }: BatchToRecord,
 ): Promise<{ readonly recorded: Recorded; readonly run: RunPlace | null }> {
-  const values = madeAhead.get(receipt) ?? valuesOf(receipt);
-  const [row] = await (onlyNew ? insertNew : upsert)(db, {
-    orgId: scope.orgId,
-    laneId: owner.laneId,
-    fence: owner.fence,
-    ...values,
-  });
+  const [row] = await (onlyNew ? insertNew : upsert)(db, statementValues(scope, owner, receipt));
   if (row?.fence !== owner.fence) return { recorded: { outcome: 'fenced' }, run: null };
   const { connectionId, resourceKey, cancelRequestedAt, status } = row;
   if (connectionId === null || resourceKey === null) return { recorded: { outcome: 'stale' }, run: null };
@@ -110,7 +104,13 @@ const byId = (a: RecordEntry, b: RecordEntry): number => (a.externalId < b.exter
 
 const fieldsText = ({ fields }: RecordEntry): string | null => (fields === null ? null : storableJson(fields));
 
-interface StatementValues extends ReceiptValues {
+/** What {@link recordSql} records, for the attempt that does. */
+export function statementValues({ orgId }: OrgScope, { laneId, fence }: BatchOwner, receipt: Receipt): StatementValues {
+  return { orgId, laneId, fence, ...(madeAhead.get(receipt) ?? valuesOf(receipt)) };
+}
+
+/** See {@link statementValues}. */
+export interface StatementValues extends ReceiptValues {
   readonly orgId: string;
   readonly laneId: number;
   readonly fence: number;
@@ -153,13 +153,25 @@ interface StatementRow {
   readonly status: RunStatus | null;
 }
 
+/** What one use of {@link recordSql} has of its own. */
+interface RecordParts {
+  /** Of records that are there already; absent: they are refused. */
+  readonly onConflict?: RawBuilder<unknown>;
+  /** What else is set of the run, behind a comma, and which run that is. */
+  readonly set?: RawBuilder<unknown>;
+  readonly where?: RawBuilder<unknown>;
+  /** Columns of the run; `connection_id` and `resource_key` are among them. */
+  readonly returning: RawBuilder<unknown>;
+}
+
 /**
- * The lane is locked as in {@link holdsLane}, before the run is. Only the end of a read says of a partition that there
- * were no further changes to its parents.
+ * Records a batch in one statement. The lane is locked as in {@link holdsLane}, before the run is. Only the end of a read
+ * says of a partition that there were no further changes to its parents.
  */
-const recordStatement = (onConflict: RawBuilder<unknown>) =>
-  statement(
-    (_, v: Placeholders<StatementValues>) => sql<StatementRow>`
+export const recordSql = <Row>(
+  v: Placeholders<StatementValues>,
+  { onConflict = sql``, set = sql``, where = sql``, returning }: RecordParts,
+): RawBuilder<Row> => sql<Row>`
     with lane as (
       select fence from lanes where org_id = ${v.orgId} and id = ${v.laneId} for share
     ), run as (
@@ -175,9 +187,10 @@ const recordStatement = (onConflict: RawBuilder<unknown>) =>
         error_message = case when status = 'failed' then error_message else ${v.failure}::text end,
         progressed_at = now(),
         watermark_after = case when ${v.hasWatermark}::bool then ${v.watermark}::text else watermark_after end
+        ${set}
       where (select fence from lane) = ${v.fence}::bigint and org_id = ${v.orgId} and id = ${v.runId}
-        and lane_id = ${v.laneId} and batch_no = ${v.batchNo}::int - 1
-      returning connection_id, resource_key, cancel_requested_at, status
+        and lane_id = ${v.laneId} and batch_no = ${v.batchNo}::int - 1 ${where}
+      returning ${returning}
     ), pages as (
       insert into run_pages (
         org_id, run_id, batch_no, page_no, request_key, records_in, records_out, skipped, quarantined, deleted, invalid)
@@ -214,11 +227,14 @@ const recordStatement = (onConflict: RawBuilder<unknown>) =>
         or partitions.validators is distinct from excluded.validators
         or partitions.listed_at is distinct from coalesce(excluded.listed_at, partitions.listed_at)
     )
-    select lane.fence, run.* from lane left join run on true`,
-  );
+    select lane.fence, run.* from lane left join run on true`;
 
-const upsert = recordStatement(sql`
+const returning = sql`connection_id, resource_key, cancel_requested_at, status`;
+const update = sql`
       on conflict (lane_id, external_id)
       do update set hash = excluded.hash, cursor = excluded.cursor, status = excluded.status,
-        fields = excluded.fields, changed_at = excluded.changed_at`);
-const insertNew = recordStatement(sql``);
+        fields = excluded.fields, changed_at = excluded.changed_at`;
+const upsert = statement((_, v: Placeholders<StatementValues>) =>
+  recordSql<StatementRow>(v, { onConflict: update, returning }),
+);
+const insertNew = statement((_, v: Placeholders<StatementValues>) => recordSql<StatementRow>(v, { returning }));

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { takenOver } from '../../../../src/core/errors.ts';
 import { connectionFailed, connectionReauthRequired } from '../../../../src/core/events/connection-events.ts';
 import { storableText } from '../../../../src/core/json/storable-text.ts';
+import type { Receipt } from '../../../../src/core/model/receipt.ts';
 import { publishRunEnded } from '../../../../src/core/observations.ts';
 import type { RunRow, RunStatus } from '../../../../src/core/resources/run.ts';
 import type { Db } from '../../../client.ts';
@@ -21,6 +22,7 @@ import {
   recordRunStarted,
 } from '../run-events.ts';
 import { findRun } from '../runs.ts';
+import { type EndedRow, endWithBatch } from './end-with-batch.ts';
 import { resetLane } from './lane-reset.ts';
 import { rewindLane } from './rewind.ts';
 import { findNextRuns, noteReady, queued, runsInTurn } from './turns.ts';
@@ -168,6 +170,8 @@ export interface RunEnd {
   readonly outcome: RunOutcome;
   /** The attempt that ends it, which must hold the lane; null or absent: it is none. */
   readonly owner?: BatchOwner | null;
+  /** The receipt of its last batch, if that is not recorded yet: the run has succeeded, and `owner` is set. */
+  readonly last?: Receipt | null;
   /** How it leaves the lane; null or absent: as the attempt found it, or as it marked it since. */
   readonly left?: LeftLane | null;
   /** Whether the run may have listed partitions; false: it has listed none. */
@@ -186,32 +190,10 @@ export interface RunEnd {
  * more.
  */
 export async function endRun(db: Db, scope: OrgScope, end: RunEnd): Promise<EndedRun> {
-  const { runId, outcome, owner, breaksConnection } = end;
+  const { runId, owner, last, breaksConnection } = end;
   const made = await db.transaction().execute(async (tx) => {
-    // Locked as for a batch: either this commits first, or it sees the newer fence.
-    const holds = owner
-      ? sql<boolean>`(select fence from lanes where org_id = ${scope.orgId} and id = ${owner.laneId} for share) = ${owner.fence}`
-      : sql<boolean>`true`;
-    const failed = outcome.status === 'failed';
-    const canceled = sql<boolean>`(cancel_requested_at is not null or ${outcome.status === 'canceled'})`;
-    const ended = await tx
-      .updateTable('runs')
-      .set({
-        status: sql<RunStatus>`case
-          when ${canceled} and (${failed} or not read_completed) then 'canceled'
-          when ${failed} then 'failed'
-          when quarantined > 0 or incomplete or ${outcome.status === 'partial'} then 'partial'
-          else 'succeeded' end`,
-        finishedAt: sql`now()`,
-        errorCode: outcome.error?.code ?? null,
-        errorMessage: outcome.error === null ? null : storableText(outcome.error.message),
-      })
-      .where('orgId', '=', scope.orgId)
-      .where('id', '=', runId)
-      .where('status', 'in', ['queued', 'running'])
-      .where(holds)
-      .returning((eb) => [...runColumns(eb), cancelRequestedColumn, connectionColumn])
-      .executeTakeFirst();
+    const ended =
+      owner && last ? await endWithBatch(tx, scope, { owner, receipt: last }) : await writeEnd(tx, scope, end);
     if (!ended && owner && !(await holdsLane(tx, scope, owner))) throw takenOver();
     if (!ended) return { run: await findRun(tx, scope, runId), ended: false, eventsFor: 0 };
     const watermark = end.hasPartitions === false ? undefined : await closePartitions(tx, scope, runId);
@@ -227,6 +209,38 @@ export async function endRun(db: Db, scope: OrgScope, end: RunEnd): Promise<Ende
   if (made.ended && made.run) publishRunEnded(made.run);
   // Read after the commit: the end of the run does not wait for this query.
   return { ...made, next: await findNextRuns(db, scope, runId) };
+}
+
+/** Writes the final status; undefined: the run has ended before, or `owner` does not hold the lane. */
+async function writeEnd(
+  tx: Db,
+  scope: OrgScope,
+  { runId, outcome, owner }: Pick<RunEnd, 'runId' | 'outcome' | 'owner'>,
+): Promise<EndedRow | undefined> {
+  // Locked as for a batch: either this commits first, or it sees the newer fence.
+  const holds = owner
+    ? sql<boolean>`(select fence from lanes where org_id = ${scope.orgId} and id = ${owner.laneId} for share) = ${owner.fence}`
+    : sql<boolean>`true`;
+  const failed = outcome.status === 'failed';
+  const canceled = sql<boolean>`(cancel_requested_at is not null or ${outcome.status === 'canceled'})`;
+  return await tx
+    .updateTable('runs')
+    .set({
+      status: sql<RunStatus>`case
+        when ${canceled} and (${failed} or not read_completed) then 'canceled'
+        when ${failed} then 'failed'
+        when quarantined > 0 or incomplete or ${outcome.status === 'partial'} then 'partial'
+        else 'succeeded' end`,
+      finishedAt: sql`now()`,
+      errorCode: outcome.error?.code ?? null,
+      errorMessage: outcome.error === null ? null : storableText(outcome.error.message),
+    })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', runId)
+    .where('status', 'in', ['queued', 'running'])
+    .where(holds)
+    .returning((eb) => [...runColumns(eb), cancelRequestedColumn, connectionColumn])
+    .executeTakeFirst();
 }
 
 async function leaveLane(

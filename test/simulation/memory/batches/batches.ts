@@ -53,7 +53,7 @@ interface RecordedMain {
 }
 
 /** What one statement does in PostgreSQL: run, ledger, fingerprints, partitions. */
-function recordMain(state: ControlState, owner: BatchOwner, receipt: Receipt): RecordedMain {
+export function recordMain(state: ControlState, owner: BatchOwner, receipt: Receipt): RecordedMain {
   if (!holdsLaneIn(state, owner)) return { recorded: { outcome: 'fenced' }, run: null };
   const before = state.runs.get(receipt.runId);
   if (before?.laneId !== owner.laneId || before.batchNo !== receipt.batchNo - 1)

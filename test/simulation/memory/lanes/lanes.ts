@@ -2,6 +2,7 @@ import type * as real from '../../../../db/queries/runs/lanes/lanes.ts';
 import { takenOver } from '../../../../src/core/errors.ts';
 import { storableText } from '../../../../src/core/json/storable-text.ts';
 import { holdsLaneIn } from '../batches/batch-owner.ts';
+import { recordMain } from '../batches/batches.ts';
 import { closePartitionsIn } from '../run-dimensions.ts';
 import type { ControlState, StoredRun } from '../store/control-state.ts';
 import { laneWatermark } from '../store/lane-state.ts';
@@ -67,15 +68,18 @@ export const endRun: typeof real.endRun = async (db, _scope, end) => {
 
 function endIn(
   state: ControlState,
-  { runId, outcome, owner, left, breaksConnection }: real.RunEnd,
+  { runId, outcome, owner, last, left, breaksConnection }: real.RunEnd,
 ): Omit<real.EndedRun, 'next'> {
   if (owner && !holdsLaneIn(state, owner)) throw takenOver();
   const open = state.runs.get(runId);
   if (!open) return { run: undefined, ended: false, eventsFor: 0 };
   if (open.status !== 'queued' && open.status !== 'running') return { run: runRow(open), ended: false, eventsFor: 0 };
   const { error } = outcome;
-  state.runs.update(open, {
-    status: statusOf(open, outcome),
+  const isRunning = open.status === 'running';
+  const read = owner && last ? isRunning && recordMain(state, owner, last).run : open;
+  if (!read) return { run: runRow(open), ended: false, eventsFor: 0 };
+  state.runs.update(read, {
+    status: statusOf(read, outcome),
     errorCode: error?.code ?? null,
     errorMessage: error === null ? null : storableText(error.message),
     ...ending(state),
