@@ -1,4 +1,7 @@
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Db } from '../../db/client.ts';
+import { lockConnection } from '../../db/queries/connections/connections.ts';
 import { type Attempt, takeLane } from '../../db/queries/runs/attempts.ts';
 import { recordBatch } from '../../db/queries/runs/batches/batches.ts';
 import { requestReset } from '../../db/queries/runs/lanes/lane-reset.ts';
@@ -10,6 +13,7 @@ import type { Reset } from '../../src/core/spec/connection/upgrade-plan.ts';
 import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
 import { newRun, receiptOf, watermark } from '../support/service/receipts.ts';
 import { insertTestConnection } from '../support/service/rows.ts';
+import { blockedBy } from '../support/service/sql-gate.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -39,6 +43,20 @@ describe('a lane that is to start over', () => {
     await lane.reset('watermark');
     await lane.sync(await lane.begin());
     expect((await lane.begin()).watermarkBefore).toBe(watermark);
+  });
+
+  it('starts over with the next run, although that waits to begin while the reset is requested', async () => {
+    const lane = await syncedLane();
+    const next = await database.db.transaction().execute(async (tx) => {
+      // As an upgrade does.
+      await lockConnection(tx, lane.scope, lane.connectionId);
+      const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(tx);
+      const begun = lane.begin();
+      await blockedBy(database.url, rows[0]?.pid ?? 0);
+      await lane.reset('watermark', tx);
+      return { begun };
+    });
+    expect((await next.begun).watermarkBefore).toBeNull();
   });
 
   it('leaves a run that is in progress alone: the one after it starts over', async () => {
@@ -104,7 +122,8 @@ async function syncedLane() {
     begin,
     end,
     sync,
-    reset: (reset: Reset) => requestReset(db, scope, { connectionId, resourceKey: 'a', reset }),
+    connectionId,
+    reset: (reset: Reset, tx: Db = db) => requestReset(tx, scope, { connectionId, resourceKey: 'a', reset }),
     known: async () =>
       (await findRecordStates(db, scope, { laneId: first.attempt.laneId, externalIds: ['r1'] })).length,
   };

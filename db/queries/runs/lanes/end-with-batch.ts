@@ -41,7 +41,9 @@ const end = statement((_, v: Placeholders<StatementValues>) =>
       when quarantined + ${v.quarantined}::int > 0 or incomplete or ${v.incomplete}::bool then 'partial' else 'succeeded' end`,
     where: sql`and status = 'running'`,
     returning: sql.join([
-      ...runColumns(expressionBuilder<Database, 'runs'>()).map((column) => (typeof column === 'string' ? sql.ref(column) : column)),
+      ...runColumns(expressionBuilder<Database, 'runs'>()).map((column) =>
+        typeof column === 'string' ? sql.ref(column) : column,
+      ),
       cancelRequestedColumn,
       connectionColumn,
     ]),

@@ -7,6 +7,7 @@ import { publishRunEnded } from '../../../../src/core/observations.ts';
 import type { RunRow, RunStatus } from '../../../../src/core/resources/run.ts';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
+import { type Placeholders, statement } from '../../../statement.ts';
 import { recordConnectionEvents } from '../../connections/connection-events.ts';
 import { noteStatusChange } from '../../schedules.ts';
 import { type BatchOwner, holdsLane } from '../batches/batch-owner.ts';
@@ -83,35 +84,16 @@ function tryToBegin(
   return db.transaction().execute(async (tx) => {
     // The locks order competing beginners, that on the org, which comes first, for its limit; the partial unique index is
     // the last line behind them.
-    const found = await tx
-      .selectFrom('orgs')
-      .innerJoin('runs', 'runs.orgId', 'orgs.id')
-      .innerJoin('connections', 'connections.id', 'runs.connectionId')
-      .innerJoin('lanes', 'lanes.id', 'runs.laneId')
-      .select(['connections.status', 'runs.readyAt', 'runs.backfill', 'lanes.quick', 'lanes.reset'])
-      .select(namesRunStarted(sql.ref('orgs.id')).as('namesRunStarted'))
-      .where('runs.orgId', '=', scope.orgId)
-      .where('runs.id', '=', runId)
-      .forNoKeyUpdate(['orgs', 'connections'])
-      .executeTakeFirst();
+    const [found] = await lockToBegin(tx, { orgId: scope.orgId, runId });
     const notBegun = { isQuick: found?.quick ?? false, isFirst: false, isNewlyReady: false, eventsFor: 0 };
     if (onlyIfQuick && !notBegun.isQuick) return { ...notBegun, turn: null };
     if (found && found.status !== 'active' && (await cancelQueued(tx, scope, runId))) {
       const eventsFor = await recordRunEnds(tx, scope, [runId]);
       return { ...notBegun, turn: 'canceled', eventsFor, canceled: await findRun(tx, scope, runId) };
     }
-    const orgId = sql.val(scope.orgId);
-    // The attempt that follows counts from here on.
-    const begun = await sql`
-      update runs set status = 'running', started_at = clock_timestamp(), progressed_at = now(), attempts = 1,
-        dispatched_at = coalesce(dispatched_at, now()),
-        watermark_before = lane_watermark(lane_id), watermark_after = lane_watermark(lane_id),
-        (spec_version, spec_overrides_json, params_json) = (
-          select pinned_spec_version, spec_overrides_json, params_json from connections where id = runs.connection_id)
-      where org_id = ${scope.orgId} and id = ${runId} and status = 'queued' and cancel_requested_at is null
-        and id in (select id from (${runsInTurn(orgId, queued(orgId, sql`id = ${runId}`))}) turn)`.execute(tx);
-    if (begun.numAffectedRows === 1n) {
-      if (found?.reset !== null) await resetLane(tx, scope, runId);
+    const [begun] = await beginInTurn(tx, { orgId: scope.orgId, runId });
+    if (begun) {
+      if (begun.reset !== null) await resetLane(tx, scope, runId);
       if (found?.backfill?.rewind) await rewindLane(tx, scope, { runId, to: found.backfill.from });
       const eventsFor = found?.namesRunStarted ? await recordRunStarted(tx, scope, runId) : 0;
       return { ...notBegun, turn: 'running', isFirst: true, eventsFor };
@@ -123,6 +105,38 @@ function tryToBegin(
     return { ...notBegun, turn: 'waiting', isNewlyReady: isReady && found?.readyAt === null };
   });
 }
+
+interface OfOrg {
+  readonly orgId: string;
+  readonly runId: string;
+}
+
+const lockToBegin = statement((tx, { orgId, runId }: Placeholders<OfOrg>) =>
+  tx
+    .selectFrom('orgs')
+    .innerJoin('runs', 'runs.orgId', 'orgs.id')
+    .innerJoin('connections', 'connections.id', 'runs.connectionId')
+    .innerJoin('lanes', 'lanes.id', 'runs.laneId')
+    .select(['connections.status', 'runs.readyAt', 'runs.backfill', 'lanes.quick'])
+    .select(namesRunStarted(sql.ref('orgs.id')).as('namesRunStarted'))
+    .where('runs.orgId', '=', orgId)
+    .where('runs.id', '=', runId)
+    .forNoKeyUpdate(['orgs', 'connections']),
+);
+
+/** Begins a run whose turn it is, and says what its lane is to forget: it may have been asked to while the locks were waited for. */
+const beginInTurn = statement(
+  // The attempt that follows counts from here on.
+  (_, { orgId, runId }: Placeholders<OfOrg>) => sql<{ readonly reset: string | null }>`
+    update runs set status = 'running', started_at = clock_timestamp(), progressed_at = now(), attempts = 1,
+      dispatched_at = coalesce(dispatched_at, now()),
+      watermark_before = lane_watermark(lane_id), watermark_after = lane_watermark(lane_id),
+      (spec_version, spec_overrides_json, params_json) = (
+        select pinned_spec_version, spec_overrides_json, params_json from connections where id = runs.connection_id)
+    where org_id = ${orgId} and id = ${runId} and status = 'queued' and cancel_requested_at is null
+      and id in (select id from (${runsInTurn(orgId, queued(orgId, sql`id = ${runId}`))}) turn)
+    returning (select reset from lanes where lanes.id = runs.lane_id) as reset`,
+);
 
 /** A run whose connection was paused or broke while it waited does not begin. False: it no longer waits. */
 async function cancelQueued(tx: Db, scope: OrgScope, runId: string): Promise<boolean> {
