@@ -11,6 +11,7 @@
 import type { ApplicationFailure } from '@temporalio/common';
 import { type Attempt, noteFailure, resetAttempts, takeLane } from '../db/queries/runs/attempts.ts';
 import { type OrgScope, orgScope } from '../db/scope.ts';
+import { paramsSecretKind } from '../src/connect/secrets.ts';
 import { AppError } from '../src/core/errors.ts';
 import { ThrottledError } from '../src/core/model/throttled.ts';
 import type { Deps } from '../src/deps.ts';
@@ -21,7 +22,7 @@ import type { NewLanes } from './new-lanes.ts';
 import { openRun } from './open-run.ts';
 import { cancelMsMax, type ReadDeps, readOn } from './read-on.ts';
 import { type Ending, endRun } from './run-lifecycle.ts';
-import { loadSetup } from './run-setup.ts';
+import { setupOf } from './run-setup.ts';
 
 /**
  * The milliseconds below which a run is quick: the next one of its lane is then tried within the task of its workflow.
@@ -95,7 +96,7 @@ async function readChunk(
   { signal: canceled, resources, ...limits }: ChunkLimits & { readonly resources: AsyncDisposableStack },
 ): Promise<ReadChunk> {
   const scope = orgScope(input.orgId);
-  const attempt = await takeLane(deps.db, scope, input.runId, limits);
+  const attempt = await takeLane(deps.db, scope, input.runId, { ...limits, secretKind: paramsSecretKind });
   if (!attempt || attempt.cancelRequestedAt) return { result: nothingToRead, owner: attempt ?? null };
   // Recorded with a batch, so it stays valid whatever the result of the attempt that recorded it.
   if (attempt.errorCode === 'record_invalid') throw new AppError('record_invalid', attempt.errorMessage ?? '');
@@ -132,8 +133,8 @@ interface Chunk extends Pick<ChunkLimits, 'msMax' | 'isFirst'> {
 
 /** Continues reading where the destination stands; if source or destination need a pause, the workflow's timer waits. */
 async function readOrPause(deps: ChunkDeps, scope: OrgScope, chunk: Chunk): Promise<ReadOrPaused> {
-  const { runId, attempt, resources } = chunk;
-  const setup = await loadSetup(deps, scope, { runId, ...attempt });
+  const { attempt, resources } = chunk;
+  const setup = setupOf(deps, scope, attempt);
   const startedAt = new Date(attempt.startedAt ?? Date.now());
   const { limits } = setup.resource;
   const endsAtMs = startedAt.getTime() + limits.maxDurationSeconds * 1000;

@@ -19,7 +19,6 @@ import { findChangedPartitions } from '../../db/queries/runs/records/partition-c
 import { findRecordStates } from '../../db/queries/runs/records/record-state.ts';
 import { findRequeued } from '../../db/queries/runs/records/requeue.ts';
 import { closePartitions, countDimensions } from '../../db/queries/runs/run-dimensions.ts';
-import { findBegunWith } from '../../db/queries/runs/run-setup.ts';
 import { countLoginFailures, findRuns, findWaitingRun, isClean } from '../../db/queries/runs/runs.ts';
 import { findDueEndpoints } from '../../db/queries/webhooks/events.ts';
 import {
@@ -179,10 +178,9 @@ describe('of an org with 60,000 runs, no statement reads what is old:', () => {
       const runId = waiting?.id ?? '';
       await markDispatched(db, scope, runId);
       expect((await beginRun(db, scope, runId)).turn).toBe('running');
-      const attempt = await takeLane(db, scope, runId);
+      const attempt = await takeLane(db, scope, runId, { secretKind: 'params-secret' });
       if (!attempt) throw new Error('no attempt');
       const owner = { laneId: attempt.laneId, fence: attempt.fence };
-      await findBegunWith(db, scope, { runId, secretKind: 'params-secret' });
       await lastCallSequence(db, scope, runId);
       await insertCalls(db, scope, [newCall({ runId, sequence: 1 })]);
       await findRecordStates(db, scope, { laneId: owner.laneId, externalIds: ['r1', 'r2', 'new'] });

@@ -1,5 +1,7 @@
 import { sql } from 'kysely';
+import type { SealedSecret } from '../../../src/core/crypto/secret-box.ts';
 import { takenOver } from '../../../src/core/errors.ts';
+import type { JsonObject } from '../../../src/core/json/json-object.ts';
 import { storableText } from '../../../src/core/json/storable-text.ts';
 import type { RecordedRun } from '../../../src/core/run/repair.ts';
 import type { Db } from '../../client.ts';
@@ -8,8 +10,19 @@ import type { OrgScope } from '../../scope.ts';
 import { type Placeholders, statement } from '../../statement.ts';
 import type { BatchOwner } from './batches/batch-owner.ts';
 
+/** The setup with which a run began; a change of its connection applies to the next run only. */
+export interface BegunWith {
+  readonly specJson: JsonObject;
+  readonly specOverridesJson: JsonObject | null;
+  readonly paramsJson: JsonObject;
+  /** The secrets of the requested kind, as they are now; null: the connection has none. */
+  readonly sealed: SealedSecret | null;
+}
+
 /** What an attempt at a run needs to continue where the last one stopped. */
 export interface Attempt extends Omit<RecordedRun, 'runId'> {
+  /** Null: a part of it is not found. */
+  readonly begunWith: BegunWith | null;
   readonly laneId: number;
   /** The fence of the previous attempt, of any run. */
   readonly fenceBefore: number;
@@ -65,19 +78,31 @@ export async function takeLane(
   db: Db,
   scope: OrgScope,
   runId: string,
-  { scheduledAtMs = Date.now(), isFirst = false }: TakeOptions = {},
+  { scheduledAtMs = Date.now(), isFirst = false, secretKind = '' }: TakeOptions = {},
 ): Promise<Attempt | undefined> {
-  const { orgId } = scope;
-  const [attempt] = await take(db, { orgId, runId, scheduledAtMs, latestMs: scheduledAtMs + clockJumpMsMax, isFirst });
-  if (!attempt && (await isRunning(db, scope, runId))) throw takenOver();
-  return attempt;
+  const latestMs = scheduledAtMs + clockJumpMsMax;
+  const [taken] = await take(db, { orgId: scope.orgId, runId, scheduledAtMs, latestMs, isFirst, secretKind });
+  if (!taken) {
+    if (await isRunning(db, scope, runId)) throw takenOver();
+    return undefined;
+  }
+  const { specJson, specOverridesJson, paramsJson, kekId, wrappedKey, nonce, ciphertext, ...attempt } = taken;
+  const sealed = kekId && wrappedKey && nonce && ciphertext ? { kekId, wrappedKey, nonce, ciphertext } : null;
+  return { ...attempt, begunWith: specJson && { specJson, specOverridesJson, paramsJson, sealed } };
 }
 
 interface TakeOptions {
   readonly scheduledAtMs?: number;
   /** The run began for this attempt, which is counted already. */
   readonly isFirst?: boolean;
+  /** The kind of the secrets that the attempt needs; absent: it needs none. */
+  readonly secretKind?: string;
 }
+
+type TakenRow = Omit<Attempt, 'begunWith'> &
+  Omit<BegunWith, 'specJson' | 'sealed'> & { readonly specJson: JsonObject | null } & {
+    readonly [Column in keyof SealedSecret]: SealedSecret[Column] | null;
+  };
 
 interface Take extends Required<TakeOptions> {
   readonly orgId: string;
@@ -88,7 +113,7 @@ interface Take extends Required<TakeOptions> {
 
 /** A fence ahead of the clock of the database was made with a wrong clock and blocks no attempt. */
 const take = statement(
-  (_, v: Placeholders<Take>) => sql<Attempt>`
+  (_, v: Placeholders<Take>) => sql<TakenRow>`
     with before as (
       select lanes.id, lanes.fence, lanes.quick,
         case when lanes.recorded_since > now() - make_interval(hours => ${sql.lit(recheckHoursMax)}) then lanes.recorded_with end
@@ -115,8 +140,13 @@ const take = statement(
         select from quarantine
         where quarantine.org_id = runs.org_id and quarantine.connection_id = runs.connection_id
           and quarantine.resource_key = runs.resource_key and requeued_at is not null) as has_requeued,
-      coalesce((select counted.attempts from counted), runs.attempts) as attempts
-    from lane join runs on runs.org_id = ${v.orgId} and runs.id = ${v.runId}`,
+      coalesce((select counted.attempts from counted), runs.attempts) as attempts,
+      spec_json, runs.spec_overrides_json, runs.params_json, kek_id, wrapped_key, nonce, ciphertext
+    from lane join runs on runs.org_id = ${v.orgId} and runs.id = ${v.runId}
+      join connections on connections.id = runs.connection_id
+      left join spec_versions on spec_versions.spec_id = connections.spec_id and spec_versions.version = runs.spec_version
+      left join connection_secrets on connection_secrets.org_id = runs.org_id
+        and connection_secrets.connection_id = runs.connection_id and connection_secrets.kind = ${v.secretKind}`,
 );
 
 /**

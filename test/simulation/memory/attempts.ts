@@ -2,7 +2,7 @@ import type * as real from '../../../db/queries/runs/attempts.ts';
 import { takenOver } from '../../../src/core/errors.ts';
 import { storableText } from '../../../src/core/json/storable-text.ts';
 import { requeuedIn } from './records/requeue.ts';
-import type { ControlState } from './store/control-state.ts';
+import { type ControlState, keyOf, type StoredRun } from './store/control-state.ts';
 import { memoryOf } from './store/memory-db.ts';
 
 /** As in the real module, ms. */
@@ -39,11 +39,22 @@ function take(
     quick,
     recordedWith: isKnown ? recordedWith : null,
     hasRequeued,
+    begunWith: begunWith(state, taken),
     ...factsOf(taken),
   };
 }
 
-type Facts = Omit<real.Attempt, 'laneId' | 'fence' | 'fenceBefore' | 'recordedWith' | 'quick' | 'hasRequeued'>;
+function begunWith(state: ControlState, run: StoredRun): real.BegunWith | null {
+  const connection = state.connections.get(run.connectionId);
+  const version = connection && state.specVersions.get(keyOf(connection.specId, run.specVersion ?? ''));
+  const { specOverridesJson, paramsJson } = run;
+  return version && paramsJson ? { specJson: version.specJson, specOverridesJson, paramsJson, sealed: null } : null;
+}
+
+type Facts = Omit<
+  real.Attempt,
+  'laneId' | 'fence' | 'fenceBefore' | 'recordedWith' | 'quick' | 'hasRequeued' | 'begunWith'
+>;
 
 const factsOf = (run: Facts): Facts => ({
   connectionId: run.connectionId,

@@ -15,7 +15,6 @@ import * as missing from '../../../db/queries/runs/records/missing-records.ts';
 import { findRecordStates } from '../../../db/queries/runs/records/record-state.ts';
 import * as requeue from '../../../db/queries/runs/records/requeue.ts';
 import * as dimensions from '../../../db/queries/runs/run-dimensions.ts';
-import { findBegunWith } from '../../../db/queries/runs/run-setup.ts';
 import * as runs from '../../../db/queries/runs/runs.ts';
 import { findPinnedSpec } from '../../../db/queries/specs.ts';
 import type { OrgScope } from '../../../db/scope.ts';
@@ -58,7 +57,6 @@ export const realQueries = {
   findDimensionValue: dimensions.findDimensionValue,
   findCombinations: dimensions.findCombinations,
   findPartition: dimensions.findPartition,
-  findBegunWith,
   insertRun: runs.insertRun,
   findRun: runs.findRun,
   findRuns: runs.findRuns,

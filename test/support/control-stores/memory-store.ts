@@ -14,7 +14,6 @@ import * as missing from '../../simulation/memory/records/missing-records.ts';
 import { findRecordStates } from '../../simulation/memory/records/record-state.ts';
 import * as requeue from '../../simulation/memory/records/requeue.ts';
 import * as dimensions from '../../simulation/memory/run-dimensions.ts';
-import { findBegunWith } from '../../simulation/memory/run-setup.ts';
 import * as runs from '../../simulation/memory/runs.ts';
 import { findPinnedSpec } from '../../simulation/memory/specs.ts';
 import { activateConnection, pauseConnection, upgradeConnection } from '../../simulation/memory/store/control.ts';
@@ -38,7 +37,6 @@ const memoryQueries: Queries = {
   findRecordStates,
   ...{ requeueOne: requeue.requeueOne, requeueAll: requeue.requeueAll, findRequeued: requeue.findRequeued },
   ...dimensions,
-  findBegunWith,
   ...runs,
   ...dispatch,
   requestCancel,

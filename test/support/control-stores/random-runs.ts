@@ -98,7 +98,6 @@ export const runMakers: Readonly<Record<string, WeightedMaker>> = {
       run: await queries.findRun(db, scope, id),
       runs: await queries.findRuns(db, scope, [id, 'run_none']),
       isClean: await queries.isClean(db, scope, id),
-      begunWith: await queries.findBegunWith(db, scope, { runId: id, secretKind: 'params-secret' }),
       waits: (await queries.findWaitingRun(db, scope, { connectionId, resourceKey: 'a' })) !== undefined,
       loginFailures: await queries.countLoginFailures(db, scope, { connectionId, last: 2 }),
     })),
