@@ -45,7 +45,7 @@ export interface FiringFacts {
   readonly laneId: number | null;
   /** A run of the resource waits and will read what is new: neither a backfill nor one that was asked to stop. */
   readonly isWaitedFor: boolean;
-  /** The last run of the resource that has begun did so after the firing was due, and has not failed. */
+  /** The last run of the resource that has begun did so when the firing was due or later, is no backfill, and has not failed. */
   readonly isRead: boolean;
   /** Whether a run may begin with its row: the last one took a moment, and nothing is to be done or told before. */
   readonly mayBeginAtOnce: boolean;
