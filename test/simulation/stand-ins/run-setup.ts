@@ -11,7 +11,7 @@ export const setupOf: typeof real.setupOf = (_deps, _scope, { begunWith, resourc
   return {
     spec,
     specChecksum: `sha256:${version}`,
-    params: begun.paramsJson,
+    params: begunWith.paramsJson,
     secrets: {},
     resource: findResource(spec, resourceKey),
   };
