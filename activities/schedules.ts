@@ -26,7 +26,7 @@ export interface FiringRun extends Pick<RunRow, 'id' | 'connectionId' | 'resourc
 }
 
 interface FiringOptions {
-  /** Whether the run begins at once if it is its turn and the last one of its lane took a moment; otherwise it is queued. */
+  /** Whether the run begins at once if it is its turn and the last one of its lane was quick; otherwise it is queued. */
   readonly begins?: boolean;
 }
 

@@ -232,7 +232,7 @@ export interface Lanes {
    */
   overdueSince: string | null;
   /**
-   * Its last run took a moment: the next one is tried within the task of its workflow.
+   * Its last run was quick (less than 0.8 s): the next one is tried within the task of its workflow.
    */
   quick: Generated<boolean>;
   /**

@@ -26,7 +26,7 @@ async function orgOf(runsAtOnce: number): Promise<TestOrg> {
   return org;
 }
 
-/** A schedule of a connection whose last run took a moment. */
+/** A schedule of a connection whose last run was quick. */
 async function quickSchedule(org: TestOrg) {
   const { db } = api.deps;
   const { orgId } = org;

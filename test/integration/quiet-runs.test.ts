@@ -23,7 +23,7 @@ async function quietSync(collection: string): Promise<Sync> {
   const { stack, upstream } = shared();
   const sync = await createSync(stack, { upstream, collection });
   // The first run opens the destination; a busy machine may take long for it.
-  await eventually('a run takes a moment', async () => {
+  await eventually('a run is quick', async () => {
     await sync.ended(await sync.request());
     const lane = stack.db
       .selectFrom('lanes')

@@ -39,7 +39,7 @@ export interface Attempt extends Omit<RecordedRun, 'runId'> {
    * anything calls {@link clearRecordedWith} before.
    */
   readonly recordedWith: string | null;
-  /** The last run of the lane took a moment. */
+  /** The last run of the lane was quick (`quickMsMax`). */
   readonly quick: boolean;
   /** Quarantined records of the lane wait for another try. */
   readonly hasRequeued: boolean;

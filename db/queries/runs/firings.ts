@@ -47,7 +47,7 @@ export interface FiringFacts {
   readonly isWaitedFor: boolean;
   /** The last run of the resource that has begun did so when the firing was due or later, is no backfill, and has not failed. */
   readonly isRead: boolean;
-  /** Whether a run may begin with its row: the last one took a moment, and nothing is to be done or told before. */
+  /** Whether a run may begin with its row: the last one was quick, and nothing is to be done or told before. */
   readonly mayBeginAtOnce: boolean;
   /** The pinned document of the connection. */
   readonly specJson: JsonObject;

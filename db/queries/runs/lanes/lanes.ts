@@ -50,7 +50,7 @@ export async function beginRun(
 }
 
 interface BeginOptions {
-  /** Whether nothing is to happen unless the last run of the lane took a moment; `turn` is then null. */
+  /** Whether nothing is to happen unless the last run of the lane was quick; `turn` is then null. */
   readonly onlyIfQuick?: boolean;
 }
 
@@ -61,7 +61,7 @@ type Turn = Exclude<RunStatus, 'queued'> | 'waiting';
 export interface Begun {
   /** The turn of the run; null: no such run, or it did not try. */
   readonly turn: Turn | null;
-  /** The last run of the lane took a moment. */
+  /** The last run of the lane was quick (`quickMsMax`). */
   readonly isQuick: boolean;
   /** Whether it began now, not earlier: its first attempt is counted. */
   readonly isFirst: boolean;
@@ -174,7 +174,7 @@ export interface EndedRun {
 interface LeftLane {
   /** Fingerprint of the destination. */
   readonly recordedWith: string;
-  /** The run took a moment. */
+  /** The run was quick. */
   readonly quick: boolean;
 }
 
