@@ -88,6 +88,7 @@ export async function assembleSource(ports: SourcePorts, options: SourceOptions)
     ...(ports.socketCache && { sockets: ports.socketCache.open(connectionId) }),
     ...(options.onRateLimit ? { onRateLimit: options.onRateLimit } : {}),
     ...limitsOverBuckets(ports.openBuckets(), limited),
+    memory: ports.decodeTurns,
     retry: spec.http.retry,
     redirects: spec.http.redirects,
   });

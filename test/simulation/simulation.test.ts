@@ -42,16 +42,11 @@ describe('the engine under one seeded scheduler', { timeout: 300_000 }, () => {
   });
 
   it('finds by its seed the bug of this engine that is planted again', async () => {
-    const { output } = await simulated(
-      '--seed',
-      '224',
-      '--plant',
-      'a request that may have been sent is halved unsent',
-    );
+    const { output } = await simulated('--seed', '8', '--plant', 'a request that may have been sent is halved unsent');
     expect(output).toContain('1 seeds, 1 failed');
   });
 
   it('holds at the seed of a bug that it found', async () => {
-    expect((await simulated('--seed', '224')).output).toContain('1 seeds, 0 failed');
+    expect((await simulated('--seed', '8')).output).toContain('1 seeds, 0 failed');
   });
 });

@@ -2,6 +2,8 @@ import type { Dispatcher } from 'undici';
 import { codeOf, hasCode } from '../error-code.ts';
 import { AppError } from '../errors.ts';
 import type { HttpRequest, HttpResponse, SendOptions } from '../model/http.ts';
+import type { ResponseMemory } from '../model/response-memory.ts';
+import { ThrottledError } from '../model/throttled.ts';
 import { observations } from '../observations.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
 import type { EgressGuard } from './egress.ts';
@@ -41,6 +43,7 @@ interface AttemptOptions {
   readonly redirects: 'same_origin' | 'none';
   readonly logCall: (call: LoggedCall) => void | Promise<void>;
   readonly logLimits: LogLimits;
+  readonly memory: ResponseMemory;
   readonly now: () => number;
 }
 
@@ -98,11 +101,12 @@ async function call(options: AttemptOptions, hop: Hop, context: CallContext): Pr
     if (rejection !== null) throw egressBlocked(rejection);
     egress.checkUrl(hop.url);
     const { timeoutMs, headersTimeoutMs, responseBytesMax } = request;
-    const limits = { signal: deadline.signal, timeoutMs, headersTimeoutMs, responseBytesMax };
+    const limits = { signal: deadline.signal, timeoutMs, headersTimeoutMs, responseBytesMax, memory: options.memory };
     response = await exchange(options.dispatcher, hop, limits);
     return { response };
   } catch (error) {
     errorCode = errorCodeOf(error, deadline);
+    if (error instanceof ThrottledError) throw error;
     if (errorCode === 'network' || errorCode === 'timeout') return { failure: errorCode, cause: error };
     throw errorCode === 'canceled' ? deadline.signal.reason : asRejection(error);
   } finally {
@@ -137,7 +141,7 @@ const firstHop = ({ method, url, headers, body }: Unsent): Hop => ({
 function errorCodeOf(error: unknown, deadline: Deadline): CallErrorCode {
   if (error instanceof AppError) return error.code === 'egress_blocked' ? 'egress_blocked' : 'source_rejected';
   if (deadline.expired()) return 'timeout';
-  if (deadline.signal.aborted) return 'canceled';
+  if (deadline.signal.aborted || error instanceof ThrottledError) return 'canceled';
   const code = codeOf(error);
   if (code === 'UND_ERR_INVALID_ARG') return 'spec_invalid';
   if (code === 'UND_ERR_HEADERS_OVERFLOW') return 'source_rejected';

@@ -31,6 +31,7 @@
 
 import { setTimeout as sleepFor } from 'node:timers/promises';
 import type { Classify, HttpClient, HttpRequest, HttpResponse, Verdict } from '../model/http.ts';
+import { anyMemory, type ResponseMemory } from '../model/response-memory.ts';
 import { durableWaitMs, ThrottledError, type ThrottleReason } from '../model/throttled.ts';
 import { observations } from '../observations.ts';
 import { type AttemptOutcome, createAttempts } from './attempt.ts';
@@ -66,6 +67,8 @@ export interface HttpClientOptions {
   readonly logCall: (call: LoggedCall) => void | Promise<void>;
   /** Values to mask: secret parameters, tokens, the `user:password` pair. */
   readonly secrets: readonly string[];
+  /** Holds the memory of large responses; any amount unless given. */
+  readonly memory?: ResponseMemory;
   readonly retry: RetryPolicy;
   readonly redirects: 'same_origin' | 'none';
   /** What a response means; the error defaults of the spec format unless given. */
@@ -87,6 +90,7 @@ export function createHttpClient(options: HttpClientOptions): GuardedHttpClient 
   const attempts = createAttempts({
     ...options,
     dispatcher: sockets.dispatcher,
+    memory: options.memory ?? anyMemory,
     now,
     logLimits: { redactor, bodyCharsMax: options.logBodyCharsMax ?? 2048 },
   });

@@ -3,6 +3,7 @@ import type { Dispatcher } from 'undici';
 import { hasCode } from '../error-code.ts';
 import { AppError } from '../errors.ts';
 import type { HttpRequest, HttpResponse } from '../model/http.ts';
+import { lightBytes, type ResponseMemory } from '../model/response-memory.ts';
 import { requestWhole } from './whole-response.ts';
 
 /** One request as it goes over the wire: the first of an attempt, or one that a redirect led to. */
@@ -21,6 +22,8 @@ export interface ExchangeLimits {
   /** The time for the headers; undefined: `timeoutMs` less {@link gapMs}. */
   readonly headersTimeoutMs: number | undefined;
   readonly responseBytesMax: number;
+  /** See {@link HttpResponse.heldBytes}. */
+  readonly memory: ResponseMemory;
 }
 
 /**
@@ -28,7 +31,7 @@ export interface ExchangeLimits {
  * in an unknown encoding; any other error is a network error and worth a retry.
  */
 export async function exchange(dispatcher: Dispatcher, hop: Hop, limits: ExchangeLimits): Promise<HttpResponse> {
-  const { signal, timeoutMs, headersTimeoutMs, responseBytesMax } = limits;
+  const { signal, timeoutMs, headersTimeoutMs, responseBytesMax, memory } = limits;
   const sent = await requestWhole(
     dispatcher,
     {
@@ -40,11 +43,19 @@ export async function exchange(dispatcher: Dispatcher, hop: Hop, limits: Exchang
       headersTimeout: headersTimeoutMs ?? Math.max(gapMs, timeoutMs - gapMs),
       bodyTimeout: gapMs,
     },
-    { signal, bytesMax: responseBytesMax, tooLarge: () => tooLarge(responseBytesMax) },
+    { signal, bytesMax: responseBytesMax, tooLarge: () => tooLarge(responseBytesMax), memory },
   );
   const { status, headers } = sent;
-  const body = await decode(sent.body, headers['content-encoding'], responseBytesMax);
-  return { status, headers, body, url: hop.url };
+  const encoding = encodingOf(headers);
+  if (encoding === null) return { status, headers, body: sent.body, url: hop.url, heldBytes: sent.heldBytes };
+  try {
+    const body = await decode(sent.body, encoding, responseBytesMax);
+    const heldBytes = body.length > lightBytes ? body.length : 0;
+    memory.hold(heldBytes);
+    return { status, headers, body, url: hop.url, heldBytes };
+  } finally {
+    memory.release(sent.heldBytes);
+  }
 }
 
 /** The encodings {@link exchange} can undo, as an `accept-encoding` value. */
@@ -69,10 +80,15 @@ const decoders: Readonly<Record<string, Decoder>> = {
   deflate: (bytes, options, done) => (((bytes[0] ?? 0) & 0x0f) === 8 ? inflate : inflateRaw)(bytes, options, done),
 };
 
+/** How a body is encoded; null: not at all. */
+function encodingOf(headers: HttpResponse['headers']): string | null {
+  const name = headers['content-encoding']?.trim().toLowerCase() ?? '';
+  return name === '' || name === 'identity' ? null : name;
+}
+
 /** Unlike the zlib streams, the one-shot functions do hold `maxOutputLength` (measured), so a bomb stops at the cap. */
-async function decode(bytes: Buffer, encoding: string | undefined, bytesMax: number): Promise<Buffer> {
-  const name = encoding?.trim().toLowerCase() ?? '';
-  if (name === '' || name === 'identity' || bytes.length === 0) return bytes;
+async function decode(bytes: Buffer, name: string, bytesMax: number): Promise<Buffer> {
+  if (bytes.length === 0) return bytes;
   const decoder = Object.hasOwn(decoders, name) ? decoders[name] : undefined;
   if (decoder === undefined) {
     throw new AppError(

@@ -2,10 +2,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Agent } from 'undici';
 import { describe, expect, it } from 'vitest';
 import { serveRaw } from '../../../test/support/upstream/guarded-client.ts';
+import { anyMemory, type ResponseMemory } from '../model/response-memory.ts';
 import { requestWhole } from './whole-response.ts';
 
 const { signal } = new AbortController();
-const limits = { signal, bytesMax: 1_000_000, tooLarge: () => new Error('too large') };
+const limits = { signal, bytesMax: 10_000_000, tooLarge: () => new Error('too large'), memory: anyMemory };
 const get = (origin: string) => ({
   origin,
   path: '/',
@@ -15,10 +16,26 @@ const get = (origin: string) => ({
 });
 
 /** What a server that responds to every request with `text` is understood to say. */
-async function responseOf(text: string) {
+async function responseOf(text: string, memory: ResponseMemory = anyMemory) {
   await using server = await serveRaw((socket) => void socket.once('data', () => socket.end(text)));
   await using agent = disposable(new Agent());
-  return await requestWhole(agent.agent, get(server.origin), limits);
+  return await requestWhole(agent.agent, get(server.origin), { ...limits, memory });
+}
+
+/** A memory, and what is held of it now and was at most. */
+function memoryOf(bytesMax: number) {
+  const held = { now: 0, most: 0 };
+  const memory: ResponseMemory = {
+    hold(bytes) {
+      if (held.now + bytes > bytesMax) throw new Error('no memory');
+      held.now += bytes;
+      held.most = Math.max(held.most, held.now);
+    },
+    release(bytes) {
+      held.now -= bytes;
+    },
+  };
+  return { memory, held };
 }
 
 const disposable = (agent: Agent) => ({ agent, [Symbol.asyncDispose]: () => agent.destroy() });
@@ -49,6 +66,31 @@ describe('a whole response', () => {
 
   it('is none when its body is cut short', async () => {
     await expect(responseOf('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc')).rejects.toThrow('other side closed');
+  });
+
+  it('is held in memory when it is not light, and given back when it fails', async () => {
+    const large = 'x'.repeat(5_000_000);
+    const whole = memoryOf(10_000_000);
+    const { heldBytes } = await responseOf(`HTTP/1.1 200 OK\r\ncontent-length: 5000000\r\n\r\n${large}`, whole.memory);
+    expect(whole.held.now).toBe(heldBytes);
+    expect(heldBytes).toBeGreaterThanOrEqual(4_000_000);
+
+    const cut = memoryOf(10_000_000);
+    const short = responseOf(`HTTP/1.1 200 OK\r\ncontent-length: 9000000\r\n\r\n${large}`, cut.memory);
+    await expect(short).rejects.toThrow('other side closed');
+    expect(cut.held).toEqual({ now: 0, most: expect.any(Number) });
+    expect(cut.held.most).toBeGreaterThanOrEqual(4_000_000);
+
+    const full = memoryOf(3_000_000);
+    const refused = responseOf(`HTTP/1.1 200 OK\r\ncontent-length: 5000000\r\n\r\n${large}`, full.memory);
+    await expect(refused).rejects.toThrow('no memory');
+    expect(full.held.now).toBe(0);
+  });
+
+  it('holds nothing when it is light', async () => {
+    const { memory, held } = memoryOf(0);
+    expect((await responseOf('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok', memory)).heldBytes).toBe(0);
+    expect(held.most).toBe(0);
   });
 
   it('is not waited for once the signal is given, be it before there is a connection', async () => {

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { collectBytes } from '../collected-bytes.ts';
+import { lightBytes, type ResponseMemory } from '../model/response-memory.ts';
 import { flatHeaders } from './flat-headers.ts';
 
 /** A response with all of its body, as it was sent. */
@@ -8,6 +9,8 @@ export interface WholeResponse {
   /** The headers, their names in lower case; repeated ones joined with `, `. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
+  /** The memory that is held for the body. */
+  readonly heldBytes: number;
 }
 
 /** Where reading ends early, which closes the socket. */
@@ -16,23 +19,26 @@ interface ResponseLimits {
   readonly bytesMax: number;
   /** The error for a longer body. */
   readonly tooLarge: () => Error;
+  /** Holds the memory of a body that is not light, until whoever gets the response gives it back. */
+  readonly memory: ResponseMemory;
 }
 
 /**
  * Sends a request and reads the whole response. A body that is wanted as one piece needs no stream, which would cost each
- * page of an API five turns of promises (0.1 ms where the process was idle). Throws the signal's reason, `tooLarge` and
- * the errors of undici.
+ * page of an API five turns of promises (0.1 ms where the process was idle). Throws the signal's reason, `tooLarge`,
+ * `ThrottledError` and the errors of undici.
  */
 export function requestWhole(
   dispatcher: Dispatcher,
   request: Dispatcher.DispatchOptions,
-  { signal, bytesMax, tooLarge }: ResponseLimits,
+  { signal, bytesMax, tooLarge, memory }: ResponseLimits,
 ): Promise<WholeResponse> {
   if (signal.aborted) return Promise.reject(signal.reason);
   const { promise, resolve, reject } = Promise.withResolvers<WholeResponse>();
   const collected = collectBytes();
   let bytes = 0;
-  let head: Omit<WholeResponse, 'body'> = { status: 0, headers: {} };
+  let held = 0;
+  let head: Omit<WholeResponse, 'body' | 'heldBytes'> = { status: 0, headers: {} };
   let controller: Dispatcher.DispatchController | null = null;
 
   const abort = (): void => {
@@ -53,15 +59,23 @@ export function requestWhole(
     },
     onResponseData(_controller, chunk) {
       bytes += chunk.length;
-      if (bytes > bytesMax) controller?.abort(tooLarge());
-      else collected.add(chunk);
+      if (bytes > bytesMax) return controller?.abort(tooLarge());
+      collected.add(chunk);
+      if (bytes < held + lightBytes) return;
+      try {
+        memory.hold(bytes - held);
+        held = bytes;
+      } catch (error) {
+        controller?.abort(error as Error);
+      }
     },
     onResponseEnd() {
       end();
-      resolve({ ...head, body: collected.whole() });
+      resolve({ ...head, body: collected.whole(), heldBytes: held });
     },
     onResponseError(_controller, error) {
       end();
+      memory.release(held);
       reject(error);
     },
   });

@@ -35,6 +35,8 @@ export interface HttpResponse {
   readonly headers: Readonly<Record<string, string>>;
   /** The body, decoded, whatever the content encoding was. */
   readonly body: Uint8Array;
+  /** The memory that is held for the body, until it is decoded; absent: none. */
+  readonly heldBytes?: number;
   /** The URL after redirects. */
   readonly url: URL;
 }

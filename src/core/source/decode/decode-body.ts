@@ -5,6 +5,7 @@
 
 import { AppError } from '../../errors.ts';
 import type { HttpResponse } from '../../model/http.ts';
+import { lightBytes } from '../../model/response-memory.ts';
 import type { ResponseSettings } from '../../spec/schema/resource-schema.ts';
 import type { Source } from '../source.ts';
 import { countFields, csvFieldBytes, decodeCsv } from './decode-csv.ts';
@@ -37,7 +38,7 @@ const decoded = new WeakMap<HttpResponse, Promise<unknown>>();
 export async function decodeBody(response: HttpResponse, settings: BodySettings): Promise<unknown> {
   const earlier = decoded.get(response);
   if (earlier) return earlier;
-  const body = decode(response, settings);
+  const body = decode(response, settings).finally(() => settings.decodeTurns.release(response.heldBytes ?? 0));
   decoded.set(response, body);
   return body;
 }
@@ -54,9 +55,6 @@ export async function tryDecodeBody(response: HttpResponse, settings: BodySettin
 
 /** Bytes of a body that becomes values in a millisecond or two. */
 const shortBytes = 65_536;
-/** Bytes of a body that becomes 50 MB of values at most. */
-const lightBytes = 2_000_000;
-
 async function decode(response: HttpResponse, { resource, http, decodeTurns }: BodySettings): Promise<unknown> {
   const { decoder, bigNumbers } = resource.response;
   const bytes = await unpack(response.body, http.maxResponseBytes);
@@ -68,8 +66,7 @@ async function decode(response: HttpResponse, { resource, http, decodeTurns }: B
     case 'jsonl':
       return await decodeInTurn(decodeTurns, bytes, () => decodeJsonLines(bytes, { bigNumbers }));
     case 'csv':
-      if (bytes.length > lightBytes)
-        await decodeTurns.takeMemory(2 * bytes.length + csvFieldBytes * countFields(bytes));
+      if (bytes.length > lightBytes) await decodeTurns.takeMemory(bytes.length + csvFieldBytes * countFields(bytes));
       return await decodeCsv(decodeText(bytes, charset));
     case 'xml':
       return await decodeXml(decodeText(bytes, charset ?? xmlEncoding(bytes)), decodeTurns);
@@ -82,7 +79,7 @@ async function decodeInTurn(turns: DecodeTurns, bytes: Uint8Array, read: () => u
   if (bytes.length <= shortBytes) return read();
   if (bytes.length > lightBytes) {
     const { values, names } = await turns.run(() => measureJson(bytes));
-    await turns.takeMemory(2 * bytes.length + jsonValueBytes * values + jsonNameBytes * names);
+    await turns.takeMemory(bytes.length + jsonValueBytes * values + jsonNameBytes * names);
   }
   return await turns.run(read);
 }

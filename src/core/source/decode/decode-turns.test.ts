@@ -107,6 +107,19 @@ test('a chunk waits for a while, and goes on as soon as another one ends', async
   await expect(taken).resolves.toBeUndefined();
 });
 
+test('the bodies that wait for their turn count, until they are decoded or the chunk ends', async () => {
+  const { queue } = world();
+  const [first, second] = [queue.open('org'), queue.open('org')];
+  first.hold(300);
+  first.hold(100);
+  expect(() => second.hold(200)).toThrow('Other large responses take the memory; retrying in 15 s.');
+  first.release(300);
+  second.hold(200);
+  await expect(first.takeMemory(300)).rejects.toMatchObject({ reason: 'memory' });
+  second[Symbol.dispose]();
+  await expect(first.takeMemory(300)).resolves.toBeUndefined();
+});
+
 test('a chunk takes the memory of its largest body', async () => {
   const { queue } = world();
   const chunk = queue.open('org');

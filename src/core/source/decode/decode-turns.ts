@@ -3,11 +3,15 @@
  * to a second and becomes values of many times its size, and an API can send one after the other to each run of an org.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { anyMemory, type ResponseMemory } from '../../model/response-memory.ts';
 import { ThrottledError } from '../../model/throttled.ts';
 import { nextSlice } from '../../work/slices.ts';
 
-/** What one chunk of a run decodes, in the turns of its org. Disposing gives back the memory. */
-export interface DecodeTurns {
+/**
+ * What one chunk of a run receives and decodes: the memory of its responses, and the turns of its org. Disposing gives back
+ * the memory.
+ */
+export interface DecodeTurns extends ResponseMemory {
   /**
    * Takes memory for a body that becomes values of so many bytes, as long as the chunk goes on. Throws `ThrottledError` when
    * other chunks have taken what there is.
@@ -24,6 +28,7 @@ export interface DecodeQueue {
 
 /** Decodes at once: where one org has the process for itself. */
 export const decodeAtOnce: DecodeTurns = {
+  ...anyMemory,
   takeMemory: async () => undefined,
   run: async (decode) => decode(),
 };
@@ -39,9 +44,16 @@ const patienceMs = 2000;
 /** The wait before it does, ms: a chunk has ended by then or is about to, as it takes 60 s. */
 const retryMs = 15_000;
 
+/** The memory of one chunk, bytes. */
+interface Taken {
+  /** The bodies of responses that are not decoded yet. */
+  bodies: number;
+  /** The values of the largest body so far. */
+  values: number;
+}
+
 interface Org {
-  /** Its chunks, and the memory that each has taken. */
-  readonly chunks: Map<DecodeTurns, number>;
+  readonly chunks: Map<DecodeTurns, Taken>;
   /** The end of its last turn. */
   lastTurn: Promise<unknown>;
   restsUntil: number;
@@ -70,22 +82,36 @@ export function createDecodeQueue(
     await nextSlice();
   };
 
+  const throttled = () => new ThrottledError(retryMs, { reason: 'memory' });
+  const lookAgain = (): void => {
+    for (const look of waiting) look();
+  };
+
   return {
     open(orgId) {
       const org = orgs.get(orgId) ?? { chunks: new Map(), lastTurn: Promise.resolve(), restsUntil: 0 };
       orgs.set(orgId, org);
+      const taken: Taken = { bodies: 0, values: 0 };
       const chunk: DecodeTurns & Disposable = {
+        hold(bytes) {
+          if (bytes > 0 && !isFree(org, chunk, taken.bodies + taken.values + bytes)) throw throttled();
+          taken.bodies += bytes;
+        },
+        release(bytes) {
+          taken.bodies -= bytes;
+          if (bytes > 0) lookAgain();
+        },
         async takeMemory(bytes) {
-          if (bytes <= (org.chunks.get(chunk) ?? 0)) return;
-          for (const end = now() + patienceMs; !isFree(org, chunk, bytes); ) {
+          if (bytes <= taken.values) return;
+          for (const end = now() + patienceMs; !isFree(org, chunk, taken.bodies + bytes); ) {
             const ms = end - now();
-            if (ms <= 0) throw new ThrottledError(retryMs, { reason: 'memory' });
+            if (ms <= 0) throw throttled();
             const { promise, resolve } = Promise.withResolvers<void>();
             waiting.add(resolve);
             await Promise.race([promise, wait(ms)]);
             waiting.delete(resolve);
           }
-          org.chunks.set(chunk, bytes);
+          taken.values = bytes;
         },
         run(decode) {
           const turn = org.lastTurn.then(async () => {
@@ -105,10 +131,10 @@ export function createDecodeQueue(
         [Symbol.dispose]() {
           org.chunks.delete(chunk);
           if (org.chunks.size === 0) orgs.delete(orgId);
-          for (const look of waiting) look();
+          lookAgain();
         },
       };
-      org.chunks.set(chunk, 0);
+      org.chunks.set(chunk, taken);
       return chunk;
     },
   };
@@ -116,4 +142,4 @@ export function createDecodeQueue(
 
 /** The memory that the chunks of an org have taken, but for one of them. */
 const takenBy = ({ chunks }: Org, except: DecodeTurns): number =>
-  [...chunks].reduce((sum, [chunk, bytes]) => (chunk === except ? sum : sum + bytes), 0);
+  [...chunks].reduce((sum, [chunk, { bodies, values }]) => (chunk === except ? sum : sum + bodies + values), 0);
