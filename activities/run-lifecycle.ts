@@ -1,6 +1,7 @@
 /** How a run begins, and how it ends: by its last chunk, or by its workflow if no chunk has ended it. */
 import { findConnection } from '../db/queries/connections/connections.ts';
-import * as lanes from '../db/queries/runs/lanes/lanes.ts';
+import { type Begun, beginRun as beginInRows } from '../db/queries/runs/lanes/begin-run.ts';
+import { endRun as endInRows, type RunEnd, type RunOutcome } from '../db/queries/runs/lanes/end-run.ts';
 import { dropLookupValues } from '../db/queries/runs/lookup-cache.ts';
 import { countLoginFailures } from '../db/queries/runs/runs.ts';
 import { findPinnedSpec } from '../db/queries/specs.ts';
@@ -26,7 +27,7 @@ export function createRunActivities(deps: LifecycleDeps) {
      * Ends a run that no chunk has ended: it failed, or was canceled. Safe to run twice: a repeat finds the run ended and
      * only wakes the next (test/integration/lanes.test.ts).
      */
-    async endRun(input: SyncRunInput, outcome: lanes.RunOutcome): Promise<RunTotals> {
+    async endRun(input: SyncRunInput, outcome: RunOutcome): Promise<RunTotals> {
       const report = { write: deps.log.error, message: 'run not ended', fields: { runId: input.runId } };
       return await withFailures(report, () => endRun(deps, input, { outcome }));
     },
@@ -37,16 +38,16 @@ export function createRunActivities(deps: LifecycleDeps) {
 export async function beginRun(
   deps: LifecycleDeps,
   input: SyncRunInput,
-  options?: Parameters<typeof lanes.beginRun>[3],
-): Promise<lanes.Begun> {
+  options?: Parameters<typeof beginInRows>[3],
+): Promise<Begun> {
   const scope = orgScope(input.orgId);
-  const begun = await lanes.beginRun(deps.db, scope, input.runId, options);
+  const begun = await beginInRows(deps.db, scope, input.runId, options);
   if (begun.eventsFor > 0) void wakeEndpoints(deps, scope);
   return begun;
 }
 
 /** How a run ends. */
-export interface Ending extends Omit<lanes.RunEnd, 'runId' | 'breaksConnection' | 'provider'> {
+export interface Ending extends Omit<RunEnd, 'runId' | 'breaksConnection' | 'provider'> {
   /** Whether the run may have stored values of lookups; false: it has stored none. */
   readonly keepsLookups?: boolean;
 }
@@ -67,7 +68,7 @@ export async function endRun(
   const breaksConnection = await isBreaking(deps, input, outcome);
   const provider = breaksConnection ? await findProvider(deps, input, outcome) : null;
   const end = { ...ending, runId: input.runId, breaksConnection, provider };
-  const { run, ended, eventsFor, next } = await lanes.endRun(deps.db, scope, end);
+  const { run, ended, eventsFor, next } = await endInRows(deps.db, scope, end);
   if (ended && ending.last) observations.batchRecorded.publish(countsOf(ending.last));
   if (ended) deps.log.info('run ended', { ...input, status: run?.status, code: run?.error?.code ?? null });
   for (const waiting of next) await wake(deps, runInput(scope, waiting));
@@ -80,11 +81,7 @@ export async function endRun(
  * The customer must act when the API refuses the credentials, when the destination refuses them several times in a row,
  * or when the destination no longer exists.
  */
-async function isBreaking(
-  { db }: Pick<Deps, 'db'>,
-  input: SyncRunInput,
-  { error }: lanes.RunOutcome,
-): Promise<boolean> {
+async function isBreaking({ db }: Pick<Deps, 'db'>, input: SyncRunInput, { error }: RunOutcome): Promise<boolean> {
   if (error?.code === 'auth_failed' || error?.code === 'destination_gone') return true;
   if (error?.code !== 'destination_login') return false;
   const last = loginFailuresMax - 1;
@@ -96,7 +93,7 @@ async function isBreaking(
 async function findProvider(
   { db }: Pick<Deps, 'db'>,
   { orgId, connectionId }: SyncRunInput,
-  { error }: lanes.RunOutcome,
+  { error }: RunOutcome,
 ): Promise<string | null> {
   if (error?.code !== 'auth_failed') return null;
   const scope = orgScope(orgId);

@@ -2,7 +2,7 @@
 import { CancelledFailure, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { isCancelRequested } from '../db/queries/runs/cancel.ts';
-import type { Begun } from '../db/queries/runs/lanes/lanes.ts';
+import type { Begun } from '../db/queries/runs/lanes/begin-run.ts';
 import { orgScope } from '../db/scope.ts';
 import type { Deps } from '../src/deps.ts';
 import type { Slots } from '../src/temporal/worker-slots.ts';

@@ -1,7 +1,7 @@
 /** Runs that nobody drives: their start or their workflow was lost. Their rows hold all that is needed to go on. */
 
 import { countRestart, markAlive, markDispatched } from '../../db/queries/runs/dispatch.ts';
-import { endRun } from '../../db/queries/runs/lanes/lanes.ts';
+import { endRun } from '../../db/queries/runs/lanes/end-run.ts';
 import { findSilentRuns, findUndispatchedRuns, type SweptRun } from '../../db/queries/runs/maintenance/sweep.ts';
 import { findRun } from '../../db/queries/runs/runs.ts';
 import { orgScope } from '../../db/scope.ts';

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { recordBatch } from '../../db/queries/runs/batches/batches.ts';
 import { requestCancel } from '../../db/queries/runs/cancel.ts';
-import { endRun } from '../../db/queries/runs/lanes/lanes.ts';
+import { endRun } from '../../db/queries/runs/lanes/end-run.ts';
 import { findRecordStates } from '../../db/queries/runs/records/record-state.ts';
 import { findPartition } from '../../db/queries/runs/run-dimensions.ts';
 import { findRun } from '../../db/queries/runs/runs.ts';

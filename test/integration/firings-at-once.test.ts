@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createRunOfFiring } from '../../activities/schedules.ts';
 import { takeLane } from '../../db/queries/runs/attempts.ts';
+import { beginRun } from '../../db/queries/runs/lanes/begin-run.ts';
 import { requestReset } from '../../db/queries/runs/lanes/lane-reset.ts';
-import { beginRun } from '../../db/queries/runs/lanes/lanes.ts';
 import { insertRun } from '../../db/queries/runs/runs.ts';
 import { orgScope } from '../../db/scope.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';

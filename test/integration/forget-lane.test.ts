@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Attempt, takeLane } from '../../db/queries/runs/attempts.ts';
 import { recordBatch } from '../../db/queries/runs/batches/batches.ts';
+import { beginRun } from '../../db/queries/runs/lanes/begin-run.ts';
 import { forgetLane } from '../../db/queries/runs/lanes/forget-lane.ts';
-import { beginRun } from '../../db/queries/runs/lanes/lanes.ts';
 import { findRecordStates } from '../../db/queries/runs/records/record-state.ts';
 import { addToDimension, clearDimension } from '../../db/queries/runs/run-dimensions.ts';
 import { insertRun } from '../../db/queries/runs/runs.ts';

@@ -3,7 +3,8 @@ import { findConnection, setConnectionStatus } from '../../db/queries/connection
 import { noteFailure, resetAttempts, takeLane } from '../../db/queries/runs/attempts.ts';
 import { recordBatch } from '../../db/queries/runs/batches/batches.ts';
 import { requestCancel } from '../../db/queries/runs/cancel.ts';
-import { beginRun, endRun, type RunOutcome } from '../../db/queries/runs/lanes/lanes.ts';
+import { beginRun } from '../../db/queries/runs/lanes/begin-run.ts';
+import { endRun, type RunOutcome } from '../../db/queries/runs/lanes/end-run.ts';
 import { findRun, insertRun } from '../../db/queries/runs/runs.ts';
 import { type OrgScope } from '../../db/scope.ts';
 import type { RunTrigger } from '../../src/core/resources/run.ts';

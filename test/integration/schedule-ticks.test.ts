@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createScheduleActivities } from '../../activities/schedules.ts';
-import { endRun } from '../../db/queries/runs/lanes/lanes.ts';
+import { endRun } from '../../db/queries/runs/lanes/end-run.ts';
 import { findScheduleState } from '../../db/queries/schedules.ts';
 import { orgScope } from '../../db/scope.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';

@@ -1,5 +1,5 @@
 import type * as real from '../../../db/queries/runs/cancel.ts';
-import { ending } from './lanes/lanes.ts';
+import { ending } from './lanes/end-run.ts';
 import type { ControlState, StoredRun } from './store/control-state.ts';
 import { memoryOf } from './store/memory-db.ts';
 import { runRow } from './store/run-row.ts';

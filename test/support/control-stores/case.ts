@@ -1,6 +1,6 @@
 import type { Attempt } from '../../../db/queries/runs/attempts.ts';
 import type { BatchOwner } from '../../../db/queries/runs/batches/batch-owner.ts';
-import type { RunOutcome } from '../../../db/queries/runs/lanes/lanes.ts';
+import type { RunOutcome } from '../../../db/queries/runs/lanes/end-run.ts';
 import type { Receipt } from '../../../src/core/model/receipt.ts';
 import { newRun } from '../service/receipts.ts';
 import type { ControlStore } from './control-store.ts';

@@ -7,8 +7,9 @@ import * as outbox from '../../../db/queries/runs/batches/outbox.ts';
 import * as calls from '../../../db/queries/runs/calls.ts';
 import { requestCancel } from '../../../db/queries/runs/cancel.ts';
 import * as dispatch from '../../../db/queries/runs/dispatch.ts';
+import { beginRun } from '../../../db/queries/runs/lanes/begin-run.ts';
+import { endRun } from '../../../db/queries/runs/lanes/end-run.ts';
 import { forgetLane } from '../../../db/queries/runs/lanes/forget-lane.ts';
-import * as lanes from '../../../db/queries/runs/lanes/lanes.ts';
 import * as lookups from '../../../db/queries/runs/lookup-cache.ts';
 import * as sweep from '../../../db/queries/runs/maintenance/sweep.ts';
 import * as missing from '../../../db/queries/runs/records/missing-records.ts';
@@ -34,8 +35,8 @@ export const realQueries = {
   forgetLane,
   insertCalls: calls.insertCalls,
   lastCallSequence: calls.lastCallSequence,
-  beginRun: lanes.beginRun,
-  endRun: lanes.endRun,
+  beginRun,
+  endRun,
   findLookupValues: lookups.findLookupValues,
   putLookupValues: lookups.putLookupValues,
   dropLookupValues: lookups.dropLookupValues,

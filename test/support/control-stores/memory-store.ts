@@ -6,8 +6,9 @@ import * as calls from '../../simulation/memory/calls.ts';
 import { requestCancel } from '../../simulation/memory/cancel.ts';
 import { findConnection } from '../../simulation/memory/connections.ts';
 import * as dispatch from '../../simulation/memory/dispatch.ts';
+import { beginRun } from '../../simulation/memory/lanes/begin-run.ts';
+import { endRun } from '../../simulation/memory/lanes/end-run.ts';
 import { forgetLane } from '../../simulation/memory/lanes/forget-lane.ts';
-import * as lanes from '../../simulation/memory/lanes/lanes.ts';
 import * as lookups from '../../simulation/memory/lookup-cache.ts';
 import * as sweep from '../../simulation/memory/maintenance/sweep.ts';
 import * as missing from '../../simulation/memory/records/missing-records.ts';
@@ -30,7 +31,7 @@ const memoryQueries: Queries = {
   ...{ recordBatch: batches.recordBatch, recordCarried: batches.recordCarried, passOver: batches.passOver },
   forgetLane,
   ...{ insertCalls: calls.insertCalls, lastCallSequence: calls.lastCallSequence },
-  ...{ beginRun: lanes.beginRun, endRun: lanes.endRun },
+  ...{ beginRun, endRun },
   ...lookups,
   ...missing,
   ...outbox,

@@ -1,4 +1,4 @@
-import type { RunOutcome } from '../../../db/queries/runs/lanes/lanes.ts';
+import type { RunOutcome } from '../../../db/queries/runs/lanes/end-run.ts';
 import { someAttempt, someReceipt, someRun, type WeightedMaker } from './random-choices.ts';
 import { listPosition, recordIds } from './random-receipts.ts';
 

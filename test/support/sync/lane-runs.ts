@@ -1,6 +1,7 @@
 import type { Db } from '../../../db/client.ts';
 import { takeLane } from '../../../db/queries/runs/attempts.ts';
-import { beginRun, endRun } from '../../../db/queries/runs/lanes/lanes.ts';
+import { beginRun } from '../../../db/queries/runs/lanes/begin-run.ts';
+import { endRun } from '../../../db/queries/runs/lanes/end-run.ts';
 import { insertRun } from '../../../db/queries/runs/runs.ts';
 import { type OrgScope, orgScope } from '../../../db/scope.ts';
 import { newRun } from '../service/receipts.ts';
