@@ -1,7 +1,7 @@
 /** The reading of a chunk: pages from the position of its run, each processed and delivered, until a boundary is reached. */
 
 import { AppError } from '../src/core/errors.ts';
-import { ThrottledError } from '../src/core/model/throttled.ts';
+import { ThrottledError, type ThrottleReason } from '../src/core/model/throttled.ts';
 import { DestinationMovedError } from '../src/core/run/lazy-destination.ts';
 import type { Resource } from '../src/core/spec/schema/spec-schema.ts';
 import type { Deps } from '../src/deps.ts';
@@ -58,10 +58,10 @@ export async function readOn(
   let done = false;
   const limited = (waitMs = 0) =>
     records >= (limits.maxRecords ?? Number.POSITIVE_INFINITY) || Date.now() + waitMs >= endsAtMs;
-  const result = (waitMs: number): ChunkResult => {
+  const result = (waitMs: number, reason?: ThrottleReason): ChunkResult => {
     // A wait that would outlast the run ends it now.
     const over = !done && limited(waitMs);
-    if (over && pageNo === 0) throw nothingInTime(limits.maxDurationSeconds);
+    if (over && pageNo === 0) throw nothingInTime(limits.maxDurationSeconds, reason);
     return { done: done || delivery.stopped || over, limited: over, waitMs, pages: pageNo, records };
   };
   const waiting = () => (isRateLimited() ? 'rate_limit' : delivery.isInProgress ? 'destination' : 'source');
@@ -104,7 +104,7 @@ export async function readOn(
     // A pause of the destination is not one of the source: all pages may be read and yet wait for it.
     if (error instanceof ThrottledError && !error.otherwise) {
       const { waitMs, reason } = error;
-      return { ...result(waitMs), ...(reason === 'report' || reason === 'memory' ? { waitsFor: reason } : {}) };
+      return { ...result(waitMs, reason), ...(reason === 'report' || reason === 'memory' ? { waitsFor: reason } : {}) };
     }
     throw error;
   } finally {
@@ -113,8 +113,13 @@ export async function readOn(
   return result(0);
 }
 
-const nothingInTime = (seconds: number) =>
-  new AppError(
-    'source_rejected',
-    `The API returned no page within limits.maxDurationSeconds (${seconds} s); the calls of the run show its responses.`,
-  );
+const nothingInTime = (seconds: number, reason?: ThrottleReason) =>
+  reason === 'memory'
+    ? new AppError(
+        'source_unavailable',
+        `Other large responses took the memory of the worker for limits.maxDurationSeconds (${seconds} s). Start the run again later, or ask for smaller pages.`,
+      )
+    : new AppError(
+        'source_rejected',
+        `The API returned no page within limits.maxDurationSeconds (${seconds} s); the calls of the run show its responses.`,
+      );

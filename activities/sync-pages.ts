@@ -4,6 +4,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { isCancelRequested } from '../db/queries/runs/cancel.ts';
 import type { Begun } from '../db/queries/runs/lanes/begin-run.ts';
 import { orgScope } from '../db/scope.ts';
+import { workOf } from '../src/core/work/slices.ts';
 import type { Deps } from '../src/deps.ts';
 import type { Slots } from '../src/temporal/worker-slots.ts';
 import type { ChunkResult, FirstStep, ScheduledRunInput, SyncRunInput } from '../workflows/contract.ts';
@@ -108,7 +109,7 @@ function createInContext(deps: Deps, slots: Slots): InContext {
       movement.check();
     }, heartbeatMs);
     return await withFailures({ write: log.warn, message: 'chunk failed', note }, () =>
-      advance({ ...shared, log, movement, progress }),
+      workOf(input.orgId, () => advance({ ...shared, log, movement, progress })),
     );
   };
 }

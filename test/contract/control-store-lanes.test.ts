@@ -235,7 +235,8 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
         const last = receiptOf(id, batchNo, { records: [] });
         return queries.endRun(db, scope, { runId: id, ...succeeded, owner, last });
       };
-      expect(await endWith(2)).toMatchObject({ ended: false, run: { status: 'running' } });
+      await expect(endWith(2)).rejects.toMatchObject({ code: 'fenced' });
+      expect(await row(id)).toMatchObject({ status: 'running', batchNo: 0 });
       const newer = await take(id);
       await expect(endWith(1)).rejects.toMatchObject({ code: 'fenced' });
       await end(id, failed);

@@ -75,6 +75,7 @@ export function createAttempts(options: AttemptOptions): Attempts {
         if (!('response' in outcome) || options.redirects === 'none') return outcome;
         const next = nextHop(hop, outcome.response, { request, followed });
         if (next === null) return outcome;
+        outcome.response.held?.release();
         ({ hop, rejection } = next);
       }
     },

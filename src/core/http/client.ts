@@ -130,6 +130,8 @@ export function createHttpClient(options: HttpClientOptions): GuardedHttpClient 
         const outcome = await attempts.run(signed, attempt, { signal, onResponse });
         if ('response' in outcome) await options.noteResponse?.(request, outcome.response);
         const verdict = await verdictOf(outcome, request, { where, classify });
+        // Nobody reads the body of any other response.
+        if ('response' in outcome && (verdict.action !== 'accept' || verdict.meaning)) outcome.response.held?.release();
         if (verdict.action === 'fail') throw verdict.error;
         if (verdict.action === 'refresh') {
           if (refreshed || !signer) throw verdict.error;

@@ -2,6 +2,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, deflate, deflateRaw, gzip, gzipSync, zstdCompress } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { openClient, serveHttp, serveRaw } from '../../../test/support/upstream/guarded-client.ts';
+import type { ResponseMemory } from '../model/response-memory.ts';
 
 const page = Buffer.from(JSON.stringify({ items: Array.from({ length: 1_000 }, (_, id) => ({ id })) }));
 
@@ -134,5 +135,46 @@ describe('a connection', () => {
 
     await Promise.all([one.send({ url: server.origin }), other.send({ url: server.origin })]);
     expect(server.connections()).toBe(2);
+  });
+});
+
+describe('the memory of a response', () => {
+  /** What all responses hold now. */
+  function countingMemory() {
+    const accounts: { bytes: number }[] = [];
+    const memory: ResponseMemory = {
+      open() {
+        const account = { bytes: 0 };
+        accounts.push(account);
+        return {
+          hold: (bytes) => void (account.bytes = bytes),
+          release: () => void (account.bytes = 0),
+        };
+      },
+      inTurn: async (work) => await work(),
+    };
+    return { memory, held: () => accounts.reduce((sum, { bytes }) => sum + bytes, 0) };
+  }
+
+  it.each([undefined, 'gzip'])('is held until whoever reads it gives it back: encoded by %s', async (encoding) => {
+    const body = Buffer.alloc(5_000_000, 'x');
+    await using server = await serveBody(encoding === undefined ? body : gzipSync(body), encoding);
+    const { memory, held } = countingMemory();
+    await using client = openClient({ allow: `127.0.0.1:${server.port}`, memory });
+    const response = await client.send({ url: server.origin });
+    expect(held()).toBeGreaterThan(3_900_000);
+    response.held?.release();
+    expect(held()).toBe(0);
+  });
+
+  it('is given back for a response that is requested again, or that fails the request', async () => {
+    await using server = await serveHttp((_request, response) => {
+      response.statusCode = 503;
+      response.end(Buffer.alloc(5_000_000, 'x'));
+    });
+    const { memory, held } = countingMemory();
+    await using client = openClient({ allow: `127.0.0.1:${server.port}`, memory });
+    await expect(client.send({ url: server.origin })).rejects.toMatchObject({ code: 'source_unavailable' });
+    expect([client.calls.length, held()]).toEqual([3, 0]);
   });
 });

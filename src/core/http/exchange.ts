@@ -22,7 +22,7 @@ export interface ExchangeLimits {
   /** The time for the headers; undefined: `timeoutMs` less {@link gapMs}. */
   readonly headersTimeoutMs: number | undefined;
   readonly responseBytesMax: number;
-  /** See {@link HttpResponse.heldBytes}. */
+  /** Holds the memory of a body that is not light, and inflates one at a time for an org. */
   readonly memory: ResponseMemory;
 }
 
@@ -47,14 +47,27 @@ export async function exchange(dispatcher: Dispatcher, hop: Hop, limits: Exchang
   );
   const { status, headers } = sent;
   const encoding = encodingOf(headers);
-  if (encoding === null) return { status, headers, body: sent.body, url: hop.url, heldBytes: sent.heldBytes };
+  const { held } = sent;
+  if (encoding === null) return { status, headers, body: sent.body, url: hop.url, held };
   try {
-    const body = await decode(sent.body, encoding, responseBytesMax);
-    const heldBytes = body.length > lightBytes ? body.length : 0;
-    memory.hold(heldBytes);
-    return { status, headers, body, url: hop.url, heldBytes };
-  } finally {
-    memory.release(sent.heldBytes);
+    const light = await decodeLight(sent.body, encoding, responseBytesMax);
+    const body = light ?? (await memory.inTurn(() => decode(sent.body, encoding, responseBytesMax)));
+    if (light === null) held.hold(body.length);
+    return { status, headers, body, url: hop.url, held };
+  } catch (error) {
+    held.release();
+    throw error;
+  }
+}
+
+/** Decodes a body as {@link decode} does; null when it becomes one that is not light: many of them fill the memory. */
+async function decodeLight(bytes: Buffer, encoding: string, bytesMax: number): Promise<Buffer | null> {
+  if (bytesMax <= lightBytes) return await decode(bytes, encoding, bytesMax);
+  try {
+    return await decode(bytes, encoding, lightBytes);
+  } catch (error) {
+    if (error instanceof TooLargeError) return null;
+    throw error;
   }
 }
 
@@ -107,8 +120,10 @@ async function decode(bytes: Buffer, name: string, bytesMax: number): Promise<Bu
 /** A page of 50 KB decodes in one step instead of four. */
 const chunkBytes = constants.Z_DEFAULT_CHUNK * 4;
 
+class TooLargeError extends AppError {}
+
 const tooLarge = (bytesMax: number): AppError =>
-  new AppError(
+  new TooLargeError(
     'source_rejected',
     `The response is larger than ${bytesMax} bytes: ask for smaller pages or raise http.maxResponseBytes.`,
   );

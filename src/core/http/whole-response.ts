@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { collectBytes } from '../collected-bytes.ts';
-import { lightBytes, type ResponseMemory } from '../model/response-memory.ts';
+import { type HeldMemory, lightBytes, type ResponseMemory } from '../model/response-memory.ts';
 import { flatHeaders } from './flat-headers.ts';
 
 /** A response with all of its body, as it was sent. */
@@ -9,8 +9,8 @@ export interface WholeResponse {
   /** The headers, their names in lower case; repeated ones joined with `, `. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
-  /** The memory that is held for the body. */
-  readonly heldBytes: number;
+  /** The memory of the body, which whoever reads it gives back. */
+  readonly held: HeldMemory;
 }
 
 /** Where reading ends early, which closes the socket. */
@@ -19,8 +19,8 @@ interface ResponseLimits {
   readonly bytesMax: number;
   /** The error for a longer body. */
   readonly tooLarge: () => Error;
-  /** Holds the memory of a body that is not light, until whoever gets the response gives it back. */
-  readonly memory: ResponseMemory;
+  /** Holds the memory of a body that is not light. */
+  readonly memory: Pick<ResponseMemory, 'open'>;
 }
 
 /**
@@ -36,9 +36,10 @@ export function requestWhole(
   if (signal.aborted) return Promise.reject(signal.reason);
   const { promise, resolve, reject } = Promise.withResolvers<WholeResponse>();
   const collected = collectBytes();
+  const held = memory.open();
   let bytes = 0;
-  let held = 0;
-  let head: Omit<WholeResponse, 'body' | 'heldBytes'> = { status: 0, headers: {} };
+  let heldBytes = 0;
+  let head: Omit<WholeResponse, 'body' | 'held'> = { status: 0, headers: {} };
   let controller: Dispatcher.DispatchController | null = null;
 
   const abort = (): void => {
@@ -61,21 +62,21 @@ export function requestWhole(
       bytes += chunk.length;
       if (bytes > bytesMax) return controller?.abort(tooLarge());
       collected.add(chunk);
-      if (bytes < held + lightBytes) return;
+      if (bytes < heldBytes + lightBytes) return;
       try {
-        memory.hold(bytes - held);
-        held = bytes;
+        held.hold(bytes);
+        heldBytes = bytes;
       } catch (error) {
         controller?.abort(error as Error);
       }
     },
     onResponseEnd() {
       end();
-      resolve({ ...head, body: collected.whole(), heldBytes: held });
+      resolve({ ...head, body: collected.whole(), held });
     },
     onResponseError(_controller, error) {
       end();
-      memory.release(held);
+      held.release();
       reject(error);
     },
   });

@@ -1,5 +1,6 @@
 import type { AppError } from '../errors.ts';
 import type { RateLimit } from '../spec/schema/http-schema.ts';
+import type { HeldMemory } from './response-memory.ts';
 
 /** One logical request to a customer's system; retries and redirects happen inside the client. */
 export interface HttpRequest {
@@ -35,8 +36,8 @@ export interface HttpResponse {
   readonly headers: Readonly<Record<string, string>>;
   /** The body, decoded, whatever the content encoding was. */
   readonly body: Uint8Array;
-  /** The memory that is held for the body, until it is decoded; absent: none. */
-  readonly heldBytes?: number;
+  /** The memory of the body, which whoever reads it gives back; absent: none is counted. */
+  readonly held?: HeldMemory;
   /** The URL after redirects. */
   readonly url: URL;
 }

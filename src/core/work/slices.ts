@@ -1,19 +1,25 @@
 /** Slices of long work on the one thread of a process, which does the work of many orgs and owes their heartbeats. */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { createFairQueue } from './fair-queue.ts';
 
-const waiting: (() => void)[] = [];
+const waiting = createFairQueue<() => void>();
+const owner = new AsyncLocalStorage<string>();
+
+/** Does the work of an org: its slices then wait behind each other, and not before those of other orgs. */
+export const workOf = <Result>(orgId: string, work: () => Promise<Result>): Promise<Result> => owner.run(orgId, work);
 
 /**
- * Waits for the turn of one slice of long work. One slice of all long work runs in each turn of the event loop, first come
- * first served: whatever is short waits for one slice, and not for one of each run that has much to do.
+ * Waits for the turn of one slice of long work. One slice of all long work runs in each turn of the event loop, the orgs in
+ * turn: whatever is short waits for one slice, and not for one of each run that has much to do.
  */
 export function nextSlice(): Promise<void> {
   return new Promise((begin) => {
-    waiting.push(begin);
-    if (waiting.length === 1) setImmediate(beginOne);
+    waiting.add(owner.getStore() ?? '', begin);
+    if (waiting.size() === 1) setImmediate(beginOne);
   });
 }
 
 function beginOne(): void {
-  waiting.shift()?.();
-  if (waiting.length > 0) setImmediate(beginOne);
+  waiting.take(() => true)?.();
+  if (waiting.size() > 0) setImmediate(beginOne);
 }

@@ -76,7 +76,12 @@ export async function endRun(db: Db, scope: OrgScope, end: RunEnd): Promise<Ende
     const ended =
       owner && last ? await endWithBatch(tx, scope, { owner, receipt: last }) : await writeEnd(tx, scope, end);
     if (!ended && owner && !(await holdsLane(tx, scope, owner))) throw takenOver();
-    if (!ended) return { run: await findRun(tx, scope, runId), ended: false, eventsFor: 0 };
+    if (!ended) {
+      const run = await findRun(tx, scope, runId);
+      // The attempt began at an older batch than the last: another one reads on from there.
+      if (last && run?.status === 'running') throw takenOver();
+      return { run, ended: false, eventsFor: 0 };
+    }
     const watermark = end.hasPartitions === false ? undefined : await closePartitions(tx, scope, runId);
     if (owner && end.left) await leaveLane(tx, scope, { laneId: owner.laneId, ...end.left });
     const { cancelRequested, connection: facts, ...row } = ended;

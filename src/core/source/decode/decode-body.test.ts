@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestEvaluator, type TestEvaluator } from '../../expressions/evaluator-fixture.ts';
 import { type ApiReply, readUntilFailure, sourceOf, startApi } from '../source-fixture.ts';
+import { createDecodeQueue } from './decode-turns.ts';
 import { zipOf } from './zip-fixture.ts';
 
 let evaluator: TestEvaluator;
@@ -131,4 +132,14 @@ describe('text, jsonl and json', () => {
     expect(await readOf({ body, headers }, { response: { decoder } })).toMatchObject(expected);
     expect(await readOf({ body: gzipSync(body), headers }, { response: { decoder } })).toMatchObject(expected);
   });
+});
+
+test('a packed file takes the memory of its content, not of its bytes', async () => {
+  const queue = createDecodeQueue(6_000_000);
+  queue.open('other').open().hold(3_000_000);
+  await using api = await startApi(() => ({ body: gzipSync(Buffer.alloc(5_000_000, 'x')) }));
+  const resource = { response: { decoder: 'text' } };
+  const source = sourceOf({ api, evaluator, resource }, { decodeTurns: queue.open('org') });
+  const { error } = await readUntilFailure(source);
+  expect(error).toMatchObject({ name: 'ThrottledError', reason: 'memory' });
 });

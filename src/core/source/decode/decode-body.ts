@@ -5,7 +5,7 @@
 
 import { AppError } from '../../errors.ts';
 import type { HttpResponse } from '../../model/http.ts';
-import { lightBytes } from '../../model/response-memory.ts';
+import { type HeldMemory, lightBytes } from '../../model/response-memory.ts';
 import type { ResponseSettings } from '../../spec/schema/resource-schema.ts';
 import type { Source } from '../source.ts';
 import { countFields, csvFieldBytes, decodeCsv } from './decode-csv.ts';
@@ -14,7 +14,7 @@ import { decodeJsonLines } from './decode-jsonl.ts';
 import { charsetOf, decodeText } from './decode-text.ts';
 import type { DecodeTurns } from './decode-turns.ts';
 import { decodeXml, xmlEncoding } from './decode-xml.ts';
-import { unpack } from './unpack.ts';
+import { isPacked, unpack } from './unpack.ts';
 
 /** The settings that define how a body is read. */
 type BodySettings = {
@@ -30,6 +30,10 @@ const jsonValueBytes = 32;
 const jsonNameBytes = 130;
 
 const decoded = new WeakMap<HttpResponse, Promise<unknown>>();
+const unpackedBytes = new WeakMap<HttpResponse, number>();
+
+/** The bytes of a body that was decoded, unpacked. */
+export const bytesOfBody = (response: HttpResponse): number => unpackedBytes.get(response) ?? response.body.length;
 
 /**
  * The body of a response, read by the resource's decoder; decoded once per response, however often it is called. A gzip
@@ -38,7 +42,7 @@ const decoded = new WeakMap<HttpResponse, Promise<unknown>>();
 export async function decodeBody(response: HttpResponse, settings: BodySettings): Promise<unknown> {
   const earlier = decoded.get(response);
   if (earlier) return earlier;
-  const body = decode(response, settings).finally(() => settings.decodeTurns.release(response.heldBytes ?? 0));
+  const body = decode(response, settings).finally(() => response.held?.release());
   decoded.set(response, body);
   return body;
 }
@@ -55,31 +59,50 @@ export async function tryDecodeBody(response: HttpResponse, settings: BodySettin
 
 /** Bytes of a body that becomes values in a millisecond or two. */
 const shortBytes = 65_536;
-async function decode(response: HttpResponse, { resource, http, decodeTurns }: BodySettings): Promise<unknown> {
+async function decode(response: HttpResponse, { resource, http, decodeTurns: turns }: BodySettings): Promise<unknown> {
   const { decoder, bigNumbers } = resource.response;
-  const bytes = await unpack(response.body, http.maxResponseBytes);
+  const held = response.held ?? turns.open();
+  const bytes = await unpackInTurn(response.body, { bytesMax: http.maxResponseBytes, turns, held });
+  unpackedBytes.set(response, bytes.length);
+  /** Work that takes the thread is done in the turn of the org, unless it is short. */
+  const inTurn = async <Result>(work: () => Result | Promise<Result>): Promise<Result> =>
+    bytes.length <= shortBytes ? await work() : await turns.inTurn(work);
+  const text = (charset: string | null) => inTurn(() => decodeText(bytes, charset));
   const charset = charsetOf(response.headers['content-type']);
+  if (bytes.length > lightBytes && decoder !== 'xml' && decoder !== 'text')
+    await turns.takeMemory(await inTurn(() => bytesOfValues(bytes, decoder)), held);
   switch (decoder) {
     // JSON is UTF-8 for any content type (RFC 8259 8.1), and many APIs declare another charset.
     case 'json':
-      return await decodeInTurn(decodeTurns, bytes, () => decodeJson(bytes, { bigNumbers }));
+      return await inTurn(() => decodeJson(bytes, { bigNumbers }));
     case 'jsonl':
-      return await decodeInTurn(decodeTurns, bytes, () => decodeJsonLines(bytes, { bigNumbers }));
+      return await inTurn(() => decodeJsonLines(bytes, { bigNumbers }));
     case 'csv':
-      if (bytes.length > lightBytes) await decodeTurns.takeMemory(bytes.length + csvFieldBytes * countFields(bytes));
-      return await decodeCsv(decodeText(bytes, charset));
+      return await decodeCsv(await text(charset));
     case 'xml':
-      return await decodeXml(decodeText(bytes, charset ?? xmlEncoding(bytes)), decodeTurns);
+      return await decodeXml(await text(charset ?? xmlEncoding(bytes)), { turns, held });
     case 'text':
-      return { text: decodeText(bytes, charset) };
+      return { text: await text(charset) };
   }
 }
 
-async function decodeInTurn(turns: DecodeTurns, bytes: Uint8Array, read: () => unknown): Promise<unknown> {
-  if (bytes.length <= shortBytes) return read();
-  if (bytes.length > lightBytes) {
-    const { values, names } = await turns.run(() => measureJson(bytes));
-    await turns.takeMemory(bytes.length + jsonValueBytes * values + jsonNameBytes * names);
-  }
-  return await turns.run(read);
+interface Unpacking {
+  readonly bytesMax: number;
+  readonly turns: DecodeTurns;
+  readonly held: HeldMemory;
+}
+
+/** A file is unpacked alone in its org, and then holds the memory of its content. */
+async function unpackInTurn(body: Uint8Array, { bytesMax, turns, held }: Unpacking): Promise<Uint8Array> {
+  if (!isPacked(body)) return body;
+  const bytes = await turns.inTurn(() => unpack(body, bytesMax));
+  if (bytes.length > lightBytes) held.hold(bytes.length);
+  return bytes;
+}
+
+/** The memory of the values of a body. Throws `source_rejected` when there are too many. */
+function bytesOfValues(bytes: Uint8Array, decoder: 'json' | 'jsonl' | 'csv'): number {
+  if (decoder === 'csv') return csvFieldBytes * countFields(bytes) + 2 * bytes.length;
+  const { values, names } = measureJson(bytes);
+  return jsonValueBytes * values + jsonNameBytes * names;
 }

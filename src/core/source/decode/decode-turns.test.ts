@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { ThrottledError } from '../../model/throttled.ts';
 import { createDecodeQueue, type DecodeTurns } from './decode-turns.ts';
 
 const memoryMax = 1000;
@@ -17,7 +18,7 @@ function world() {
     },
   );
   const take = (turns: DecodeTurns, name: string, ms: number) =>
-    turns.run(() => {
+    turns.inTurn(() => {
       begun.push(`${name} at ${now}`);
       now += ms;
     });
@@ -55,8 +56,8 @@ test('an org that is alone rests only after what takes long', async () => {
 test('a failure of one is none of the next', async () => {
   const { queue } = world();
   const turns = queue.open('org');
-  await expect(turns.run(() => JSON.parse('{'))).rejects.toThrow(SyntaxError);
-  expect(await turns.run(() => 'value')).toBe('value');
+  await expect(turns.inTurn(() => JSON.parse('{'))).rejects.toThrow(SyntaxError);
+  expect(await turns.inTurn(() => 'value')).toBe('value');
 });
 
 test('work in a thread of its own is done one at a time for an org, too', async () => {
@@ -65,8 +66,8 @@ test('work in a thread of its own is done one at a time for an org, too', async 
   const first = Promise.withResolvers<string>();
   const begun: string[] = [];
   const both = Promise.all([
-    turns.run(() => first.promise),
-    turns.run(async () => {
+    turns.inTurn(() => first.promise),
+    turns.inTurn(async () => {
       begun.push('second');
       return 'second';
     }),
@@ -78,53 +79,76 @@ test('work in a thread of its own is done one at a time for an org, too', async 
   expect(await both).toEqual(['first', 'second']);
 });
 
+/** A response that holds so much. */
+function holding(turns: DecodeTurns, bytes: number) {
+  const held = turns.open();
+  held.hold(bytes);
+  return held;
+}
+
+const refused = { waitMs: 15_000, reason: 'memory' };
+const values = (turns: DecodeTurns, bytes: number) => turns.takeMemory(bytes, undefined);
+
+test('the rest of an org outlives its chunks', async () => {
+  const { queue, begun, take } = world();
+  queue.open('other');
+  const first = queue.open('org');
+  await take(first, 'first', 100);
+  first[Symbol.dispose]();
+  await take(queue.open('org'), 'second', 1);
+  expect(begun).toEqual(['first at 0', 'second at 400']);
+});
+
 test('an org takes half of the memory, and all of them no more than there is', async () => {
   const { queue } = world();
   const open = (org: string) => queue.open(org);
-  await open('a').takeMemory(300);
-  const refused = open('a').takeMemory(300);
-  await expect(refused).rejects.toMatchObject({ waitMs: 15_000, reason: 'memory' });
-  await open('b').takeMemory(400);
-  await expect(open('c').takeMemory(400)).rejects.toThrow('Other large responses take the memory; retrying in 15 s.');
-  await open('c').takeMemory(300);
+  await values(open('a'), 300);
+  await expect(values(open('a'), 300)).rejects.toMatchObject(refused);
+  await values(open('b'), 400);
+  await expect(values(open('c'), 400)).rejects.toThrow('Other large responses take the memory; retrying in 15 s.');
+  await values(open('c'), 300);
 });
 
-test('what is larger than the limits is decoded when nothing else is in memory', async () => {
+test('a response that is larger than the limits is decoded when nothing else is in memory', async () => {
   const { queue } = world();
   const small = queue.open('a');
-  await small.takeMemory(1);
-  await expect(queue.open('b').takeMemory(2000)).rejects.toMatchObject({ reason: 'memory' });
+  await values(small, 1);
+  await expect(values(queue.open('b'), 2000)).rejects.toMatchObject(refused);
   small[Symbol.dispose]();
-  await expect(queue.open('b').takeMemory(2000)).resolves.toBeUndefined();
+  const large = queue.open('b');
+  const held = holding(large, 2000);
+  await expect(large.takeMemory(3000, held)).resolves.toBeUndefined();
+  expect(() => holding(large, 1)).toThrow(ThrottledError);
 });
 
 test('a chunk waits for a while, and goes on as soon as another one ends', async () => {
   const queue = createDecodeQueue(memoryMax);
   const [first, second] = [queue.open('org'), queue.open('org')];
-  await first.takeMemory(500);
-  const taken = second.takeMemory(400);
+  await values(first, 500);
+  const taken = values(second, 400);
   first[Symbol.dispose]();
   await expect(taken).resolves.toBeUndefined();
 });
 
-test('the bodies that wait for their turn count, until they are decoded or the chunk ends', async () => {
+test('the bodies that wait for their turn count, until they are given back or the chunk ends', async () => {
   const { queue } = world();
   const [first, second] = [queue.open('org'), queue.open('org')];
-  first.hold(300);
-  first.hold(100);
-  expect(() => second.hold(200)).toThrow('Other large responses take the memory; retrying in 15 s.');
-  first.release(300);
-  second.hold(200);
-  await expect(first.takeMemory(300)).rejects.toMatchObject({ reason: 'memory' });
+  const body = holding(first, 300);
+  holding(first, 100);
+  expect(() => holding(second, 200)).toThrow('Other large responses take the memory; retrying in 15 s.');
+  body.release();
+  body.release();
+  holding(second, 200);
+  await expect(values(first, 300)).rejects.toMatchObject(refused);
   second[Symbol.dispose]();
-  await expect(first.takeMemory(300)).resolves.toBeUndefined();
+  await expect(values(first, 300)).resolves.toBeUndefined();
 });
 
-test('a chunk takes the memory of its largest body', async () => {
+test('of the values of a chunk those of its largest body count', async () => {
   const { queue } = world();
   const chunk = queue.open('org');
-  await chunk.takeMemory(400);
-  await chunk.takeMemory(200);
-  await queue.open('org').takeMemory(100);
-  await expect(queue.open('org').takeMemory(100)).rejects.toMatchObject({ reason: 'memory' });
+  await values(chunk, 400);
+  await values(chunk, 200);
+  await values(queue.open('org'), 100);
+  await expect(values(queue.open('org'), 100)).rejects.toMatchObject(refused);
 });

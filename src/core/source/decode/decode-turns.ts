@@ -3,7 +3,7 @@
  * to a second and becomes values of many times its size, and an API can send one after the other to each run of an org.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { anyMemory, type ResponseMemory } from '../../model/response-memory.ts';
+import { anyMemory, type HeldMemory, type ResponseMemory } from '../../model/response-memory.ts';
 import { ThrottledError } from '../../model/throttled.ts';
 import { nextSlice } from '../../work/slices.ts';
 
@@ -13,12 +13,10 @@ import { nextSlice } from '../../work/slices.ts';
  */
 export interface DecodeTurns extends ResponseMemory {
   /**
-   * Takes memory for a body that becomes values of so many bytes, as long as the chunk goes on. Throws `ThrottledError` when
-   * other chunks have taken what there is.
+   * Takes memory for a body that becomes values of so many bytes, beside what its response holds. Throws `ThrottledError`
+   * when others have taken what there is.
    */
-  takeMemory(bytes: number): Promise<void>;
-  /** Runs `decode` when it is the turn of its org: one at a time, and after a rest if the last one took the thread. */
-  run<Result>(decode: () => Result | Promise<Result>): Promise<Result>;
+  takeMemory(bytes: number, response: HeldMemory | undefined): Promise<void>;
 }
 
 /** The turns of all orgs in one process. */
@@ -27,11 +25,7 @@ export interface DecodeQueue {
 }
 
 /** Decodes at once: where one org has the process for itself. */
-export const decodeAtOnce: DecodeTurns = {
-  ...anyMemory,
-  takeMemory: async () => undefined,
-  run: async (decode) => decode(),
-};
+export const decodeAtOnce: DecodeTurns = { ...anyMemory, takeMemory: async () => undefined };
 
 /** An org rests for so many ms for each ms that it took the thread, so it takes a quarter of the time. */
 const restShare = 3;
@@ -44,19 +38,21 @@ const patienceMs = 2000;
 /** The wait before it does, ms: a chunk has ended by then or is about to, as it takes 60 s. */
 const retryMs = 15_000;
 
-/** The memory of one chunk, bytes. */
-interface Taken {
-  /** The bodies of responses that are not decoded yet. */
-  bodies: number;
-  /** The values of the largest body so far. */
-  values: number;
-}
-
 interface Org {
-  readonly chunks: Map<DecodeTurns, Taken>;
+  /** What its chunks hold. */
+  readonly held: Set<Account>;
+  /** Its chunks in progress. */
+  chunks: number;
   /** The end of its last turn. */
   lastTurn: Promise<unknown>;
+  /** Turns that have not ended. */
+  turns: number;
   restsUntil: number;
+}
+
+/** The memory of one response, or of the values of a chunk: those of its largest body. */
+interface Account {
+  bytes: number;
 }
 
 /** A queue whose chunks may take so much memory together, bytes. */
@@ -68,12 +64,26 @@ export function createDecodeQueue(
   const orgs = new Map<string, Org>();
   const waiting = new Set<() => void>();
 
-  const isFree = (org: Org, chunk: DecodeTurns, bytes: number): boolean => {
-    const others = [...orgs.values()].map((other) => takenBy(other, chunk));
-    const ofOrg = takenBy(org, chunk);
-    const all = others.reduce((sum, taken) => sum + taken, 0);
-    // A body above the limits is not refused: it is decoded when nothing else is in memory.
+  /**
+   * Whether a response may hold so many bytes, in its accounts. One alone is not refused, however large: it is decoded when
+   * nothing else is in memory.
+   */
+  const isFree = (org: Org, own: readonly Account[], bytes: number): boolean => {
+    const ofOrg = sumOf(org.held, own);
+    const all = [...orgs.values()].reduce((sum, { held }) => sum + sumOf(held, own), 0);
     return (ofOrg === 0 || ofOrg + bytes <= memoryMax * orgShare) && (all === 0 || all + bytes <= memoryMax);
+  };
+
+  const lookAgain = (): void => {
+    for (const look of waiting) look();
+  };
+
+  const orgOf = (orgId: string): Org => {
+    for (const [id, { chunks, turns, restsUntil }] of orgs)
+      if (chunks === 0 && turns === 0 && restsUntil <= now()) orgs.delete(id);
+    const org = orgs.get(orgId) ?? { held: new Set(), chunks: 0, lastTurn: Promise.resolve(), turns: 0, restsUntil: 0 };
+    orgs.set(orgId, org);
+    return org;
   };
 
   const rest = async (org: Org): Promise<void> => {
@@ -82,28 +92,43 @@ export function createDecodeQueue(
     await nextSlice();
   };
 
-  const throttled = () => new ThrottledError(retryMs, { reason: 'memory' });
-  const lookAgain = (): void => {
-    for (const look of waiting) look();
-  };
+  const isShared = (org: Org): boolean => [...orgs.values()].some((other) => other !== org && other.chunks > 0);
 
   return {
     open(orgId) {
-      const org = orgs.get(orgId) ?? { chunks: new Map(), lastTurn: Promise.resolve(), restsUntil: 0 };
-      orgs.set(orgId, org);
-      const taken: Taken = { bodies: 0, values: 0 };
-      const chunk: DecodeTurns & Disposable = {
-        hold(bytes) {
-          if (bytes > 0 && !isFree(org, chunk, taken.bodies + taken.values + bytes)) throw throttled();
-          taken.bodies += bytes;
+      const org = orgOf(orgId);
+      org.chunks += 1;
+      const own = new Set<Account>();
+      const responses = new WeakMap<HeldMemory, Account>();
+      const values: Account = { bytes: 0 };
+      let ended = false;
+      const add = (account: Account): void => {
+        if (ended) return;
+        own.add(account);
+        org.held.add(account);
+      };
+      const drop = (account: Account): void => {
+        own.delete(account);
+        if (org.held.delete(account)) lookAgain();
+      };
+      return {
+        open(): HeldMemory {
+          const account: Account = { bytes: 0 };
+          const held: HeldMemory = {
+            hold(bytes) {
+              if (!isFree(org, [account], bytes)) throw throttled();
+              account.bytes = bytes;
+              add(account);
+            },
+            release: () => drop(account),
+          };
+          responses.set(held, account);
+          return held;
         },
-        release(bytes) {
-          taken.bodies -= bytes;
-          if (bytes > 0) lookAgain();
-        },
-        async takeMemory(bytes) {
-          if (bytes <= taken.values) return;
-          for (const end = now() + patienceMs; !isFree(org, chunk, taken.bodies + bytes); ) {
+        async takeMemory(bytes, response) {
+          if (bytes <= values.bytes) return;
+          const body = (response && responses.get(response)) ?? { bytes: 0 };
+          for (const end = now() + patienceMs; !isFree(org, [body, values], body.bytes + bytes); ) {
             const ms = end - now();
             if (ms <= 0) throw throttled();
             const { promise, resolve } = Promise.withResolvers<void>();
@@ -111,35 +136,37 @@ export function createDecodeQueue(
             await Promise.race([promise, wait(ms)]);
             waiting.delete(resolve);
           }
-          taken.values = bytes;
+          values.bytes = bytes;
+          add(values);
         },
-        run(decode) {
+        inTurn(work) {
+          org.turns += 1;
           const turn = org.lastTurn.then(async () => {
             await rest(org);
             const begunAt = now();
             try {
-              // One that works elsewhere, in a thread of its own, ends the turn with its promise.
-              return decode();
+              // Work that is done elsewhere, in a thread of its own, ends the turn with its promise.
+              return work();
             } finally {
               const ms = now() - begunAt;
-              org.restsUntil = now() + (orgs.size > 1 || ms > longMs ? restShare * ms : 0);
+              org.restsUntil = now() + (isShared(org) || ms > longMs ? restShare * ms : 0);
             }
           });
-          org.lastTurn = turn.catch(() => undefined);
+          org.lastTurn = turn.catch(() => undefined).then(() => void (org.turns -= 1));
           return turn;
         },
         [Symbol.dispose]() {
-          org.chunks.delete(chunk);
-          if (org.chunks.size === 0) orgs.delete(orgId);
-          lookAgain();
+          ended = true;
+          org.chunks -= 1;
+          for (const account of own) drop(account);
         },
       };
-      org.chunks.set(chunk, taken);
-      return chunk;
     },
   };
 }
 
-/** The memory that the chunks of an org have taken, but for one of them. */
-const takenBy = ({ chunks }: Org, except: DecodeTurns): number =>
-  [...chunks].reduce((sum, [chunk, { bodies, values }]) => (chunk === except ? sum : sum + bodies + values), 0);
+const throttled = (): ThrottledError => new ThrottledError(retryMs, { reason: 'memory' });
+
+/** What some accounts hold, but for those of one response. */
+const sumOf = (accounts: ReadonlySet<Account>, except: readonly Account[]): number =>
+  [...accounts].reduce((sum, account) => (except.includes(account) ? sum : sum + account.bytes), 0);

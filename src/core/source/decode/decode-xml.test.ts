@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { decodeAtOnce } from './decode-turns.ts';
 import { decodeXml, xmlEncoding } from './decode-xml.ts';
 
+const atOnce = { turns: decodeAtOnce, held: decodeAtOnce.open() };
 const nested = (depth: number) => `${'<a>'.repeat(depth)}1${'</a>'.repeat(depth)}`;
 
 test.each<[string, string, unknown]>([
@@ -25,12 +26,12 @@ test.each<[string, string, unknown]>([
   ['NUL as any character', '<r>a\u0000b</r>', { r: 'a\u0000b' }],
   ['an attribute called __proto__', '<r __proto__="1"/>', { r: { '@__proto__': '1' } }],
 ])('reads %s', async (_, text, expected) => {
-  expect(await decodeXml(text, decodeAtOnce)).toEqual(expected);
+  expect(await decodeXml(text, atOnce)).toEqual(expected);
 });
 
 test('takes 64 levels and no more', async () => {
-  expect(await decodeXml(nested(64), decodeAtOnce)).toHaveProperty('a.a.a');
-  await expect(decodeXml(nested(65), decodeAtOnce)).rejects.toThrow(/nested more than 64 levels/);
+  expect(await decodeXml(nested(64), atOnce)).toHaveProperty('a.a.a');
+  await expect(decodeXml(nested(65), atOnce)).rejects.toThrow(/nested more than 64 levels/);
 });
 
 test('a large document is parsed beside the work of others, to the same result', async () => {
@@ -38,7 +39,7 @@ test('a large document is parsed beside the work of others, to the same result',
   const text = items.map((item) => `<i id="${item['@id']}"><name>${item.name.replace('&', '&amp;')}</name></i>`);
   let turns = 0;
   const timer = setInterval(() => (turns += 1), 1);
-  expect(await decodeXml(`<r>${text.join('')}</r>`, decodeAtOnce)).toEqual({ r: { i: items } });
+  expect(await decodeXml(`<r>${text.join('')}</r>`, atOnce)).toEqual({ r: { i: items } });
   clearInterval(timer);
   expect(turns).toBeGreaterThan(10);
 });
@@ -84,7 +85,7 @@ describe('refused', () => {
     ['a large document that is not well-formed', `<r>${fill}`, /not well-formed/],
     ['a large document with a DOCTYPE', `${laughs}<r>${fill}&l8;</r>`, /DOCTYPE/],
   ])('%s, without showing it', async (_, text, message) => {
-    const error = await decodeXml(text, decodeAtOnce).then(
+    const error = await decodeXml(text, atOnce).then(
       () => null,
       (thrown: unknown) => thrown,
     );
@@ -98,7 +99,7 @@ test('what parsers stumble over in squares of its length takes no longer than it
   const startedAt = performance.now();
   for (const part of ['<', '<!--', '<![CDATA[', '<?a ', '&', '&#', '<a ', '"', "<a b='", '<!x', '<!DOCTYPE ', ' ']) {
     const text = `<r>${part.repeat(90_000 / part.length)}`;
-    await expect(decodeXml(text, decodeAtOnce)).rejects.toMatchObject({ code: 'source_rejected' });
+    await expect(decodeXml(text, atOnce)).rejects.toMatchObject({ code: 'source_rejected' });
   }
   expect(performance.now() - startedAt).toBeLessThan(5000);
 });

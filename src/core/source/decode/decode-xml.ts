@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { hasCode } from '../../error-code.ts';
 import { AppError } from '../../errors.ts';
+import type { HeldMemory } from '../../model/response-memory.ts';
 import type { DecodeTurns } from './decode-turns.ts';
 import type { ThreadResponse } from './xml-thread.ts';
 
@@ -11,14 +12,22 @@ import type { ThreadResponse } from './xml-thread.ts';
  * values are strings without the white space around them, CDATA as it is. Throws `source_rejected`, never with
  * content: not well-formed, a DOCTYPE, an entity other than XML's own five, more than 64 levels, or too large.
  */
-export async function decodeXml(text: string, turns: DecodeTurns): Promise<unknown> {
-  const pieces = countPieces(text);
+export async function decodeXml(text: string, { turns, held }: XmlTurns): Promise<unknown> {
+  if (text.length > lengthMax) throw tooLarge(`${lengthMax} characters`);
   if (text.length > inlineMax) {
-    await turns.takeMemory(2 * text.length + pieceBytes * pieces);
-    return await turns.run(() => parseInThread(text));
+    const pieces = await turns.inTurn(() => countPieces(text));
+    await turns.takeMemory(2 * text.length + pieceBytes * pieces, held);
+    return await turns.inTurn(() => parseInThread(text));
   }
+  countPieces(text);
   const { parseXml } = await import('./parse-xml.ts');
-  return parseXml(text);
+  return text.length > shortMax ? await turns.inTurn(() => parseXml(text)) : parseXml(text);
+}
+
+/** Whose turn it is, and the memory of the response. */
+interface XmlTurns {
+  readonly turns: DecodeTurns;
+  readonly held: HeldMemory;
 }
 
 /** The encoding in the XML declaration; null when there is none. */
@@ -27,7 +36,10 @@ export function xmlEncoding(bytes: Uint8Array): string | null {
   return /^<\?xml\s[^>]*?encoding\s*=\s*["']([\w.:-]{1,40})["']/.exec(start)?.[1]?.toLowerCase() ?? null;
 }
 
-/** Characters that are parsed at once, in some 20 ms: starting a thread takes longer. */
+/** Characters that are parsed at once, whoever's turn it is. */
+const shortMax = 10_000;
+
+/** Characters that are parsed without a thread, in some 20 to 90 ms: starting one takes as long. */
 const inlineMax = 100_000;
 
 /** Characters of a document: the parser takes about 0.2 s per million. */
@@ -37,11 +49,10 @@ const lengthMax = 16_777_216;
 const piecesMax = 500_000;
 
 /** Memory that a tag or attribute takes in the document. */
-const pieceBytes = 500;
+const pieceBytes = 1000;
 
 /** The tags and attributes of a document. Throws `source_rejected` when it is too large. */
 function countPieces(text: string): number {
-  if (text.length > lengthMax) throw tooLarge(`${lengthMax} characters`);
   const piece = /<|=\s{0,9}["']/g;
   let pieces = 0;
   for (; piece.test(text); pieces += 1) {
@@ -54,7 +65,7 @@ function countPieces(text: string): number {
 async function parseInThread(text: string): Promise<unknown> {
   const thread = new Worker(new URL('./xml-thread.ts', import.meta.url), { workerData: text, resourceLimits });
   try {
-    const [response]: readonly ThreadResponse[] = await once(thread, 'message');
+    const [response]: readonly ThreadResponse[] = await Promise.race([once(thread, 'message'), ended(thread)]);
     if (response?.ok) return response.document;
     throw new AppError('source_rejected', response?.message ?? 'The response body is not XML.');
   } catch (error) {
@@ -63,6 +74,12 @@ async function parseInThread(text: string): Promise<unknown> {
   } finally {
     await thread.terminate();
   }
+}
+
+/** A thread that ends without a message would leave the turn of its org taken. */
+async function ended(thread: Worker): Promise<never> {
+  await once(thread, 'exit');
+  throw new AppError('source_rejected', 'The response body is not XML that can be read.');
 }
 
 /** Twice what the largest document measured takes. */

@@ -15,4 +15,7 @@ export async function unpack(bytes: Uint8Array, bytesMax: number): Promise<Uint8
 
 const gunzipAsync = promisify<InputType, ZlibOptions, Uint8Array>(gunzip);
 
+/** Whether a body is a file that {@link unpack} unpacks. */
+export const isPacked = (bytes: Uint8Array): boolean => isGzip(bytes) || isZip(bytes);
+
 const isGzip = (bytes: Uint8Array): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b && bytes[2] === 8;

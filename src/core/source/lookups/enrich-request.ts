@@ -63,7 +63,10 @@ export function createEnrichRequests(
       signer: createSigner(source, signal),
       classify,
     });
-    if (response.status === 404 || response.meaning) return null;
+    if (response.status === 404 || response.meaning) {
+      response.held?.release();
+      return null;
+    }
     const body = response.body.length === 0 ? null : await decodeBody(response, plain);
     await keep({ isLast: true });
     return { body };

@@ -4,7 +4,7 @@ import type { HttpResponse, Meaning } from '../../model/http.ts';
 import type { PagePosition } from '../../model/read-position.ts';
 import type { Validators } from '../../model/validators.ts';
 import { authRoot, createSigner } from '../auth/request-signer.ts';
-import { decodeBody } from '../decode/decode-body.ts';
+import { bytesOfBody, decodeBody } from '../decode/decode-body.ts';
 import type { Evaluate } from '../request/evaluate.ts';
 import { interpretResponse } from '../request/interpret-response.ts';
 import { NoResponseError } from '../request/no-response.ts';
@@ -124,11 +124,20 @@ async function fetchPart(
     return { ...facts, ...response.meaning };
   }
   const { params, resource } = source;
+  if (options.signal.aborted) response.held?.release();
+  options.signal.throwIfAborted();
   const body = await decodeBody(response, source);
   const { headers, status } = response;
   const roots: ResponseRoots = { body, headers, status, params, watermark: page.watermark };
   await checkSuccess(resource.response.successWhen, roots, options.evaluate);
-  return { facts, roots, selected: selectItems(body, resource.response), keep, ...linksIn(source, request, response) };
+  const read = { ...facts, bodyBytes: bytesOfBody(response) };
+  return {
+    facts: read,
+    roots,
+    selected: selectItems(body, resource.response),
+    keep,
+    ...linksIn(source, request, response),
+  };
 }
 
 /** Only the first response of a page is searched for the next page. */

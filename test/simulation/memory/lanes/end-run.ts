@@ -27,6 +27,7 @@ function endIn(
   const { error } = outcome;
   const isRunning = open.status === 'running';
   const read = owner && last ? isRunning && recordMain(state, owner, last).run : open;
+  if (!read && isRunning) throw takenOver();
   if (!read) return { run: runRow(open), ended: false, eventsFor: 0 };
   state.runs.update(read, {
     status: statusOf(read, outcome),
