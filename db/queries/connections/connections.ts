@@ -237,14 +237,15 @@ export const countActiveConnections = (db: Db, scope: OrgScope): Promise<number>
 
 /**
  * The cap on active connections of the org; null: none. Holds the org's row until the transaction ends, so that
- * whoever counts against the cap does so alone.
+ * whoever counts against the cap does so alone. Rows of the org may be inserted meanwhile: whoever inserts one may hold the
+ * connection that is locked next.
  */
 export async function lockActiveConnectionsMax(db: Db, scope: OrgScope): Promise<number | null> {
   const org = await db
     .selectFrom('orgs')
     .select('activeConnectionsMax')
     .where('id', '=', scope.orgId)
-    .forUpdate()
+    .forNoKeyUpdate()
     .executeTakeFirstOrThrow();
   return org.activeConnectionsMax;
 }

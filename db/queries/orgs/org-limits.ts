@@ -71,7 +71,11 @@ export async function lockLimitUse(tx: Db, scope: OrgScope, name: CountedLimit, 
   return readLimitUse(tx, scope, name, within);
 }
 
-/** Nobody else adds to what counts until the transaction ends. */
+/**
+ * Nobody else adds to what counts until the transaction ends. Whoever locks several rows locks them in this order, so that
+ * no two transactions wait for each other: org, connection, schedule or hook, lane, run. Only a run that begins locks its row
+ * before the lane: nobody who has the lane waits for that row.
+ */
 export async function lockOrg(tx: Db, scope: OrgScope): Promise<void> {
   await tx.selectFrom('orgs').select('id').where('id', '=', scope.orgId).forNoKeyUpdate().execute();
 }

@@ -113,11 +113,11 @@ export async function applyChange(
   const { plan, params, secrets, reseals } = checked;
   const connection = await changeConnection(tx, scope, { ...facts, id, params });
   if (reseals) await sealSecrets(deps, tx, scope, { connectionId: id, secrets });
+  const kept = plan.resources.filter((resource) => resource.class !== 'breaking').map((r) => r.resourceKey);
+  const silenced = await disableSchedulesExcept(tx, scope, { connectionId: id, resourceKeys: kept });
   for (const { resourceKey, resets } of plan.resources) {
     if (resets !== 'nothing') await requestReset(tx, scope, { connectionId: id, resourceKey, reset: resets });
   }
-  const kept = plan.resources.filter((resource) => resource.class !== 'breaking').map((r) => r.resourceKey);
-  const silenced = await disableSchedulesExcept(tx, scope, { connectionId: id, resourceKeys: kept });
   const resourceKeys = plan.resources.filter((resource) => resource.class !== 'compatible').map((r) => r.resourceKey);
   const stopped = await requestCancelOfRunning(tx, scope, { connectionId: id, resourceKeys });
   const deduplicationId = newId('evt');

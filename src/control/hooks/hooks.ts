@@ -7,6 +7,7 @@ import {
   replaceHookSecrets,
   setHookEnabled,
 } from '../../../db/queries/hooks/hooks.ts';
+import { lockOrg } from '../../../db/queries/orgs/org-limits.ts';
 import { findPinnedSpec } from '../../../db/queries/specs.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { hashHookToken, makeHookToken } from '../../core/crypto/hook-token.ts';
@@ -56,6 +57,7 @@ export async function createHook(deps: HookDeps, scope: OrgScope, request: HookR
   const token = makeHookToken();
   const { secret, sealed } = secretFor(deps, scope, { id, verification, given });
   const hook = await write(deps, async (tx) => {
+    await lockOrg(tx, scope);
     const connection = found(await lockConnection(tx, scope, wanted.connectionId), 'Connection');
     const pinned = found(await findPinnedSpec(tx, scope, connection.id), 'Pinned spec version');
     const { defaultDestination } = deps;

@@ -1,5 +1,6 @@
 import { recordConnectionEvents } from '../../../db/queries/connections/connection-events.ts';
 import { lockConnection } from '../../../db/queries/connections/connections.ts';
+import { lockOrg } from '../../../db/queries/orgs/org-limits.ts';
 import {
   insertSchedule,
   lockSchedule,
@@ -39,6 +40,7 @@ export async function createSchedule(
   if (issues.length > 0) throw invalid('The schedule is not valid.', issues);
   const { connectionId, resourceKey } = request;
   const schedule = await write(deps, async (tx) => {
+    await lockOrg(tx, scope);
     const connection = found(await lockConnection(tx, scope, connectionId), 'Connection');
     const pinned = found(await findPinnedSpec(tx, scope, connectionId), 'Pinned spec version');
     const { defaultDestination } = deps;

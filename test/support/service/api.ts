@@ -50,6 +50,7 @@ export interface TestOrg {
 export interface TestApi extends AsyncDisposable {
   readonly app: ReturnType<typeof createApp>;
   readonly deps: AppDeps;
+  readonly databaseUrl: string;
   /** Every line logged so far. */
   readonly logLines: readonly string[];
   newOrg(limits?: { readonly activeConnectionsMax?: number }): Promise<TestOrg>;
@@ -130,6 +131,7 @@ export async function startApi({
   return {
     app,
     deps,
+    databaseUrl: url,
     logLines,
     async newOrg({ activeConnectionsMax = null }: { readonly activeConnectionsMax?: number | null } = {}) {
       const { org, workspaces, apiKey } = await createOrg(deps, {

@@ -73,6 +73,8 @@ export interface RunEnd {
 export async function endRun(db: Db, scope: OrgScope, end: RunEnd): Promise<EndedRun> {
   const { runId, owner, last, breaksConnection } = end;
   const made = await db.transaction().execute(async (tx) => {
+    // Whoever pauses or changes the connection locks it before its runs.
+    if (breaksConnection) await lockConnectionOf(tx, scope, runId);
     const ended =
       owner && last ? await endWithBatch(tx, scope, { owner, receipt: last }) : await writeEnd(tx, scope, end);
     if (!ended && owner && !(await holdsLane(tx, scope, owner))) throw takenOver();
@@ -95,6 +97,18 @@ export async function endRun(db: Db, scope: OrgScope, end: RunEnd): Promise<Ende
   if (made.ended && made.run) publishRunEnded(made.run);
   // Read after the commit: the end of the run does not wait for this query.
   return { ...made, next: await findNextRuns(db, scope, runId) };
+}
+
+async function lockConnectionOf(tx: Db, scope: OrgScope, runId: string): Promise<void> {
+  await tx
+    .selectFrom('connections')
+    .select('id')
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', (eb) =>
+      eb.selectFrom('runs').select('connectionId').where('orgId', '=', scope.orgId).where('id', '=', runId),
+    )
+    .forNoKeyUpdate()
+    .execute();
 }
 
 /** Writes the final status; undefined: the run has ended before, or `owner` does not hold the lane. */
