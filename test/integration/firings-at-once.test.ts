@@ -1,7 +1,9 @@
 /** Firings whose run begins in the transaction that creates it. */
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createRunOfFiring } from '../../activities/schedules.ts';
 import { takeLane } from '../../db/queries/runs/attempts.ts';
+import { findFiringFacts } from '../../db/queries/runs/firings.ts';
 import { beginRun } from '../../db/queries/runs/lanes/begin-run.ts';
 import { requestReset } from '../../db/queries/runs/lanes/lane-reset.ts';
 import { insertRun } from '../../db/queries/runs/runs.ts';
@@ -40,7 +42,7 @@ async function quickSchedule(org: TestOrg) {
     .values({ orgId, ...place, quick: true })
     .execute();
   return {
-    ...{ scope, connectionId, place },
+    ...{ scope, connectionId, place, scheduleId: schedule.id as string },
     async fire(minute = 1, begins = true) {
       const scheduledFor = new Date(Date.UTC(2030, 0, 1, 0, minute)).toISOString();
       const created = await createRunOfFiring(api.deps, { orgId, scheduleId: schedule.id }, scheduledFor, { begins });
@@ -81,6 +83,17 @@ describe('the run of a firing', () => {
     const schedules = await Promise.all(Array.from({ length: 8 }, () => quickSchedule(org)));
     const runs = await Promise.all(schedules.map(({ fire }) => fire()));
     expect(runs.filter(({ hasBegun }) => hasBegun)).toHaveLength(3);
+  });
+
+  it('is decided while nobody switches the schedule off or deletes it', async () => {
+    const { scope, scheduleId } = await quickSchedule(await orgOf(5));
+    const { db } = api.deps;
+    const scheduledFor = '2030-01-01T00:01:00.000Z';
+    await db.transaction().execute(async (tx) => {
+      expect(await findFiringFacts(tx, scope, { scheduleId, scheduledFor })).toMatchObject({ isDeleted: false });
+      const change = sql`select from schedules where id = ${scheduleId} for no key update nowait`;
+      await expect(change.execute(db)).rejects.toMatchObject({ code: '55P03' });
+    });
   });
 
   it('is queued while another run of its lane is in progress', async () => {

@@ -54,8 +54,8 @@ export interface FiringFacts {
 }
 
 /**
- * The facts of a firing, as of now: whoever has locked the connection before knows that none of them changes. Undefined:
- * there is no such schedule.
+ * The facts of a firing, as of now. None of them changes until the transaction ends: the caller has locked the connection,
+ * and this locks the schedule. Undefined: there is no such schedule.
  */
 export async function findFiringFacts(
   tx: Db,
@@ -88,5 +88,6 @@ const firingFacts = statement(
         and spec_versions.version = connections.pinned_spec_version
       left join lanes on lanes.org_id = schedules.org_id and lanes.connection_id = schedules.connection_id
         and lanes.resource_key = schedules.resource_key
-    where schedules.org_id = ${v.orgId} and schedules.id = ${v.scheduleId}`,
+    where schedules.org_id = ${v.orgId} and schedules.id = ${v.scheduleId}
+    for share of schedules`,
 );
