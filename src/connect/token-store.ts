@@ -2,11 +2,8 @@ import { findToken, leaseToken, putToken, releaseToken, type TokenKey } from '..
 import type { OrgScope } from '../../db/scope.ts';
 import type { SealedSecret } from '../core/crypto/secret-box.ts';
 import { openToken, sealToken } from '../core/source/auth/sealed-token.ts';
-import type { StoredToken, TokenStore } from '../core/source/auth/token-store.ts';
+import { leaseSeconds, type StoredToken, type TokenStore } from '../core/source/auth/token-store.ts';
 import type { Deps } from '../deps.ts';
-
-/** The seconds that a process may take to obtain a token before another one tries; a request takes at most 25. */
-const leaseSeconds = 30;
 
 /**
  * The name under which the token of an auth is kept. `resourceKey`: the resource whose own it is; null: that of the

@@ -3,7 +3,7 @@ import { AppError } from '../../errors.ts';
 import { createLocalTokens } from './local-tokens.ts';
 import { createSharedTokens, type SharedTokensOptions } from './shared-tokens.ts';
 import { isFresh, type Token } from './token.ts';
-import type { StoredToken, TokenStore } from './token-store.ts';
+import { leaseSeconds, type StoredToken, type TokenStore } from './token-store.ts';
 
 const { signal } = new AbortController();
 
@@ -81,6 +81,24 @@ describe('shared tokens', () => {
     expect(world.requests()).toBe(2);
   });
 
+  it('are saved within a second of the return of the database, and no more once the lease may have ended', async () => {
+    const world = createWorld();
+    const slow = world.open({
+      request: async () => {
+        world.pass(25_000);
+        return tokenOf('t1');
+      },
+    });
+    const times: number[] = [];
+    world.failSaves(Infinity, () => times.push(world.nowMs()));
+    await expect(slow.current(signal)).rejects.toThrow('not saved');
+    const [first = 0, last = 0] = [times[0], times.at(-1)];
+    const pauses = times.slice(1).map((time, index) => time - (times[index] ?? 0));
+    expect(Math.max(...pauses)).toBeLessThanOrEqual(1000);
+    expect(last - first).toBeGreaterThan(28_000);
+    expect(last).toBeLessThan(leaseSeconds * 1000 - 4000);
+  });
+
   it('that cannot be saved are used by nobody', async () => {
     const world = createWorld();
     world.failSaves(Infinity);
@@ -112,7 +130,7 @@ describe('shared tokens', () => {
     expect(world.masked).toEqual(['t1', 'r1', 't1', 'r1']);
   });
 
-  it('that nobody gets in a minute are given up, for the run to try again later', async () => {
+  it('that nobody gets in two minutes are given up, for the run to try again later', async () => {
     const world = createWorld();
     await world.store.lease();
     await expect(world.open().current(signal)).rejects.toMatchObject({ code: 'source_unavailable' });
@@ -190,6 +208,7 @@ function createWorld() {
     masked,
     requests: () => previous.length,
     previous: () => previous,
+    nowMs: () => nowMs,
     stored: () => held,
     replace: (token: StoredToken) => {
       held = token;

@@ -1,18 +1,21 @@
 import { setTimeout as sleepFor } from 'node:timers/promises';
 import { AppError } from '../../errors.ts';
 import { isFresh, type Token, type TokenSource } from './token.ts';
-import type { StoredToken, TokenLease, TokenStore } from './token-store.ts';
+import { leaseSeconds, type StoredToken, type TokenLease, type TokenStore } from './token-store.ts';
 
 /** The interval in milliseconds at which a process checks whether another one has obtained the token. */
 const pollMs = 250;
 /** The time for which it checks, in milliseconds: twice the duration of a lease. */
-const retryWindowMs = 60_000;
+const retryWindowMs = 2 * leaseSeconds * 1000;
 
 /**
- * The pauses in milliseconds between attempts to save a token, half a minute in all: a database that fails over is back by
- * then. The refresh token in it may be the only valid one, and no other copy exists.
+ * The time for which a token is saved again, in milliseconds: a database that fails over is back by then. The refresh token
+ * in it may be the only valid one, and no other copy exists. The request before takes at most 25 s, so the lease still
+ * holds: no other process uses the refresh token that was used.
  */
-const savePausesMs = [250, 500, 1000, 2000, 4000, 8000, 15_000];
+const saveWindowMs = 30_000;
+/** The pause in milliseconds before it is saved again: short, for a save to follow the return of the database at once. */
+const savePauseMs = 500;
 
 /** Options for the tokens of one connection. */
 export interface SharedTokensOptions {
@@ -43,14 +46,15 @@ export function createSharedTokens(options: SharedTokensOptions): TokenSource {
     token?.madeFor === madeFor && isFresh(token, { nowMs: nowMs(), bufferMs: options.bufferMs });
 
   const save = async (lease: TokenLease, token: StoredToken): Promise<void> => {
-    for (const pauseMs of savePausesMs) {
+    const giveUpAtMs = nowMs() + saveWindowMs;
+    for (;;) {
       try {
         return await lease.save(token);
-      } catch {
-        await sleep(pauseMs, neverAborted);
+      } catch (error) {
+        if (nowMs() + savePauseMs >= giveUpAtMs) throw error;
+        await sleep(savePauseMs, neverAborted);
       }
     }
-    await lease.save(token);
   };
 
   /** The token that the holder of the lease has or obtains; null: check again. */

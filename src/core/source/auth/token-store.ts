@@ -9,11 +9,14 @@ export interface StoredToken extends Token {
   readonly madeFor: string;
 }
 
+/** The seconds that a process may take to obtain a token, 25, and to save it, 30, before another one tries. */
+export const leaseSeconds = 60;
+
 /** Where processes share one token of a connection. */
 export interface TokenStore {
   /** Reads the stored token; null: there is none. */
   read(): Promise<StoredToken | null>;
-  /** The right to obtain a token, for 30 s; null: another process has it. */
+  /** The right to obtain a token, for {@link leaseSeconds}; null: another process has it. */
   lease(): Promise<TokenLease | null>;
 }
 
