@@ -7,7 +7,7 @@ import type { Deps } from '../deps.ts';
 import type { Caller } from './auth.ts';
 import type { EmbedCaller } from './embed-auth.ts';
 import type { CostlyOrder, CostlyRequests } from './gates/costly-requests.ts';
-import type { OrgCounter } from './gates/org-counter.ts';
+import type { InProgress } from './gates/in-progress.ts';
 import { checkBody, checkParams, checkQuery, type Query } from './inputs.ts';
 import type { Reads } from './reads.ts';
 import type { ResponseWithHeaders } from './response-headers.ts';
@@ -40,7 +40,7 @@ export interface AppDeps
 export interface ApiDeps extends AppDeps, WriteDeps {
   readonly reads: Reads;
   readonly costly: CostlyRequests;
-  readonly lists: OrgCounter;
+  readonly lists: InProgress;
 }
 
 type Schema = v.GenericSchema;

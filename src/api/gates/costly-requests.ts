@@ -1,6 +1,6 @@
 import { createFairQueue } from '../../core/work/fair-queue.ts';
 import { HttpRejection } from '../errors.ts';
-import { createOrgCounter } from './org-counter.ts';
+import { createInProgress } from './in-progress.ts';
 
 /**
  * How the costly requests of an org run. `one_by_one`: after the one before it of this kind has ended, as each holds a
@@ -28,7 +28,7 @@ const retryAfterSeconds = 2;
 
 /** Starts with no request in progress. */
 export function createCostlyRequests(): CostlyRequests {
-  const counter = createOrgCounter(costlyMax, tooManyAtOnce);
+  const counter = createInProgress(costlyMax, tooManyAtOnce);
   const nextTurn = createBeginnings();
   const behindOthers = createLines();
   return {

@@ -1,5 +1,5 @@
 import { HttpRejection } from '../errors.ts';
-import { createOrgCounter, type OrgCounter } from './org-counter.ts';
+import { createInProgress, type InProgress } from './in-progress.ts';
 
 /**
  * The lists of one org at once: each reads from the database for as long as it is taken, and there are 10 connections
@@ -8,7 +8,7 @@ import { createOrgCounter, type OrgCounter } from './org-counter.ts';
 const listsMax = 4;
 
 /** Counts the lists that are sent to each org; no list is sent yet. The rejection is 429 with `Retry-After`. */
-export const createListsAtOnce = (): OrgCounter => createOrgCounter(listsMax, tooManyAtOnce);
+export const createListsAtOnce = (): InProgress => createInProgress(listsMax, tooManyAtOnce);
 
 const tooManyAtOnce = (): HttpRejection =>
   new HttpRejection(
