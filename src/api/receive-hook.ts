@@ -11,18 +11,42 @@ import {
   hubHandshake,
   slackHandshake,
 } from '../core/hooks/handshake.ts';
+import { HttpRejection } from './errors.ts';
 import { readBytes } from './gates/body-gate.ts';
+import { createInProgress } from './gates/in-progress.ts';
 import type { ApiDeps } from './route.ts';
 import type { ApiEnv } from './serve-route.ts';
 
 /** The begin of their paths; the rest is a credential, and no line of the log shows it. */
 export const hookPath = '/api/hooks/';
 
+/**
+ * The requests of one hook at once. Their few short statements wait for the same connections of the database as all other
+ * requests do, so they may not be without end. An upstream that sends many a second has fewer in progress.
+ */
+const requestsMax = 100;
+
+const tooManyAtOnce = (): HttpRejection =>
+  new HttpRejection(
+    'rate_limited',
+    `The hook has ${requestsMax} requests in progress. Send this one again after a second, as Retry-After says.`,
+    { headers: { 'retry-after': '1' } },
+  );
+
 type HookContext = Context<ApiEnv>;
 
 /** Serves them. */
 export function serveHooks(app: Hono<ApiEnv>, deps: ApiDeps): void {
   const path = `${hookPath}:token`;
+  const inProgress = createInProgress(requestsMax, tooManyAtOnce);
+  app.use(path, async (c, next) => {
+    const end = inProgress.begin(c.req.param('token'));
+    try {
+      await next();
+    } finally {
+      end();
+    }
+  });
   app.post(path, async (c) => {
     const hook = await hookOf(c, deps);
     const validation = graphHandshake(new URL(c.req.url).searchParams);

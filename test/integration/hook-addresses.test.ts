@@ -50,6 +50,18 @@ describe('an address', () => {
     expect((await hook.post(body, { 'content-length': '1048577' })).status).toBe(413);
   });
 
+  it('has 100 requests in progress at most, then 429 and Retry-After, while another is served', async () => {
+    const [flooded, other] = [await hookOf(), await hookOf()];
+    const replies = Array.from({ length: 101 }, (_, n) => flooded.post(`{"id":${n}}`));
+    expect((await other.post(body)).status).toBe(202);
+    const statuses = (await Promise.all(replies)).map(({ status }) => status);
+    expect(statuses).toEqual([...Array.from({ length: 100 }, () => 202), 429]);
+    const refused = await replies[100];
+    expect(refused?.headers.get('retry-after')).toBe('1');
+    expect(await refused?.json()).toMatchObject({ error: { code: 'rate_limited' } });
+    expect((await flooded.post(body)).status).toBe(202);
+  });
+
   it('takes any bytes, also none that are text', async () => {
     const hook = await hookOf();
     const path = new URL(hook.url).pathname;

@@ -1665,7 +1665,7 @@ export interface Operations {
   /**
    * Create a hook, through which the upstream starts syncs.
    *
-   * Register `url` with the upstream; it and a generated secret are shown only once. A verified request gets 202 once it is stored, and then a run of each resource starts: many requests share one run. The same notification, compared for 7 days by its id or else by its body, counts once; `dedupe: {"by": "nothing"}` is for upstreams whose notifications are all the same. Requests are ignored while the connection is not active. The handshakes of Slack, Microsoft Graph, Meta and CloudEvents are supported.
+   * Register `url` with the upstream; it and a generated secret are shown only once. A verified request gets 202 once it is stored, and then a run of each resource starts: many requests share one run. The same notification, compared for 7 days by its id or else by its body, counts once; `dedupe: {"by": "nothing"}` is for upstreams whose notifications are all the same. Requests are ignored while the connection is not active. More than 100 requests at the same time get 429 and `Retry-After`. The handshakes of Slack, Microsoft Graph, Meta and CloudEvents are supported.
    */
   'POST /connections/{id}/hooks': {
     params: {
