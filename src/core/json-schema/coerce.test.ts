@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { cpuMsOf } from '../work/effort-fixture.ts';
 import { createCoerce } from './coerce.ts';
+import { compileValidator } from './validate.ts';
 
 const coerced = (value: unknown, schema: unknown) =>
   createCoerce({ properties: { value: schema } })({ value })['value'];
@@ -67,6 +69,21 @@ test('it reaches into objects, lists, references and allOf, and copies only what
   expect(record.amount).toEqual({ cents: '5' });
   const sound = { tags: ['a'], amount: { cents: 1 } };
   expect(coerce(sound)).toBe(sound);
+});
+
+const many = (count: number, schema: unknown) => ({ allOf: Array.from({ length: count }, () => schema) });
+
+test.each<[string, object, number]>([
+  ['subschemas', many(400, { items: { type: 'string' } }), 90_000],
+  ['subschemas that allow all', { items: many(40_000, true) }, 2_000],
+])('a record that takes too long for %s stays what it is, for the validator to refuse', (_what, list, length) => {
+  const schema = { properties: { list } };
+  const record = { list: Array.from({ length }, (_, index) => index) };
+  const coerce = createCoerce(schema);
+  const results: unknown[] = [];
+  expect(cpuMsOf(() => results.push(coerce(record)))).toBeLessThan(300);
+  expect(results[0]).toBe(record);
+  expect(compileValidator(schema)(record)).toMatchObject([{ path: '', keyword: 'schema' }]);
 });
 
 test('a schema that is none is refused', () => {

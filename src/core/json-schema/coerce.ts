@@ -1,14 +1,15 @@
 import { isJsonObject } from '../json/is-json-object.ts';
 import type { JsonObject } from '../json/json-object.ts';
 import { prepareSchema, resolveReference, type Schema } from './document.ts';
+import { takesTooLong } from './record-work.ts';
 
 /**
  * Makes the coercion of a JSON Schema: `"12"` becomes 12 where an integer or a number is wanted, `"true"` true, and a
  * number or a boolean text. Never with loss: `"012"`, `""` and what a double cannot hold stay unchanged, for the
- * validator to check. Unchanged values are not copied. Throws `AppError` `spec_invalid` for an invalid schema.
+ * validator to check; so does a record that takes too long. Unchanged values are not copied. Throws `AppError` `spec_invalid` for an invalid schema.
  */
 export function createCoerce(document: unknown): (record: JsonObject) => JsonObject {
-  const { schema: root } = prepareSchema(document, { bigIntegers: false });
+  const { schema: root, cost } = prepareSchema(document, { bigIntegers: false });
 
   const coerce = (value: unknown, schema: Schema): unknown => {
     if (typeof schema === 'boolean') return value;
@@ -39,6 +40,7 @@ export function createCoerce(document: unknown): (record: JsonObject) => JsonObj
   };
 
   return (record) => {
+    if (takesTooLong(record, cost)) return record;
     const coerced = coerce(record, root);
     return isJsonObject(coerced) ? coerced : record;
   };

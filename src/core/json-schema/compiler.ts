@@ -4,7 +4,7 @@ import { type DefinedFormats, fullFormats } from 'ajv-formats/dist/formats.js';
 import { AppError } from '../errors.ts';
 import { canonicalJson } from '../json/canonical-json.ts';
 import { calendarDay, clockTime } from '../time/plain-instant.ts';
-import { createLinearPattern, type PatternBudget } from './linear-pattern.ts';
+import { createLinearPattern, type PatternBudget, spend } from './linear-pattern.ts';
 
 /** Options of a compiler. */
 export interface SchemaCompilerOptions {
@@ -37,7 +37,7 @@ const sizePerPattern = 50;
 /** A compiler for customers' schemas: all errors or only the first, in the draft that the schema names. */
 export function createSchemaCompiler(options: SchemaCompilerOptions): Ajv {
   const compiler = options.draft === '7' ? new AjvDraft7(settings(options)) : new Ajv2020(settings(options));
-  for (const [name, format] of Object.entries(boundedFormats)) compiler.addFormat(name, format);
+  for (const [name, format] of Object.entries(boundedFormats(options.budget))) compiler.addFormat(name, format);
   compiler.addVocabulary(['example', 'externalDocs', 'xml']);
   compiler.addKeyword({
     keyword: 'bigInteger',
@@ -111,8 +111,11 @@ const patternsTooLarge = (): AppError =>
     `The patterns of the schema have more than ${patternSizeMax} steps together: use fewer patterns, or maxLength instead of counted repetitions.`,
   );
 
-/** Longest text of a format: some of their expressions take quadratic time; 4,096 characters stay below 50 ms. */
+/** Longest text of a format: some of their expressions take quadratic time; 4,096 characters stay below 10 ms. */
 const formatLengthMax = 4_096;
+
+/** Squared characters that at worst take as long as a visit of a pattern's state, some 100 ns. */
+const squaresPerVisit = 200;
 
 /** The formats of texts of any length: these check each character once. */
 const linearFormats = new Set(['byte', 'binary', 'password']);
@@ -123,26 +126,32 @@ const plainForms: Readonly<Record<string, RegExp>> = {
   'date-time': new RegExp(`^${calendarDay}T${clockTime}:[0-5]\\d(?:\\.\\d{1,9})?(?:Z|[+-]${clockTime})$`),
 };
 
-const boundedFormats = Object.fromEntries(
-  Object.entries(fullFormats).map(([name, format]) => [
-    name,
-    linearFormats.has(name) ? format : bounded(format, plainForms[name] ?? null),
-  ]),
-);
+const boundedFormats = (budget: PatternBudget) =>
+  Object.fromEntries(
+    Object.entries(fullFormats).map(([name, format]) => [
+      name,
+      linearFormats.has(name) ? format : bounded(format, { budget, plain: plainForms[name] ?? null }),
+    ]),
+  );
 
 type Format = DefinedFormats[keyof DefinedFormats];
 
 /** `plain`: every match is of the format. */
-function bounded(format: Format, plain: RegExp | null = null): Format {
-  if (format instanceof RegExp) return (text: string) => text.length <= formatLengthMax && format.test(text);
+function bounded(format: Format, limits: { readonly budget: PatternBudget; readonly plain: RegExp | null }): Format {
+  if (format instanceof RegExp) return bounded((text: string) => format.test(text), limits);
   if (typeof format === 'function') {
-    return (text: string) => plain?.test(text) === true || (text.length <= formatLengthMax && format(text));
+    const { budget, plain } = limits;
+    return (text: string) => {
+      if (plain?.test(text) === true) return true;
+      if (text.length > formatLengthMax) return false;
+      spend(budget, text.length ** 2 / squaresPerVisit);
+      return format(text);
+    };
   }
   if (typeof format !== 'object' || format.type === 'number' || format.async === true) return format;
   const { validate } = format;
-  if (validate instanceof RegExp) return bounded(validate, plain);
   // The number formats are removed, so the remaining ones take a text.
-  return typeof validate === 'function' ? bounded(validate as (text: string) => boolean, plain) : format;
+  return typeof validate === 'string' ? format : bounded(validate as RegExp | ((text: string) => boolean), limits);
 }
 
 /** A decimal integer beyond 2^53 - 1, the form in which the decoder keeps one. */

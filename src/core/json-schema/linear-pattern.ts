@@ -39,7 +39,7 @@ function testOfLiteral(isMatch: (text: string) => boolean): LinearPattern['test'
   return (text, budget) => {
     const matches = isMatch(text);
     // As at the end of an automaton's walk.
-    if (!matches) spendVisit(budget);
+    if (!matches) spend(budget, 1);
     return matches;
   };
 }
@@ -152,13 +152,14 @@ function matchesAtEnd(
   { state, budget }: { readonly state: State; readonly budget: PatternBudget },
 ): boolean {
   // A known end costs too: this bounds how many texts of a record are tested.
-  if (state.atEnd !== null) spendVisit(budget);
+  if (state.atEnd !== null) spend(budget, 1);
   else state.atEnd = reach(program, { state, character: null, budget }) === 'matched';
   return state.atEnd;
 }
 
-function spendVisit(budget: PatternBudget): void {
-  budget.left -= 1;
+/** Takes visits from a budget. Throws {@link PatternBudgetError}. */
+export function spend(budget: PatternBudget, visits: number): void {
+  budget.left -= visits;
   if (budget.left < 0) throw new PatternBudgetError('The patterns take too long on this text');
 }
 
@@ -198,7 +199,7 @@ function reach({ instructions }: PatternProgram, { state, character, budget }: P
     pending.push(index);
   };
   for (let index = pending.pop(); index !== undefined; index = pending.pop()) {
-    spendVisit(budget);
+    spend(budget, 1);
     const instruction = instructions[index];
     if (instruction === undefined || instruction.op === 'match') return 'matched';
     if (instruction.op === 'take') takers.push(instruction);

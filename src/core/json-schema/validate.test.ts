@@ -193,6 +193,34 @@ test.each([
   expect(issues?.length).toBeLessThanOrEqual(100);
 });
 
+const times = (count: number, schema: object): readonly object[] => Array.from({ length: count }, () => schema);
+const whole = Array.from({ length: 90_000 }, (_, index) => index);
+const urls = Array.from({ length: 20 }, () => `http://[${'1:'.repeat(2_040)}`);
+
+test.each<[string, object, readonly unknown[], string]>([
+  ['subschemas for each value', { items: { allOf: times(400, { minimum: -1 }) } }, whole, 'schema'],
+  ['unique items', { allOf: times(60, { uniqueItems: true }) }, whole, 'schema'],
+  ['limits of length', { items: { allOf: times(400, { maxLength: 1e9 }) } }, ['a'.repeat(5_000_000)], 'schema'],
+  ['a long list of values', { items: { enum: whole.slice(30_000, 60_000) } }, whole, 'schema'],
+  ['URLs', { items: { anyOf: [...times(40, { format: 'url' }), {}] } }, urls, 'pattern'],
+])('a record that takes too long for %s is refused', (_what, schema, record, keyword) => {
+  const check = compileValidator(schema);
+  const results: ReturnType<typeof check>[] = [];
+  expect(cpuMsOf(() => results.push(check(record)))).toBeLessThan(700);
+  expect(results).toMatchObject([[{ path: '', keyword, message: expect.stringContaining('too long') }]]);
+  expect(check([])).toBeNull();
+});
+
+test('the record with the most values is validated against a usual schema', () => {
+  const items = { type: 'object', required: ['id'], properties: { id: { type: 'integer', minimum: 0 } } };
+  expect(compileValidator({ items })(whole.slice(0, 49_000).map((id) => ({ id })))).toBeNull();
+});
+
+test('the report of all errors is left out where names that are missing would make millions', () => {
+  const items = { required: whole.slice(0, 3_000).map(String) };
+  expect(compileValidator({ items })(times(200, {}))).toHaveLength(1);
+});
+
 test('two schemas with one $id do not meet', () => {
   const one = compileValidator({ $id: 'https://example.com/s', type: 'object' });
   const other = compileValidator({ $id: 'https://example.com/s', type: 'array' });
