@@ -9,7 +9,7 @@ import { type HeldMemory, lightBytes } from '../../model/response-memory.ts';
 import type { ResponseSettings } from '../../spec/schema/resource-schema.ts';
 import type { Source } from '../source.ts';
 import { countFields, csvFieldBytes, decodeCsv } from './decode-csv.ts';
-import { decodeJson, measureJson } from './decode-json.ts';
+import { decodeJson, type JsonSize, measureJson } from './decode-json.ts';
 import { decodeJsonLines } from './decode-jsonl.ts';
 import { charsetOf, decodeText } from './decode-text.ts';
 import type { DecodeTurns } from './decode-turns.ts';
@@ -103,6 +103,9 @@ async function unpackInTurn(body: Uint8Array, { bytesMax, turns, held }: Unpacki
 /** The memory of the values of a body. Throws `source_rejected` when there are too many. */
 function bytesOfValues(bytes: Uint8Array, decoder: 'json' | 'jsonl' | 'csv'): number {
   if (decoder === 'csv') return csvFieldBytes * countFields(bytes) + 2 * bytes.length;
-  const { values, names } = measureJson(bytes);
-  return jsonValueBytes * values + jsonNameBytes * names;
+  return jsonMemory(bytes, measureJson(bytes));
 }
+
+/** Memory that a JSON text of this size takes with its values, bytes. */
+export const jsonMemory = (bytes: Uint8Array, { values, names }: JsonSize): number =>
+  bytes.length + jsonValueBytes * values + jsonNameBytes * names;

@@ -3,6 +3,7 @@ import type { Source } from '../source.ts';
 import { cachedText, type KeyResponse, type KeyResponses, responseOf } from './enrich-response.ts';
 import { definitionKey, valueKey } from './lookup-key.ts';
 import type { CacheScope, LookupStore, NewCachedValue } from './lookup-store.ts';
+import { tableDigest } from './table-room.ts';
 
 /** The cached responses of one step, as one page sees them. */
 export interface PageCache {
@@ -38,7 +39,9 @@ export function createPageCaches(
 ): (page: ShelvedPage) => PageCache {
   const { request, batch, select, cache } = step;
   const text = JSON.stringify([request, batch, select]);
-  const tables = Object.entries(source.lookups).filter(([name]) => text.includes(name));
+  const tables = Object.entries(source.lookups)
+    .filter(([name]) => text.includes(name))
+    .map(([name, table]) => [name, tableDigest(table)]);
   const definition = definitionKey(source, [request, batch, select, tables]);
   const perPage = cache.scope === 'none' || step.key === undefined;
   const scope: CacheScope = cache.scope === 'connection' && !perPage ? 'connection' : 'run';

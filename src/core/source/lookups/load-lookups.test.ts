@@ -5,6 +5,7 @@ import { createTestEvaluator } from '../../expressions/evaluator-fixture.ts';
 import { type HttpClient, type HttpRequest } from '../../model/http.ts';
 import { ThrottledError } from '../../model/throttled.ts';
 import { Lookup } from '../../spec/schema/lookup-schema.ts';
+import { decodeAtOnce } from '../decode/decode-turns.ts';
 import type { Source } from '../source.ts';
 import { type Api, type ApiReply, type ApiRequest, inQuery, numberOf, sourceOf, startApi } from '../source-fixture.ts';
 import { type LoadedLookup, loadLookups } from './load-lookups.ts';
@@ -113,6 +114,47 @@ describe('a table', () => {
     await using api = await startApi(() => ({ body }));
     const lookups = [{ assignTo: 't', keyBy: 'id', request: { path: '/' } }];
     await expect(load(api, { lookups })).rejects.toThrow('larger than 16 MB');
+  });
+
+  it('of less than 16 MB is refused when all of the run are larger together, fetched or stored', async () => {
+    const text = 'x'.repeat(900_000);
+    await using api = await startApi(() => ({ body: Array.from({ length: 10 }, (_, id) => ({ id, text })) }));
+    const table = (assignTo: string) => ({
+      assignTo,
+      keyBy: 'id',
+      request: { path: `/${assignTo}` },
+      cache: { scope: 'connection' },
+    });
+    const failed = load(api, { lookups: [table('a'), table('b')] });
+    await expect(failed).rejects.toThrow('makes the tables of the run larger than 16 MB together');
+    const store = memoryStore();
+    await load(api, { lookups: [table('a')], store });
+    await load(api, { lookups: [table('b')], store: store.nextRun() });
+    const requests = api.requests.length;
+    const next = load(api, { lookups: [table('a'), table('b')], store: store.nextRun() });
+    expect(await next.catch(codeOf)).toBe('source_rejected');
+    expect(api.requests).toHaveLength(requests);
+  });
+
+  it('that is large is parsed when it is the turn of its org, and takes memory', async () => {
+    const body = Array.from({ length: 30 }, (_, id) => ({ id, text: 'x'.repeat(100_000) }));
+    await using api = await startApi(() => ({ body }));
+    const store = memoryStore();
+    const lookups = [{ assignTo: 't', keyBy: 'id', request: { path: '/' } }];
+    await load(api, { lookups, store });
+    const taken: number[] = [];
+    let turns = 0;
+    const decodeTurns: Source['decodeTurns'] = {
+      ...decodeAtOnce,
+      takeMemory: async (bytes) => void taken.push(bytes),
+      async run(decode) {
+        turns += 1;
+        return await decode();
+      },
+    };
+    const { tables } = await load(api, { lookups, store, overrides: { decodeTurns } });
+    expect(Object.keys(tables['t'] ?? {})).toHaveLength(30);
+    expect({ turns, taken }).toEqual({ turns: 2, taken: [expect.closeTo(3_000_000, -5)] });
   });
 
   it('keeps an item with text that no database holds, or one that is nested too deep', async () => {

@@ -14,6 +14,7 @@ import { inDependencyOrder } from './dependency-order.ts';
 import { definitionKey } from './lookup-key.ts';
 import type { CacheScope, LookupStore } from './lookup-store.ts';
 import { type RequestLookup, readTable, TableInterrupted, type TableRead } from './lookup-table.ts';
+import { createTableRoom, noteText, type TableRoom, tableDigest } from './table-room.ts';
 
 /** A table that was fetched in this process. */
 export interface LoadedLookup extends Pick<TableRead, 'duplicates' | 'withoutKey'> {
@@ -33,8 +34,8 @@ const sharedTtlSeconds = 3600;
 
 /**
  * The tables by name. Fetched tables see the ones they depend on, and use the client of `source`, its credentials and
- * the error rules of `http`. Throws `source_rejected` for a table above its limits, `spec_invalid`, and what the client
- * throws; the part of a table read until then is stored for the next attempt.
+ * the error rules of `http`. Throws `source_rejected` for a table above its limits, and for tables above their limit
+ * together, `spec_invalid`, and what the client throws; the part of a table read until then is stored for the next attempt.
  */
 export async function loadLookups(
   source: Omit<Source, 'watermark'>,
@@ -42,13 +43,14 @@ export async function loadLookups(
   options: LoadOptions,
 ): Promise<JsonObject> {
   const tables = new Map<string, unknown>();
+  const room = createTableRoom(source.decodeTurns);
   for (const lookup of lookups) if (lookup.kind === 'static') tables.set(lookup.assignTo, lookup.table);
   const fetched = lookups
     .filter((lookup) => lookup.kind === 'request')
     .map((lookup) => ({ lookup, assignTo: lookup.assignTo, dependsOn: dependenciesOf(lookup, 'lookup') }));
   await inDependencyOrder(fetched, async ({ lookup, assignTo, dependsOn }) => {
     const seen = Object.fromEntries([...tables].filter(([name]) => dependsOn.includes(name)));
-    tables.set(assignTo, await loadTable({ ...source, lookups: seen }, lookup, options));
+    tables.set(assignTo, await loadTable({ ...source, lookups: seen }, lookup, { ...options, room }));
   });
   return Object.fromEntries(lookups.map(({ assignTo }) => [assignTo, tables.get(assignTo)]));
 }
@@ -56,28 +58,41 @@ export async function loadLookups(
 async function loadTable(
   described: Omit<Source, 'watermark'>,
   lookup: RequestLookup,
-  { store, signal, onLoaded }: LoadOptions,
+  { store, signal, onLoaded, room }: LoadOptions & { readonly room: TableRoom },
 ): Promise<unknown> {
   const source = sourceOfTable(described, lookup, store);
   const { scope, ttlSeconds = sharedTtlSeconds } = lookup.cache;
-  const key = definitionKey(source, [lookup, source.lookups]);
-  const kept = async (where: CacheScope) => (await store.read(where, [key])).get(key) ?? null;
+  const seen = Object.entries(source.lookups).map(([name, table]) => [name, tableDigest(table)]);
+  const key = definitionKey(source, [lookup, seen]);
+  const kept = (where: CacheScope): Promise<string | null> =>
+    room.alone(async () => {
+      room.check(lookup);
+      const text = (await store.read(where, [key])).get(key) ?? null;
+      room.add(text?.length ?? 0);
+      room.check(lookup);
+      return text;
+    });
+  const parsed = async (text: string): Promise<unknown> => {
+    const table = await room.parse(text);
+    noteText(table, text);
+    return table;
+  };
   // The run stores its own copy: its chunks see one table, even if another run changes the shared one.
   const keep = (text: string) => store.write('run', [{ key, text, ttlSeconds: null }]);
   const own = await kept('run');
-  if (own !== null) return JSON.parse(own);
+  if (own !== null) return await parsed(own);
   const shared = scope === 'connection' ? await kept('connection') : null;
   if (shared !== null) {
     await logSaved(source, signal);
     await keep(shared);
-    return JSON.parse(shared);
+    return await parsed(shared);
   }
-  const { entries, duplicates, withoutKey } = await readKept(source, lookup, { key, store, signal });
+  const { entries, duplicates, withoutKey } = await readKept(source, lookup, { key, store, signal, room });
   const text = `{${entries.map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')}}`;
   await keep(text);
   if (scope === 'connection') await store.write('connection', [{ key, text, ttlSeconds }]);
   onLoaded({ assignTo: lookup.assignTo, entries: entries.length, duplicates, withoutKey });
-  return JSON.parse(text);
+  return await parsed(text);
 }
 
 /**
@@ -86,13 +101,18 @@ async function loadTable(
 async function readKept(
   source: Source,
   lookup: RequestLookup,
-  { key, store, signal }: { readonly key: string; readonly store: LookupStore; readonly signal: AbortSignal },
+  {
+    key,
+    store,
+    signal,
+    room,
+  }: Pick<LoadOptions, 'store' | 'signal'> & { readonly key: string; readonly room: TableRoom },
 ): Promise<TableRead> {
   const partKey = `${key}/part`;
   const part = (await store.read('run', [partKey])).get(partKey);
-  const begun: TableRead | null = typeof part === 'string' ? JSON.parse(part) : null;
+  const begun = typeof part === 'string' ? ((await room.parse(part)) as TableRead) : null;
   try {
-    return await readTable(source, lookup, { begun, signal });
+    return await readTable(source, lookup, { begun, signal, room });
   } catch (error) {
     if (!(error instanceof TableInterrupted)) throw error;
     const { read } = error;

@@ -1,5 +1,4 @@
 import { AppError } from '../../errors.ts';
-import { bindingsLengthMax } from '../../expressions/bindings-text.ts';
 import { storableJson } from '../../json/storable-json.ts';
 import type { ReadPosition } from '../../model/read-position.ts';
 import type { Lookup } from '../../spec/schema/lookup-schema.ts';
@@ -8,6 +7,7 @@ import { readPages } from '../read/read-pages.ts';
 import { createEvaluateEach, type EvaluateEach } from '../request/evaluate-each.ts';
 import type { Source } from '../source.ts';
 import { lookupKeyText } from './lookup-key-text.ts';
+import type { TableRoom } from './table-room.ts';
 
 /** A table that is fetched. */
 export type RequestLookup = Extract<Lookup, { kind: 'request' }>;
@@ -42,10 +42,10 @@ export class TableInterrupted extends Error {
 export async function readTable(
   source: Source,
   lookup: RequestLookup,
-  options: { readonly begun: TableRead | null; readonly signal: AbortSignal },
+  options: { readonly begun: TableRead | null; readonly signal: AbortSignal; readonly room: TableRoom },
 ): Promise<TableRead> {
-  const { begun, signal } = options;
-  const table = createTable(lookup, begun);
+  const { begun, signal, room } = options;
+  const table = createTable(lookup, { begun, room });
   const evaluateEach = createEvaluateEach(source);
   let position = begun?.position ?? null;
   try {
@@ -67,9 +67,15 @@ interface Table {
   read(position: ReadPosition | null): TableRead;
 }
 
-function createTable(lookup: RequestLookup, begun: TableRead | null): Table {
+/** Characters of an entry besides its key and its value: quotes, colon, comma. */
+const entryMarks = 4;
+
+function createTable(
+  lookup: RequestLookup,
+  { begun, room }: { readonly begun: TableRead | null; readonly room: TableRoom },
+): Table {
   const entries = new Map(begun?.entries);
-  let length = [...entries.values()].reduce((sum, text) => sum + text.length, 0);
+  for (const [key, text] of entries) room.add(key.length + text.length + entryMarks);
   let { duplicates, withoutKey } = begun ?? { duplicates: 0, withoutKey: 0 };
   return {
     add(rawKey, value) {
@@ -79,7 +85,7 @@ function createTable(lookup: RequestLookup, begun: TableRead | null): Table {
         const text = storableJson(value ?? null);
         const before = entries.get(key);
         if (before !== undefined) duplicates += 1;
-        length += text.length - (before?.length ?? 0);
+        room.add(text.length - (before?.length ?? -key.length - entryMarks));
         entries.set(key, text);
       }
     },
@@ -89,9 +95,7 @@ function createTable(lookup: RequestLookup, begun: TableRead | null): Table {
         const advice = 'Narrow its request, or raise maxEntries.';
         throw rejected(lookup, `has more than ${maxEntries} entries. ${advice}`);
       }
-      if (length <= bindingsLengthMax) return;
-      const advice = 'Narrow its request, or keep fewer fields of each item with value.';
-      throw rejected(lookup, `is larger than ${bindingsLengthMax / 1_000_000} MB. ${advice}`);
+      room.check(lookup);
     },
     read: (position) => ({ position, entries: [...entries], duplicates, withoutKey }),
   };
