@@ -1,5 +1,5 @@
 import type { PageCache } from './enrich-page-cache.ts';
-import type { KeyResponse, KeyResponses } from './enrich-response.ts';
+import type { CountValues, KeyResponse, KeyResponses } from './enrich-response.ts';
 
 /** Resolves the keys of one step from the cache, from a request of another page in progress, or from the API. */
 export interface ResponseMemo {
@@ -9,6 +9,8 @@ export interface ResponseMemo {
 
 /** The callbacks for keys. */
 interface CacheWork {
+  /** Counts each response; `fetch` counts its own. */
+  readonly count: CountValues;
   /** Notes the keys that need no request. */
   readonly onSaved: (texts: readonly string[]) => Promise<void>;
   /** Requests the others and adds its results to `found` as it goes. */
@@ -32,7 +34,9 @@ export function createResponseMemo(): ResponseMemo {
         await work.onSaved(others.map(({ text }) => text));
         for (const other of others) {
           const response = (await other.looking).get(other.text);
-          if (response) responses.set(other.text, response);
+          if (!response) continue;
+          work.count(response);
+          responses.set(other.text, response);
         }
         return responses;
       } finally {
@@ -45,10 +49,10 @@ export function createResponseMemo(): ResponseMemo {
 async function lookUp(
   texts: readonly string[],
   pageCache: PageCache,
-  { onSaved, fetch }: CacheWork,
+  { count, onSaved, fetch }: CacheWork,
 ): Promise<KeyResponses> {
   if (texts.length === 0) return new Map();
-  const kept = await pageCache.read(texts);
+  const kept = await pageCache.read(texts, count);
   await onSaved([...kept.keys()]);
   const missing = texts.filter((text) => !kept.has(text));
   const found = new Map<string, KeyResponse>();

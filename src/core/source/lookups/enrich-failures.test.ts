@@ -3,10 +3,49 @@ import { AppError } from '../../errors.ts';
 import { createTestEvaluator } from '../../expressions/evaluator-fixture.ts';
 import { type ApiReply, startApi } from '../source-fixture.ts';
 import { codeOf, enricherWith, pathsOf, plan, plans } from './enrich-fixture.ts';
+import type { CacheScope } from './lookup-store.ts';
+import { memoryStore } from './lookup-store-fixture.ts';
 
 const evaluator = createTestEvaluator({ size: 2 });
 afterAll(() => evaluator[Symbol.asyncDispose]());
 const enricher = enricherWith(evaluator);
+
+describe('the values of one page', () => {
+  it('have a limit together, fetched or stored', async () => {
+    const text = 'x'.repeat(999_000);
+    await using api = await startApi(() => ({ body: { text } }));
+    const pageOf = (from: number, to: number) =>
+      Array.from({ length: to - from }, (_, n) => ({ plan: `p${from + n}` }));
+    const store = memoryStore();
+    const steps = [{ ...plan, select: 'text', cache: { scope: 'connection' } }];
+    await using first = enricher(api, { steps, store });
+    await expect(first.lookups(pageOf(0, 70))).rejects.toThrow('find more than 64 MB for the records of one page');
+    await using second = enricher(api, { steps, store: store.nextRun() });
+    await second.lookups(pageOf(0, 60));
+    await second.lookups(pageOf(60, 70));
+    const requests = api.requests.length;
+    await using third = enricher(api, { steps, store: store.nextRun() });
+    const stored = third.lookups(pageOf(0, 70));
+    expect(await stored.catch(codeOf)).toBe('spec_invalid');
+    expect(api.requests).toHaveLength(requests);
+  });
+
+  it('are read from the store by a hundred keys at a time', async () => {
+    await using api = await startApi(plans);
+    const store = memoryStore();
+    const counts: number[] = [];
+    const counted = {
+      ...store,
+      read: (scope: CacheScope, keys: readonly string[]) => {
+        counts.push(keys.length);
+        return store.read(scope, keys);
+      },
+    };
+    await using run = enricher(api, { steps: [plan], store: counted });
+    await run.lookups(Array.from({ length: 250 }, (_, n) => ({ plan: `p${n}` })));
+    expect(counts).toEqual([100, 100, 50]);
+  });
+});
 
 describe('what is not there, and what fails', () => {
   it.each([

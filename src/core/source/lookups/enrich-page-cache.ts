@@ -1,6 +1,7 @@
 import type { Enrichment } from '../../spec/schema/lookup-schema.ts';
+import { mapWithPauses } from '../../work/map-with-pauses.ts';
 import type { Source } from '../source.ts';
-import { cachedText, type KeyResponse, type KeyResponses, responseOf } from './enrich-response.ts';
+import { type CountValues, cachedText, type KeyResponse, type KeyResponses, responseOf } from './enrich-response.ts';
 import { definitionKey, valueKey } from './lookup-key.ts';
 import type { CacheScope, LookupStore, NewCachedValue } from './lookup-store.ts';
 import { tableDigest } from './table-room.ts';
@@ -9,8 +10,8 @@ import { tableDigest } from './table-room.ts';
 export interface PageCache {
   /** Where the response to a key is cached: two pages that may share it have the same. */
   keyOf(text: string): string;
-  /** The cached responses. */
-  read(texts: readonly string[]): Promise<Map<string, KeyResponse>>;
+  /** The cached responses, each of them counted. */
+  read(texts: readonly string[], count: CountValues): Promise<Map<string, KeyResponse>>;
   /** Caches responses; `interrupted`: the page will be processed again. */
   keep(responses: KeyResponses, options: { readonly interrupted: boolean }): Promise<void>;
 }
@@ -25,6 +26,8 @@ export interface ShelvedPage {
 const sharedTtlSeconds = 3600;
 /** Seconds for which the absence of a key is valid, likewise. */
 const sharedNegativeTtlSeconds = 300;
+/** Keys of one statement: each value has 1 MB at most. */
+const keysAtOnce = 100;
 /** Refusals remembered in this process. */
 const refusedMax = 10_000;
 
@@ -56,13 +59,20 @@ export function createPageCaches(
         : [{ key: keyOf(key), text: cachedText(response), ttlSeconds: ttls[response.kind] }];
     return {
       keyOf,
-      async read(texts) {
-        const kept = await store.read(scope, texts.map(keyOf));
-        const responses = texts.map((key) => {
-          const cached = kept.get(keyOf(key));
-          return [key, cached === undefined ? rejections.find(keyOf(key)) : responseOf(cached)] as const;
-        });
-        return new Map(responses.flatMap(([key, response]) => (response ? [[key, response]] : [])));
+      async read(texts, count) {
+        const responses = new Map<string, KeyResponse>();
+        for (let at = 0; at < texts.length; at += keysAtOnce) {
+          const part = texts.slice(at, at + keysAtOnce);
+          const kept = await store.read(scope, part.map(keyOf));
+          await mapWithPauses(part, (key) => {
+            const cached = kept.get(keyOf(key));
+            const response = cached === undefined ? rejections.find(keyOf(key)) : responseOf(cached);
+            if (response === undefined) return;
+            count(response);
+            responses.set(key, response);
+          });
+        }
+        return responses;
       },
       async keep(responses, { interrupted }) {
         if (perPage && !interrupted) return;

@@ -8,7 +8,7 @@ import type { ResponseMemo } from './enrich-cache.ts';
 import { keysOf, type RecordKey } from './enrich-keys.ts';
 import type { PageCache } from './enrich-page-cache.ts';
 import { type Ask, createEnrichRequests } from './enrich-request.ts';
-import type { KeyResponse, KeyResponses } from './enrich-response.ts';
+import type { CountValues, KeyResponse, KeyResponses } from './enrich-response.ts';
 import type { LookupStore } from './lookup-store.ts';
 
 /** A record on its way through the steps. */
@@ -36,6 +36,8 @@ export interface StepContext {
   /** The store for requests with a `cache`. */
   readonly store: LookupStore;
   readonly signal: AbortSignal;
+  /** Counts what the steps find for the page. */
+  readonly count: CountValues;
   /** Whether one more request that the cache saved may be logged for this page and step. */
   readonly mayLog: (step: Step) => boolean;
 }
@@ -83,7 +85,7 @@ function distinctAsks(
 async function responsesTo(
   step: Step,
   asks: readonly Ask[],
-  { source, cache, pageCache, store, signal, mayLog }: StepContext,
+  { source, cache, pageCache, store, signal, count, mayLog }: StepContext,
 ): Promise<KeyResponses> {
   if (asks.length === 0) return new Map();
   const requests = createEnrichRequests(source, step, { store, signal });
@@ -94,6 +96,7 @@ async function responsesTo(
       step.batch?.size ?? 1,
     );
   return await cache.responsesTo([...byText.keys()], pageCache, {
+    count,
     async onSaved(texts) {
       for (const batch of batches(texts)) if (mayLog(step)) await requests.logSaved(batch);
     },
@@ -101,6 +104,7 @@ async function responsesTo(
       atOnce(batches(texts), source.http.rateLimit.maxConcurrent, async (batch) => {
         for (const [text, response] of await requests.fetch(batch)) {
           found.set(text, response);
+          count(response);
           if (response.kind === 'failed' && step.onError === 'fail') throw failure(step, response.error);
         }
       }),

@@ -9,6 +9,7 @@ import type { Source } from '../source.ts';
 import { inDependencyOrder } from './dependency-order.ts';
 import { createResponseMemo } from './enrich-cache.ts';
 import { createPageCaches } from './enrich-page-cache.ts';
+import { createCountValues } from './enrich-response.ts';
 import { enrichStep, type Step, type Subject } from './enrich-step.ts';
 import type { LookupStore } from './lookup-store.ts';
 
@@ -37,6 +38,7 @@ export function createEnrich(
     if (subjects.length === 0) return candidates;
     const identity = identityOf(subjects);
     const mayLog = createSavedRows();
+    const count = createCountValues();
     await inDependencyOrder(steps, (step) =>
       enrichStep(step, subjects, {
         source: { ...source, each },
@@ -44,6 +46,7 @@ export function createEnrich(
         pageCache: step.pageCacheFor({ each, identity }),
         store,
         signal,
+        count,
         mayLog,
       }),
     );

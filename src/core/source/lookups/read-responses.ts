@@ -45,10 +45,10 @@ export function createReadResponses(
 
 function respondFrom(result: EachResult | undefined): KeyResponse {
   if (!result?.ok) return failed(new AppError('spec_invalid', `select fails: ${result?.message ?? 'no result'}`));
-  if (result.value === undefined) return { kind: 'found', value: undefined };
+  if (result.value === undefined) return { kind: 'found', value: undefined, length: 0 };
   // Replaces what no database can hold in the value: an issue of one field that may not even be used.
   const text = storableJson(result.value);
-  if (text.length <= valueLengthMax) return { kind: 'found', value: JSON.parse(text) };
+  if (text.length <= valueLengthMax) return { kind: 'found', value: JSON.parse(text), length: text.length };
   const message = `the response is longer than ${valueLengthMax / 1_000_000} MB; keep the needed part with select`;
   return failed(new AppError('source_rejected', message));
 }
