@@ -1,6 +1,7 @@
 import { isJsonObject } from '../json/is-json-object.ts';
 import { mapWithPauses } from '../work/map-with-pauses.ts';
 import { createTextCache } from '../work/text-cache.ts';
+import { withBodyFields } from './body-fields.ts';
 import { type ResultsOfPage, resultsOfPage } from './compiled/clean-result.ts';
 import { type CompiledExpression, compile } from './compiled/compile.ts';
 import { createPlainValues } from './compiled/plain-values.ts';
@@ -54,13 +55,16 @@ function compilingEvaluator(inner: Evaluator, { compiledOf, splitOf, plainOf }: 
     },
     async evaluate(task) {
       const compiled = compiledOf(task.expression);
-      const given = compiled === null ? null : scopeOfInput(compiled, task.input);
+      const given = compiled === null ? null : scopeOfInput(compiled, inputOf(task));
       if (compiled === null || given === null) return await inner.evaluate(task);
       const result = resultOf(compiled, given, { nowMs: task.now.getTime() });
       return result === handedBack ? await inner.evaluate(task) : result;
     },
   };
 }
+
+const inputOf = ({ input, seesBodyFields }: Parameters<Evaluator['evaluate']>[0]): unknown =>
+  seesBodyFields && isJsonObject(input) ? withBodyFields(input) : input;
 
 type TransformTask = Parameters<Evaluator['transform']>[0];
 

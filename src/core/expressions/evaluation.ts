@@ -57,7 +57,13 @@ export interface Evaluator {
   /**
    * Evaluates one expression over one input; any JSON result; undefined when it selects nothing. `lookups`, `params`,
    * `each` and `run` of an input object are bound as `$name` too. Throws `AppError` `spec_invalid`; if a child dies,
-   * only when a second one dies too.
+   * only when a second one dies too. That is a `CostlyExpressionError`, as it is for an input above 16 MB as JSON.
    */
-  evaluate(options: { readonly expression: string; readonly input: unknown; readonly now: Date }): Promise<unknown>;
+  evaluate(options: {
+    readonly expression: string;
+    readonly input: unknown;
+    readonly now: Date;
+    /** Whether the expression sees the fields of `body` besides it; the input has them once. */
+    readonly seesBodyFields?: boolean;
+  }): Promise<unknown>;
 }

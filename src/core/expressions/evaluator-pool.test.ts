@@ -88,6 +88,23 @@ test.each([
   expect(await result).toEqual([{ ok: true, value: { x: 1 } }]);
 });
 
+test.each([
+  ['long texts', () => ({ text: 'x'.repeat(16_000_001) })],
+  ['many values', () => Array.from({ length: 6_000_000 }, () => [])],
+  ['texts that are longer as JSON', () => ({ text: '\n'.repeat(8_000_001) })],
+])('an input of more than 16 MB is refused before a child gets it: %s', async (_what, make) => {
+  await using own = createTestEvaluator({ size: 1 });
+  const before = children();
+  await expect(own.evaluate({ ...oneInput, input: make() })).rejects.toThrow('Its input is larger than 16 MB');
+  expect(children()).toEqual(before);
+});
+
+test('an input with a body may have its fields besides it, where nothing else has their names', async () => {
+  const input = { body: { a: 1, status: 2 }, status: 200 };
+  const evaluate = (expression: string) => pool.evaluate({ expression, input, now: startedAt, seesBodyFields: true });
+  expect(await evaluate('[$.a, a, status, body.status, $keys($)]')).toEqual([1, 1, 200, 2, 'a', 'status', 'body']);
+});
+
 test('a caller with its own time limit gets the failure at the first death of a child', async () => {
   const started = performance.now();
   const [result] = await transform(backtracking, { records: [trap], timeoutMs: 1_500 });

@@ -11,11 +11,13 @@
 
 import { availableParallelism } from 'node:os';
 import { AppError } from '../errors.ts';
+import { isSurelyLongerThan } from '../json/json-length.ts';
 import { mapWithPauses } from '../work/map-with-pauses.ts';
 import { cutBatches } from './batches.ts';
 import { createBindingsText } from './bindings-text.ts';
 import { type ChildCounts, type ChildPool, createChildPool } from './child-pool.ts';
 import { type ChildResponse, evaluatorMemoryMb } from './contained-child.ts';
+import { CostlyExpressionError } from './costly-expression.ts';
 import type { Bindings, Evaluated, EvaluationFailure, Evaluator } from './evaluation.ts';
 
 /** Evaluates for all orgs of a process. Disposing ends the children. */
@@ -72,14 +74,22 @@ function evaluatorOf({ pool, bindingsText, orgId }: OrgShare): Evaluator {
       for (const text of batches.flat()) page.results.charsLeft += growthMax * text.length;
       return (await Promise.all(batches.map((texts) => transformBatch(page, texts)))).flat();
     },
-    evaluate: async ({ expression, input, now }) => {
+    evaluate: async ({ expression, input, now, seesBodyFields }) => {
       if (expression.length > expressionLengthMax) throw rejection(expressionTooLong.failure);
-      const head = JSON.stringify({ kind: 'evaluate', expression, nulls: 'keep', nowMs: now.getTime() });
+      const head = JSON.stringify({
+        kind: 'evaluate',
+        expression,
+        nulls: 'keep',
+        nowMs: now.getTime(),
+        seesBodyFields,
+      });
+      if (isSurelyLongerThan(input, inputLengthMax)) throw inputTooLong();
       const payload = JSON.stringify(input) ?? 'null';
+      if (payload.length > inputLengthMax) throw inputTooLong();
       const job = { orgId, head, bindings: null, payload, timeoutMs: clockMs };
       const first = await pool.run({ ...job, suspect: false });
       const response = first.ok ? first : await pool.run({ ...job, suspect: true });
-      if (!response.ok) throw rejection(deathFailure(response.reason));
+      if (!response.ok) throw rejection(deathFailure(response.reason), CostlyExpressionError);
       const result = readResult(JSON.parse(response.line));
       if (!result.ok) throw rejection(result.failure);
       return result.value;
@@ -184,5 +194,16 @@ const expressionTooLong: Extract<Evaluated, { ok: false }> = {
   failure: { code: 'too_large', message: `The expression is longer than ${expressionLengthMax} characters.` },
 };
 
-const rejection = (failure: EvaluationFailure): AppError =>
-  new AppError('spec_invalid', `An expression of the spec failed: ${failure.message}`);
+const rejection = (failure: Pick<EvaluationFailure, 'message'>, Failure = AppError): AppError =>
+  new Failure('spec_invalid', `An expression of the spec failed: ${failure.message}`);
+
+/** Characters of the input of one evaluation, as JSON: a quarter of what a child's heap takes once parsed. */
+const inputLengthMax = 16_000_000;
+
+const inputTooLong = (): AppError =>
+  rejection(
+    {
+      message: `Its input is larger than ${inputLengthMax / 1_000_000} MB. Name the fields that it needs, or request smaller pages.`,
+    },
+    CostlyExpressionError,
+  );

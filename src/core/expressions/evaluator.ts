@@ -2,6 +2,8 @@
  * Runs in a child of the pool: reads jobs of three lines from stdin (head, bindings, payload) and writes one line of
  * JSON for each. It keeps no state between jobs except parsed expressions and large lookup tables.
  */
+import { isJsonObject } from '../json/is-json-object.ts';
+import { withBodyFields } from './body-fields.ts';
 import { describeFailure } from './failure-message.ts';
 import { type InterpretedExpression, interpretedExpression } from './interpreted-expression.ts';
 import { readLines } from './lines.ts';
@@ -15,6 +17,8 @@ interface Head {
   readonly nowMs: number;
   /** Whether each record comes as a pair with lookups of its own, which may be null. */
   readonly paired?: boolean;
+  /** Whether an evaluation sees the fields of `body` besides it. */
+  readonly seesBodyFields?: boolean;
 }
 
 /**
@@ -90,7 +94,8 @@ async function transformOne(record: unknown, own: Values | null, { head, express
 }
 
 /** The bindings that this child holds belong to another job: here only the input counts. */
-async function evaluateOnce(input: unknown, { head, expression }: Omit<Work, 'scope'>): Promise<string> {
+async function evaluateOnce(given: unknown, { head, expression }: Omit<Work, 'scope'>): Promise<string> {
+  const input = head.seesBodyFields && isJsonObject(given) ? withBodyFields(given) : given;
   try {
     return plainResult(await expression.evaluate(input, bindInput(input, head.nowMs)), { objectOnly: false });
   } catch (error) {

@@ -80,19 +80,13 @@ function tokenText(token: unknown): string | null {
   return typeof token === 'string' ? positionText(token, 'The token for the next read', 'incremental.next') : null;
 }
 
-/** The body's own fields are visible besides the roots: specs write `$exists(data)` as well as `$exists(body.data)`. */
-const withBodyFields = (roots: ResponseRoots) => ({
-  ...(typeof roots.body === 'object' && !Array.isArray(roots.body) ? roots.body : {}),
-  ...roots,
-});
-
 /** Throws `source_rejected` when the body reports a failure: `expression`, `response.successWhen`, is not true. */
 export async function checkSuccess(
   expression: string | undefined,
   roots: ResponseRoots,
   evaluate: Evaluate,
 ): Promise<void> {
-  if (expression === undefined || (await evaluate(expression, withBodyFields(roots))) === true) return;
+  if (expression === undefined || (await evaluate(expression, { ...roots }, { seesBodyFields: true })) === true) return;
   const message = `The API responded with ${roots.status}, but response.successWhen is not true: the body reports a failure.`;
   throw new AppError('source_rejected', message);
 }
@@ -103,6 +97,6 @@ async function totalOf(
   evaluate: Evaluate,
 ): Promise<number | null> {
   if (expression === undefined) return null;
-  const total = Number((await evaluate(expression, withBodyFields(roots))) ?? Number.NaN);
+  const total = Number((await evaluate(expression, { ...roots }, { seesBodyFields: true })) ?? Number.NaN);
   return Number.isFinite(total) ? total : null;
 }

@@ -1,4 +1,5 @@
 import { AppError } from '../../errors.ts';
+import { CostlyExpressionError } from '../../expressions/costly-expression.ts';
 import type { ErrorRule, WaitFormat } from '../../spec/schema/http-schema.ts';
 import type { Evaluate } from './evaluate.ts';
 
@@ -14,9 +15,13 @@ export type RequestOutcome =
     }
   | { readonly kind: 'network' | 'timeout' };
 
+/** Outcomes for which an expression costs too much. */
+const costly = new WeakSet<RequestOutcome>();
+
 /**
  * The first rule whose conditions all hold; null when none does. Expressions see `body`, `headers`, `status` and
- * `params`; one that fails on an unexpected body counts as not true.
+ * `params`; one that fails on an unexpected body counts as not true. After one that costs too much, the others of the same
+ * outcome count so, too.
  */
 export async function matchRule(
   rules: readonly ErrorRule[],
@@ -73,11 +78,13 @@ async function exprHolds(
   outcome: RequestOutcome & { kind: 'response' },
   options: { readonly evaluate: Evaluate; readonly params: Readonly<Record<string, unknown>> },
 ): Promise<boolean> {
+  if (costly.has(outcome)) return false;
   const { status, headers } = outcome;
   const body = await outcome.body();
   try {
     return (await options.evaluate(expression, { body, headers, status, params: options.params })) === true;
   } catch (error) {
+    if (error instanceof CostlyExpressionError) costly.add(outcome);
     // `$number(headers.x)` throws where the header is missing: the rule then simply does not match.
     if (error instanceof AppError && error.code === 'spec_invalid') return false;
     throw error;

@@ -171,6 +171,34 @@ describe('rules', () => {
     expect(await verdictOf([rule], { status: 429, headers: { wait: 'soon' } })).toEqual({ action: 'rate_limited' });
   });
 
+  test('are evaluated no further after one over a body of more than 16 MB, or that ends its child', async () => {
+    const asked: string[] = [];
+    const counted: Evaluate = createEvaluate(
+      {
+        ...evaluator,
+        evaluate: (task) => {
+          asked.push(task.expression);
+          return evaluator.evaluate(task);
+        },
+      },
+      now,
+    );
+    const matched = async (expr: string, body: unknown) => {
+      const rules = [
+        ...Array.from({ length: 20 }, (_, n) => ({ when: { expr: `${expr} = ${n}` }, action: 'fail' as const })),
+        { when: { status: [200] }, action: 'empty' as const },
+      ];
+      const outcome = { kind: 'response', status: 200, headers: {}, body: async () => body } as const;
+      asked.length = 0;
+      expect(await matchRule(rules, outcome, { evaluate: counted, params: {} })).toBe(rules.at(-1));
+      expect(await matchRule(rules, outcome, { evaluate: counted, params: {} })).toBe(rules.at(-1));
+      return asked.length;
+    };
+    expect(await matched('$length(body.text)', { text: 'x'.repeat(17_000_000) })).toBe(1);
+    expect(await matched('$contains(body.text, /^(a+)+$/) and 1', { text: `${'a'.repeat(40)}!` })).toBe(1);
+    expect(await matched('$number(body.text)', { text: 'x' })).toBe(40);
+  }, 30_000);
+
   test('for the network match a request without a response, and no other does', async () => {
     const rules = [
       { when: { expr: 'true' }, action: 'fail' as const },
