@@ -29,8 +29,10 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   'src/core/expressions': [
     'evaluation',
     'bindings-text',
+    'body-fields',
     'compiled-evaluator',
     'compiled/plain-json',
+    'costly-expression',
     'evaluator-pool',
     'expression',
     'expression-parser',

@@ -147,7 +147,7 @@ describe('a table', () => {
     const decodeTurns: Source['decodeTurns'] = {
       ...decodeAtOnce,
       takeMemory: async (bytes) => void taken.push(bytes),
-      async run(decode) {
+      async inTurn(decode) {
         turns += 1;
         return await decode();
       },
