@@ -144,7 +144,7 @@ function bounded(format: Format, limits: { readonly budget: PatternBudget; reado
     return (text: string) => {
       if (plain?.test(text) === true) return true;
       if (text.length > formatLengthMax) return false;
-      spend(budget, text.length ** 2 / squaresPerVisit);
+      spend(budget, (text.length * text.length) / squaresPerVisit);
       return format(text);
     };
   }

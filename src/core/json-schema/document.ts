@@ -108,10 +108,9 @@ function ownCost(schema: Schema): number {
   const names = [schema['required'], ...valuesOf(schema['dependencies']), ...valuesOf(schema['dependentRequired'])];
   let cost = 1;
   for (const list of names) cost += lengthOf(list);
-  // Choices that fail make an error each; a limit of length counts characters.
-  cost += lengthOf(schema['enum']) / 8 + lengthOf(schema['allOf']) / 4;
-  cost += lengthOf(schema['anyOf']) + lengthOf(schema['oneOf']);
-  if ('maxLength' in schema || 'minLength' in schema) cost += 1;
+  // Choices that fail make an error each.
+  cost += lengthOf(schema['enum']) / 8 + lengthOf(schema['allOf']) / 2;
+  cost += 1.5 * (lengthOf(schema['anyOf']) + lengthOf(schema['oneOf']));
   return schema['uniqueItems'] === true ? cost + 10 : cost;
 }
 

@@ -4,7 +4,7 @@ import { jsonLimits } from '../json/json-limits.ts';
 const workMax = 4_000_000;
 
 /** Characters that take as long to check as one value: a limit of length counts each of them. */
-const charsPerValue = 50;
+const charsPerValue = 25;
 
 /** Whether a record takes too long against a schema of this cost. A usual schema stays in the limit with any record. */
 export function takesTooLong(record: unknown, cost: number): boolean {
@@ -17,8 +17,13 @@ export function sizeOf(value: unknown, max: number): number {
   if (typeof value === 'string') return 1 + value.length / charsPerValue;
   if (typeof value !== 'object' || value === null) return 1;
   let size = 1;
-  for (const child of Object.values(value)) {
-    size += sizeOf(child, max - size);
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length && size <= max; index += 1) size += sizeOf(value[index], max - size);
+    return size;
+  }
+  // Records are plain data. `Object.values` takes twice as long.
+  for (const name in value) {
+    size += sizeOf((value as Readonly<Record<string, unknown>>)[name], max - size);
     if (size > max) break;
   }
   return size;

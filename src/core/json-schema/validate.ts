@@ -93,7 +93,7 @@ function compile({ schema, cost, namesInherited }: PreparedSchema, draft: Draft)
 
 const tooMuchWork = issueOf(
   'schema',
-  'has too many values for this schema: checking them takes too long. Simplify the schema, or read smaller records.',
+  'has too many values, or too long texts, for this schema: it takes too long. Simplify the schema, or read smaller records.',
 );
 
 /** The budget of all validators and compilers: they are synchronous, and each refills it before it starts. */
