@@ -213,3 +213,13 @@ test('a transform may make more of a page than it holds, but not gigabytes of sm
     message: expect.stringContaining('more than 64 MB'),
   });
 });
+
+test('a page whose records share a large value that was looked up is refused before gigabytes are written', async () => {
+  const records = Array.from({ length: 300 }, (_, id) => ({ id }));
+  const shared = { text: 'x'.repeat(1_000_000) };
+  const page = transform('{ "id": id }', { records, recordLookups: records.map(() => shared) });
+  await expect(page).rejects.toMatchObject({
+    code: 'spec_invalid',
+    message: expect.stringContaining('more than 128 MB with what was looked up'),
+  });
+});

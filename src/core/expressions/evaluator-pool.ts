@@ -70,7 +70,7 @@ function evaluatorOf({ pool, bindingsText, orgId }: OrgShare): Evaluator {
         signal: task.signal,
       };
       const inputs = recordLookups ? task.records.map((record, n) => [record, recordLookups[n] ?? null]) : task.records;
-      const batches = cutBatches(await mapWithPauses(inputs, (input) => JSON.stringify(input) ?? 'null'));
+      const batches = cutBatches(await mapWithPauses(inputs, inputText, { charsLeft: inputsLengthMax }));
       for (const text of batches.flat()) page.results.charsLeft += growthMax * text.length;
       return (await Promise.all(batches.map((texts) => transformBatch(page, texts)))).flat();
     },
@@ -95,6 +95,19 @@ function evaluatorOf({ pool, bindingsText, orgId }: OrgShare): Evaluator {
       return result.value;
     },
   };
+}
+
+/** Characters of the records of one page as JSON, each with what was looked up for it: many may have the same large value. */
+const inputsLengthMax = 128_000_000;
+
+function inputText(input: unknown, page: { charsLeft: number }): string {
+  const text = JSON.stringify(input) ?? 'null';
+  page.charsLeft -= text.length;
+  if (page.charsLeft >= 0) return text;
+  throw new AppError(
+    'spec_invalid',
+    `The records of one page have more than ${inputsLengthMax / 1_000_000} MB with what was looked up for them. Keep fewer fields of each lookup with value, or request smaller pages.`,
+  );
 }
 
 /** A slice is 500 ms of records plus one that JSONata's own clock ends after 1 s (evaluator.ts). */
