@@ -38,6 +38,11 @@ const patienceMs = 2000;
 /** The wait before it does, ms: a chunk has ended by then or is about to, as it takes 60 s. */
 const retryMs = 15_000;
 
+/** The memory of one response, or of the values of a chunk: those of its largest body. */
+interface Account {
+  bytes: number;
+}
+
 interface Org {
   /** What its chunks hold. */
   readonly held: Set<Account>;
@@ -50,33 +55,20 @@ interface Org {
   restsUntil: number;
 }
 
-/** The memory of one response, or of the values of a chunk: those of its largest body. */
-interface Account {
-  bytes: number;
+/** A clock of ms, and how to wait. */
+interface Clock {
+  readonly now: () => number;
+  readonly wait: (ms: number) => Promise<unknown>;
 }
 
 /** A queue whose chunks may take so much memory together, bytes. */
 export function createDecodeQueue(
   memoryMax: number,
-  now: () => number = () => performance.now(),
-  wait: (ms: number) => Promise<unknown> = sleep,
+  now: Clock['now'] = () => performance.now(),
+  wait: Clock['wait'] = sleep,
 ): DecodeQueue {
   const orgs = new Map<string, Org>();
-  const waiting = new Set<() => void>();
-
-  /**
-   * Whether a response may hold so many bytes, in its accounts. One alone is not refused, however large: it is decoded when
-   * nothing else is in memory.
-   */
-  const isFree = (org: Org, own: readonly Account[], bytes: number): boolean => {
-    const ofOrg = sumOf(org.held, own);
-    const all = [...orgs.values()].reduce((sum, { held }) => sum + sumOf(held, own), 0);
-    return (ofOrg === 0 || ofOrg + bytes <= memoryMax * orgShare) && (all === 0 || all + bytes <= memoryMax);
-  };
-
-  const lookAgain = (): void => {
-    for (const look of waiting) look();
-  };
+  const memory = createSharedMemory(memoryMax, orgs, { now, wait });
 
   const orgOf = (orgId: string): Org => {
     for (const [id, { chunks, turns, restsUntil }] of orgs)
@@ -85,82 +77,128 @@ export function createDecodeQueue(
     orgs.set(orgId, org);
     return org;
   };
-
-  const rest = async (org: Org): Promise<void> => {
-    const ms = org.restsUntil - now();
-    if (ms > 0) await wait(ms);
-    await nextSlice();
-  };
-
   const isShared = (org: Org): boolean => [...orgs.values()].some((other) => other !== org && other.chunks > 0);
 
   return {
     open(orgId) {
       const org = orgOf(orgId);
       org.chunks += 1;
-      const own = new Set<Account>();
-      const responses = new WeakMap<HeldMemory, Account>();
-      const values: Account = { bytes: 0 };
-      let ended = false;
-      const add = (account: Account): void => {
-        if (ended) return;
-        own.add(account);
-        org.held.add(account);
-      };
-      const drop = (account: Account): void => {
-        own.delete(account);
-        if (org.held.delete(account)) lookAgain();
-      };
+      const { dispose, ...ofChunk } = memoryOfChunk(org, memory);
       return {
-        open(): HeldMemory {
-          const account: Account = { bytes: 0 };
-          const held: HeldMemory = {
-            hold(bytes) {
-              if (!isFree(org, [account], bytes)) throw throttled();
-              account.bytes = bytes;
-              add(account);
-            },
-            release: () => drop(account),
-          };
-          responses.set(held, account);
-          return held;
-        },
-        async takeMemory(bytes, response) {
-          if (bytes <= values.bytes) return;
-          const body = (response && responses.get(response)) ?? { bytes: 0 };
-          for (const end = now() + patienceMs; !isFree(org, [body, values], body.bytes + bytes); ) {
-            const ms = end - now();
-            if (ms <= 0) throw throttled();
-            const { promise, resolve } = Promise.withResolvers<void>();
-            waiting.add(resolve);
-            await Promise.race([promise, wait(ms)]);
-            waiting.delete(resolve);
-          }
-          values.bytes = bytes;
-          add(values);
-        },
-        inTurn(work) {
-          org.turns += 1;
-          const turn = org.lastTurn.then(async () => {
-            await rest(org);
-            const begunAt = now();
-            try {
-              // Work that is done elsewhere, in a thread of its own, ends the turn with its promise.
-              return work();
-            } finally {
-              const ms = now() - begunAt;
-              org.restsUntil = now() + (isShared(org) || ms > longMs ? restShare * ms : 0);
-            }
-          });
-          org.lastTurn = turn.catch(() => undefined).then(() => void (org.turns -= 1));
-          return turn;
-        },
+        ...ofChunk,
+        inTurn: (work) => takeTurn(org, work, { now, wait, isShared: () => isShared(org) }),
         [Symbol.dispose]() {
-          ended = true;
           org.chunks -= 1;
-          for (const account of own) drop(account);
+          dispose();
         },
       };
+    },
+  };
+}
+
+/** Does work when the turns of the org before it have ended and it has rested. */
+function takeTurn<Result>(
+  org: Org,
+  work: () => Result | Promise<Result>,
+  { now, wait, isShared }: Clock & { readonly isShared: () => boolean },
+): Promise<Result> {
+  org.turns += 1;
+  const turn = org.lastTurn.then(async () => {
+    const ms = org.restsUntil - now();
+    if (ms > 0) await wait(ms);
+    await nextSlice();
+    const begunAt = now();
+    try {
+      // Work that is done elsewhere, in a thread of its own, ends the turn with its promise.
+      return work();
+    } finally {
+      const tookMs = now() - begunAt;
+      org.restsUntil = now() + (isShared() || tookMs > longMs ? restShare * tookMs : 0);
+    }
+  });
+  org.lastTurn = turn.catch(() => undefined).then(() => void (org.turns -= 1));
+  return turn;
+}
+
+/** The memory that all orgs share. */
+interface SharedMemory {
+  /**
+   * Whether a response may hold so many bytes, in its accounts. One alone is not refused, however large: it is decoded when
+   * nothing else is in memory.
+   */
+  isFree(org: Org, own: readonly Account[], bytes: number): boolean;
+  /** Waits until that is so. Throws `ThrottledError` when it takes too long. */
+  waitFor(isFree: () => boolean): Promise<void>;
+  /** Called when memory was given back. */
+  lookAgain(): void;
+}
+
+function createSharedMemory(memoryMax: number, orgs: ReadonlyMap<string, Org>, { now, wait }: Clock): SharedMemory {
+  const waiting = new Set<() => void>();
+  return {
+    isFree(org, own, bytes) {
+      const ofOrg = sumOf(org.held, own);
+      const all = [...orgs.values()].reduce((sum, { held }) => sum + sumOf(held, own), 0);
+      return (ofOrg === 0 || ofOrg + bytes <= memoryMax * orgShare) && (all === 0 || all + bytes <= memoryMax);
+    },
+    async waitFor(isFree) {
+      for (const end = now() + patienceMs; !isFree(); ) {
+        const ms = end - now();
+        if (ms <= 0) throw throttled();
+        const { promise, resolve } = Promise.withResolvers<void>();
+        waiting.add(resolve);
+        await Promise.race([promise, wait(ms)]);
+        waiting.delete(resolve);
+      }
+    },
+    lookAgain() {
+      for (const look of waiting) look();
+    },
+  };
+}
+
+/** The accounts of one chunk; `dispose` gives all of them back. */
+function memoryOfChunk(
+  org: Org,
+  memory: SharedMemory,
+): Pick<DecodeTurns, 'open' | 'takeMemory'> & { readonly dispose: () => void } {
+  const own = new Set<Account>();
+  const responses = new WeakMap<HeldMemory, Account>();
+  const values: Account = { bytes: 0 };
+  let ended = false;
+  const add = (account: Account): void => {
+    if (ended) return;
+    own.add(account);
+    org.held.add(account);
+  };
+  const drop = (account: Account): void => {
+    own.delete(account);
+    if (org.held.delete(account)) memory.lookAgain();
+  };
+  return {
+    open() {
+      const account: Account = { bytes: 0 };
+      const held: HeldMemory = {
+        hold(bytes) {
+          if (!memory.isFree(org, [account], bytes)) throw throttled();
+          account.bytes = bytes;
+          add(account);
+        },
+        release: () => drop(account),
+      };
+      responses.set(held, account);
+      return held;
+    },
+    async takeMemory(bytes, response) {
+      if (bytes <= values.bytes) return;
+      const body = (response && responses.get(response)) ?? { bytes: 0 };
+      await memory.waitFor(() => memory.isFree(org, [body, values], body.bytes + bytes));
+      values.bytes = bytes;
+      add(values);
+    },
+    dispose() {
+      ended = true;
+      for (const account of own) drop(account);
     },
   };
 }
