@@ -65,14 +65,17 @@ export function maskSecrets(text: string): string {
   return text.replace(/\bck_[A-Za-z0-9_-]+/g, 'ck_***').replace(/(:\/\/[^/\s:@]*):[^/\s@]*@/g, '$1:***@');
 }
 
-type Writer = Pick<pino.Logger, 'trace' | 'debug' | 'info' | 'warn' | 'error'>;
+type Writer = Pick<pino.Logger, 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'isLevelEnabled'>;
 
 /** `carried` is clean. The fields of a line win over those that it carries: a name stands once in it. */
 function wrap(writer: Writer, carried: object = {}): Log {
   const at =
     (level: 'trace' | 'debug' | 'info' | 'warn' | 'error') =>
-    (message: string, fields: LogFields = {}): void =>
-      writer[level]({ ...carried, ...Object(clean(fields, 0)) }, maskSecrets(message));
+    (message: string, fields: LogFields = {}): void => {
+      // The SDK writes several lines for each activity that nobody wants to see; cleaning them is most of their cost.
+      if (writer.isLevelEnabled(level))
+        writer[level]({ ...carried, ...Object(clean(fields, 0)) }, maskSecrets(message));
+    };
   return {
     trace: at('trace'),
     debug: at('debug'),
