@@ -103,7 +103,7 @@ create table run_pages (
   primary key (run_id, page_no),
   foreign key (org_id, run_id) references runs (org_id, id) on delete cascade
 );
-comment on table run_pages is 'The ledger: one row for each page that is complete.';
+comment on table run_pages is 'The ledger: one row for each page that is complete; none if the only batch ended its run and brought nothing.';
 comment on column run_pages.request_key is 'Hash of the page''s token or URL; a repeat within one window is a loop.';
 
 -- The values of each entry of forEach: partition n is the n-th of their combinations.

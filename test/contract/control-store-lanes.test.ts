@@ -228,6 +228,15 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
       ]);
     });
 
+    it('needs no ledger if its only batch is recorded with it: the run has the same numbers', async () => {
+      const { org, queries, db, scope, started } = await start();
+      const { id, attempt } = await started();
+      const last = receiptOf(id, 1, { records: [] });
+      const { run } = await queries.endRun(db, scope, { runId: id, ...succeeded, owner: attempt, last });
+      expect(run).toMatchObject({ status: 'succeeded', statsJson: { recordsIn: 2 } });
+      expect((await org.rows()).runPages).toEqual([]);
+    });
+
     it('is not written with a batch that is not the next one, of a run that has ended, or by another attempt', async () => {
       const { queries, db, scope, started, take, end, row } = await start();
       const { id, attempt } = await started();

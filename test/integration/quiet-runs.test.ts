@@ -2,6 +2,8 @@
 import type { WorkflowExecutionDescription } from '@temporalio/client';
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
+import { findRunSlices } from '../../db/queries/runs/run-activity.ts';
+import { orgScope } from '../../db/scope.ts';
 import type { RunRow } from '../../src/core/resources/run.ts';
 import { scheduledRunType, syncRunType } from '../../workflows/contract.ts';
 import { openAuditedDestination } from '../support/destinations/audit.ts';
@@ -11,7 +13,18 @@ import { createSync, type Sync } from '../support/sync/sync.ts';
 import { generateRecords } from '../support/upstream/upstream.ts';
 
 const records = 10;
-const collections = ['manual', 'scheduled', 'asleep', 'wakes', 'moved', 'hanging', 'slow', 'killed', 'stopped'];
+const collections = [
+  'manual',
+  'scheduled',
+  'asleep',
+  'wakes',
+  'moved',
+  'hanging',
+  'slow',
+  'killed',
+  'stopped',
+  'unlisted',
+];
 const shared = useStack({
   collections: Object.fromEntries(collections.map((name) => [name, generateRecords(records)])),
 });
@@ -111,6 +124,16 @@ describe('a run that finds nothing new', () => {
     expect(workflow.workflowId).toMatch(`sync:${sync.connectionId}:scheduled:${schedule.id}-`);
     const ending = ['upsertWorkflowSearchAttributes', 'workflowExecutionCompleted'];
     expect(await eventsOf(workflow)).toEqual([...firstStep, ...ending]);
+  });
+
+  test('has no ledger, and the page of the run still shows what it read', async () => {
+    await using sync = await quietSync('unlisted');
+    const { id, startedAt: from, finishedAt: to } = await sync.ended(await sync.request());
+    if (from === null || to === null) throw new Error(`${id} has begun and ended`);
+    const { db, org } = shared().stack;
+    expect(await db.selectFrom('runPages').select('pageNo').where('runId', '=', id).execute()).toEqual([]);
+    const recorded = await findRunSlices(db, orgScope(org.orgId), { id, from, to, slices: 2 });
+    expect(recorded).toEqual([{ slice: 2, pages: 1, recordsIn: 1, recordsOut: 0 }]);
   });
 
   test('leaves the destination alone, however many there are', async () => {

@@ -81,7 +81,10 @@ export interface RunSlice {
   readonly recordsOut: number;
 }
 
-/** What a run recorded between two times, in so many slices of the same length; those without anything are missing. */
+/**
+ * What a run recorded between two times, in so many slices of the same length; those without anything are missing. A run
+ * that ended with its first batch may have no ledger (`endWithBatch`): it recorded everything when it ended.
+ */
 export async function findRunSlices(
   db: Db,
   scope: OrgScope,
@@ -95,7 +98,14 @@ export async function findRunSlices(
   const { rows } = await sql<RunSlice>`
     select least(greatest(width_bucket(extract(epoch from recorded_at),
         extract(epoch from ${from}::timestamptz), extract(epoch from ${to}::timestamptz) + 0.001, ${slices}), 1), ${slices}) as slice,
-      count(*) as pages, sum(records_in)::bigint as records_in, sum(records_out)::bigint as records_out
-    from run_pages where org_id = ${scope.orgId} and run_id = ${id} group by 1 order by 1`.execute(db);
+      sum(pages)::bigint as pages, sum(records_in)::bigint as records_in, sum(records_out)::bigint as records_out
+    from (
+      select recorded_at, 1 as pages, records_in, records_out from run_pages
+      where org_id = ${scope.orgId} and run_id = ${id}
+      union all
+      select finished_at, page_no, records_in, records_out from runs
+      where org_id = ${scope.orgId} and id = ${id} and finished_at is not null and batch_no = 1
+        and not exists (select from run_pages where run_id = ${id})) recorded
+    group by 1 order by 1`.execute(db);
   return rows;
 }

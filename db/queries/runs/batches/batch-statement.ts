@@ -160,6 +160,8 @@ interface RecordParts {
   /** What else is set of the run, behind a comma, and which run that is. */
   readonly set?: RawBuilder<unknown>;
   readonly where?: RawBuilder<unknown>;
+  /** Which pages are put into the ledger; absent: all. */
+  readonly pagesWhere?: RawBuilder<unknown>;
   /** Columns of the run; `connection_id` and `resource_key` are among them. */
   readonly returning: RawBuilder<unknown>;
 }
@@ -170,7 +172,7 @@ interface RecordParts {
  */
 export const recordSql = <Row>(
   v: Placeholders<StatementValues>,
-  { onConflict = sql``, set = sql``, where = sql``, returning }: RecordParts,
+  { onConflict = sql``, set = sql``, where = sql``, pagesWhere = sql``, returning }: RecordParts,
 ): RawBuilder<Row> => sql<Row>`
     with lane as (
       select fence from lanes where org_id = ${v.orgId} and id = ${v.laneId} for share
@@ -198,6 +200,7 @@ export const recordSql = <Row>(
       from run, json_to_recordset(${v.pages}::json) as p (
         "pageNo" int, "requestKey" text, "recordsIn" int, "recordsOut" int, skipped int, quarantined int, deleted int,
         invalid int)
+      ${pagesWhere}
     ), records as (
       insert into record_state (lane_id, external_id, hash, cursor, status, fields, changed_at)
       select ${v.laneId}::bigint, r.external_id, r.hash, r.cursor, r.status::record_status, r.fields::jsonb,

@@ -19,7 +19,8 @@ export interface EndedRow extends RunRow {
 
 /**
  * Records the last batch of a run, which completes its read, and ends the run with it: as it is read to its end, nobody cancels
- * it any more. Undefined: it is not running, or the attempt does not hold the lane.
+ * it any more. The pages of a run of one batch are not put into the ledger: the row of the run has the same numbers, and most
+ * runs are of this kind. Undefined: it is not running, or the attempt does not hold the lane.
  */
 export async function endWithBatch(
   tx: Db,
@@ -40,6 +41,7 @@ const end = statement((_, v: Placeholders<StatementValues>) =>
     set: sql`, finished_at = now(), status = case
       when quarantined + ${v.quarantined}::int > 0 or incomplete or ${v.incomplete}::bool then 'partial' else 'succeeded' end`,
     where: sql`and status = 'running'`,
+    pagesWhere: sql`where ${v.batchNo}::int > 1`,
     returning: sql.join([
       ...runColumns(expressionBuilder<Database, 'runs'>()).map((column) =>
         typeof column === 'string' ? sql.ref(column) : column,

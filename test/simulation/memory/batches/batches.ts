@@ -52,14 +52,19 @@ interface RecordedMain {
   readonly run: StoredRun | null;
 }
 
-/** What one statement does in PostgreSQL: run, ledger, fingerprints, partitions. */
-export function recordMain(state: ControlState, owner: BatchOwner, receipt: Receipt): RecordedMain {
+/** What one statement does in PostgreSQL: run, ledger, fingerprints, partitions. `ledger` are the pages that get a row. */
+export function recordMain(
+  state: ControlState,
+  owner: BatchOwner,
+  receipt: Receipt,
+  ledger = receipt.pages,
+): RecordedMain {
   if (!holdsLaneIn(state, owner)) return { recorded: { outcome: 'fenced' }, run: null };
   const before = state.runs.get(receipt.runId);
   if (before?.laneId !== owner.laneId || before.batchNo !== receipt.batchNo - 1)
     return { recorded: { outcome: 'stale' }, run: null };
   const run = state.runs.update(before, { ...progressOf(before, receipt), progressedAt: state.now() });
-  for (const page of receipt.pages) putPage(state, run, page);
+  for (const page of ledger) putPage(state, run, page);
   putRecords(state, run, receipt.records);
   putPartitions(state, run, receipt.partitions);
   const stop = run.cancelRequestedAt !== null || run.status !== 'running';

@@ -1,6 +1,8 @@
+import type { BatchOwner } from '../../../../db/queries/runs/batches/batch-owner.ts';
 import type * as real from '../../../../db/queries/runs/lanes/end-run.ts';
 import { takenOver } from '../../../../src/core/errors.ts';
 import { storableText } from '../../../../src/core/json/storable-text.ts';
+import type { Receipt } from '../../../../src/core/model/receipt.ts';
 import { holdsLaneIn } from '../batches/batch-owner.ts';
 import { recordMain } from '../batches/batches.ts';
 import { closePartitionsIn } from '../run-dimensions.ts';
@@ -26,7 +28,7 @@ function endIn(
   if (open.status !== 'queued' && open.status !== 'running') return { run: runRow(open), ended: false, eventsFor: 0 };
   const { error } = outcome;
   const isRunning = open.status === 'running';
-  const read = owner && last ? isRunning && recordMain(state, owner, last).run : open;
+  const read = owner && last ? isRunning && recordLast(state, owner, last) : open;
   if (!read && isRunning) throw takenOver();
   if (!read) return { run: runRow(open), ended: false, eventsFor: 0 };
   state.runs.update(read, {
@@ -42,6 +44,10 @@ function endIn(
   if (breaksConnection && run.status === 'failed') breakConnection(state, run.connectionId);
   return { run: runRow(run), ended: true, eventsFor: 0 };
 }
+
+/** The pages of a run of one batch are not put into the ledger. */
+const recordLast = (state: ControlState, owner: BatchOwner, last: Receipt): StoredRun | null =>
+  recordMain(state, owner, last, last.batchNo > 1 ? last.pages : []).run;
 
 function statusOf(run: StoredRun, { status }: real.RunOutcome): StoredRun['status'] {
   const failed = status === 'failed';
