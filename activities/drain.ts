@@ -149,7 +149,6 @@ async function claimNext(opened: OpenDrain, endpoint: queue.OpenEndpoint): Promi
     attempts = await claim(opened, endpoint, {
       requested: Math.min(room.requested, slots),
       due: Math.min(room.due, slots),
-      slots,
     });
     const redactor = signingRedactor([...v1, ...v1a]);
     for (const attempt of attempts) taskGroup.add(makeAttempt(opened, { endpoint, attempt, secretId, keys, redactor }));
@@ -173,12 +172,12 @@ async function waitOfRate(
 async function claim(
   { deps: { db }, scope, endpointId, leaseToken }: OpenDrain,
   { timeoutMs, probing, ordering }: queue.OpenEndpoint,
-  room: { readonly requested: number; readonly due: number; readonly slots: number },
+  room: { readonly requested: number; readonly due: number },
 ): Promise<queue.ClaimedAttempt[]> {
   const lease = { endpointId, leaseToken, leaseMs: timeoutMs + leaseMarginMs };
   const requested =
     room.requested > 0 ? await queue.claimRequested(db, scope, { ...lease, limit: room.requested }) : [];
-  const limit = Math.min(room.due, room.slots) - requested.length;
+  const limit = room.due - requested.length;
   if (limit <= 0) return requested;
   const own = { ...lease, limit };
   const due =

@@ -68,7 +68,7 @@ async function createOrJoin(
   if (typeof terms === 'string') return skipped(terms);
   const { concurrentMax, waitsFor } = terms;
   const run = { connectionId, resourceKey, trigger: 'webhook', concurrentMax, waitsFor, backfill: null } as const;
-  const created = await insertRun(tx, scope, { ...run, isDispatched: true });
+  const created = await insertRun(tx, scope, run);
   await joinRun(tx, scope, input, { runId: created.id, isNew: true });
   return { step: { waitMs: 0, outcome: 'started', runId: created.id }, created };
 }

@@ -83,12 +83,12 @@ export async function readOn(
       signal: abortedAfter(canceled, (reason) => (isCancel(reason) ? 0 : stopMsMax)),
       lookAhead: lookAheadPages,
       pagesAtOnce,
-      enough: () =>
-        canceled.aborted ||
-        delivery.stopped ||
-        limited() ||
-        ++requested > chunkPagesMax ||
-        performance.now() > chunkEnd,
+      enough: () => {
+        requested += 1;
+        return (
+          canceled.aborted || delivery.stopped || limited() || requested > chunkPagesMax || performance.now() > chunkEnd
+        );
+      },
       onRead: (page) => {
         movement.moved();
         records += page.records.length;

@@ -42,7 +42,7 @@ export interface ChunkDeps extends Deps, ReadDeps {
 /** How long a chunk may go on. */
 export interface ChunkLimits {
   /** Ends it: a cancel of the run, or the stop of the worker. */
-  readonly signal: AbortSignal;
+  readonly canceled: AbortSignal;
   /** The milliseconds after which no page is requested. */
   readonly msMax: number;
   /** The time at which Temporal scheduled the attempt, in milliseconds since the epoch; see takeLane. */
@@ -87,13 +87,13 @@ interface ReadChunk extends Omit<Ending, 'outcome'> {
 
 /** Reads a chunk; a canceled one ends soon, whatever the customer's systems do. */
 function readUnlessCanceled(deps: ChunkDeps, input: SyncRunInput, limits: ChunkLimits): Promise<ReadChunk> {
-  return unlessCanceled(limits.signal, cancelMsMax, (resources) => readChunk(deps, input, { ...limits, resources }));
+  return unlessCanceled(limits.canceled, cancelMsMax, (resources) => readChunk(deps, input, { ...limits, resources }));
 }
 
 async function readChunk(
   deps: ChunkDeps,
   input: SyncRunInput,
-  { signal: canceled, resources, ...limits }: ChunkLimits & { readonly resources: AsyncDisposableStack },
+  { canceled, resources, ...limits }: ChunkLimits & { readonly resources: AsyncDisposableStack },
 ): Promise<ReadChunk> {
   const scope = orgScope(input.orgId);
   const attempt = await takeLane(deps.db, scope, input.runId, { ...limits, secretKind: paramsSecretKind });
@@ -105,8 +105,8 @@ async function readChunk(
   const begunAt = performance.now();
   const chunk = { ...limits, runId: input.runId, attempt, canceled, resources };
   const { result, recordedWith, isUntouched, ...ending } = await readOrPause(deps, scope, chunk);
+  // An attempt that has read the run to its end also ends it, so its number still counts.
   if (result.done) deps.newLanes.leave(attempt.laneId);
-  // Once every page of the run is read, this attempt ends the run.
   else await resetAttempts(deps.db, scope, input.runId);
   // A read that is complete ends the run, whoever cancels it meanwhile.
   if (!ending.last) throwUnlessShutdown(canceled);

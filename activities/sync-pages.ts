@@ -60,12 +60,12 @@ export function createSyncActivities(deps: Deps, slots: Slots, createRunOfFiring
      */
     syncPages: (input: SyncRunInput): Promise<ChunkResult> => {
       const context = Context.current();
-      const { cancellationSignal: signal, info } = context;
+      const { cancellationSignal: canceled, info } = context;
       const scheduledAtMs = info.currentAttemptScheduledTimestampMs;
       const advance = async (chunk: ChunkDeps) => {
         const { turn, isFirst } = await beginRun(deps, input);
         if (turn === 'waiting') return waitsForTurn;
-        return await advanceRun(chunk, input, { signal, msMax: chunkMsMax, scheduledAtMs, isFirst });
+        return await advanceRun(chunk, input, { canceled, msMax: chunkMsMax, scheduledAtMs, isFirst });
       };
       return inContext(input, advance, () => context.heartbeat());
     },
@@ -157,7 +157,7 @@ interface ReadHere extends Pick<ChunkLimits, 'scheduledAtMs' | 'isFirst'> {
 async function readHere(deps: Deps, input: SyncRunInput, { inContext, ...begun }: ReadHere): Promise<ChunkResult> {
   const leaving = new AbortController();
   const leave = () => leaving.abort(new CancelledFailure('CANCELLED'));
-  const signal = AbortSignal.any([Context.current().cancellationSignal, leaving.signal]);
+  const canceled = AbortSignal.any([Context.current().cancellationSignal, leaving.signal]);
   const late = setTimeout(leave, firstStepMs + firstStepGraceMs);
   // Temporal reports a cancel only when the task of the workflow ends.
   const leaveIfCanceled = () =>
@@ -167,7 +167,7 @@ async function readHere(deps: Deps, input: SyncRunInput, { inContext, ...begun }
   try {
     return await inContext(
       input,
-      (chunk) => advanceRun(chunk, input, { ...begun, signal, msMax: firstStepMs }),
+      (chunk) => advanceRun(chunk, input, { ...begun, canceled, msMax: firstStepMs }),
       leaveIfCanceled,
     );
   } finally {

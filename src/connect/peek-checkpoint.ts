@@ -5,6 +5,7 @@ import type { LastBatch } from '../core/destinations/destination.ts';
 import { noOutbox } from '../core/destinations/webhook/outbox.ts';
 import { found } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
+import type { LaneKey } from '../core/model/lane-key.ts';
 import type { Deps } from '../deps.ts';
 import { prepareDestination } from './open-destination.ts';
 import { openSecrets } from './secrets.ts';
@@ -19,7 +20,7 @@ type PeekDeps = Pick<Deps, 'db' | 'egress' | 'evaluators' | 'defaultDestination'
 export async function peekCheckpoint(
   deps: PeekDeps,
   scope: OrgScope,
-  { connectionId, resourceKey }: { readonly connectionId: string; readonly resourceKey: string },
+  { connectionId, resourceKey }: LaneKey,
 ): Promise<LastBatch | 'not_supported' | null> {
   const connection = found(await findConnection(deps.db, scope, connectionId), 'Connection');
   const { specJson } = found(await findPinnedSpec(deps.db, scope, connectionId), 'Pinned spec version');

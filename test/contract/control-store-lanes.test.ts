@@ -184,7 +184,7 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
     it('is immediate for a run that no workflow has taken, and is requested otherwise', async () => {
       const { queries, db, scope, insert, end, row, begin } = await start();
       const [untaken, taken] = [await insert(), await insert()];
-      await queries.markDispatched(db, scope, taken);
+      await queries.leaveToSweeper(db, scope, untaken);
       expect(await queries.requestCancel(db, scope, untaken)).toMatchObject({ status: 'canceled' });
       expect(await queries.requestCancel(db, scope, untaken)).toBeUndefined();
       expect(await queries.requestCancel(db, scope, taken)).toMatchObject({ status: 'queued' });
@@ -269,11 +269,11 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
       const { org, queries, db, scope, started, insert, begin, row } = await start();
       const { id } = await started();
       const untaken = await insert();
+      await queries.leaveToSweeper(db, scope, untaken);
       await org.pause();
       expect(await row(id)).toMatchObject({ status: 'running', cancelRequestedAt: expect.any(String) });
       expect(await row(untaken)).toMatchObject({ status: 'canceled' });
       const late = await insert({ resourceKey: 'b', concurrentMax: 9 });
-      await queries.markDispatched(db, scope, late);
       expect(await begin(late)).toBe('canceled');
       await org.activate();
       expect(await begin(await insert({ resourceKey: 'b', concurrentMax: 9 }))).toBe('running');
@@ -294,6 +294,7 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
     it('is which runs no workflow took, and which taken ones are silent', async () => {
       const { org, queries, db, scope, insert, begin } = await start();
       const [untaken, running] = [await insert(), await insert({ resourceKey: 'b' })];
+      await queries.leaveToSweeper(db, scope, untaken);
       await begin(running);
       const find = async (olderThanMs: number) => {
         const options = { olderThanMs, limit: 100_000 };

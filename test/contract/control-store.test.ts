@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { controlStores, failed, openCase } from '../support/control-stores/case.ts';
 import type { ControlStore } from '../support/control-stores/control-store.ts';
-import { pageEntry, receiptOf, watermark } from '../support/service/receipts.ts';
+import { pageEntry, receiptOf, takeOptions, watermark } from '../support/service/receipts.ts';
 
 describe.each(controlStores)('a control store on $name', ({ open }) => {
   let store: ControlStore;
@@ -81,15 +81,17 @@ describe.each(controlStores)('a control store on $name', ({ open }) => {
     it('give every attempt a greater fence, and refuse one that is older than its successor', async () => {
       const { take, started } = await start();
       const { id, attempt } = await started();
-      const later = await take(id, { scheduledAtMs: attempt.fence + 10_000 });
+      const later = await take(id, takeOptions({ scheduledAtMs: attempt.fence + 10_000 }));
       expect(later).toMatchObject({ fence: attempt.fence + 10_000, fenceBefore: attempt.fence, attempts: 2 });
-      expect((await take(id, { scheduledAtMs: attempt.fence + 9000 })).fence).toBe(attempt.fence + 10_001);
+      expect((await take(id, takeOptions({ scheduledAtMs: attempt.fence + 9000 }))).fence).toBe(attempt.fence + 10_001);
     });
 
     it('refuse an attempt that was replaced long before it began', async () => {
       const { queries, db, scope, started } = await start();
       const { id, attempt } = await started();
-      await expect(queries.takeLane(db, scope, id, { scheduledAtMs: attempt.fence - 5000 })).rejects.toMatchObject({
+      await expect(
+        queries.takeLane(db, scope, id, takeOptions({ scheduledAtMs: attempt.fence - 5000 })),
+      ).rejects.toMatchObject({
         code: 'fenced',
       });
     });
@@ -98,8 +100,8 @@ describe.each(controlStores)('a control store on $name', ({ open }) => {
       const { queries, db, scope, insert, started, end } = await start();
       const { id } = await started();
       await end(id);
-      expect(await queries.takeLane(db, scope, id)).toBeUndefined();
-      expect(await queries.takeLane(db, scope, await insert())).toBeUndefined();
+      expect(await queries.takeLane(db, scope, id, takeOptions())).toBeUndefined();
+      expect(await queries.takeLane(db, scope, await insert(), takeOptions())).toBeUndefined();
     });
 
     it('are counted until a batch is recorded, and keep why the last one failed', async () => {

@@ -45,7 +45,7 @@ import { filled, requests } from '../support/plans/requests.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
 import { newCall } from '../support/service/calls.ts';
 import { testDatabaseUrl } from '../support/service/database-server.ts';
-import { quarantineEntry, receiptOf } from '../support/service/receipts.ts';
+import { quarantineEntry, receiptOf, takeOptions } from '../support/service/receipts.ts';
 import { openFilledOrg } from '../support/sync/filled-org.ts';
 import { createHook, sendTo, type TestHook } from '../support/webhooks/hooks.ts';
 
@@ -179,7 +179,7 @@ describe('of an org with 60,000 runs, no statement reads what is old:', () => {
       const runId = waiting?.id ?? '';
       await markDispatched(db, scope, runId);
       expect((await beginRun(db, scope, runId)).turn).toBe('running');
-      const attempt = await takeLane(db, scope, runId, { secretKind: 'params-secret' });
+      const attempt = await takeLane(db, scope, runId, takeOptions());
       if (!attempt) throw new Error('no attempt');
       const owner = { laneId: attempt.laneId, fence: attempt.fence };
       await lastCallSequence(db, scope, runId);

@@ -20,7 +20,7 @@ import { runStart } from '../../src/core/model/run-position.ts';
 import { ofOrg } from '../support/service/aged-rows.ts';
 import { newCall } from '../support/service/calls.ts';
 import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
-import { newRun, pageEntry, quarantineEntry, receiptOf } from '../support/service/receipts.ts';
+import { newRun, pageEntry, quarantineEntry, receiptOf, takeOptions } from '../support/service/receipts.ts';
 import { insertTestConnection } from '../support/service/rows.ts';
 
 let database: TestDatabase;
@@ -87,7 +87,7 @@ describe('an attempt whose run is gone', () => {
     while (!(await purgeSome(database.db, scope, { connectionId, rowsMax: 100 })));
 
     expect((await beginRun(database.db, scope, runId)).turn).toBeNull();
-    expect(await takeLane(database.db, scope, runId)).toBeUndefined();
+    expect(await takeLane(database.db, scope, runId, takeOptions())).toBeUndefined();
     expect(await recordBatch(database.db, scope, { owner, receipt: receiptOf(runId, 2) })).toEqual({
       outcome: 'fenced',
     });
@@ -108,7 +108,7 @@ async function filledConnection() {
   const scope = orgScope(orgId);
   const { id: runId } = await insertRun(db, scope, newRun(connectionId));
   await beginRun(db, scope, runId);
-  const owner = await takeLane(db, scope, runId);
+  const owner = await takeLane(db, scope, runId, takeOptions());
   if (!owner) throw new Error('No such run');
   await recordBatch(db, scope, { owner, receipt: mixedReceipt(runId) });
   const values = [{ key: 'p', value: 'p' }];

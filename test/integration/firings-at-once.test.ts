@@ -9,7 +9,7 @@ import { requestReset } from '../../db/queries/runs/lanes/lane-reset.ts';
 import { insertRun } from '../../db/queries/runs/runs.ts';
 import { orgScope } from '../../db/scope.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
-import { newRun } from '../support/service/receipts.ts';
+import { newRun, takeOptions } from '../support/service/receipts.ts';
 import { createActiveConnection, publishSpec } from '../support/upstream/api-fixtures.ts';
 import { createEndpoint } from '../support/webhooks/webhook-rows.ts';
 
@@ -74,7 +74,7 @@ describe('the run of a firing', () => {
     const own = { id, connectionId, laneId, seq, scheduleId, createdAt, dispatchedAt, startedAt, progressedAt };
     expect(row).toEqual({ ...expected, ...own });
     expect(await atOnce.fire()).toEqual({ ...begun, hasBegun: false });
-    const attempt = await takeLane(api.deps.db, atOnce.scope, begun.id, { isFirst: true });
+    const attempt = await takeLane(api.deps.db, atOnce.scope, begun.id, takeOptions({ isFirst: true }));
     expect(attempt).toMatchObject({ attempts: 1, watermarkBefore: null });
   });
 

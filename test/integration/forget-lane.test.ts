@@ -10,7 +10,7 @@ import { type OrgScope, orgScope } from '../../db/scope.ts';
 import { listBegin, type PartitionPosition } from '../../src/core/model/run-position.ts';
 import { firstPosition } from '../../src/core/source/read/read-window.ts';
 import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
-import { newRun, receiptOf, watermark } from '../support/service/receipts.ts';
+import { newRun, receiptOf, takeOptions, watermark } from '../support/service/receipts.ts';
 import { insertTestConnection } from '../support/service/rows.ts';
 
 const partitionBegin: PartitionPosition = {
@@ -161,7 +161,7 @@ async function recordedRun() {
 }
 
 async function take(scope: OrgScope, runId: string): Promise<Attempt> {
-  const attempt = await takeLane(database.db, scope, runId);
+  const attempt = await takeLane(database.db, scope, runId, takeOptions());
   if (!attempt) throw new Error('The run does not run');
   return attempt;
 }

@@ -12,7 +12,7 @@ import { findRun, insertRun } from '../../db/queries/runs/runs.ts';
 import { orgScope } from '../../db/scope.ts';
 import type { Reset } from '../../src/core/spec/connection/upgrade-plan.ts';
 import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
-import { newRun, receiptOf, watermark } from '../support/service/receipts.ts';
+import { newRun, receiptOf, takeOptions, watermark } from '../support/service/receipts.ts';
 import { insertTestConnection } from '../support/service/rows.ts';
 import { blockedBy } from '../support/service/sql-gate.ts';
 
@@ -105,7 +105,7 @@ async function syncedLane() {
   const begin = async (): Promise<Begun> => {
     const { id: runId } = await insertRun(db, scope, newRun(connectionId));
     await beginRun(db, scope, runId);
-    const attempt = await takeLane(db, scope, runId);
+    const attempt = await takeLane(db, scope, runId, takeOptions());
     if (!attempt) throw new Error('No such run');
     return { runId, attempt, watermarkBefore: (await findRun(db, scope, runId))?.watermarkBefore };
   };

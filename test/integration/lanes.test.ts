@@ -3,13 +3,14 @@ import { findConnection, setConnectionStatus } from '../../db/queries/connection
 import { noteFailure, resetAttempts, takeLane } from '../../db/queries/runs/attempts.ts';
 import { recordBatch } from '../../db/queries/runs/batches/batches.ts';
 import { requestCancel } from '../../db/queries/runs/cancel.ts';
+import { leaveToSweeper } from '../../db/queries/runs/dispatch.ts';
 import { beginRun } from '../../db/queries/runs/lanes/begin-run.ts';
 import { endRun, type RunOutcome } from '../../db/queries/runs/lanes/end-run.ts';
 import { findRun, insertRun } from '../../db/queries/runs/runs.ts';
 import { type OrgScope } from '../../db/scope.ts';
 import type { RunTrigger } from '../../src/core/resources/run.ts';
 import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
-import { newRun, receiptOf } from '../support/service/receipts.ts';
+import { newRun, receiptOf, takeOptions } from '../support/service/receipts.ts';
 import { laneRuns } from '../support/sync/lane-runs.ts';
 
 let database: TestDatabase;
@@ -71,6 +72,7 @@ describe('a lane', () => {
 
   it('passes over a run that was canceled while it waited', async () => {
     const { scope, first, second, begin } = await twoRuns();
+    await leaveToSweeper(database.db, scope, first);
     expect((await requestCancel(database.db, scope, first))?.status).toBe('canceled');
     expect(await begin(first)).toBe('canceled');
     expect(await begin(second)).toBe('running');
@@ -228,8 +230,10 @@ describe('taking the lane', () => {
   it('is refused to an attempt that was scheduled before its successor', async () => {
     const { scope, first, begin } = await twoRuns();
     await begin(first);
-    await takeLane(database.db, scope, first, { scheduledAtMs: Date.now() });
-    await expect(takeLane(database.db, scope, first, { scheduledAtMs: Date.now() - 10_000 })).rejects.toMatchObject({
+    await takeLane(database.db, scope, first, takeOptions());
+    await expect(
+      takeLane(database.db, scope, first, takeOptions({ scheduledAtMs: Date.now() - 10_000 })),
+    ).rejects.toMatchObject({
       code: 'fenced',
     });
   });
@@ -237,8 +241,8 @@ describe('taking the lane', () => {
   it('is not held up by a fence that was made under a clock far ahead', async () => {
     const { scope, first, begin } = await twoRuns();
     await begin(first);
-    const ahead = await takeLane(database.db, scope, first, { scheduledAtMs: Date.now() + 3_600_000 });
-    const now = await takeLane(database.db, scope, first, { scheduledAtMs: Date.now() });
+    const ahead = await takeLane(database.db, scope, first, takeOptions({ scheduledAtMs: Date.now() + 3_600_000 }));
+    const now = await takeLane(database.db, scope, first, takeOptions());
     expect(now?.fence).toBeGreaterThan(ahead?.fence ?? 0);
   });
 

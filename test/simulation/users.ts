@@ -70,7 +70,7 @@ export function createUsers(options: UsersOptions): Users {
     ask(`sync ${resourceKey}`, async () => {
       count(counts, 'syncs');
       const terms = { concurrentMax: 4, waitsFor: [], backfill: null, trigger: 'manual' } as const;
-      const run = await insertRun(deps.db, scope, { connectionId, resourceKey, ...terms, isDispatched: true });
+      const run = await insertRun(deps.db, scope, { connectionId, resourceKey, ...terms });
       await startQueuedRun(deps, scope, run);
     });
   const notify = async (stopped: readonly RunRow[]): Promise<void> => {

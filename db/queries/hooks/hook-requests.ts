@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { newId } from '../../../src/core/ids.ts';
+import type { LaneKey } from '../../../src/core/model/lane-key.ts';
 import type { HookRequestRow } from '../../../src/core/resources/hook.ts';
 import type { Db } from '../../client.ts';
 import { type Listing, openNewestFirst } from '../../listing.ts';
@@ -78,18 +79,12 @@ export async function findUnwokenResources(
   return rows.map(({ resourceKey }) => resourceKey);
 }
 
-/** A connection and resource that requests name. */
-export interface RequestedResource {
-  readonly connectionId: string;
-  readonly resourceKey: string;
-}
-
 /**
  * When the run that requests of a resource wait for is to be created: once none has come for the time of their hooks, or
  * when the first has waited long enough.
  * @returns milliseconds, 0: now; null: no request waits.
  */
-export async function dueInMs(db: Db, scope: OrgScope, resource: RequestedResource): Promise<number | null> {
+export async function dueInMs(db: Db, scope: OrgScope, resource: LaneKey): Promise<number | null> {
   const { rows } = await sql<{ ms: number }>`
     select ceil(1000 * greatest(0, extract(epoch from ${dueAt} - clock_timestamp())))::int as ms
     from ${pendingTriggers} and ${ofResource(scope, resource)}
@@ -104,7 +99,7 @@ const pendingTriggers = sql`hook_triggers
 const dueAt = sql`least(
   max(hook_requests.received_at + make_interval(secs => hooks.debounce_seconds)),
   min(hook_requests.received_at + make_interval(secs => hooks.max_wait_seconds)))`;
-const ofResource = ({ orgId }: OrgScope, { connectionId, resourceKey }: RequestedResource) => sql`
+const ofResource = ({ orgId }: OrgScope, { connectionId, resourceKey }: LaneKey) => sql`
   hook_triggers.org_id = ${orgId} and hook_triggers.connection_id = ${connectionId}
   and hook_triggers.resource_key = ${resourceKey}`;
 
@@ -112,8 +107,8 @@ const ofResource = ({ orgId }: OrgScope, { connectionId, resourceKey }: Requeste
 export async function findOverdueResources(
   db: Db,
   { olderThanMs, limit }: { readonly olderThanMs: number; readonly limit: number },
-): Promise<readonly (RequestedResource & { readonly orgId: string })[]> {
-  const { rows } = await sql<RequestedResource & { orgId: string }>`
+): Promise<readonly (LaneKey & { readonly orgId: string })[]> {
+  const { rows } = await sql<LaneKey & { orgId: string }>`
     select hook_triggers.org_id, hook_triggers.connection_id, hook_triggers.resource_key
     from ${pendingTriggers}
     group by hook_triggers.org_id, hook_triggers.connection_id, hook_triggers.resource_key
@@ -131,7 +126,7 @@ export async function findOverdueResources(
 export async function joinRun(
   tx: Db,
   scope: OrgScope,
-  resource: RequestedResource,
+  resource: LaneKey,
   { runId, isNew }: { readonly runId: string; readonly isNew: boolean },
 ): Promise<void> {
   await sql`
@@ -145,12 +140,7 @@ export async function joinRun(
 }
 
 /** Notes that no run is created for the requests of a resource that wait, and why. They are not compared with new ones. */
-export async function dropTriggers(
-  tx: Db,
-  scope: OrgScope,
-  resource: RequestedResource,
-  reason: string,
-): Promise<void> {
+export async function dropTriggers(tx: Db, scope: OrgScope, resource: LaneKey, reason: string): Promise<void> {
   await sql`
     with dropped as (
       update hook_triggers set pending = false where pending and ${ofResource(scope, resource)} returning request_id

@@ -69,16 +69,13 @@ const recheckHoursMax = 24;
 /**
  * Takes the lane for a new attempt at the run: every earlier attempt can record nothing more. Undefined: no such run, or
  * it does not run.
- *
- * `scheduledAtMs` is when Temporal scheduled the attempt, ms since the epoch. It is what fences are made of: an attempt that
- * was handed to a frozen worker and begins long after it was replaced must not take the lane from its successor.
  * Throws `fenced` when the lane is held by a later attempt.
  */
 export async function takeLane(
   db: Db,
   scope: OrgScope,
   runId: string,
-  { scheduledAtMs = Date.now(), isFirst = false, secretKind = '' }: TakeOptions = {},
+  { scheduledAtMs, isFirst, secretKind }: TakeOptions,
 ): Promise<Attempt | undefined> {
   const latestMs = scheduledAtMs + clockJumpMsMax;
   const [taken] = await take(db, { orgId: scope.orgId, runId, scheduledAtMs, latestMs, isFirst, secretKind });
@@ -91,12 +88,17 @@ export async function takeLane(
   return { ...attempt, begunWith: specJson && { specJson, specOverridesJson, paramsJson, sealed } };
 }
 
-interface TakeOptions {
-  readonly scheduledAtMs?: number;
+/** How a lane is taken. */
+export interface TakeOptions {
+  /**
+   * The time at which Temporal scheduled the attempt, in milliseconds since the epoch. Fences are made of it: an attempt that was
+   * handed to a frozen worker and begins long after it was replaced must not take the lane from its successor.
+   */
+  readonly scheduledAtMs: number;
   /** The run began for this attempt, which is counted already. */
-  readonly isFirst?: boolean;
-  /** The kind of the secrets that the attempt needs; absent: it needs none. */
-  readonly secretKind?: string;
+  readonly isFirst: boolean;
+  /** The kind of the secrets that the attempt needs. */
+  readonly secretKind: string;
 }
 
 type TakenRow = Omit<Attempt, 'begunWith'> &
@@ -104,7 +106,7 @@ type TakenRow = Omit<Attempt, 'begunWith'> &
     readonly [Column in keyof SealedSecret]: SealedSecret[Column] | null;
   };
 
-interface Take extends Required<TakeOptions> {
+interface Take extends TakeOptions {
   readonly orgId: string;
   readonly runId: string;
   /** A fence after this was made by a later attempt, or with a wrong clock. */

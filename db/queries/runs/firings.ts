@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { JsonObject } from '../../../src/core/json/json-object.ts';
+import type { LaneKey } from '../../../src/core/model/lane-key.ts';
 import type { ScheduleRow } from '../../../src/core/resources/schedule.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
@@ -13,10 +14,8 @@ interface Firing {
 }
 
 /** A run, and what else the address of its workflow has. */
-export interface AddressedRun {
+export interface AddressedRun extends LaneKey {
   readonly id: string;
-  readonly connectionId: string;
-  readonly resourceKey: string;
   /** The firing; both null: no schedule created it. */
   readonly scheduleId: string | null;
   readonly scheduledFor: string | null;

@@ -1,11 +1,10 @@
 import { sql } from 'kysely';
+import type { LaneKey } from '../../../src/core/model/lane-key.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 
 /** The failed run of a resource that nothing has ended well since. */
-export interface LastFailure {
-  readonly connectionId: string;
-  readonly resourceKey: string;
+export interface LastFailure extends LaneKey {
   readonly runId: string;
   /** The code of the error; null: the run ended without one. */
   readonly errorCode: string | null;

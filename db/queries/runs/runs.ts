@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { newId } from '../../../src/core/ids.ts';
+import type { LaneKey } from '../../../src/core/model/lane-key.ts';
 import type { RunRow, RunTrigger } from '../../../src/core/resources/run.ts';
 import type { Db } from '../../client.ts';
 import type { Backfill } from '../../schema.ts';
@@ -7,12 +8,7 @@ import type { OrgScope } from '../../scope.ts';
 import { type Placeholders, statement } from '../../statement.ts';
 import { runColumns } from './run-columns.ts';
 
-interface OfResource {
-  readonly connectionId: string;
-  readonly resourceKey: string;
-}
-
-interface NewRun extends OfResource {
+interface NewRun extends LaneKey {
   /** Its lane; null or absent: it is looked for, and made when it is not there yet. */
   readonly laneId?: number | null;
   readonly trigger: RunTrigger;
@@ -25,17 +21,18 @@ interface NewRun extends OfResource {
   /** The firing of the run; absent: no schedule requested it. */
   readonly scheduleId?: string;
   readonly scheduledFor?: string;
-  /** Whoever commits the row starts its workflow, or calls {@link leaveToSweeper}. */
-  readonly isDispatched?: boolean;
 }
 
-/** Inserts a run, queued at the end of its lane. Commit the row, then start its workflow: the sweeper starts one that is lost. */
+/**
+ * Inserts a run, queued at the end of its lane. Commit the row, then start its workflow: the sweeper starts one that is lost.
+ * If it cannot be started, call {@link leaveToSweeper}.
+ */
 export async function insertRun(db: Db, scope: OrgScope, run: NewRun): Promise<RunRow> {
   const laneId = run.laneId ?? (await ensureLane(db, scope, run));
-  const { waitsFor, backfill, scheduleId = null, scheduledFor = null, isDispatched = false } = run;
+  const { waitsFor, backfill, scheduleId = null, scheduledFor = null } = run;
   const [inserted] = await insertRow(db, {
     ...run,
-    ...{ id: newId('run'), orgId: scope.orgId, laneId, scheduleId, scheduledFor, isDispatched },
+    ...{ id: newId('run'), orgId: scope.orgId, laneId, scheduleId, scheduledFor },
     waitsFor: [...waitsFor],
     backfill: backfill === null ? null : JSON.stringify(backfill),
   });
@@ -68,13 +65,13 @@ const insertRow = statement((db, run: Placeholders<RunValues>) =>
       backfill: run.backfill,
       scheduleId: run.scheduleId,
       scheduledFor: run.scheduledFor,
-      dispatchedAt: sql<string | null>`case when ${run.isDispatched}::boolean then now() end`,
+      dispatchedAt: sql<string>`now()`,
     })
     .returning(runColumns),
 );
 
 /** The id of the lane of a connection and resource, made when it is not there yet. */
-async function ensureLane(db: Db, scope: OrgScope, { connectionId, resourceKey }: OfResource): Promise<number> {
+async function ensureLane(db: Db, scope: OrgScope, { connectionId, resourceKey }: LaneKey): Promise<number> {
   const key = { orgId: scope.orgId, connectionId, resourceKey };
   const [known] = await findLane(db, key);
   if (known) return known.id;
@@ -88,7 +85,7 @@ async function ensureLane(db: Db, scope: OrgScope, { connectionId, resourceKey }
   return made.id;
 }
 
-const findLane = statement((db, key: Placeholders<OfResource & { readonly orgId: string }>) =>
+const findLane = statement((db, key: Placeholders<LaneKey & { readonly orgId: string }>) =>
   db
     .selectFrom('lanes')
     .select('id')
@@ -124,14 +121,14 @@ const runsByIds = statement(
 export async function findWaitingRun(
   db: Db,
   scope: OrgScope,
-  { connectionId, resourceKey }: OfResource,
+  { connectionId, resourceKey }: LaneKey,
 ): Promise<{ readonly id: string } | undefined> {
   const [run] = await waitingRun(db, { orgId: scope.orgId, connectionId, resourceKey });
   return run;
 }
 
 const waitingRun = statement(
-  (db, { orgId, connectionId, resourceKey }: Placeholders<OfResource & { readonly orgId: string }>) =>
+  (db, { orgId, connectionId, resourceKey }: Placeholders<LaneKey & { readonly orgId: string }>) =>
     db
       .selectFrom('runs')
       .select('id')

@@ -4,6 +4,7 @@ import type { OpenedSource } from '../../connect/open-source.ts';
 import { type ConnectionSetup, ofResource } from '../../connect/setup.ts';
 import { renderTemplate } from '../../core/expressions/template.ts';
 import { valueAt } from '../../core/json/dotted-path.ts';
+import type { LaneKey } from '../../core/model/lane-key.ts';
 import { readPages } from '../../core/source/read/read-pages.ts';
 import { groupValue, type PartitionSource, sourcesOf } from '../../core/spec/connection/partition-sources.ts';
 import type { Resource } from '../../core/spec/schema/spec-schema.ts';
@@ -62,11 +63,7 @@ async function firstValue({ params, run, evaluator }: OpenedSource, values: stri
   return Array.isArray(list) ? list[0] : undefined;
 }
 
-async function firstStored(
-  { db }: Pick<Deps, 'db'>,
-  scope: OrgScope,
-  parent: { readonly connectionId: string; readonly resourceKey: string },
-): Promise<unknown> {
+async function firstStored({ db }: Pick<Deps, 'db'>, scope: OrgScope, parent: LaneKey): Promise<unknown> {
   const [first] = await findParents(db, scope, { ...parent, after: null, limit: 1, changedFor: null });
   return first?.fields;
 }

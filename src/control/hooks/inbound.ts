@@ -2,17 +2,14 @@
  * Handles a request to a hook. The rows are authoritative: an accepted request is committed with what it asks for
  * before the response; then the request or the sweeper wakes the workflow that creates the run.
  */
-import {
-  acceptHookRequest,
-  findUnwokenResources,
-  logHookRequest,
-  type RequestedResource,
-} from '../../../db/queries/hooks/hook-requests.ts';
+
+import { acceptHookRequest, findUnwokenResources, logHookRequest } from '../../../db/queries/hooks/hook-requests.ts';
 import type { ReceivingHook } from '../../../db/queries/hooks/hooks.ts';
 import { type OrgScope, orgScope } from '../../../db/scope.ts';
 import { AppError } from '../../core/errors.ts';
 import { dedupeKey } from '../../core/hooks/dedupe-key.ts';
 import { type ReceivedRequest, verifyRequest } from '../../core/hooks/verify-request.ts';
+import type { LaneKey } from '../../core/model/lane-key.ts';
 import type { Deps } from '../../deps.ts';
 import { orLeaveToSweeper } from '../../dispatch/or-leave-to-sweeper.ts';
 import { openHookSecret } from './hooks.ts';
@@ -75,7 +72,7 @@ async function wakeFor(
 async function wakeInbound(
   { orchestrator, log }: Pick<InboundDeps, 'orchestrator' | 'log'>,
   { orgId }: OrgScope,
-  resource: RequestedResource,
+  resource: LaneKey,
 ): Promise<void> {
   await orLeaveToSweeper(log, { ...resource }, () => orchestrator.noteInbound({ orgId, ...resource }));
 }

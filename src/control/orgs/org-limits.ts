@@ -8,6 +8,7 @@ import {
 } from '../../../db/queries/orgs/org-limits.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { AppError, conflict } from '../../core/errors.ts';
+import type { LaneKey } from '../../core/model/lane-key.ts';
 import { orgLimits } from '../../core/resources/org-limits.ts';
 import { type WriteDeps, write } from './write.ts';
 
@@ -30,7 +31,7 @@ const unlockedRoom = 64;
 export async function withRoomForRun<Result>(
   deps: WriteDeps,
   scope: OrgScope,
-  { connectionId, resourceKey }: Required<Pick<Within, 'connectionId' | 'resourceKey'>>,
+  { connectionId, resourceKey }: LaneKey,
   insert: (db: Db) => Promise<Result>,
 ): Promise<Result> {
   const within = { connectionId, resourceKey };

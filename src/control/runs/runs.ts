@@ -6,6 +6,7 @@ import { findPinnedSpec } from '../../../db/queries/specs.ts';
 import type { Backfill } from '../../../db/schema.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { conflict, found, invalid, schemaIssue } from '../../core/errors.ts';
+import type { LaneKey } from '../../core/model/lane-key.ts';
 import { publishRunEnded } from '../../core/observations.ts';
 import type { RunRow, RunTrigger } from '../../core/resources/run.ts';
 import { cursorText, parseInitialCursor } from '../../core/source/cursor/cursor-value.ts';
@@ -24,9 +25,7 @@ import { planRewind } from './rewind.ts';
 /** What the rules of runs need. */
 export type RunDeps = Pick<Deps, 'db' | 'orchestrator' | 'log' | 'defaultDestination'>;
 
-interface RunRequest {
-  readonly connectionId: string;
-  readonly resourceKey: string;
+interface RunRequest extends LaneKey {
   readonly trigger: RunTrigger;
   /** `from` as a value of the cursor; null: an ordinary run. */
   readonly backfill: { readonly from: string | number | null; readonly force: boolean } | null;
@@ -67,7 +66,7 @@ export async function requestRun(
           from: request.backfill?.from ?? null,
         });
   const run = await withRoomForRun(deps, scope, request, (db) =>
-    insertRun(db, scope, { ...request, ...terms, backfill, isDispatched: true }),
+    insertRun(db, scope, { ...request, ...terms, backfill }),
   );
   // The row is the guarantee: the request or the sweeper notifies Temporal, so the run always starts.
   void startQueuedRun(deps, scope, run);

@@ -1,14 +1,13 @@
 import type { Destination, TargetTable } from '../destinations/destination.ts';
 import { AppError, takenOver } from '../errors.ts';
+import type { LaneKey } from '../model/lane-key.ts';
 import { decodeReceipt } from '../model/receipt.ts';
 import type { RunPosition } from '../model/run-position.ts';
 import type { RunLedger } from './run-ledger.ts';
 
 /** What the ledger holds of a run when an attempt takes its lane. */
-export interface RecordedRun {
+export interface RecordedRun extends LaneKey {
   readonly runId: string;
-  readonly connectionId: string;
-  readonly resourceKey: string;
   /** Larger than that of every earlier attempt on the lane. */
   readonly fence: number;
   /** The last batch and the last page recorded; 0: none. */

@@ -23,7 +23,7 @@ function newRun(state: ControlState, orgId: string, run: NewRun): StoredRun {
     scheduledFor: run.scheduledFor ?? null,
     createdAt: state.now(),
     ...untouched,
-    dispatchedAt: run.isDispatched ? state.now() : null,
+    dispatchedAt: state.now(),
   };
 }
 
@@ -31,7 +31,6 @@ const untouchedLane = { recordedWith: null, recordedSince: null, quick: false } 
 
 const untouched = {
   status: 'queued',
-  dispatchedAt: null,
   readyAt: null,
   startedAt: null,
   finishedAt: null,

@@ -2,7 +2,7 @@ import type { Attempt } from '../../../db/queries/runs/attempts.ts';
 import type { BatchOwner } from '../../../db/queries/runs/batches/batch-owner.ts';
 import type { RunOutcome } from '../../../db/queries/runs/lanes/end-run.ts';
 import type { Receipt } from '../../../src/core/model/receipt.ts';
-import { newRun } from '../service/receipts.ts';
+import { newRun, takeOptions } from '../service/receipts.ts';
 import type { ControlStore } from './control-store.ts';
 import { openMemoryStore } from './memory-store.ts';
 import { openPostgresStore } from './postgres-store.ts';
@@ -25,7 +25,7 @@ export async function openCase(store: ControlStore) {
   const insert = async (parts: RunParts = {}): Promise<string> =>
     (await queries.insertRun(db, scope, newRun(connectionId, parts))).id;
   const begin = async (id: string) => (await queries.beginRun(db, scope, id)).turn;
-  const take = async (id: string, options?: Parameters<typeof queries.takeLane>[3]): Promise<Attempt> => {
+  const take = async (id: string, options = takeOptions()): Promise<Attempt> => {
     const attempt = await queries.takeLane(db, scope, id, options);
     if (!attempt) throw new Error('The run does not run');
     return attempt;
@@ -45,7 +45,7 @@ export async function openCase(store: ControlStore) {
     async started(parts: RunParts = {}) {
       const id = await insert(parts);
       await begin(id);
-      return { id, attempt: await take(id, { isFirst: true }) };
+      return { id, attempt: await take(id, takeOptions({ isFirst: true })) };
     },
     record: (owner: BatchOwner, receipt: Receipt) => queries.recordBatch(db, scope, { owner, receipt }),
     run: (id: string) => queries.findRun(db, scope, id),

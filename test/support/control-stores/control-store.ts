@@ -63,6 +63,7 @@ export const realQueries = {
   findRuns: runs.findRuns,
   findWaitingRun: runs.findWaitingRun,
   markDispatched: dispatch.markDispatched,
+  leaveToSweeper: dispatch.leaveToSweeper,
   requestCancel,
   countLoginFailures: runs.countLoginFailures,
   markAlive: dispatch.markAlive,

@@ -1,4 +1,5 @@
 import type { RunOutcome } from '../../../db/queries/runs/lanes/end-run.ts';
+import { takeOptions } from '../service/receipts.ts';
 import { someAttempt, someReceipt, someRun, type WeightedMaker } from './random-choices.ts';
 import { listPosition, recordIds } from './random-receipts.ts';
 
@@ -23,7 +24,7 @@ export const attemptMakers: Readonly<Record<string, WeightedMaker>> = {
       const scheduledAtMs = made.beganMs + dice.pick([-9000, -3000, 0, 0, 0, 0, 2_000_000_000]);
       return async (side) => {
         const { queries, db, scope } = side.org;
-        const attempt = await queries.takeLane(db, scope, runOf(side), { scheduledAtMs });
+        const attempt = await queries.takeLane(db, scope, runOf(side), takeOptions({ scheduledAtMs }));
         if (attempt) side.attempts.push(attempt);
         return attempt;
       };
@@ -41,7 +42,7 @@ export const attemptMakers: Readonly<Record<string, WeightedMaker>> = {
     },
   },
   recordCarried: {
-    weight: 6,
+    weight: 8,
     make(dice, made) {
       const chosen = someAttempt(dice, made);
       const [receipt, runOf] = [someReceipt(dice, made, someAttempt(dice, made)), someRun(dice, made)];

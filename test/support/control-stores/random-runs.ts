@@ -82,6 +82,7 @@ export const runMakers: Readonly<Record<string, WeightedMaker>> = {
   activate: { weight: 3, make: withOrg((org) => org.activate()) },
   passes: { weight: 2, make: withOrg((org) => org.passes(40_000)) },
   requestCancel: { weight: 3, make: withRun(({ queries, db, scope }, id) => queries.requestCancel(db, scope, id)) },
+  leaveToSweeper: { weight: 2, make: withRun(({ queries, db, scope }, id) => queries.leaveToSweeper(db, scope, id)) },
   markDispatched: { weight: 4, make: withRun(({ queries, db, scope }, id) => queries.markDispatched(db, scope, id)) },
   markAlive: { weight: 1, make: withRun(({ queries, db, scope }, id) => queries.markAlive(db, scope, id)) },
   countRestart: { weight: 2, make: withRun(({ queries, db, scope }, id) => queries.countRestart(db, scope, id, 1)) },

@@ -1,4 +1,6 @@
+import type { TakeOptions } from '../../../db/queries/runs/attempts.ts';
 import type { insertRun } from '../../../db/queries/runs/runs.ts';
+import { paramsSecretKind } from '../../../src/connect/secrets.ts';
 import type { PageEntry, PartitionEntry, QuarantineEntry, Receipt } from '../../../src/core/model/receipt.ts';
 
 /** The watermark that {@link receiptOf} brings. */
@@ -63,5 +65,11 @@ export const newRun = (connectionId: string, parts: Partial<NewRun> = {}): NewRu
   concurrentMax: 1,
   waitsFor: [],
   backfill: null,
+  ...parts,
+});
+
+/** How an attempt that Temporal schedules now takes its lane. */
+export const takeOptions = (parts: Partial<TakeOptions> = {}): TakeOptions => ({
+  ...{ scheduledAtMs: Date.now(), isFirst: false, secretKind: paramsSecretKind },
   ...parts,
 });

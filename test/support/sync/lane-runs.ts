@@ -4,7 +4,7 @@ import { beginRun } from '../../../db/queries/runs/lanes/begin-run.ts';
 import { endRun } from '../../../db/queries/runs/lanes/end-run.ts';
 import { insertRun } from '../../../db/queries/runs/runs.ts';
 import { type OrgScope, orgScope } from '../../../db/scope.ts';
-import { newRun } from '../service/receipts.ts';
+import { newRun, takeOptions } from '../service/receipts.ts';
 import { insertTestConnection } from '../service/rows.ts';
 
 /** Connections, runs and attempts as rows, without a service; `db` is called when they are made. */
@@ -31,7 +31,7 @@ export function laneRuns(db: () => Db) {
   }
 
   async function attempt(scope: OrgScope, runId: string) {
-    const taken = await takeLane(db(), scope, runId);
+    const taken = await takeLane(db(), scope, runId, takeOptions());
     if (!taken) throw new Error('No such run');
     return taken;
   }

@@ -1,12 +1,13 @@
 import { sql } from 'kysely';
 import { storableJson } from '../../../../src/core/json/storable-json.ts';
+import type { LaneKey } from '../../../../src/core/model/lane-key.ts';
 import type { Receipt } from '../../../../src/core/model/receipt.ts';
 import { textArray } from '../../../../src/core/postgres/binary-arrays.ts';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 import { ownLane } from '../records/own-lane.ts';
 import { markRetried } from '../records/requeue.ts';
-import { deliveredIds, type RunPlace } from './batch-statement.ts';
+import { deliveredIds } from './batch-statement.ts';
 
 interface RestOfBatch extends KeptBack {
   readonly laneId: number;
@@ -41,7 +42,7 @@ interface KeptBack {
   /** The run in which the batch was acknowledged. */
   readonly runId: string;
   readonly receipt: Receipt;
-  readonly run: RunPlace;
+  readonly run: LaneKey;
 }
 
 /** Opens a row for each record kept back: one open row per record. */
@@ -66,7 +67,7 @@ async function keepQuarantine(tx: Db, scope: OrgScope, { runId, receipt, run }: 
 async function resolveQuarantine(
   tx: Db,
   scope: OrgScope,
-  { delivered, run }: { readonly delivered: readonly string[]; readonly run: RunPlace },
+  { delivered, run }: { readonly delivered: readonly string[]; readonly run: LaneKey },
 ): Promise<void> {
   if (delivered.length === 0) return;
   await tx

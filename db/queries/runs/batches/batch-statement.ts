@@ -1,7 +1,9 @@
 /** The statement that records a batch, and a receipt as its parameters. */
+
 import { type RawBuilder, sql } from 'kysely';
 import { storableJson } from '../../../../src/core/json/storable-json.ts';
 import { storableText } from '../../../../src/core/json/storable-text.ts';
+import type { LaneKey } from '../../../../src/core/model/lane-key.ts';
 import { columnOf, type PageEntry, type Receipt, type RecordEntry } from '../../../../src/core/model/receipt.ts';
 import { bytesArray, textArray } from '../../../../src/core/postgres/binary-arrays.ts';
 import type { RunStatus } from '../../../../src/core/resources/run.ts';
@@ -10,12 +12,6 @@ import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 import { type Placeholders, statement } from '../../../statement.ts';
 import type { BatchOwner } from './batch-owner.ts';
-
-/** The place of a run. */
-export interface RunPlace {
-  readonly connectionId: string;
-  readonly resourceKey: string;
-}
 
 /** A batch with the attempt that records it. */
 export interface BatchToRecord {
@@ -33,7 +29,7 @@ export async function recordMain(
   db: Db,
   scope: OrgScope,
   { owner, receipt, onlyNew }: BatchToRecord,
-): Promise<{ readonly recorded: Recorded; readonly run: RunPlace | null }> {
+): Promise<{ readonly recorded: Recorded; readonly run: LaneKey | null }> {
   const [row] = await (onlyNew ? insertNew : upsert)(db, statementValues(scope, owner, receipt));
   if (row?.fence !== owner.fence) return { recorded: { outcome: 'fenced' }, run: null };
   const { connectionId, resourceKey, cancelRequestedAt, status } = row;

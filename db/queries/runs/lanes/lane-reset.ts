@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { LaneKey } from '../../../../src/core/model/lane-key.ts';
 import type { Reset } from '../../../../src/core/spec/connection/upgrade-plan.ts';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
@@ -9,11 +10,7 @@ import { deleteRecordStates } from './forget-lane.ts';
  * Notes what the next run of a resource has to forget. Now is too early: a run in progress still records batches.
  * A resource that has never run has nothing to forget.
  */
-export async function requestReset(
-  tx: Db,
-  scope: OrgScope,
-  lane: { readonly connectionId: string; readonly resourceKey: string; readonly reset: Reset },
-): Promise<void> {
+export async function requestReset(tx: Db, scope: OrgScope, lane: LaneKey & { readonly reset: Reset }): Promise<void> {
   await tx
     .updateTable('lanes')
     // The larger reset contains the smaller.

@@ -2,7 +2,9 @@
  * Whose turn it is among the queued runs of an org. Only runs that are ready are looked at, the first of each idle lane
  * that has tried to begin: of 10,000 that wait in one lane that is one.
  */
+
 import { type RawBuilder, sql } from 'kysely';
+import type { LaneKey } from '../../../../src/core/model/lane-key.ts';
 import { orgLimits } from '../../../../src/core/resources/org-limits.ts';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
@@ -10,7 +12,7 @@ import { type Placeholders, statement } from '../../../statement.ts';
 import type { AddressedRun } from '../firings.ts';
 
 /**
- * Ready runs looked at, the best first: it bounds the time of a look, 30 ms where none of them may begin (measured). One
+ * Ready runs looked at, in the order of their turns: it bounds the time of a look, 30 ms where none of them may begin (measured). One
  * behind them still begins when it tries to, but nobody wakes it.
  */
 const lookedAtMax = 1000;
@@ -21,7 +23,7 @@ const lookedAtMax = 1000;
 const silentSecondsMax = 90;
 
 /**
- * The runs of an org that may begin, best first, as many as the org has places for: people's runs, then those of schedules
+ * The runs of an org that may begin, in the order of their turns, as many as the org has places for: people's runs, then those of schedules
  * and hooks, then backfills, each in the order of arrival. A run is left out while its connection is not active, while that
  * has as many runs in progress or ahead of it as its API allows requests at once, and while it waits for a run of another
  * resource.
@@ -74,11 +76,9 @@ export const queued = (orgId: RawBuilder<string>, isAsking: RawBuilder<boolean>)
   sql`select ${readyColumns} from runs where org_id = ${orgId} and status = 'queued' and ${isAsking}`;
 
 /** A run of a firing that is about to be inserted. */
-export interface RunToInsert {
+export interface RunToInsert extends LaneKey {
   readonly id: string;
   readonly orgId: string;
-  readonly connectionId: string;
-  readonly resourceKey: string;
   readonly laneId: number;
   readonly concurrentMax: number;
   readonly waitsFor: readonly string[];
@@ -93,7 +93,7 @@ export const toInsert = (v: Placeholders<RunToInsert>): RawBuilder<unknown> => s
 
 /**
  * Notes that a run tries to begin, if its lane is free; false: it is not. From then on a run of its org that ends finds it,
- * and worse ones wait for it.
+ * and those whose turn comes later wait for it.
  */
 export async function noteReady(tx: Db, scope: OrgScope, runId: string): Promise<boolean> {
   const { numAffectedRows } = await sql`

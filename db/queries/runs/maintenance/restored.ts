@@ -1,14 +1,13 @@
 /** What an operator asks after the control database was restored from a backup. */
+import type { LaneKey } from '../../../../src/core/model/lane-key.ts';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 import { type SweptRun, sweptColumns } from './sweep.ts';
 
 /** A lane that has had a run; across orgs, ids only. */
-export interface UsedLane {
+export interface UsedLane extends LaneKey {
   readonly id: number;
   readonly orgId: string;
-  readonly connectionId: string;
-  readonly resourceKey: string;
 }
 
 /** Every run that Temporal took and that has not ended, oldest first. */

@@ -1,19 +1,14 @@
 import { sql } from 'kysely';
+import type { LaneKey } from '../../../../src/core/model/lane-key.ts';
 import type { Parent } from '../../../../src/core/run/run-store.ts';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
-
-/** The lane of a parent resource of the same connection. */
-interface ParentLane {
-  readonly connectionId: string;
-  readonly resourceKey: string;
-}
 
 /**
  * An instant behind every change that is recorded so far and before every later one: the lock lets batches that are
  * being recorded end first. ISO.
  */
-export async function parentsInstant(db: Db, scope: OrgScope, lane: ParentLane): Promise<string> {
+export async function parentsInstant(db: Db, scope: OrgScope, lane: LaneKey): Promise<string> {
   return db.transaction().execute(async (tx) => {
     await ofLane(tx, scope, lane).select('id').forUpdate().execute();
     const { rows } = await sql<{ now: string }>`select clock_timestamp() as now`.execute(tx);
@@ -21,7 +16,7 @@ export async function parentsInstant(db: Db, scope: OrgScope, lane: ParentLane):
   });
 }
 
-interface ParentPage extends ParentLane {
+interface ParentPage extends LaneKey {
   /** External id of the last one that was seen; null: none yet. */
   readonly after: string | null;
   readonly limit: number;
@@ -53,7 +48,7 @@ export async function findParents(db: Db, scope: OrgScope, page: ParentPage): Pr
   return rows.map(({ externalId, fields }) => ({ externalId, fields: fields ?? {} }));
 }
 
-const ofLane = (db: Db, scope: OrgScope, { connectionId, resourceKey }: ParentLane) =>
+const ofLane = (db: Db, scope: OrgScope, { connectionId, resourceKey }: LaneKey) =>
   db
     .selectFrom('lanes')
     .where('orgId', '=', scope.orgId)

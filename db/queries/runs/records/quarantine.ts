@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { LaneKey } from '../../../../src/core/model/lane-key.ts';
 import type { QuarantineRow } from '../../../../src/core/resources/quarantine.ts';
 import type { Db } from '../../../client.ts';
 import { type Listing, openNewestFirst } from '../../../listing.ts';
@@ -72,9 +73,7 @@ export function findQuarantinePage(
 }
 
 /** How many records of a connection are quarantined. */
-export interface QuarantineCount {
-  readonly connectionId: string;
-  readonly resourceKey: string;
+export interface QuarantineCount extends LaneKey {
   readonly records: number;
 }
 

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { LaneKey } from '../../../../src/core/model/lane-key.ts';
 import type { Requeued } from '../../../../src/core/run/run-store.ts';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
@@ -36,9 +37,7 @@ const unresolved = (db: Db, scope: OrgScope) =>
     .where('orgId', '=', scope.orgId)
     .where('resolvedAt', 'is', null);
 
-interface RequeuedPage {
-  readonly connectionId: string;
-  readonly resourceKey: string;
+interface RequeuedPage extends LaneKey {
   /** Id of the last row that was taken; null: none yet. */
   readonly after: string | null;
   readonly limit: number;
