@@ -104,7 +104,7 @@ async function createOrSkip(
   const run = { ...place, ...firing, concurrentMax, waitsFor };
   if (begins && facts.mayBeginAtOnce && laneId !== null)
     return { ...place, ...(await insertInTurn(tx, scope, { ...run, laneId })) };
-  const { id } = await insertRun(tx, scope, { ...run, laneId, backfill: null });
+  const { id } = await insertRun(tx, scope, { ...run, backfill: null });
   return { ...place, id, hasBegun: false };
 }
 

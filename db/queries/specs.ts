@@ -33,7 +33,7 @@ export function findSpecVersion(
     .executeTakeFirst();
 }
 
-/** The version a connection is pinned to, or undefined when either is absent. */
+/** The spec version that a connection is pinned to, or undefined when there is no such connection. */
 export async function findPinnedSpec(
   db: Db,
   scope: OrgScope,

@@ -1,5 +1,4 @@
-import { findConnection } from '../../db/queries/connections/connections.ts';
-import { findPinnedSpec } from '../../db/queries/specs.ts';
+import { findPinnedConnection } from '../../db/queries/connections/connections.ts';
 import type { OrgScope } from '../../db/scope.ts';
 import type { LastBatch } from '../core/destinations/destination.ts';
 import { noOutbox } from '../core/destinations/webhook/outbox.ts';
@@ -22,9 +21,8 @@ export async function peekCheckpoint(
   scope: OrgScope,
   { connectionId, resourceKey }: LaneKey,
 ): Promise<LastBatch | 'not_supported' | null> {
-  const connection = found(await findConnection(deps.db, scope, connectionId), 'Connection');
-  const { specJson } = found(await findPinnedSpec(deps.db, scope, connectionId), 'Pinned spec version');
-  const { specOverridesJson, paramsJson } = connection;
+  const connection = found(await findPinnedConnection(deps.db, scope, connectionId), 'Connection');
+  const { specJson, specOverridesJson, paramsJson } = connection;
   const secrets = await openSecrets(deps, deps.db, scope, connectionId);
   const setup = ofResource(setUpConnection({ specJson, specOverridesJson, paramsJson, secrets }), resourceKey);
   const { destination, target } = await prepareDestination(deps, scope, setup, {

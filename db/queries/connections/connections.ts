@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type NotNull, sql } from 'kysely';
 import { newId } from '../../../src/core/ids.ts';
 import type { JsonObject } from '../../../src/core/json/json-object.ts';
 import type { ConnectionRow, ConnectionStatus } from '../../../src/core/resources/connection.ts';
@@ -24,6 +24,17 @@ const columns = [
 /** The connection, or undefined when it is absent, deleted or of another org. */
 export async function findConnection(db: Db, scope: OrgScope, id: string): Promise<ConnectionRow | undefined> {
   const [connection] = await connectionById(db, { orgId: scope.orgId, id });
+  return connection;
+}
+
+/** A connection, with the spec that it is pinned to. */
+export interface PinnedConnection extends ConnectionRow {
+  readonly specJson: JsonObject;
+}
+
+/** Finds a connection as {@link findConnection} does, with its spec. */
+export async function findPinnedConnection(db: Db, scope: OrgScope, id: string): Promise<PinnedConnection | undefined> {
+  const [connection] = await pinnedConnectionById(db, { orgId: scope.orgId, id });
   return connection;
 }
 
@@ -64,6 +75,18 @@ const updateExisting = (db: Db, { orgId }: OrgScope) =>
 const selectById = (db: Db, { orgId, id }: ById) => existing(db, { orgId }).select(columns).where('id', '=', id);
 
 const connectionById = statement(selectById);
+const pinnedConnectionById = statement((db, values: ById) =>
+  selectById(db, values)
+    .select((eb) =>
+      eb
+        .selectFrom('specVersions')
+        .select('specVersions.specJson')
+        .whereRef('specVersions.specId', '=', 'connections.specId')
+        .whereRef('specVersions.version', '=', 'connections.pinnedSpecVersion')
+        .as('specJson'),
+    )
+    .$narrowType<{ specJson: NotNull }>(),
+);
 const connectionsByIds = statement(
   (db, { orgId, ids }: Placeholders<{ readonly orgId: string; readonly ids: readonly string[] }>) =>
     existing(db, { orgId }).select(columns).where('id', '=', sql<string>`any(${ids}::text[])`),

@@ -9,8 +9,6 @@ import { type Placeholders, statement } from '../../statement.ts';
 import { runColumns } from './run-columns.ts';
 
 interface NewRun extends LaneKey {
-  /** Its lane; null or absent: it is looked for, and made when it is not there yet. */
-  readonly laneId?: number | null;
   readonly trigger: RunTrigger;
   /** Runs of the connection that may run at once. */
   readonly concurrentMax: number;
@@ -28,71 +26,70 @@ interface NewRun extends LaneKey {
  * If it cannot be started, call {@link leaveToSweeper}.
  */
 export async function insertRun(db: Db, scope: OrgScope, run: NewRun): Promise<RunRow> {
-  const laneId = run.laneId ?? (await ensureLane(db, scope, run));
   const { waitsFor, backfill, scheduleId = null, scheduledFor = null } = run;
-  const [inserted] = await insertRow(db, {
+  const values = {
     ...run,
-    ...{ id: newId('run'), orgId: scope.orgId, laneId, scheduleId, scheduledFor },
+    ...{ id: newId('run'), orgId: scope.orgId, scheduleId, scheduledFor },
     waitsFor: [...waitsFor],
     backfill: backfill === null ? null : JSON.stringify(backfill),
-  });
-  if (!inserted) throw new Error(`No run of ${run.connectionId} was inserted`);
-  return inserted;
+  };
+  const [inserted] = await insertInLane(db, values);
+  if (inserted) return inserted;
+  await makeLane(db, scope, run);
+  const [first] = await insertInLane(db, values);
+  if (!first) throw new Error(`No run of ${run.connectionId} was inserted`);
+  return first;
 }
 
-interface RunValues extends Required<Omit<NewRun, 'laneId' | 'waitsFor' | 'backfill' | 'scheduleId' | 'scheduledFor'>> {
+interface RunValues extends Required<Omit<NewRun, 'waitsFor' | 'backfill' | 'scheduleId' | 'scheduledFor'>> {
   readonly id: string;
   readonly orgId: string;
-  readonly laneId: number;
   readonly waitsFor: string[];
   readonly backfill: string | null;
   readonly scheduleId: string | null;
   readonly scheduledFor: string | null;
 }
 
-const insertRow = statement((db, run: Placeholders<RunValues>) =>
+/** Inserts nothing while there is no lane. */
+const insertInLane = statement((db, run: Placeholders<RunValues>) =>
   db
     .insertInto('runs')
-    .values({
-      id: run.id,
-      orgId: run.orgId,
-      connectionId: run.connectionId,
-      resourceKey: run.resourceKey,
-      laneId: run.laneId,
-      trigger: run.trigger,
-      concurrentMax: run.concurrentMax,
-      waitsFor: run.waitsFor,
-      backfill: run.backfill,
-      scheduleId: run.scheduleId,
-      scheduledFor: run.scheduledFor,
-      dispatchedAt: sql<string>`now()`,
-    })
+    .columns([
+      ...(['id', 'orgId', 'connectionId', 'resourceKey', 'laneId', 'trigger', 'concurrentMax', 'waitsFor'] as const),
+      ...(['backfill', 'scheduleId', 'scheduledFor', 'dispatchedAt'] as const),
+    ])
+    .expression(
+      db
+        .selectFrom('lanes')
+        .select([
+          run.id.as('id'),
+          'lanes.orgId',
+          'lanes.connectionId',
+          'lanes.resourceKey',
+          'lanes.id as laneId',
+          run.trigger.as('trigger'),
+          sql`${run.concurrentMax}::int`.as('concurrentMax'),
+          sql`${run.waitsFor}::text[]`.as('waitsFor'),
+          sql`${run.backfill}::jsonb`.as('backfill'),
+          run.scheduleId.as('scheduleId'),
+          sql`${run.scheduledFor}::timestamptz`.as('scheduledFor'),
+          sql`now()`.as('dispatchedAt'),
+        ])
+        .where('lanes.orgId', '=', run.orgId)
+        .where('lanes.connectionId', '=', run.connectionId)
+        .where('lanes.resourceKey', '=', run.resourceKey),
+    )
     .returning(runColumns),
 );
 
-/** The id of the lane of a connection and resource, made when it is not there yet. */
-async function ensureLane(db: Db, scope: OrgScope, { connectionId, resourceKey }: LaneKey): Promise<number> {
-  const key = { orgId: scope.orgId, connectionId, resourceKey };
-  const [known] = await findLane(db, key);
-  if (known) return known.id;
+/** Makes a lane, if it is not there yet. */
+async function makeLane(db: Db, { orgId }: OrgScope, { connectionId, resourceKey }: LaneKey): Promise<void> {
   await db
     .insertInto('lanes')
-    .values(key)
+    .values({ orgId, connectionId, resourceKey })
     .onConflict((conflict) => conflict.columns(['orgId', 'connectionId', 'resourceKey']).doNothing())
     .execute();
-  const [made] = await findLane(db, key);
-  if (!made) throw new Error(`Lane of ${connectionId} was not made`);
-  return made.id;
 }
-
-const findLane = statement((db, key: Placeholders<LaneKey & { readonly orgId: string }>) =>
-  db
-    .selectFrom('lanes')
-    .select('id')
-    .where('orgId', '=', key.orgId)
-    .where('connectionId', '=', key.connectionId)
-    .where('resourceKey', '=', key.resourceKey),
-);
 
 /** The run, or undefined when it is absent or of another org. */
 export async function findRun(db: Db, scope: OrgScope, id: string): Promise<RunRow | undefined> {

@@ -1,8 +1,7 @@
-import { findConnection } from '../../../db/queries/connections/connections.ts';
+import { findPinnedConnection } from '../../../db/queries/connections/connections.ts';
 import { findRecentRuns, findResourceFacts } from '../../../db/queries/connections/freshness.ts';
-import { findPinnedSpec } from '../../../db/queries/specs.ts';
 import type { OrgScope } from '../../../db/scope.ts';
-import { notFound } from '../../core/errors.ts';
+import { found } from '../../core/errors.ts';
 import type { FreshnessView } from '../../core/resources/freshness.ts';
 import { freshnessOf } from '../../core/schedule/freshness.ts';
 import { resourceKeysOf } from '../../core/spec/connection/resource-keys.ts';
@@ -16,11 +15,9 @@ export async function readFreshness(
   scope: OrgScope,
   connectionId: string,
 ): Promise<FreshnessView> {
-  const connection = await findConnection(db, scope, connectionId);
-  const pinned = connection && (await findPinnedSpec(db, scope, connectionId));
-  if (!connection || !pinned) throw notFound('Connection');
-  const { id, displayName, status, specOverridesJson } = connection;
-  const resourceKeys = resourceKeysOf(pinned.specJson, specOverridesJson);
+  const connection = found(await findPinnedConnection(db, scope, connectionId), 'Connection');
+  const { id, displayName, status, specJson, specOverridesJson } = connection;
+  const resourceKeys = resourceKeysOf(specJson, specOverridesJson);
   const [facts, runs] = await Promise.all([
     findResourceFacts(db, scope, { connectionId, resourceKeys }),
     findRecentRuns(db, scope, { connectionId, limit: recentRunsMax }),

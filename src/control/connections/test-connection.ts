@@ -1,5 +1,4 @@
-import { findConnection } from '../../../db/queries/connections/connections.ts';
-import { findPinnedSpec } from '../../../db/queries/specs.ts';
+import { findPinnedConnection } from '../../../db/queries/connections/connections.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { prepareDestination } from '../../connect/open-destination.ts';
 import { openSource } from '../../connect/open-source.ts';
@@ -38,10 +37,8 @@ export async function testConnection(
   scope: OrgScope,
   { connectionId, resourceKey }: { readonly connectionId: string; readonly resourceKey: string | null },
 ): Promise<ConnectionTest> {
-  const connection = found(await findConnection(deps.db, scope, connectionId), 'Connection');
-  const pinned = found(await findPinnedSpec(deps.db, scope, connectionId), 'Pinned spec version');
-  const { specOverridesJson, paramsJson } = connection;
-  const { specJson } = pinned;
+  const connection = found(await findPinnedConnection(deps.db, scope, connectionId), 'Connection');
+  const { specJson, specOverridesJson, paramsJson } = connection;
   const calls: LoggedCall[] = [];
   const trial: Trial = { deps, scope, connectionId, resourceKey, logCall: (call) => void calls.push(call) };
   const steps: Step[] = [];

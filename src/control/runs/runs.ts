@@ -1,8 +1,7 @@
-import { findConnection } from '../../../db/queries/connections/connections.ts';
+import { findPinnedConnection } from '../../../db/queries/connections/connections.ts';
 import { requestCancel } from '../../../db/queries/runs/cancel.ts';
 import { findFiring } from '../../../db/queries/runs/firings.ts';
 import { findRun, insertRun } from '../../../db/queries/runs/runs.ts';
-import { findPinnedSpec } from '../../../db/queries/specs.ts';
 import type { Backfill } from '../../../db/schema.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { conflict, found, invalid, schemaIssue } from '../../core/errors.ts';
@@ -45,12 +44,10 @@ export async function requestRun(
   scope: OrgScope,
   { rewindTo = null, ...request }: RunRequest,
 ): Promise<RunRow> {
-  const connection = found(await findConnection(deps.db, scope, request.connectionId), 'Connection');
+  const connection = found(await findPinnedConnection(deps.db, scope, request.connectionId), 'Connection');
   if (connection.status !== 'active') throw conflict(notActive[connection.status]);
-  const pinned = found(await findPinnedSpec(deps.db, scope, connection.id), 'Pinned spec version');
   const { resource, keepsRows, ...terms } = runTerms({
     ...connection,
-    specJson: pinned.specJson,
     resourceKey: request.resourceKey,
     defaultDestination: deps.defaultDestination,
     path: 'resource',
