@@ -77,7 +77,7 @@ beforeAll(async () => {
   url.pathname = `/${rows[0]?.name}`;
   recording = openRecording(url.href);
   opened.defer(() => recording.db.destroy());
-}, 120_000);
+}, 600_000);
 afterAll(() => opened.disposeAsync());
 
 /** The table that grows of which a scanned one is a partition, or which it is itself; undefined: it does not grow. */

@@ -4,15 +4,17 @@ import { addPartition, type PartitionedTable } from '../../../db/queries/mainten
 import type { Database } from '../../../db/schema.ts';
 import { firstIdAt, type IdPrefix, newId } from '../../../src/core/ids.ts';
 
+/** How many times as many rows there are. With 9 there are 540,000 runs and more than a million calls and fingerprints. */
+const scale = Number(process.env['LARGE_ORG_SCALE'] ?? 1);
 /** Connections; the first one has a fiftieth of all runs and a third of all fingerprints. */
 const connectionCount = 1000;
-const runCount = 60_000;
+const runCount = 60_000 * scale;
 const callsPerRun = 2;
-const eventCount = 30_000;
-const hookRequestCount = 30_000;
-const quarantinedCount = 5000;
-const recordsOfFirst = 50_000;
-const recordsOfOthers = 100;
+const eventCount = 30_000 * scale;
+const hookRequestCount = 30_000 * scale;
+const quarantinedCount = 5000 * scale;
+const recordsOfFirst = 50_000 * scale;
+const recordsOfOthers = 100 * scale;
 
 /** The tables that grow, and those whose names begin like theirs: their partitions. */
 export const growingTables = [

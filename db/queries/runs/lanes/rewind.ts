@@ -35,15 +35,20 @@ export async function findRunsSince(
   const { connectionId, resourceKey, since, isToken } = lane;
   const complete = await db
     .selectFrom('runs')
-    .innerJoin('lanes', 'lanes.id', 'runs.laneId')
-    .select('runs.startedAt')
-    .where('lanes.orgId', '=', scope.orgId)
-    .where('lanes.connectionId', '=', connectionId)
-    .where('lanes.resourceKey', '=', resourceKey)
-    .where('runs.orgId', '=', scope.orgId)
-    .where('runs.status', 'in', ['succeeded', 'partial'])
-    .where('runs.finishedAt', '<=', since)
-    .orderBy('runs.seq', 'desc')
+    .select('startedAt')
+    .where('orgId', '=', scope.orgId)
+    // With a join PostgreSQL reads all runs of the lane before it sorts them.
+    .where('laneId', '=', (eb) =>
+      eb
+        .selectFrom('lanes')
+        .select('lanes.id')
+        .where('lanes.orgId', '=', scope.orgId)
+        .where('lanes.connectionId', '=', connectionId)
+        .where('lanes.resourceKey', '=', resourceKey),
+    )
+    .where('status', 'in', ['succeeded', 'partial'])
+    .where('finishedAt', '<=', since)
+    .orderBy('seq', 'desc')
     .limit(1)
     .executeTakeFirst();
   const retriedAfter = complete?.startedAt ?? null;
