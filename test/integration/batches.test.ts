@@ -6,6 +6,7 @@ import { endRun } from '../../db/queries/runs/lanes/end-run.ts';
 import { findRecordStates } from '../../db/queries/runs/records/record-state.ts';
 import { findPartition } from '../../db/queries/runs/run-dimensions.ts';
 import { findRun } from '../../db/queries/runs/runs.ts';
+import { newId } from '../../src/core/ids.ts';
 import type { Receipt } from '../../src/core/model/receipt.ts';
 import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
 import { partitionEntry, quarantineEntry, receiptOf } from '../support/service/receipts.ts';
@@ -111,6 +112,30 @@ describe('recording a batch', () => {
     expect(await rows()).toEqual([{ id: 'quar_1', resolvedAt: null }]);
     await record(3, { quarantine: [] });
     expect(await rows()).toEqual([{ id: 'quar_1', resolvedAt: expect.any(String) }]);
+  });
+
+  it('keeps a page of 10,000 records in quarantine in a few statements, the last version of each', async () => {
+    const { scope, first, begin } = await twoRuns();
+    await begin(first);
+    const owner = await attempt(scope, first);
+    const entryOf = (_: unknown, n: number) => {
+      const externalId = n < 2 ? 'twice' : `r${n}`;
+      return quarantineEntry({ id: newId('quar'), externalId, rawJson: `{"n":${n}}` });
+    };
+    const quarantine = Array.from({ length: 10_000 }, entryOf);
+    let statements = 0;
+    const counted = database.db.withPlugin({
+      transformQuery({ node }) {
+        statements += 1;
+        return node;
+      },
+      transformResult: async ({ result }) => result,
+    });
+    await recordBatch(counted, scope, { owner, receipt: receiptOf(first, 1, { records: [], quarantine }) });
+    expect(statements).toBeLessThan(50);
+    const rows = database.db.selectFrom('quarantine').select('rawJson').where('orgId', '=', scope.orgId);
+    expect(await rows.execute()).toHaveLength(9_999);
+    expect(await rows.where('externalId', '=', 'twice').execute()).toEqual([{ rawJson: { n: 1 } }]);
   });
 
   it('never fails on text that no column holds: a lane must not be blocked by what an API sent', async () => {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { storableJson } from '../../../../src/core/json/storable-json.ts';
 import type { LaneKey } from '../../../../src/core/model/lane-key.ts';
-import type { Receipt } from '../../../../src/core/model/receipt.ts';
+import type { QuarantineEntry, Receipt } from '../../../../src/core/model/receipt.ts';
 import { textArray } from '../../../../src/core/postgres/binary-arrays.ts';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
@@ -45,22 +45,45 @@ interface KeptBack {
   readonly run: LaneKey;
 }
 
-/** Opens a row for each record kept back: one open row per record. */
+/**
+ * Opens a row for each record kept back: one open row per record, with the last of its versions. A statement for each of
+ * 100,000 records would hold a connection, which all orgs share, for half a minute.
+ */
 async function keepQuarantine(tx: Db, scope: OrgScope, { runId, receipt, run }: KeptBack): Promise<void> {
   const { connectionId, resourceKey } = run;
-  for (const entry of receipt.quarantine) {
-    const errors = storableJson(entry.errors);
-    const rawJson = jsonOrText(entry.rawJson);
+  const versions = new Map(receipt.quarantine.map((entry) => [entry.externalId.toWellFormed(), entry]));
+  for (const part of partsOf([...versions.values()])) {
+    const list = (of: (entry: QuarantineEntry) => string) => textArray(part.map(of));
     await sql`
       insert into quarantine (
         id, org_id, connection_id, resource_key, external_id, raw_json, each_json, validation_errors, run_id)
-      values (${entry.id}, ${scope.orgId}, ${connectionId}, ${resourceKey}, ${entry.externalId},
-        ${rawJson}, ${storableJson(entry.each)}, ${errors}, ${runId})
+      select q.id, ${scope.orgId}, ${connectionId}, ${resourceKey}, q.external_id, q.raw::jsonb, q.each::jsonb,
+        q.errors::jsonb, ${runId}
+      from unnest(
+        ${list(({ id }) => id)}::text[], ${list(({ externalId }) => externalId)}::text[],
+        ${list(({ rawJson }) => jsonOrText(rawJson))}::text[], ${list(({ each }) => storableJson(each))}::text[],
+        ${list(({ errors }) => storableJson(errors))}::text[]
+      ) as q (id, external_id, raw, each, errors)
       on conflict (connection_id, resource_key, external_id) where resolved_at is null
-      do update set raw_json = excluded.raw_json, each_json = excluded.each_json, validation_errors = excluded.validation_errors, run_id = excluded.run_id`.execute(
-      tx,
-    );
+      do update set raw_json = excluded.raw_json, each_json = excluded.each_json,
+        validation_errors = excluded.validation_errors, run_id = excluded.run_id`.execute(tx);
   }
+}
+
+/** Records, and characters of them, of one statement. */
+const keptAtOnce = { records: 500, chars: 1_000_000 } as const;
+
+function* partsOf(entries: readonly QuarantineEntry[]): Generator<readonly QuarantineEntry[]> {
+  let from = 0;
+  let chars = 0;
+  for (const [index, { rawJson }] of entries.entries()) {
+    chars += rawJson.length;
+    if (index + 1 - from < keptAtOnce.records && chars < keptAtOnce.chars) continue;
+    yield entries.slice(from, index + 1);
+    from = index + 1;
+    chars = 0;
+  }
+  if (from < entries.length) yield entries.slice(from);
 }
 
 /** Closes the rows of records that are now delivered. */
