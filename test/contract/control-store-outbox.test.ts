@@ -46,6 +46,20 @@ describe.each(controlStores)('the outbox of a lane on $name', ({ open }) => {
     expect(await put(1, ['1'])).toBeNull();
   });
 
+  it('keeps a batch of more parts than one statement has parameters for', async () => {
+    const { openBox, put } = await start();
+    await openBox();
+    expect(
+      await put(
+        1,
+        Array.from({ length: 12_000 }, (_, n) => String(n)),
+      ),
+    ).toBe(true);
+    const { pending } = (await openBox()) ?? {};
+    expect(pending?.parts).toHaveLength(12_000);
+    expect(pending?.parts.at(-1)?.path).toBe('11999');
+  });
+
   it('puts the parts of a response in the place of its part, and ends the count of failures', async () => {
     const { queries, db, scope, owner, openBox, put } = await start();
     await openBox();

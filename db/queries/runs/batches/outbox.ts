@@ -257,9 +257,14 @@ async function insertParts(
   scope: OrgScope,
   { laneId, parts }: { readonly laneId: number; readonly parts: readonly OutboxPartRow[] },
 ): Promise<void> {
-  if (parts.length === 0) return;
-  await tx
-    .insertInto('outboxParts')
-    .values(parts.map((part) => ({ orgId: scope.orgId, laneId, ...part })))
-    .execute();
+  for (let from = 0; from < parts.length; from += partsAtOnce) {
+    const some = parts.slice(from, from + partsAtOnce);
+    await tx
+      .insertInto('outboxParts')
+      .values(some.map((part) => ({ orgId: scope.orgId, laneId, ...part })))
+      .execute();
+  }
 }
+
+/** A statement has 65,535 parameters at most; a page of small records may have 100,000 requests. */
+const partsAtOnce = 500;
