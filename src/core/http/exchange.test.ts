@@ -1,5 +1,14 @@
 import { promisify } from 'node:util';
-import { brotliCompress, deflate, deflateRaw, gzip, gzipSync, zstdCompress } from 'node:zlib';
+import {
+  brotliCompress,
+  brotliCompressSync,
+  constants,
+  deflate,
+  deflateRaw,
+  gzip,
+  gzipSync,
+  zstdCompress,
+} from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { openClient, serveHttp, serveRaw } from '../../../test/support/upstream/guarded-client.ts';
 import type { ResponseMemory } from '../model/response-memory.ts';
@@ -50,6 +59,20 @@ describe('a response', () => {
 
     await expect(client.send({ url: server.origin })).rejects.toThrow('larger than 10000000 bytes');
     expect(process.memoryUsage.rss() - before).toBeLessThan(100_000_000);
+  });
+
+  it('that needs 16 MB to be decoded takes little memory, however many there are at once', async () => {
+    const params = { [constants.BROTLI_PARAM_LGWIN]: 24, [constants.BROTLI_PARAM_QUALITY]: 5 };
+    await using server = await serveBody(brotliCompressSync(Buffer.alloc(100_000_000, 'a'), { params }), 'br');
+    await using client = openClient({ allow: `127.0.0.1:${server.port}` });
+    const before = process.memoryUsage.rss();
+    let peak = before;
+    const timer = setInterval(() => (peak = Math.max(peak, process.memoryUsage.rss())), 1);
+
+    const sent = Array.from({ length: 40 }, () => client.send({ url: server.origin, responseBytesMax: 1_000_000 }));
+    const results = await Promise.allSettled(sent).finally(() => clearInterval(timer));
+    expect(new Set(results.map(({ status }) => status))).toEqual(new Set(['rejected']));
+    expect(peak - before).toBeLessThan(200_000_000);
   });
 
   it('without end stops at the limit', async () => {

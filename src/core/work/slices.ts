@@ -8,13 +8,16 @@ const owner = new AsyncLocalStorage<string>();
 /** Does the work of an org: its slices then wait behind each other, and not before those of other orgs. */
 export const workOf = <Result>(orgId: string, work: () => Promise<Result>): Promise<Result> => owner.run(orgId, work);
 
+/** The org whose work this is; empty: it was not said. */
+export const orgOfWork = (): string => owner.getStore() ?? '';
+
 /**
  * Waits for the turn of one slice of long work. One slice of all long work runs in each turn of the event loop, the orgs in
  * turn: whatever is short waits for one slice, and not for one of each run that has much to do.
  */
 export function nextSlice(): Promise<void> {
   return new Promise((begin) => {
-    waiting.add(owner.getStore() ?? '', begin);
+    waiting.add(orgOfWork(), begin);
     if (waiting.size() === 1) setImmediate(beginOne);
   });
 }

@@ -1,5 +1,5 @@
+import { createTurns } from '../../../work/turns.ts';
 import { type DriverChild, startDriverChild } from './children.ts';
-import { createTurns } from './turns.ts';
 
 /** A process of a driver, for one session. */
 export interface DriverLease {
