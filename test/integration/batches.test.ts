@@ -1,13 +1,17 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { statementValues } from '../../db/queries/runs/batches/batch-statement.ts';
 import { recordBatch } from '../../db/queries/runs/batches/batches.ts';
 import { requestCancel } from '../../db/queries/runs/cancel.ts';
 import { endRun } from '../../db/queries/runs/lanes/end-run.ts';
 import { findRecordStates } from '../../db/queries/runs/records/record-state.ts';
 import { findPartition } from '../../db/queries/runs/run-dimensions.ts';
 import { findRun } from '../../db/queries/runs/runs.ts';
+import { orgScope } from '../../db/scope.ts';
 import { newId } from '../../src/core/ids.ts';
 import type { Receipt } from '../../src/core/model/receipt.ts';
+import { textArray } from '../../src/core/postgres/binary-arrays.ts';
+import { countingTurns } from '../../src/core/work/turns-fixture.ts';
 import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
 import { partitionEntry, quarantineEntry, receiptOf } from '../support/service/receipts.ts';
 import { laneRuns } from '../support/sync/lane-runs.ts';
@@ -97,6 +101,21 @@ describe('recording a batch', () => {
     });
     const found = states.map(({ externalId, hash }) => `${externalId} ${hash}`);
     expect(found.toSorted()).toEqual(['a AAAA', 'b BBBB', 'c BBBB']);
+  });
+
+  it('is prepared in slices if it has 50,000 records, between which other work has its turn', async () => {
+    const records = Array.from({ length: 50_000 }, (_, n) => ({
+      externalId: `r${(n * 7919) % 50_000}`,
+      hash: 'AAAA',
+      cursor: null,
+      status: 'delivered' as const,
+      fields: null,
+    }));
+    const values = () =>
+      statementValues(orgScope('org_1'), { laneId: 1, fence: 1 }, receiptOf('run_1', 1, { records }));
+    const { turns, externalIds } = await countingTurns(values);
+    expect(turns).toBeGreaterThanOrEqual(6);
+    expect(externalIds).toEqual(textArray(records.map(({ externalId }) => externalId).toSorted()));
   });
 
   it('keeps one open quarantine row per record, and closes it when the record is delivered', async () => {

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { mapWithPauses } from './map-with-pauses.ts';
+import { mapWithPauses, partsOf, sortWithPauses } from './map-with-pauses.ts';
 import { countingTurns } from './turns-fixture.ts';
 
 const busy = (ms: number): void => {
@@ -12,6 +12,16 @@ test('gives what map gives, in order', async () => {
   expect(await mapWithPauses(items, (item) => item * 2)).toEqual(items.map((item) => item * 2));
   expect(await mapWithPauses([], busy)).toEqual([]);
 });
+
+test.each([0, 1, 1000, 1001, 10_500])(
+  'sorts %d items as toSorted does, and keeps the order of equal ones',
+  async (count) => {
+    const items = Array.from({ length: count }, (_, index) => ({ index, key: (index * 7919) % 977 }));
+    const byKey = (one: { readonly key: number }, other: { readonly key: number }) => one.key - other.key;
+    expect(await sortWithPauses(items, byKey)).toEqual(items.toSorted(byKey));
+    expect(partsOf(items).flat()).toEqual(items);
+  },
+);
 
 test('lets other work have its turn during a long loop', async () => {
   const { turns } = await countingTurns(async () => ({

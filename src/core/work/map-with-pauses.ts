@@ -36,3 +36,32 @@ export async function mapWithPauses<Item, Result, Context = undefined>(
   }
   return results;
 }
+
+/** The items of a part, which the steps of a usual batch take in a millisecond. */
+const partItems = 1000;
+
+/**
+ * A list in parts, each of which is one item of {@link mapWithPauses}: where a step is so short that the calls would take
+ * longer than it does.
+ */
+export const partsOf = <Item>(items: readonly Item[]): readonly (readonly Item[])[] =>
+  items.length <= partItems
+    ? [items]
+    : Array.from({ length: Math.ceil(items.length / partItems) }, (_, part) =>
+        items.slice(part * partItems, (part + 1) * partItems),
+      );
+
+/** `items.toSorted(compare)` that pauses as {@link mapWithPauses} does: two lists in order are merged when they are sorted. */
+export async function sortWithPauses<Item>(
+  items: readonly Item[],
+  compare: (one: Item, other: Item) => number,
+): Promise<readonly Item[]> {
+  let sorted: readonly (readonly Item[])[] = await mapWithPauses(partsOf(items), (part) => part.toSorted(compare));
+  while (sorted.length > 1) {
+    const pairs = Array.from({ length: Math.ceil(sorted.length / 2) }, (_, pair) =>
+      sorted.slice(2 * pair, 2 * pair + 2),
+    );
+    sorted = await mapWithPauses(pairs, (pair) => pair.flat().toSorted(compare));
+  }
+  return sorted[0] ?? [];
+}

@@ -8,6 +8,8 @@ import { columnOf, type PageEntry, type Receipt, type RecordEntry } from '../../
 import { bytesArray, textArray } from '../../../../src/core/postgres/binary-arrays.ts';
 import type { RunStatus } from '../../../../src/core/resources/run.ts';
 import type { Recorded } from '../../../../src/core/run/run-ledger.ts';
+import { sortWithPauses } from '../../../../src/core/work/map-with-pauses.ts';
+import { nextSlice } from '../../../../src/core/work/slices.ts';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 import { type Placeholders, statement } from '../../../statement.ts';
@@ -30,7 +32,7 @@ export async function recordMain(
   scope: OrgScope,
   { owner, receipt, onlyNew }: BatchToRecord,
 ): Promise<{ readonly recorded: Recorded; readonly run: LaneKey | null }> {
-  const [row] = await (onlyNew ? insertNew : upsert)(db, statementValues(scope, owner, receipt));
+  const [row] = await (onlyNew ? insertNew : upsert)(db, await statementValues(scope, owner, receipt));
   if (row?.fence !== owner.fence) return { recorded: { outcome: 'fenced' }, run: null };
   const { connectionId, resourceKey, cancelRequestedAt, status } = row;
   if (connectionId === null || resourceKey === null) return { recorded: { outcome: 'stale' }, run: null };
@@ -43,10 +45,13 @@ export async function recordMain(
  * spend while the next batch waits for it.
  */
 export function prepareRecord(receipt: Receipt): void {
-  madeAhead.set(receipt, valuesOf(receipt));
+  const values = valuesOf(receipt);
+  // Whoever records it gets the error.
+  values.catch(() => undefined);
+  madeAhead.set(receipt, values);
 }
 
-const madeAhead = new WeakMap<Receipt, ReceiptValues>();
+const madeAhead = new WeakMap<Receipt, Promise<ReceiptValues>>();
 
 /** Whether one statement records it. */
 export const isPlain = ({ seen, deleted, quarantine, retried }: Receipt): boolean =>
@@ -58,11 +63,18 @@ export const deliveredIds = ({ records }: Receipt): readonly string[] =>
 
 const isDelivered = ({ status }: RecordEntry): boolean => status === 'delivered';
 
-function valuesOf(receipt: Receipt): ReceiptValues {
+/** Records from which each list is a slice of work of its own; a usual batch has 1,000. */
+const slicedFrom = 5000;
+
+async function valuesOf(receipt: Receipt): Promise<ReceiptValues> {
   const { runId, batchNo, pages, partitions, position, incomplete } = receipt;
   // In the order of the primary key, so that concurrent lanes never lock in opposite orders and the index fills evenly.
-  const records = receipt.records.toSorted(byId);
-  const list = (of: (record: RecordEntry) => string | null) => textArray(records.map(of));
+  const records = await sortWithPauses(receipt.records, byId);
+  const inSlice = async (make: () => Buffer): Promise<Buffer> => {
+    if (records.length > slicedFrom) await nextSlice();
+    return make();
+  };
+  const list = (of: (record: RecordEntry) => string | null) => inSlice(() => textArray(records.map(of)));
   const [only] = partitions;
   return {
     runId,
@@ -81,13 +93,13 @@ function valuesOf(receipt: Receipt): ReceiptValues {
     hasWatermark: only?.partition === '',
     watermark: only?.watermark ?? null,
     pages: JSON.stringify(pages),
-    externalIds: list(columnOf.externalId),
-    hashes: bytesArray(records.map(columnOf.hash)),
-    cursors: list(columnOf.cursor),
-    statuses: list(columnOf.status),
-    fields: list(fieldsText),
+    externalIds: await list(columnOf.externalId),
+    hashes: await inSlice(() => bytesArray(records.map(columnOf.hash))),
+    cursors: await list(columnOf.cursor),
+    statuses: await list(columnOf.status),
+    fields: await list(fieldsText),
     // In a batch of several statements the last of them does it.
-    delivered: textArray(isPlain(receipt) ? deliveredIds(receipt) : []),
+    delivered: await inSlice(() => textArray(isPlain(receipt) ? deliveredIds(receipt) : [])),
     partitions: storableJson(partitions),
   };
 }
@@ -101,8 +113,12 @@ const byId = (a: RecordEntry, b: RecordEntry): number => (a.externalId < b.exter
 const fieldsText = ({ fields }: RecordEntry): string | null => (fields === null ? null : storableJson(fields));
 
 /** What {@link recordSql} records, for the attempt that does. */
-export function statementValues({ orgId }: OrgScope, { laneId, fence }: BatchOwner, receipt: Receipt): StatementValues {
-  return { orgId, laneId, fence, ...(madeAhead.get(receipt) ?? valuesOf(receipt)) };
+export async function statementValues(
+  { orgId }: OrgScope,
+  { laneId, fence }: BatchOwner,
+  receipt: Receipt,
+): Promise<StatementValues> {
+  return { orgId, laneId, fence, ...(await (madeAhead.get(receipt) ?? valuesOf(receipt))) };
 }
 
 /** See {@link statementValues}. */

@@ -1,5 +1,6 @@
 import { fixedArray, textArray } from '../../postgres/binary-arrays.ts';
 import { plainInstant, plainInstantMs } from '../../time/plain-instant.ts';
+import { mapWithPauses } from '../../work/map-with-pauses.ts';
 import type { Cell } from '../sql/record-values.ts';
 import type { PlainForm, PostgresRows, PostgresWriter } from './rows.ts';
 
@@ -13,9 +14,9 @@ export interface ColumnArray {
  * The lists of rows as parameters. Numbers and times go as such where all of a column are in their plainest form, which
  * spares the server a fifth of its work; everything else goes as text, which the statement casts.
  */
-export function columnArrays({ lists, writers }: PostgresRows): readonly ColumnArray[] {
+export function columnArrays({ lists, writers }: PostgresRows): Promise<readonly ColumnArray[]> {
   const first = lists.length - writers.length;
-  return lists.map((cells, index) => {
+  return mapWithPauses(lists, (cells, _, index) => {
     const writer = writers[index - first];
     const bytes = writer?.form ? fixedArray(cells, writer.form) : null;
     return writer && bytes ? { type: writer.castType, bytes } : { type: 'text', bytes: cellTexts(cells, writer) };

@@ -67,13 +67,13 @@ const admit = (
 ): Promise<AdmittedFields<PostgresFields>> =>
   withConflictRetries(session, () => admitFields({ map: fields, rows, evolve: target.evolve }, fieldKind(session)));
 
-function encode(
+async function encode(
   { rows, fields, target }: BatchRows<PostgresFields>,
   refused: AdmittedFields<PostgresFields>['refused'],
-): PostgresBatch {
+): Promise<PostgresBatch> {
   const isPartial = target.mode === 'update';
-  const { encoded, rejected } = encodeRows(rows, { writers: fields.writers, refused, isPartial, idIssue });
-  return { encoded, rejected, arrays: columnArrays(encoded) };
+  const { encoded, rejected } = await encodeRows(rows, { writers: fields.writers, refused, isPartial, idIssue });
+  return { encoded, rejected, arrays: await columnArrays(encoded) };
 }
 
 const write = (

@@ -1,4 +1,5 @@
 import type { Deliverable, RejectedRow } from '../../model/batch.ts';
+import { mapWithPauses, partsOf } from '../../work/map-with-pauses.ts';
 import { shownName } from './identifiers.ts';
 import type { Cell, ToCell } from './record-values.ts';
 
@@ -33,22 +34,41 @@ export interface EncodeOptions<Writer extends ColumnWriter> {
 }
 
 /** Checks every value against its column before the server sees any; rows that do not fit are left out and reported. */
-export function encodeRows<Writer extends ColumnWriter>(
+export async function encodeRows<Writer extends ColumnWriter>(
   rows: readonly Deliverable[],
   options: EncodeOptions<Writer>,
-): { readonly encoded: EncodedRows<Writer>; readonly rejected: readonly RejectedRow[] } {
+): Promise<{ readonly encoded: EncodedRows<Writer>; readonly rejected: readonly RejectedRow[] }> {
   const { isPartial } = options;
-  const writers = isPartial ? options.writers.filter((writer) => rows.some(gives(writer))) : options.writers;
-  const indexes: number[] = [];
-  const externalIds: string[] = [];
-  const given: string[] = [];
+  const writers = isPartial ? await givenWriters(options.writers, rows) : options.writers;
   const columns = writers.map((writer): Column => ({ writer, isPartial, cells: [] }));
   // As long as they can be: lists that grow are copied time and again, two dozen of them for each batch.
   for (const { cells } of columns) cells.length = rows.length;
-  const rejected: RejectedRow[] = [];
-  let index = -1;
+  const filling: Filling = { options, columns, next: 0, indexes: [], externalIds: [], given: [], rejected: [] };
+  await mapWithPauses(partsOf(rows), writeRows, filling);
+  const { indexes, externalIds, given, rejected } = filling;
+  for (const { cells } of columns) cells.length = indexes.length;
+  const lists = [externalIds, ...(isPartial ? [given] : []), ...columns.map(({ cells }) => cells)];
+  return { encoded: { indexes, writers, lists }, rejected };
+}
+
+/** Lists as they fill; see {@link EncodedRows}. */
+interface Filling {
+  readonly options: EncodeOptions<ColumnWriter>;
+  readonly columns: readonly Column[];
+  /** The position of the next row in its batch. */
+  next: number;
+  readonly indexes: number[];
+  readonly externalIds: string[];
+  /** Which columns each row gives, if rows may be partial. */
+  readonly given: string[];
+  readonly rejected: RejectedRow[];
+}
+
+function writeRows(rows: readonly Deliverable[], filling: Filling): void {
+  const { options, columns, indexes, externalIds, given, rejected } = filling;
   for (const row of rows) {
-    index += 1;
+    const index = filling.next;
+    filling.next += 1;
     const { externalId } = row;
     const message = rowIssue(row, options) ?? writeRow(row, columns, indexes.length);
     if (message !== null) {
@@ -57,11 +77,17 @@ export function encodeRows<Writer extends ColumnWriter>(
     }
     indexes.push(index);
     externalIds.push(externalId);
-    if (isPartial) given.push(writers.map((writer) => (gives(writer)(row) ? '1' : '0')).join(''));
+    if (options.isPartial) given.push(columns.map(({ writer }) => (gives(writer)(row) ? '1' : '0')).join(''));
   }
-  for (const { cells } of columns) cells.length = indexes.length;
-  const lists = [externalIds, ...(isPartial ? [given] : []), ...columns.map(({ cells }) => cells)];
-  return { encoded: { indexes, writers, lists }, rejected };
+}
+
+/** The writers of the columns that a row gives: a table may have a thousand that none does. */
+async function givenWriters<Writer extends ColumnWriter>(
+  writers: readonly Writer[],
+  rows: readonly Deliverable[],
+): Promise<readonly Writer[]> {
+  const areGiven = await mapWithPauses(writers, (writer) => rows.some(gives(writer)));
+  return writers.filter((_, index) => areGiven[index]);
 }
 
 /** Whether a row can have this external id: changing it, as texts are changed, could make two records one. */

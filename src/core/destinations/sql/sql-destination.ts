@@ -14,7 +14,7 @@ export interface SqlKind<Session extends SqlSession, Fields extends WrittenField
   /** Finds or makes a column for each field of the rows. */
   admit(session: Session, rows: BatchRows<Fields>): Promise<AdmittedFields<Fields>>;
   /** The rows as the server takes them, without asking it. */
-  encode(rows: BatchRows<Fields>, refused: AdmittedFields<Fields>['refused']): Encoded;
+  encode(rows: BatchRows<Fields>, refused: AdmittedFields<Fields>['refused']): Promise<Encoded>;
   /** Writes a batch; returns the rows refused. */
   write(session: Session, batch: LaneBatch<Fields, Encoded>): Promise<readonly RejectedRow[]>;
   /** The failure as the engine knows it. */
@@ -90,14 +90,10 @@ export function sqlDestination<Session extends SqlSession, Fields extends Writte
       if (!held) return;
       const { fields, claim } = held;
       if (!coversFields(fields, batch.rows)) return;
-      try {
-        const encoded = kind.encode({ rows: batch.rows, fields, target: claim.target }, nothingRefused);
-        prepared = { batch, fields, encoded };
-        // The text that is wanted if the server refuses no row either.
-        batch.receipt([]);
-      } catch {
-        // `apply` reports the error.
-      }
+      const encoded = kind.encode({ rows: batch.rows, fields, target: claim.target }, nothingRefused);
+      prepared = { batch, fields, encoded };
+      // The text that is wanted if the server refuses no row either. `apply` reports an error.
+      encoded.then(() => batch.receipt([])).catch(() => undefined);
     },
     async apply(batch) {
       const session = live.current();
@@ -111,7 +107,7 @@ export function sqlDestination<Session extends SqlSession, Fields extends Writte
       const rejected = await translated(async () => {
         const { fields, encoded } = ready ?? (await admitAndEncode(kind, session, { lane, batch }));
         lane.fields = fields;
-        return await kind.write(session, { claim, fields, batch, encoded, opensGeneration });
+        return await kind.write(session, { claim, fields, batch, encoded: await encoded, opensGeneration });
       });
       lane.gathers = batch.runId;
       return rejected;
@@ -131,11 +127,11 @@ async function admitAndEncode<Session extends SqlSession, Fields extends Written
   return { fields, encoded: kind.encode({ rows, fields, target }, refused) };
 }
 
-/** A batch encoded ahead of its time, for the fields of then. */
+/** A batch that is encoded ahead of its time, for the fields of then. */
 interface PreparedBatch<Fields, Encoded> {
   readonly batch: Batch;
   readonly fields: Fields;
-  readonly encoded: Encoded;
+  readonly encoded: Promise<Encoded>;
 }
 
 /** The lane that a destination holds; the fields grow with those that batches bring. */

@@ -69,7 +69,7 @@ const admit = (
 function encode(
   { rows, fields, target }: BatchRows<SqlServerFields>,
   refused: AdmittedFields<SqlServerFields>['refused'],
-): SqlServerBatch {
+): Promise<SqlServerBatch> {
   const isPartial = target.mode === 'update';
   return encodeRows(rows, { writers: fields.writers, refused, isPartial, idIssue });
 }

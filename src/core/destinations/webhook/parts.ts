@@ -1,7 +1,8 @@
 /** The requests of a batch: its records in requests of bounded size, each with its own bytes and id. */
 
 import { hash } from 'node:crypto';
-import type { Batch, RejectedRow } from '../../model/batch.ts';
+import type { Batch, Deliverable, RejectedRow, Tombstone } from '../../model/batch.ts';
+import { mapWithPauses, partsOf } from '../../work/map-with-pauses.ts';
 import type { WriteMode } from '../destination.ts';
 import type { OutboxPart } from './outbox.ts';
 
@@ -77,10 +78,10 @@ interface Envelope {
 const apiVersion = '2026-11';
 
 /** The requests of a batch. A record that no request can hold is refused. */
-export function splitBatch(
+export async function splitBatch(
   batch: Pick<Batch, 'runId' | 'rows' | 'tombstones'>,
   { mode, preparedAt, sequenceBefore, recordsMax, bytesMax, takenBytesMax, parallelism, ...source }: SplitOptions,
-): { readonly parts: readonly OutboxPart[]; readonly rejected: readonly RejectedRow[] } {
+): Promise<{ readonly parts: readonly OutboxPart[]; readonly rejected: readonly RejectedRow[] }> {
   const { runId, rows } = batch;
   const { connectionId, resourceKey, specVersion } = source;
   const timestamp = preparedAt.toISOString();
@@ -93,30 +94,39 @@ export function splitBatch(
     resourceKey,
     specVersion,
   } as const;
-  const sized = sentRecords(batch, mode).map((record, index) => {
+  let next = 0;
+  const sizedOf = (record: SentRecord): SizedRecord => {
     const text = JSON.stringify(record);
-    return { index, externalId: record.externalId, text, bytes: Buffer.byteLength(text) };
-  });
+    const partition = parallelism === 1 ? 0 : partitionOf(record.externalId, parallelism);
+    const sized = { index: next, partition, text, bytes: Buffer.byteLength(text) };
+    next += 1;
+    return sized;
+  };
+  const { tombstones } = batch;
+  const all = [
+    ...(await mapWithPauses(partsOf(rows), (part) => part.map((row) => sizedOf(sentRow(row, mode))))),
+    ...(await mapWithPauses(partsOf(tombstones), (part) => part.map((tombstone) => sizedOf(sentTombstone(tombstone))))),
+  ].flat();
   const partOf = (records: readonly SizedRecord[], place: number) =>
     makePart({ common, sequence: sequenceBefore + 1 + place, path: String(place), again: false }, records);
-  const envelopeBytes = Buffer.byteLength(partOf([], sized.length).body) + countDigits;
+  const envelopeBytes = Buffer.byteLength(partOf([], all.length).body) + countDigits;
   const room = bytesMax - envelopeBytes;
-  const rejected = sized.flatMap(({ index, bytes }): RejectedRow[] => {
+  const rejected = all.flatMap(({ index, bytes }): RejectedRow[] => {
     const row = rows[index];
     const message = `too_large: the record has ${bytes} bytes as JSON, and a request holds at most ${room}`;
     return row && bytes > room ? [{ index, externalId: row.externalId, message }] : [];
   });
   const refused = new Set(rejected.map(({ index }) => index));
-  const left = sized.filter(({ index }) => !refused.has(index));
+  const left = all.filter(({ index }) => !refused.has(index));
   const groupRoom = Math.min(bytesMax, takenBytesMax ?? bytesMax) - envelopeBytes;
-  const partitions = Map.groupBy(left, ({ externalId }) => partitionOf(externalId, parallelism)).values();
+  const partitions = Map.groupBy(left, ({ partition }) => partition).values();
   const groups = [...partitions].flatMap((records) => grouped(records, { recordsMax, room: groupRoom }));
-  return { parts: groups.map(partOf), rejected };
+  return { parts: await mapWithPauses(groups, (records, _, place) => partOf(records, place)), rejected };
 }
 
 interface SizedRecord {
   readonly index: number;
-  readonly externalId: string;
+  readonly partition: number;
   readonly text: string;
   readonly bytes: number;
 }
@@ -124,17 +134,14 @@ interface SizedRecord {
 /** What a receiver gets as the hash of a version: the digest of its fingerprint, which is shorter than one. */
 export const sentHash = (fingerprint: string): string => `sha256:${hash('sha256', fingerprint, 'hex')}`;
 
-function sentRecords({ rows, tombstones }: Pick<Batch, 'rows' | 'tombstones'>, op: WriteMode): readonly SentRecord[] {
-  return [
-    ...rows.map(({ externalId, hash: known, data }) => ({
-      op,
-      externalId,
-      ...(known !== null && { hash: sentHash(known) }),
-      data,
-    })),
-    ...tombstones.map(({ externalId }) => ({ op: 'delete', externalId }) as const),
-  ];
-}
+const sentRow = ({ externalId, hash: known, data }: Deliverable, op: WriteMode): SentRecord => ({
+  op,
+  externalId,
+  ...(known !== null && { hash: sentHash(known) }),
+  data,
+});
+
+const sentTombstone = ({ externalId }: Tombstone): SentRecord => ({ op: 'delete', externalId });
 
 /** The records grouped in their order, as many together as there is room for; one that needs more stands alone. */
 function grouped(

@@ -80,7 +80,7 @@ export function openWebhook(
     async apply(batch) {
       if (!held) throw new Error('apply needs a lane that open has claimed');
       const lane = held;
-      const outgoing = splitBatch(batch, {
+      const outgoing = await splitBatch(batch, {
         ...resource,
         connectionId: lane.connectionId,
         mode: lane.mode,
