@@ -108,8 +108,11 @@ function rowIssue(
 ): string | null {
   const issue = idIssue(externalId);
   if (issue !== null) return issue;
-  for (const [name, reason] of refused) {
-    if (Object.hasOwn(data, name) && (data[name] ?? null) !== null) return `The field ${shownName(name)} ${reason}.`;
+  if (refused.size === 0) return null;
+  // Those of the row are few, and the refused ones of all rows may be hundreds of thousands.
+  for (const name in data) {
+    const reason = (data[name] ?? null) === null ? undefined : refused.get(name);
+    if (reason !== undefined) return `The field ${shownName(name)} ${reason}.`;
   }
   return null;
 }
