@@ -1,4 +1,5 @@
 import type { Tombstone } from '../../model/batch.ts';
+import { mapWithPauses } from '../../work/map-with-pauses.ts';
 import { externalIdLengthMax, keyCollation } from './definitions.ts';
 import type { LoadedColumn, Session, Value } from './driver/session.ts';
 import { idIssue, type SqlServerRows, type SqlServerWriter } from './rows.ts';
@@ -133,7 +134,7 @@ interface Staging {
 
 async function stage(session: Session, { table, columns, lists, more }: Staging): Promise<void> {
   const definitions = [...columns.map(columnSql), ...more].join(', ');
-  const rows = (lists[0] ?? []).map((_, n) => lists.map((list) => list[n] ?? null));
+  const rows = await mapWithPauses(lists[0] ?? [], (_first, _none, n) => lists.map((list) => list[n] ?? null));
   await withConflictRetries(session, async () => {
     await session.query(`drop table if exists ${table}; create table ${table} (${definitions});`);
     if (rows.length > 0) await session.load({ table, columns, rows });

@@ -1,4 +1,5 @@
 /** Which requests of a batch may be concurrent: those that have no record in common. */
+import { mapWithPauses } from '../../work/map-with-pauses.ts';
 import type { OutboxPart } from './outbox.ts';
 import { partitionOf, recordsOf } from './parts.ts';
 
@@ -7,9 +8,13 @@ import { partitionOf, recordsOf } from './parts.ts';
  * same one. Parts that were stored while `parallelism` was another number may span several partitions; they stay in a
  * single row.
  */
-export function partitionsOf(parts: readonly OutboxPart[], parallelism: number): readonly (readonly OutboxPart[])[] {
+export async function partitionsOf(
+  parts: readonly OutboxPart[],
+  parallelism: number,
+): Promise<readonly (readonly OutboxPart[])[]> {
   if (parallelism === 1) return [parts];
-  const spans = parts.map(
+  const spans = await mapWithPauses(
+    parts,
     (part) => new Set(recordsOf(part).map(({ externalId }) => partitionOf(externalId, parallelism))),
   );
   if (spans.some(({ size }) => size > 1)) return [parts];

@@ -122,7 +122,7 @@ describe('a batch in partitions', () => {
     '%d of them: all versions of a record are in the same one, in their order',
     async (parallelism) => {
       const parts = await split(parallelism);
-      const partitions = partitionsOf(parts, parallelism);
+      const partitions = await partitionsOf(parts, parallelism);
       expect(partitions).toHaveLength(parallelism);
       expect(partitions.flat()).toEqual(parts);
       expect(new Set(parts.map(({ id }) => id)).size).toBe(parts.length);
@@ -147,7 +147,7 @@ describe('a batch in partitions', () => {
     [4, 1, 1],
   ])('that were %d when they were stored and are %d now are sent in %d rows', async (before, now, expected) => {
     const parts = await split(before);
-    const partitions = partitionsOf(parts, now);
+    const partitions = await partitionsOf(parts, now);
     expect(partitions).toHaveLength(expected);
     expect(partitions.flat().toSorted(byPath)).toEqual(parts);
     const holders = partitions.map((ofOne) => new Set(ofOne.flatMap(idsOf)));

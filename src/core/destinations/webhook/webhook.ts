@@ -129,7 +129,8 @@ type SentBatch = Omit<PendingBatch, 'isCarried'>;
 async function sendAll(pending: SentBatch, sending: Sending) {
   const { runId, batchNo } = pending;
   const { outbox, parallelism } = sending;
-  const sent = partitionsOf(pending.parts, parallelism).map((parts) => sendPartition(parts, sending));
+  const partitions = await partitionsOf(pending.parts, parallelism);
+  const sent = partitions.map((parts) => sendPartition(parts, sending));
   let rejected = pending.rejected;
   try {
     rejected = [rejected, ...(await Promise.all(sent))].flat().toSorted((one, other) => one.index - other.index);
