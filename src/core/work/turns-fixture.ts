@@ -1,3 +1,5 @@
+import { vi } from 'vitest';
+
 /** The result of `work`, and how often the event loop came round meanwhile. */
 export async function countingTurns<Result extends object>(work: () => Promise<Result>) {
   let turns = 0;
@@ -10,4 +12,12 @@ export async function countingTurns<Result extends object>(work: () => Promise<R
   const result = await work();
   done = true;
   return { ...result, turns };
+}
+
+/** As {@link countingTurns}, on a clock by which whatever is looked at takes longer than a slice. */
+export async function countingSlices<Result extends object>(work: () => Promise<Result>) {
+  let now = 0;
+  using clock = vi.spyOn(performance, 'now');
+  clock.mockImplementation(() => (now += 20));
+  return await countingTurns(work);
 }
