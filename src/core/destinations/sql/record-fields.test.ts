@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { countingSlices } from '../../work/turns-fixture.ts';
 import type { Column, TargetTable, WriteMode } from '../destination.ts';
 import { admitFields, coversFields, initialFields, type PreparedTable } from './record-fields.ts';
 
@@ -112,3 +113,18 @@ async function admitted(
   );
   return { added, names: namesOf(map.writers), refused: [...refused] };
 }
+
+it('looks for the fields of 50,000 rows in slices, between which other work has its turn', async () => {
+  const prepared = preparedOf({});
+  const rows = Array.from({ length: 50_000 }, (_, n) => ({
+    externalId: String(n),
+    hash: null,
+    data: { [`f${n}`]: n },
+  }));
+  const map = { prepared, writers: [] };
+  const { refused, turns } = await countingSlices(() =>
+    admitFields({ map, rows, evolve: 'add_columns' }, { addColumns: async () => prepared, writerOf }),
+  );
+  expect(refused.size).toBe(49_000);
+  expect(turns).toBeGreaterThanOrEqual(50);
+});

@@ -1,4 +1,5 @@
 import type { Deliverable } from '../../model/batch.ts';
+import { mapWithPauses, partsOf } from '../../work/map-with-pauses.ts';
 import type { Column, TargetTable, WriteMode } from '../destination.ts';
 import { inferredType } from './column-types.ts';
 import { canNameColumn } from './identifiers.ts';
@@ -79,9 +80,9 @@ export async function admitFields<Prepared extends PreparedTable, Writer extends
   },
   { addColumns, writerOf }: FieldKind<Prepared, Writer>,
 ): Promise<AdmittedFields<FieldMap<Prepared, Writer>>> {
-  const unknown = unknownFields(map.writers, rows);
+  const unknown = await unknownFields(map.writers, rows);
   if (unknown.size === 0) return { map, refused: nothingRefused };
-  const { known, added, refused } = sortFields(unknown, { columns: map.prepared.stored.columns, evolve });
+  const { known, added, refused } = await sortFields(unknown, { columns: map.prepared.stored.columns, evolve });
   const prepared = added.length > 0 ? await addColumns(map.prepared, added) : map.prepared;
   const names = new Set([...known, ...added.map(({ name }) => name)]);
   if (names.size === 0) return { map, refused };
@@ -93,18 +94,32 @@ export async function admitFields<Prepared extends PreparedTable, Writer extends
 export const nothingRefused: ReadonlyMap<string, string> = new Map();
 
 /** Whether every field of the rows that has a value has a column. */
-export const coversFields = (
+export function coversFields(
   { writers }: { readonly writers: readonly { readonly name: string }[] },
   rows: readonly Deliverable[],
-): boolean => unknownFields(writers, rows).size === 0;
+): boolean {
+  const covered = new Set(writers.map(({ name }) => name));
+  for (const { data } of rows) {
+    for (const name in data) if (!covered.has(name) && (data[name] ?? null) !== null) return false;
+  }
+  return true;
+}
 
 /** Fields without a writer and their values; fields that are null throughout need no column. */
-function unknownFields(
+async function unknownFields(
   writers: readonly { readonly name: string }[],
   rows: readonly Deliverable[],
-): Map<string, unknown[]> {
+): Promise<Map<string, unknown[]>> {
   const covered = new Set(writers.map(({ name }) => name));
   const unknown = new Map<string, unknown[]>();
+  await mapWithPauses(partsOf(rows), collectUnknown, { covered, unknown });
+  return unknown;
+}
+
+function collectUnknown(
+  rows: readonly Deliverable[],
+  { covered, unknown }: { readonly covered: ReadonlySet<string>; readonly unknown: Map<string, unknown[]> },
+): void {
   for (const { data } of rows) {
     for (const name in data) {
       if (covered.has(name)) continue;
@@ -115,7 +130,6 @@ function unknownFields(
       else unknown.set(name, [value]);
     }
   }
-  return unknown;
 }
 
 interface SortedFields {
@@ -125,27 +139,31 @@ interface SortedFields {
   readonly refused: ReadonlyMap<string, string>;
 }
 
-function sortFields(
+async function sortFields(
   unknown: ReadonlyMap<string, readonly unknown[]>,
   { columns, evolve }: { readonly columns: readonly FillableColumn[]; readonly evolve: TargetTable['evolve'] },
-): SortedFields {
+): Promise<SortedFields> {
   const stored = new Map(columns.map((column) => [column.name, column]));
   const taken = new Set([...stored.keys()].map((name) => name.toLowerCase()));
   const known: string[] = [];
   const added: Column[] = [];
   const refused = new Map<string, string>();
-  for (const [name, values] of unknown) {
+  const sortField = ([name, values]: readonly [string, readonly unknown[]]): void => {
     const column = canNameColumn(name) ? stored.get(name) : undefined;
-    if (!column && evolve === 'none') continue;
+    if (!column && evolve === 'none') return;
     const issue = column ? storedIssue(column) : newIssue(name, taken);
-    const type = inferredType(values);
-    if (issue !== null) refused.set(name, issue);
-    else if (column) known.push(name);
+    if (issue !== null) {
+      refused.set(name, issue);
+      return;
+    }
+    const type = column ? null : inferredType(values);
+    if (column) known.push(name);
     else if (type) {
       added.push({ name, type, nullable: true });
       taken.add(name.toLowerCase());
     }
-  }
+  };
+  await mapWithPauses([...unknown], sortField);
   return { known, added, refused };
 }
 
