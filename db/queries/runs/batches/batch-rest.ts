@@ -47,7 +47,7 @@ interface KeptBack {
 
 /**
  * Opens a row for each record kept back: one open row per record, with the last of its versions. A statement for each of
- * 100,000 records would hold a connection, which all orgs share, for half a minute.
+ * 100,000 records would hold a connection, which all orgs share, for some 20 s.
  */
 async function keepQuarantine(tx: Db, scope: OrgScope, { runId, receipt, run }: KeptBack): Promise<void> {
   const { connectionId, resourceKey } = run;
