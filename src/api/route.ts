@@ -2,7 +2,7 @@ import type * as v from 'valibot';
 import type { Listing } from '../../db/listing.ts';
 import type { OrgScope } from '../../db/scope.ts';
 import type { WriteDeps } from '../control/orgs/write.ts';
-import type { RequestErrorCode } from '../core/errors.ts';
+import type { Issue, RequestErrorCode } from '../core/errors.ts';
 import type { Deps } from '../deps.ts';
 import type { Caller } from './auth.ts';
 import type { EmbedCaller } from './embed-auth.ts';
@@ -69,6 +69,8 @@ export interface Route {
   readonly longTexts?: true;
   /** No body at all counts as an object without properties. */
   readonly bodyOptional?: true;
+  /** What a body beyond the limits of every body gets, with its issues; absent: a validation error. */
+  readonly whenInvalid?: (this: void, issues: readonly Issue[]) => unknown;
   /** The body's schema in the document, where `body` leaves the validation to the handler. */
   readonly bodyName?: 'ConnectorSpec';
   /** A body that works, for the document. */

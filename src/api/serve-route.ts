@@ -1,6 +1,7 @@
 import type { Context, Handler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { verifyState } from '../control/oauth/oauth.ts';
+import { AppError } from '../core/errors.ts';
 import { bodyBytesMax } from '../core/json/body-document.ts';
 import type { Caller } from './auth.ts';
 import { authenticateEmbed, type EmbedCaller } from './embed-auth.ts';
@@ -21,7 +22,9 @@ export interface ApiEnv {
 export function serveRoute(route: Route, deps: ApiDeps): Handler<ApiEnv> {
   return async (c) => {
     const caller = await callerOf(route, c, deps);
-    const { document, places } = await readDocument(route, c.req.raw);
+    const read = await readDocument(route, c.req.raw);
+    if ('refused' in read) return jsonResponse(c, JSON.stringify(read.refused), route.status);
+    const { document, places } = read;
     const request = { caller, params: c.req.param(), query: c.req.queries(), document };
     const prepared = await withPlaces(places, () => route.prepare(request));
     const act = (given: ApiDeps) => {
@@ -66,11 +69,24 @@ async function respond(c: Context<ApiEnv>, route: Route, { deps, caller, result 
   return jsonResponse(c, list.body, route.status);
 }
 
-/** The body of a request; undefined where the endpoint reads none. `places`: where its parts are, if it is YAML. */
-async function readDocument(
-  route: Route,
-  request: Request,
-): Promise<{ readonly document: unknown; readonly places: Places | null }> {
+interface ReadDocument {
+  readonly document: unknown;
+  /** Where its parts are, if it is YAML. */
+  readonly places: Places | null;
+}
+
+/** The body of a request, or what the endpoint says instead of a validation error. */
+async function readDocument(route: Route, request: Request): Promise<ReadDocument | { readonly refused: unknown }> {
+  try {
+    return await readPlacedBody(route, request);
+  } catch (error) {
+    if (!(route.whenInvalid && error instanceof AppError && error.code === 'validation')) throw error;
+    return { refused: route.whenInvalid(error.issues ?? []) };
+  }
+}
+
+/** The body of a request; undefined where the endpoint reads none. */
+async function readPlacedBody(route: Route, request: Request): Promise<ReadDocument> {
   if (route.body === undefined) return { document: undefined, places: null };
   if (route.yaml && saysYaml(request.headers)) {
     const places = await readYamlBody(request);

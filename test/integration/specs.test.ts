@@ -60,6 +60,17 @@ describe('POST /specs/:key/validate', () => {
     expect((await org.call('GET', '/specs/checked/versions')).status).toBe(404);
   });
 
+  it.each([
+    ['a name with U+0000', { metadata: { name: 'a\0' } }, 'metadata.name'],
+    ['a text beyond the limit', { metadata: { description: 'a'.repeat(65_537) } }, 'metadata.description'],
+  ])('responds with 200 for %s, which no other body may have', async (_, body, path) => {
+    expect(await org.call('POST', '/specs/checked/validate', { body })).toMatchObject({
+      status: 200,
+      body: { valid: false, issues: [{ code: 'schema', path }] },
+    });
+    expect((await org.call('POST', '/specs', { body })).status).toBe(400);
+  });
+
   it('finds a key that differs from the address', async () => {
     const { body } = await org.call('POST', '/specs/other/validate', { body: specDocument({ key: 'checked' }) });
     expect(body).toMatchObject({ valid: false, issues: [{ code: 'schema', path: 'metadata.key' }] });

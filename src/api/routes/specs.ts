@@ -111,6 +111,7 @@ export const specRoutes = [
     status: 200,
     response: ValidationResult,
     errors: [],
+    whenInvalid: (issues) => ({ valid: false, issues }),
     handle: ({ scope, params, body }, deps) => validateSpec(deps, scope, { key: params.key, document: body }),
   }),
   route({
