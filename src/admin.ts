@@ -37,6 +37,7 @@ async function main(args: readonly string[]): Promise<void> {
   const command = named(1) ?? named(2);
   if (!command) throw new UsageError(`There is no command "${args.slice(0, 2).join(' ')}".`);
   const { json, ...options } = optionsOf(args.slice(command.name.split(' ').length), command.options);
+  if (json && command.endless) throw new UsageError(`--json: "${command.name}" has no end, so it is no document`);
   const config = await withServices(configOrExit(process.env));
   const db = openDatabase(config.databaseUrl, {
     poolSize: 1,
@@ -44,8 +45,9 @@ async function main(args: readonly string[]): Promise<void> {
     onIdleError() {},
   });
   try {
-    const result = await command.run({ db, config, progress: (line) => process.stderr.write(`${line}\n`) }, options);
-    print(result, json);
+    const show = (line: string) => process.stdout.write(`${line}\n`);
+    const progress = (line: string) => process.stderr.write(`${line}\n`);
+    print(await command.run({ db, config, show, progress }, options), json);
   } finally {
     await db.destroy();
   }

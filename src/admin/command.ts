@@ -15,6 +15,8 @@ export interface AdminTools {
   readonly db: Kysely<Database>;
   /** The configuration; its `databaseUrl` is that of `db`. */
   readonly config: Config;
+  /** Writes a line of a result that has no end. */
+  show(this: void, line: string): void;
   /** Writes a line for whoever waits; never into the result. */
   progress(this: void, line: string): void;
 }

@@ -17,12 +17,14 @@ import { found } from '../core/errors.ts';
 import { type ApiKeyRow } from '../core/resources/api-key.ts';
 import { issueWords } from '../core/resources/issue-words.ts';
 import { isOrgLimit, type OrgLimitName, orgLimits } from '../core/resources/org-limits.ts';
+import { RunStatus } from '../core/resources/run.ts';
 import { WorkspaceKind } from '../core/resources/workspace.ts';
 import type { AdminTools, CommandResult } from './command.ts';
 import { createDestinationDatabase } from './database-command.ts';
 import { doctorUsage } from './doctor/doctor.ts';
 import { rotateKeys, showKeys } from './key-commands.ts';
 import { reconcile } from './reconcile.ts';
+import { showRuns, tailRuns } from './run-commands.ts';
 import { listWorkerVersions, setCurrentWorkerVersion, unsetCurrentWorkerVersion } from './worker-versions.ts';
 
 /** The command line is not understood; the message says why. */
@@ -39,6 +41,8 @@ export interface Command {
   readonly options: readonly string[];
   /** The options as the usage shows them. */
   readonly synopsis: string;
+  /** It shows what happens until it is ended, so its result is no JSON document. */
+  readonly endless?: true;
   /** Throws {@link UsageError} for options that do not fit, `AppError` for what cannot be done. */
   run(tools: AdminTools, given: Readonly<Record<string, unknown>>): Promise<CommandResult>;
 }
@@ -163,6 +167,21 @@ export const commands: readonly Command[] = [
     },
   }),
   command({
+    name: 'runs list',
+    summary: 'Show the latest runs of an org, newest first.',
+    synopsis: '--org ORG [--status STATUS] [--limit COUNT]',
+    options: v.object({ org: Text, status: v.optional(RunStatus), limit: v.optional(Count, '20') }),
+    run: async (tools, { org, ...filter }) => showRuns(tools, await scopeOf(tools.db, org), filter),
+  }),
+  command({
+    name: 'runs tail',
+    summary: 'Show the latest runs of an org, and each change of a status, until Ctrl-C. Has no --json.',
+    synopsis: '--org ORG',
+    endless: true,
+    options: v.object({ org: Text }),
+    run: async (tools, { org }) => tailRuns(tools, await scopeOf(tools.db, org)),
+  }),
+  command({
     name: 'database create',
     summary: 'Create a database in the embedded PostgreSQL, to try destinations with. Not in production.',
     synopsis: '--name NAME',
@@ -218,7 +237,7 @@ export const commands: readonly Command[] = [
   }),
 ];
 
-interface Declaration<E extends v.ObjectEntries> extends Pick<Command, 'name' | 'summary' | 'synopsis'> {
+interface Declaration<E extends v.ObjectEntries> extends Pick<Command, 'name' | 'summary' | 'synopsis' | 'endless'> {
   readonly options: v.ObjectSchema<E, undefined>;
   readonly run: (tools: AdminTools, options: v.InferOutput<v.ObjectSchema<E, undefined>>) => Promise<CommandResult>;
 }

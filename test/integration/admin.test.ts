@@ -1,15 +1,20 @@
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { createInterface } from 'node:readline';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runAdmin } from '../support/service/admin.ts';
+import { adminFile, runAdmin } from '../support/service/admin.ts';
 import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
+import { laneRuns } from '../support/sync/lane-runs.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
   database = await openTestDatabase();
 });
 afterAll(() => database[Symbol.asyncDispose]());
+
+const { twoRuns } = laneRuns(() => database.db);
 
 const admin = (...args: readonly string[]) => runAdmin({ ...process.env, DATABASE_URL: database.url }, ...args);
 
@@ -40,6 +45,30 @@ describe('the operator’s command line', () => {
     expect(await json('workspace', 'create', '--org', orgId, '--name', 'Europe', '--kind', 'prod')).toMatchObject({
       kind: 'prod',
     });
+  });
+
+  it('shows the latest runs of an org, newest first', async () => {
+    const { scope, first, second } = await twoRuns();
+    const list = (...args: readonly string[]) => json('runs', 'list', '--org', scope.orgId, ...args);
+    expect(await list()).toMatchObject([{ id: second, status: 'queued' }, { id: first }]);
+    expect(await list('--limit', '1')).toMatchObject([{ id: second }]);
+    expect(await list('--status', 'failed')).toEqual([]);
+  });
+
+  it('shows each change of the runs of an org until it is ended', async () => {
+    const { scope, first, second, begin } = await twoRuns();
+    const tail = spawn(process.execPath, [adminFile, 'runs', 'tail', '--org', scope.orgId], {
+      env: { ...process.env, DATABASE_URL: database.url },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const lines: string[] = [];
+    for await (const line of createInterface(tail.stdout)) {
+      lines.push(line);
+      if (lines.length === 2) await begin(first);
+      if (lines.length === 3) tail.kill();
+    }
+    expect(lines).toEqual([first, second, first].map((id) => expect.stringContaining(id)));
+    expect(lines[2]).toContain('running');
   });
 
   it('makes a database with a login of its own, once, and not in production', async () => {
@@ -80,12 +109,13 @@ describe('the operator’s command line', () => {
       ['org', 'create'],
       ['org', 'list', '--bogus'],
       ['key', 'create', '--org'],
+      ['runs', 'tail', '--org', 'org_1', '--json'],
     ]) {
       const { exitCode, stdout, stderr } = await admin(...args);
       expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
       expect(stderr).toContain('Usage: npm run admin');
       // The reason is what a terminal shows last.
-      expect(stderr).toMatch(/\n\n(There is no command|Unknown option|--name|Option '--org)[^\n]*\n$/);
+      expect(stderr).toMatch(/\n\n(There is no command|Unknown option|--name|--json|Option '--org)[^\n]*\n$/);
     }
     expect((await admin('--help')).exitCode).toBe(0);
   });
