@@ -100,7 +100,7 @@ function serveWithoutKey(app: Hono<ApiEnv>, deps: ApiDeps, sendDocument: (c: Con
   app.get('/api/openapi.json', sendDocument);
   app.get(errorPagePath, serveErrorPage);
   serveReference(app);
-  app.get('/api/v1/connector-spec.schema.json', sender(connectorSpecSchema, 'application/schema+json'));
+  app.get('/api/connector-spec.schema.json', sender(connectorSpecSchema, 'application/schema+json'));
   serveHooks(app, deps);
   serveCodec(app, deps);
   app.get(widgetPath, serveWidget);

@@ -67,8 +67,9 @@ describe('every error', () => {
 });
 
 describe('the JSON Schema of a spec', () => {
-  it('is served without a key, as it is in the repository', async () => {
-    const { status, headers, body } = await get('/api/v1/connector-spec.schema.json');
+  it('is served without a key, as it is in the repository, and outside /api/v1', async () => {
+    expect((await get('/api/v1/connector-spec.schema.json')).status).toBe(401);
+    const { status, headers, body } = await get('/api/connector-spec.schema.json');
     expect({ status, type: headers.get('content-type') }).toEqual({ status: 200, type: 'application/schema+json' });
     expect(body).toEqual(JSON.parse(readFileSync('connector-spec.schema.json', 'utf8')));
   });

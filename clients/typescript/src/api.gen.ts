@@ -488,7 +488,7 @@ export interface JsonObject {
 /** ISO 8601, UTC. */
 export type Timestamp = string;
 
-/** `GET /api/v1/connector-spec.schema.json` describes each field, for people and editors. */
+/** `GET /api/connector-spec.schema.json` describes each field, for people and editors. */
 export interface ConnectorSpec {
   formatVersion?: 1;
   metadata: {

@@ -9,4 +9,4 @@ export const connectorSpecSchemas = (): Readonly<Record<string, unknown>> => {
   return { ConnectorSpec: { description, ...ConnectorSpec }, ...parts };
 };
 
-const description = '`GET /api/v1/connector-spec.schema.json` describes each field, for people and editors.';
+const description = '`GET /api/connector-spec.schema.json` describes each field, for people and editors.';
