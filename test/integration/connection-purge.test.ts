@@ -71,6 +71,12 @@ describe('removing a deleted connection', () => {
     expect(soon.map(({ id }) => id)).not.toContain(connectionId);
   });
 
+  it('asks its open runs to stop once, however often it is asked to', async () => {
+    const { scope, connectionId, runId } = await filledConnection();
+    expect((await requestCancelOfAll(database.db, scope, connectionId)).map(({ id }) => id)).toEqual([runId]);
+    expect(await requestCancelOfAll(database.db, scope, connectionId)).toEqual([]);
+  });
+
   it('never takes a connection that is not deleted', async () => {
     const { scope, connectionId, runId, orgId } = await filledConnection();
     await endRun(database.db, scope, { runId, outcome, breaksConnection: false });

@@ -26,9 +26,16 @@ export async function requestCancel(tx: Db, scope: OrgScope, id: string): Promis
   return run;
 }
 
-/** Asks every open run of a connection to stop, as {@link requestCancel} does. */
+/**
+ * Asks every open run of a connection to stop, as {@link requestCancel} does, but for those that were asked before: the
+ * sweeper notifies the workflow of one that was not reached.
+ */
 export async function requestCancelOfAll(tx: Db, scope: OrgScope, connectionId: string): Promise<RunRow[]> {
-  const runs = await cancelOpen(tx, scope).where('connectionId', '=', connectionId).returning(runColumns).execute();
+  const runs = await cancelOpen(tx, scope)
+    .where('connectionId', '=', connectionId)
+    .where('cancelRequestedAt', 'is', null)
+    .returning(runColumns)
+    .execute();
   await recordEndOf(tx, scope, runs);
   return runs;
 }

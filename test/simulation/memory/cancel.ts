@@ -15,7 +15,7 @@ export const requestCancel: typeof real.requestCancel = (db, _scope, id) =>
 /** As the query of the same name. */
 export const requestCancelOfAll: typeof real.requestCancelOfAll = (db, _scope, connectionId) =>
   memoryOf(db).transact('requestCancelOfAll', (state) =>
-    cancelOpenIn(state, (run) => run.connectionId === connectionId).map(runRow),
+    cancelOpenIn(state, (run) => run.connectionId === connectionId && run.cancelRequestedAt === null).map(runRow),
   );
 
 /** As the query of the same name. */
