@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { orgScope } from '../../db/scope.ts';
 import { openSigningSecrets } from '../../src/connect/endpoint-secrets.ts';
@@ -198,6 +199,27 @@ describe('changing a webhook endpoint', () => {
     expect(await messagesOf(api, id)).toMatchObject([{ status: 'pending' }, { status: 'skipped' }]);
     const { body } = await patch(id, { enabled: true });
     expect(body).toMatchObject({ enabled: true, disabledReason: null, state: 'ok' });
+  });
+
+  it('to enabled rewrites what waits for a retry, and nothing that is due already', async () => {
+    const { id } = await createEndpoint(org);
+    await happen(api, org);
+    await happen(api, org);
+    const rowVersions = async () => {
+      const { rows } = await sql<{ readonly version: string }>`
+        select xmin::text as version from webhook_messages where endpoint_id = ${id} order by seq`.execute(api.deps.db);
+      return rows.map(({ version }) => version);
+    };
+    await sql`
+      update webhook_messages set next_attempt_at = now() + interval '1 hour'
+      where seq = (select min(seq) from webhook_messages where endpoint_id = ${id})`.execute(api.deps.db);
+    const before = await rowVersions();
+    await patch(id, { enabled: true });
+    const after = await rowVersions();
+    expect(after[0]).not.toBe(before[0]);
+    expect(after[1]).toBe(before[1]);
+    await patch(id, { enabled: true });
+    expect(await rowVersions()).toEqual(after);
   });
 
   it('to enabled forgets failures, probing and pauses', async () => {

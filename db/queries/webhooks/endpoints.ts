@@ -142,13 +142,12 @@ export async function changeEndpoint(
   if (change.enabled) await makeAllDue(tx, scope, id);
 }
 
-/** What waits for the endpoint, and is not being sent, is due at once. */
+/** What waits for the endpoint, and is not being sent, is due at once. What is due already is not written again. */
 export async function makeAllDue(tx: Db, scope: OrgScope, endpointId: string): Promise<void> {
   await sql`
     update webhook_messages set next_attempt_at = now()
-    where org_id = ${scope.orgId} and endpoint_id = ${endpointId} and status = 'pending' and lease_until is null`.execute(
-    tx,
-  );
+    where org_id = ${scope.orgId} and endpoint_id = ${endpointId} and status = 'pending' and lease_until is null
+      and next_attempt_at > now()`.execute(tx);
 }
 
 /**
