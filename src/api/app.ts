@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono';
 import { cors } from 'hono/cors';
 import { secureHeaders } from 'hono/secure-headers';
-import { findCredential } from '../../db/queries/orgs/credentials.ts';
+import { findCredentials } from '../../db/queries/orgs/credentials.ts';
 import { AppError } from '../core/errors.ts';
 import { connectorSpecSchema } from '../core/spec/reference/json-schema.ts';
 import { sharedQueries } from '../core/work/shared-queries.ts';
@@ -53,12 +53,14 @@ export function createApp(made: AppDeps, mount?: Mount): Hono<ApiEnv> {
     lists: createListsAtOnce(),
   };
   const limits = createRateLimits(deps.requestsPerSecond);
-  // Clients send many concurrent requests with one key.
-  const findCredentialOnce = sharedQueries(
-    ([lookupId]: readonly [string, ...string[]]) => findCredential(deps.db, lookupId),
-    (lookupId) => lookupId,
+  const credentials = sharedQueries(
+    async (lookupIds: readonly string[]) =>
+      new Map((await findCredentials(deps.db, lookupIds)).map((credential) => [credential.lookupId, credential])),
+    // All of them, so that a flood of keys that nobody has takes one connection of the database.
+    () => '',
   );
-  const authDeps = { ...deps, findCredential: findCredentialOnce };
+  const findCredential = async (lookupId: string) => (await credentials(lookupId)).get(lookupId);
+  const authDeps = { ...deps, findCredential };
   const sendDocument = sender(renderOpenApi, 'application/json');
 
   app.use(observe(deps.log, [hookPath, codecPath]), async (c, next) => {

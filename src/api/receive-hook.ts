@@ -1,6 +1,6 @@
 /** The addresses that upstreams post to. They are outside the versioned interface: their token is the credential. */
 import type { Context, Hono } from 'hono';
-import { findHookByToken, type ReceivingHook } from '../../db/queries/hooks/hooks.ts';
+import { findHooksByToken, type ReceivingHook } from '../../db/queries/hooks/hooks.ts';
 import { refuseForged, scopeOfHook, takeRequest } from '../control/hooks/inbound.ts';
 import { hashHookToken } from '../core/crypto/hook-token.ts';
 import { found, notFound } from '../core/errors.ts';
@@ -11,6 +11,7 @@ import {
   hubHandshake,
   slackHandshake,
 } from '../core/hooks/handshake.ts';
+import { sharedQueries } from '../core/work/shared-queries.ts';
 import { HttpRejection } from './errors.ts';
 import { readBytes } from './gates/body-gate.ts';
 import { createInProgress } from './gates/in-progress.ts';
@@ -39,6 +40,13 @@ type HookContext = Context<ApiEnv>;
 export function serveHooks(app: Hono<ApiEnv>, deps: ApiDeps): void {
   const path = `${hookPath}:token`;
   const inProgress = createInProgress(requestsMax, tooManyAtOnce);
+  const findHook = createHookLookUp(deps);
+  /** The response is the same for an unknown token, a deleted hook and a disabled one. */
+  const hookOf = async (c: HookContext): Promise<ReceivingHook> => {
+    const hook = found(await findHook(c.req.param('token') ?? ''), 'Hook');
+    c.set('orgId', scopeOfHook(hook).orgId);
+    return hook;
+  };
   app.use(path, async (c, next) => {
     const end = inProgress.begin(c.req.param('token'));
     try {
@@ -48,31 +56,41 @@ export function serveHooks(app: Hono<ApiEnv>, deps: ApiDeps): void {
     }
   });
   app.post(path, async (c) => {
-    const hook = await hookOf(c, deps);
-    const validation = graphHandshake(new URL(c.req.url).searchParams);
-    if (validation) return shake(c, validation);
-    const request = { header: headersOf(c), body: await readBytes(c.req.raw), receivedAt: new Date() };
-    await refuseForged(deps, hook, request);
-    const challenge = hook.verification.kind === 'slack' ? slackHandshake(request.body) : null;
-    if (challenge) return shake(c, challenge);
-    const duplicate = await takeRequest(deps, hook, request);
-    return c.json(duplicate ? { accepted: true, duplicate } : { accepted: true }, 202);
+    const hook = await hookOf(c);
+    return receive(c, deps, hook);
   });
   app.get(path, async (c) => {
-    await hookOf(c, deps);
+    await hookOf(c);
     return shakeOrRefuse(c, hubHandshake(new URL(c.req.url).searchParams));
   });
   app.options(path, async (c) => {
-    await hookOf(c, deps);
+    await hookOf(c);
     return shakeOrRefuse(c, cloudEventsHandshake(headersOf(c)));
   });
 }
 
-/** The hook of a token. The response is the same for an unknown token, a deleted hook and a disabled one. */
-async function hookOf(c: HookContext, { db }: ApiDeps): Promise<ReceivingHook> {
-  const hook = found(await findHookByToken(db, hashHookToken(c.req.param('token') ?? '')), 'Hook');
-  c.set('orgId', scopeOfHook(hook).orgId);
-  return hook;
+async function receive(c: HookContext, deps: ApiDeps, hook: ReceivingHook): Promise<Response> {
+  const validation = graphHandshake(new URL(c.req.url).searchParams);
+  if (validation) return shake(c, validation);
+  const request = { header: headersOf(c), body: await readBytes(c.req.raw), receivedAt: new Date() };
+  await refuseForged(deps, hook, request);
+  const challenge = hook.verification.kind === 'slack' ? slackHandshake(request.body) : null;
+  if (challenge) return shake(c, challenge);
+  const duplicate = await takeRequest(deps, hook, request);
+  return c.json(duplicate ? { accepted: true, duplicate } : { accepted: true }, 202);
+}
+
+/** Finds hooks by their tokens, those of concurrent requests together: a flood of tokens takes one connection of the database. */
+function createHookLookUp({ db }: Pick<ApiDeps, 'db'>): (token: string) => Promise<ReceivingHook | undefined> {
+  const hooks = sharedQueries(
+    async (hashes: readonly Buffer[]) =>
+      new Map((await findHooksByToken(db, hashes)).map((hook) => [hook.tokenHash.toString('hex'), hook])),
+    () => '',
+  );
+  return async (token) => {
+    const hash = hashHookToken(token);
+    return (await hooks(hash)).get(hash.toString('hex'));
+  };
 }
 
 const headersOf = (c: HookContext) => (name: string) => c.req.raw.headers.get(name);

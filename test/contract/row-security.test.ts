@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Db } from '../../db/client.ts';
-import { findCredential } from '../../db/queries/orgs/credentials.ts';
+import { findCredentials } from '../../db/queries/orgs/credentials.ts';
 import { insertWorkspace, listWorkspaces } from '../../db/queries/orgs/workspaces.ts';
 import { orgScope } from '../../db/scope.ts';
 import { createOrg } from '../../src/control/orgs/orgs.ts';
@@ -69,13 +69,13 @@ describe('under row security a query', () => {
 
   it('that is on the list may do without', async () => {
     const lookupId = ours.apiKey.key.slice(3, 15);
-    expect(await findCredential(checked.db, lookupId)).toMatchObject({ orgId: ours.org.id });
+    expect(await findCredentials(checked.db, [lookupId])).toMatchObject([{ orgId: ours.org.id }]);
   });
 
   it('is refused when it names another org than the credential of its request', async () => {
     const lookupId = ours.apiKey.key.slice(3, 15);
     const request = asOneRequest(async () => {
-      await findCredential(checked.db, lookupId);
+      await findCredentials(checked.db, [lookupId]);
       await insertWorkspace(checked.db, theirs.scope, { name: 'planted', kind: 'dev' });
     });
     await expect(request).rejects.toThrow('another org than the request');

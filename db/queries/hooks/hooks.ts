@@ -108,21 +108,23 @@ const updateExisting = (db: Db, { orgId }: OrgScope) =>
 /** A hook as a request finds it. */
 export interface ReceivingHook
   extends Pick<HookRow, 'id' | 'connectionId' | 'resourceKeys' | 'verification' | 'dedupe'> {
+  readonly tokenHash: Buffer;
   readonly orgId: string;
   readonly connectionStatus: ConnectionStatus;
   readonly secret: SealedSecret | null;
 }
 
 /**
- * The hook with that token, unless it is disabled or deleted, or its connection is. Without a scope: like a credential,
- * it is what a scope is made from.
+ * The hooks with those tokens, but for those that are disabled or deleted, or whose connection is. Without a scope: like a
+ * credential, a hook is what a scope is made from.
  */
-export async function findHookByToken(db: Db, tokenHash: Buffer): Promise<ReceivingHook | undefined> {
-  const row = await db
+export async function findHooksByToken(db: Db, tokenHashes: readonly Buffer[]): Promise<readonly ReceivingHook[]> {
+  const rows = await db
     .selectFrom('hooks')
     .innerJoin('connections', 'connections.id', 'hooks.connectionId')
     .select([
       'hooks.id',
+      'hooks.tokenHash',
       'hooks.orgId',
       'hooks.connectionId',
       'hooks.resourceKeys',
@@ -134,12 +136,13 @@ export async function findHookByToken(db: Db, tokenHash: Buffer): Promise<Receiv
       'hooks.ciphertext',
       'connections.status as connectionStatus',
     ])
-    .where('hooks.tokenHash', '=', tokenHash)
+    .where(sql<SqlBool>`hooks.token_hash = any(${tokenHashes}::bytea[])`)
     .where(sql<SqlBool>`hooks.enabled`)
     .where('hooks.deletedAt', 'is', null)
     .where('connections.deletedAt', 'is', null)
-    .executeTakeFirst();
-  if (!row) return undefined;
-  const { kekId, wrappedKey, nonce, ciphertext, ...hook } = row;
-  return { ...hook, secret: sealedOf({ kekId, wrappedKey, nonce, ciphertext }) };
+    .execute();
+  return rows.map(({ kekId, wrappedKey, nonce, ciphertext, ...hook }) => ({
+    ...hook,
+    secret: sealedOf({ kekId, wrappedKey, nonce, ciphertext }),
+  }));
 }

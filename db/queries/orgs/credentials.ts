@@ -1,10 +1,11 @@
-import { sql } from 'kysely';
+import { type SqlBool, sql } from 'kysely';
 import type { Db } from '../../client.ts';
 import { type Placeholders, statement } from '../../statement.ts';
 
 /** The data of an API key: enough to verify it and to make the scope of the request. */
 export interface Credential {
   readonly id: string;
+  readonly lookupId: string;
   readonly orgId: string;
   /** Like the scopes, only passed on to the keys that this one creates; null: none. */
   readonly workspaceId: string | null;
@@ -16,17 +17,16 @@ export interface Credential {
   readonly lastUsedAt: string | null;
 }
 
-/** The key with that lookup id, or undefined. It takes no scope, because a scope is made from it. */
-export async function findCredential(db: Db, lookupId: string): Promise<Credential | undefined> {
-  const [credential] = await credentialsWith(db, { lookupId });
-  return credential;
+/** The keys with those lookup ids. It takes no scope, because a scope is made from a key. */
+export async function findCredentials(db: Db, lookupIds: readonly string[]): Promise<readonly Credential[]> {
+  return await credentialsWith(db, { lookupIds });
 }
 
-const credentialsWith = statement((db, { lookupId }: Placeholders<{ readonly lookupId: string }>) =>
+const credentialsWith = statement((db, { lookupIds }: Placeholders<{ readonly lookupIds: readonly string[] }>) =>
   db
     .selectFrom('apiKeys')
-    .select(['id', 'orgId', 'workspaceId', 'scopes', 'keyHash', 'expiresAt', 'revokedAt', 'lastUsedAt'])
-    .where('lookupId', '=', lookupId),
+    .select(['id', 'lookupId', 'orgId', 'workspaceId', 'scopes', 'keyHash', 'expiresAt', 'revokedAt', 'lastUsedAt'])
+    .where(sql<SqlBool>`lookup_id = any(${lookupIds}::text[])`),
 );
 
 /** Notes that a key was used; writes at most once a minute per key. */

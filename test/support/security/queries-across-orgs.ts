@@ -4,9 +4,9 @@
  */
 export const queriesAcrossOrgs: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    'orgs/credentials.findCredential': 'the key says which org it is',
+    'orgs/credentials.findCredentials': 'the key says which org it is',
     'orgs/credentials.touchCredential': 'the id is of the key that was just verified',
-    'hooks/hooks.findHookByToken': 'the token says which org it is',
+    'hooks/hooks.findHooksByToken': 'the token says which org it is',
     'connections/oauth-states.takeOauthState': 'the state says which org it is',
 
     'orgs/orgs.insertOrg': 'operator: makes the org',

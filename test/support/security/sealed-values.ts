@@ -4,7 +4,7 @@ import { insertOauthState } from '../../../db/queries/connections/oauth-states.t
 import { sealedOf } from '../../../db/queries/connections/sealed-columns.ts';
 import { putSecret } from '../../../db/queries/connections/secrets.ts';
 import { findToken, replaceToken } from '../../../db/queries/connections/tokens.ts';
-import { findHookByToken, insertHook } from '../../../db/queries/hooks/hooks.ts';
+import { findHooksByToken, insertHook } from '../../../db/queries/hooks/hooks.ts';
 import { insertSigningSecret } from '../../../db/queries/webhooks/signing-secrets.ts';
 import { orgScope } from '../../../db/scope.ts';
 import { openSigningSecrets, signingContext } from '../../../src/connect/endpoint-secrets.ts';
@@ -84,7 +84,7 @@ export async function openPlanted(db: Db, secretBox: SecretBox, planted: Planted
         return verifier && secretBox.open(verifier, { ...owner, kind: 'oauth-verifier' });
       }),
     openSigningSecrets({ secretBox }, db, scope, endpointId).then(({ v1 }) => v1[0]),
-    findHookByToken(db, hookToken).then((hook) => hook && openHookSecret({ secretBox }, scope, hook)),
+    findHooksByToken(db, [hookToken]).then(([hook]) => hook && openHookSecret({ secretBox }, scope, hook)),
   ];
   const results = await Promise.allSettled(opened);
   return results.map((result) => (result.status === 'fulfilled' ? String(result.value) : String(result.reason)));
