@@ -15,11 +15,11 @@ import { openSigningSecrets } from '../src/connect/endpoint-secrets.ts';
 import { signingKeyOf } from '../src/core/crypto/signing-key-pair.ts';
 import { attemptHeaders, maskedHeaders, type SigningKeys } from '../src/core/deliveries/attempt-headers.ts';
 import { classifyAttempt } from '../src/core/deliveries/classify-attempt.ts';
-import type { PostSlots } from '../src/core/deliveries/post-slots.ts';
 import { retryDelayMs } from '../src/core/deliveries/retry-delay.ts';
 import { shownOutcome, signingRedactor } from '../src/core/deliveries/shown-outcome.ts';
 import type { Redactor } from '../src/core/http/redact.ts';
 import type { WebhookSender } from '../src/core/http/webhook-post.ts';
+import type { OrgSlots } from '../src/core/work/org-slots.ts';
 import type { Deps } from '../src/deps.ts';
 import { wakeEndpoints } from '../src/dispatch/wake-endpoints.ts';
 import type { DrainResult, WebhookEndpointInput } from '../workflows/contract.ts';
@@ -29,8 +29,8 @@ import { createTaskGroup } from './task-group.ts';
 /** What draining needs. */
 export interface DrainDeps extends Pick<Deps, 'db' | 'secretBox' | 'orchestrator' | 'log' | 'config'> {
   readonly send: WebhookSender;
-  /** Shared by the process. */
-  readonly slots: PostSlots;
+  /** Of concurrent requests, shared by the process. */
+  readonly slots: OrgSlots;
 }
 
 /** The longest time of a drain in milliseconds: when it ends, its workflow shows progress. */

@@ -1,6 +1,7 @@
 import { Context } from '@temporalio/activity';
-import { createPostSlots, postsMax } from '../src/core/deliveries/post-slots.ts';
+import { postsMax } from '../src/core/deliveries/posts-max.ts';
 import { createWebhookSender } from '../src/core/http/webhook-post.ts';
+import { createOrgSlots } from '../src/core/work/org-slots.ts';
 import type { Deps } from '../src/deps.ts';
 import type { DrainResult, WebhookEndpointInput } from '../workflows/contract.ts';
 import { throwUnlessShutdown } from './canceling.ts';
@@ -12,7 +13,7 @@ const heartbeatMs = 5000;
 
 /** The activities that send the events of endpoints. */
 export function createWebhookActivities(deps: Deps) {
-  const drainDeps = { ...deps, send: createWebhookSender(deps.egress), slots: createPostSlots(postsMax) };
+  const drainDeps = { ...deps, send: createWebhookSender(deps.egress), slots: createOrgSlots(postsMax) };
   return {
     /**
      * Sends the waiting events of an endpoint. Safe to run twice: what a dead worker had claimed is sent again under

@@ -1,5 +1,7 @@
 import { CamelCasePlugin, type Dialect, Kysely, PostgresDialect, type Transaction } from 'kysely';
 import pg from 'pg';
+import { createOrgSlots } from '../src/core/work/org-slots.ts';
+import { inOrgTurns } from './org-turns.ts';
 import { preparing } from './prepared-statements.ts';
 import type { Database } from './schema.ts';
 
@@ -60,6 +62,7 @@ export function openDialect(url: string, options: ClientOptions): Dialect {
     ...(statementMsMax === null ? {} : { statement_timeout: statementMsMax, query_timeout: statementMsMax + 5000 }),
     types: { getTypeParser },
   });
+  const slots = createOrgSlots(options.poolSize);
   pool.on('error', options.onIdleError);
   // One that breaks between two statements of a transaction fails the next one; without a listener it would end the process.
   pool.on('connect', (client) => client.on('error', nextStatementFails));
@@ -67,9 +70,9 @@ export function openDialect(url: string, options: ClientOptions): Dialect {
     size: options.poolSize,
     open: pool.totalCount,
     idle: pool.idleCount,
-    waiting: pool.waitingCount,
+    waiting: pool.waitingCount + slots.waiting(),
   }));
-  return new PostgresDialect({ pool: preparing(pool) });
+  return new PostgresDialect({ pool: inOrgTurns(preparing(pool), slots) });
 }
 
 const nextStatementFails = (): void => undefined;

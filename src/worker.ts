@@ -7,7 +7,7 @@ import { createActivities } from '../activities/index.ts';
 import { controlQueue, syncQueue, webhookQueue } from '../workflows/contract.ts';
 import type { Config } from './config/config.ts';
 import { checkKeyRing } from './control/orgs/key-ring-check.ts';
-import { postsMax } from './core/deliveries/post-slots.ts';
+import { postsMax } from './core/deliveries/posts-max.ts';
 import { createDeps, type Deps } from './deps.ts';
 import { createLog, type Log, temporalLogger } from './log.ts';
 import { maintain } from './maintenance/maintenance.ts';

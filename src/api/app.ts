@@ -13,6 +13,7 @@ import { errorPagePath, linkToHelp, serveErrorPage } from './error-page.ts';
 import { HttpRejection, toErrorResponse } from './errors.ts';
 import { createCostlyRequests } from './gates/costly-requests.ts';
 import { createListsAtOnce } from './gates/lists-at-once.ts';
+import { createOrgRequests } from './gates/org-requests.ts';
 import { addressOf, createRateLimits, type RateLimits } from './gates/rate-limits.ts';
 import { observe } from './observe.ts';
 import { renderOpenApi } from './openapi/openapi.ts';
@@ -49,6 +50,7 @@ export function createApp(made: AppDeps, mount?: Mount): Hono<ApiEnv> {
   const deps: ApiDeps = {
     ...made,
     reads: createReads(made.db),
+    requests: createOrgRequests(),
     costly: createCostlyRequests(),
     lists: createListsAtOnce(),
   };

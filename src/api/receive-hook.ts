@@ -57,7 +57,7 @@ export function serveHooks(app: Hono<ApiEnv>, deps: ApiDeps): void {
   });
   app.post(path, async (c) => {
     const hook = await hookOf(c);
-    return receive(c, deps, hook);
+    return deps.requests.run(scopeOfHook(hook).orgId, () => receive(c, deps, hook));
   });
   app.get(path, async (c) => {
     await hookOf(c);

@@ -8,6 +8,7 @@ import type { Caller } from './auth.ts';
 import type { EmbedCaller } from './embed-auth.ts';
 import type { CostlyOrder, CostlyRequests } from './gates/costly-requests.ts';
 import type { InProgress } from './gates/in-progress.ts';
+import type { OrgRequests } from './gates/org-requests.ts';
 import { checkBody, checkParams, checkQuery, type Query } from './inputs.ts';
 import type { Reads } from './reads.ts';
 import type { ResponseWithHeaders } from './response-headers.ts';
@@ -39,6 +40,7 @@ export interface AppDeps
 /** What the handlers need. */
 export interface ApiDeps extends AppDeps, WriteDeps {
   readonly reads: Reads;
+  readonly requests: OrgRequests;
   readonly costly: CostlyRequests;
   readonly lists: InProgress;
 }

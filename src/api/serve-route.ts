@@ -22,26 +22,35 @@ export interface ApiEnv {
 export function serveRoute(route: Route, deps: ApiDeps): Handler<ApiEnv> {
   return async (c) => {
     const caller = await callerOf(route, c, deps);
-    const read = await readDocument(route, c.req.raw);
-    if ('refused' in read) return jsonResponse(c, JSON.stringify(read.refused), route.status);
-    const { document, places } = read;
-    const request = { caller, params: c.req.param(), query: c.req.queries(), document };
-    const prepared = await withPlaces(places, () => route.prepare(request));
-    const act = (given: ApiDeps) => {
-      const work = () => withPlaces(places, () => prepared(given));
-      return caller && route.costly ? deps.costly.run(caller.scope.orgId, route.costly, work) : work();
-    };
-    const key = c.req.header('idempotency-key');
-    if (!caller || !route.repeated || key === undefined)
-      return respond(c, route, { deps, caller, result: await act(deps) });
-    const { method, path } = c.req;
-    const keyed = { method, path, key, document, repeated: route.repeated, status: route.status };
-    const { json, replayed } = await respondOnce(deps.db, caller.scope, keyed, (saveResponse) =>
-      act({ ...deps, saveResponse }),
-    );
-    if (replayed) c.header('idempotent-replayed', 'true');
-    return jsonResponse(c, json, route.status);
+    const serve = () => serveTo(caller, c, { route, deps });
+    return caller ? deps.requests.run(caller.scope.orgId, serve) : serve();
   };
+}
+
+async function serveTo(
+  caller: Caller | EmbedCaller | null,
+  c: Context<ApiEnv>,
+  { route, deps }: { readonly route: Route; readonly deps: ApiDeps },
+): Promise<Response> {
+  const read = await readDocument(route, c.req.raw);
+  if ('refused' in read) return jsonResponse(c, JSON.stringify(read.refused), route.status);
+  const { document, places } = read;
+  const request = { caller, params: c.req.param(), query: c.req.queries(), document };
+  const prepared = await withPlaces(places, () => route.prepare(request));
+  const act = (given: ApiDeps) => {
+    const work = () => withPlaces(places, () => prepared(given));
+    return caller && route.costly ? deps.costly.run(caller.scope.orgId, route.costly, work) : work();
+  };
+  const key = c.req.header('idempotency-key');
+  if (!caller || !route.repeated || key === undefined)
+    return respond(c, route, { deps, caller, result: await act(deps) });
+  const { method, path } = c.req;
+  const keyed = { method, path, key, document, repeated: route.repeated, status: route.status };
+  const { json, replayed } = await respondOnce(deps.db, caller.scope, keyed, (saveResponse) =>
+    act({ ...deps, saveResponse }),
+  );
+  if (replayed) c.header('idempotent-replayed', 'true');
+  return jsonResponse(c, json, route.status);
 }
 
 interface Served {

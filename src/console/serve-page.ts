@@ -44,16 +44,25 @@ export function servePage(route: ConsoleRoute, deps: ConsoleDeps): Handler<ApiEn
       c.set('caller', open.caller);
       c.set('orgId', open.caller.scope.orgId);
       await deps.limits?.countRequest(open.caller.keyId);
-      const { [formTokenField]: token, ...fields } = route.method === 'post' ? await readForm(c.req.raw) : {};
-      if (route.method === 'post') requireFormToken(open.session, token);
-      const visit = { ...visitOf(c, open), pathParams: c.req.param(), queries: c.req.queries(), fields };
-      const outcome = await route.prepare(visit)(deps);
-      await renewSession(c, deps, open.session);
-      return await respond(c, outcome, visit);
+      const opened = open;
+      return await deps.requests.run(open.caller.scope.orgId, () => visitPage(c, opened, { route, deps }));
     } catch (error) {
       return respondFailure(c, { error, open, log: deps.log });
     }
   };
+}
+
+async function visitPage(
+  c: Context<ApiEnv>,
+  open: OpenSession,
+  { route, deps }: { readonly route: ConsoleRoute; readonly deps: ConsoleDeps },
+): Promise<Response> {
+  const { [formTokenField]: token, ...fields } = route.method === 'post' ? await readForm(c.req.raw) : {};
+  if (route.method === 'post') requireFormToken(open.session, token);
+  const visit = { ...visitOf(c, open), pathParams: c.req.param(), queries: c.req.queries(), fields };
+  const outcome = await route.prepare(visit)(deps);
+  await renewSession(c, deps, open.session);
+  return await respond(c, outcome, visit);
 }
 
 const visitOf = (c: Context<ApiEnv>, { caller, session }: OpenSession): Visit => {

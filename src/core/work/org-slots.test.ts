@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { createPostSlots } from './post-slots.ts';
+import { createOrgSlots } from './org-slots.ts';
 
 it('gives out no more places than there are, and whoever waits gets what is given back, orgs in turn', async () => {
-  const slots = createPostSlots(4);
+  const slots = createOrgSlots(4);
   expect(await slots.take('a', 2)).toBe(2);
   expect(await slots.take('b', 5)).toBe(2);
   const order: string[] = [];
@@ -19,7 +19,7 @@ it('gives out no more places than there are, and whoever waits gets what is give
 });
 
 it('leaves half of the places to other orgs', async () => {
-  const slots = createPostSlots(4);
+  const slots = createOrgSlots(4);
   expect(await slots.take('silent', 10)).toBe(2);
   const order: string[] = [];
   const next = slots.take('silent', 10).then((taken) => order.push(`silent ${taken}`));

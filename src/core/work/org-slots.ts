@@ -1,18 +1,17 @@
-import { createFairQueue } from '../work/fair-queue.ts';
+import { createFairQueue } from './fair-queue.ts';
 
-/** Concurrent requests to endpoints of one worker. It is also the number of endpoints that it serves at once. */
-export const postsMax = 256;
-
-/** Slots for concurrent requests, shared by all senders in a process. */
-export interface PostSlots {
+/** Slots of one kind that the orgs of a process share. */
+export interface OrgSlots {
   /** Takes up to `max` places for the org; waits while there is none for it. Orgs that wait are served in turn. */
   take(orgId: string, max: number): Promise<number>;
   /** Gives places of the org back. */
   give(orgId: string, count: number): void;
+  /** How many wait for one. */
+  waiting(): number;
 }
 
-/** Creates `total` of them; one org has half at most, since its receivers may all be silent. */
-export function createPostSlots(total: number): PostSlots {
+/** Creates `total` of them; one org has half at most, since whoever it waits for may be silent. */
+export function createOrgSlots(total: number): OrgSlots {
   const share = Math.ceil(total / 2);
   const held = new Map<string, number>();
   const waiting = createFairQueue<() => void>();
@@ -35,5 +34,6 @@ export function createPostSlots(total: number): PostSlots {
       add(orgId, -count);
       for (let woken = 0; woken < count; woken += 1) waiting.take((org) => roomFor(org) > 0)?.();
     },
+    waiting: () => waiting.size(),
   };
 }

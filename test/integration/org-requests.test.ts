@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
+import { createActiveConnection, publishSpec } from '../support/upstream/api-fixtures.ts';
+import { createHook, sendTo, type TestHook } from '../support/webhooks/hooks.ts';
+
+let api: TestApi;
+let hostile: TestOrg;
+let other: TestOrg;
+let connectionId: string;
+
+beforeAll(async () => {
+  api = await startApi();
+  hostile = await api.newOrg();
+  other = await api.newOrg();
+  await publishSpec(hostile);
+  connectionId = await createActiveConnection(hostile);
+});
+afterAll(() => api[Symbol.asyncDispose]());
+
+/** A body that never ends, until it is cut. */
+function endlessBody() {
+  const cut = Promise.withResolvers<void>();
+  const stream = () =>
+    new ReadableStream<Uint8Array>({
+      async start(controller) {
+        controller.enqueue(new Uint8Array(1));
+        await cut.promise;
+        controller.error(new Error('cut'));
+      },
+    });
+  return { stream, cut: () => cut.resolve() };
+}
+
+/** Sends a request whose body is a stream. */
+const sendSlowly = async (path: string, body: ReadableStream, headers = {}): Promise<Response> =>
+  api.app.request(path, { method: 'POST', headers, body, duplex: 'half' });
+
+describe('an org whose requests all wait for one lock', () => {
+  it('leaves connections of the database to others, also when it sends 100 at once', async () => {
+    const locked = Promise.withResolvers<void>();
+    const release = Promise.withResolvers<void>();
+    const lock = api.deps.db.transaction().execute(async (tx) => {
+      await tx.selectFrom('orgs').select('id').where('id', '=', hostile.orgId).forUpdate().execute();
+      locked.resolve();
+      await release.promise;
+    });
+    await locked.promise;
+    const body = { resourceKey: 'items', cron: '0 3 * * *' };
+    const flood = Array.from({ length: 100 }, () =>
+      hostile.call('POST', `/connections/${connectionId}/schedules`, { body }),
+    );
+    for (let read = 0; read < 5; read += 1) expect((await other.call('GET', '/connections')).status).toBe(200);
+    release.resolve();
+    await lock;
+    const statuses = (await Promise.all(flood)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 201)).toHaveLength(20);
+  });
+});
+
+describe('the requests of an org in progress', () => {
+  it('are 200 at most, to the API and to all of its hooks together, then 429 and Retry-After, while another is served', async () => {
+    const hooks: TestHook[] = [];
+    while (hooks.length < 3) hooks.push(await createHook(sendTo(api), hostile, connectionId));
+    const { stream, cut } = endlessBody();
+    const credential = { authorization: `Bearer ${hostile.apiKey}` };
+    const toApi = Array.from({ length: 50 }, () =>
+      sendSlowly(`/api/v1/connections/${connectionId}/sync`, stream(), credential),
+    );
+    const toHooks = Array.from({ length: 151 }, (_, n) =>
+      sendSlowly(new URL(hooks[n % hooks.length]?.url ?? '').pathname, stream()),
+    );
+    const refused = await Promise.race([...toApi, ...toHooks]);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
+    expect((await hostile.call('GET', '/connections')).status).toBe(429);
+    expect((await other.call('GET', '/connections')).status).toBe(200);
+    cut();
+    const statuses = (await Promise.all([...toApi, ...toHooks])).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(1);
+    expect((await hostile.call('GET', '/connections')).status).toBe(200);
+  });
+});
