@@ -142,6 +142,7 @@ const endpointStart = (input: WebhookEndpointInput, withAttributes: boolean) => 
   taskQueue: controlQueue,
   args: [input],
   signal: wakeSignal,
+  priority: { fairnessKey: input.orgId },
   staticSummary: `webhooks to ${input.endpointId}`,
   staticDetails: `Attempts and their results: \`GET /api/v1/webhook-deliveries\`.`,
   ...(withAttributes ? { typedSearchAttributes: attributesOf({ orgId: input.orgId }) } : {}),
@@ -152,6 +153,7 @@ const inboundStart = (input: InboundHookInput, withAttributes: boolean) => ({
   taskQueue: controlQueue,
   args: [input],
   signal: notedSignal,
+  priority: { fairnessKey: input.orgId },
   staticSummary: `hook requests for ${input.resourceKey} of ${input.connectionId}`,
   staticDetails:
     'Requests received: `GET /api/v1/hooks/{id}/requests`. The result of the workflow says what they started.',

@@ -112,6 +112,7 @@ function optionsOf(order: ScheduleOrder, withAttributes: boolean) {
       workflowId: scheduledRunId({ connectionId, resourceKey, scheduleId: id }),
       taskQueue: controlQueue,
       args: [{ ...ids, scheduleId: id } satisfies ScheduledRunInput],
+      priority: { fairnessKey: orgId },
       staticSummary: `sync ${resourceKey} of ${connectionId} (schedule)`,
       staticDetails: `Schedule \`${id}\`, \`${cron}\` in ${timezone}. The result of the workflow is that of the run, or says why none was created.`,
       ...attributes({ ...ids, trigger: 'schedule', stage: 'running' }),

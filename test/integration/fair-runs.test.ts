@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { sql } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
+import { createLog } from '../../src/log.ts';
+import { createOrchestrator } from '../../src/temporal/orchestrator.ts';
 import { openAuditedDestination } from '../support/destinations/audit.ts';
 import { caseFigure, figure } from '../support/security/figure.ts';
 import type { TestOrg } from '../support/service/api.ts';
@@ -16,6 +18,8 @@ await once(silent, 'listening');
 const { port } = silent.address() as AddressInfo;
 afterAll(() => void silent.close());
 
+/** Slots of a worker as it is by itself; an org may have half as many runs under way. */
+const usualSlots = 20;
 /** Slots of the worker, fewer than an org may have runs under way. */
 const slots = 4;
 const resources = Array.from({ length: 40 }, (_, index) => `r${index}`);
@@ -70,8 +74,7 @@ describe('an org that floods the service with runs', () => {
 
 describe('an org that queues 200 runs', () => {
   const flood = 200;
-  /** A worker as it is by itself; an org may have half as many runs under way. */
-  const [usualSlots, share] = [20, 10];
+  const share = usualSlots / 2;
 
   it.each([
     ['that end at once', () => shared().upstream.url],
@@ -104,6 +107,52 @@ describe('an org that queues 200 runs', () => {
   );
 });
 
+describe('an org with 200 resources that are due at once', () => {
+  it.each([
+    [
+      'by schedules',
+      async (flooding: readonly Connected[], other: Connected) => {
+        const at = Date.now() + 20_000;
+        const cron = (ms: number) => `${new Date(ms).getUTCSeconds()} * * * * *`;
+        for (const { schedule } of flooding) await Promise.all(resources.map((key) => schedule(key, cron(at))));
+        await other.schedule('r0', cron(at + 2000));
+      },
+    ],
+    [
+      'by requests to hooks',
+      async (flooding: readonly Connected[], other: Connected) => {
+        for (const { post } of flooding) await post(resources);
+        await other.post(['r0']);
+      },
+    ],
+  ])(
+    '%s, lets less than a tenth of their runs end before that of another org',
+    async (_, makeDue) => {
+      const { stack } = shared();
+      await stack.killWorker('SIGKILL');
+      const [flooding, otherOrg] = [await stack.newOrg(), await stack.newOrg()];
+      const connections: Connected[] = [];
+      while (connections.length < 5) connections.push(await connect(flooding, (await openAuditedDestination()).url));
+      const other = await connect(otherOrg, (await openAuditedDestination()).url);
+      await makeDue(connections, other);
+      const startedOf = async ({ orgId }: TestOrg) =>
+        (await stack.temporal.client.workflow.count(`CssOrgId = '${orgId}'`)).count;
+      // Of some schedules Temporal hears from the sweeper alone, which ends with the worker.
+      const areStarted = async () => (await startedOf(flooding)) >= 150 && (await startedOf(otherOrg)) >= 1;
+      await eventually('the workflows of both are started', areStarted, { timeoutMs: 40_000 });
+      await stack.startWorker({ WORKER_CONCURRENCY: String(usualSlots) });
+      const firstRun = async () => (await otherOrg.call('GET', '/runs')).body.at(-1);
+      const { id } = await eventually('the other org has a run', firstRun, { timeoutMs: 60_000 });
+      const { status, finishedAt } = await other.ended(id);
+      const before = await countEnded(flooding, finishedAt);
+      caseFigure('starvedRuns', before >= 20);
+      expect(status).toBe('succeeded');
+      expect(before).toBeLessThan(20);
+    },
+    120_000,
+  );
+});
+
 /** How many runs of an org had ended at that time. */
 async function countEnded({ orgId }: TestOrg, at: string): Promise<number> {
   const { rows } = await sql<{ readonly count: number }>`
@@ -125,6 +174,10 @@ async function countRuns({ orgId }: TestOrg, status: string): Promise<number> {
 interface Connected {
   /** Asks for a run; its id. */
   request(resource: string): Promise<string>;
+  /** Makes a schedule. */
+  schedule(resource: string, cron: string): Promise<void>;
+  /** Posts to a hook of its own; resolves when Temporal knows of each resource. */
+  post(resourceKeys: readonly string[]): Promise<void>;
   /** A run that a schedule begins within a second; its id. */
   scheduled(resource: string): Promise<string>;
   ended(runId: string): Promise<{ readonly status: string; readonly finishedAt: string }>;
@@ -132,7 +185,7 @@ interface Connected {
 
 /** A connection of an org; of one org all read from the same API, which is the fake one unless given. */
 async function connect(
-  { call, workspaceId }: TestOrg,
+  { call, orgId, workspaceId }: TestOrg,
   databaseUrl: string,
   baseUrl = shared().upstream.url,
 ): Promise<Connected> {
@@ -152,9 +205,22 @@ async function connect(
     secrets: { databaseUrl },
   });
   await ask(`/connections/${id}/activate`);
+  const schedule = async (resourceKey: string, cron: string): Promise<void> => {
+    await ask(`/connections/${id}/schedules`, { resourceKey, cron });
+  };
   return {
+    schedule,
+    async post(resourceKeys) {
+      const { apiUrl, temporal } = shared().stack;
+      const { url } = await ask(`/connections/${id}/hooks`, { resourceKeys, verification: { kind: 'none' } });
+      const { status } = await fetch(`${apiUrl}${new URL(url).pathname}`, { method: 'POST', body: '{}' });
+      expect(status).toBe(202);
+      // Not all at once: then some calls are left to the sweeper, which ends with the worker.
+      const { noteInbound } = createOrchestrator(temporal.client, createLog({ level: 'silent', name: 'test' }));
+      for (const resourceKey of resourceKeys) await noteInbound({ orgId, connectionId: id, resourceKey });
+    },
     async scheduled(resourceKey) {
-      await ask(`/connections/${id}/schedules`, { resourceKey, cron: '* * * * * *' });
+      await schedule(resourceKey, '* * * * * *');
       return eventually('the schedule fires', async () => {
         const { body } = await call('GET', `/runs?connectionId=${id}&trigger=schedule`);
         return body[0]?.id;
