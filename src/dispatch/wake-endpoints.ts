@@ -1,15 +1,29 @@
 import { findDueEndpoints } from '../../db/queries/webhooks/events.ts';
 import type { OrgScope } from '../../db/scope.ts';
+import { sharedQueries } from '../core/work/shared-queries.ts';
 import type { Deps } from '../deps.ts';
 
 /** What notifying endpoints needs. */
 export type WakeDeps = Pick<Deps, 'db' | 'orchestrator' | 'log'>;
 
+interface Wake {
+  readonly deps: WakeDeps;
+  readonly scope: OrgScope;
+}
+
+/** One at a time for each org: whoever comes meanwhile shares the next one, so that no flood of changes is one of signals. */
+const wake = sharedQueries(
+  ([{ deps, scope }]: readonly [Wake, ...Wake[]]) => wakeDue(deps, scope),
+  ({ scope }) => scope.orgId,
+);
+
 /**
  * After a commit that recorded events: lets the endpoints of the org begin to send them. Never fails; the sweeper finds
  * what is not reached.
  */
-export async function wakeEndpoints({ db, orchestrator, log }: WakeDeps, scope: OrgScope): Promise<void> {
+export const wakeEndpoints = (deps: WakeDeps, scope: OrgScope): Promise<void> => wake({ deps, scope });
+
+async function wakeDue({ db, orchestrator, log }: WakeDeps, scope: OrgScope): Promise<void> {
   try {
     const due = await findDueEndpoints(db, scope);
     await Promise.all(due.map((endpointId) => orchestrator.wakeEndpoint({ orgId: scope.orgId, endpointId })));

@@ -22,6 +22,7 @@ import {
   withFirstStep,
 } from '../../workflows/contract.ts';
 import type { RunTrigger } from '../core/resources/run.ts';
+import { createOrgSlots } from '../core/work/org-slots.ts';
 import type { Log } from '../log.ts';
 import { attributesOf } from './search-attributes.ts';
 import {
@@ -64,15 +65,30 @@ export interface Orchestrator {
 }
 
 const deadlineMs = 1500;
+/**
+ * Calls in progress; an org has half of them. A flood of one org otherwise keeps Temporal so busy that the calls for others
+ * time out, and a run that is left to the sweeper begins behind those that the flood has left to it.
+ */
+const callsMax = 20;
 /** The milliseconds for which runs start without search attributes: a worker that starts registers what is missing. */
 const attributesRetryMs = 60_000;
 
 /** The port on a client; a namespace that lacks our search attributes gets its runs all the same, without them. */
 export function createOrchestrator(client: Client, log: Pick<Log, 'warn'>): Orchestrator {
-  const bounded: Bounded = (call) => client.withDeadline(Date.now() + deadlineMs, call);
+  const slots = createOrgSlots(callsMax);
+  const bounded: Bounded = async (orgId, call) => {
+    // The wait for a slot is part of the time: nobody waits longer because Temporal is away.
+    const deadline = Date.now() + deadlineMs;
+    await slots.take(orgId, 1);
+    try {
+      return await client.withDeadline(deadline, call);
+    } finally {
+      slots.give(orgId, 1);
+    }
+  };
   const attributed = fallingBack(log);
   const start = (input: SyncRunInput, trigger: RunTrigger, options: RunStart) =>
-    bounded(() => client.workflow.start(syncRunType, runStart(input, trigger, options)));
+    bounded(input.orgId, () => client.workflow.start(syncRunType, runStart(input, trigger, options)));
   return {
     async startRun(input, trigger) {
       try {
@@ -86,14 +102,15 @@ export function createOrchestrator(client: Client, log: Pick<Log, 'warn'>): Orch
         await start(input, trigger, { reuse: 'ALLOW_DUPLICATE', withAttributes });
       }),
     async cancelRun(input) {
-      await ignoringAbsence(bounded(() => client.workflow.getHandle(syncRunId(input)).cancel()));
+      await ignoringAbsence(bounded(input.orgId, () => client.workflow.getHandle(syncRunId(input)).cancel()));
     },
     async wakeRun(input) {
-      await ignoringAbsence(bounded(() => client.workflow.getHandle(syncRunId(input)).signal(laneFreeSignal)));
+      const wake = () => client.workflow.getHandle(syncRunId(input)).signal(laneFreeSignal);
+      await ignoringAbsence(bounded(input.orgId, wake));
     },
     async describeRun(input) {
       try {
-        const { status } = await bounded(() => client.workflow.getHandle(syncRunId(input)).describe());
+        const { status } = await bounded(input.orgId, () => client.workflow.getHandle(syncRunId(input)).describe());
         return status.name === 'RUNNING' || status.name === 'CONTINUED_AS_NEW' ? 'open' : 'closed';
       } catch (error) {
         if (error instanceof WorkflowNotFoundError) return 'absent';
@@ -102,12 +119,16 @@ export function createOrchestrator(client: Client, log: Pick<Log, 'warn'>): Orch
     },
     async wakeEndpoint(input) {
       await attributed((withAttributes) =>
-        bounded(() => client.workflow.signalWithStart(webhookEndpointType, endpointStart(input, withAttributes))),
+        bounded(input.orgId, () =>
+          client.workflow.signalWithStart(webhookEndpointType, endpointStart(input, withAttributes)),
+        ),
       );
     },
     async noteInbound(input) {
       await attributed((withAttributes) =>
-        bounded(() => client.workflow.signalWithStart(inboundHookType, inboundStart(input, withAttributes))),
+        bounded(input.orgId, () =>
+          client.workflow.signalWithStart(inboundHookType, inboundStart(input, withAttributes)),
+        ),
       );
     },
     ...createTemporalSchedules(client, { bounded, attributed }),

@@ -40,8 +40,8 @@ export interface ListedSchedule {
   readonly paused: boolean;
 }
 
-/** Rejects when the deadline of a call has passed. */
-export type Bounded = <T>(call: () => Promise<T>) => Promise<T>;
+/** Calls once it is the turn of the org, '' for none. Rejects when the deadline has passed. */
+export type Bounded = <T>(orgId: string, call: () => Promise<T>) => Promise<T>;
 /** Calls with or without search attributes, as Temporal knows them. */
 export type Attributed = (call: (withAttributes: boolean) => Promise<unknown>) => Promise<void>;
 
@@ -59,7 +59,7 @@ export function createTemporalSchedules({ schedule: schedules }: Client, { bound
     async putSchedule(order: ScheduleOrder): Promise<void> {
       await attributed((withAttributes) => {
         const { memo, scheduleId, ...changeable } = optionsOf(order, withAttributes);
-        return bounded(async () => {
+        return bounded(order.orgId, async () => {
           try {
             await schedules.create({ ...changeable, memo, scheduleId });
           } catch (error) {
@@ -71,14 +71,14 @@ export function createTemporalSchedules({ schedule: schedules }: Client, { bound
     },
     async dropSchedule(scheduleId: string): Promise<void> {
       try {
-        await bounded(() => handleOf(scheduleId).delete());
+        await bounded('', () => handleOf(scheduleId).delete());
       } catch (error) {
         if (!(error instanceof ScheduleNotFoundError)) throw error;
       }
     },
     async countMissedFirings(scheduleId: string): Promise<number | null> {
       try {
-        const { info } = await bounded(() => handleOf(scheduleId).describe());
+        const { info } = await bounded('', () => handleOf(scheduleId).describe());
         return info.numActionsMissedCatchupWindow;
       } catch (error) {
         if (error instanceof ScheduleNotFoundError) return null;
@@ -89,7 +89,7 @@ export function createTemporalSchedules({ schedule: schedules }: Client, { bound
       const listed: ListedSchedule[] = [];
       const all = schedules.list({ pageSize })[Symbol.asyncIterator]();
       for (;;) {
-        const next = await bounded(() => all.next());
+        const next = await bounded('', () => all.next());
         if (next.done) return listed;
         const scheduleId = scheduleIdOf(next.value.scheduleId);
         if (scheduleId !== null) listed.push({ scheduleId, paused: next.value.state.paused });

@@ -1,7 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findUndispatchedRuns } from '../../db/queries/runs/maintenance/sweep.ts';
+import { orgScope } from '../../db/scope.ts';
+import { wakeEndpoints } from '../../src/dispatch/wake-endpoints.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
-import { createActiveConnection, publishSpec } from '../support/upstream/api-fixtures.ts';
+import { createActiveConnection, publishSpec, requestRuns } from '../support/upstream/api-fixtures.ts';
 import { createHook, sendTo, type TestHook } from '../support/webhooks/hooks.ts';
+import { createEndpoint, happen } from '../support/webhooks/webhook-rows.ts';
 
 let api: TestApi;
 let hostile: TestOrg;
@@ -77,5 +81,31 @@ describe('the requests of an org in progress', () => {
     const statuses = (await Promise.all([...toApi, ...toHooks])).map(({ status }) => status);
     expect(statuses.filter((status) => status === 429)).toHaveLength(1);
     expect((await hostile.call('GET', '/connections')).status).toBe(200);
+  });
+});
+
+describe('runs that Temporal has not heard of', () => {
+  it('are started by the sweeper in turns of orgs, however many one has', async () => {
+    const { db } = api.deps;
+    await requestRuns({ db, org: hostile }, connectionId, 5);
+    await publishSpec(other);
+    const [late] = await requestRuns({ db, org: other }, await createActiveConnection(other), 1);
+    const found = await findUndispatchedRuns(db, { olderThanMs: 0, limit: 2 });
+    expect(found.map(({ orgId }) => orgId)).toEqual([hostile.orgId, other.orgId]);
+    expect(found[1]?.id).toBe(late);
+  });
+});
+
+describe('a hundred changes of an org at once', () => {
+  it('notify an endpoint twice: at once, and again of all that came meanwhile', async () => {
+    const { id: endpointId } = await createEndpoint(other);
+    await happen(api, other);
+    // The one that the creation has begun is over.
+    await wakeEndpoints(api.deps, orgScope(other.orgId));
+    const woken: string[] = [];
+    const wakeEndpoint = async (input: { readonly endpointId: string }) => void woken.push(input.endpointId);
+    const deps = { ...api.deps, orchestrator: { ...api.deps.orchestrator, wakeEndpoint } };
+    await Promise.all(Array.from({ length: 100 }, () => wakeEndpoints(deps, orgScope(other.orgId))));
+    expect(woken).toEqual([endpointId, endpointId]);
   });
 });

@@ -20,7 +20,7 @@ export const sweptColumns = [
 ] as const;
 
 /**
- * Queued runs that no workflow took for a while, oldest first. Here and below: queries across orgs; they return ids, and
+ * Queued runs that no workflow took for a while: the oldest of each org, then the second oldest, and so on. Here and below: queries across orgs; they return ids, and
  * every further step takes a scope made from them.
  */
 export function findUndispatchedRuns(db: Db, { olderThanMs, limit }: SweepOptions): Promise<SweptRun[]> {
@@ -30,6 +30,7 @@ export function findUndispatchedRuns(db: Db, { olderThanMs, limit }: SweepOption
     .where('status', '=', 'queued')
     .where('dispatchedAt', 'is', null)
     .where('createdAt', '<', ago(olderThanMs))
+    .orderBy(sql`row_number() over (partition by org_id order by created_at)`)
     .orderBy('createdAt')
     .limit(limit)
     .execute();
