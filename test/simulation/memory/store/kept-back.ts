@@ -4,13 +4,14 @@ import { stored, storedObject } from './stored-json.ts';
 
 type OfResource = Pick<StoredRun, 'orgId' | 'connectionId' | 'resourceKey'>;
 
-/** Opens a row for each entry, or changes the open one: there is one open row per record. */
+/** Opens a row for each record, or changes the open one: there is one open row per record, with the last of its versions. */
 export function keepQuarantine(
   state: ControlState,
   { orgId, connectionId, resourceKey }: OfResource,
   { entries, runId }: { readonly entries: readonly QuarantineEntry[]; readonly runId: string },
 ): void {
-  for (const { id, externalId, rawJson, each, errors } of entries) {
+  const versions = new Map(entries.map((entry) => [entry.externalId, entry]));
+  for (const { id, externalId, rawJson, each, errors } of versions.values()) {
     const content = {
       rawJson: jsonOrText(rawJson),
       eachJson: storedObject(each),
