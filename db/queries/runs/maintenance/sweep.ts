@@ -20,8 +20,8 @@ export const sweptColumns = [
 ] as const;
 
 /**
- * Queued runs that no workflow took for a while: the oldest of each org, then the second oldest, and so on. Here and below: queries across orgs; they return ids, and
- * every further step takes a scope made from them.
+ * Queued runs that no workflow took for a while: the oldest of each org, then the second oldest, and so on. Here and below:
+ * queries across orgs; they return ids, and every further step takes a scope made from them.
  */
 export function findUndispatchedRuns(db: Db, { olderThanMs, limit }: SweepOptions): Promise<SweptRun[]> {
   return db
