@@ -1,9 +1,9 @@
 /** What must hold: after each commit of the ledger, and at the end. A sentence for each breach. */
 import { sentHash } from '../../src/core/destinations/webhook/parts.ts';
-import { groupOf, isDeletedFrom, type SimApi } from './api.ts';
+import { isDeletedFrom, type SimApi } from './api.ts';
 import { type Counts, count } from './effects.ts';
 import type { ControlState, StoredLane } from './memory/store/control-state.ts';
-import type { Collection } from './records.ts';
+import { type Collection, groupOf } from './records.ts';
 import { groupsIn } from './specs.ts';
 
 /** Compares what is known with what is. */

@@ -41,6 +41,12 @@ export const plants: readonly Plant[] = [
     bug: 'const keys = values.map(({ key }) => key).slice(0, 1);',
   },
   {
+    name: 'an unchanged list is taken for an empty one',
+    file: 'src/core/run/read-partition.ts',
+    code: 'at.gaps || page.notModified || page.recordsMissing',
+    bug: 'at.gaps || (page.recordsMissing && !page.notModified)',
+  },
+  {
     name: 'a window without records ends the read',
     file: 'src/core/source/read/read-pages.ts',
     code: '{ ...step, read: { ...step.read, notModified } }',

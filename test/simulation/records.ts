@@ -1,3 +1,5 @@
+import { groups } from './specs.ts';
+
 /** A record; `at` grows with every change of any record. */
 export interface ApiRecord {
   readonly id: string;
@@ -9,11 +11,15 @@ export interface ApiRecord {
   readonly twin: string | number;
 }
 
-/** A response without its headers. */
+/** A response; headers absent: it has none. */
 export interface ApiResponse {
   readonly status: number;
   readonly body: object;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** One collection of records, by id. */
 export type Collection = Map<string, ApiRecord>;
+
+/** The group of a record. */
+export const groupOf = (id: string): string => groups[Number(id.slice(1)) % groups.length] ?? '';

@@ -36,6 +36,8 @@ export interface Reading {
   readonly window: 'P1D' | 'P7D';
   /** What shows that a report has no records: the list of its files, the poll, or the response to its only request. */
   readonly report: 'parts' | 'counted' | 'bare';
+  /** Whether lists are requested with the validators of the last response. */
+  readonly cache: 'conditional' | 'none';
 }
 
 /** The specs of a simulation by version. */
@@ -43,7 +45,7 @@ export function specsOf(reading: Reading): ReadonlyMap<string, ConnectorSpec> {
   return new Map(versions.map((version) => [version, v.parse(ConnectorSpec, specOf(version, reading))]));
 }
 
-const specOf = (version: string, { order, settle, isNumbered, window, report }: Reading) => ({
+const specOf = (version: string, { order, settle, isNumbered, window, report, cache: mode }: Reading) => ({
   metadata: { key: 'simulated', name: 'Simulated', version },
   auth: { kind: 'none' },
   http: { baseUrl: 'https://api.test', query: { limit: '{{ page.size }}' } },
@@ -51,26 +53,26 @@ const specOf = (version: string, { order, settle, isNumbered, window, report }: 
     {
       ...commonOf('changes', version),
       ...(isNumbered
-        ? { request: { path: '/changes' }, pagination: numbered }
+        ? { request: { path: '/changes', cache: { mode } }, pagination: numbered }
         : {
-            request: { path: '/changes', query: { since: '{{ window.from }}', order } },
+            request: { path: '/changes', query: { since: '{{ window.from }}', order }, cache: { mode } },
             incremental: { kind: 'cursor', cursor, order, settle },
           }),
     },
     {
       ...commonOf('whole', version),
-      request: { path: '/whole' },
+      request: { path: '/whole', cache: { mode } },
       deletes: { mode: 'full_scan', effect: 'hard', maxRatio: 1, minRecords: 0 },
     },
     {
       ...commonOf('parts', version),
       forEach: [{ as: 'group', values: `{{ ${JSON.stringify(groups)} }}` }],
-      request: { path: '/parts/{{ each.group }}', query: { since: '{{ window.from }}', order } },
+      request: { path: '/parts/{{ each.group }}', query: { since: '{{ window.from }}', order }, cache: { mode } },
       incremental: { kind: 'cursor', cursor, order, settle },
       errors: [{ when: { status: [404] }, action: 'skip_partition', message: 'No such group' }],
       deletes: {
         mode: 'endpoint',
-        request: { path: '/deleted/{{ each.group }}' },
+        request: { path: '/deleted/{{ each.group }}', cache: { mode } },
         records: 'data',
         key: 'id',
         effect: 'hard',
@@ -82,6 +84,7 @@ const specOf = (version: string, { order, settle, isNumbered, window, report }: 
       request: {
         path: '/grouped',
         query: { groups: '{{ each.groups }}', fields: '{{ chunk.fields }}', since: '{{ window.from }}', order },
+        cache: { mode },
       },
       fieldChunks: { fields: ['name', 'twin'], always: ['id', 'version', 'at'], size: 1, join: ',' },
       incremental: { kind: 'cursor', cursor, order, settle },

@@ -90,6 +90,7 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
     isNumbered: random.chance(0.3),
     window: random.pick(['P1D', 'P7D'] as const),
     report: random.pick(['parts', 'counted', 'bare'] as const),
+    cache: random.pick(['conditional', 'none'] as const),
   });
   begin({
     ...{ scheduler, api, database, receiver, specs, ids: { next: () => state.nextNo() } },
