@@ -72,7 +72,7 @@ export function createApi({ scheduler, effect, counts, isCalm }: ApiOptions): Si
   const pageSize = random.between(2, 8);
   const reports = createReports({ scheduler, counts, isCalm, records: collections.reports, pageSize });
 
-  const lists = createLists({ collections, deleted, pageSize });
+  const lists = createLists({ counts, collections, deleted, pageSize });
 
   const respond = (request: HttpRequest): Pick<HttpResponse, 'status' | 'headers' | 'body'> => {
     const page = (body: string, status = 200, headers = {}) => ({

@@ -47,6 +47,18 @@ export const plants: readonly Plant[] = [
     bug: 'at.gaps || (page.recordsMissing && !page.notModified)',
   },
   {
+    name: 'the second half of a split window is skipped',
+    file: 'src/core/source/read/read-window.ts',
+    code: 'const from = new Date(to - Math',
+    bug: 'const from = new Date(Math.min(end, (instantOf(position.from, cursor) ?? to) + window.sizeMs) - Math',
+  },
+  {
+    name: 'a window counts as too full only with a full first page',
+    file: 'src/core/source/read/read-pages.ts',
+    code: 'page.total > cursor.resultCap.records &&',
+    bug: 'page.total > cursor.resultCap.records && page.records.length >= cursor.resultCap.records &&',
+  },
+  {
     name: 'a window without records ends the read',
     file: 'src/core/source/read/read-pages.ts',
     code: '{ ...step, read: { ...step.read, notModified } }',

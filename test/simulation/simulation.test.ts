@@ -19,8 +19,16 @@ describe('the engine under one seeded scheduler', { timeout: 300_000 }, () => {
     expect(holds).toBe(true);
     const events = ['kills of a worker with activities', 'zombies', 'workflows lost', 'batches applied'];
     const webhooks = ['requests taken', 'requests dropped as known', 'batches of an earlier run recorded'];
-    const reads = ['reports created', 'reports asked for again', 'groups changed', 'responses without a change'];
-    for (const event of [...events, ...webhooks, ...reads, 'responses with 413', 'records refused by the receiver'])
+    const reports = ['reports created', 'reports asked for again', 'groups changed'];
+    const reads = ['responses without a change', 'windows that are cut'];
+    for (const event of [
+      ...events,
+      ...webhooks,
+      ...reports,
+      ...reads,
+      'responses with 413',
+      'records refused by the receiver',
+    ])
       expect(output).toMatch(new RegExp(`[1-9]\\d* ${event}\\n`));
   });
 

@@ -30,8 +30,8 @@ export interface Reading {
   /** How the API's pages of changes are sorted. */
   readonly order: 'asc' | 'none';
   readonly settle: 'PT0S' | 'PT30S';
-  /** Whether the pages of `changes` have numbers, and are read whole, several at once. */
-  readonly isNumbered: boolean;
+  /** `changes` is read from a cursor on; whole, in pages with numbers, several at once; or by windows, which are split. */
+  readonly changes: 'cursor' | 'numbered' | 'windows';
   /** Of `reports`: a read has several of a day each, and one of a week. */
   readonly window: 'P1D' | 'P7D';
   /** What shows that a report has no records: the list of its files, the poll, or the response to its only request. */
@@ -45,19 +45,14 @@ export function specsOf(reading: Reading): ReadonlyMap<string, ConnectorSpec> {
   return new Map(versions.map((version) => [version, v.parse(ConnectorSpec, specOf(version, reading))]));
 }
 
-const specOf = (version: string, { order, settle, isNumbered, window, report, cache: mode }: Reading) => ({
+const specOf = (version: string, { changes, order, settle, window, report, cache: mode }: Reading) => ({
   metadata: { key: 'simulated', name: 'Simulated', version },
   auth: { kind: 'none' },
   http: { baseUrl: 'https://api.test', query: { limit: '{{ page.size }}' } },
   resources: [
     {
       ...commonOf('changes', version),
-      ...(isNumbered
-        ? { request: { path: '/changes', cache: { mode } }, pagination: numbered }
-        : {
-            request: { path: '/changes', query: { since: '{{ window.from }}', order }, cache: { mode } },
-            incremental: { kind: 'cursor', cursor, order, settle },
-          }),
+      ...changesBy({ order, settle, cache: mode })[changes],
     },
     {
       ...commonOf('whole', version),
@@ -121,6 +116,28 @@ const specOf = (version: string, { order, settle, isNumbered, window, report, ca
     },
   ],
 });
+
+/** Records that the API shows of a window at most. */
+export const windowRecordsMax = 8;
+
+const changesBy = ({ order, settle, cache: mode }: Pick<Reading, 'order' | 'settle' | 'cache'>) => {
+  const query = { since: '{{ window.from }}', order };
+  const incremental = { kind: 'cursor', cursor, order, settle };
+  return {
+    cursor: { request: { path: '/changes', query, cache: { mode } }, incremental },
+    numbered: { request: { path: '/changes', cache: { mode } }, pagination: numbered },
+    windows: {
+      request: { path: '/changes', query: { ...query, until: '{{ window.to }}' }, cache: { mode } },
+      response: { records: 'data', total: 'total' },
+      incremental: {
+        ...incremental,
+        initial: initialAt,
+        window: { size: 'P7D' },
+        resultCap: { records: windowRecordsMax },
+      },
+    },
+  };
+};
 
 const cursor = { field: 'at', type: 'epoch_ms' };
 

@@ -87,7 +87,7 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
   const specs = specsOf({
     order: random.pick(['asc', 'none'] as const),
     settle: random.pick(['PT0S', 'PT30S'] as const),
-    isNumbered: random.chance(0.3),
+    changes: random.pick(['cursor', 'numbered', 'windows'] as const),
     window: random.pick(['P1D', 'P7D'] as const),
     report: random.pick(['parts', 'counted', 'bare'] as const),
     cache: random.pick(['conditional', 'none'] as const),
