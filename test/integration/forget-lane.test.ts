@@ -3,6 +3,7 @@ import { type Attempt, takeLane } from '../../db/queries/runs/attempts.ts';
 import { recordBatch } from '../../db/queries/runs/batches/batches.ts';
 import { beginRun } from '../../db/queries/runs/lanes/begin-run.ts';
 import { forgetLane } from '../../db/queries/runs/lanes/forget-lane.ts';
+import { rewindStart } from '../../db/queries/runs/lanes/rewind.ts';
 import { findRecordStates } from '../../db/queries/runs/records/record-state.ts';
 import { addToDimension, clearDimension } from '../../db/queries/runs/run-dimensions.ts';
 import { insertRun } from '../../db/queries/runs/runs.ts';
@@ -89,6 +90,18 @@ describe('forgetting a lane', () => {
     expect(await forgetLane(database.db, scope, { laneId, fence, runId })).toEqual({ records: 0, position: null });
   });
 
+  it('has a rewind repeat the deletes, unless it has begun since to list partitions or to wait for a report', async () => {
+    const { scope, runId, attempt } = await recordedRun({ backfill: { from: null, force: true, rewind: true } });
+    const { laneId, fence } = attempt;
+    const read = firstPosition(plan, new Date());
+    const withJob = { ...partitionBegin, read: { ...read, job: { id: '1', createdAt: read.runStart, values: {} } } };
+    expect(await forgetLane(database.db, scope, { laneId, fence, runId })).toMatchObject({ position: rewindStart });
+    for (const position of [{ ...listBegin, dimension: 1 }, withJob]) {
+      await addToDimension(database.db, scope, { runId, owner: attempt, dimension: -9, values: [], position });
+      expect(await forgetLane(database.db, scope, { laneId, fence, runId })).toEqual({ records: 0, position });
+    }
+  });
+
   it('is repeated without harm', async () => {
     const { scope, runId, attempt } = await recordedRun();
     const { laneId, fence } = attempt;
@@ -149,10 +162,10 @@ describe('a receipt', () => {
 });
 
 /** A run of a new connection with one batch, the last of its read. */
-async function recordedRun() {
+async function recordedRun(parts: Parameters<typeof newRun>[1] = {}) {
   const { orgId, connectionId } = await insertTestConnection(database.db);
   const scope = orgScope(orgId);
-  const { id: runId } = await insertRun(database.db, scope, newRun(connectionId));
+  const { id: runId } = await insertRun(database.db, scope, newRun(connectionId, parts));
   await beginRun(database.db, scope, runId);
   const attempt = await take(scope, runId);
   await recordBatch(database.db, scope, { owner: attempt, receipt: receiptOf(runId, 1) });

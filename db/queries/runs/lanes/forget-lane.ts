@@ -10,7 +10,8 @@ import { rewindStart } from './rewind.ts';
  * Forgets what was delivered of a lane, because its destination has nothing of it: known records, watermark, and where
  * the running run stands. Its counts and its ledger stay. If nothing was forgotten, so do a list of partitions and the
  * report job of a window: a run that has only listed so far, or waits for its first report, would begin with it again and
- * again. The window for which a job is about to be created stays too. One transaction; repeating it is harmless.
+ * again. The window for which a job is about to be created stays too. Otherwise a rewind begins again with the deletes. One
+ * transaction; repeating it is harmless.
  *
  * Null: a newer attempt holds the lane, and nothing was changed.
  */
@@ -31,10 +32,10 @@ export async function forgetLane(
       .executeTakeFirstOrThrow();
     const hadNothing = records === 0 && numDeletedRows === 0n;
     const begun = sql<string | null>`case
-      when ${rewinds} then ${JSON.stringify(rewindStart)}::jsonb
       when ${hadNothing} and (position ->> 'stage' = 'list' or position -> 'read' -> 'job' is not null
         or position -> 'read' ->> 'pagesRead' = '0')
-      then position end`;
+      then position
+      when ${rewinds} then ${JSON.stringify(rewindStart)}::jsonb end`;
     const run = await tx
       .updateTable('runs')
       .set({ position: begun, readCompleted: false, watermarkBefore: null, watermarkAfter: null })

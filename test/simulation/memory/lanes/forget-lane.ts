@@ -15,7 +15,7 @@ export const forgetLane: typeof real.forgetLane = (db, _scope, { runId, ...owner
     const partitions = state.partitions.deleteWhere((row) => row.laneId === laneId);
     if (run?.laneId !== laneId || run.status !== 'running') return { records, position: null };
     const kept = records === 0 && partitions === 0 && isBegun(run.position) ? run.position : null;
-    const position = rewinds ? rewindStart : kept;
+    const position = kept ?? (rewinds ? rewindStart : null);
     state.runs.update(run, { position, readCompleted: false, watermarkBefore: null, watermarkAfter: null });
     return { records, position };
   });
