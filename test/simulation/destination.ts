@@ -45,10 +45,12 @@ export interface SimDatabase {
   connect(): Destination;
   /** The customer drops a table; whoever opens the lane next makes it again. */
   drop(lane: string): void;
+  /** The customer makes a copy of a table. @returns puts it in place of the table; false: that was dropped meanwhile. */
+  copy(lane: string): () => boolean;
 }
 
-/** A database that rejects rows named `rejected`. */
-export function createDatabase(effect: Effect, counts: Counts): SimDatabase {
+/** A database; `mayRepeat`: whether a run may deliver what is there. */
+export function createDatabase(effect: Effect, counts: Counts, mayRepeat: (runId: string) => boolean): SimDatabase {
   const lanes = new Map<string, DestinationLane>();
   const violations: string[] = [];
   const laneOf = (lane: string): DestinationLane => {
@@ -75,7 +77,8 @@ export function createDatabase(effect: Effect, counts: Counts): SimDatabase {
     for (const { externalId, hash, data } of batch.rows) {
       const version = Number(data['version']);
       const before = lane.rows.get(externalId);
-      if (before?.hash === hash) violations.push(`${claim.lane}: ${externalId} version ${version} is delivered twice`);
+      if (before?.hash === hash && !mayRepeat(batch.runId))
+        violations.push(`${claim.lane}: ${externalId} version ${version} is delivered twice`);
       lane.rows.set(externalId, { version, hash });
       lane.applied.add(`${externalId}/${version}`).add(`${externalId}/${hash}`);
     }
@@ -111,6 +114,18 @@ export function createDatabase(effect: Effect, counts: Counts): SimDatabase {
           return [];
         },
         [Symbol.asyncDispose]: async () => {},
+      };
+    },
+    copy(name) {
+      const { table, rows } = laneOf(name);
+      const copied = [...rows];
+      return () => {
+        const lane = laneOf(name);
+        if (lane.table !== table) return false;
+        lane.rows.clear();
+        for (const [id, row] of copied) lane.rows.set(id, row);
+        count(counts, 'tables restored');
+        return true;
       };
     },
     drop(name) {

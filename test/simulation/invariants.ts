@@ -84,7 +84,8 @@ const collectionOf = ({ collections }: SimApi, { resourceKey }: StoredLane): Col
 
 const unacknowledged = (state: ControlState, { id: laneId }: StoredLane, { applied }: Delivered) =>
   state.records
-    .where((record) => record.laneId === laneId && record.status === 'delivered')
+    // A rewind forgets the fingerprints.
+    .where((record) => record.laneId === laneId && record.status === 'delivered' && record.hash !== '')
     .filter(({ externalId, hash }) => ![hash, sentHash(hash)].some((known) => applied.has(`${externalId}/${known}`)))
     .map(({ externalId }) => externalId);
 

@@ -59,6 +59,18 @@ export const plants: readonly Plant[] = [
     bug: 'page.total > cursor.resultCap.records && page.records.length >= cursor.resultCap.records &&',
   },
   {
+    name: 'a backfill moves the watermark',
+    file: 'src/core/source/read/read-window.ts',
+    code: 'const claim = plan.backfill ? seen.claim : claimAtEnd(seen, cursor);',
+    bug: 'const claim = claimAtEnd(seen, cursor);',
+  },
+  {
+    name: 'a rewind does not repeat the deletes',
+    file: 'src/core/run/read-run.ts',
+    code: "if (deletes.mode === 'none' || target.mode === 'replace') return runStart;",
+    bug: "if (deletes.mode === 'none' || target.mode !== 'replace') return runStart;",
+  },
+  {
     name: 'a window without records ends the read',
     file: 'src/core/source/read/read-pages.ts',
     code: '{ ...step, read: { ...step.read, notModified } }',

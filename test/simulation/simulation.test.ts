@@ -20,7 +20,7 @@ describe('the engine under one seeded scheduler', { timeout: 300_000 }, () => {
     const events = ['kills of a worker with activities', 'zombies', 'workflows lost', 'batches applied'];
     const webhooks = ['requests taken', 'requests dropped as known', 'batches of an earlier run recorded'];
     const reports = ['reports created', 'reports asked for again', 'groups changed'];
-    const reads = ['responses without a change', 'windows that are cut'];
+    const reads = ['responses without a change', 'windows that are cut', 'backfills', 'tables restored', 'rewinds'];
     for (const event of [
       ...events,
       ...webhooks,

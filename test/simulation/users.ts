@@ -1,4 +1,5 @@
 /** What users ask of the service in a simulation. */
+import type { Backfill } from '../../db/schema.ts';
 import type { OrgScope } from '../../db/scope.ts';
 import type { RunRow } from '../../src/core/resources/run.ts';
 import { planUpgrade } from '../../src/core/spec/connection/upgrade-plan.ts';
@@ -12,7 +13,7 @@ import { insertRun } from './memory/runs.ts';
 import { activateConnection, changeParams, pauseConnection, upgradeConnection } from './memory/store/control.ts';
 import type { Random } from './random.ts';
 import { inProcess, type Scheduler, type SimProcess } from './scheduler.ts';
-import { groups, resourceKeys } from './specs.ts';
+import { groups, initialAt, resourceKeys } from './specs.ts';
 
 interface UsersOptions {
   readonly deps: Deps;
@@ -32,6 +33,10 @@ type RunSeen = Pick<RunRow, 'id'>;
 /** The users of one connection. */
 interface Users {
   requestSync(resourceKey: string): void;
+  /** Has older records of a resource read again. */
+  backfill(): void;
+  /** Has everything that a resource has delivered delivered again. */
+  rewind(resourceKey: string): void;
   activate(): void;
   cancel(): void;
   /** Pauses the connection, and activates it after a while. */
@@ -66,13 +71,15 @@ export function createUsers(options: UsersOptions): Users {
         }),
     );
   };
-  const requestSync = (resourceKey: string): void =>
-    ask(`sync ${resourceKey}`, async () => {
-      count(counts, 'syncs');
-      const terms = { concurrentMax: 4, waitsFor: [], backfill: null, trigger: 'manual' } as const;
+  const request = (what: string, resourceKey: string, backfill: Backfill | null): void =>
+    ask(`${what} ${resourceKey}`, async () => {
+      count(counts, `${what}s`);
+      const trigger = backfill === null ? 'manual' : 'backfill';
+      const terms = { concurrentMax: 4, waitsFor: [], backfill, trigger } as const;
       const run = await insertRun(deps.db, scope, { connectionId, resourceKey, ...terms });
       await startQueuedRun(deps, scope, run);
     });
+  const requestSync = (resourceKey: string): void => request('sync', resourceKey, null);
   const notify = async (stopped: readonly RunRow[]): Promise<void> => {
     for (const { id: runId, resourceKey, finishedAt } of stopped) {
       if (finishedAt === null)
@@ -85,6 +92,12 @@ export function createUsers(options: UsersOptions): Users {
 
   return {
     requestSync,
+    backfill() {
+      const resource = random.pick(specs.get('1.0.0')?.resources ?? []);
+      const at = new Date(initialAt + random.between(0, scheduler.now() - initialAt)).toISOString();
+      request('backfill', resource.key, { from: resource.incremental ? at : null, force: false });
+    },
+    rewind: (resourceKey) => request('rewind', resourceKey, { from: null, force: true, rewind: true }),
     activate,
     wantGroups,
     isAsking: () => asking > 0,

@@ -9,7 +9,7 @@ import { begin } from './current.ts';
 import { createDatabase } from './destination.ts';
 import { type Counts, count, createEffects, type Route } from './effects.ts';
 import { createInvariantCheck } from './invariants.ts';
-import { ControlState } from './memory/store/control-state.ts';
+import { ControlState, type StoredRun } from './memory/store/control-state.ts';
 import { asDb, type MemoryDb } from './memory/store/memory-db.ts';
 import { seedOrg } from './memory/store/seed-org.ts';
 import { orchestratorOf } from './orchestrator.ts';
@@ -77,7 +77,10 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
   const effect = createEffects({ scheduler, counts, isCalm, say, atAwait });
 
   const api = createApi({ scheduler, effect, counts, isCalm });
-  const database = createDatabase(effect, counts);
+  // A rewind forgets the fingerprints, and a record that it does not reach is delivered whenever it is read.
+  const mayRepeat = (runId: string): boolean =>
+    state.runs.where((run) => run.laneId === state.runs.get(runId)?.laneId).some(isBegunRewind);
+  const database = createDatabase(effect, counts, mayRepeat);
   // Every other seed delivers to a webhook.
   const receiver = seed % 2 === 0 ? createReceiver({ scheduler, effect, counts, isCalm, say }) : null;
   const invariants = createInvariantCheck(api, counts, (resourceKey) =>
@@ -146,6 +149,7 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
     upgrade: users.upgrade,
     requeue: users.requeue,
     regroup: users.regroup,
+    backfill: users.backfill,
     lose() {
       const ids = server.openIds();
       if (ids.length === 0) return;
@@ -157,6 +161,17 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
       count(counts, 'clock jumps');
       scheduler.jump(random.between(1000, 40_000));
     },
+    restore() {
+      if (receiver) return;
+      const resourceKey = random.pick(resourceKeys);
+      const putBack = database.copy(`${connectionId}/${resourceKey}`);
+      scheduler.after(random.between(1000, 15_000), () => {
+        if (!putBack()) return;
+        say(`the table of ${resourceKey} is restored`);
+        restored.add(resourceKey);
+        users.rewind(resourceKey);
+      });
+    },
     drop() {
       const resourceKey = random.pick(resourceKeys);
       say(`the ${receiver ? 'receiver' : 'table'} of ${resourceKey} is ${receiver ? 'replaced' : 'dropped'}`);
@@ -164,6 +179,8 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
       else database.drop(`${connectionId}/${resourceKey}`);
     },
   };
+  /** Resources whose tables were restored: a rewind may be canceled, so the last ones come at the end. */
+  const restored = new Set<string>();
   const chaosMs = random.between(3000, 40_000);
   const plan = (name: string, times: number): void => {
     for (let time = 0; time < times; time += 1) scheduler.after(random.between(0, chaosMs), () => acts[name]?.());
@@ -207,6 +224,7 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
       // A destination that has lost its rows is noticed after a day at the latest.
       scheduler.jump(25 * 3_600_000);
       expectEnd();
+      for (const resourceKey of restored) users.rewind(resourceKey);
       for (const resourceKey of resourceKeys) users.requestSync(resourceKey);
     },
     checkEnd(): readonly string[] {
@@ -227,13 +245,15 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
   };
 }
 
+const isBegunRewind = ({ backfill, startedAt }: StoredRun): boolean => backfill?.rewind === true && startedAt !== null;
+
 /** Probability that a worker dies, or freezes, between a request and its response. */
 const killsPerAwait = 0.004;
 const freezesPerAwait = 0.003;
 /** At most so many of each in a seed. */
-const often = { cancel: 2, requeue: 2, regroup: 2, jump: 1 } as const;
+const often = { cancel: 2, requeue: 2, regroup: 2, jump: 1, backfill: 2 } as const;
 /** Once, with this probability. */
-const rarely = { shutDown: 0.3, pause: 0.3, upgrade: 0.3, lose: 0.3, drop: 0.1 } as const;
+const rarely = { shutDown: 0.3, pause: 0.3, upgrade: 0.3, lose: 0.3, drop: 0.1, restore: 0.5 } as const;
 
 /** After these transactions the invariants are checked. */
 const checkedAfter: ReadonlySet<string> = new Set(['recordBatch', 'recordCarried', 'beginRun', 'endRun']);
