@@ -63,9 +63,9 @@ export function createReceiver({ scheduler, effect, counts, isCalm, say }: Recei
   const violations: string[] = [];
   const lanes = new Map<string, Lane>();
   const targets = new Map<string, Target>();
-  const parallelism = random.pick([1, 1, 2, 3]);
+  const parallelism = random.pick([1, 2, 3, 4]);
   /** A request of several records that has more bytes is too large. */
-  const bytesMax = random.pick([null, 700, 1000, 1500, 2000]);
+  const bytesMax = random.pick([null, 600, 800, 1000, 1500]);
   const sent = createSentRequests({ parallelism, onViolation: (line) => violations.push(line) });
   const fateOf = createFates(random, isCalm);
   const laneOf = (name: string): Lane => {

@@ -251,9 +251,9 @@ const isBegunRewind = ({ backfill, startedAt }: StoredRun): boolean => backfill?
 const killsPerAwait = 0.004;
 const freezesPerAwait = 0.003;
 /** At most so many of each in a seed. */
-const often = { cancel: 2, requeue: 2, regroup: 2, jump: 1, backfill: 2 } as const;
+const often = { cancel: 2, requeue: 2, regroup: 2, jump: 1, restore: 2, backfill: 2 } as const;
 /** Once, with this probability. */
-const rarely = { shutDown: 0.3, pause: 0.3, upgrade: 0.3, lose: 0.3, drop: 0.1, restore: 0.5 } as const;
+const rarely = { shutDown: 0.3, pause: 0.3, upgrade: 0.3, lose: 0.3, drop: 0.1 } as const;
 
 /** After these transactions the invariants are checked. */
 const checkedAfter: ReadonlySet<string> = new Set(['recordBatch', 'recordCarried', 'beginRun', 'endRun']);
