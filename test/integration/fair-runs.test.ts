@@ -139,7 +139,7 @@ describe('an org with 200 resources that are due at once', () => {
         (await stack.temporal.client.workflow.count(`CssOrgId = '${orgId}'`)).count;
       // Of some schedules Temporal hears from the sweeper alone, which ends with the worker.
       const areStarted = async () => (await startedOf(flooding)) >= 150 && (await startedOf(otherOrg)) >= 1;
-      await eventually('the workflows of both are started', areStarted, { timeoutMs: 40_000 });
+      await eventually('the workflows of both are started', areStarted, { timeoutMs: 90_000 });
       await stack.startWorker({ WORKER_CONCURRENCY: String(usualSlots) });
       const firstRun = async () => (await otherOrg.call('GET', '/runs')).body.at(-1);
       const { id } = await eventually('the other org has a run', firstRun, { timeoutMs: 60_000 });
@@ -149,7 +149,7 @@ describe('an org with 200 resources that are due at once', () => {
       expect(status).toBe('succeeded');
       expect(before).toBeLessThan(20);
     },
-    120_000,
+    200_000,
   );
 });
 
