@@ -15,6 +15,7 @@ import { sharedQueries } from '../core/work/shared-queries.ts';
 import { HttpRejection } from './errors.ts';
 import { readBytes } from './gates/body-gate.ts';
 import { createInProgress } from './gates/in-progress.ts';
+import { createOrgRequests } from './gates/org-requests.ts';
 import type { ApiDeps } from './route.ts';
 import type { ApiEnv } from './serve-route.ts';
 
@@ -40,6 +41,8 @@ type HookContext = Context<ApiEnv>;
 export function serveHooks(app: Hono<ApiEnv>, deps: ApiDeps): void {
   const path = `${hookPath}:token`;
   const inProgress = createInProgress(requestsMax, tooManyAtOnce);
+  // Not those of the API: whoever knows addresses of hooks cannot keep the org from its own service.
+  const requests = createOrgRequests();
   const findHook = createHookLookUp(deps);
   /** The response is the same for an unknown token, a deleted hook and a disabled one. */
   const hookOf = async (c: HookContext): Promise<ReceivingHook> => {
@@ -57,7 +60,7 @@ export function serveHooks(app: Hono<ApiEnv>, deps: ApiDeps): void {
   });
   app.post(path, async (c) => {
     const hook = await hookOf(c);
-    return deps.requests.run(scopeOfHook(hook).orgId, () => receive(c, deps, hook));
+    return requests.run(scopeOfHook(hook).orgId, () => receive(c, deps, hook));
   });
   app.get(path, async (c) => {
     await hookOf(c);

@@ -45,8 +45,8 @@ const repeated: readonly Repeated[] = [
   ['docs/debugging.md', 'the run fails after # attempts', 'activities/sync-chunk.ts', 'attemptsMax', 1],
   ['docs/debugging.md', 'attempts, or # for `internal`', 'activities/sync-chunk.ts', 'unexpectedAttemptsMax', 1],
   ['docs/operating.md', 'an org has at most # costly requests', 'src/api/gates/costly-requests.ts', 'costlyMax', 1],
-  ['docs/operating.md', 'a hook # requests and', 'src/api/receive-hook.ts', 'requestsMax', 1],
-  ['docs/operating.md', 'and an org # in each', 'src/api/gates/org-requests.ts', 'requestsMax', 1],
+  ['docs/operating.md', 'and a hook # requests in each', 'src/api/receive-hook.ts', 'requestsMax', 1],
+  ['docs/operating.md', 'at most # in progress in each process', 'src/api/gates/org-requests.ts', 'requestsMax', 1],
   [
     'docs/operating.md',
     'Requests to hooks are kept for # days',

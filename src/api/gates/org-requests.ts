@@ -1,37 +1,29 @@
 import { requestOf } from '../../../db/org-turns.ts';
-import { HttpRejection } from '../errors.ts';
-import { createInProgress } from './in-progress.ts';
+import { createOrgSlots } from '../../core/work/org-slots.ts';
 
 /** Does the requests of each org. Each process counts for itself, in memory. */
 export interface OrgRequests {
   /**
-   * Does the work of one request, whose statements take their turn with those of other orgs. Throws an
-   * {@link HttpRejection} 429 with `Retry-After`, and begins nothing, when the org has reached its limit.
+   * Does the work of one request, whose statements take their turn with those of other orgs. It waits while the org has as
+   * many requests in progress as it may have.
    */
   run<Result>(orgId: string, work: () => Promise<Result>): Promise<Result>;
 }
 
-/** The requests of one org at once. Each may hold a body of 1 MiB that arrives slowly. */
+/** The requests of one org in progress. Each may hold a body of 1 MiB that arrives slowly; one that waits holds none. */
 const requestsMax = 200;
 
 /** Starts with no request in progress. */
 export function createOrgRequests(): OrgRequests {
-  const counter = createInProgress(requestsMax, tooManyAtOnce);
+  const slots = createOrgSlots(Number.POSITIVE_INFINITY, requestsMax);
   return {
     async run(orgId, work) {
-      const end = counter.begin(orgId);
+      await slots.take(orgId, 1);
       try {
         return await requestOf(orgId, work);
       } finally {
-        end();
+        slots.give(orgId, 1);
       }
     },
   };
 }
-
-const tooManyAtOnce = (): HttpRejection =>
-  new HttpRejection(
-    'rate_limited',
-    `Your org has ${requestsMax} requests in progress. Send this one again after a second, as Retry-After says.`,
-    { headers: { 'retry-after': '1' } },
-  );

@@ -10,9 +10,8 @@ export interface OrgSlots {
   waiting(): number;
 }
 
-/** Creates `total` of them; one org has half at most, since whoever it waits for may be silent. */
-export function createOrgSlots(total: number): OrgSlots {
-  const share = Math.ceil(total / 2);
+/** Creates `total` of them; one org has `share` at most, half unless given, since whoever it waits for may be silent. */
+export function createOrgSlots(total: number, share = Math.ceil(total / 2)): OrgSlots {
   const held = new Map<string, number>();
   const waiting = createFairQueue<() => void>();
   let free = total;

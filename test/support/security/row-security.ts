@@ -128,8 +128,10 @@ function namingDriver(driver: Driver, isAcrossOrgs: (query: CompiledQuery) => bo
       if (orgId !== '*') noteOrg(orgId);
       await execute(CompiledQuery.raw("select set_config('app.org_id', $1, false)", [orgId ?? '']));
       const result = await execute<Row>(query);
-      // A credential was looked up: from here on the request is of its org.
-      if (orgId === '*') for (const row of result.rows) noteOrg(orgOfRow(row));
+      // A credential was looked up: from here on the request is of its org. Those of requests that come together may be
+      // looked up together.
+      const [orgOfRows = null, ...others] = orgId === '*' ? new Set(result.rows.map(orgOfRow)) : [];
+      if (others.length === 0) noteOrg(orgOfRows);
       return result;
     };
     return connection;
