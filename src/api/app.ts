@@ -4,7 +4,7 @@ import { secureHeaders } from 'hono/secure-headers';
 import { findCredentials } from '../../db/queries/orgs/credentials.ts';
 import { AppError } from '../core/errors.ts';
 import { connectorSpecSchema } from '../core/spec/reference/json-schema.ts';
-import { sharedQueries } from '../core/work/shared-queries.ts';
+import { sharedLookUp } from '../core/work/shared-queries.ts';
 import { probe, type Readiness, serviceName } from '../database-readiness.ts';
 import { type AuthDeps, authenticate } from './auth.ts';
 import { codecPath, serveCodec } from './codec.ts';
@@ -55,13 +55,10 @@ export function createApp(made: AppDeps, mount?: Mount): Hono<ApiEnv> {
     lists: createListsAtOnce(),
   };
   const limits = createRateLimits(deps.requestsPerSecond);
-  const credentials = sharedQueries(
-    async (lookupIds: readonly string[]) =>
-      new Map((await findCredentials(deps.db, lookupIds)).map((credential) => [credential.lookupId, credential])),
-    // All of them, so that a flood of keys that nobody has takes one connection of the database.
-    () => '',
+  const findCredential = sharedLookUp(
+    (lookupIds) => findCredentials(deps.db, lookupIds),
+    ({ lookupId }) => lookupId,
   );
-  const findCredential = async (lookupId: string) => (await credentials(lookupId)).get(lookupId);
   const authDeps = { ...deps, findCredential };
   const sendDocument = sender(renderOpenApi, 'application/json');
 

@@ -11,7 +11,7 @@ import {
   hubHandshake,
   slackHandshake,
 } from '../core/hooks/handshake.ts';
-import { sharedQueries } from '../core/work/shared-queries.ts';
+import { sharedLookUp } from '../core/work/shared-queries.ts';
 import { HttpRejection } from './errors.ts';
 import { readBytes } from './gates/body-gate.ts';
 import { createInProgress } from './gates/in-progress.ts';
@@ -43,10 +43,17 @@ export function serveHooks(app: Hono<ApiEnv>, deps: ApiDeps): void {
   const inProgress = createInProgress(requestsMax, tooManyAtOnce);
   // Not those of the API: whoever knows addresses of hooks cannot keep the org from its own service.
   const requests = createOrgRequests();
-  const findHook = createHookLookUp(deps);
+  const findHook = sharedLookUp(
+    (hashes) =>
+      findHooksByToken(
+        deps.db,
+        hashes.map((hash) => Buffer.from(hash, 'hex')),
+      ),
+    ({ tokenHash }) => tokenHash.toString('hex'),
+  );
   /** The response is the same for an unknown token, a deleted hook and a disabled one. */
   const hookOf = async (c: HookContext): Promise<ReceivingHook> => {
-    const hook = found(await findHook(c.req.param('token') ?? ''), 'Hook');
+    const hook = found(await findHook(hashHookToken(c.req.param('token') ?? '').toString('hex')), 'Hook');
     c.set('orgId', scopeOfHook(hook).orgId);
     return hook;
   };
@@ -81,19 +88,6 @@ async function receive(c: HookContext, deps: ApiDeps, hook: ReceivingHook): Prom
   if (challenge) return shake(c, challenge);
   const duplicate = await takeRequest(deps, hook, request);
   return c.json(duplicate ? { accepted: true, duplicate } : { accepted: true }, 202);
-}
-
-/** Finds hooks by their tokens, those of concurrent requests together: a flood of tokens takes one connection of the database. */
-function createHookLookUp({ db }: Pick<ApiDeps, 'db'>): (token: string) => Promise<ReceivingHook | undefined> {
-  const hooks = sharedQueries(
-    async (hashes: readonly Buffer[]) =>
-      new Map((await findHooksByToken(db, hashes)).map((hook) => [hook.tokenHash.toString('hex'), hook])),
-    () => '',
-  );
-  return async (token) => {
-    const hash = hashHookToken(token);
-    return (await hooks(hash)).get(hash.toString('hex'));
-  };
 }
 
 const headersOf = (c: HookContext) => (name: string) => c.req.raw.headers.get(name);

@@ -76,15 +76,10 @@ const attributesRetryMs = 60_000;
 /** The port on a client; a namespace that lacks our search attributes gets its runs all the same, without them. */
 export function createOrchestrator(client: Client, log: Pick<Log, 'warn'>): Orchestrator {
   const slots = createOrgSlots(callsMax);
-  const bounded: Bounded = async (orgId, call) => {
+  const bounded: Bounded = (orgId, call) => {
     // The wait for a slot is part of the time: nobody waits longer because Temporal is away.
     const deadline = Date.now() + deadlineMs;
-    await slots.take(orgId, 1);
-    try {
-      return await client.withDeadline(deadline, call);
-    } finally {
-      slots.give(orgId, 1);
-    }
+    return slots.run(orgId, () => client.withDeadline(deadline, call));
   };
   const attributed = fallingBack(log);
   const start = (input: SyncRunInput, trigger: RunTrigger, options: RunStart) =>

@@ -16,14 +16,5 @@ const requestsMax = 200;
 /** Starts with no request in progress. */
 export function createOrgRequests(): OrgRequests {
   const slots = createOrgSlots(Number.POSITIVE_INFINITY, requestsMax);
-  return {
-    async run(orgId, work) {
-      await slots.take(orgId, 1);
-      try {
-        return await requestOf(orgId, work);
-      } finally {
-        slots.give(orgId, 1);
-      }
-    },
-  };
+  return { run: (orgId, work) => slots.run(orgId, () => requestOf(orgId, work)) };
 }

@@ -6,6 +6,8 @@ export interface OrgSlots {
   take(orgId: string, max: number): Promise<number>;
   /** Gives places of the org back. */
   give(orgId: string, count: number): void;
+  /** Does work in one place of the org. */
+  run<Result>(orgId: string, work: () => Promise<Result>): Promise<Result>;
   /** How many wait for one. */
   waiting(): number;
 }
@@ -22,16 +24,26 @@ export function createOrgSlots(total: number, share = Math.ceil(total / 2)): Org
     else held.delete(orgId);
     free -= count;
   };
+  const take = async (orgId: string, max: number): Promise<number> => {
+    while (roomFor(orgId) === 0) await new Promise<void>((resolve) => waiting.add(orgId, resolve));
+    const taken = Math.min(max, roomFor(orgId));
+    add(orgId, taken);
+    return taken;
+  };
+  const give = (orgId: string, count: number): void => {
+    add(orgId, -count);
+    for (let woken = 0; woken < count; woken += 1) waiting.take((org) => roomFor(org) > 0)?.();
+  };
   return {
-    async take(orgId, max) {
-      while (roomFor(orgId) === 0) await new Promise<void>((resolve) => waiting.add(orgId, resolve));
-      const taken = Math.min(max, roomFor(orgId));
-      add(orgId, taken);
-      return taken;
-    },
-    give(orgId, count) {
-      add(orgId, -count);
-      for (let woken = 0; woken < count; woken += 1) waiting.take((org) => roomFor(org) > 0)?.();
+    take,
+    give,
+    async run(orgId, work) {
+      await take(orgId, 1);
+      try {
+        return await work();
+      } finally {
+        give(orgId, 1);
+      }
     },
     waiting: () => waiting.size(),
   };

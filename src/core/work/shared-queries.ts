@@ -39,3 +39,18 @@ export function sharedQueries<LookUp, Result>(
     return result;
   };
 }
+
+/**
+ * Finds rows by their keys, those of concurrent callers in one query, as {@link sharedQueries} does: a flood of keys that
+ * nobody has takes one connection of the database.
+ */
+export function sharedLookUp<Row>(
+  find: (keys: readonly string[]) => Promise<readonly Row[]>,
+  keyOf: (row: Row) => string,
+): (key: string) => Promise<Row | undefined> {
+  const rowsOf = sharedQueries(
+    async (keys: readonly string[]) => new Map((await find(keys)).map((row) => [keyOf(row), row])),
+    () => '',
+  );
+  return async (key) => (await rowsOf(key)).get(key);
+}

@@ -52,7 +52,7 @@ interface KeptBack {
 async function keepQuarantine(tx: Db, scope: OrgScope, { runId, receipt, run }: KeptBack): Promise<void> {
   const { connectionId, resourceKey } = run;
   const versions = new Map(receipt.quarantine.map((entry) => [entry.externalId.toWellFormed(), entry]));
-  for (const part of partsOf([...versions.values()])) {
+  for (const part of statementsOf([...versions.values()])) {
     const list = (of: (entry: QuarantineEntry) => string) => textArray(part.map(of));
     await sql`
       insert into quarantine (
@@ -73,7 +73,7 @@ async function keepQuarantine(tx: Db, scope: OrgScope, { runId, receipt, run }: 
 /** Records, and characters of them, of one statement. */
 const keptAtOnce = { records: 500, chars: 1_000_000 } as const;
 
-function* partsOf(entries: readonly QuarantineEntry[]): Generator<readonly QuarantineEntry[]> {
+function* statementsOf(entries: readonly QuarantineEntry[]): Generator<readonly QuarantineEntry[]> {
   let from = 0;
   let chars = 0;
   for (const [index, { rawJson }] of entries.entries()) {
