@@ -55,10 +55,20 @@ export interface Attempt extends Omit<RecordedRun, 'runId'> {
 const clockJumpMsMax = 2000;
 
 const attemptColumns = [
-  ...['connection_id', 'resource_key', 'started_at', 'cancel_requested_at', 'batch_no', 'page_no', 'position'],
+  ...[
+    'connection_id',
+    'resource_key',
+    'started_at',
+    'cancel_requested_at',
+    'attempts',
+    'batch_no',
+    'page_no',
+    'position',
+  ],
   ...['read_completed', 'watermark_before', 'records_in', 'invalid', 'seq', 'backfill', 'error_code', 'error_message'],
+  ...['spec_overrides_json', 'params_json'],
 ]
-  .map((column) => `runs.${column}`)
+  .map((column) => `(taken.run).${column}`)
   .join(', ');
 
 /**
@@ -77,8 +87,7 @@ export async function takeLane(
   runId: string,
   { scheduledAtMs, isFirst, secretKind }: TakeOptions,
 ): Promise<Attempt | undefined> {
-  const latestMs = scheduledAtMs + clockJumpMsMax;
-  const [taken] = await take(db, { orgId: scope.orgId, runId, scheduledAtMs, latestMs, isFirst, secretKind });
+  const [taken] = await take(db, { orgId: scope.orgId, runId, scheduledAtMs, isFirst, secretKind });
   if (!taken) {
     if (await isRunning(db, scope, runId)) throw takenOver();
     return undefined;
@@ -109,46 +118,17 @@ type TakenRow = Omit<Attempt, 'begunWith'> &
 interface Take extends TakeOptions {
   readonly orgId: string;
   readonly runId: string;
-  /** A fence after this was made by a later attempt, or with a wrong clock. */
-  readonly latestMs: number;
 }
 
-/** A fence ahead of the clock of the database was made with a wrong clock and blocks no attempt. */
+/** The function waits for the lane before it reads anything: what the attempt goes by was not changed meanwhile. */
 const take = statement(
   (_, v: Placeholders<Take>) => sql<TakenRow>`
-    with before as (
-      select lanes.id, lanes.fence, lanes.quick,
-        case when lanes.recorded_since > now() - make_interval(hours => ${sql.lit(recheckHoursMax)}) then lanes.recorded_with end
-          as recorded_with
-      from lanes join runs on runs.lane_id = lanes.id
-      where runs.org_id = ${v.orgId} and runs.id = ${v.runId} and runs.status = 'running'
-      for no key update of lanes
-    ), lane as (
-      update lanes set fence = greatest(before.fence + 1, ${v.scheduledAtMs}::bigint),
-        -- A mark that has expired is taken away, so that the end of the run makes a new one.
-        recorded_with = before.recorded_with, recorded_since = case when before.recorded_with is not null then lanes.recorded_since end
-      from before
-      where before.id = lanes.id and (
-        before.fence <= ${v.latestMs}::bigint
-        or before.fence > extract(epoch from now()) * 1000 + ${sql.lit(clockJumpMsMax)})
-      returning lanes.id as lane_id, lanes.fence, before.fence as fence_before, before.recorded_with, before.quick
-    ), counted as (
-      update runs set attempts = attempts + 1, progressed_at = now()
-      from lane
-      where not ${v.isFirst}::bool and runs.org_id = ${v.orgId} and runs.id = ${v.runId}
-      returning attempts
-    )
-    select lane.*, ${sql.raw(attemptColumns)}, exists (
-        select from quarantine
-        where quarantine.org_id = runs.org_id and quarantine.connection_id = runs.connection_id
-          and quarantine.resource_key = runs.resource_key and requeued_at is not null) as has_requeued,
-      coalesce((select counted.attempts from counted), runs.attempts) as attempts,
-      spec_json, runs.spec_overrides_json, runs.params_json, kek_id, wrapped_key, nonce, ciphertext
-    from lane join runs on runs.org_id = ${v.orgId} and runs.id = ${v.runId}
-      join connections on connections.id = runs.connection_id
-      left join spec_versions on spec_versions.spec_id = connections.spec_id and spec_versions.version = runs.spec_version
-      left join connection_secrets on connection_secrets.org_id = runs.org_id
-        and connection_secrets.connection_id = runs.connection_id and connection_secrets.kind = ${v.secretKind}`,
+    select (taken.lane).id as lane_id, (taken.lane).fence, (taken.before).fence as fence_before,
+      (taken.lane).recorded_with, (taken.lane).quick, ${sql.raw(attemptColumns)}, taken.has_requeued,
+      taken.spec as spec_json, (taken.secrets).kek_id, (taken.secrets).wrapped_key, (taken.secrets).nonce,
+      (taken.secrets).ciphertext
+    from take_lane(${v.orgId}, ${v.runId}, ${v.scheduledAtMs}::bigint, ${sql.lit(clockJumpMsMax)}, ${sql.lit(recheckHoursMax)},
+      ${v.isFirst}::bool, ${v.secretKind}) taken`,
 );
 
 /**
