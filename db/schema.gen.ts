@@ -517,6 +517,10 @@ export interface Runs {
    */
   invalid: Generated<number>;
   laneId: number;
+  /**
+   * What a reader should know besides the counts: each note with how often it applies (RunNotes).
+   */
+  notes: Generated<Json>;
   orgId: string;
   pageNo: Generated<number>;
   paramsJson: Json | null;

@@ -1,5 +1,6 @@
 import type { ColumnType, JSONColumnType } from 'kysely';
 import type { JsonObject } from '../src/core/json/json-object.ts';
+import type { RunNotes } from '../src/core/model/run-notes.ts';
 import type { RunPosition } from '../src/core/model/run-position.ts';
 import type { Validators } from '../src/core/model/validators.ts';
 import type { ConnectionStatus } from '../src/core/resources/connection.ts';
@@ -67,6 +68,7 @@ export interface Database
       status: Generated<RunStatus>;
       trigger: RunTrigger;
       position: NullableJson<RunPosition>;
+      notes: Generated<JSONColumnType<RunNotes>>;
       backfill: NullableJson<Backfill>;
       specOverridesJson: NullableJsonObject;
       paramsJson: NullableJsonObject;

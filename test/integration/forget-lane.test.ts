@@ -21,8 +21,8 @@ const partitionBegin: PartitionPosition = {
   read: null,
   watermarkBefore: null,
   validators: null,
-  gaps: false,
-  totals: { count: 1, skipped: 0, gaps: false },
+  gaps: [],
+  totals: { count: 1, skipped: 0, gaps: [] },
   listedAt: null,
 };
 const plan = {

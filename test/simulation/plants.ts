@@ -43,8 +43,8 @@ export const plants: readonly Plant[] = [
   {
     name: 'an unchanged list is taken for an empty one',
     file: 'src/core/run/read-partition.ts',
-    code: 'at.gaps || page.notModified || page.recordsMissing',
-    bug: 'at.gaps || (page.recordsMissing && !page.notModified)',
+    code: 'gaps: withGaps(at.gaps, page.gaps) }',
+    bug: 'gaps: withGaps(at.gaps, page.notModified ? [] : page.gaps) }',
   },
   {
     name: 'the second half of a split window is skipped',
@@ -73,8 +73,8 @@ export const plants: readonly Plant[] = [
   {
     name: 'a window without records ends the read',
     file: 'src/core/source/read/read-pages.ts',
-    code: '{ ...step, read: { ...step.read, notModified } }',
-    bug: '{ ...step, read: { ...step.read, notModified, positionAfter: null, watermarkAfter: position.claim } }',
+    code: '{ ...step, read: { ...step.read, notModified, gaps } }',
+    bug: '{ ...step, read: { ...step.read, notModified, gaps, positionAfter: null, watermarkAfter: position.claim } }',
   },
   {
     name: 'a report job is taken for a later window',

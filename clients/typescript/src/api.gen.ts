@@ -119,6 +119,10 @@ export type RunRow = {
   /** Null: no incremental sync has finished yet. */
   watermarkBefore: string | null;
   watermarkAfter: string | null;
+  /** What the counts do not say, each with how often it applies: why the run is partial, why nothing was concluded from absence, what the API did against its spec. */
+  notes: {
+    [name: string]: number;
+  };
   /** Why the run failed and what to do next. While it runs: why its last attempt failed, which is retried. */
   error: {
     code: string;

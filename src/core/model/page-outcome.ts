@@ -1,5 +1,6 @@
 import type { Deliverable, Tombstone } from './batch.ts';
 import type { QuarantineEntry, RecordEntry } from './receipt.ts';
+import type { RunNotes } from './run-notes.ts';
 
 /** The outcome of the pipeline for one record, unless it was skipped. */
 export type RecordOutcome =
@@ -30,4 +31,6 @@ export interface PageOutcome {
   readonly each: Readonly<Record<string, unknown>>;
   /** External ids of all its records where deletes are found by a full scan; empty otherwise. */
   readonly seen: readonly string[];
+  /** What a reader of the run should know of its records. */
+  readonly notes: RunNotes;
 }

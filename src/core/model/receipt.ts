@@ -1,4 +1,5 @@
 import { AppError } from '../errors.ts';
+import { noNotes, type RunNotes } from './run-notes.ts';
 import type { RunPosition } from './run-position.ts';
 import type { Validators } from './validators.ts';
 
@@ -79,6 +80,7 @@ export interface Receipt {
   readonly partitions: readonly PartitionEntry[];
   /** Whether something was skipped on purpose, so the run ends `partial`. */
   readonly incomplete: boolean;
+  readonly notes: RunNotes;
   /** Where the run continues after these pages, as JSON; null: nothing is left. */
   readonly position: RunPosition | null;
   /**
@@ -123,7 +125,8 @@ export function encodeReceipt({ records, ...receipt }: Receipt): string {
   throw new AppError('source_rejected', message);
 }
 
-interface EncodedReceipt extends Omit<Receipt, 'records'> {
+interface EncodedReceipt extends Omit<Receipt, 'records' | 'notes'> {
+  readonly notes?: RunNotes;
   readonly v: number;
   readonly externalIds: readonly string[];
   readonly hashes: readonly string[];
@@ -169,5 +172,6 @@ export function decodeReceipt(text: string): Receipt {
       fields: fields?.[index] ?? null,
     }),
   );
-  return { ...rest, records };
+  // Those of an earlier version of the service have no notes.
+  return { ...rest, notes: rest.notes ?? noNotes, records };
 }

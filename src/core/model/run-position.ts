@@ -1,3 +1,4 @@
+import type { Gaps } from './coverage.ts';
 import type { ReadPosition } from './read-position.ts';
 import type { Validators } from './validators.ts';
 
@@ -7,8 +8,8 @@ export interface PartitionTotals {
   readonly count: number;
   /** Partitions that an error rule skipped. */
   readonly skipped: number;
-  /** A response did not show all records: absent records must not count as deleted. */
-  readonly gaps: boolean;
+  /** Why absent records must not count as deleted; empty: everything read so far was whole. */
+  readonly gaps: Gaps;
 }
 
 /** Where in a partition a run is, and what held before it came there. */
@@ -27,7 +28,7 @@ export interface PartitionPosition {
   /** The validators of its first page, to be stored once the partition is complete. */
   readonly validators: Validators | null;
   /** The {@link PartitionTotals.gaps} of this partition alone. */
-  readonly gaps: boolean;
+  readonly gaps: Gaps;
   readonly totals: PartitionTotals;
   /** When the list of partitions was begun; null: it has no parents. ISO. */
   readonly listedAt: string | null;
@@ -49,8 +50,8 @@ export interface ListPosition {
   readonly part: { readonly no: number; readonly refused: number } | null;
   /** When the list was begun; null: not yet. ISO. */
   readonly listedAt: string | null;
-  /** A response did not show all parents: see {@link PartitionTotals.gaps}. */
-  readonly gaps: boolean;
+  /** Why some parents may not be listed: see {@link PartitionTotals.gaps}. */
+  readonly gaps: Gaps;
   /** An error rule gave up a part of the parents. */
   readonly incomplete: boolean;
 }
@@ -63,7 +64,7 @@ export const listBegin: ListPosition = {
   read: null,
   part: null,
   listedAt: null,
-  gaps: false,
+  gaps: [],
   incomplete: false,
 };
 
@@ -78,7 +79,7 @@ export type RunPosition =
   | ListPosition
   | PartitionPosition
   | { readonly stage: 'sweep'; readonly totals: PartitionTotals }
-  | { readonly stage: 'switch'; readonly gaps: boolean };
+  | { readonly stage: 'switch'; readonly gaps: Gaps };
 
 /** The first position of a run. */
 export const runStart: RunPosition = { stage: 'retry', after: null };

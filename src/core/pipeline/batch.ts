@@ -8,6 +8,7 @@ import {
   type Receipt,
   type RecordEntry,
 } from '../model/receipt.ts';
+import { noNotes, sumOfNotes } from '../model/run-notes.ts';
 import type { RunPosition } from '../model/run-position.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 import { type IdKey, idKey } from './id-key.ts';
@@ -93,6 +94,8 @@ export function assembleBatch(
       retried: pages.flatMap(({ retried }) => retried),
       partitions: failure === null ? latestOf(pages) : [],
       incomplete: pages.some(({ incomplete }) => incomplete),
+      // A draft of an earlier version of the service has no notes.
+      notes: sumOfNotes(pages.map(({ notes = noNotes }: Partial<ReadyPage>) => notes)),
       position: pages.at(-1)?.positionAfter ?? null,
       failure,
     };

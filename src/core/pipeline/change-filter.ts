@@ -27,6 +27,8 @@ interface FilteredPage {
   readonly allNew: boolean;
   /** Dropped although the destination acknowledged them in this run: they were counted then. */
   readonly carried: number;
+  /** Dropped because a newer version is known. */
+  readonly stale: number;
 }
 
 /**
@@ -39,7 +41,8 @@ export function createChangeFilter(
   { changeDetection, incremental }: Resource,
   { known, redeliver }: ChangeFilterOptions,
 ): ChangeFilter {
-  if (changeDetection.mode === 'none') return async (candidates) => ({ candidates, allNew: false, carried: 0 });
+  if (changeDetection.mode === 'none')
+    return async (candidates) => ({ candidates, allNew: false, carried: 0, stale: 0 });
 
   const isStale = (cursor: string | null, before: KnownRecord): boolean => {
     if (!changeDetection.versionGuard || incremental?.kind !== 'cursor') return false;
@@ -48,15 +51,15 @@ export function createChangeFilter(
     return now !== null && then !== null && compareCursors(latestMeaning(now, incremental.cursor), then) < 0;
   };
 
-  const isNews = (
+  const newsOf = (
     { hash, cursor, isDeleted }: Candidate,
     { before, origin }: { readonly before: KnownRecord; readonly origin: RecordPage['origin'] },
-  ): boolean => {
-    if (origin === 'retried') return before.status === 'quarantined';
+  ): News => {
+    if (origin === 'retried') return before.status === 'quarantined' ? 'news' : 'known';
     // Nearly all records that are read again, and so checked before anything that costs more.
-    if (before.hash === hash && before.status !== 'deleted' && !isDeleted && !redeliver) return false;
-    if (isStale(cursor, before)) return false;
-    return !(isDeleted && before.status === 'deleted');
+    if (before.hash === hash && before.status !== 'deleted' && !isDeleted && !redeliver) return 'known';
+    if (isStale(cursor, before)) return 'stale';
+    return isDeleted && before.status === 'deleted' ? 'known' : 'news';
   };
 
   const decide = (candidate: Candidate, decision: Decision): void => {
@@ -64,8 +67,10 @@ export function createChangeFilter(
     const before = decision.snapshot.find(externalId);
     // A retried record was not read again: what was carried of its id is another one, or a deletion.
     const isCarried = decision.origin === 'fetched' && known.takeCarried(externalId);
-    if (hash === null || (before ? !isNews(candidate, { before, origin: decision.origin }) : isDeleted)) {
+    const news = before ? newsOf(candidate, { before, origin: decision.origin }) : isDeleted ? 'known' : 'news';
+    if (hash === null || news !== 'news') {
       if (isCarried) decision.carried += 1;
+      if (news === 'stale') decision.stale += 1;
       return;
     }
     if (before) decision.allNew = false;
@@ -75,11 +80,15 @@ export function createChangeFilter(
 
   return async (candidates, { origin, before: pagesBefore }) => {
     using snapshot = await after(pagesBefore, known.snapshot(candidates.map(idOf)));
-    const decision: Decision = { snapshot, origin, wanted: [], allNew: true, carried: 0 };
+    const decision: Decision = { snapshot, origin, wanted: [], allNew: true, carried: 0, stale: 0 };
     await mapWithPauses(candidates, decide, decision);
-    return { candidates: decision.wanted, allNew: decision.allNew, carried: decision.carried };
+    const { wanted, allNew, carried, stale } = decision;
+    return { candidates: wanted, allNew, carried, stale };
   };
 }
+
+/** `known`: as it was delivered, or deleted, last. `stale`: older than the known version. */
+type News = 'news' | 'known' | 'stale';
 
 /** The decision about a page, while it is made. */
 interface Decision {
@@ -88,6 +97,7 @@ interface Decision {
   readonly wanted: Candidate[];
   allNew: boolean;
   carried: number;
+  stale: number;
 }
 
 /** The snapshot, once the pages before have been filtered; it is closed when one of them fails. */

@@ -9,6 +9,7 @@ import { type Candidate, idOf } from '../model/candidate.ts';
 import type { PageOutcome, RecordOutcome } from '../model/page-outcome.ts';
 import type { RecordEntry } from '../model/receipt.ts';
 import type { RecordPage } from '../model/record-page.ts';
+import { noNotes, type RunNotes } from '../model/run-notes.ts';
 import type { StoredFields } from '../spec/connection/stored-fields.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 import { mapWithPauses } from '../work/map-with-pauses.ts';
@@ -69,6 +70,7 @@ interface Selection {
   readonly origin: RecordPage['origin'];
   /** External ids of all its records, for a resource whose deletes are found by a full scan; empty for others. */
   readonly seen: readonly string[];
+  readonly notes: RunNotes;
 }
 
 /** The pipeline of a run. */
@@ -85,7 +87,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const select = async ({ records, each, origin }: RecordPage, before: Promise<unknown>): Promise<Selection> => {
     const all = await mapWithPauses(records, identify);
     const flagged = await flagDeleted(await dropFiltered(all, each), each);
-    const { candidates, allNew, carried } = await dropUnchanged(flagged, { origin, before });
+    const { candidates, allNew, carried, stale } = await dropUnchanged(flagged, { origin, before });
     return {
       recordsIn: records.length,
       candidates,
@@ -94,6 +96,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       each,
       origin,
       seen: scans && origin === 'fetched' ? all.map(idOf) : [],
+      notes: stale === 0 ? noNotes : { stale },
     };
   };
   let before: Promise<unknown> = Promise.resolve();
@@ -103,13 +106,13 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       before = selection;
       return selection;
     },
-    async shape({ recordsIn, candidates, allNew, carried, each, origin, seen }) {
+    async shape({ recordsIn, candidates, allNew, carried, each, origin, seen, notes }) {
       const enriched = enrich ? await enrich(candidates, { each }) : candidates;
       const shaped = await shape(enriched, each);
       const invalid = origin === 'retried' ? 0 : shaped.filter(isInvalid).length;
       const outcomes = (await mapWithPauses(shaped, conclude, { each, origin })).filter(isOutcome);
       const skipped = recordsIn - outcomes.length - carried;
-      return { recordsIn, skipped, carried, invalid, outcomes, allNew, each, seen };
+      return { recordsIn, skipped, carried, invalid, outcomes, allNew, each, seen, notes };
     },
   };
 }

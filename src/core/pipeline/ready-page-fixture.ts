@@ -16,6 +16,7 @@ export const readyPage = (parts: Partial<ReadyPage>): ReadyPage => ({
   partition: null,
   retried: [],
   incomplete: false,
+  notes: {},
   completesGeneration: false,
   ...parts,
 });

@@ -52,6 +52,13 @@ export const RunRow = v.object({
     v.examples(['2026-03-01T08:15:00.000Z']),
   ),
   watermarkAfter: v.pipe(v.nullable(v.string()), v.examples(['2026-03-01T08:30:00.000Z'])),
+  notes: v.pipe(
+    v.record(v.string(), Count),
+    v.description(
+      'What the counts do not say, each with how often it applies: why the run is partial, why nothing was concluded from absence, what the API did against its spec.',
+    ),
+    v.examples([{}]),
+  ),
   error: v.pipe(
     v.nullable(v.object({ code: v.pipe(v.string(), v.examples(['source_rejected'])), message: v.string() })),
     v.description(

@@ -8,6 +8,7 @@
 import type { Evaluator } from '../expressions/evaluation.ts';
 import type { Tombstone } from '../model/batch.ts';
 import type { PageOutcome } from '../model/page-outcome.ts';
+import { countedNotes, type RunNote, sumOfNotes } from '../model/run-notes.ts';
 import { type RunPosition, runStart } from '../model/run-position.ts';
 import type { ReadyPage } from '../pipeline/batch.ts';
 import type { KnownRecords } from '../pipeline/known-records.ts';
@@ -23,7 +24,7 @@ import type { ConnectorSpec, Resource } from '../spec/schema/spec-schema.ts';
 import { createOrderedQueue } from './ordered-queue.ts';
 import { readRun } from './read-run.ts';
 import type { OpenResource, RunReading } from './reading.ts';
-import type { RunNote, RunPage } from './run-page.ts';
+import type { RunPage } from './run-page.ts';
 import type { RunStore } from './run-store.ts';
 
 /** What the engine of one run works with. */
@@ -173,8 +174,9 @@ function openQueue(
   return createOrderedQueue(pagesAtOnce, async (page, outcome) => {
     pageNo += 1;
     if (page.notes.length > 0) onNotes?.(pageNo, page.notes);
-    const { records: _records, tombstones: _tombstones, notes: _notes, ...place } = page;
-    await sink.add({ ...place, ...outcome, pageNo });
+    const { records: _records, tombstones: _tombstones, notes: ofPage, ...place } = page;
+    const notes = sumOfNotes([countedNotes(ofPage), outcome.notes]);
+    await sink.add({ ...place, ...outcome, notes, pageNo });
   });
 }
 

@@ -8,6 +8,7 @@ import { renderTemplate } from '../expressions/template.ts';
 import { canonicalJson } from '../json/canonical-json.ts';
 import { valueAt } from '../json/dotted-path.ts';
 import { storableText } from '../json/storable-text.ts';
+import { withGaps } from '../model/coverage.ts';
 import { boundedKey, externalIdOf } from '../model/external-id.ts';
 import type { ListPosition } from '../model/run-position.ts';
 import { createFieldPicker } from '../pipeline/stored-fields.ts';
@@ -201,7 +202,7 @@ async function listPart(
   for await (const page of readPages(everything, { ...read, position: begin.read })) {
     const refused = (at.part?.refused ?? 0) + (page.skipped === null ? 0 : 1);
     if (page.skipped !== null && refused === count) throw refusedList(resource, page.skipped);
-    const gaps = at.gaps || page.recordsMissing || page.skipped !== null;
+    const gaps = withGaps(at.gaps, page.gaps);
     at = { ...at, gaps, incomplete: at.incomplete || page.skipped !== null };
     const kept = await holding(page.records, { predicate: resource.filter, recordOf: (record) => record, source });
     const wanted = await holding(kept, { predicate: step.dimension.when, recordOf: (record) => record, source });

@@ -67,6 +67,7 @@ const outcome: PageOutcome = {
   allNew: false,
   each: {},
   seen: [],
+  notes: {},
 };
 
 const page = (no: number): RunPage => stagePage(String(no), { positionAfter: null });

@@ -123,7 +123,7 @@ const first: PartitionPosition = {
   read: null,
   watermarkBefore: null,
   validators: null,
-  gaps: false,
-  totals: { count: 3, skipped: 0, gaps: false },
+  gaps: [],
+  totals: { count: 3, skipped: 0, gaps: [] },
   listedAt: null,
 };

@@ -1,5 +1,7 @@
 import { AppError } from '../errors.ts';
+import { isWhole, withGaps } from '../model/coverage.ts';
 import type { PartitionEntry } from '../model/receipt.ts';
+import type { RunNote } from '../model/run-notes.ts';
 import type { PartitionPosition, PartitionTotals, RunPosition } from '../model/run-position.ts';
 import type { PageRead } from '../source/read/read-pages.ts';
 import { deleteMissing } from './delete-missing.ts';
@@ -7,7 +9,7 @@ import { partitionAt } from './partition-at.ts';
 import type { PartitionReads } from './partition-reads.ts';
 import { readDeletedList } from './read-deleted-list.ts';
 import type { Partition, RunReading, RunReadOptions, Stage } from './reading.ts';
-import type { RunNote, RunPage } from './run-page.ts';
+import type { RunPage } from './run-page.ts';
 
 /** How a partition is read. */
 export interface PartitionOptions extends RunReadOptions {
@@ -54,7 +56,7 @@ async function* readRecords(run: RunReading, position: PartitionPosition, { read
   isAt(at);
   for await (const page of pages) {
     at = { ...at, validators: page.validators ?? (page.notModified ? stored.validators : at.validators) };
-    at = { ...at, gaps: at.gaps || page.notModified || page.recordsMissing || page.skipped !== null };
+    at = { ...at, gaps: withGaps(at.gaps, page.gaps) };
     const next = page.positionAfter === null ? completed(run, at, page) : { ...at, read: page.positionAfter };
     yield toRunPage(page, { partition, next, completion: isCompleteBehind(page, next) ? completionOf(run, at) : null });
     if (page.positionAfter === null) return next;
@@ -100,7 +102,7 @@ function completed(run: RunReading, at: PartitionPosition, { skipped }: PageRead
       totals.count === 1 ? 'The API rejected the read' : `The API rejected all ${totals.count} partitions`;
     throw new AppError('source_rejected', `${message}: ${skipped}. The calls of the run show its responses.`);
   }
-  const read = { ...at, totals: { ...totals, gaps: totals.gaps || at.gaps }, read: null };
+  const read = { ...at, totals: { ...totals, gaps: withGaps(totals.gaps, at.gaps) }, read: null };
   const step = skipped === null ? deletesStep(run, read) : null;
   return step === null ? nextPosition(run, read) : { ...read, step };
 }
@@ -110,7 +112,7 @@ function deletesStep(run: RunReading, { gaps }: PartitionPosition): 'listed' | '
   const { deletes } = run.resource;
   if (deletes.mode === 'endpoint') return 'listed';
   const isAlone = deletes.mode === 'full_scan' && (deletes.scope === 'partition' || !isPartitioned(run));
-  return isAlone && !gaps ? 'sweep' : null;
+  return isAlone && isWhole(gaps) ? 'sweep' : null;
 }
 
 /** The position after a partition: the next one, or a later stage of the run. */
@@ -123,7 +125,7 @@ function nextPosition(run: RunReading, position: PartitionPosition): RunPosition
 export function afterPartitions(run: RunReading, totals: PartitionTotals): RunPosition | null {
   const { deletes, target } = run.resource;
   const isOpen = deletes.mode === 'full_scan' && deletes.scope === 'resource' && isPartitioned(run);
-  if (isOpen && totals.skipped === 0 && !totals.gaps) return { stage: 'sweep', totals };
+  if (isOpen && totals.skipped === 0 && isWhole(totals.gaps)) return { stage: 'sweep', totals };
   return target.mode === 'replace' ? { stage: 'switch', gaps: totals.gaps } : null;
 }
 
@@ -134,5 +136,5 @@ const nextPartition = (position: PartitionPosition): PartitionPosition => ({
   read: null,
   watermarkBefore: null,
   validators: null,
-  gaps: false,
+  gaps: [],
 });

@@ -5,6 +5,7 @@
  */
 
 import { canonicalJson } from '../json/canonical-json.ts';
+import { isWhole } from '../model/coverage.ts';
 import {
   type ListPosition,
   listBegin,
@@ -95,7 +96,7 @@ async function* retryRequeued(run: RunReading, position: Extract<RunPosition, { 
       positionAfter: { stage: 'retry', after },
     });
   }
-  if (run.resource.forEach.length === 0) return firstPartition(1, { listedAt: null, gaps: false });
+  if (run.resource.forEach.length === 0) return firstPartition(1, { listedAt: null, gaps: [] });
   return listBegin;
 }
 
@@ -133,13 +134,13 @@ const firstPartition = (
   read: null,
   watermarkBefore: null,
   validators: null,
-  gaps: false,
+  gaps: [],
   totals: { count, skipped: 0, gaps },
   listedAt,
 });
 
 const afterDeletes = (run: RunReading): RunPosition | null =>
-  run.resource.target.mode === 'replace' ? { stage: 'switch', gaps: false } : null;
+  run.resource.target.mode === 'replace' ? { stage: 'switch', gaps: [] } : null;
 
 /** An incomplete read does not replace the table. */
 async function* switchTable(
@@ -148,7 +149,8 @@ async function* switchTable(
   { delivered }: RunReadOptions,
 ): Stage {
   await delivered();
-  const completesGeneration = !gaps && (await store.isClean());
-  yield stagePage('switch', { positionAfter: null, completesGeneration, incomplete: gaps });
+  const isRead = isWhole(gaps);
+  const completesGeneration = isRead && (await store.isClean());
+  yield stagePage('switch', { positionAfter: null, completesGeneration, incomplete: !isRead });
   return null;
 }

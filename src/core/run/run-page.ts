@@ -1,11 +1,8 @@
 import type { Tombstone } from '../model/batch.ts';
 import type { PartitionEntry } from '../model/receipt.ts';
 import type { RecordPage } from '../model/record-page.ts';
+import type { RunNote } from '../model/run-notes.ts';
 import type { RunPosition } from '../model/run-position.ts';
-import type { ReadNote } from '../source/read/read-pages.ts';
-
-/** A note for a reader of the run; the run continues. */
-export type RunNote = ReadNote | 'partition_skipped' | 'deletes_held_back';
 
 /** One page of a run: records for the pipeline, or tombstones for deleted ones. Plain positions, nothing delivered. */
 export interface RunPage extends RecordPage {

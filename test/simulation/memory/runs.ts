@@ -47,6 +47,7 @@ const untouched = {
   position: null,
   readCompleted: false,
   incomplete: false,
+  notes: {},
   recordsIn: 0,
   recordsOut: 0,
   skipped: 0,

@@ -8,7 +8,7 @@ import type {
 import { listBegin, type RunPosition } from '../../../src/core/model/run-position.ts';
 import type { Dice } from './dice.ts';
 
-const totals = { count: 2, skipped: 0, gaps: false };
+const totals = { count: 2, skipped: 0, gaps: [] };
 
 /** A position of some stage; null: nothing is left. */
 const randomPosition = (dice: Dice): RunPosition | null =>
@@ -16,7 +16,7 @@ const randomPosition = (dice: Dice): RunPosition | null =>
     null,
     { stage: 'retry', after: 'quar_7' },
     { stage: 'sweep', totals },
-    { stage: 'switch', gaps: dice.chance(0.5) },
+    { stage: 'switch', gaps: dice.pick([[], ['list_moved']] as const) },
     listPosition(dice.below(3)),
   ] as const);
 
@@ -56,6 +56,7 @@ export function randomReceipt(dice: Dice, facts: ReceiptFacts): Receipt {
       .some(dice.pick([[''], [''], ['p1', 'p2']]), dice.chance(0.02) ? 'with repeats' : 'once')
       .map((key) => partition(dice, key)),
     incomplete: dice.chance(0.1),
+    notes: dice.pick([{}, {}, { stale: 2 }, { stale: 1, list_moved: 1 }]),
     position,
     failure: position === null && dice.chance(0.2) ? 'a record was refused' : null,
   };

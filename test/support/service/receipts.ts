@@ -19,6 +19,7 @@ export const receiptOf = (runId: string, batchNo: number, parts: Partial<Receipt
   retried: [],
   partitions: [partitionEntry()],
   incomplete: false,
+  notes: {},
   position: null,
   failure: null,
   ...parts,

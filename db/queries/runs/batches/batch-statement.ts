@@ -67,7 +67,7 @@ const isDelivered = ({ status }: RecordEntry): boolean => status === 'delivered'
 const slicedFrom = 5000;
 
 async function valuesOf(receipt: Receipt): Promise<ReceiptValues> {
-  const { runId, batchNo, pages, partitions, position, incomplete } = receipt;
+  const { runId, batchNo, pages, partitions, position, incomplete, notes } = receipt;
   // In the order of the primary key, so that concurrent lanes never lock in opposite orders and the index fills evenly.
   const records = await sortWithPauses(receipt.records, byId);
   const inSlice = async (make: () => Buffer): Promise<Buffer> => {
@@ -88,6 +88,7 @@ async function valuesOf(receipt: Receipt): Promise<ReceiptValues> {
     deleted: total(receipt, 'deleted'),
     invalid: total(receipt, 'invalid'),
     incomplete,
+    notes: isEmpty(notes) ? null : JSON.stringify(notes),
     failure: receipt.failure === null ? null : storableText(receipt.failure),
     // Of a resource without partitions; that of several is known when all are read.
     hasWatermark: only?.partition === '',
@@ -107,6 +108,8 @@ async function valuesOf(receipt: Receipt): Promise<ReceiptValues> {
 /** A count over all pages of a receipt. */
 export const total = ({ pages }: Receipt, count: Exclude<keyof PageEntry, 'pageNo' | 'requestKey'>): number =>
   pages.reduce((sum, page) => sum + page[count], 0);
+
+const isEmpty = (notes: Receipt['notes']): boolean => Object.keys(notes).length === 0;
 
 const byId = (a: RecordEntry, b: RecordEntry): number => (a.externalId < b.externalId ? -1 : 1);
 
@@ -142,6 +145,8 @@ interface ReceiptValues {
   readonly deleted: number;
   readonly invalid: number;
   readonly incomplete: boolean;
+  /** As JSON; null: there are none. */
+  readonly notes: string | null;
   readonly failure: string | null;
   readonly hasWatermark: boolean;
   readonly watermark: string | null;
@@ -196,6 +201,11 @@ export const recordSql = <Row>(
         records_out = records_out + ${v.recordsOut}::int, skipped = skipped + ${v.skipped}::int,
         quarantined = quarantined + ${v.quarantined}::int, deleted = deleted + ${v.deleted}::int,
         invalid = invalid + ${v.invalid}::int, incomplete = incomplete or ${v.incomplete}::bool, attempts = 0,
+        notes = case when ${v.notes}::text is null then notes else (
+          select jsonb_object_agg(key, total) from (
+            select key, sum(value::bigint) as total
+            from (select * from jsonb_each_text(notes) union all select * from jsonb_each_text(${v.notes}::jsonb)) each
+            group by key) counted) end,
         error_code = case when status = 'failed' then error_code
           when ${v.failure}::text is not null then 'record_invalid' end,
         error_message = case when status = 'failed' then error_message else ${v.failure}::text end,

@@ -15,7 +15,7 @@ afterAll(() => evaluator[Symbol.asyncDispose]());
 async function readOf(reply: ApiReply, resource: Readonly<Record<string, unknown>>, http = {}) {
   await using api = await startApi(() => reply);
   const { pages, error } = await readUntilFailure(sourceOf({ api, evaluator, resource, http }));
-  return { records: pages.flatMap((page) => page.records), error, missing: pages.some((page) => page.recordsMissing) };
+  return { records: pages.flatMap((page) => page.records), error, missing: pages.some(({ gaps }) => gaps.length > 0) };
 }
 
 const typed = (type: string) => ({ 'content-type': type });

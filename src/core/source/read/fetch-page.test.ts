@@ -131,7 +131,7 @@ describe('records', () => {
     await using api = await startApi(() => ({ body: { data: null } }));
     const resource = { response: { records: 'data', recordsMissing: 'empty' } };
     const pages = await pagesOf(readPages(sourceOf({ api, evaluator, resource }), { position: null, signal }));
-    expect(pages).toMatchObject([{ records: [], recordsMissing: true }]);
+    expect(pages).toMatchObject([{ records: [], gaps: ['list_missing'] }]);
   });
 
   test('an object is one record', async () => {
@@ -241,7 +241,7 @@ describe('responses without a page', () => {
       const pages = await read(validators);
       expect(idsOf(pages)).toEqual([[], [1]]);
       expect(pages.map(({ notModified }) => notModified)).toEqual([status === 304, false]);
-      expect(pages.map(({ recordsMissing }) => recordsMissing)).toEqual([true, false]);
+      expect(pages.map(({ gaps }) => gaps)).toEqual([[status === 304 ? 'not_modified' : 'list_missing'], []]);
       expect(pages.map(({ watermarkAfter }) => watermarkAfter)).toEqual([
         '2025-12-31T00:00:00.000Z',
         '2026-01-01T00:00:00.000Z',

@@ -5,7 +5,9 @@
  */
 
 import { renderTemplate } from '../../expressions/template.ts';
+import type { Gaps } from '../../model/coverage.ts';
 import type { ReadPlan, ReadPosition } from '../../model/read-position.ts';
+import type { ReadNote } from '../../model/run-notes.ts';
 import type { Validators } from '../../model/validators.ts';
 import { createEvaluate, type Evaluate } from '../request/evaluate.ts';
 import type { Source } from '../source.ts';
@@ -26,17 +28,6 @@ import { nextPart } from './report-parts.ts';
 import { prepareWindow, type ReportWindow } from './report-window.ts';
 import { firstPageLike, smallerPage } from './smaller-page.ts';
 
-/** Something unusual on a page that the log of the run mentions; the read continues. */
-export type ReadNote =
-  | 'order_broken'
-  | 'page_repeated'
-  | 'window_restarted'
-  | 'window_split'
-  | 'page_shrunk'
-  | 'token_expired'
-  | 'cursor_missing'
-  | 'position_discarded';
-
 /** One page, ready for the pipeline. */
 export interface PageRead {
   /** Number of the page in the read, from 1, over all processes that took part. */
@@ -56,8 +47,8 @@ export interface PageRead {
   readonly validators: Validators | null;
   /** The API returned 304: nothing was read, so absence proves nothing. */
   readonly notModified: boolean;
-  /** The response lacked its list: no deletion may be inferred from this read. */
-  readonly recordsMissing: boolean;
+  /** Why the read does not show everything, as far as this page tells; empty: it does. */
+  readonly gaps: Gaps;
   /** Why the spec's rules skipped this partition (its watermark stays, the run is partial); null: they did not. */
   readonly skipped: string | null;
   readonly notes: readonly ReadNote[];
@@ -197,7 +188,8 @@ async function readOne(reading: Reading, position: ReadPosition, state: WindowSt
       const { notModified, ...facts } = page;
       const nothing = { ...emptyReport, ...facts, kind: 'records', recordsMissing: true } as const;
       const step = await stepOf(reading, nothing, { request, position, ...state });
-      return 'read' in step ? { ...step, read: { ...step.read, notModified } } : step;
+      const gaps: Gaps = [notModified ? 'not_modified' : 'list_missing'];
+      return 'read' in step ? { ...step, read: { ...step.read, notModified, gaps } } : step;
     }
     case 'skipped':
       return { read: skippedRead(position, page), bodyBytes: 0 };
@@ -241,7 +233,7 @@ async function stepOf(
       requestKey: page.requestKey,
       validators: position.pagesRead === 0 ? page.validators : null,
       notModified: false,
-      recordsMissing: page.recordsMissing,
+      gaps: page.recordsMissing ? ['list_missing'] : [],
       skipped: null,
       notes: notes.filter((note) => note !== false),
     },
@@ -257,7 +249,7 @@ const skippedRead = (position: ReadPosition, page: Extract<Page, { readonly kind
   requestKey: page.requestKey,
   validators: null,
   notModified: false,
-  recordsMissing: true,
+  gaps: ['partition_skipped'],
   skipped: page.reason,
   notes: [],
 });

@@ -122,7 +122,7 @@ describe('a report job', () => {
     await using api = await startApi(reporting({ polls: 1, count: 0 }));
     const { pages } = await createRun().read(sourceAt(api, { emptyWhen: 'body.count = 0' }));
     expect(idsOf(pages)).toEqual([[]]);
-    expect(pages[0]?.recordsMissing).toBe(false);
+    expect(pages[0]?.gaps).toEqual([]);
     expect(asked(api)).toEqual(['POST /jobs', 'GET /jobs/1']);
   });
 

@@ -90,7 +90,7 @@ describe('a report in parts', () => {
     const { pages, error } = await createRun().read(inParts(api, empty));
     expect(error).toBeNull();
     expect(idsOf(pages)).toEqual([[1, 2], [3], [], [4, 5], [6]]);
-    expect(pages.map(({ recordsMissing }) => recordsMissing)).toEqual([false, false, true, false, false]);
+    expect(pages.map(({ gaps }) => gaps)).toEqual([[], [], ['list_missing'], [], []]);
   });
 
   test('claims a watermark once all of its parts are read', async () => {

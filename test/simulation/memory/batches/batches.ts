@@ -2,6 +2,7 @@ import type { BatchOwner } from '../../../../db/queries/runs/batches/batch-owner
 import type * as real from '../../../../db/queries/runs/batches/batches.ts';
 import { storableText } from '../../../../src/core/json/storable-text.ts';
 import type { PageEntry, Receipt } from '../../../../src/core/model/receipt.ts';
+import { sumOfNotes } from '../../../../src/core/model/run-notes.ts';
 import type { Recorded } from '../../../../src/core/run/run-ledger.ts';
 import { markRetriedIn } from '../records/requeue.ts';
 import type { ControlState, StoredRun } from '../store/control-state.ts';
@@ -86,6 +87,7 @@ function progressOf(run: StoredRun, receipt: Receipt): Partial<StoredRun> {
     deleted: run.deleted + total(receipt, 'deleted'),
     invalid: run.invalid + total(receipt, 'invalid'),
     incomplete: run.incomplete || receipt.incomplete,
+    notes: sumOfNotes([run.notes, receipt.notes]),
     attempts: 0,
     ...(run.status === 'failed' ? {} : errorOf(failure)),
     ...(only?.partition === '' ? { watermarkAfter: only.watermark } : {}),

@@ -1,0 +1,40 @@
+/**
+ * What a read proves of its part of the source. It is whole unless a page gives a reason against that: a gap. Absence is
+ * concluded, and a table switched, only where a read is whole.
+ */
+
+/** Why a read does not show everything that its part of the source has. */
+export type Gap =
+  /** The API responded that nothing has changed, or an earlier response is still valid: nothing was listed. */
+  | 'not_modified'
+  /** A response had no list, or a rule of the spec took it for an empty one. */
+  | 'list_missing'
+  /** A rule of the spec gave up the rest of a partition. */
+  | 'partition_skipped'
+  /** The list changed while its pages were read. */
+  | 'list_moved'
+  /** A page had fewer items than were asked for, and nothing else says that it was the last. */
+  | 'page_short'
+  /** The read ended before the count that the API gave, or the count is not to be trusted. */
+  | 'count_differs'
+  /** An entry had no readable key. */
+  | 'key_missing'
+  /** A page came again. */
+  | 'page_repeated'
+  /** The parents of the partitions are not all known. */
+  | 'parents_incomplete'
+  /** A report lacked its parts. */
+  | 'report_incomplete';
+
+/** The distinct gaps of a read, in the order in which they were found; empty: it is whole. */
+export type Gaps = readonly Gap[];
+
+/** The gaps of two parts together. `before` may come from a position that an earlier version of the service has stored. */
+export function withGaps(before: Gaps | boolean, more: Gaps): Gaps {
+  const known: Gaps = before === true ? ['list_missing'] : before === false ? [] : before;
+  const added = more.filter((gap) => !known.includes(gap));
+  return added.length === 0 ? known : [...known, ...new Set(added)];
+}
+
+/** Whether nothing is missing; see {@link withGaps}. */
+export const isWhole = (gaps: Gaps | boolean): boolean => gaps === false || (gaps !== true && gaps.length === 0);

@@ -1,0 +1,45 @@
+import type { Gap } from './coverage.ts';
+
+/** Something unusual on a page; the read continues. */
+export type ReadNote =
+  | 'order_broken'
+  | 'page_repeated'
+  | 'window_restarted'
+  | 'window_split'
+  | 'page_shrunk'
+  | 'token_expired'
+  | 'cursor_missing'
+  | 'position_discarded';
+
+/** What a reader of a run should know of it besides its counts. */
+export type RunNote =
+  | ReadNote
+  | Gap
+  /** More records are missing than may be deleted at once. */
+  | 'deletes_held_back'
+  /** Records were skipped because a newer version of them is known. */
+  | 'stale'
+  /** Records were delivered although a step failed for them; they are tried again. */
+  | 'degraded';
+
+/** How often each note applies: to pages, or to records where the note is about them. */
+export type RunNotes = Readonly<Partial<Record<RunNote, number>>>;
+
+/** No notes. */
+export const noNotes: RunNotes = {};
+
+/** Notes of several pages together. */
+export function sumOfNotes(all: readonly RunNotes[]): RunNotes {
+  const sum: Partial<Record<RunNote, number>> = {};
+  for (const notes of all) {
+    for (const name in notes) {
+      const note = name as RunNote;
+      sum[note] = (sum[note] ?? 0) + (notes[note] ?? 0);
+    }
+  }
+  return sum;
+}
+
+/** Each note once. */
+export const countedNotes = (notes: readonly RunNote[]): RunNotes =>
+  notes.length === 0 ? noNotes : sumOfNotes(notes.map((note) => ({ [note]: 1 })));
