@@ -247,6 +247,7 @@ async function chunk({
   });
   const recorded: string[] = [];
   const runLedger: RunLedger = {
+    written: { find: async () => null, add: async () => undefined },
     prepare: () => undefined,
     async record(receipt) {
       ledger.record([], receipt);

@@ -4,7 +4,9 @@ import type { BatchOwner } from '../db/queries/runs/batches/batch-owner.ts';
 import { prepareRecord } from '../db/queries/runs/batches/batch-statement.ts';
 import { passOver, recordBatch, recordCarried } from '../db/queries/runs/batches/batches.ts';
 import { forgetLane } from '../db/queries/runs/lanes/forget-lane.ts';
+import { addWrittenColumns, findWrittenColumns } from '../db/queries/runs/lanes/written-columns.ts';
 import type { OrgScope } from '../db/scope.ts';
+import { takenOver } from '../src/core/errors.ts';
 import type { PageEntry, Receipt } from '../src/core/model/receipt.ts';
 import { observations } from '../src/core/observations.ts';
 import type { Recorded, RunLedger } from '../src/core/run/run-ledger.ts';
@@ -29,6 +31,12 @@ export function createRunLedger(
     },
     leaveToEnd(receipt) {
       leftToEnd = receipt;
+    },
+    written: {
+      find: () => findWrittenColumns(db, scope, laneId),
+      async add(names) {
+        if (!(await addWrittenColumns(db, scope, { owner, names }))) throw takenOver();
+      },
     },
     prepare: prepareRecord,
     record: async (receipt) => published(await recordBatch(db, scope, { owner, receipt }), countsOf(receipt)),

@@ -873,6 +873,12 @@ export interface Workspaces {
   orgId: string;
 }
 
+export interface WrittenColumns {
+  laneId: number;
+  names: string[];
+  orgId: string;
+}
+
 export interface DB {
   apiKeys: ApiKeys;
   buckets: Buckets;
@@ -908,4 +914,5 @@ export interface DB {
   webhookMessages: WebhookMessages;
   webhookRecoveries: WebhookRecoveries;
   workspaces: Workspaces;
+  writtenColumns: WrittenColumns;
 }

@@ -41,6 +41,19 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
     });
   });
 
+  it('of the columns that a lane has written is all that its attempts noted, unless a newer one holds the lane', async () => {
+    const { queries, db, scope, started } = await start();
+    const { attempt } = await started();
+    const { laneId, fence } = attempt;
+    expect(await queries.findWrittenColumns(db, scope, laneId)).toBe(null);
+    const add = (names: readonly string[], by = fence) =>
+      queries.addWrittenColumns(db, scope, { owner: { laneId, fence: by }, names });
+    expect(await add(['b', 'Z', 'b'])).toBe(true);
+    expect(await add(['a', 'b'])).toBe(true);
+    expect(await add(['late'], fence - 1)).toBe(false);
+    expect(await queries.findWrittenColumns(db, scope, laneId)).toEqual(['Z', 'a', 'b']);
+  });
+
   describe('of quarantined records', () => {
     const entry = (id: string, externalId = 'r1') => quarantineEntry({ id: `${id}_${Math.random()}`, externalId });
 

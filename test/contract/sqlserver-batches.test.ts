@@ -206,7 +206,7 @@ describe('tables', () => {
       'alter table "dbo"."items" add "t"',
       `delete from "dbo"."_css_columns" where table_id`,
     ]);
-    expect(changes[1]).toContain(`N'o', N'json', 1`);
+    expect(changes[1]).toContain(`N'o', N'json', 0`);
   });
 });
 

@@ -12,6 +12,7 @@ import { insertCalls } from '../../db/queries/runs/calls.ts';
 import { requestCancelOfAll } from '../../db/queries/runs/cancel.ts';
 import { beginRun } from '../../db/queries/runs/lanes/begin-run.ts';
 import { endRun } from '../../db/queries/runs/lanes/end-run.ts';
+import { addWrittenColumns } from '../../db/queries/runs/lanes/written-columns.ts';
 import { addToDimension } from '../../db/queries/runs/run-dimensions.ts';
 import { insertRun } from '../../db/queries/runs/runs.ts';
 import { orgScope } from '../../db/scope.ts';
@@ -124,6 +125,7 @@ async function filledConnection() {
     rate: { connectionId, name: 'http', requests: 1, perSeconds: 1, burst: 1 },
     waitMsMax: 0,
   });
+  await addWrittenColumns(db, scope, { owner, names: ['name'] });
   const sender = { ...owner, runId };
   await openOutbox(db, scope, { owner: sender, target: Buffer.from('target') });
   await putPending(db, scope, {
@@ -167,6 +169,7 @@ async function rowsOf(orgId: string): Promise<Readonly<Record<string, number>>> 
     'call_log',
     'buckets',
     'outboxes',
+    'written_columns',
     'outbox_parts',
     'hooks',
     'hook_requests',

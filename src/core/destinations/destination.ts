@@ -33,6 +33,17 @@ export interface TargetTable {
   readonly mode: WriteMode;
 }
 
+/**
+ * The columns that the batches of a lane have ever filled, kept in the control database: which columns are written
+ * depends neither on the values of a batch nor on what stands in the customer's catalogue.
+ */
+export interface WrittenColumns {
+  /** Their names; null: none were noted yet, as of a lane that a version before this has written. */
+  find(): Promise<readonly string[] | null>;
+  /** Notes more of them, before the first batch that fills them. Throws `fenced` when a later attempt holds the lane. */
+  add(names: readonly string[]): Promise<void>;
+}
+
 /** The claim of {@link Destination.open}: the lane of one connection and resource. */
 export interface LaneClaim {
   /** `{connectionId}/{resourceKey}`: key of the checkpoint row. */
@@ -41,6 +52,7 @@ export interface LaneClaim {
   readonly fence: number;
   readonly connectionId: string;
   readonly target: TargetTable;
+  readonly written: WrittenColumns;
 }
 
 /** The last batch that was applied for a lane. */

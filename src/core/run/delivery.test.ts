@@ -147,6 +147,7 @@ function deliveryTo({ apply = async () => [], record, fresh = false }: Outside =
   const leftToEnd: number[] = [];
   const delivery = createDelivery({
     ledger: {
+      written: { find: async () => null, add: async () => undefined },
       prepare: () => undefined,
       async record({ pages }) {
         recorded.push(pages.length);

@@ -54,7 +54,8 @@ interface RepairOptions {
 export async function repairFromCheckpoint(options: RepairOptions): Promise<StartPoint> {
   const { run, ledger, destination, target } = options;
   const { runId, connectionId, resourceKey, fence } = run;
-  const opened = await destination.open({ lane: `${connectionId}/${resourceKey}`, fence, connectionId, target });
+  const lane = `${connectionId}/${resourceKey}`;
+  const opened = await destination.open({ lane, fence, connectionId, target, written: ledger.written });
   if (opened.fresh) return startOver(options);
   const { checkpoint, fresh, carried } = opened;
   const start = { ...run, records: run.recordsIn, fresh, carried: carried ? idsIn(carried) : [] };

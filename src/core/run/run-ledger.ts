@@ -1,3 +1,4 @@
+import type { WrittenColumns } from '../destinations/destination.ts';
 import type { Receipt } from '../model/receipt.ts';
 import type { RunPosition } from '../model/run-position.ts';
 
@@ -25,6 +26,8 @@ export interface Forgotten {
 
 /** The ledger of a lane, as one attempt at a run writes it. Each call is all or nothing, and safe to repeat. */
 export interface RunLedger {
+  /** The columns that the lane has written at its destination. */
+  readonly written: WrittenColumns;
   /** Prepares what recording this receipt needs, while an earlier batch is still in progress. */
   prepare(receipt: Receipt): void;
   /** Records a batch after the destination has applied it: fingerprints, quarantine, counts, position, watermark. */

@@ -10,6 +10,7 @@ import * as dispatch from '../../../db/queries/runs/dispatch.ts';
 import { beginRun } from '../../../db/queries/runs/lanes/begin-run.ts';
 import { endRun } from '../../../db/queries/runs/lanes/end-run.ts';
 import { forgetLane } from '../../../db/queries/runs/lanes/forget-lane.ts';
+import { addWrittenColumns, findWrittenColumns } from '../../../db/queries/runs/lanes/written-columns.ts';
 import * as lookups from '../../../db/queries/runs/lookup-cache.ts';
 import * as sweep from '../../../db/queries/runs/maintenance/sweep.ts';
 import * as missing from '../../../db/queries/runs/records/missing-records.ts';
@@ -33,6 +34,8 @@ export const realQueries = {
   recordCarried: batches.recordCarried,
   passOver: batches.passOver,
   forgetLane,
+  addWrittenColumns,
+  findWrittenColumns,
   insertCalls: calls.insertCalls,
   lastCallSequence: calls.lastCallSequence,
   beginRun,

@@ -9,6 +9,7 @@ import * as dispatch from '../../simulation/memory/dispatch.ts';
 import { beginRun } from '../../simulation/memory/lanes/begin-run.ts';
 import { endRun } from '../../simulation/memory/lanes/end-run.ts';
 import { forgetLane } from '../../simulation/memory/lanes/forget-lane.ts';
+import { addWrittenColumns, findWrittenColumns } from '../../simulation/memory/lanes/written-columns.ts';
 import * as lookups from '../../simulation/memory/lookup-cache.ts';
 import * as sweep from '../../simulation/memory/maintenance/sweep.ts';
 import * as missing from '../../simulation/memory/records/missing-records.ts';
@@ -30,6 +31,7 @@ const memoryQueries: Queries = {
   ...{ takeLane: attempts.takeLane, resetAttempts: attempts.resetAttempts, noteFailure: attempts.noteFailure },
   ...{ recordBatch: batches.recordBatch, recordCarried: batches.recordCarried, passOver: batches.passOver },
   forgetLane,
+  ...{ addWrittenColumns, findWrittenColumns },
   ...{ insertCalls: calls.insertCalls, lastCallSequence: calls.lastCallSequence },
   ...{ beginRun, endRun },
   ...lookups,

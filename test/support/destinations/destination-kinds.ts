@@ -16,6 +16,9 @@ export const promisingKinds: readonly DeliveryKind[] = deliveryKinds.map((kind) 
   kind === sqlServerKind && sqlServerUrl() === null ? laneKind : kind,
 );
 
+/** Those of them that keep records in rows. */
+export const rowKinds: readonly DeliveryKind[] = promisingKinds.filter((kind) => kind !== webhookKind);
+
 /**
  * A suite for each kind. In place of that of a kind without a server, one skipped test says what is missing: what
  * remembers deliveries knows the statements of mode upsert, no types, and none of the SQL by which such a suite changes

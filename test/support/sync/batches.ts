@@ -1,4 +1,4 @@
-import type { Column, LaneClaim, TargetTable } from '../../../src/core/destinations/destination.ts';
+import type { Column, LaneClaim, TargetTable, WrittenColumns } from '../../../src/core/destinations/destination.ts';
 import type { Batch, Deliverable, RejectedRow } from '../../../src/core/model/batch.ts';
 import type { ColumnType } from '../../../src/core/spec/schema/column-type.ts';
 
@@ -14,7 +14,19 @@ export const claimOf = (schema: string, overrides: Partial<LaneClaim & TargetTab
     evolve: overrides.evolve ?? 'add_columns',
     mode: overrides.mode ?? 'upsert',
   },
+  written: overrides.written ?? rememberedColumns(),
 });
+
+/** The columns of a lane, kept in memory; null: nothing was noted yet. */
+export function rememberedColumns(noted: readonly string[] | null = null): WrittenColumns {
+  let names = noted;
+  return {
+    find: async () => names,
+    async add(more) {
+      names = [...(names ?? []), ...more];
+    },
+  };
+}
 
 /** A batch whose receipt lists the ids refused. */
 export const batchOf = (rows: readonly Deliverable[], overrides: Partial<Batch> = {}): Batch => ({

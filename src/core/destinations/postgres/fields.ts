@@ -1,4 +1,4 @@
-import type { Column, TargetTable } from '../destination.ts';
+import type { Column } from '../destination.ts';
 import { addColumns } from '../sql/prepare-table.ts';
 import { type FieldKind, type FieldMap, initialFields } from '../sql/record-fields.ts';
 import { plainFormOf } from './arrays.ts';
@@ -12,8 +12,8 @@ import { toTextFor } from './values.ts';
 export type PostgresFields = FieldMap<PostgresTable, PostgresWriter>;
 
 /** The columns that a lane writes from its first batch on. */
-export const postgresFields = (prepared: PostgresTable, target: TargetTable): PostgresFields =>
-  initialFields(prepared, target, writerOf);
+export const postgresFields = (prepared: PostgresTable, columns: Parameters<typeof initialFields>[1]): PostgresFields =>
+  initialFields(prepared, columns, writerOf);
 
 /** What the rules for fields need of a session. */
 export const fieldKind = (session: Session): FieldKind<PostgresTable, PostgresWriter> => ({

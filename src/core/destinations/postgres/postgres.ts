@@ -55,10 +55,14 @@ export function openPostgres(options: DestinationOptions, deps: PostgresDeps): D
   });
 }
 
-async function openLane(session: Session, claim: LaneClaim): Promise<OpenedFields<PostgresFields>> {
+async function openLane(
+  session: Session,
+  claim: LaneClaim,
+  written: readonly string[] | null,
+): Promise<OpenedFields<PostgresFields>> {
   const prepared = await withConflictRetries(session, () => prepareTable(tableKind(session), claim.target));
   const opened = await withConflictRetries(session, () => claimLane(session, prepared, claim));
-  return { fields: postgresFields(prepared, claim.target), opened };
+  return { fields: postgresFields(prepared, { target: claim.target, written }), opened };
 }
 
 const admit = (

@@ -1,6 +1,6 @@
+import type { Column } from '../destination.ts';
 import { checkpointTable, quoted, tableSql } from '../sql/identifiers.ts';
 import {
-  type AddedColumns,
   type FoundTables,
   hasColumnsOf,
   type LockedWork,
@@ -13,7 +13,7 @@ import { checkpointColumns, createCheckpointSql } from './checkpoint.ts';
 import { addColumnsSql, createTableSql, recreateNextSql } from './definitions.ts';
 import { isDuplicateObject } from './errors.ts';
 import type { Session } from './session.ts';
-import { evolvedComment, readTables, type StoredColumn, type StoredTable } from './table.ts';
+import { readTables, type StoredColumn, type StoredTable } from './table.ts';
 import { checkOurs, checkTypes } from './table-check.ts';
 import { inTransaction } from './transaction.ts';
 
@@ -29,7 +29,7 @@ export const tableKind = (session: Session): TableKind<StoredTable> => ({
   checkOurs,
   checkTypes,
   createSql: async (place, found) => createSql(place, found),
-  growSql: async (prepared, added) => growSql(prepared, added),
+  growSql: async (prepared, columns) => growSql(prepared, columns),
   runLocked: (work) => runLocked(session, work),
   isDuplicateObject,
 });
@@ -48,11 +48,9 @@ function createSql({ schema, target }: Place, { tables, stored, missing }: Found
   return statements;
 }
 
-function growSql({ schema, stored, written }: PostgresTable, { columns, isEvolved }: AddedColumns): string[] {
-  const table = tableSql(schema, stored.name);
-  const tables = new Set([table, tableSql(schema, written)]);
-  const comments = columns.map(({ name }) => `comment on column ${table}.${quoted(name)} is '${evolvedComment}'`);
-  return [...[...tables].map((name) => addColumnsSql(name, columns)), ...(isEvolved ? comments : [])];
+function growSql({ schema, stored, written }: PostgresTable, columns: readonly Column[]): string[] {
+  const tables = new Set([stored.name, written]);
+  return [...tables].map((name) => addColumnsSql(tableSql(schema, name), columns));
 }
 
 interface Generations extends Pick<FoundTables<StoredTable>, 'stored' | 'missing'> {

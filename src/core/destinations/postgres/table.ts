@@ -12,7 +12,7 @@ export interface StoredColumn {
   readonly nullable: boolean;
   /** The database computes it. */
   readonly generated: boolean;
-  /** The service added it for a field of the records. */
+  /** A version before this added it for a field of the records. */
   readonly evolved: boolean;
 }
 
@@ -26,8 +26,11 @@ export interface StoredTable {
   readonly keys: readonly (readonly string[])[];
 }
 
-/** The comment that marks a column as {@link StoredColumn.evolved}. */
-export const evolvedComment = 'Added by the connector sync for a field of the records';
+/**
+ * The comment that marks a column as {@link StoredColumn.evolved}. It is not written any more: see `WrittenColumns`, which
+ * replaces it from a lane's next batch on.
+ */
+const evolvedComment = 'Added by the connector sync for a field of the records';
 
 /** Reads the given tables of a schema. Null when the schema is missing; tables that are missing are left out. */
 export async function readTables(

@@ -64,16 +64,11 @@ describe('the table of a lane', () => {
 });
 
 describe('columns for new fields', () => {
-  it.each([
-    ['upsert', true],
-    ['append', true],
-    ['replace', true],
-    ['update', false],
-  ] as const)('in mode %s are marked as those of the service: %s', async (mode, isMarked) => {
+  it('are added, and found in the table afterwards', async () => {
     const database = createDatabase();
-    const prepared = await prepareTable(database.kind, target(mode));
+    const prepared = await prepareTable(database.kind, target());
     const grown = await addColumns(database.kind, prepared, [column('seats')]);
-    expect(grown.stored.columns.map(({ name, evolved }) => [name, evolved])).toContainEqual(['seats', isMarked]);
+    expect(grown.stored.columns.map(({ name }) => name)).toContain('seats');
   });
 
   it('are waited for: when they are not there afterwards, the batch is tried again later', async () => {
@@ -108,7 +103,7 @@ const tableOf = (name: string, columns: readonly StoredColumn[]): Stored => ({
   keys: columns.map((key) => [key.name]),
 });
 
-const columnOf = (name: string, evolved = false): StoredColumn => ({ name, typeName: '', generated: false, evolved });
+const columnOf = (name: string): StoredColumn => ({ name, typeName: '', generated: false, evolved: false });
 
 interface Faults {
   /** How often the creation loses against another one, which has not committed yet. */
@@ -116,25 +111,16 @@ interface Faults {
   readonly error?: Error;
 }
 
-/** One schema in memory; its statements are `create <table>` and `add <table> <column> <whether evolved>`. */
+/** One schema in memory; its statements are `create <table>` and `add <table> <column>`. */
 function createDatabase(tables: Readonly<Record<string, readonly string[]>> = {}, faults: Faults = {}) {
-  const stored = new Map(
-    Object.entries(tables).map(([name, columns]) => [
-      name,
-      tableOf(
-        name,
-        columns.map((key) => columnOf(key)),
-      ),
-    ]),
-  );
+  const stored = new Map(Object.entries(tables).map(([name, columns]) => [name, tableOf(name, columns.map(columnOf))]));
   const duplicate = new Error('there already');
   const ran: (readonly string[])[] = [];
   let tried = 0;
   const run = (statement: string) => {
-    const [verb, table = '', name = '', evolved] = statement.split(' ');
+    const [verb, table = '', name = ''] = statement.split(' ');
     const before = stored.get(table)?.columns ?? [];
-    const more =
-      verb === 'create' ? columnOf(table === checkpointTable ? 'lane' : 'id') : columnOf(name, evolved === 'true');
+    const more = columnOf(verb !== 'create' ? name : table === checkpointTable ? 'lane' : 'id');
     stored.set(table, tableOf(table, [...before, more]));
   };
   const kind: TableKind<Stored> = {
@@ -148,8 +134,7 @@ function createDatabase(tables: Readonly<Record<string, readonly string[]>> = {}
     checkTypes: () => undefined,
     createSql: async ({ target: { table } }, { tables: found }) =>
       [checkpointTable, table].filter((name) => !found?.has(name)).map((name) => `create ${name}`),
-    growSql: async ({ stored: { name } }, { columns, isEvolved }) =>
-      columns.map((added) => `add ${name} ${added.name} ${isEvolved}`),
+    growSql: async ({ stored: { name } }, columns) => columns.map((added) => `add ${name} ${added.name}`),
     async runLocked({ statements }) {
       tried += 1;
       const wanted = await statements();

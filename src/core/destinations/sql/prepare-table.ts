@@ -34,7 +34,7 @@ export interface TableKind<Stored extends StoredTable> {
   /** The statements that create what is missing. Throws `destination_rejected` as {@link TableKind.checkOurs} does. */
   createSql(place: Place, found: FoundTables<Stored>): Promise<readonly string[]>;
   /** The statements that add columns for new fields. */
-  growSql(prepared: PreparedTable<Stored>, added: AddedColumns): Promise<readonly string[]>;
+  growSql(prepared: PreparedTable<Stored>, columns: readonly Column[]): Promise<readonly string[]>;
   /** Creates under a lock: one creator per schema at a time. */
   runLocked(work: LockedWork): Promise<void>;
   /** Whether another session has created the same meanwhile. */
@@ -52,13 +52,6 @@ export interface FoundTables<Stored> {
   readonly stored: Stored | undefined;
   /** The columns that it lacks. */
   readonly missing: readonly Column[];
-}
-
-/** Columns for new fields. */
-export interface AddedColumns {
-  readonly columns: readonly Column[];
-  /** Whether they are marked as the service's. */
-  readonly isEvolved: boolean;
 }
 
 /** What a creator does in a schema. */
@@ -97,20 +90,16 @@ export async function prepareTable<Stored extends StoredTable>(
 }
 
 /**
- * Adds a column for each new field; returns the table as it then is. It is marked as evolved, unless in mode update:
- * whoever else writes whole rows of the table would set it to null. Throws `destination_unavailable` when the columns
- * are not there afterwards.
+ * Adds a column for each new field; returns the table as it then is. Throws `destination_unavailable` when the columns are
+ * not there afterwards.
  */
 export async function addColumns<Stored extends StoredTable>(
   kind: TableKind<Stored>,
   prepared: PreparedTable<Stored>,
   columns: readonly Column[],
 ): Promise<PreparedTable<Stored>> {
-  const { schema, mode, stored } = prepared;
-  await runLocked(kind, {
-    schema,
-    statements: () => kind.growSql(prepared, { columns, isEvolved: mode !== 'update' }),
-  });
+  const { schema, stored } = prepared;
+  await runLocked(kind, { schema, statements: () => kind.growSql(prepared, columns) });
   const found = (await kind.readTables(schema, [stored.name]))?.get(stored.name);
   const names = new Set(found?.columns.map(({ name }) => name));
   if (found && columns.every(({ name }) => names.has(name))) return { ...prepared, stored: found };

@@ -30,13 +30,20 @@ const namesOf = (writers: readonly { readonly name: string }[]) => writers.map((
 describe('a lane writes from its first batch on', () => {
   const stored = { id: {}, added: { evolved: true }, own: {}, total: { generated: true }, _run_id: {} };
 
-  it("the columns of the spec and those that earlier batches added, and leaves the customer's own alone", () => {
-    const { writers } = initialFields(preparedOf(stored), targetOf(['id', 'total']), writerOf);
+  it("the columns of the spec and those that it has ever written, and leaves the customer's own alone", () => {
+    const columns = { target: targetOf(['id', 'total']), written: ['once', 'total', 'dropped'] };
+    const { writers } = initialFields(preparedOf({ ...stored, once: {} }), columns, writerOf);
+    expect(namesOf(writers)).toEqual(['id', 'once']);
+  });
+
+  it('those that a version before this marked as its own, while nothing was noted of the lane', () => {
+    const { writers } = initialFields(preparedOf(stored), { target: targetOf(['id']), written: null }, writerOf);
     expect(namesOf(writers)).toEqual(['id', 'added']);
   });
 
   it('in mode update every column that a record may name, since only what a record gives is touched', () => {
-    const { writers } = initialFields(preparedOf(stored, 'update'), targetOf([], 'update'), writerOf);
+    const columns = { target: targetOf([], 'update'), written: [] };
+    const { writers } = initialFields(preparedOf(stored, 'update'), columns, writerOf);
     expect(namesOf(writers)).toEqual(['id', 'added', 'own']);
   });
 });
@@ -46,6 +53,13 @@ describe('a field that no column covers yet', () => {
     const { added, names } = await admitted({ id: {} }, [{ id: 'a', seats: 1 }, { seats: 2.5 }]);
     expect(added).toMatchObject([{ name: 'seats', type: { kind: 'float' }, nullable: true }]);
     expect(names).toEqual(['id', 'seats']);
+  });
+
+  it('is written where it is null in every record, if the table has a column for it', async () => {
+    const { added, names, refused } = await admitted({ id: {}, own: {}, total: { generated: true }, _run_id: {} }, [
+      { id: 'a', own: null, total: null, _run_id: null },
+    ]);
+    expect({ added, names, refused }).toEqual({ added: [], names: ['id', 'own'], refused: [] });
   });
 
   it('gets none while it is null in every record', async () => {
@@ -84,10 +98,11 @@ describe('a field that no column covers yet', () => {
   });
 });
 
-it('rows are covered while every field with a value has a column', () => {
-  const writers = [{ name: 'id' }];
-  expect(coversFields({ writers }, rowsOf([{ id: 1, seats: null }]))).toBe(true);
-  expect(coversFields({ writers }, rowsOf([{ id: 1 }, { seats: 0 }]))).toBe(false);
+it('rows are covered while every field with a value, and every null that a column could take, is written', () => {
+  const map = { prepared: preparedOf({ id: {}, own: {}, total: { generated: true } }), writers: [{ name: 'id' }] };
+  expect(coversFields(map, rowsOf([{ id: 1, seats: null, total: null, own: undefined }]))).toBe(true);
+  expect(coversFields(map, rowsOf([{ id: 1 }, { seats: 0 }]))).toBe(false);
+  expect(coversFields(map, rowsOf([{ id: 1 }, { own: null }]))).toBe(false);
 });
 
 const rowsOf = (records: readonly Readonly<Record<string, unknown>>[]) =>

@@ -9,7 +9,7 @@ interface FillableColumn {
   readonly name: string;
   /** The database computes it. */
   readonly generated: boolean;
-  /** The service added it for a field of the records. */
+  /** A version before this added it for a field of the records, and marked it. */
   readonly evolved: boolean;
 }
 
@@ -50,24 +50,33 @@ export interface FieldKind<Prepared extends PreparedTable, Writer> {
 /** Far below the limits of databases (SQL Server 1,024): a source that invents field names must not use the table up. */
 const columnsMax = 1000;
 
+/** What a lane writes before it has seen a record. */
+interface LaneColumns {
+  readonly target: TargetTable;
+  /** See `WrittenColumns.find`; where it is null the marks count. */
+  readonly written: readonly string[] | null;
+}
+
 /**
- * The columns of the spec and those that earlier batches added; a customer's own columns are left alone. Mode update
- * may write any column, since it touches only those that a record gives.
+ * The columns of the spec and those that the lane has ever written; a customer's own columns are left alone until a
+ * record gives them. Mode update may write any column, since it touches only those that a record gives.
  */
 export function initialFields<Prepared extends PreparedTable, Writer extends { readonly name: string }>(
   prepared: Prepared,
-  target: TargetTable,
+  { target, written }: LaneColumns,
   writerOf: FieldKind<Prepared, Writer>['writerOf'],
 ): FieldMap<Prepared, Writer> {
   const wanted = new Map(target.columns.map((column) => [column.name, column]));
+  const before = written && new Set(written);
   const columns = prepared.stored.columns.filter(
     ({ name, evolved, generated }) =>
-      !generated && (evolved || wanted.has(name) || (target.mode === 'update' && canNameColumn(name))),
+      !generated &&
+      (wanted.has(name) || (before?.has(name) ?? evolved) || (target.mode === 'update' && canNameColumn(name))),
   );
   return { prepared, writers: columns.map((column) => writerOf(column, wanted.get(column.name))) };
 }
 
-/** Finds or creates a column for every field of the rows that has a value. */
+/** Finds a column for every field of the rows, null included, and creates one for each field that has a value. */
 export async function admitFields<Prepared extends PreparedTable, Writer extends { readonly name: string }>(
   {
     map,
@@ -80,7 +89,7 @@ export async function admitFields<Prepared extends PreparedTable, Writer extends
   },
   { addColumns, writerOf }: FieldKind<Prepared, Writer>,
 ): Promise<AdmittedFields<FieldMap<Prepared, Writer>>> {
-  const unknown = await unknownFields(map.writers, rows);
+  const unknown = await unknownFields(map, rows);
   if (unknown.size === 0) return { map, refused: nothingRefused };
   const { known, added, refused } = await sortFields(unknown, { columns: map.prepared.stored.columns, evolve });
   const prepared = added.length > 0 ? await addColumns(map.prepared, added) : map.prepared;
@@ -93,40 +102,57 @@ export async function admitFields<Prepared extends PreparedTable, Writer extends
 /** The refused fields of {@link AdmittedFields} where every field is known. */
 export const nothingRefused: ReadonlyMap<string, string> = new Map();
 
-/** Whether every field of the rows that has a value has a column. */
-export function coversFields(
-  { writers }: { readonly writers: readonly { readonly name: string }[] },
-  rows: readonly Deliverable[],
-): boolean {
-  const covered = new Set(writers.map(({ name }) => name));
+/** The fields that a lane writes, and the columns that its table has beside them. */
+type LaneFields = FieldMap<PreparedTable, { readonly name: string }>;
+
+/** Whether the lane writes every field of the rows that has a value, and every null that a column could take. */
+export function coversFields(map: LaneFields, rows: readonly Deliverable[]): boolean {
+  const { covered, fillable } = namesOf(map);
   for (const { data } of rows) {
-    for (const name in data) if (!covered.has(name) && (data[name] ?? null) !== null) return false;
+    for (const name in data) {
+      if (!covered.has(name) && ((data[name] ?? null) !== null || isGivenNull(data, name, fillable))) return false;
+    }
   }
   return true;
 }
 
-/** Fields without a writer and their values; fields that are null throughout need no column. */
-async function unknownFields(
-  writers: readonly { readonly name: string }[],
-  rows: readonly Deliverable[],
-): Promise<Map<string, unknown[]>> {
-  const covered = new Set(writers.map(({ name }) => name));
+/** A null counts where a column is there for it: the row may have a value in it. */
+const isGivenNull = (data: Deliverable['data'], name: string, fillable: ReadonlySet<string>): boolean =>
+  data[name] === null && fillable.has(name);
+
+/** The columns that a lane writes, and those that it could write. */
+interface ColumnNames {
+  readonly covered: ReadonlySet<string>;
+  readonly fillable: ReadonlySet<string>;
+}
+
+function namesOf({ prepared, writers }: LaneFields): ColumnNames {
+  const fillable = prepared.stored.columns.filter(({ name, generated }) => !generated && canNameColumn(name));
+  return {
+    covered: new Set(writers.map(({ name }) => name)),
+    fillable: new Set(fillable.map(({ name }) => name)),
+  };
+}
+
+/** Fields without a writer and their values; none for a field that is null throughout and has a column. */
+async function unknownFields(map: LaneFields, rows: readonly Deliverable[]): Promise<Map<string, unknown[]>> {
   const unknown = new Map<string, unknown[]>();
-  await mapWithPauses(partsOf(rows), collectUnknown, { covered, unknown });
+  await mapWithPauses(partsOf(rows), collectUnknown, { ...namesOf(map), unknown });
   return unknown;
 }
 
 function collectUnknown(
   rows: readonly Deliverable[],
-  { covered, unknown }: { readonly covered: ReadonlySet<string>; readonly unknown: Map<string, unknown[]> },
+  { covered, fillable, unknown }: ColumnNames & { readonly unknown: Map<string, unknown[]> },
 ): void {
   for (const { data } of rows) {
     for (const name in data) {
       if (covered.has(name)) continue;
       const value = data[name];
-      if (value === null || value === undefined) continue;
       const values = unknown.get(name);
-      if (values) values.push(value);
+      if (value === null || value === undefined) {
+        if (!values && isGivenNull(data, name, fillable)) unknown.set(name, []);
+      } else if (values) values.push(value);
       else unknown.set(name, [value]);
     }
   }

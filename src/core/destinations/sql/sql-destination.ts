@@ -2,13 +2,19 @@ import type { AppError } from '../../errors.ts';
 import type { Batch, Deliverable, RejectedRow } from '../../model/batch.ts';
 import type { Destination, LaneClaim, LastBatch, OpenedLane, TargetTable } from '../destination.ts';
 import { createLiveSession, type SqlSession } from './live-session.ts';
-import { type AdmittedFields, coversFields, nothingRefused } from './record-fields.ts';
+import {
+  type AdmittedFields,
+  coversFields,
+  type FieldMap,
+  nothingRefused,
+  type PreparedTable,
+} from './record-fields.ts';
 
 /** What a kind of database implements to be a destination: one session, one lane at a time. */
-export interface SqlKind<Session extends SqlSession, Fields extends WrittenFields, Encoded> {
+export interface SqlKind<Session extends SqlSession, Fields extends WrittenFields, Encoded extends EncodedBatch> {
   connect(): Promise<Session>;
-  /** Prepares the table and claims the lane. */
-  openLane(session: Session, claim: LaneClaim): Promise<OpenedFields<Fields>>;
+  /** Prepares the table and claims the lane. `written`: see `WrittenColumns.find`. */
+  openLane(session: Session, claim: LaneClaim, written: readonly string[] | null): Promise<OpenedFields<Fields>>;
   /** See {@link Destination.peek}. */
   peekLane?(session: Session, lane: Pick<LaneClaim, 'lane' | 'target'>): Promise<LastBatch | null>;
   /** Finds or makes a column for each field of the rows. */
@@ -22,8 +28,14 @@ export interface SqlKind<Session extends SqlSession, Fields extends WrittenField
 }
 
 /** The columns that batches write. */
-export interface WrittenFields {
-  readonly writers: readonly { readonly name: string }[];
+export type WrittenFields = FieldMap<PreparedTable, { readonly name: string }>;
+
+/** Rows that were encoded: how many, and the columns that they fill. */
+interface EncodedBatch {
+  readonly encoded: {
+    readonly indexes: readonly number[];
+    readonly writers: readonly { readonly name: string }[];
+  };
 }
 
 /** Rows of a batch, and the columns that they may fill. */
@@ -50,7 +62,7 @@ export interface LaneBatch<Fields, Encoded> {
 }
 
 /** Rows in a customer's database: one connection, one table, one checkpoint row per lane. Connects at `open`. */
-export function sqlDestination<Session extends SqlSession, Fields extends WrittenFields, Encoded>(
+export function sqlDestination<Session extends SqlSession, Fields extends WrittenFields, Encoded extends EncodedBatch>(
   kind: SqlKind<Session, Fields, Encoded>,
 ): Destination {
   let held: HeldLane<Fields> | null = null;
@@ -79,10 +91,11 @@ export function sqlDestination<Session extends SqlSession, Fields extends Writte
       return 'The destination is reachable and accepts the login.';
     },
     async open(claim) {
+      const written = await claim.written.find();
       return translated(async () => {
         const current = await live.connected();
-        const { fields, opened } = await kind.openLane(current, claim);
-        held = { claim, fields, gathers: opened.checkpoint?.runId ?? null };
+        const { fields, opened } = await kind.openLane(current, claim, written);
+        held = { claim, fields, written: new Set(written), gathers: opened.checkpoint?.runId ?? null };
         return opened;
       });
     },
@@ -104,11 +117,13 @@ export function sqlDestination<Session extends SqlSession, Fields extends Writte
       // Not if the fields have grown since by what a batch before it brought.
       const ready = prepared?.batch === batch && prepared.fields === lane.fields ? prepared : null;
       if (prepared?.batch === batch) prepared = null;
-      const rejected = await translated(async () => {
-        const { fields, encoded } = ready ?? (await admitAndEncode(kind, session, { lane, batch }));
-        lane.fields = fields;
-        return await kind.write(session, { claim, fields, batch, encoded: await encoded, opensGeneration });
+      const { fields, encoded } = await translated(async () => {
+        const { encoded: encoding, ...admitted } = ready ?? (await admitAndEncode(kind, session, { lane, batch }));
+        return { ...admitted, encoded: await encoding };
       });
+      lane.fields = fields;
+      await noteWritten(lane, encoded);
+      const rejected = await translated(() => kind.write(session, { claim, fields, batch, encoded, opensGeneration }));
       lane.gathers = batch.runId;
       return rejected;
     },
@@ -116,8 +131,17 @@ export function sqlDestination<Session extends SqlSession, Fields extends Writte
   };
 }
 
+/** Notes the columns that the lane fills for the first time. */
+async function noteWritten({ claim, written }: HeldLane<unknown>, { encoded }: EncodedBatch): Promise<void> {
+  if (encoded.indexes.length === 0) return;
+  const names = encoded.writers.map(({ name }) => name).filter((name) => !written.has(name));
+  if (names.length === 0) return;
+  await claim.written.add(names);
+  for (const name of names) written.add(name);
+}
+
 /** Encodes a batch for the fields of its lane and those that it brings. */
-async function admitAndEncode<Session extends SqlSession, Fields extends WrittenFields, Encoded>(
+async function admitAndEncode<Session extends SqlSession, Fields extends WrittenFields, Encoded extends EncodedBatch>(
   kind: Pick<SqlKind<Session, Fields, Encoded>, 'admit' | 'encode'>,
   session: Session,
   { lane, batch: { rows } }: { readonly lane: HeldLane<Fields>; readonly batch: Batch },
@@ -138,6 +162,8 @@ interface PreparedBatch<Fields, Encoded> {
 interface HeldLane<Fields> {
   readonly claim: LaneClaim;
   fields: Fields;
+  /** The columns that its batches have ever filled. */
+  readonly written: Set<string>;
   /** The run whose batch was applied last: in mode replace the one that gathers. Null: none. */
   gathers: string | null;
 }

@@ -1,4 +1,4 @@
-import type { Column, TargetTable } from '../destination.ts';
+import type { Column } from '../destination.ts';
 import { addColumns } from '../sql/prepare-table.ts';
 import { type FieldKind, type FieldMap, initialFields } from '../sql/record-fields.ts';
 import type { Session } from './driver/session.ts';
@@ -11,8 +11,10 @@ import { formFor } from './values.ts';
 export type SqlServerFields = FieldMap<SqlServerTable, SqlServerWriter>;
 
 /** The columns that a lane writes from its first batch on. */
-export const sqlServerFields = (prepared: SqlServerTable, target: TargetTable): SqlServerFields =>
-  initialFields(prepared, target, writerOf);
+export const sqlServerFields = (
+  prepared: SqlServerTable,
+  columns: Parameters<typeof initialFields>[1],
+): SqlServerFields => initialFields(prepared, columns, writerOf);
 
 /** What the rules for fields need of a session. */
 export const fieldKind = (session: Session): FieldKind<SqlServerTable, SqlServerWriter> => ({

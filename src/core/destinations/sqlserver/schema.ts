@@ -2,7 +2,6 @@ import { AppError } from '../../errors.ts';
 import type { Column } from '../destination.ts';
 import { checkpointTable, quoted, tableSql } from '../sql/identifiers.ts';
 import {
-  type AddedColumns,
   type FoundTables,
   hasColumnsOf,
   type LockedWork,
@@ -34,7 +33,7 @@ export const tableKind = (session: Session): TableKind<StoredTable> => ({
   checkOurs,
   checkTypes,
   createSql: (place, found) => createSql(session, place, found),
-  growSql: (prepared, added) => growSql(session, prepared, added),
+  growSql: (prepared, columns) => growSql(session, prepared, columns),
   runLocked: (work) => withConflictRetries(session, () => runLocked(session, work)),
   isDuplicateObject,
 });
@@ -54,9 +53,9 @@ async function createSql(
     // Gathered for a dropped table of this name; created again once the table exists.
     if (target.mode === 'replace') statements.push(dropTableSql(tableSql(schema, writtenTable(target))));
     statements.push(...createTableSql(tableSql(schema, target.table), target));
-    statements.push(...target.columns.map((column) => noteSql(table, { column, isEvolved: false })));
+    statements.push(...target.columns.map((column) => noteSql(table, column)));
   }
-  statements.push(...addColumnsSql(table, { columns: missing, isEvolved: false }));
+  statements.push(...addColumnsSql(table, missing));
   if (target.mode === 'replace' && stored) {
     const next = tables.get(writtenTable(target));
     statements.push(...(await prepareNext(session, { schema, target }, { stored, next, missing })));
@@ -67,14 +66,14 @@ async function createSql(
 async function growSql(
   session: Session,
   { schema, stored, written }: SqlServerTable,
-  { columns, isEvolved }: AddedColumns,
+  columns: readonly Column[],
 ): Promise<readonly string[]> {
   const names = [...new Set([stored.name, written])];
   const tables = await readTables(session, { schema, names });
   return names.flatMap((name) => {
     const found = new Set(tables?.get(name)?.columns.map((column) => column.name));
     const missing = columns.filter((column) => !found.has(column.name));
-    return addColumnsSql({ schema, table: name }, { columns: missing, isEvolved });
+    return addColumnsSql({ schema, table: name }, missing);
   });
 }
 
@@ -92,7 +91,7 @@ async function prepareNext(
   const name = writtenTable(target);
   if (next) checkOurs(next, { schema, mode: target.mode });
   if (next && hasColumnsOf(next, stored, hasTypeOf)) {
-    return addColumnsSql({ schema, table: name }, { columns: missing, isEvolved: false });
+    return addColumnsSql({ schema, table: name }, missing);
   }
   // Copied once the table has all its columns.
   if (missing.length > 0) return [];
@@ -118,23 +117,20 @@ interface TableName {
   readonly table: string;
 }
 
-const addColumnsSql = (name: TableName, { columns, isEvolved }: AddedColumns): string[] =>
-  columns.flatMap((column) => [
-    addColumnSql(tableSql(name.schema, name.table), column),
-    noteSql(name, { column, isEvolved }),
-  ]);
+const addColumnsSql = (name: TableName, columns: readonly Column[]): string[] =>
+  columns.flatMap((column) => [addColumnSql(tableSql(name.schema, name.table), column), noteSql(name, column)]);
 
-/** Writes down what the catalog does not say about a column. A column of its name may have been there before. */
-function noteSql(
-  { schema, table }: TableName,
-  { column, isEvolved }: { readonly column: Column; readonly isEvolved: boolean },
-): string {
+/**
+ * Writes down what the catalog does not say about a column. A column of its name may have been there before. `is_evolved` was
+ * the mark of a version before this; see `WrittenColumns`.
+ */
+function noteSql({ schema, table }: TableName, column: Column): string {
   const notes = tableSql(schema, columnsTable);
   const id = tableIdSql(schema, table);
   return `
     delete from ${notes} where table_id = ${id} and column_name = N'${column.name}';
     insert into ${notes} (table_id, column_name, kind, is_evolved)
-    values (${id}, N'${column.name}', N'${column.type.kind}', ${isEvolved ? 1 : 0});`;
+    values (${id}, N'${column.name}', N'${column.type.kind}', 0);`;
 }
 
 async function runLocked(session: Session, { schema, statements }: LockedWork): Promise<void> {

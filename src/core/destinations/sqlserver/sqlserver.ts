@@ -54,10 +54,14 @@ export function openSqlServer(options: DestinationOptions, deps: SqlServerDeps):
   });
 }
 
-async function openLane(session: Session, claim: LaneClaim): Promise<OpenedFields<SqlServerFields>> {
+async function openLane(
+  session: Session,
+  claim: LaneClaim,
+  written: readonly string[] | null,
+): Promise<OpenedFields<SqlServerFields>> {
   const prepared = await withConflictRetries(session, () => prepareTable(tableKind(session), claim.target));
   const opened = await withConflictRetries(session, () => claimLane(session, prepared, claim));
-  return { fields: sqlServerFields(prepared, claim.target), opened };
+  return { fields: sqlServerFields(prepared, { target: claim.target, written }), opened };
 }
 
 const admit = (

@@ -11,7 +11,7 @@ export interface StoredColumn extends StoredType {
   readonly hasDefault: boolean;
   /** The database computes it: identity, computed, row version, period of a temporal table. */
   readonly generated: boolean;
-  /** The service added it for a field of the records. */
+  /** A version before this added it for a field of the records. */
   readonly evolved: boolean;
   /** The service has written down what it holds. */
   readonly noted: boolean;

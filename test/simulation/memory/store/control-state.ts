@@ -63,6 +63,9 @@ export class ControlState {
   readonly lookups = this.#table<Selectable<Database['lookupCache']>>('lookup_cache', ({ connectionId, runId, key }) =>
     keyOf(connectionId, runId, key),
   );
+  readonly writtenColumns = this.#table<Selectable<Database['writtenColumns']>>('written_columns', ({ laneId }) =>
+    String(laneId),
+  );
 
   readonly outboxes = this.#table<StoredOutbox>('outboxes', ({ laneId }) => String(laneId));
   readonly outboxParts = this.#table<Selectable<Database['outboxParts']>>('outbox_parts', ({ laneId, again, path }) =>
