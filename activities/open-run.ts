@@ -82,6 +82,7 @@ export async function openRun(deps: Deps, scope: OrgScope, options: OpenRunOptio
     spec,
     resource,
     params,
+    redeliver: rewinds || backfill?.force === true,
     force: backfill?.force ?? false,
     openSource: (opened) =>
       openSource({ ...deps, decodeTurns }, scope, {

@@ -232,6 +232,7 @@ async function chunk({
     spec,
     resource,
     params: {},
+    redeliver: false,
     force: false,
     openSource: async () => source,
     store: createMemoryStore({

@@ -29,7 +29,7 @@ type NullableJsonObject = NullableJson<JsonObject>;
 export interface Backfill {
   /** Where it begins, as the cursor of the resource is written; null: at `initial`. */
   readonly from: string | null;
-  /** Unchanged records are delivered again, and deletes that were held back are sent. */
+  /** Unchanged records are delivered again, and deletes that were held back are sent; of a rewind only the latter. */
   readonly force: boolean;
   /** The lane is set back to `from` as the run begins, which then reads as an ordinary one; absent: it is not. */
   readonly rewind?: true;

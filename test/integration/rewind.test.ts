@@ -173,6 +173,25 @@ test('a resource that is read whole is delivered again, and what a scan found mi
   expect((await of.live('whole')).toSorted()).toEqual(rows.map(({ id }) => String(id)).toSorted());
 });
 
+test('a rewind keeps the brake on deletes, until it is asked for by force', async () => {
+  let rows = Array.from({ length: 60 }, (_, index) => row(index + 1, 1));
+  api.serve('whole_again', () => ({ body: rows }));
+  await using of = await account({
+    key: 'whole-again',
+    resources: [{ key: 'whole_again', deletes: { mode: 'full_scan', effect: 'hard' } }],
+  });
+  await of.sync('whole_again');
+  const to = await backup(of, 'whole_again');
+  await of.sync('whole_again');
+  await restoreInPlace(of, 'whole_again');
+  rows = [];
+  expect(await rewind(of, 'whole_again', to)).toMatchObject({ status: 'partial', statsJson: { deleted: 0 } });
+  expect(await of.live('whole_again')).toHaveLength(60);
+  const forced = await of.backfill('whole_again', { rewindTo: to, force: true });
+  expect(forced).toMatchObject({ status: 'succeeded', statsJson: { deleted: 60 } });
+  expect(await of.live('whole_again')).toEqual([]);
+});
+
 test('what cannot be rewound is refused with the reason and the way out', async () => {
   const rows = () => [row(1, 1)];
   api.serve('kept', () => ({ body: rows() }));

@@ -1521,7 +1521,7 @@ export interface Operations {
       /** Key of the resource. */
       resource: string;
       from?: string | number | null;
-      /** Also deliver unchanged records again, and send deletes that were held back. */
+      /** Also deliver unchanged records again, and do what the brake on deletes held back. */
       force?: boolean;
       rewindTo?: string | null;
     };

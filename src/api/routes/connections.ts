@@ -125,12 +125,12 @@ export const connectionRoutes = [
       ),
       force: v.pipe(
         v.optional(v.boolean(), false),
-        v.description('Also deliver unchanged records again, and send deletes that were held back.'),
+        v.description('Also deliver unchanged records again, and do what the brake on deletes held back.'),
       ),
       rewindTo: v.optional(
         v.nullable(
           instant(
-            'In place of `from`: the destination was restored to a copy of this time. The run sends deletes again, reads from where the resource stood then, and delivers all it reads.',
+            'In place of `from`: the destination was restored to a copy of this time. The run sends deletes again, reads from where the resource stood then, and delivers all it reads. The brake on deletes holds, unless `force` is true.',
           ),
         ),
         null,

@@ -14,6 +14,8 @@ interface Rewind {
   readonly to: string;
   /** What else the request names as a start; null: nothing. */
   readonly from: string | number | null;
+  /** Deletes that the brake holds back are sent after all. */
+  readonly force: boolean;
 }
 
 /**
@@ -24,7 +26,7 @@ interface Rewind {
 export async function planRewind(
   db: Db,
   scope: OrgScope,
-  { connectionId, resource, keepsRows, to, from: otherStart }: Rewind,
+  { connectionId, resource, keepsRows, to, from: otherStart, force }: Rewind,
 ): Promise<Backfill> {
   const { key: resourceKey, target, incremental, forEach } = resource;
   if (Date.parse(to) > Date.now()) throw refused('rewindTo', 'expected a time in the past');
@@ -47,7 +49,7 @@ export async function planRewind(
   // Tokens have no order, so the lowest of several partitions is not known.
   const isComparable = !isToken || forEach.length === 0;
   const from = since.readsBefore || !isComparable ? null : since.watermark;
-  return { from, force: true, rewind: true };
+  return { from, force, rewind: true };
 }
 
 const refused = (path: string, message: string) => invalid('The start is not valid.', [schemaIssue(path, message)]);

@@ -61,6 +61,7 @@ export async function requestRun(
           keepsRows,
           to: rewindTo,
           from: request.backfill?.from ?? null,
+          force: request.backfill?.force ?? false,
         });
   const run = await withRoomForRun(deps, scope, request, (db) =>
     insertRun(db, scope, { ...request, ...terms, backfill }),

@@ -133,6 +133,7 @@ async function readAll(
     spec,
     resource,
     params,
+    redeliver: false,
     force: false,
     openSource: async (opened) => shortened(await context.openSource(opened), opened.key !== resource.key, recordsMax),
     store,

@@ -35,7 +35,9 @@ export interface EngineOptions {
   readonly resource: Resource;
   /** The params, with defaults filled in. */
   readonly params: Readonly<Record<string, unknown>>;
-  /** Unchanged records and blocked deletes are delivered too (a forced backfill). */
+  /** Unchanged records are delivered too (a forced backfill, a rewind). */
+  readonly redeliver: boolean;
+  /** What the brake holds back is done after all (a forced backfill). */
   readonly force: boolean;
   /** Opens the resource of the run, or a parent of it, for reading; sends nothing. Its tables are loaded here. */
   readonly openSource: (resource: Resource) => Promise<Omit<Source, 'watermark'>>;
@@ -131,7 +133,7 @@ async function open(
   options: EngineOptions,
   signal: AbortSignal,
 ): Promise<{ readonly reading: RunReading; readonly pipeline: Pipeline }> {
-  const { runId, startedAt, spec, resource, params, force, store, lookupStore, known } = options;
+  const { runId, startedAt, spec, resource, params, redeliver, force, store, lookupStore, known } = options;
   const { evaluator, redact, recordBytesMax, onLoaded = () => undefined } = options;
   const openResource = async (opened: Resource): Promise<OpenResource> => {
     const source = await options.openSource(opened);
@@ -158,7 +160,7 @@ async function open(
     known,
     storedFields: storedFieldsOf(spec, resource.key),
     enrich: createEnrich(source, resource.enrich, { store: lookupStore, signal }),
-    redeliver: force,
+    redeliver,
     evaluator,
     redact,
     ...(recordBytesMax === undefined ? {} : { recordBytesMax }),

@@ -28,7 +28,7 @@ export interface RunReading extends Listing {
   readonly store: RunStore;
   /** Where responses to requests other than the read itself are stored. */
   readonly lookupStore: LookupStore;
-  /** Blocked deletes are sent after all (a forced backfill). */
+  /** What the brake holds back is done after all (a forced backfill). */
   readonly force: boolean;
 }
 
