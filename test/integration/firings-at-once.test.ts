@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createRunOfFiring } from '../../activities/schedules.ts';
+import { lockConnectionOfSchedule } from '../../db/queries/connections/connections.ts';
 import { takeLane } from '../../db/queries/runs/attempts.ts';
 import { findFiringFacts } from '../../db/queries/runs/firings.ts';
 import { beginRun } from '../../db/queries/runs/lanes/begin-run.ts';
@@ -90,6 +91,7 @@ describe('the run of a firing', () => {
     const { db } = api.deps;
     const scheduledFor = '2030-01-01T00:01:00.000Z';
     await db.transaction().execute(async (tx) => {
+      expect(await lockConnectionOfSchedule(tx, scope, scheduleId)).toMatchObject({ status: 'active' });
       expect(await findFiringFacts(tx, scope, { scheduleId, scheduledFor })).toMatchObject({ isDeleted: false });
       const change = sql`select from schedules where id = ${scheduleId} for no key update nowait`;
       await expect(change.execute(db)).rejects.toMatchObject({ code: '55P03' });

@@ -1,20 +1,36 @@
 /** A statement sees what was committed before it began, not what was committed while it waited for a lock. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Db } from '../../db/client.ts';
+import { lockConnectionOfSchedule } from '../../db/queries/connections/connections.ts';
 import { takeLane } from '../../db/queries/runs/attempts.ts';
 import { recordBatch } from '../../db/queries/runs/batches/batches.ts';
+import { requestCancel } from '../../db/queries/runs/cancel.ts';
+import { findFiringFacts } from '../../db/queries/runs/firings.ts';
+import { beginRun } from '../../db/queries/runs/lanes/begin-run.ts';
 import { endRun } from '../../db/queries/runs/lanes/end-run.ts';
-import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
-import { receiptOf, takeOptions } from '../support/service/receipts.ts';
-import { blockedBy, type HeldWrite, holdWrites } from '../support/service/sql-gate.ts';
+import { requestReset } from '../../db/queries/runs/lanes/lane-reset.ts';
+import { findRecordStates } from '../../db/queries/runs/records/record-state.ts';
+import { insertRun } from '../../db/queries/runs/runs.ts';
+import { claimDue } from '../../db/queries/webhooks/queue.ts';
+import { recordAttempts } from '../../db/queries/webhooks/record-attempts.ts';
+import { type OrgScope, orgScope } from '../../db/scope.ts';
+import { startApi, type TestApi } from '../support/service/api.ts';
+import { newRun, receiptOf, takeOptions } from '../support/service/receipts.ts';
+import { blockedBy, type HeldWrite, holdRows, holdWrites } from '../support/service/sql-gate.ts';
 import { laneRuns } from '../support/sync/lane-runs.ts';
+import { createActiveConnection, publishSpec } from '../support/upstream/api-fixtures.ts';
+import { createEndpoint, happen, messagesOf } from '../support/webhooks/webhook-rows.ts';
 
-let database: TestDatabase;
+let api: TestApi;
+let db: TestApi['deps']['db'];
 beforeAll(async () => {
-  database = await openTestDatabase();
+  api = await startApi();
+  db = api.deps.db;
 });
-afterAll(() => database[Symbol.asyncDispose]());
+afterAll(() => api[Symbol.asyncDispose]());
 
-const { twoRuns, attempt } = laneRuns(() => database.db);
+const { connection, twoRuns, attempt } = laneRuns(() => db);
 
 /** The result of `late`, which begins while `first` has written what is held, and which waits for its commit. */
 async function whileCommitting<First, Late>(
@@ -22,11 +38,11 @@ async function whileCommitting<First, Late>(
   first: () => Promise<First>,
   late: () => Promise<Late>,
 ): Promise<Late> {
-  await using gate = await holdWrites(database.url, held);
+  await using gate = await holdWrites(api.databaseUrl, held);
   const writing = first();
   const holder = await gate.reached();
   const waiting = late();
-  await blockedBy(database.url, holder);
+  await blockedBy(api.databaseUrl, holder);
   await gate.open();
   await writing;
   return await waiting;
@@ -34,7 +50,6 @@ async function whileCommitting<First, Late>(
 
 describe('an attempt that waits for its lane', () => {
   it('takes nothing of a run that ends meanwhile', async () => {
-    const { db } = database;
     const { scope, first, begin } = await twoRuns();
     await begin(first);
     const owner = await attempt(scope, first);
@@ -50,7 +65,6 @@ describe('an attempt that waits for its lane', () => {
   });
 
   it('goes on behind the batch that is recorded meanwhile', async () => {
-    const { db } = database;
     const { scope, first, begin } = await twoRuns();
     await begin(first);
     const owner = await attempt(scope, first);
@@ -68,5 +82,141 @@ describe('an attempt that waits for its lane', () => {
       attempts: 1,
       fenceBefore: owner.fence,
     });
+  });
+});
+
+describe('a run that waits for its turn', () => {
+  it('forgets everything where the smaller reset became the larger one meanwhile', async () => {
+    const { scope, connectionId, first, second, begin, end } = await twoRuns();
+    await begin(first);
+    const owner = await attempt(scope, first);
+    await recordBatch(db, scope, { owner, receipt: receiptOf(first, 1) });
+    await end(first);
+    const reset = (to: 'watermark' | 'state', tx: Db = db) =>
+      requestReset(tx, scope, { connectionId, resourceKey: 'a', reset: to });
+    await reset('watermark');
+    await whileCommitting(
+      { table: 'lanes', on: 'update', when: `new.connection_id = '${connectionId}' and new.reset = 'state'` },
+      () => reset('state'),
+      () => begin(second),
+    );
+    expect(await findRecordStates(db, scope, { laneId: owner.laneId, externalIds: ['r1'] })).toEqual([]);
+  });
+
+  it('tells the endpoint that is made meanwhile that it has begun', async () => {
+    const org = await api.newOrg();
+    await publishSpec(org);
+    const connectionId = await createActiveConnection(org);
+    const scope = orgScope(org.orgId);
+    const { id } = await insertRun(db, scope, newRun(connectionId));
+    const begun = await whileCommitting(
+      { table: 'webhook_endpoints', on: 'insert', when: `new.org_id = '${org.orgId}'` },
+      () => createEndpoint(org, { eventTypes: ['run.started'] }),
+      () => beginRun(db, scope, id),
+    );
+    expect(begun).toMatchObject({ turn: 'running', eventsFor: 1 });
+  });
+});
+
+describe('a firing that waits for its schedule', () => {
+  it('sees that the run which would have read the same is canceled meanwhile', async () => {
+    const { scope, connectionId } = await connection();
+    const place = { connectionId, resourceKey: 'a' };
+    const { id } = await insertRun(db, scope, newRun(connectionId));
+    const schedule = {
+      ...place,
+      orgId: scope.orgId,
+      cron: '0 * * * *',
+      timezone: 'UTC',
+      longestGapSeconds: 3600,
+      applyAt: '2030-01-01',
+    };
+    const scheduleId = 'sched_1';
+    await db
+      .insertInto('schedules')
+      .values({ ...schedule, id: scheduleId })
+      .execute();
+    await using gate = await holdRows(api.databaseUrl, `select from schedules where id = '${scheduleId}' for update`);
+    const facts = db.transaction().execute(async (tx) => {
+      await lockConnectionOfSchedule(tx, scope, scheduleId);
+      return findFiringFacts(tx, scope, { scheduleId, scheduledFor: '2030-01-01T00:00:00.000Z' });
+    });
+    await gate.reached();
+    await requestCancel(db, scope, id);
+    await gate.open();
+    expect(await facts).toMatchObject({ isWaitedFor: false, runId: null });
+  });
+});
+
+describe('an event that is recorded while its endpoint', () => {
+  /** An org with an endpoint that gets what {@link happen} records, and the statuses of its messages. */
+  async function orgWithEndpoint() {
+    const org = await api.newOrg();
+    const { id: endpointId } = await createEndpoint(org, { eventTypes: ['run.succeeded'] });
+    const statuses = async () => (await messagesOf(api, endpointId)).map(({ status }) => status);
+    return { org, endpointId, scope: orgScope(org.orgId), statuses };
+  }
+  const written = (org: { readonly orgId: string }) =>
+    ({ table: 'webhook_messages', on: 'insert', when: `new.org_id = '${org.orgId}'` }) as const;
+  const changed = (endpointId: string) =>
+    ({ table: 'webhook_endpoints', on: 'update', when: `new.id = '${endpointId}'` }) as const;
+
+  it('is deleted is canceled there', async () => {
+    const { org, endpointId, statuses } = await orgWithEndpoint();
+    const remove = () => org.call('DELETE', `/webhook-endpoints/${endpointId}`);
+    const removed = await whileCommitting(written(org), () => happen(api, org), remove);
+    expect([removed.status, await statuses()]).toEqual([200, ['canceled']]);
+  });
+
+  it('is deleted is not queued there when the deletion commits first', async () => {
+    const { org, endpointId, statuses } = await orgWithEndpoint();
+    const remove = () => org.call('DELETE', `/webhook-endpoints/${endpointId}`);
+    await whileCommitting(changed(endpointId), remove, () => happen(api, org));
+    expect(await statuses()).toEqual([]);
+  });
+
+  /** Disables an endpoint to which an event is due: it responds that it is gone. */
+  async function disable(scope: OrgScope, endpointId: string): Promise<void> {
+    const leaseToken = endpointId;
+    const [claimed] = await claimDue(db, scope, { endpointId, limit: 1, leaseMs: 60_000, leaseToken });
+    if (!claimed) throw new Error('nothing is due');
+    const result = {
+      ...{ attempt: claimed, probe: false, secretId: 'whs_1', requestHeaders: {}, retryInMs: null },
+      outcome: { statusCode: 410, errorCode: 'http_status', headers: {}, body: '', durationMs: 5 },
+      verdict: { delivered: false, otherwise: 'canceled', disables: true, pauseMs: null },
+    } as const;
+    await recordAttempts(db, scope, { endpointId, leaseToken, results: [result], retryWindowMs: 1000 });
+  }
+  const disabled = (org: { readonly orgId: string }) =>
+    ({ table: 'webhook_endpoints', on: 'update', when: `new.org_id = '${org.orgId}' and not new.enabled` }) as const;
+
+  it.each(['first', 'last'])(
+    'is disabled is left out there, and can be recovered, when it commits %s',
+    async (when) => {
+      const { org, endpointId, scope, statuses } = await orgWithEndpoint();
+      await happen(api, org);
+      const [record, end] = [() => happen(api, org), () => disable(scope, endpointId)];
+      await (when === 'first'
+        ? whileCommitting(written(org), record, end)
+        : whileCommitting(disabled(org), end, record));
+      expect(await statuses()).toEqual(['canceled', 'skipped']);
+    },
+  );
+
+  it('is disabled at the same time as another one is recorded there, too: the two do not wait for each other', async () => {
+    const { org, endpointId, scope } = await orgWithEndpoint();
+    const types = ['run.succeeded', 'endpoint.disabled'];
+    const { id: otherId } = await createEndpoint(org, { eventTypes: types });
+    expect((await org.call('PATCH', `/webhook-endpoints/${endpointId}`, { body: { eventTypes: types } })).status).toBe(
+      200,
+    );
+    await happen(api, org);
+    const [end, endOther] = [() => disable(scope, endpointId), () => disable(scope, otherId)];
+    await whileCommitting(disabled(org), end, endOther);
+    const all = await Promise.all([endpointId, otherId].map((id) => messagesOf(api, id)));
+    expect(all.map((messages) => messages.map(({ status }) => status))).toEqual([
+      ['canceled', 'skipped'],
+      ['canceled', 'skipped'],
+    ]);
   });
 });

@@ -53,8 +53,8 @@ export async function lockConnection(tx: Db, scope: OrgScope, id: string): Promi
 }
 
 /**
- * Finds and locks the connection of a schedule, as {@link lockConnection} does, and before it the org: as whoever lets a run
- * begin.
+ * Finds and locks the connection of a schedule, as {@link lockConnection} does, before it the org, as whoever lets a run
+ * begin, and after it the schedule, which nobody changes or deletes until the transaction ends.
  */
 export async function lockConnectionOfSchedule(
   tx: Db,
@@ -96,13 +96,14 @@ const lockedConnectionOfSchedule = statement((tx, { orgId, id }: ById) =>
   tx
     .selectFrom('orgs')
     .innerJoin('connections', 'connections.orgId', 'orgs.id')
+    .innerJoin('schedules', 'schedules.connectionId', 'connections.id')
     .select(columns.map((column) => `connections.${column}` as const))
     .where('orgs.id', '=', orgId)
     .where('connections.deletedAt', 'is', null)
-    .where('connections.id', '=', (eb) =>
-      eb.selectFrom('schedules').select('connectionId').where('orgId', '=', orgId).where('id', '=', id),
-    )
-    .forNoKeyUpdate(['orgs', 'connections']),
+    .where('schedules.orgId', '=', orgId)
+    .where('schedules.id', '=', id)
+    .forNoKeyUpdate(['orgs', 'connections'])
+    .forShare('schedules'),
 );
 
 /** Every connection of the org, newest first. */

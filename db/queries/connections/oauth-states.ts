@@ -52,5 +52,5 @@ export async function takeOauthState(
 export async function purgeOauthStates(db: Db): Promise<void> {
   await sql`
     delete from oauth_states where ctid in (
-      select ctid from oauth_states where expires_at < now() limit 1000)`.execute(db);
+      select ctid from oauth_states where expires_at < now() limit 1000 for update skip locked)`.execute(db);
 }

@@ -182,7 +182,7 @@ export async function purgeHookRequests(db: Db): Promise<void> {
   await sql`
     with old as (
       delete from hook_requests_default where ctid = any(array(
-        select ctid from hook_requests_default where received_at < ${keptSince} limit 10000))
+        select ctid from hook_requests_default where received_at < ${keptSince} limit 10000 for update skip locked))
       returning id)
     delete from hook_triggers where request_id in (select id from old)`.execute(db);
 }

@@ -105,5 +105,7 @@ function isRequest({ orgId }: OrgScope, { method, path, key }: IdempotentRequest
 export async function purgeIdempotencyKeys(db: Db): Promise<void> {
   await sql`
     delete from idempotency_keys where ctid in (
-      select ctid from idempotency_keys where created_at < now() - ${kept} limit 1000)`.execute(db);
+      select ctid from idempotency_keys where created_at < now() - ${kept} limit 1000 for update skip locked)`.execute(
+    db,
+  );
 }

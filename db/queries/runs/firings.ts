@@ -53,8 +53,8 @@ export interface FiringFacts {
 }
 
 /**
- * The facts of a firing, as of now. None of them changes until the transaction ends: the caller has locked the connection,
- * and this locks the schedule. Undefined: there is no such schedule.
+ * The facts of a firing, as of now. The caller has locked the schedule and its connection (`lockConnectionOfSchedule`), so the
+ * schedule stays as it is, and no run of it begins, until the transaction ends. Undefined: there is no such schedule.
  */
 export async function findFiringFacts(
   tx: Db,
@@ -87,6 +87,5 @@ const firingFacts = statement(
         and spec_versions.version = connections.pinned_spec_version
       left join lanes on lanes.org_id = schedules.org_id and lanes.connection_id = schedules.connection_id
         and lanes.resource_key = schedules.resource_key
-    where schedules.org_id = ${v.orgId} and schedules.id = ${v.scheduleId}
-    for share of schedules`,
+    where schedules.org_id = ${v.orgId} and schedules.id = ${v.scheduleId}`,
 );

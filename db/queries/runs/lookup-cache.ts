@@ -69,5 +69,7 @@ export async function dropLookupValues(
 export async function purgeLookupValues(db: Db, rowsMax: number): Promise<void> {
   await sql`
     delete from lookup_cache where ctid = any(array(
-      select ctid from lookup_cache where expires_at < now() order by expires_at limit ${rowsMax}))`.execute(db);
+      select ctid from lookup_cache where expires_at < now() order by expires_at limit ${rowsMax} for update skip locked))`.execute(
+    db,
+  );
 }

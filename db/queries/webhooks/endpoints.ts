@@ -151,10 +151,21 @@ export async function makeAllDue(tx: Db, scope: OrgScope, endpointId: string): P
 }
 
 /**
+ * Waits for whoever is recording an event for an endpoint that is about to be deleted or disabled. From here on nobody else
+ * does until the transaction ends: so a statement behind this one sees every message that was made for an open endpoint.
+ */
+export async function closeToEvents(tx: Db, scope: OrgScope, id: string): Promise<void> {
+  // Each of two may be notified of the other's end: they would wait for each other.
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`endpoints of ${scope.orgId}`}, 0))`.execute(tx);
+  await existing(tx, scope).select('id').where('id', '=', id).forUpdate().execute();
+}
+
+/**
  * Deletes an endpoint that {@link lockEndpoint} found in this transaction: it reads as absent, and what waits for it is
  * given up. Its secrets are removed by `deleteSigningSecrets`; its log stays.
  */
 export async function markEndpointDeleted(tx: Db, scope: OrgScope, id: string): Promise<void> {
+  await closeToEvents(tx, scope, id);
   await tx
     .updateTable('webhookEndpoints')
     .set({ deletedAt: sql`now()` })

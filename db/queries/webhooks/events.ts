@@ -44,7 +44,10 @@ interface EventForEndpoints extends NewEvent {
   readonly exceptEndpointId: string | null;
 }
 
-/** Takes the next number of its connection, and makes one row for each endpoint that gets the event. */
+/**
+ * Takes the next number of its connection, and makes one row for each endpoint that gets the event. An endpoint that is being
+ * deleted or disabled is waited for, and is then as its transaction left it (`closeToEvents`).
+ */
 const insertEventAndMessages = statement(
   (_, v: Placeholders<EventForEndpoints>) => sql`
     with unrecorded as (
@@ -74,6 +77,7 @@ const insertEventAndMessages = statement(
       and case when event_types is null then ${v.isDefault}::bool else ${v.type}::text = any(event_types) end
       and (connection_ids is null or ${v.connectionId}::text = any(connection_ids))
       and (workspace_ids is null or ${v.workspaceId}::text = any(workspace_ids))
+    for key share of webhook_endpoints
     returning event_id`,
 );
 

@@ -11,7 +11,7 @@ import { storableText } from '../../../src/core/json/storable-text.ts';
 import type { Db } from '../../client.ts';
 import { countRows } from '../../listing.ts';
 import type { OrgScope } from '../../scope.ts';
-import { makeAllDue } from './endpoints.ts';
+import { closeToEvents, makeAllDue } from './endpoints.ts';
 import { recordEvent } from './events.ts';
 import type { ClaimedAttempt } from './queue.ts';
 
@@ -227,6 +227,7 @@ async function disableEndpoint(
   scope: OrgScope,
   { endpointId, reason }: { readonly endpointId: string; readonly reason: 'gone' | 'failing' },
 ): Promise<boolean> {
+  await closeToEvents(tx, scope, endpointId);
   const disabled = await tx
     .updateTable('webhookEndpoints')
     .set({ enabled: false, disabledReason: reason })

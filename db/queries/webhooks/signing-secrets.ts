@@ -85,7 +85,9 @@ export async function retireSigningSecrets(
 export async function purgeSigningSecrets(db: Db): Promise<void> {
   await sql`
     delete from webhook_endpoint_secrets where ctid in (
-      select ctid from webhook_endpoint_secrets where expires_at <= now() limit 1000)`.execute(db);
+      select ctid from webhook_endpoint_secrets where expires_at <= now() limit 1000 for update skip locked)`.execute(
+    db,
+  );
 }
 
 /** Removes the secrets of an endpoint, of one scheme or, null, of all. */

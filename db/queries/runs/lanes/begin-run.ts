@@ -77,7 +77,7 @@ function tryToBegin(
     if (begun) {
       if (begun.reset !== null) await resetLane(tx, scope, runId);
       if (found?.backfill?.rewind) await rewindLane(tx, scope, { runId, to: found.backfill.from });
-      const eventsFor = found?.namesRunStarted ? await recordRunStarted(tx, scope, runId) : 0;
+      const eventsFor = begun.namesRunStarted ? await recordRunStarted(tx, scope, runId) : 0;
       return { ...notBegun, turn: 'running', isFirst: true, eventsFor };
     }
     const run = await findRun(tx, scope, runId);
@@ -100,16 +100,21 @@ const lockToBegin = statement((tx, { orgId, runId }: Placeholders<OfOrg>) =>
     .innerJoin('connections', 'connections.id', 'runs.connectionId')
     .innerJoin('lanes', 'lanes.id', 'runs.laneId')
     .select(['connections.status', 'runs.readyAt', 'runs.backfill', 'lanes.quick'])
-    .select(namesRunStarted(sql.ref('orgs.id')).as('namesRunStarted'))
     .where('runs.orgId', '=', orgId)
     .where('runs.id', '=', runId)
     .forNoKeyUpdate(['orgs', 'connections']),
 );
 
-/** Begins a run whose turn it is, and says what its lane is to forget: it may have been asked to while the locks were waited for. */
+/**
+ * Begins a run whose turn it is, and says what its lane is to forget, and whether an endpoint gets `run.started`: either may have
+ * come while the locks were waited for.
+ */
 const beginInTurn = statement(
   // The attempt that follows counts from here on.
-  (_, { orgId, runId }: Placeholders<OfOrg>) => sql<{ readonly reset: string | null }>`
+  (_, { orgId, runId }: Placeholders<OfOrg>) => sql<{
+    readonly reset: string | null;
+    readonly namesRunStarted: boolean;
+  }>`
     update runs set status = 'running', started_at = clock_timestamp(), progressed_at = now(), attempts = 1,
       dispatched_at = coalesce(dispatched_at, now()),
       watermark_before = lane_watermark(lane_id), watermark_after = lane_watermark(lane_id),
@@ -117,7 +122,7 @@ const beginInTurn = statement(
         select pinned_spec_version, spec_overrides_json, params_json from connections where id = runs.connection_id)
     where org_id = ${orgId} and id = ${runId} and status = 'queued' and cancel_requested_at is null
       and id in (select id from (${runsInTurn(orgId, queued(orgId, sql`id = ${runId}`))}) turn)
-    returning (select reset from lanes where lanes.id = runs.lane_id) as reset`,
+    returning (select reset from lanes where lanes.id = runs.lane_id) as reset, ${namesRunStarted(orgId)} as names_run_started`,
 );
 
 /** A run whose connection was paused or broke while it waited does not begin. False: it no longer waits. */

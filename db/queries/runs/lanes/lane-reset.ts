@@ -27,23 +27,21 @@ export async function requestReset(tx: Db, scope: OrgScope, lane: LaneKey & { re
  */
 export async function resetLane(tx: Db, scope: OrgScope, runId: string): Promise<void> {
   const lane = await tx
-    .updateTable('lanes')
-    .from((eb) =>
-      eb
-        .selectFrom('lanes as old')
-        .innerJoin('runs', 'runs.laneId', 'old.id')
-        .select(['old.id', 'old.reset'])
-        .where('runs.orgId', '=', scope.orgId)
-        .where('runs.id', '=', runId)
-        .as('before'),
-    )
-    .set({ reset: null, recordedWith: null, recordedSince: null })
-    .whereRef('lanes.id', '=', 'before.id')
-    .where('lanes.orgId', '=', scope.orgId)
+    .selectFrom('lanes')
+    .innerJoin('runs', 'runs.laneId', 'lanes.id')
+    .select(['lanes.id', 'lanes.reset'])
+    .where('runs.orgId', '=', scope.orgId)
+    .where('runs.id', '=', runId)
     .where('lanes.reset', 'is not', null)
-    .returning(['lanes.id', 'before.reset'])
+    .forNoKeyUpdate('lanes')
     .executeTakeFirst();
   if (!lane) return;
+  await tx
+    .updateTable('lanes')
+    .set({ reset: null, recordedWith: null, recordedSince: null })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', lane.id)
+    .execute();
   await tx.deleteFrom('partitions').where('orgId', '=', scope.orgId).where('laneId', '=', lane.id).execute();
   if (lane.reset === 'state') await deleteRecordStates(tx, scope, lane.id);
   await passOverEndedRuns(tx, scope, { laneId: lane.id, runId });
