@@ -1,0 +1,182 @@
+import { cursorField } from './cursors.ts';
+import type { CursorGenes, EachGenes, ResourceGenes, SpecGenes } from './genes.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Where a story's API is, and the name of its spec. */
+export interface SpecPlace {
+  readonly key: string;
+  readonly baseUrl: string;
+}
+
+/** The spec document of the genes. */
+export const documentOf = ({ resources, table }: SpecGenes, version: string, { key, baseUrl }: SpecPlace): Json => ({
+  metadata: { key, name: key, version },
+  connectionParams: [
+    { key: 'area', type: 'string' },
+    { key: 'currency', type: 'string' },
+    { key: 'groups', type: 'string_list' },
+    { key: 'start', type: 'string' },
+    { key: 'token', type: 'string', secret: true },
+    { key: 'databaseUrl', type: 'string', secret: true },
+  ],
+  auth: { kind: 'bearer', token: '{{ secrets.token }}' },
+  http: { baseUrl, rateLimit: { requests: 1_000_000, perSeconds: 1 }, retry: { baseMs: 5, maxAttempts: 2 } },
+  lookups: [
+    ...(resources.some(({ shape }) => shape.transforms && shape.table) ? [tableOf(table)] : []),
+    ...(resources.some(({ shape }) => shape.transforms && shape.lookup) ? [users] : []),
+  ],
+  resources: resources.map(resourceOf),
+  destination: { kind: 'postgres', url: '{{ secrets.databaseUrl }}', ssl: 'disable' },
+});
+
+const tableOf = (version: number): Json => ({
+  assignTo: 'kinds',
+  kind: 'static',
+  table: { open: `O${version}`, done: `D${version}`, test: `T${version}` },
+});
+
+const users: Json = {
+  assignTo: 'users',
+  kind: 'request',
+  request: { path: '/users' },
+  keyBy: 'id',
+  cache: { scope: 'connection', ttlSeconds: 3600 },
+};
+
+function resourceOf(genes: ResourceGenes): Json {
+  const { key, cursor, pages, bare, each, validate, onInvalid, change, mode } = genes;
+  return {
+    key,
+    primaryKey: 'id',
+    ...(each && { forEach: [eachOf(each)] }),
+    request: requestOf(genes),
+    response: { records: bare ? '$' : 'data' },
+    pagination: paginationOf(pages),
+    ...(cursor && { incremental: incrementalOf(cursor) }),
+    ...(genes.filter !== 'none' && { filter: genes.filter === 'status' ? "status != 'test'" : 'price < 60' }),
+    ...(genes.plan && { enrich: [planOf(genes.plan)] }),
+    ...(genes.shape.transforms && { transform: transformOf(genes) }),
+    ...(validate !== 'none' && { validate: { schema: schemaOf(validate === 'strict' ? 0 : -1000) } }),
+    onInvalid,
+    changeDetection: {
+      mode: change.mode,
+      ...(change.mode === 'field' && { field: 'rev' }),
+      ...(change.ignoresNoise && { ignore: ['noise'] }),
+    },
+    deletes: deletesOf(genes),
+    target: { mode },
+  };
+}
+
+const eachOf = ({ from, select, size }: EachGenes): Json => {
+  const group = size === null ? {} : { group: { size, join: ',' } };
+  if (from === 'values') return { as: 'part', values: '{{ params.groups }}', ...group };
+  return { as: 'part', resource: 'parents', from, select, ...(size !== null && { value: 'id' }), ...group };
+};
+
+/** What the request of a partition sends for it. */
+const partOf = ({ from, size }: EachGenes): string =>
+  from === 'values' || size !== null ? '{{ each.part }}' : '{{ each.part.id }}';
+
+function requestOf({ key, cursor, each, byArea, bare, cache }: ResourceGenes): Json {
+  return {
+    path: `/list/${key}`,
+    query: {
+      limit: '{{ page.size }}',
+      ...(byArea && { area: '{{ params.area }}' }),
+      ...(each && { [each.from === 'values' ? 'group' : 'parent']: partOf(each) }),
+      ...(each?.sendsRegion && { region: '{{ each.part.region }}' }),
+      ...(cursor && { by: cursor.field, ...(cursor.order !== 'none' && { dir: cursor.order }) }),
+      ...(cursor && !cursor.clientFilter && { since: '{{ window.from }}' }),
+      ...(cursor?.window && { until: '{{ window.to }}' }),
+      ...(bare && { bare: 'yes' }),
+    },
+    ...(cache !== 'none' && { cache: cache === 'ttl' ? { mode: 'ttl', ttlSeconds: 1 } : { mode: cache } }),
+  };
+}
+
+function paginationOf({ kind, size, counts, overlap }: ResourceGenes['pages']): Json {
+  const inject = (name: string): Json => ({ size, inject: { in: 'query', name } });
+  switch (kind) {
+    case 'none':
+      return { kind };
+    case 'page':
+      return { kind, ...inject('page'), ...(counts && { totalPages: 'body.pages' }) };
+    case 'offset':
+      return {
+        kind,
+        ...inject('offset'),
+        ...(counts && { total: 'body.total' }),
+        ...(overlap !== null && { overlap }),
+      };
+    case 'cursor':
+      return { kind, next: 'body.next', ...inject('cursor') };
+    case 'next_url':
+      return { kind, next: 'body.next_url', size };
+    case 'link_header':
+      return { kind, size };
+    case 'keyset':
+      return { kind, field: 'id', ...inject('after') };
+  }
+}
+
+const incrementalOf = ({ field, timezone, order, settle, initial, window, clientFilter }: CursorGenes): Json => {
+  const { type, format } = cursorField(field);
+  return {
+    kind: 'cursor',
+    cursor: { field, type, ...(format !== undefined && { format }), ...(timezone !== null && { timezone }) },
+    order,
+    settle,
+    ...(initial !== 'none' && { initial: initial === 'param' ? '{{ params.start }}' : initial }),
+    ...(window !== null && { window: { size: window } }),
+    ...(clientFilter && { clientFilter }),
+  };
+};
+
+const planOf = ({ onError, batch }: NonNullable<ResourceGenes['plan']>): Json => ({
+  assignTo: 'plan',
+  key: 'record.plan',
+  ...(batch
+    ? {
+        request: { path: '/plans', query: { ids: "{{ $join(batch.keys, ',') }}" } },
+        batch: { size: 3, results: 'results', keyBy: 'id' },
+      }
+    : { request: { path: '/plans/{{ key }}' } }),
+  onError,
+});
+
+/** The object that a record becomes. */
+function transformOf({ shape, plan }: ResourceGenes): string {
+  const parts = [
+    ...['id', 'rev', 'name', 'note', 'price', 'status'].map((field) => `'${field}': ${field}`),
+    ...(shape.currency ? ["'cost': $string(price) & ' ' & $params.currency"] : []),
+    ...(shape.table ? ["'kind': $lookup($lookups.kinds, status)"] : []),
+    ...(shape.parentName ? ["'parent_name': $each.part.name"] : []),
+    ...(shape.lookup ? ["'owner_email': $lookup($lookups.users, owner).email"] : []),
+    ...(plan ? ["'plan_name': $lookups.plan.name"] : []),
+    ...(shape.wide ? ["'group': group", "'area': area"] : []),
+  ];
+  return `{ ${parts.join(', ')} }`;
+}
+
+const schemaOf = (minimum: number): Json => ({
+  type: 'object',
+  required: ['id'],
+  properties: { id: { type: 'string' }, price: { type: 'number', minimum } },
+});
+
+function deletesOf({ key, deletes: { mode, scope, effect, brake }, each }: ResourceGenes): Json {
+  if (mode === 'none') return { mode };
+  if (mode === 'flag') return { mode, when: "status = 'deleted'", effect };
+  if (mode === 'endpoint')
+    return {
+      mode,
+      request: { path: `/deleted/${key}`, query: each ? { place: partOf(each) } : {} },
+      records: 'data',
+      key: 'id',
+      effect,
+    };
+  const brakes = { default: {}, tight: { maxRatio: 0.3, minRecords: 2 }, off: { maxRatio: 1, minRecords: 0 } };
+  return { mode, scope, effect, ...brakes[brake] };
+}

@@ -1,0 +1,191 @@
+import type { Random } from '../simulation/random.ts';
+import type { CursorName } from './cursors.ts';
+import type { Collection } from './records.ts';
+
+/** How a resource reads by a cursor. */
+export interface CursorGenes {
+  readonly field: CursorName;
+  /** Of `local`: the right zone, or one in which it is behind. */
+  readonly timezone: 'Europe/Berlin' | 'Asia/Tokyo' | null;
+  readonly order: 'asc' | 'desc' | 'none';
+  readonly settle: 'PT0S' | 'PT2S' | 'PT30S';
+  readonly initial: 'none' | 'param' | 'now-P7D';
+  readonly window: 'P2D' | null;
+  readonly clientFilter: boolean;
+}
+
+/** The partitions of a resource. */
+export interface EachGenes {
+  /** A list in the params, or the records of `parents`. */
+  readonly from: 'values' | 'store' | 'live';
+  readonly select: 'all' | 'changed';
+  readonly size: number | null;
+  /** Whether the request has the region of the parent, too. */
+  readonly sendsRegion: boolean;
+}
+
+/** What the transform of a resource uses. */
+interface ShapeGenes {
+  /** False: no transform. */
+  readonly transforms: boolean;
+  readonly currency: boolean;
+  readonly table: boolean;
+  readonly parentName: boolean;
+  readonly lookup: boolean;
+  readonly wide: boolean;
+}
+
+/** One resource of a random spec. */
+export interface ResourceGenes {
+  readonly key: Collection;
+  readonly cursor: CursorGenes | null;
+  readonly pages: {
+    readonly kind: 'none' | 'page' | 'offset' | 'cursor' | 'next_url' | 'link_header' | 'keyset';
+    readonly size: number;
+    readonly counts: boolean;
+    readonly overlap: number | null;
+  };
+  readonly bare: boolean;
+  readonly byArea: boolean;
+  readonly deletes: {
+    readonly mode: 'none' | 'flag' | 'full_scan' | 'endpoint';
+    readonly scope: 'resource' | 'partition';
+    readonly effect: 'soft' | 'hard';
+    readonly brake: 'default' | 'tight' | 'off';
+  };
+  readonly each: EachGenes | null;
+  readonly cache: 'none' | 'conditional' | 'ttl';
+  readonly filter: 'none' | 'status' | 'price';
+  readonly shape: ShapeGenes;
+  readonly plan: { readonly onError: 'null' | 'fail' | 'quarantine'; readonly batch: boolean } | null;
+  readonly validate: 'none' | 'strict' | 'loose';
+  readonly onInvalid: 'fail' | 'quarantine' | 'skip';
+  readonly change: { readonly mode: 'hash' | 'field' | 'none'; readonly ignoresNoise: boolean };
+  readonly mode: 'upsert' | 'append' | 'replace';
+}
+
+/** A random spec. */
+export interface SpecGenes {
+  readonly resources: readonly ResourceGenes[];
+  /** The version of the static table. */
+  readonly table: number;
+}
+
+/** Random genes of one to three resources; `children` never without `parents`. */
+export function randomGenes(random: Random): SpecGenes {
+  const kinds: readonly (readonly Collection[])[] = [
+    ['items'],
+    ['items'],
+    ['parents', 'children'],
+    ['items', 'parents', 'children'],
+  ];
+  return { resources: random.pick(kinds).map((key) => randomResource(random, key)), table: 1 };
+}
+
+/** Random genes of a resource. */
+export function randomResource(random: Random, key: Collection): ResourceGenes {
+  const cursor = random.chance(key === 'parents' ? 0.4 : 0.55) ? randomCursor(random) : null;
+  const each = randomEach(random, key, cursor);
+  const mode = random.chance(0.75) ? 'upsert' : cursor || random.chance(0.5) ? 'append' : 'replace';
+  const deletes = randomDeletes(random, { cursor, each, mode });
+  const validate = random.pick(['none', 'none', 'strict', 'loose'] as const);
+  const transforms = random.chance(0.7);
+  return {
+    key,
+    cursor,
+    ...randomPages(random, cursor),
+    byArea: key !== 'children' && random.chance(0.4),
+    deletes,
+    each,
+    cache: random.pick(['none', 'none', 'conditional', 'ttl'] as const),
+    filter: random.pick(['none', 'none', 'none', 'status', 'price'] as const),
+    shape: {
+      transforms,
+      currency: random.chance(0.4),
+      table: random.chance(0.4),
+      parentName: key === 'children' && each?.size === null && random.chance(0.5),
+      lookup: random.chance(0.3),
+      wide: random.chance(0.5),
+    },
+    plan: random.chance(0.25)
+      ? { onError: random.pick(['null', 'null', 'fail', 'quarantine'] as const), batch: random.chance(0.5) }
+      : null,
+    validate,
+    onInvalid: validate === 'none' ? 'fail' : random.pick(['fail', 'quarantine', 'quarantine', 'skip'] as const),
+    change: {
+      mode: random.pick(['hash', 'hash', 'hash', 'field', 'none'] as const),
+      ignoresNoise: random.chance(0.4),
+    },
+    mode,
+  };
+}
+
+/** Random genes of a cursor. */
+export function randomCursor(random: Random): CursorGenes {
+  const field = random.pick([
+    ...(['modified', 'modified', 'modified', 'stamp', 'local', 'local'] as const),
+    ...(['written', 'epoch_s', 'epoch_ms', 'day', 'seq', 'text'] as const),
+  ]);
+  const canWindow = field === 'modified' || field === 'epoch_ms' || field === 'written';
+  const window = canWindow && random.chance(0.25) ? 'P2D' : null;
+  const isNumber = field === 'seq' || field === 'text';
+  return {
+    field,
+    timezone: field === 'local' ? random.pick(['Europe/Berlin', 'Europe/Berlin', 'Asia/Tokyo'] as const) : null,
+    order: random.pick(['asc', 'asc', 'asc', 'desc', 'none'] as const),
+    settle: isNumber ? 'PT0S' : random.pick(['PT0S', 'PT2S', 'PT30S'] as const),
+    initial: window
+      ? 'param'
+      : field !== 'modified'
+        ? 'none'
+        : random.pick(['none', 'none', 'param', 'now-P7D'] as const),
+    window,
+    clientFilter: window === null && random.chance(0.15),
+  };
+}
+
+function randomEach(random: Random, key: Collection, cursor: CursorGenes | null): EachGenes | null {
+  if (key === 'parents' || (key === 'items' && random.chance(0.6))) return null;
+  const from = key === 'items' ? 'values' : random.pick(['store', 'store', 'live'] as const);
+  const size = random.chance(0.25) ? 2 : null;
+  return {
+    from,
+    select: from === 'store' && size === null && random.chance(0.3) ? 'changed' : 'all',
+    size,
+    sendsRegion: key === 'children' && size === null && cursor === null && random.chance(0.4),
+  };
+}
+
+interface Around {
+  readonly cursor: CursorGenes | null;
+  readonly each: EachGenes | null;
+  readonly mode: ResourceGenes['mode'];
+}
+
+function randomDeletes(random: Random, { cursor, each, mode }: Around): ResourceGenes['deletes'] {
+  const found = cursor
+    ? (['none', 'flag', 'endpoint'] as const)
+    : (['full_scan', 'full_scan', 'flag', 'none'] as const);
+  return {
+    mode: mode === 'upsert' ? random.pick(found) : 'none',
+    scope: each && random.chance(0.5) ? 'partition' : 'resource',
+    effect: random.pick(['soft', 'hard'] as const),
+    brake: random.pick(['default', 'tight', 'off'] as const),
+  };
+}
+
+/** Random pages, and whether a page is a bare list; a keyset of ids only where the list is in their order. */
+export function randomPages(random: Random, cursor: CursorGenes | null): Pick<ResourceGenes, 'pages' | 'bare'> {
+  const kinds = ['page', 'page', 'offset', 'offset', 'cursor', 'next_url', 'link_header', 'none'] as const;
+  const kind = random.pick(cursor ? kinds : [...kinds, 'keyset' as const]);
+  const bare = kind !== 'cursor' && kind !== 'next_url' && random.chance(0.25);
+  return {
+    pages: {
+      kind,
+      size: random.between(2, 5),
+      counts: !bare && random.chance(0.4),
+      overlap: kind === 'offset' && random.chance(0.4) ? 1 : null,
+    },
+    bare,
+  };
+}

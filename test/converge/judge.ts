@@ -1,0 +1,125 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { QuarantineRow } from '../../src/core/resources/quarantine.ts';
+import { type AuditedDestination, openAuditedDestination } from '../support/destinations/audit.ts';
+import { type Account, isRefusal, openConnection, outcomeOf } from './account.ts';
+import { compareTables } from './compare.ts';
+import type { ResourceGenes } from './genes.ts';
+import type { Story } from './story.ts';
+
+/** Runs of a resource until two in a row succeed; more means that it does not come to rest. */
+const runsMax = 8;
+
+/** What is wrong once everything is at rest; empty when the destination has converged. */
+export async function judge(story: Story): Promise<readonly string[]> {
+  await rest(story);
+  const { genes, account } = story;
+  for (const resource of genes.resources) {
+    const restless = await settle(story, account, resource);
+    if (restless !== null) return [restless];
+  }
+  const shaped = genes.resources.filter(({ key }) => story.shaped.has(key));
+  for (const resource of shaped) await reshape(story, resource);
+  await using fresh = await openAuditedDestination();
+  const other = await freshConnection(story, fresh);
+  if (typeof other === 'string') return [other];
+  return [...(await compareAll(story, other, fresh)), ...(await quietRuns(story))];
+}
+
+/** No more faults, the right token, an active connection, and no record that a run would fail at. */
+async function rest(story: Story): Promise<void> {
+  const { api, account, genes } = story;
+  api.fault = null;
+  api.disarm();
+  for (const { key, onInvalid, mode } of genes.resources) {
+    if (onInvalid !== 'fail' && mode !== 'replace') continue;
+    for (const { id, fields } of api.records.all(key))
+      if (Number(fields['price']) < 0) api.records.write(key, id, { price: 5 });
+  }
+  await account.patch({ secrets: { token: api.token } });
+  await account.activate();
+  story.log('at rest');
+}
+
+/** Syncs until two runs in a row succeed. What a brake holds back is released, as a person would. Null: it is at rest. */
+async function settle(story: Story, account: Account, resource: ResourceGenes): Promise<string | null> {
+  const said: string[] = [];
+  let successes = 0;
+  let partials = 0;
+  for (let runs = 0; runs < runsMax && successes < 2; runs += 1) {
+    if (resource.cache === 'ttl') await sleep(1100);
+    const run = await account.sync(resource.key);
+    said.push(outcomeOf(run));
+    const status = isRefusal(run) ? 'refused' : run.status;
+    successes = status === 'succeeded' ? successes + 1 : 0;
+    partials = status === 'partial' ? partials + 1 : 0;
+    if (partials < 2) continue;
+    partials = 0;
+    said.push(`force: ${outcomeOf(await account.backfill({ resource: resource.key, force: true }))}`);
+  }
+  story.log(`${resource.key} settles: ${said.join('; ')}`);
+  return successes >= 2 ? null : `${resource.key} does not come to rest: ${said.at(-1)}`;
+}
+
+/** Often does what the plan recommends; then nothing of an earlier shape may be left. */
+async function reshape(story: Story, { key }: ResourceGenes): Promise<void> {
+  if (!story.random.chance(0.7)) return;
+  const run = await story.account.backfill({ resource: key });
+  story.log(`${key} gets its shape: ${outcomeOf(run)}`);
+  if (!isRefusal(run) && run.status !== 'failed') story.shaped.delete(key);
+}
+
+async function freshConnection(story: Story, { url }: AuditedDestination): Promise<Account | string> {
+  const { org, seed, version, params, api, genes } = story;
+  const account = await openConnection(org, {
+    spec: { key: `story-${seed}`, version },
+    params: { ...params },
+    secrets: { token: api.token, databaseUrl: url },
+  });
+  for (const { key } of genes.resources) {
+    const run = await account.sync(key);
+    story.log(`a fresh connection, ${key}: ${outcomeOf(run)}`);
+    const isRead = !isRefusal(run) && (run.status === 'succeeded' || run.statsJson.quarantined > 0);
+    if (!isRead) return `a fresh connection cannot read ${key}: ${outcomeOf(run)}`;
+  }
+  return account;
+}
+
+const openRows = (rows: readonly QuarantineRow[], resource: string) =>
+  rows.filter(({ resolvedAt, resourceKey }) => resolvedAt === null && resourceKey === resource);
+
+async function compareAll(story: Story, other: Account, fresh: AuditedDestination): Promise<readonly string[]> {
+  const [own, theirs] = await Promise.all([story.account.quarantine(), other.quarantine()]);
+  const differences: string[] = [];
+  const parents = new Set<string>();
+  for (const resource of story.genes.resources) {
+    const compared = await compareTables({
+      story,
+      resource,
+      fresh,
+      quarantined: openRows(own, resource.key),
+      freshQuarantined: openRows(theirs, resource.key),
+      parents,
+    });
+    if (resource.key === 'parents') for (const id of compared.ids) parents.add(id);
+    differences.push(...compared.differences);
+  }
+  return differences;
+}
+
+/** One more run of each resource brings nothing. */
+async function quietRuns({ account, genes, log }: Story): Promise<readonly string[]> {
+  const loud: string[] = [];
+  for (const { key, cache, change, mode } of genes.resources) {
+    if (cache === 'ttl') await sleep(1100);
+    const run = await account.sync(key);
+    log(`${key} once more: ${outcomeOf(run)}`);
+    if (isRefusal(run) || run.status !== 'succeeded') {
+      loud.push(`the run of ${key} after rest is no success: ${outcomeOf(run)}`);
+      continue;
+    }
+    const { recordsOut, deleted } = run.statsJson;
+    const isRepeated = change.mode === 'none' || mode === 'replace';
+    if (!isRepeated && recordsOut + deleted > 0) loud.push(`the run of ${key} after rest delivers: ${outcomeOf(run)}`);
+  }
+  return loud;
+}

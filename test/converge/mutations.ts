@@ -1,0 +1,138 @@
+import type { Random } from '../simulation/random.ts';
+import type { StoryApi } from './api.ts';
+import type { SpecGenes } from './genes.ts';
+import { areas, type Collection, groups, newFields, type Records, regions, statuses } from './records.ts';
+
+/** The first records of a story: up to ten days old, some together. */
+export function fill(random: Random, records: Records): void {
+  const day = 86_400_000;
+  const count = { items: random.between(5, 14), parents: random.between(3, 7), children: random.between(6, 16) };
+  let at = Date.now() - 10 * day;
+  for (const collection of ['parents', 'items', 'children'] as const)
+    for (let number = 1; number <= count[collection]; number += 1) {
+      at += random.between(1, day / 5);
+      const parents = records.all('parents').map(({ id }) => id);
+      const together = number > 1 && random.chance(0.15);
+      records.write(collection, `${collection[0]}${number}`, newFields(random, collection, parents), { at, together });
+    }
+}
+
+interface Scene {
+  readonly random: Random;
+  readonly api: StoryApi;
+  readonly genes: SpecGenes;
+}
+
+type Mutation = (scene: Scene, collection: Collection) => string | null;
+
+/** Changes of the API at random; says which. */
+export function mutate(scene: Scene, times: number): string {
+  const done: string[] = [];
+  for (let left = times; left > 0; left -= 1) {
+    const collection = scene.random.pick(scene.genes.resources).key;
+    const { name, run } = scene.random.pick(weighted);
+    const id = run(scene, collection);
+    if (id !== null) done.push(`${name} ${id}`);
+  }
+  return done.join(', ');
+}
+
+/** One that is there, changed; its parent changes, too, as those of APIs do whose lists of parents say what is new. */
+function change(
+  fieldsOf: (scene: Scene, collection: Collection) => Readonly<Record<string, unknown>> | null,
+  together = false,
+): Mutation {
+  return (scene, collection) => {
+    const { random, api } = scene;
+    const all = api.records.all(collection);
+    if (all.length === 0) return null;
+    const { id, fields } = random.pick(all);
+    const changed = fieldsOf(scene, collection);
+    if (!changed) return null;
+    touchParents(scene, collection, [fields['parent'], changed['parent']]);
+    api.records.write(collection, id, changed, { together });
+    return id;
+  };
+}
+
+function touchParents({ api }: Scene, collection: Collection, parents: readonly unknown[]): void {
+  if (collection !== 'children') return;
+  for (const parent of new Set(parents)) {
+    const found = api.records.find('parents', String(parent));
+    if (found) api.records.write('parents', found.id, { kids: Number(found.fields['kids']) + 1 });
+  }
+}
+
+const mutations: readonly { readonly name: string; readonly weight: number; readonly run: Mutation }[] = [
+  {
+    name: 'create',
+    weight: 5,
+    run: (scene, collection) => {
+      const { random, api } = scene;
+      const parents = api.records.all('parents').map(({ id }) => id);
+      if (collection === 'children' && parents.length === 0) return null;
+      const id = `${collection[0]}n${random.between(1, 9999)}`;
+      const fields = newFields(random, collection, parents);
+      touchParents(scene, collection, [fields['parent']]);
+      api.records.write(collection, id, fields);
+      return id;
+    },
+  },
+  {
+    name: 'recreate',
+    weight: 3,
+    run: (scene, collection) => {
+      const { random, api } = scene;
+      const ids = [...new Set(api.records.removals(collection).map(({ id }) => id))];
+      const id = ids.filter((known) => !api.records.find(collection, known))[0];
+      const parents = api.records.all('parents').map((parent) => parent.id);
+      if (id === undefined || (collection === 'children' && parents.length === 0)) return null;
+      const fields = newFields(random, collection, parents);
+      touchParents(scene, collection, [fields['parent']]);
+      api.records.write(collection, id, fields);
+      return id;
+    },
+  },
+  {
+    name: 'delete',
+    weight: 4,
+    run: (scene, collection) => {
+      const { random, api, genes } = scene;
+      const all = api.records.all(collection);
+      if (all.length < 3) return null;
+      const { id, fields } = random.pick(all);
+      touchParents(scene, collection, [fields['parent']]);
+      const mode = genes.resources.find(({ key }) => key === collection)?.deletes.mode;
+      if (mode === 'flag') api.records.write(collection, id, { status: 'deleted' });
+      else api.records.remove(collection, id);
+      return id;
+    },
+  },
+  { name: 'update', weight: 5, run: change(({ random }) => ({ name: `name ${random.between(1, 99)}` })) },
+  { name: 'update at the same time', weight: 2, run: change(({ random }) => ({ price: random.between(1, 90) }), true) },
+  { name: 'price', weight: 2, run: change(({ random }) => ({ price: random.between(1, 90) })) },
+  { name: 'status', weight: 2, run: change(({ random }) => ({ status: random.pick(statuses) })) },
+  { name: 'noise', weight: 2, run: change(({ random }) => ({ noise: random.between(1, 1_000_000) })) },
+  { name: 'note turns null', weight: 2, run: change(() => ({ note: null })) },
+  { name: 'note vanishes', weight: 2, run: change(() => ({ note: undefined })) },
+  { name: 'note comes', weight: 1, run: change(({ random }) => ({ note: `note ${random.between(1, 99)}` })) },
+  { name: 'group', weight: 2, run: change(({ random }) => ({ group: random.pick(groups) })) },
+  { name: 'area', weight: 2, run: change(({ random }) => ({ area: random.pick(areas) })) },
+  { name: 'becomes invalid', weight: 3, run: change(() => ({ price: -5 })) },
+  { name: 'becomes valid', weight: 2, run: change(() => ({ price: 7 })) },
+  {
+    name: 'moves',
+    weight: 3,
+    run: change(({ random, api }, collection) => {
+      const parents = api.records.all('parents').map(({ id }) => id);
+      return collection === 'children' && parents.length > 0 ? { parent: random.pick(parents) } : null;
+    }),
+  },
+  {
+    name: 'region',
+    weight: 2,
+    run: change(({ random }, collection) => (collection === 'parents' ? { region: random.pick(regions) } : null)),
+  },
+];
+
+const weighted = mutations.flatMap((mutation) => Array.from({ length: mutation.weight }, () => mutation));

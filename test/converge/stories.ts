@@ -1,0 +1,61 @@
+import { startStack } from '../support/service/stack.ts';
+import { act } from './acts.ts';
+import { createApiServer } from './api-server.ts';
+import { judge } from './judge.ts';
+import { openStory, type StoryPlace } from './story.ts';
+
+/** What a story has come to. */
+export interface StoryEnd {
+  readonly seed: number;
+  readonly lines: readonly string[];
+  /** Empty: it converged. */
+  readonly differences: readonly string[];
+}
+
+/** Which stories run, and who hears of them. */
+export interface Stories {
+  readonly seeds: readonly number[];
+  readonly atOnce: number;
+  readonly trace: StoryPlace['trace'];
+  /** True: the service stays up after the last story until the process is interrupted. */
+  readonly keep?: boolean;
+  ended(end: StoryEnd): void;
+}
+
+/** Runs stories on one service, some at once. Resolves when all have ended. */
+export async function runStories({ seeds, atOnce, trace, keep = false, ended }: Stories): Promise<void> {
+  await using apis = await createApiServer();
+  await using stack = await startStack({ allow: [apis.hostPort] });
+  let replacing: Promise<void> = Promise.resolve();
+  const replaceWorker = (): Promise<void> => {
+    const before = replacing;
+    const replace = async (): Promise<void> => {
+      await before;
+      await stack.killWorker('SIGKILL');
+      await stack.startWorker();
+    };
+    replacing = replace();
+    return replacing;
+  };
+  const place: StoryPlace = { stack, url: apis.url, apis: apis.apis, replaceWorker, trace };
+  const left = [...seeds];
+  const work = async (): Promise<void> => {
+    for (let seed = left.shift(); seed !== undefined; seed = left.shift()) ended(await runStory(seed, place));
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+  if (keep) await new Promise((interrupted) => process.once('SIGINT', interrupted));
+}
+
+async function runStory(seed: number, place: StoryPlace): Promise<StoryEnd> {
+  let lines: readonly string[] = [];
+  try {
+    await using story = await openStory(seed, place);
+    ({ lines } = story);
+    const count = story.random.between(5, 16);
+    for (let done = 0; done < count; done += 1) await act(story);
+    return { seed, lines, differences: await judge(story) };
+  } catch (error) {
+    const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    return { seed, lines, differences: [`the story ended early: ${reason}`] };
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * One story: a random spec, a random API, random acts, and then the judgement. Its seed decides all of it; only what the
+ * service does meanwhile is its own.
+ */
+
+import { createRandom, type Random } from '../simulation/random.ts';
+import { type AuditedDestination, openAuditedDestination } from '../support/destinations/audit.ts';
+import type { TestOrg } from '../support/service/api.ts';
+import type { Stack } from '../support/service/stack.ts';
+import { type Account, openConnection, publish } from './account.ts';
+import { createStoryApi, type StoryApi } from './api.ts';
+import { documentOf } from './documents.ts';
+import { randomGenes, type SpecGenes } from './genes.ts';
+import { fill } from './mutations.ts';
+import type { Collection } from './records.ts';
+
+/** The params of a connection of a story. */
+interface StoryParams {
+  readonly area: string;
+  readonly currency: string;
+  readonly groups: readonly string[];
+  /** The start of cursors that begin at a param. */
+  readonly start: string;
+}
+
+/** What the acts of a story share. */
+export interface Story extends AsyncDisposable {
+  readonly seed: number;
+  readonly random: Random;
+  readonly stack: Stack;
+  readonly org: TestOrg;
+  readonly api: StoryApi;
+  readonly account: Account;
+  readonly destinations: readonly [AuditedDestination, AuditedDestination];
+  /** Which of them the connection has. */
+  destination: AuditedDestination;
+  genes: SpecGenes;
+  params: StoryParams;
+  version: string;
+  /** Resources whose rows may have an earlier shape until a backfill, because a plan said so. */
+  readonly shaped: Set<Collection>;
+  /** What happened so far. */
+  readonly lines: readonly string[];
+  /** Ends the worker with SIGKILL and starts another. */
+  replaceWorker(): Promise<void>;
+  log(line: string): void;
+  /** Publishes other genes as the next version; null when that works. */
+  publish(genes: SpecGenes): Promise<string | null>;
+}
+
+/** What stories share. */
+export interface StoryPlace {
+  readonly stack: Stack;
+  /** Of the fake APIs of all stories. */
+  readonly url: string;
+  readonly apis: Map<string, StoryApi>;
+  replaceWorker(): Promise<void>;
+  /** Null: lines are only kept. */
+  readonly trace: ((line: string) => void) | null;
+}
+
+/** Sets the scene of a story. */
+export async function openStory(seed: number, place: StoryPlace): Promise<Story> {
+  await using open = new AsyncDisposableStack();
+  const random = createRandom(seed);
+  const api = createStoryApi({ keepsRecreated: false });
+  const name = `s${seed}`;
+  place.apis.set(name, api);
+  open.defer(() => void place.apis.delete(name));
+  const org = await place.stack.newOrg();
+  const destinations = [open.use(await openAuditedDestination()), open.use(await openAuditedDestination())] as const;
+  const spec = { key: `story-${seed}`, baseUrl: `${place.url}/${name}` };
+  const lines: string[] = [];
+  const log = (line: string): void => {
+    lines.push(line);
+    place.trace?.(line);
+  };
+  let minor = 0;
+  const publishNext = async (genes: SpecGenes): Promise<string | null> => {
+    minor += 1;
+    const refused = await publish(org, documentOf(genes, `1.${minor}.0`, spec));
+    return refused?.refused ?? null;
+  };
+  const genes = await firstGenes(random, publishNext, log);
+  const params: StoryParams = {
+    area: 'eu',
+    currency: 'EUR',
+    groups: ['a', 'b', 'c'],
+    start: new Date(Date.now() - 12 * 86_400_000).toISOString(),
+  };
+  fill(random, api.records);
+  const version = `1.${minor}.0`;
+  const secrets = { token: api.token, databaseUrl: destinations[0].url };
+  log(`spec ${JSON.stringify(documentOf(genes, version, spec))}`);
+  log(`params ${JSON.stringify(params)}`);
+  const account = await openConnection(org, { spec: { key: spec.key, version }, params: { ...params }, secrets });
+  const opened = open.move();
+  const story: Story = {
+    seed,
+    random,
+    stack: place.stack,
+    org,
+    api,
+    account,
+    destinations,
+    destination: destinations[0],
+    genes,
+    params,
+    version,
+    shaped: new Set(),
+    lines,
+    replaceWorker: place.replaceWorker,
+    log,
+    async publish(next) {
+      const refused = await publishNext(next);
+      if (refused === null) story.version = `1.${minor}.0`;
+      return refused;
+    },
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
+  return story;
+}
+
+async function firstGenes(
+  random: Random,
+  publishNext: (genes: SpecGenes) => Promise<string | null>,
+  log: (line: string) => void,
+): Promise<SpecGenes> {
+  for (let tries = 0; tries < 20; tries += 1) {
+    const genes = randomGenes(random);
+    const refused = await publishNext(genes);
+    if (refused === null) return genes;
+    log(`a spec is refused: ${refused}`);
+  }
+  throw new Error('No spec of 20 is accepted');
+}
