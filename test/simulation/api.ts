@@ -42,7 +42,7 @@ export function createApi({ scheduler, effect, counts, isCalm }: ApiOptions): Si
   };
   /** Of `parts`. */
   const deleted: Deleted[] = [];
-  const etags = createEtags({ scheduler, counts, isCalm });
+  const respondWithEtag = createEtags({ scheduler, counts, isCalm });
   let at = initialAt;
   let ids = 0;
   /** Of a change that is made now. */
@@ -54,7 +54,6 @@ export function createApi({ scheduler, effect, counts, isCalm }: ApiOptions): Si
     const version = (collection.get(id)?.version ?? 0) + 1;
     const text = random.chance(0.06) ? at : `name ${at}`;
     collection.set(id, { id, version, at, name: text, twin: text });
-    etags.renew(name, id);
   };
   const add = (name: Key): void => {
     ids += 1;
@@ -87,7 +86,7 @@ export function createApi({ scheduler, effect, counts, isCalm }: ApiOptions): Si
       if (random.chance(0.01)) return page('{}', 404);
       if (limitOf(request.url) > 2 && random.chance(0.01)) return page('{}', 413);
     }
-    const { status, body, headers } = reports.respond(request) ?? etags.respond(request, lists.pageOf);
+    const { status, body, headers } = reports.respond(request) ?? respondWithEtag(request, lists.pageOf);
     return page(JSON.stringify(body), status, headers);
   };
 
@@ -122,7 +121,6 @@ export function createApi({ scheduler, effect, counts, isCalm }: ApiOptions): Si
       const id = random.pick(known);
       if (!isDeletedFrom(name) || !random.chance(0.3)) return put(name, id);
       collection.delete(id);
-      etags.renew(name, id);
       if (name === 'parts') deleted.push({ id, group: groupOf(id) });
     },
   };

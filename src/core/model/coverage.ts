@@ -36,5 +36,11 @@ export function withGaps(before: Gaps | boolean, more: Gaps): Gaps {
   return added.length === 0 ? known : [...known, ...new Set(added)];
 }
 
+/** What a page lacks although the API has just listed everything that it says to be there. */
+const besideTheList: Gaps = ['page_short', 'key_missing', 'parents_incomplete'];
+
+/** Whether a page with these gaps is a list that the API has sent now: without one, no watermark passes what it may hide. */
+export const isListed = (gaps: Gaps): boolean => gaps.every((gap) => besideTheList.includes(gap));
+
 /** Whether nothing is missing; see {@link withGaps}. */
 export const isWhole = (gaps: Gaps | boolean): boolean => gaps === false || (gaps !== true && gaps.length === 0);

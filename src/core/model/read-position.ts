@@ -127,4 +127,6 @@ export interface ReadPosition {
   /** The watermark that held when this window began, and the one that holds now. */
   readonly base: string | null;
   readonly claim: string | null;
+  /** A page was no list that the API sent now, so nothing more is claimed; absent: every page so far was one. */
+  readonly covered?: false;
 }

@@ -11,4 +11,9 @@ export interface Validators {
   readonly lastModified: string | null;
   /** When the response came; ISO. */
   readonly at: string;
+  /**
+   * The response was the whole list, so a 304 says that nothing of it has changed. Absent: it was one page of several, and
+   * says nothing of the others; earlier versions of the service did not tell.
+   */
+  readonly isWhole?: true;
 }

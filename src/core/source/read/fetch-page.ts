@@ -10,7 +10,7 @@ import { interpretResponse } from '../request/interpret-response.ts';
 import { NoResponseError } from '../request/no-response.ts';
 import { type BuiltRequest, buildRequest, type RequestRoots } from '../request/request.ts';
 import { type Sent, unkept } from '../request/response-cache.ts';
-import { isFresh, validatorsOf } from '../request/validators.ts';
+import { isConditional, isFresh, validatorsOf } from '../request/validators.ts';
 import type { Source } from '../source.ts';
 import { budgetLeft } from './budget-left.ts';
 import { mergeChunks } from './field-chunks.ts';
@@ -36,6 +36,8 @@ interface ReadFacts {
   readonly budgetLeft: number;
   /** The validators to store for the next conditional request; null when the response has none. */
   readonly validators: Validators | null;
+  /** The request named the version of the whole list that is known: a 304 says that it is the same. */
+  readonly isConditional: boolean;
 }
 
 /** The page to read and what its request sees. */
@@ -194,6 +196,7 @@ function factsOf(source: Source, request: BuiltRequest, response: HttpResponse):
     bodyBytes: response.body.length,
     budgetLeft: budgetLeft(source, response),
     validators: validatorsOf(source, request.key, response),
+    isConditional: isConditional(source, request.stored),
   };
 }
 
@@ -212,4 +215,5 @@ const noResponseFacts = ({ key, url }: BuiltRequest): ReadFacts => ({
   bodyBytes: 0,
   budgetLeft: Number.POSITIVE_INFINITY,
   validators: null,
+  isConditional: false,
 });

@@ -46,4 +46,5 @@ export const emptyReport: Extract<Page, { kind: 'records' }> = {
   bodyBytes: 0,
   budgetLeft: Number.POSITIVE_INFINITY,
   validators: null,
+  isConditional: false,
 };

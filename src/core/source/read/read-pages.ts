@@ -5,11 +5,12 @@
  */
 
 import { renderTemplate } from '../../expressions/template.ts';
-import type { Gaps } from '../../model/coverage.ts';
+import { type Gap, type Gaps, isListed } from '../../model/coverage.ts';
 import type { ReadPlan, ReadPosition } from '../../model/read-position.ts';
 import type { ReadNote } from '../../model/run-notes.ts';
 import type { Validators } from '../../model/validators.ts';
 import { createEvaluate, type Evaluate } from '../request/evaluate.ts';
+import { keptValidators } from '../request/validators.ts';
 import type { Source } from '../source.ts';
 import { fetchPage, type Page, type PageRequest } from './fetch-page.ts';
 import { chunksOf } from './field-chunks.ts';
@@ -51,7 +52,7 @@ export interface PageRead {
   readonly gaps: Gaps;
   /** Why the spec's rules skipped this partition (its watermark stays, the run is partial); null: they did not. */
   readonly skipped: string | null;
-  readonly notes: readonly ReadNote[];
+  readonly notes: readonly (ReadNote | Gap)[];
 }
 
 /** How a read begins. */
@@ -186,10 +187,11 @@ async function readOne(reading: Reading, position: ReadPosition, state: WindowSt
     case 'empty': {
       // One window or part without records says nothing about the others.
       const { notModified, ...facts } = page;
-      const nothing = { ...emptyReport, ...facts, kind: 'records', recordsMissing: true } as const;
-      const step = await stepOf(reading, nothing, { request, position, ...state });
+      const nothing = { ...emptyReport, ...facts, kind: 'records' } as const;
       const gaps: Gaps = [notModified ? 'not_modified' : 'list_missing'];
-      return 'read' in step ? { ...step, read: { ...step.read, notModified, gaps } } : step;
+      const isUnchanged = notModified && page.isConditional;
+      const step = await stepOf(reading, nothing, { request, position, ...state, gaps, isUnchanged });
+      return 'read' in step ? { ...step, read: { ...step.read, notModified } } : step;
     }
     case 'skipped':
       return { read: skippedRead(position, page), bodyBytes: 0 };
@@ -198,12 +200,23 @@ async function readOne(reading: Reading, position: ReadPosition, state: WindowSt
   }
 }
 
+/** A page and its place. */
+interface PageState extends WindowState {
+  readonly request: PageRequest;
+  readonly position: ReadPosition;
+  /** Why it does not show everything; absent: its records tell. */
+  readonly gaps?: Gaps;
+  /** The API has said of the whole list that it has not changed. */
+  readonly isUnchanged?: boolean;
+}
+
 async function stepOf(
   { plan, source, ahead }: Reading,
   page: Extract<Page, { kind: 'records' }>,
-  at: WindowState & { readonly request: PageRequest; readonly position: ReadPosition },
+  at: PageState,
 ): Promise<Step> {
-  const { request, position, guard, report } = at;
+  const { request, position, guard, report, isUnchanged = false } = at;
+  const gaps: Gaps = at.gaps ?? (page.recordsMissing ? ['list_missing'] : []);
   const { cursor } = plan;
   if (cursor?.resultCap && page.total !== null && page.total > cursor.resultCap.records && position.page.index === 1) {
     return { retryFrom: splitWindow(position, cursor, page.total), note: 'window_split' };
@@ -216,12 +229,18 @@ async function stepOf(
   const job = following === null ? nextPart(position.job, report?.parts ?? null) : null;
   const next = job ? firstPageLike(plan.firstPage, position.page) : following;
   const { serverDate, token } = page;
-  const facts = { cursors: seen.cursors, next, guard: job ? noPages : guard.state(), serverDate, token };
+  const facts = {
+    ...{ cursors: seen.cursors, next, guard: job ? noPages : guard.state(), serverDate, token },
+    isListed: isUnchanged || isListed(gaps),
+  };
   const moved = advance(plan, position, facts);
-  const notes: readonly (ReadNote | false)[] = [
+  const isWhole = page.next === null && !repeated && moved.position === null;
+  const notes: readonly (ReadNote | Gap | false | undefined)[] = [
     moved.orderBroken && 'order_broken',
     repeated && 'page_repeated',
     seen.withoutCursor > 0 && 'cursor_missing',
+    // Whoever wonders why a watermark stays finds the reason.
+    plan.kind !== 'full' && !facts.isListed && gaps.find((gap) => gap !== 'not_modified'),
   ];
   return {
     bodyBytes: page.bodyBytes,
@@ -231,11 +250,12 @@ async function stepOf(
       positionAfter: job && moved.position ? { ...moved.position, job } : moved.position,
       watermarkAfter: moved.watermark,
       requestKey: page.requestKey,
-      validators: position.pagesRead === 0 ? page.validators : null,
+      validators:
+        position.pagesRead === 0 && isListed(gaps) ? keptValidators(source, page.validators, { isWhole }) : null,
       notModified: false,
-      gaps: page.recordsMissing ? ['list_missing'] : [],
+      gaps,
       skipped: null,
-      notes: notes.filter((note) => note !== false),
+      notes: notes.filter((note) => note !== false && note !== undefined),
     },
   };
 }

@@ -20,13 +20,18 @@ function planOf(cursor: Partial<CursorPlan>, overrides: Partial<ReadPlan> = {}):
 function read(
   plan: ReadPlan,
   position: ReadPosition,
-  page: { readonly times?: readonly string[]; readonly more?: boolean; readonly serverDate?: string },
+  page: {
+    readonly times?: readonly string[];
+    readonly more?: boolean;
+    readonly serverDate?: string;
+    readonly unlisted?: boolean;
+  },
 ): Step {
   const form = plan.cursor?.form ?? { type: 'datetime' };
   const cursors = (page.times ?? []).map((time) => parseCursor(time, form)).filter((value) => value !== null);
   const next = page.more ? { ...position.page, index: position.page.index + 1, cursor: 't' } : null;
   const serverDate = page.serverDate === undefined ? null : new Date(page.serverDate);
-  return advance(plan, position, { cursors, next, guard: noPages, serverDate, token: null });
+  return advance(plan, position, { cursors, next, guard: noPages, serverDate, token: null, isListed: !page.unlisted });
 }
 
 function positionOf(step: Step): ReadPosition {
@@ -78,6 +83,7 @@ describe('where a read begins', () => {
       guard: noPages,
       serverDate: null,
       token: null,
+      isListed: true,
     });
     expect(step).toMatchObject({ position: null, watermark: '1000' });
   });

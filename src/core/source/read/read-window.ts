@@ -18,6 +18,8 @@ export interface PageFacts {
   readonly serverDate: Date | null;
   /** Token reads: what to start from next time; null when the response has none. */
   readonly token: string | null;
+  /** The API has sent the list, or said of all of it that it has not changed. */
+  readonly isListed: boolean;
 }
 
 /** The result of a page. */
@@ -71,10 +73,12 @@ export function resumePosition(plan: ReadPlan, stored: ReadPosition | null, now:
 /** The step after a page. Pure: the same page of the same position always leads to the same step. */
 export function advance(plan: ReadPlan, position: ReadPosition, facts: PageFacts): Step {
   const runStart = position.clockChecked ? position.runStart : earlier(position.runStart, facts.serverDate);
-  const reached = { ...position, runStart, clockChecked: true, pagesRead: position.pagesRead + 1 };
+  const read = { ...position, runStart, clockChecked: true, pagesRead: position.pagesRead + 1 };
+  const reached: ReadPosition = facts.isListed ? read : { ...read, covered: false };
   if (plan.cursor) return advanceCursor(plan, plan.cursor, { reached, facts });
   if (facts.next) return { position: nextPage(reached, facts.next, facts.guard), ...quiet(reached.claim) };
-  const claim = plan.kind === 'token' && !plan.backfill ? (facts.token ?? reached.claim) : reached.claim;
+  const mayClaim = plan.kind === 'token' && !plan.backfill && reached.covered !== false;
+  const claim = mayClaim ? (facts.token ?? reached.claim) : reached.claim;
   return { position: null, ...quiet(claim) };
 }
 
@@ -131,12 +135,11 @@ function advanceCursor(
   const { reached, facts } = page;
   const seen = withCursors(reached, cursor, facts.cursors);
   const orderBroken = reached.ordered && !seen.ordered;
+  const claim = claimAfter(plan, cursor, { position: seen, isEnd: facts.next === null });
   if (facts.next) {
-    const claim = plan.backfill ? seen.claim : claimDuring(seen, cursor);
     const position = { ...nextPage(seen, facts.next, facts.guard), claim };
     return { position, watermark: claim, orderBroken };
   }
-  const claim = plan.backfill ? seen.claim : claimAtEnd(seen, cursor);
   return { position: nextWindow(plan, cursor, { ...seen, claim }), watermark: claim, orderBroken };
 }
 
@@ -153,6 +156,17 @@ function withCursors(position: ReadPosition, cursor: CursorPlan, values: readonl
     lastSeen: text(last),
     ordered: position.ordered && rises,
   };
+}
+
+/** Behind a page that was no list, what was claimed before holds: later windows may not claim over the hole. */
+function claimAfter(
+  plan: ReadPlan,
+  cursor: CursorPlan,
+  { position, isEnd }: { readonly position: ReadPosition; readonly isEnd: boolean },
+): string | null {
+  if (plan.backfill) return position.claim;
+  if (position.covered === false) return position.ordered ? position.claim : position.base;
+  return isEnd ? claimAtEnd(position, cursor) : claimDuring(position, cursor);
 }
 
 /** While a window is read only a verified ascending order guarantees that no record below the maximum follows. */

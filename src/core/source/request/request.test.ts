@@ -125,7 +125,14 @@ describe('a request', () => {
     const plain = await buildRequest(source({ resource }), page);
     const { specChecksum } = source({});
     const at = '2026-01-01T00:00:00.000Z';
-    const validators = { requestKey: plain.key, specChecksum, etag: '"v1"', lastModified: null, at };
+    const validators = {
+      requestKey: plain.key,
+      specChecksum,
+      etag: '"v1"',
+      lastModified: null,
+      at,
+      isWhole: true,
+    } as const;
     const same = await buildRequest(source({ resource }, { validators }), page);
     expect(same.http.headers['if-none-match']).toBe('"v1"');
     for (const change of [{ requestKey: 'x' }, { specChecksum: 'x' }]) {

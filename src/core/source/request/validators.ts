@@ -20,9 +20,23 @@ export function storedFor(source: Source, position: PagePosition, requestKey: st
   return validators?.requestKey === requestKey && validators.specChecksum === specChecksum ? validators : null;
 }
 
+/** Whether a request is sent with `stored`: a 304 must not hide the pages behind the one that it is about. */
+export const isConditional = (source: Source, stored: Validators | null): stored is Validators =>
+  stored?.isWhole === true && source.resource.request.cache.mode === 'conditional';
+
+/** What a read keeps of its first page: of a conditional one only what is the whole list; null: nothing. */
+export function keptValidators(
+  { resource }: Source,
+  validators: Validators | null,
+  { isWhole }: { readonly isWhole: boolean },
+): Validators | null {
+  if (validators !== null && isWhole) return { ...validators, isWhole };
+  return resource.request.cache.mode === 'ttl' ? validators : null;
+}
+
 /** Headers that let the API respond that nothing has changed. */
 export function conditionalHeaders(source: Source, stored: Validators | null): Record<string, string> {
-  if (stored === null || source.resource.request.cache.mode !== 'conditional') return {};
+  if (!isConditional(source, stored)) return {};
   return {
     ...(stored.etag === null ? {} : { 'if-none-match': stored.etag }),
     ...(stored.lastModified === null ? {} : { 'if-modified-since': stored.lastModified }),

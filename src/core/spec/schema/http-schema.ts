@@ -57,7 +57,7 @@ export const ErrorRule = strictObject({
   ),
   action: field(
     v.picklist(['retry', 'rate_limited', 'refresh_auth', 'empty', 'skip_partition', 'fail']),
-    'What happens. `retry`: repeated with a delay. `rate_limited`: repeated after the wait that the API names. `refresh_auth`: repeated once with a new token. `empty`: counts as a page without records; on a later page the read fails instead. `skip_partition`: the partition is not read and the run is `partial`. `fail`: the run fails.',
+    'What happens. `retry`: repeated with a delay. `rate_limited`: repeated after the wait that the API names. `refresh_auth`: repeated once with a new token. `empty`: counts as a page without records, which no watermark passes; on a later page the read fails instead. `skip_partition`: the partition is not read and the run is `partial`. `fail`: the run fails.',
   ),
   waitFrom: field(
     v.exactOptional(
@@ -210,7 +210,7 @@ export const RequestTemplate = v.pipe(
         strictObject({
           mode: field(
             v.optional(v.picklist(['none', 'conditional', 'ttl']), 'none'),
-            '`conditional`: requested with the validators of the last response (`ETag`, `Last-Modified`), which is valid again at a 304. `ttl`: not requested for `ttlSeconds` after it; for a login, whose response is stored as its token, its longest lifetime.',
+            '`conditional`: requested with the validators of the last response (`ETag`, `Last-Modified`), which is valid again at a 304; the read of a resource only while its list is one page. `ttl`: not requested for `ttlSeconds` after it; for a login, whose response is stored as its token, its longest lifetime.',
           ),
           ttlSeconds: field(
             v.exactOptional(wholeNumber(1, 2_592_000)),

@@ -27,7 +27,7 @@ export const ResponseSettings = strictObject({
   ),
   recordsMissing: field(
     v.optional(v.picklist(['fail', 'empty']), 'fail'),
-    'What happens when nothing is there, or nothing at one of the places that a `*` leads to: the run fails with `source_rejected`, or that place has no records and deletes are not inferred from this read.',
+    'What happens when nothing is there, or nothing at one of the places that a `*` leads to: the run fails with `source_rejected`, or that place has no records, deletes are not inferred from this read, and its watermark stays.',
   ),
   map: field(
     v.exactOptional(Expression),
