@@ -191,6 +191,14 @@ export interface Hooks {
 
 export interface HookTriggers {
   connectionId: string;
+  /**
+   * Runs that were made for it and did not read to their end.
+   */
+  failures: Generated<number>;
+  /**
+   * When the next run may be made for it; null: at once.
+   */
+  notBefore: string | null;
   orgId: string;
   /**
    * No run was made for it yet: the workflow, or the sweeper, has it to do.

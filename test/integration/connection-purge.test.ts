@@ -144,7 +144,7 @@ async function filledConnection() {
     tokenHash: Buffer.from(id),
     secret: null,
   });
-  await acceptHookRequest(db, scope, { id, connectionId, resourceKeys }, null);
+  await acceptHookRequest(db, scope, { id, connectionId, resourceKeys }, { key: null, hasId: false });
   return { scope, orgId, connectionId, runId, owner };
 }
 

@@ -162,6 +162,7 @@ describe('the same notification', () => {
     expect(await (await other.post(body)).json()).toEqual({ accepted: true });
     expect(await one.requests()).toMatchObject([
       { status: 'accepted', reason: null, runs: [{ resourceKey: 'items', runId: null }] },
+      { status: 'accepted', reason: 'the connection became active', runs: [{ resourceKey: 'items', runId: null }] },
       { status: 'ignored', reason: 'connection paused', runs: [] },
     ]);
   });

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createInboundHookActivities } from '../../activities/inbound-hooks.ts';
 import { findUnwokenResources, purgeHookRequests } from '../../db/queries/hooks/hook-requests.ts';
+import { endRun } from '../../db/queries/runs/lanes/end-run.ts';
 import { orgScope } from '../../db/scope.ts';
 import { wakeOverdue } from '../../src/maintenance/inbound-sweep.ts';
 import type { InboundHookInput } from '../../workflows/contract.ts';
@@ -81,6 +82,52 @@ describe('the run of requests', () => {
   });
 });
 
+describe('what a request announced', () => {
+  it('is read by another run after one that failed, later each time', async () => {
+    const { hook, step, runs } = await openHook();
+    await hook.post('1');
+    for (const minutes of [1, 5]) {
+      const { runId } = await step();
+      await endRun(api.deps.db, orgScope(org.orgId), { runId: runId ?? '', outcome: failed, breaksConnection: false });
+      const { waitMs } = await step();
+      expect(Math.abs((waitMs ?? 0) - minutes * 60_000)).toBeLessThan(5000);
+      await waitedFor(hook.id);
+    }
+    expect((await step()).outcome).toBe('started');
+    expect(await runs()).toMatchObject([{ status: 'queued' }, { status: 'failed' }, { status: 'failed' }]);
+  });
+
+  it('is announced again in the same words once its run has begun, and not before', async () => {
+    const { hook, step, runs } = await openHook();
+    const isDuplicate = async () => (await (await hook.post('changed')).text()).includes('duplicate');
+    expect([await isDuplicate(), await isDuplicate()]).toEqual([false, true]);
+    const { runId } = await step();
+    await endRun(api.deps.db, orgScope(org.orgId), { runId: runId ?? '', outcome: read, breaksConnection: false });
+    expect(await isDuplicate()).toBe(false);
+    expect((await step()).outcome).toBe('started');
+    expect(await runs()).toHaveLength(2);
+  });
+
+  it('while the connection was paused is read once it is active', async () => {
+    const { hook, step, connectionId } = await openHook();
+    await org.call('POST', `/connections/${connectionId}/pause`);
+    await hook.post('1');
+    expect((await step()).outcome).toBe('no request is waiting');
+    await org.call('POST', `/connections/${connectionId}/activate`);
+    expect((await step()).outcome).toBe('started');
+  });
+});
+
+const failed = { status: 'failed', error: { code: 'source_rejected', message: 'of a test' } } as const;
+const read = { status: 'succeeded', error: null } as const;
+
+/** Lets every wait of the hook be over. */
+async function waitedFor(hookId: string): Promise<void> {
+  await sql`
+    update hook_triggers set not_before = now() where not_before is not null
+      and request_id in (select id from hook_requests where hook_id = ${hookId})`.execute(api.deps.db);
+}
+
 /** Lets all requests have come so many seconds ago. */
 async function receivedAgo(hookId: string, seconds: number): Promise<void> {
   const receivedAt = sql<string>`now() - make_interval(secs => ${seconds})`;
@@ -96,6 +143,7 @@ describe('requests for which no run may be created are ignored, and the log says
     expect(await statusesOf(hook)).toEqual([['ignored', 'connection paused', null]]);
     expect(await runs()).toEqual([]);
     await org.call('POST', `/connections/${connectionId}/activate`);
+    expect((await step()).outcome).toBe('started');
     expect(await (await hook.post('1')).json()).toEqual({ accepted: true });
   });
 
@@ -143,16 +191,17 @@ describe('a workflow', () => {
 
 describe('the log of requests', () => {
   it('forgets after 7 days, and the same notification counts again', async () => {
-    const { hook, step } = await openHook();
-    await hook.post('1');
+    const { hook, step } = await openHook({ dedupe: { by: 'header', name: 'x-event' } });
+    const post = () => hook.post('1', { 'x-event': '1' });
+    await post();
     await step();
     await receivedAgo(hook.id, 7 * 86_400 - 60);
     await purgeHookRequests(api.deps.db);
-    expect(await (await hook.post('1')).json()).toEqual({ accepted: true, duplicate: true });
+    expect(await (await post()).json()).toEqual({ accepted: true, duplicate: true });
     await receivedAgo(hook.id, 7 * 86_400 + 60);
     expect(await hook.requests()).toEqual([]);
     await purgeHookRequests(api.deps.db);
-    expect(await (await hook.post('1')).json()).toEqual({ accepted: true });
+    expect(await (await post()).json()).toEqual({ accepted: true });
     expect(await hook.requests()).toHaveLength(1);
   });
 });

@@ -175,7 +175,8 @@ describe('the log of requests to hooks', () => {
     const hook = await createHook(sendTo(api), org, connectionId, { debounceSeconds: 0 });
     const logged = { id: hook.id, connectionId, resourceKeys: ['items'] };
     const scope = orgScope(org.orgId);
-    const accept = (key: string) => acceptHookRequest(api.deps.db, scope, logged, Buffer.from(key));
+    const accept = (key: string) =>
+      acceptHookRequest(api.deps.db, scope, logged, { key: Buffer.from(key), hasId: true });
     const accepted = await Promise.all(Array.from({ length: 20 }, () => accept('same')));
     expect(accepted.filter((id) => id !== null)).toHaveLength(1);
     expect(await countIn('hook_requests_default')).toBe(1);

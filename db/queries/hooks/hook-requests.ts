@@ -16,6 +16,12 @@ interface LoggedHook {
   readonly connectionId: string;
 }
 
+/** What a request is compared by; see `dedupeKey`. */
+interface Dedupe {
+  readonly key: Uint8Array | null;
+  readonly hasId: boolean;
+}
+
 /** Logs a request that triggers nothing. */
 export async function logHookRequest(
   db: Db,
@@ -32,18 +38,18 @@ export async function logHookRequest(
 
 /**
  * Accepts a request and what it requests; one statement, so it is all there or not at all. Its id, or null when the hook
- * has accepted the same notification before.
+ * has accepted the same notification before, or, where it has no id, is still to make a run for it.
  */
 export async function acceptHookRequest(
   db: Db,
   scope: OrgScope,
   hook: LoggedHook & { readonly resourceKeys: readonly string[] },
-  dedupeKey: Uint8Array | null,
+  dedupe: Dedupe,
 ): Promise<string | null> {
   const id = newId('hreq');
   const { rows } = await sql<{ accepted: boolean }>`
     select accept_hook_request(${id}, ${scope.orgId}, ${hook.id}, ${hook.connectionId}, ${hook.resourceKeys}::text[],
-      ${dedupeKey}) as accepted`.execute(db);
+      ${dedupe.key}, ${dedupe.hasId}) as accepted`.execute(db);
   return rows[0]?.accepted === true ? id : null;
 }
 
@@ -80,8 +86,8 @@ export async function findUnwokenResources(
 }
 
 /**
- * When the run that requests of a resource wait for is to be created: once none has come for the time of their hooks, or
- * when the first has waited long enough.
+ * When the run that requests of a resource wait for is to be created: once none has come for the time of their hooks, when
+ * the first has waited long enough, or when one whose run failed may be tried again.
  * @returns milliseconds, 0: now; null: no request waits.
  */
 export async function dueInMs(db: Db, scope: OrgScope, resource: LaneKey): Promise<number | null> {
@@ -96,9 +102,11 @@ const pendingTriggers = sql`hook_triggers
   join hook_requests on hook_requests.id = hook_triggers.request_id
   join hooks on hooks.id = hook_requests.hook_id
   where hook_triggers.pending`;
+const isNew = sql`hook_triggers.not_before is null`;
 const dueAt = sql`least(
-  max(hook_requests.received_at + make_interval(secs => hooks.debounce_seconds)),
-  min(hook_requests.received_at + make_interval(secs => hooks.max_wait_seconds)))`;
+  max(hook_requests.received_at + make_interval(secs => hooks.debounce_seconds)) filter (where ${isNew}),
+  min(hook_requests.received_at + make_interval(secs => hooks.max_wait_seconds)) filter (where ${isNew}),
+  min(hook_triggers.not_before))`;
 const ofResource = ({ orgId }: OrgScope, { connectionId, resourceKey }: LaneKey) => sql`
   hook_triggers.org_id = ${orgId} and hook_triggers.connection_id = ${connectionId}
   and hook_triggers.resource_key = ${resourceKey}`;
@@ -137,6 +145,51 @@ export async function joinRun(
     update hook_requests set status = 'coalesced'
     where status = 'accepted' and id in (select request_id from joined)
       and not (${isNew} and id = (select min(request_id) from joined))`.execute(tx);
+}
+
+/** The minutes after each failed run for the same request at which the next may be created; the last one repeats. */
+const retryMinutes = [1, 5, 15, 60] as const;
+
+/**
+ * Lets the requests that a run was for wait again, as it has not read to its end. They are tried until they are too old to
+ * be kept.
+ */
+export async function awaitNextRun(
+  tx: Db,
+  scope: OrgScope,
+  { id, connectionId }: { readonly id: string; readonly connectionId: string },
+): Promise<void> {
+  await sql`
+    update hook_triggers set pending = true, run_id = null, failures = failures + 1,
+      not_before = now() + make_interval(mins => (${sql.lit(`{${retryMinutes.join()}}`)}::int[])[
+        least(failures + 1, ${sql.lit(retryMinutes.length)})])
+    where org_id = ${scope.orgId} and connection_id = ${connectionId} and run_id = ${id}`.execute(tx);
+}
+
+/**
+ * Requests a run for every resource that the enabled hooks of a connection name: what they announced while it was not active
+ * is not read. The log of each hook shows it as a request of the service.
+ */
+export async function requestMissed(tx: Db, scope: OrgScope, connectionId: string): Promise<void> {
+  const hooks = await tx
+    .selectFrom('hooks')
+    .select(['id', 'resourceKeys'])
+    .where('orgId', '=', scope.orgId)
+    .where('connectionId', '=', connectionId)
+    .where('enabled', '=', true)
+    .where('deletedAt', 'is', null)
+    .execute();
+  for (const { id: hookId, resourceKeys } of hooks) {
+    const id = newId('hreq');
+    const reason = 'the connection became active';
+    const { orgId } = scope;
+    await tx
+      .insertInto('hookRequests')
+      .values({ id, orgId, hookId, connectionId, status: 'accepted', reason })
+      .execute();
+    const triggers = resourceKeys.map((resourceKey) => ({ requestId: id, resourceKey, orgId, connectionId }));
+    await tx.insertInto('hookTriggers').values(triggers).execute();
+  }
 }
 
 /** Notes that no run is created for the requests of a resource that wait, and why. They are not compared with new ones. */

@@ -6,6 +6,7 @@ import type { RunRow } from '../../../src/core/resources/run.ts';
 import type { Db } from '../../client.ts';
 import { countRows } from '../../listing.ts';
 import type { OrgScope } from '../../scope.ts';
+import { awaitNextRun } from '../hooks/hook-requests.ts';
 import { recordEvent } from '../webhooks/events.ts';
 import { runColumns } from './run-columns.ts';
 
@@ -58,7 +59,7 @@ export const connectionColumn = sql<EventConnection>`(
   where c.id = runs.connection_id)`.as('connection');
 
 /**
- * Records how a run ended, and before it what it quarantined; the last act of the transaction in which it did. Returns how
+ * Records how a run ended, and before it what it quarantined; what hooks announced is tried again unless it was read. The last act of the transaction in which it did. Returns how
  * many endpoints the events are queued for.
  */
 export async function recordRunEnd(
@@ -66,6 +67,7 @@ export async function recordRunEnd(
   scope: OrgScope,
   { run, connection, cancelRequested }: RunOfConnection & { readonly cancelRequested: boolean },
 ): Promise<number> {
+  if (run.status === 'failed' || run.status === 'canceled') await awaitNextRun(tx, scope, run);
   const hasQuarantined = run.statsJson.quarantined > 0;
   const records = hasQuarantined ? await firstQuarantined(tx, scope, run.id) : [];
   const rejected = run.status === 'partial' && hasQuarantined ? await countRejected(tx, scope, run.id) : 0;

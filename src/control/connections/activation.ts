@@ -7,6 +7,7 @@ import {
   lockConnection,
   setConnectionStatus,
 } from '../../../db/queries/connections/connections.ts';
+import { requestMissed } from '../../../db/queries/hooks/hook-requests.ts';
 import { noteStatusChange } from '../../../db/queries/schedules.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { AppError, found } from '../../core/errors.ts';
@@ -23,7 +24,7 @@ export interface Activation {
 }
 
 /**
- * Sets a connection active, as part of a transaction: {@link recordActivation} is its last act, and the schedules of the
+ * Sets a connection active, as part of a transaction, and requests what its hooks announced while it was not: {@link recordActivation} is its last act, and the schedules of the
  * connection are to be applied after the commit. An active one stays as it is. Throws not_found, plan_limit.
  */
 export async function activateWithin(tx: Db, scope: OrgScope, id: string): Promise<Activation> {
@@ -38,6 +39,7 @@ export async function activateWithin(tx: Db, scope: OrgScope, id: string): Promi
   const failedSince = await findErrorSince(tx, scope, id);
   const active = found(await setConnectionStatus(tx, scope, { id, status: 'active' }), 'Connection');
   await noteStatusChange(tx, scope, id);
+  if (previousStatus !== 'pending') await requestMissed(tx, scope, id);
   return { connection: active, previousStatus, failedSince };
 }
 

@@ -38,7 +38,7 @@ export async function refuseForged(
 
 /**
  * Stores a verified request; does not wait for its run. True: the hook has accepted the same notification before. While
- * its connection is not active no run is requested, and the log says so.
+ * its connection is not active no run is requested, and the log says so: one is when it becomes active.
  */
 export async function takeRequest(deps: InboundDeps, hook: ReceivingHook, request: ReceivedRequest): Promise<boolean> {
   const { db } = deps;
@@ -48,7 +48,9 @@ export async function takeRequest(deps: InboundDeps, hook: ReceivingHook, reques
     await logHookRequest(db, scope, hook, { status: 'ignored', reason: `connection ${connectionStatus}` });
     return false;
   }
-  const requestId = await acceptHookRequest(db, scope, hook, dedupeKey(hook, request).key);
+  const dedupe = dedupeKey(hook, request);
+  const notification = { key: dedupe.key, hasId: dedupe.issue === null && dedupe.hasId };
+  const requestId = await acceptHookRequest(db, scope, hook, notification);
   if (requestId === null) {
     await logHookRequest(db, scope, hook, { status: 'duplicate', reason: null });
     return true;

@@ -16,11 +16,17 @@ const dedupeOf = {
 
 /** What a verified request is compared by. */
 export type DedupeKey =
-  | { readonly key: Uint8Array | null; readonly issue: null }
+  | {
+      readonly key: Uint8Array | null;
+      /** The upstream gave the notification an id; false: it is compared by its body. */
+      readonly hasId: boolean;
+      readonly issue: null;
+    }
   | { readonly key: null; readonly issue: string };
 
 /**
- * A hash that is the same for the same notification; null: it is compared with none. A request without the header that
+ * A hash that is the same for the same notification; null: it is compared with none. By its body a notification is the
+ * same only while its run has not begun, since many upstreams send the same words each time. A request without the header that
  * names it has a fault: the id of several upstreams is not signed, and who strips it could repeat a request. Requests
  * without a body say nothing that could make them the same.
  */
@@ -29,18 +35,21 @@ export function dedupeKey(
   { header, body }: Pick<ReceivedRequest, 'header' | 'body'>,
 ): DedupeKey {
   const rule: Dedupe = dedupe ?? dedupeOf[verification.kind];
-  if (rule.by === 'nothing') return { key: null, issue: null };
+  if (rule.by === 'nothing') return notCompared;
   if (rule.by === 'header') {
     const id = header(rule.name);
     return id === null || id === '' ? { key: null, issue: 'the id is missing' } : found('id', id);
   }
   const id = rule.by === 'pointer' ? scalarAt(rule.pointer, body) : null;
   if (id !== null) return found('id', id);
-  return body.byteLength === 0 ? { key: null, issue: null } : found('body', body);
+  return body.byteLength === 0 ? notCompared : found('body', body);
 }
+
+const notCompared: DedupeKey = { key: null, hasId: false, issue: null };
 
 const found = (kind: 'id' | 'body', value: string | Uint8Array): DedupeKey => ({
   key: createHash('sha256').update(`${kind}:`).update(value).digest(),
+  hasId: kind === 'id',
   issue: null,
 });
 
