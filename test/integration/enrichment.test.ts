@@ -18,7 +18,9 @@ type Json = Readonly<Record<string, unknown>>;
 /** People by name, what each path says about the rest of the world, and a connection that syncs them. */
 async function world(name: string, parts: Json, scripts: Record<string, Script> = {}) {
   const people = new Map<number, Json>();
-  api.serve(name, () => ({ body: [...people.values()] }));
+  api.serve(name, (query) => ({
+    body: [...people.values()].filter(({ at = 0 }) => Number(at) >= Number(query.get('since') ?? 0)),
+  }));
   for (const [part, script] of Object.entries(scripts)) api.serve(`${name}-${part}`, script);
   const customer = await connectCustomer(shared().stack, {
     document: oneResourceSpec(name, { baseUrl: shared().upstream.url, ...parts }),
@@ -138,7 +140,7 @@ describe('lookups and enrichments', () => {
     expect(pathsAsked('joined-teams')).toEqual(['/joined-teams', '/joined-teams?page=1', '/joined-teams?page=2']);
     expect(pathsAsked('joined-plans')).toEqual(['/joined-plans/gone', '/joined-plans/pro']);
     expect(pathsAsked('joined-prices')).toEqual(['/joined-prices/p-pro']);
-    expect(pathsAsked('joined-scores')).toHaveLength(2);
+    expect(pathsAsked('joined-scores')).toHaveLength(3);
     expect(pathsAsked('joined-unused')).toEqual([]);
     expect(await of.savedCalls(first.id)).toEqual([]);
     // The table, and what two plans are; what the run alone had is gone with it.
@@ -193,6 +195,48 @@ describe('a record whose enrichment fails', () => {
       { id: 1, plan: 'bad' },
       { id: 2, plan: 'good' },
     ]);
+  });
+
+  describe('and takes null', () => {
+    const nulls = (name: string) => [
+      { assignTo: 'plan', key: 'record.plan', request: { path: `/${name}-plans/{{ key }}` }, onError: 'null' },
+    ];
+    const transform = "{ 'id': id, 'plan': $lookups.plan.name }";
+
+    it.each([
+      ['reread', {}],
+      [
+        'kept',
+        {
+          request: { path: '/kept', query: { since: '{{ watermark }}' } },
+          incremental: { kind: 'cursor', cursor: { field: 'at', type: 'integer' }, order: 'asc' },
+        },
+      ],
+    ])('is enriched by the next run, whether that fetches it or not: %s', async (name, parts) => {
+      let isAway = true;
+      await using of = await world(
+        name,
+        { enrich: nulls(name), transform, ...parts },
+        { plans: (_query, { url }) => (isAway ? { status: 500 } : { body: { name: last(url) } }) },
+      );
+      of.put({ id: 1, at: 1, plan: 'basic' }, { id: 2, at: 2, plan: 'pro' });
+      const first = await of.sync(name);
+      expect(first).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 2 }, notes: { degraded: 2 } });
+      of.put({ id: 3, at: 9, plan: 'none' });
+      await of.sync(name);
+      isAway = false;
+      of.put({ id: 3, at: 10, plan: 'team' });
+      await of.sync(name);
+      expect(await of.rows()).toEqual([
+        { id: 1, plan: 'basic' },
+        { id: 2, plan: 'pro' },
+        { id: 3, plan: 'team' },
+      ]);
+      expect((await of.sync(name)).statsJson).toMatchObject({ recordsOut: 0 });
+      const { call } = shared().stack.org;
+      const { body } = await call('GET', `/quarantine?connectionId=${of.connectionId}`);
+      expect(body.filter(({ resolvedAt }: { readonly resolvedAt: string | null }) => resolvedAt === null)).toEqual([]);
+    });
   });
 
   it('fails the run where the step says nothing, without a value of the record in the message', async () => {

@@ -102,10 +102,10 @@ const pendingTriggers = sql`hook_triggers
   join hook_requests on hook_requests.id = hook_triggers.request_id
   join hooks on hooks.id = hook_requests.hook_id
   where hook_triggers.pending`;
-const isNew = sql`hook_triggers.not_before is null`;
+const isFirstTry = sql`hook_triggers.not_before is null`;
 const dueAt = sql`least(
-  max(hook_requests.received_at + make_interval(secs => hooks.debounce_seconds)) filter (where ${isNew}),
-  min(hook_requests.received_at + make_interval(secs => hooks.max_wait_seconds)) filter (where ${isNew}),
+  max(hook_requests.received_at + make_interval(secs => hooks.debounce_seconds)) filter (where ${isFirstTry}),
+  min(hook_requests.received_at + make_interval(secs => hooks.max_wait_seconds)) filter (where ${isFirstTry}),
   min(hook_triggers.not_before))`;
 const ofResource = ({ orgId }: OrgScope, { connectionId, resourceKey }: LaneKey) => sql`
   hook_triggers.org_id = ${orgId} and hook_triggers.connection_id = ${connectionId}

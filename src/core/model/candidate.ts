@@ -19,8 +19,12 @@ export interface Candidate {
   readonly lookups: Readonly<Record<string, unknown>> | null;
   /** An enrichment says to quarantine the record, whatever `onInvalid` says. */
   readonly quarantine: boolean;
-  /** The record states that it was deleted. */
+  /** A step failed for this record, and the spec says to deliver it nevertheless. */
+  readonly isDegraded: boolean;
+  /** The record states that it was deleted, or it has left the filter of a resource that finds deletes. */
   readonly isDeleted: boolean;
+  /** The filter of the resource does not keep the record. */
+  readonly isFiltered: boolean;
 }
 
 /** The external id of a candidate, for lists of them. */

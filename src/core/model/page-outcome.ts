@@ -11,8 +11,12 @@ export type RecordOutcome =
       readonly entry: RecordEntry | null;
       /** The record as fetched, in case the destination refuses it. */
       readonly raw: unknown;
+      /** The record for the next run, since a step failed for it and it may not be fetched again; absent: none failed. */
+      readonly again?: QuarantineEntry;
     }
   | { readonly kind: 'quarantine'; readonly row: QuarantineEntry; readonly entry: RecordEntry | null }
+  /** A step failed again for a record that was delivered without it; nothing is sent. */
+  | { readonly kind: 'wait'; readonly row: QuarantineEntry }
   /** `flagged`: a record of the page says so; otherwise it was missing, or listed as deleted. */
   | { readonly kind: 'delete'; readonly tombstone: Tombstone; readonly flagged: boolean };
 
@@ -29,7 +33,7 @@ export interface PageOutcome {
   readonly allNew: boolean;
   /** Values of the partition of its records. */
   readonly each: Readonly<Record<string, unknown>>;
-  /** External ids of all its records where deletes are found by a full scan; empty otherwise. */
+  /** External ids of the records that the filter keeps, where deletes are found by a full scan; empty otherwise. */
   readonly seen: readonly string[];
   /** What a reader of the run should know of its records. */
   readonly notes: RunNotes;

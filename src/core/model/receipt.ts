@@ -75,6 +75,8 @@ export interface Receipt {
   /** Records that were there, changed or not, where deletes are found by a full scan. */
   readonly seen: readonly { readonly partition: string; readonly externalIds: readonly string[] }[];
   readonly quarantine: readonly QuarantineEntry[];
+  /** Records that were delivered although a step failed for them: the next run tries them again. Absent: there are none. */
+  readonly again?: readonly QuarantineEntry[];
   /** Quarantine rows that were retried. */
   readonly retried: readonly string[];
   readonly partitions: readonly PartitionEntry[];
@@ -91,9 +93,19 @@ export interface Receipt {
 }
 
 /** Whether it completes the read, and changes nothing of a record. */
-export const isQuietEnd = ({ position, failure, records, deleted, seen, quarantine, retried }: Receipt): boolean =>
+export const isQuietEnd = ({
+  position,
+  failure,
+  records,
+  deleted,
+  seen,
+  quarantine,
+  again,
+  retried,
+}: Receipt): boolean =>
   position === null &&
   failure === null &&
+  again === undefined &&
   [records, deleted, seen, quarantine, retried].every(({ length }) => length === 0);
 
 /**

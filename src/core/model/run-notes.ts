@@ -19,6 +19,8 @@ export type RunNote =
   | 'deletes_held_back'
   /** Records were skipped because a newer version of them is known. */
   | 'stale'
+  /** Records that were delivered before no longer pass the filter, and the resource finds no deletes: their rows stay. */
+  | 'left_filter'
   /** Records were delivered although a step failed for them; they are tried again. */
   | 'degraded';
 

@@ -78,6 +78,7 @@ export function assembleBatch(
       }),
     );
     const entries = results.flatMap((page) => page.entries);
+    const again = results.flatMap((page) => page.again);
     const failure = results.find((page) => page.failure !== null)?.failure ?? null;
     const deleted = tombstones.map(({ externalId }) => externalId);
     return {
@@ -91,6 +92,7 @@ export function assembleBatch(
         seen.length === 0 ? [] : [{ partition: partition?.partition ?? '', externalIds: seen }],
       ),
       quarantine: results.flatMap(({ quarantine }) => quarantine),
+      ...(again.length > 0 && { again }),
       retried: pages.flatMap(({ retried }) => retried),
       partitions: failure === null ? latestOf(pages) : [],
       incomplete: pages.some(({ incomplete }) => incomplete),
@@ -166,7 +168,7 @@ function compareVersions(outcomes: readonly RecordOutcome[], everyVersion: boole
   const last = new Map<IdKey, RecordOutcome>();
   const superseded = new Set<RecordOutcome>();
   for (const outcome of outcomes) {
-    if (outcome.kind === 'quarantine') continue;
+    if (outcome.kind === 'quarantine' || outcome.kind === 'wait') continue;
     const { externalId } = outcome.kind === 'delete' ? outcome.tombstone : outcome.row;
     const key = idKey(externalId);
     const before = last.get(key);
@@ -209,6 +211,8 @@ interface PageResult {
   readonly page: PageEntry;
   readonly entries: readonly RecordEntry[];
   readonly quarantine: readonly QuarantineEntry[];
+  /** See {@link Receipt.again}. */
+  readonly again: readonly QuarantineEntry[];
   /** See {@link Receipt.failure}. */
   readonly failure: string | null;
 }
@@ -216,6 +220,7 @@ interface PageResult {
 function pageResult(page: ReadyPage, { superseded, rejections, ...options }: PageOptions): PageResult {
   const entries: RecordEntry[] = [];
   const quarantine: QuarantineEntry[] = [];
+  const again: QuarantineEntry[] = [];
   let [recordsOut, deleted, flagged, failed] = [0, 0, 0, 0];
   let failure: string | null = null;
   for (const outcome of page.outcomes) {
@@ -225,6 +230,10 @@ function pageResult(page: ReadyPage, { superseded, rejections, ...options }: Pag
       continue;
     }
     if (superseded?.has(outcome)) continue;
+    if (outcome.kind === 'wait') {
+      again.push(outcome.row);
+      continue;
+    }
     if (outcome.kind === 'delete') {
       deleted += 1;
       if (outcome.flagged) flagged += 1;
@@ -236,8 +245,10 @@ function pageResult(page: ReadyPage, { superseded, rejections, ...options }: Pag
       failure ??= invalidRecord(options.resource.key, issuesOf(rejection), options.redact).message;
       continue;
     }
-    if (!rejection) recordsOut += 1;
-    else quarantine.push(refusedEntry(outcome, rejection, options));
+    if (!rejection) {
+      recordsOut += 1;
+      if (outcome.again) again.push(outcome.again);
+    } else quarantine.push(refusedEntry(outcome, rejection, options));
     if (outcome.entry) entries.push(rejection ? { ...outcome.entry, status: 'quarantined' } : outcome.entry);
   }
   const { pageNo, requestKey, carried, invalid } = page;
@@ -245,7 +256,7 @@ function pageResult(page: ReadyPage, { superseded, rejections, ...options }: Pag
   const quarantined = quarantine.length;
   const skipped = recordsIn - carried - recordsOut - quarantined - flagged;
   const numbers = { recordsIn, recordsOut, quarantined, deleted, skipped, invalid };
-  return { page: { pageNo, requestKey, ...numbers }, entries, quarantine, failure };
+  return { page: { pageNo, requestKey, ...numbers }, entries, quarantine, again, failure };
 }
 
 /** A retried record is quarantined again: it would otherwise fail every run from now on. */

@@ -49,7 +49,9 @@ export function createIdentify(
       data: null,
       lookups: null,
       quarantine: false,
+      isDegraded: false,
       isDeleted: false,
+      isFiltered: false,
     };
   };
   return (raw) => {
@@ -72,7 +74,9 @@ export function createIdentify(
       data: null,
       lookups: null,
       quarantine: false,
+      isDegraded: false,
       isDeleted: false,
+      isFiltered: false,
     };
   };
 }

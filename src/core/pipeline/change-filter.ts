@@ -29,6 +29,8 @@ interface FilteredPage {
   readonly carried: number;
   /** Dropped because a newer version is known. */
   readonly stale: number;
+  /** Dropped by the filter of the resource although they are delivered, where deletes are not found. */
+  readonly left: number;
 }
 
 /**
@@ -42,7 +44,13 @@ export function createChangeFilter(
   { known, redeliver }: ChangeFilterOptions,
 ): ChangeFilter {
   if (changeDetection.mode === 'none')
-    return async (candidates) => ({ candidates, allNew: false, carried: 0, stale: 0 });
+    return async (candidates) => ({
+      candidates: candidates.filter(isWanted),
+      allNew: false,
+      carried: 0,
+      stale: 0,
+      left: 0,
+    });
 
   const isStale = (cursor: string | null, before: KnownRecord): boolean => {
     if (!changeDetection.versionGuard || incremental?.kind !== 'cursor') return false;
@@ -55,7 +63,9 @@ export function createChangeFilter(
     { hash, cursor, isDeleted }: Candidate,
     { before, origin }: { readonly before: KnownRecord; readonly origin: RecordPage['origin'] },
   ): News => {
-    if (origin === 'retried') return before.status === 'quarantined' ? 'news' : 'known';
+    // Of a record for which a step failed, no fingerprint is known.
+    const isOpen = before.status === 'quarantined' || (before.status === 'delivered' && before.hash === '');
+    if (origin === 'retried') return isOpen ? 'news' : 'known';
     // Nearly all records that are read again, and so checked before anything that costs more.
     if (before.hash === hash && before.status !== 'deleted' && !isDeleted && !redeliver) return 'known';
     if (isStale(cursor, before)) return 'stale';
@@ -67,6 +77,10 @@ export function createChangeFilter(
     const before = decision.snapshot.find(externalId);
     // A retried record was not read again: what was carried of its id is another one, or a deletion.
     const isCarried = decision.origin === 'fetched' && known.takeCarried(externalId);
+    if (!isWanted(candidate)) {
+      if (before?.status === 'delivered') decision.left += 1;
+      return;
+    }
     const news = before ? newsOf(candidate, { before, origin: decision.origin }) : isDeleted ? 'known' : 'news';
     if (hash === null || news !== 'news') {
       if (isCarried) decision.carried += 1;
@@ -80,12 +94,15 @@ export function createChangeFilter(
 
   return async (candidates, { origin, before: pagesBefore }) => {
     using snapshot = await after(pagesBefore, known.snapshot(candidates.map(idOf)));
-    const decision: Decision = { snapshot, origin, wanted: [], allNew: true, carried: 0, stale: 0 };
+    const decision: Decision = { snapshot, origin, wanted: [], allNew: true, carried: 0, stale: 0, left: 0 };
     await mapWithPauses(candidates, decide, decision);
-    const { wanted, allNew, carried, stale } = decision;
-    return { candidates: wanted, allNew, carried, stale };
+    const { wanted, allNew, carried, stale, left } = decision;
+    return { candidates: wanted, allNew, carried, stale, left };
   };
 }
+
+/** Whether it is delivered or deleted; the filter of a resource without deletes drops all others. */
+const isWanted = ({ isFiltered, isDeleted }: Candidate): boolean => !isFiltered || isDeleted;
 
 /** `known`: as it was delivered, or deleted, last. `stale`: older than the known version. */
 type News = 'news' | 'known' | 'stale';
@@ -98,6 +115,7 @@ interface Decision {
   allNew: boolean;
   carried: number;
   stale: number;
+  left: number;
 }
 
 /** The snapshot, once the pages before have been filtered; it is closed when one of them fails. */

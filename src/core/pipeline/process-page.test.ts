@@ -125,6 +125,46 @@ describe('the pipeline', () => {
     expect({ recordsIn, skipped, kept: outcomes.length }).toEqual({ recordsIn: 2, skipped: 1, kept: 1 });
   });
 
+  describe('a delivered record that leaves the filter', () => {
+    const filter = 'status != "test"';
+    const stored = ['1', '3'].map((externalId) => ({
+      externalId,
+      hash: 'h',
+      cursor: null,
+      status: 'delivered' as const,
+    }));
+    const records = [
+      { id: 1, status: 'test' },
+      { id: 2, status: 'test' },
+      { id: 3, status: 'live' },
+    ];
+
+    it.each([
+      ['full_scan', { mode: 'full_scan', effect: 'hard' }],
+      ['flag', { mode: 'flag', when: 'status = "gone"', effect: 'hard' }],
+    ])('is deleted where deletes are found by %s, and was not seen', async (_mode, deletes) => {
+      const { outcomes, skipped, seen, notes } = await pipeline({ filter, deletes }, stored)(records);
+      expect(outcomes).toMatchObject([
+        { kind: 'delete', tombstone: { externalId: '1', effect: 'hard' }, flagged: true },
+        { kind: 'deliver', row: { externalId: '3' } },
+      ]);
+      expect([skipped, seen, notes]).toEqual([1, deletes.mode === 'full_scan' ? ['3'] : [], {}]);
+    });
+
+    it('stays where deletes are not found, and the run says so', async () => {
+      const { outcomes, skipped, notes } = await pipeline({ filter }, stored)(records);
+      expect(outcomes).toMatchObject([{ kind: 'deliver', row: { externalId: '3' } }]);
+      expect([skipped, notes]).toEqual([2, { left_filter: 1 }]);
+    });
+  });
+
+  it('deletes a record that says so, whether the filter keeps it or not', async () => {
+    const resource = { filter: 'status = "live"', deletes: { mode: 'flag', when: 'status = "gone"' } };
+    const stored = [{ externalId: '1', hash: 'h', cursor: null, status: 'delivered' as const }];
+    const { outcomes } = await pipeline(resource, stored)([{ id: 1, status: 'gone' }]);
+    expect(outcomes).toMatchObject([{ kind: 'delete', tombstone: { externalId: '1' } }]);
+  });
+
   it.each([
     ['a missing key', { name: 'x' }, 'primaryKey'],
     ['a null key', { id: null, name: 'x' }, 'primaryKey'],
@@ -280,7 +320,7 @@ const redact = (text: string) =>
 type StoredRecord = KnownRecord & { readonly externalId: string };
 
 const storedFrom = ({ outcomes }: PageOutcome): StoredRecord[] =>
-  outcomes.flatMap((outcome) => (outcome.kind === 'delete' || outcome.entry === null ? [] : [outcome.entry]));
+  outcomes.flatMap((outcome) => ('entry' in outcome && outcome.entry !== null ? [outcome.entry] : []));
 
 function resourceOf(parts: Record<string, unknown>): Resource {
   const result = checkSpec({

@@ -1,15 +1,17 @@
 /**
- * Processes a page: gate, key, filter, change filter, enrich, transform, validate. Failures are isolated per record.
+ * Processes a page: gate, key, deletes, filter, change filter, enrich, transform, validate. Failures are isolated per record.
  */
 
 import type { Evaluator } from '../expressions/evaluation.ts';
 import type { JsonObject } from '../json/json-object.ts';
+import { issueOf } from '../json-schema/validate.ts';
 import type { Enrich } from '../model/candidate.ts';
 import { type Candidate, idOf } from '../model/candidate.ts';
 import type { PageOutcome, RecordOutcome } from '../model/page-outcome.ts';
 import type { RecordEntry } from '../model/receipt.ts';
 import type { RecordPage } from '../model/record-page.ts';
 import { noNotes, type RunNotes } from '../model/run-notes.ts';
+import { readsAll } from '../spec/connection/reads-all.ts';
 import type { StoredFields } from '../spec/connection/stored-fields.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 import { mapWithPauses } from '../work/map-with-pauses.ts';
@@ -47,7 +49,7 @@ export interface PipelineOptions {
 /** The stages of one run, in two steps because only the first depends on the pages before. */
 export interface Pipeline {
   /**
-   * Gate, key, filter, change filter. Pages come in their order; one need not wait until the page before is finished.
+   * Gate, key, deletes, filter, change filter. Pages come in their order; one need not wait until the page before is finished.
    * Also rejects when a page before it does.
    */
   select(page: RecordPage): Promise<Selection>;
@@ -68,7 +70,7 @@ interface Selection {
   readonly carried: number;
   readonly each: JsonObject;
   readonly origin: RecordPage['origin'];
-  /** External ids of all its records, for a resource whose deletes are found by a full scan; empty for others. */
+  /** External ids of the records that the filter keeps, for a resource whose deletes are found by a full scan; else empty. */
   readonly seen: readonly string[];
   readonly notes: RunNotes;
 }
@@ -78,7 +80,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const { resource, known, enrich, redeliver } = options;
   const evaluate = createEvaluateRecords(options);
   const identify = createIdentify(resource, options.storedFields, options.lookups, options.recordBytesMax);
-  const dropFiltered = createRecordFilter(resource.filter, evaluate);
+  const markFiltered = createRecordFilter(resource, evaluate);
   const flagDeleted = createDeleteFlag(resource.deletes, evaluate);
   const dropUnchanged = createChangeFilter(resource, { known, redeliver });
   const shape = createShape(resource, evaluate);
@@ -86,8 +88,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const scans = resource.deletes.mode === 'full_scan';
   const select = async ({ records, each, origin }: RecordPage, before: Promise<unknown>): Promise<Selection> => {
     const all = await mapWithPauses(records, identify);
-    const flagged = await flagDeleted(await dropFiltered(all, each), each);
-    const { candidates, allNew, carried, stale } = await dropUnchanged(flagged, { origin, before });
+    const marked = await markFiltered(await flagDeleted(all, each), each);
+    const { candidates, allNew, carried, stale, left } = await dropUnchanged(marked, { origin, before });
     return {
       recordsIn: records.length,
       candidates,
@@ -95,8 +97,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       carried,
       each,
       origin,
-      seen: scans && origin === 'fetched' ? all.map(idOf) : [],
-      notes: stale === 0 ? noNotes : { stale },
+      seen: scans && origin === 'fetched' ? marked.filter(isKept).map(idOf) : [],
+      notes: stale + left === 0 ? noNotes : { ...(stale > 0 && { stale }), ...(left > 0 && { left_filter: left }) },
     };
   };
   let before: Promise<unknown> = Promise.resolve();
@@ -112,7 +114,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       const invalid = origin === 'retried' ? 0 : shaped.filter(isInvalid).length;
       const outcomes = (await mapWithPauses(shaped, conclude, { each, origin })).filter(isOutcome);
       const skipped = recordsIn - outcomes.length - carried;
-      return { recordsIn, skipped, carried, invalid, outcomes, allNew, each, seen, notes };
+      const degraded = shaped.filter(wasDegraded).length;
+      const allNotes = degraded === 0 ? notes : { ...notes, degraded };
+      return { recordsIn, skipped, carried, invalid, outcomes, allNew, each, seen, notes: allNotes };
     },
   };
 }
@@ -120,9 +124,11 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 // At module level, for the reason that mapWithPauses gives.
 const rawOf = ({ raw }: Candidate): unknown => raw;
 const lookupsOf = ({ lookups }: Candidate): Candidate['lookups'] => lookups;
+const isKept = ({ isFiltered }: Candidate): boolean => !isFiltered;
 const isPlain = (candidate: Candidate): boolean => candidate.isPlain;
 const hasLookups = ({ lookups }: Candidate): boolean => lookups !== null;
 const isInvalid = ({ issues, isDeleted }: Candidate): boolean => issues !== null && !isDeleted;
+const wasDegraded = (candidate: Candidate): boolean => candidate.isDegraded && candidate.issues === null;
 const isOutcome = (outcome: RecordOutcome | null): outcome is RecordOutcome => outcome !== null;
 
 function createEvaluateRecords(options: PipelineOptions): EvaluateRecords {
@@ -140,6 +146,9 @@ function createEvaluateRecords(options: PipelineOptions): EvaluateRecords {
     });
 }
 
+/** Why a record is tried again that was delivered. */
+const stepFailed = issueOf('enrich', 'a request of an enrichment failed, so its result is null for now');
+
 /** The outcome of a shaped record; null: it counts as skipped. */
 function createConclude({
   resource,
@@ -149,7 +158,8 @@ function createConclude({
 }: PipelineOptions): (candidate: Candidate, page: Pick<RecordPage, 'each' | 'origin'>) => RecordOutcome | null {
   const fieldsOf = createFieldPicker(storedFields);
   const effect = resource.deletes.mode === 'none' ? 'soft' : resource.deletes.effect;
-  return ({ raw, externalId, hash, cursor, issues, data, quarantine, isDeleted }, { each, origin }) => {
+  const fetchesAgain = readsAll(resource);
+  return ({ raw, externalId, hash, cursor, issues, data, quarantine, isDeleted, isDegraded }, { each, origin }) => {
     if (isDeleted) return { kind: 'delete', tombstone: { externalId, effect }, flagged: true };
     // A record without a key is no parent.
     const isKeyed = issues?.every(({ keyword }) => keyword !== 'primaryKey') ?? true;
@@ -157,7 +167,15 @@ function createConclude({
     const isDelivered = !issues && data;
     const status = isDelivered ? 'delivered' : 'quarantined';
     const entry: RecordEntry | null = hash === null ? null : { externalId, hash, cursor, status, fields };
-    if (isDelivered) return { kind: 'deliver', row: { externalId, hash, data }, entry, raw };
+    if (isDelivered) {
+      const whole = { kind: 'deliver', row: { externalId, hash, data }, entry, raw } as const;
+      if (!isDegraded) return whole;
+      // No version has an empty fingerprint, so the record is delivered again whenever it is fetched.
+      const degraded = { ...whole, entry: entry && { ...entry, hash: '' } };
+      if (fetchesAgain) return degraded;
+      const again = quarantineEntry({ externalId, raw, each }, [stepFailed], redact);
+      return origin === 'retried' ? { kind: 'wait', row: again } : { ...degraded, again };
+    }
     const found = issues ?? [];
     const onInvalid = quarantine || origin === 'retried' ? 'quarantine' : resource.onInvalid;
     if (onInvalid === 'fail') throw invalidRecord(resource.key, found, redact);

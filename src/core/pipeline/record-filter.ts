@@ -1,16 +1,24 @@
 import type { Candidate } from '../model/candidate.ts';
+import type { Resource } from '../spec/schema/spec-schema.ts';
 import { classifyRecords } from './classify-records.ts';
 import type { EvaluateRecords } from './shape.ts';
 
-/** Drops the records that do not pass the resource's `filter`; a filter that throws on a record makes it invalid. */
+/**
+ * Marks the records that the `filter` of a resource does not keep. One that was delivered before has to be deleted where
+ * the resource finds deletes, so the change filter decides about them. A deleted record need not pass; a filter that
+ * throws on a record makes it invalid.
+ */
 export function createRecordFilter(
-  filter: string | undefined,
+  { filter, deletes }: Pick<Resource, 'filter' | 'deletes'>,
   evaluate: EvaluateRecords,
 ): (candidates: readonly Candidate[], each: Readonly<Record<string, unknown>>) => Promise<readonly Candidate[]> {
   if (filter === undefined) return async (candidates) => candidates;
   const classify = classifyRecords(filter, { evaluate, keyword: 'filter' });
+  const isDeleted = deletes.mode !== 'none';
   return async (candidates, each) => {
     const checked = await classify(candidates, each);
-    return checked.flatMap(({ candidate, holds }) => (holds === false ? [] : [candidate]));
+    return checked.map(({ candidate, holds }) =>
+      holds === false && !candidate.isDeleted ? { ...candidate, isDeleted, isFiltered: true } : candidate,
+    );
   };
 }

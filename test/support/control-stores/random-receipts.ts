@@ -51,6 +51,7 @@ export function randomReceipt(dice: Dice, facts: ReceiptFacts): Receipt {
     deleted: rare(() => dice.pick(recordIds)),
     seen: rare(() => ({ partition: dice.pick(['', 'p1', 'p2']), externalIds: dice.some(recordIds, 'once') })),
     quarantine: [...rare(() => kept(dice, facts)), ...rare(() => kept(dice, facts))],
+    ...(!isPlain && dice.chance(0.2) && { again: [{ ...kept(dice, facts), id: facts.newQuarantineId() }] }),
     retried: quarantineIds.length > 0 ? rare(() => dice.pick(quarantineIds)) : [],
     partitions: dice
       .some(dice.pick([[''], [''], ['p1', 'p2']]), dice.chance(0.02) ? 'with repeats' : 'once')

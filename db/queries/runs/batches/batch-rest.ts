@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { storableJson } from '../../../../src/core/json/storable-json.ts';
 import type { LaneKey } from '../../../../src/core/model/lane-key.ts';
 import type { QuarantineEntry, Receipt } from '../../../../src/core/model/receipt.ts';
@@ -19,6 +19,7 @@ export async function recordRest(tx: Db, scope: OrgScope, { laneId, runId, recei
   await keepQuarantine(tx, scope, { runId, receipt, run });
   await markRetried(tx, scope, receipt.retried);
   await resolveQuarantine(tx, scope, { delivered: deliveredIds(receipt), run });
+  await tryAgain(tx, scope, { runId, receipt, run });
 }
 
 /** Notes what a full scan has seen, and what is deleted. */
@@ -53,21 +54,42 @@ async function keepQuarantine(tx: Db, scope: OrgScope, { runId, receipt, run }: 
   const { connectionId, resourceKey } = run;
   const versions = new Map(receipt.quarantine.map((entry) => [entry.externalId.toWellFormed(), entry]));
   for (const part of statementsOf([...versions.values()])) {
-    const list = (of: (entry: QuarantineEntry) => string) => textArray(part.map(of));
     await sql`
       insert into quarantine (
-        id, org_id, connection_id, resource_key, external_id, raw_json, each_json, validation_errors, run_id)
-      select q.id, ${scope.orgId}, ${connectionId}, ${resourceKey}, q.external_id, q.raw::jsonb, q.each::jsonb,
-        q.errors::jsonb, ${runId}
-      from unnest(
-        ${list(({ id }) => id)}::text[], ${list(({ externalId }) => externalId)}::text[],
-        ${list(({ rawJson }) => jsonOrText(rawJson))}::text[], ${list(({ each }) => storableJson(each))}::text[],
-        ${list(({ errors }) => storableJson(errors))}::text[]
-      ) as q (id, external_id, raw, each, errors)
+        id, external_id, raw_json, each_json, validation_errors, org_id, connection_id, resource_key, run_id)
+      select q.*, ${scope.orgId}, ${connectionId}, ${resourceKey}, ${runId} from ${rowsOf(part)}
       on conflict (connection_id, resource_key, external_id) where resolved_at is null
       do update set raw_json = excluded.raw_json, each_json = excluded.each_json,
         validation_errors = excluded.validation_errors, run_id = excluded.run_id`.execute(tx);
   }
+}
+
+/**
+ * Keeps the records that were delivered although a step failed for them, so that the next run begins with them. Their rows
+ * count as resolved: nothing is kept back.
+ */
+async function tryAgain(tx: Db, scope: OrgScope, { runId, receipt, run }: KeptBack): Promise<void> {
+  const { connectionId, resourceKey } = run;
+  for (const part of statementsOf(receipt.again ?? [])) {
+    await sql`
+      insert into quarantine (
+        id, external_id, raw_json, each_json, validation_errors, org_id, connection_id, resource_key, run_id,
+        resolved_at, requeued_at)
+      select q.*, ${scope.orgId}, ${connectionId}, ${resourceKey}, ${runId}, now(), now() from ${rowsOf(part)}
+      on conflict (id) do nothing`.execute(tx);
+  }
+}
+
+/** Entries as rows `q`: id, external id, record, values of its partition, errors. */
+function rowsOf(entries: readonly QuarantineEntry[]): RawBuilder<unknown> {
+  const list = (of: (entry: QuarantineEntry) => string) => textArray(entries.map(of));
+  return sql`(
+    select id, external_id, raw::jsonb, each::jsonb, errors::jsonb
+    from unnest(
+      ${list(({ id }) => id)}::text[], ${list(({ externalId }) => externalId)}::text[],
+      ${list(({ rawJson }) => jsonOrText(rawJson))}::text[], ${list(({ each }) => storableJson(each))}::text[],
+      ${list(({ errors }) => storableJson(errors))}::text[]
+    ) as entry (id, external_id, raw, each, errors)) as q`;
 }
 
 /** Records, and characters of them, of one statement. */

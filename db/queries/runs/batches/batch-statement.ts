@@ -54,8 +54,8 @@ export function prepareRecord(receipt: Receipt): void {
 const madeAhead = new WeakMap<Receipt, Promise<ReceiptValues>>();
 
 /** Whether one statement records it. */
-export const isPlain = ({ seen, deleted, quarantine, retried }: Receipt): boolean =>
-  [seen, deleted, quarantine, retried].every(({ length }) => length === 0);
+export const isPlain = ({ seen, deleted, quarantine, again = [], retried }: Receipt): boolean =>
+  [again, seen, deleted, quarantine, retried].every(({ length }) => length === 0);
 
 /** External ids of the records that were delivered. */
 export const deliveredIds = ({ records }: Receipt): readonly string[] =>

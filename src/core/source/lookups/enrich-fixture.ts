@@ -69,7 +69,9 @@ export const candidate = (raw: unknown, n: number): Candidate => ({
   lookups: null,
   isPlain: true,
   quarantine: false,
+  isDegraded: false,
   isDeleted: false,
+  isFiltered: false,
 });
 
 /** A step that asks for the plan of a record. */

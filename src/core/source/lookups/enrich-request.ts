@@ -5,6 +5,7 @@ import type { Enrichment } from '../../spec/schema/lookup-schema.ts';
 import { ResponseSettings } from '../../spec/schema/resource-schema.ts';
 import { authRoot, createSigner } from '../auth/request-signer.ts';
 import { decodeBody } from '../decode/decode-body.ts';
+import { checkSuccess } from '../request/check-success.ts';
 import { createEvaluate } from '../request/evaluate.ts';
 import { interpretResponse } from '../request/interpret-response.ts';
 import { openResponseCache } from '../request/open-response-cache.ts';
@@ -68,6 +69,9 @@ export function createEnrichRequests(
       return null;
     }
     const body = response.body.length === 0 ? null : await decodeBody(response, plain);
+    const { headers, status } = response;
+    const roots = { body, headers, status, params: source.params, watermark: null };
+    await checkSuccess(step.successWhen, roots, evaluate);
     await keep({ isLast: true });
     return { body };
   };
@@ -75,9 +79,14 @@ export function createEnrichRequests(
   const responsesTo = async (asks: readonly Ask[]): Promise<ReadonlyMap<string, KeyResponse>> => {
     const response = await ask(asks);
     const texts = asks.map(({ text }) => text);
-    return response === null
-      ? new Map(texts.map((text) => [text, { kind: 'missing' }]))
-      : await readResponses(response.body, texts);
+    const found: ReadonlyMap<string, KeyResponse> =
+      response === null
+        ? new Map(texts.map((text) => [text, { kind: 'missing' }]))
+        : await readResponses(response.body, texts);
+    const missing = asks.filter(({ text }) => found.get(text)?.kind === 'missing');
+    // An API may cap its responses, so keys are missing only from a response that has none of them.
+    if (missing.length === 0 || missing.length === asks.length) return found;
+    return new Map([...found, ...(await responsesTo(missing))]);
   };
 
   return {

@@ -20,6 +20,8 @@ export interface Subject {
   readonly found: Record<string, unknown>;
   /** Steps that failed for this record, and why; null: a step that they depend on failed. */
   readonly failures: Map<string, Failure | null>;
+  /** A step failed for this record, and the spec takes null for its result. */
+  isDegraded: boolean;
 }
 
 /** Why a record is invalid; `quarantine`: the spec says to quarantine it. */
@@ -120,8 +122,9 @@ function respondTo(key: RecordKey | undefined, responses: KeyResponses): KeyResp
   return key?.kind === 'key' ? (responses.get(key.text) ?? null) : null;
 }
 
-function assign(step: Step, { found, failures }: Subject, response: KeyResponse | string | null): void {
+function assign(step: Step, subject: Subject, response: KeyResponse | string | null): void {
   const { assignTo, onMissing, onError } = step;
+  const { found, failures } = subject;
   if (response === null) return;
   if (typeof response === 'string') failures.set(assignTo, { message: response, quarantine: false });
   else if (response.kind === 'found') {
@@ -129,8 +132,10 @@ function assign(step: Step, { found, failures }: Subject, response: KeyResponse 
   } else {
     const wish = response.kind === 'missing' ? onMissing : onError;
     if (wish === 'fail') throw response.kind === 'missing' ? notThere(step) : failure(step, response.error);
-    if (wish === 'null') found[assignTo] = null;
-    else
+    if (wish === 'null') {
+      found[assignTo] = null;
+      subject.isDegraded ||= response.kind === 'failed';
+    } else
       failures.set(assignTo, {
         message: response.kind === 'missing' ? missing : response.error.message,
         quarantine: true,

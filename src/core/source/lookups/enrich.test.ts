@@ -154,7 +154,28 @@ describe('a batch', () => {
     await using run = enricher(api, { steps: [names] });
     const found = await run.lookups([{ id: 1 }, { id: 'gone' }, { id: 2 }, { id: 1 }]);
     expect(found).toEqual([{ name: 'N1' }, { name: null }, { name: 'N2' }, { name: 'N1' }]);
-    expect(api.requests.map(({ body }) => JSON.parse(body).inputs)).toEqual([[{ id: 1 }, { id: 'gone' }], [{ id: 2 }]]);
+    const asked = api.requests.map(({ body }) => JSON.parse(body).inputs);
+    expect(asked).toEqual([[{ id: 1 }, { id: 'gone' }], [{ id: 2 }], [{ id: 'gone' }]]);
+  });
+
+  it('is asked again for the keys that a response leaves out, as long as it has some of them', async () => {
+    const all = { ...names, batch: { ...names.batch, size: 10 } };
+    const capped = (request: ApiRequest): ApiReply => {
+      const { inputs } = JSON.parse(request.body) as { readonly inputs: readonly { readonly id: unknown }[] };
+      return batch({ ...request, body: JSON.stringify({ inputs: inputs.slice(0, 2) }) });
+    };
+    await using api = await startApi(capped);
+    await using run = enricher(api, { steps: [all] });
+    const found = await run.lookups([1, 2, 3, 4, 5].map((id) => ({ id })));
+    expect(found.map((lookups) => lookups?.['name'])).toEqual(['N1', 'N2', 'N3', 'N4', 'N5']);
+    expect(api.requests).toHaveLength(3);
+  });
+
+  it('fails where the response has no results at all, which is not the same as none', async () => {
+    await using api = await startApi(() => ({ body: { error: 'busy' } }));
+    await using run = enricher(api, { steps: [{ ...names, onError: 'quarantine' }] });
+    const [record] = await run.candidates([{ id: 1 }]);
+    expect(record?.issues).toMatchObject([{ message: expect.stringContaining('batch.results selects nothing') }]);
   });
 
   it('logs one saved request per page, however many keys were kept', async () => {
@@ -176,5 +197,23 @@ describe('a batch', () => {
       quarantine: true,
       issues: [{ message: expect.stringContaining(`batch.${part} fails`) }],
     });
+  });
+});
+
+describe('a step that fails and takes null', () => {
+  it('leaves the record degraded; one that finds nothing does not', async () => {
+    await using api = await startApi(plans);
+    await using run = enricher(api, { steps: [{ ...plan, onError: 'null' }] });
+    const records = ['p1', 'gone1', 'broken1'].map((name) => ({ plan: name }));
+    const enriched = await run.candidates(records);
+    expect(enriched.map(({ isDegraded }) => isDegraded)).toEqual([false, false, true]);
+    expect(enriched.map(({ lookups }) => lookups?.['plan'] === null)).toEqual([false, true, true]);
+  });
+
+  it('is one whose response says that it failed', async () => {
+    await using api = await startApi(() => ({ body: { error: 'busy' } }));
+    const step = { ...plan, onError: 'null', successWhen: '$not($exists(error))' };
+    await using run = enricher(api, { steps: [step] });
+    expect(await run.candidates([{ plan: 'p1' }])).toMatchObject([{ isDegraded: true, lookups: { plan: null } }]);
   });
 });

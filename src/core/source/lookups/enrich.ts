@@ -69,7 +69,13 @@ function createSavedRows(): (step: Step) => boolean {
 
 const isEnriched = ({ issues, isDeleted }: Candidate): boolean => issues === null && !isDeleted;
 
-const subjectOf = (candidate: Candidate, no: number): Subject => ({ no, candidate, found: {}, failures: new Map() });
+const subjectOf = (candidate: Candidate, no: number): Subject => ({
+  no,
+  candidate,
+  found: {},
+  failures: new Map(),
+  isDegraded: false,
+});
 
 /** The identity of a page, the same for the same versions of the same records. */
 function identityOf(subjects: readonly Subject[]): string {
@@ -81,13 +87,13 @@ function identityOf(subjects: readonly Subject[]): string {
 
 /** Issues in the order of the steps, whichever ended first. */
 function candidateOf(
-  { candidate, found, failures }: Subject,
+  { candidate, found, failures, isDegraded }: Subject,
   steps: readonly Pick<Enrichment, 'assignTo'>[],
 ): Candidate {
   const issues = steps.flatMap(({ assignTo }) => {
     const failure = failures.get(assignTo);
     return failure ? [{ path: assignTo, message: failure.message, keyword: 'enrich' }] : [];
   });
-  if (issues.length === 0) return { ...candidate, lookups: found };
+  if (issues.length === 0) return { ...candidate, lookups: found, isDegraded };
   return { ...candidate, issues, quarantine: [...failures.values()].some((failure) => failure?.quarantine) };
 }

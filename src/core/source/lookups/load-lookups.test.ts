@@ -253,3 +253,25 @@ it('continues where a long wait interrupted the load: every page is requested on
   expect((await again()).tables).toEqual({ users: emails });
   expect(api.requests.map(({ url }) => url.search)).toEqual(['', '?after=2', '?after=4']);
 });
+
+describe('a response that is no table', () => {
+  it.each([
+    ['an object without a key', { error: 'busy' }, {}],
+    ['items without a key', [{ ident: 1 }, { ident: 2 }], {}],
+    ['a failure by successWhen', { error: 'busy', data: [] }, { successWhen: '$not($exists(error))', records: 'data' }],
+  ])('fails the run instead of an empty table: %s', async (_case, body, rest) => {
+    await using api = await startApi(() => ({ body }));
+    const lookup = { assignTo: 't', keyBy: 'id', request: { path: '/' }, ...rest };
+    expect(await load(api, { lookups: [lookup] }).catch(codeOf)).toBe('source_rejected');
+  });
+
+  it('an empty list is a table, and later runs ask again', async () => {
+    const store = memoryStore();
+    let body: unknown = [];
+    await using api = await startApi(() => ({ body }));
+    const lookup = { assignTo: 't', keyBy: 'id', request: { path: '/' }, cache: { scope: 'connection' } };
+    expect((await load(api, { lookups: [lookup], store })).tables).toEqual({ t: {} });
+    body = [{ id: 1 }];
+    expect((await load(api, { lookups: [lookup], store: store.nextRun() })).tables).toEqual({ t: { 1: { id: 1 } } });
+  });
+});

@@ -90,7 +90,8 @@ async function loadTable(
   const { entries, duplicates, withoutKey } = await readKept(source, lookup, { key, store, signal, room });
   const text = `{${entries.map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')}}`;
   await keep(text);
-  if (scope === 'connection') await store.write('connection', [{ key, text, ttlSeconds }]);
+  // An empty table may be a fault of the moment: the next run asks again.
+  if (scope === 'connection' && entries.length > 0) await store.write('connection', [{ key, text, ttlSeconds }]);
   onLoaded({ assignTo: lookup.assignTo, entries: entries.length, duplicates, withoutKey });
   return await parsed(text);
 }
@@ -125,8 +126,8 @@ async function readKept(
 
 /** The table as a resource of its own. */
 function sourceOfTable(source: Omit<Source, 'watermark'>, lookup: RequestLookup, store: LookupStore): Source {
-  const { assignTo: key, request, pagination, records } = lookup;
-  const response = v.parse(ResponseSettings, { records });
+  const { assignTo: key, request, pagination, records, successWhen } = lookup;
+  const response = v.parse(ResponseSettings, { records, ...(successWhen !== undefined && { successWhen }) });
   const resource: ReadableResource = { key, request, response, pagination, errors: [] };
   const described = { ...source, resource, each: {}, watermark: null, backfill: null, validators: null };
   return { ...described, responses: openResponseCache(source, request, store) };

@@ -1,5 +1,6 @@
 import { AppError } from '../../errors.ts';
 import { storableJson } from '../../json/storable-json.ts';
+import type { Gap } from '../../model/coverage.ts';
 import type { ReadPosition } from '../../model/read-position.ts';
 import type { Lookup } from '../../spec/schema/lookup-schema.ts';
 import { mapWithPauses } from '../../work/map-with-pauses.ts';
@@ -51,13 +52,25 @@ export async function readTable(
   try {
     for await (const page of readPages(source, { position, signal, lookAhead: 1 })) {
       if (page.skipped !== null) throw rejected(lookup, `could not be read: ${page.skipped}.`);
+      if (page.gaps.some(isPartial))
+        throw rejected(lookup, `was not read whole (${page.gaps.join(', ')}). Try again later.`);
       await addItems(table, page.records, { lookup, evaluateEach });
       position = page.positionAfter;
     }
   } catch (cause) {
     throw new TableInterrupted(table.read(position), cause);
   }
-  return table.read(null);
+  return wholeTable(lookup, table.read(null));
+}
+
+/** Gaps that say that entries may be missing. A list is missing here only where a rule of the spec takes it for empty. */
+const isPartial = (gap: Gap): boolean => gap !== 'page_short' && gap !== 'list_missing';
+
+/** Throws `source_rejected` where no item has a key: the response was something else, such as an error. */
+function wholeTable(lookup: RequestLookup, read: TableRead): TableRead {
+  if (read.entries.length > 0 || read.withoutKey === 0) return read;
+  const advice = 'Correct keyBy or records in the spec, or see the calls of the run for what the API sent.';
+  throw new TableInterrupted({ ...read, position: null }, rejected(lookup, `has no item with a key. ${advice}`));
 }
 
 interface Table {

@@ -25,7 +25,8 @@ export function createReadResponses(
   /** The items of the response to a batch, by the texts of their keys. */
   const itemsByKey = async ({ results, keyBy }: NonNullable<Enrichment['batch']>, body: unknown) => {
     const [found] = await evaluateEach(results, [body]);
-    const list = valueOf(found, 'batch.results') ?? [];
+    const list = valueOf(found, 'batch.results');
+    if (list === undefined || list === null) throw noResults();
     const items: readonly unknown[] = Array.isArray(list) ? list : [list];
     const keys = await evaluateEach(keyBy, items);
     return new Map(items.map((item, n) => [lookupKeyText(valueOf(keys[n], 'batch.keyBy')), item]));
@@ -52,6 +53,13 @@ function respondFrom(result: EachResult | undefined): KeyResponse {
   const message = `the response is longer than ${valueLengthMax / 1_000_000} MB; keep the needed part with select`;
   return failed(new AppError('source_rejected', message));
 }
+
+/** A body without its results says nothing about the keys: it may report a failure. */
+const noResults = (): AppError =>
+  new AppError(
+    'source_rejected',
+    'batch.results selects nothing in the response. Correct it in the spec, or try later.',
+  );
 
 const failed = (error: AppError): KeyResponse => ({ kind: 'failed', error });
 

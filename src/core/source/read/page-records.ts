@@ -1,6 +1,5 @@
 /** What the decoded response of a page says: whether it is a success, the records, and where the read continues. */
 
-import { AppError } from '../../errors.ts';
 import type { PagePosition } from '../../model/read-position.ts';
 import type { Evaluate } from '../request/evaluate.ts';
 import { loggingBlocked } from '../request/log-blocked.ts';
@@ -78,17 +77,6 @@ function tokenText(token: unknown): string | null {
   // An empty token would request everything and look like an empty response.
   if (token === '') return null;
   return typeof token === 'string' ? positionText(token, 'The token for the next read', 'incremental.next') : null;
-}
-
-/** Throws `source_rejected` when the body reports a failure: `expression`, `response.successWhen`, is not true. */
-export async function checkSuccess(
-  expression: string | undefined,
-  roots: ResponseRoots,
-  evaluate: Evaluate,
-): Promise<void> {
-  if (expression === undefined || (await evaluate(expression, { ...roots }, { seesBodyFields: true })) === true) return;
-  const message = `The API responded with ${roots.status}, but response.successWhen is not true: the body reports a failure.`;
-  throw new AppError('source_rejected', message);
 }
 
 async function totalOf(

@@ -61,6 +61,7 @@ const paginationPlaces = (at: string): readonly ExpressionPlace[] =>
 
 const lookupPlaces = (at: string): readonly ExpressionPlace[] => [
   ...requestPlaces(`${at}.request`, scopes.request),
+  expression(`${at}.successWhen`, scopes.body),
   expression(`${at}.keyBy`, scopes.item),
   expression(`${at}.value`, scopes.item),
   ...paginationPlaces(`${at}.pagination`),
@@ -103,6 +104,7 @@ const enrichPlaces = (at: string): readonly ExpressionPlace[] => [
   expression(`${at}.key`, scopes.enrich),
   expression(`${at}.when`, scopes.enrich),
   ...requestPlaces(`${at}.request`, scopes.enrich),
+  expression(`${at}.successWhen`, scopes.body),
   expression(`${at}.batch.results`, scopes.item),
   expression(`${at}.batch.keyBy`, scopes.item),
   expression(`${at}.select`, scopes.item),

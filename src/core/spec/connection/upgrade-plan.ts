@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Issue, schemaIssue } from '../../errors.ts';
 import type { SpecUpgrade } from '../../resources/spec.ts';
 import type { ConnectorSpec, Resource } from '../schema/spec-schema.ts';
+import { readsAll } from './reads-all.ts';
 import { resourceFingerprint } from './resource-fingerprint.ts';
 import { storedFieldsOf } from './stored-fields.ts';
 
@@ -144,10 +145,6 @@ function formOf({ resource, spec }: Place): unknown {
   const { versionGuard: _, ...hashed } = resource.changeDetection;
   return [resourceFingerprint(resource, storedFieldsOf(spec, resource.key)), hashed];
 }
-
-/** Whether every run reads all records, changed or not. */
-const readsAll = ({ incremental, forEach }: Resource): boolean =>
-  incremental === undefined && forEach.every(({ select }) => select !== 'changed');
 
 /**
  * The fields that decide which records are read, besides what shapes a record: a change here may select records that

@@ -12,6 +12,8 @@ const DependsOn = field(
   'Names of lookups that must be loaded before. What expressions use as `$lookups.<name>` counts without being listed.',
   [],
 );
+const successWhenText =
+  'Over the body: false, and the response is an error although its status is 2xx. Absent: the status decides.';
 const assignToText = 'The name of the result: `$lookups.<assignTo>`. No other lookup that the resource can see has it.';
 
 /** A table seen by every resource as `$lookups.<assignTo>`, loaded at most once per run. */
@@ -26,6 +28,7 @@ export const Lookup = v.variant('kind', [
     assignTo: field(VariableName, assignToText, 'users'),
     request: field(RequestTemplate, 'The request that reads the items of the table.', { path: '/users' }),
     records: field(v.optional(Selector, '$'), 'Where a response has its items: `$` is the whole body.', 'data'),
+    successWhen: field(v.exactOptional(Expression), successWhenText, '$exists(data)'),
     keyBy: field(Expression, 'Over the item: its key in the table. Of equal keys the last wins.', 'id'),
     value: field(
       v.optional(Expression, '$'),
@@ -80,6 +83,7 @@ export const Enrichment = v.pipe(
       '$exists(record.plan_id)',
     ),
     dependsOn: DependsOn,
+    successWhen: field(v.exactOptional(Expression), successWhenText, '$not($exists(error))'),
     batch: field(
       v.exactOptional(
         strictObject({
@@ -121,11 +125,11 @@ export const Enrichment = v.pipe(
     ),
     onMissing: field(
       v.optional(v.picklist(['null', 'fail', 'quarantine']), 'null'),
-      'At a 404, or a key without result in a batch: the result is null, the run fails, or the record is quarantined.',
+      'At a 404, or a key without result in a batch: the result is null, the run fails, or the record is quarantined. If a batch has results for some keys only, the others are requested again.',
     ),
     onError: field(
       v.optional(v.picklist(['fail', 'null', 'quarantine']), 'fail'),
-      'At any other failure, after retries: the same choice.',
+      'At any other failure, after retries: the same choice. A record whose result is null for a failure counts as `degraded` in the notes of the run, and is enriched again.',
     ),
   }),
   v.metadata(when({ required: ['batch'] }, { required: ['key'] })),

@@ -6,7 +6,7 @@ import { sumOfNotes } from '../../../../src/core/model/run-notes.ts';
 import type { Recorded } from '../../../../src/core/run/run-ledger.ts';
 import { markRetriedIn } from '../records/requeue.ts';
 import type { ControlState, StoredRun } from '../store/control-state.ts';
-import { keepQuarantine, resolveQuarantine } from '../store/kept-back.ts';
+import { keepQuarantine, resolveQuarantine, tryAgain } from '../store/kept-back.ts';
 import { putPartitions, putRecords, putSeen } from '../store/lane-state.ts';
 import { memoryOf } from '../store/memory-db.ts';
 import { stored } from '../store/stored-json.ts';
@@ -123,4 +123,5 @@ function recordRest(state: ControlState, { run, receipt, acknowledgedIn }: RestO
   markRetriedIn(state, receipt.retried);
   const delivered = receipt.records.filter(({ status }) => status === 'delivered');
   resolveQuarantine(state, run, new Set(delivered.map(({ externalId }) => externalId)));
+  tryAgain(state, run, { entries: receipt.again ?? [], runId: acknowledgedIn });
 }

@@ -27,6 +27,26 @@ export function keepQuarantine(
   }
 }
 
+/** Keeps records for the next run that were delivered although a step failed for them. */
+export function tryAgain(
+  state: ControlState,
+  { orgId, connectionId, resourceKey }: OfResource,
+  { entries, runId }: { readonly entries: readonly QuarantineEntry[]; readonly runId: string },
+): void {
+  const now = state.now();
+  for (const { id, externalId, rawJson, each, errors } of entries) {
+    if (state.quarantine.get(id)) continue;
+    const key = { id, orgId, connectionId, resourceKey, externalId };
+    const content = {
+      rawJson: jsonOrText(rawJson),
+      eachJson: storedObject(each),
+      validationErrors: stored(errors),
+      runId,
+    };
+    state.quarantine.insert({ ...key, ...content, createdAt: now, requeuedAt: now, resolvedAt: now });
+  }
+}
+
 /** Closes the open rows of records that are now delivered. */
 export function resolveQuarantine(
   state: ControlState,

@@ -1,0 +1,13 @@
+import { AppError } from '../../errors.ts';
+import type { Evaluate } from './evaluate.ts';
+
+/** Throws `source_rejected` when a body reports a failure: `expression`, a `successWhen`, is not true. */
+export async function checkSuccess(
+  expression: string | undefined,
+  roots: { readonly body: unknown; readonly status: number },
+  evaluate: Evaluate,
+): Promise<void> {
+  if (expression === undefined || (await evaluate(expression, { ...roots }, { seesBodyFields: true })) === true) return;
+  const message = `The API responded with ${roots.status}, but successWhen is not true: the body reports a failure.`;
+  throw new AppError('source_rejected', message);
+}
