@@ -3,10 +3,10 @@ import {
   advancePending,
   countFailure,
   endPending,
+  type OpenedPendingRow,
   type OutboxOwner,
   type OutboxPartRow,
   openOutbox,
-  type PendingRow,
   putPending,
 } from '../db/queries/runs/batches/outbox.ts';
 import type { OrgScope } from '../db/scope.ts';
@@ -23,18 +23,19 @@ interface OutboxOptions {
 
 /** The outbox of one attempt's lane, in the control database. */
 export function createOutbox({ db }: Pick<Deps, 'db'>, scope: OrgScope, { owner, redact }: OutboxOptions): Outbox {
-  const pendingOf = ({ runId, batchNo, draft, rejected, parts }: PendingRow): PendingBatch => ({
+  const pendingOf = ({ runId, batchNo, draft, rejected, parts, isOfBefore }: OpenedPendingRow): PendingBatch => ({
     runId,
     batchNo,
+    isOfBefore,
     parts: parts.map(partOf),
     rejected: rejected.split('\n').flatMap((line) => JSON.parse(line)),
     isCarried: runId !== owner.runId,
     receipt: (all) => restoreBatch(draft, redact).receipt(all),
   });
   return {
-    async open(target) {
+    async open({ target, generation }) {
       const digest = Buffer.from(hash('sha256', target, 'hex'), 'hex');
-      const { pending, ...known } = held(await openOutbox(db, scope, { owner, target: digest }));
+      const { pending, ...known } = held(await openOutbox(db, scope, { owner, target: digest, generation }));
       return { ...known, pending: pending && pendingOf(pending) };
     },
     async prepare(batch, { parts, rejected }, sequence) {

@@ -233,6 +233,10 @@ export interface Lanes {
    * Counts the attempts on this lane. Whoever holds a smaller number than the newest has lost it.
    */
   fence: Generated<number>;
+  /**
+   * Names what is known of the lane; a destination that has another one is new to it. Made anew when the lane is forgotten.
+   */
+  generation: Generated<string>;
   id: Generated<number>;
   orgId: string;
   /**
@@ -334,6 +338,10 @@ export interface Outboxes {
    * Failures of the receiver in a row, since failing_since, within run failing_run_id.
    */
   failures: Generated<number>;
+  /**
+   * lanes.generation that the last completed batch is of.
+   */
+  generation: Generated<string>;
   laneId: number;
   orgId: string;
   pendingBatchNo: number | null;

@@ -160,7 +160,10 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
       await record(attempt, receiptOf(id, 1, { position: listPosition(0) }));
       const { laneId, fence } = await take(id);
       expect(await queries.forgetLane(db, scope, { runId: id, laneId, fence: attempt.fence })).toBeNull();
-      expect(await queries.forgetLane(db, scope, { runId: id, laneId, fence })).toEqual({ records: 1, position: null });
+      expect(await queries.forgetLane(db, scope, { runId: id, laneId, fence })).toMatchObject({
+        records: 1,
+        position: null,
+      });
       expect([await partition(laneId), await states(laneId, ['r1'])]).toEqual([undefined, []]);
       expect(await take(id)).toMatchObject({ position: null, readCompleted: false, watermarkBefore: null, batchNo: 1 });
     });
@@ -170,7 +173,7 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
       const { id, attempt } = await started();
       const position = listPosition(1);
       await queries.addToDimension(db, scope, { runId: id, owner: attempt, dimension: 0, values: [], position });
-      expect(await queries.forgetLane(db, scope, { ...attempt, runId: id })).toEqual({ records: 0, position });
+      expect(await queries.forgetLane(db, scope, { ...attempt, runId: id })).toMatchObject({ records: 0, position });
     });
 
     it.each(['watermark', 'state'] as const)('is reset to no %s by the first run after an upgrade', async (resets) => {

@@ -25,7 +25,8 @@ describe.each(controlStores)('the outbox of a lane on $name', ({ open }) => {
     const target = Buffer.from('one');
     return {
       ...{ org, queries, db, scope, id, owner, started, end, take },
-      openBox: (by = owner, at = target) => queries.openOutbox(db, scope, { owner: by, target: at }),
+      openBox: (by = owner, at = target, generation = '') =>
+        queries.openOutbox(db, scope, { owner: by, target: at, generation }),
       put: (batchNo: number, paths: readonly string[], by = owner) => {
         const pending = { runId: by.runId, batchNo, draft: 'd', rejected: '[]', parts: paths.map(part) };
         return queries.putPending(db, scope, { owner: by, pending, sequence: 7 });

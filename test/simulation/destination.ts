@@ -12,6 +12,8 @@ interface DestinationLane {
   table: number;
   /** The table that the last batch went into. */
   filled: number;
+  /** Of the last claim. */
+  generation: string;
   checkpoint: { readonly runId: string; readonly batchNo: number; readonly receipt: string } | null;
   /** By external id. */
   readonly rows: Map<string, DestinationRow>;
@@ -22,7 +24,7 @@ interface DestinationLane {
 }
 
 /** A lane that nobody has claimed. */
-const emptyLane = { fence: 0, table: 1, filled: 0, checkpoint: null } as const;
+const emptyLane = { fence: 0, table: 1, filled: 0, generation: '', checkpoint: null } as const;
 
 interface Held {
   readonly claim: LaneClaim;
@@ -100,6 +102,8 @@ export function createDatabase(effect: Effect, counts: Counts, mayRepeat: (runId
             const lane = laneOf(claim.lane);
             if (lane.fence > claim.fence) throw takenOver();
             lane.fence = claim.fence;
+            if (lane.generation !== claim.generation) lane.checkpoint = null;
+            lane.generation = claim.generation;
             const { checkpoint, table, filled } = lane;
             held = { claim, table };
             const isFresh = checkpoint === null || filled !== table;

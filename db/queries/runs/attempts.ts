@@ -124,7 +124,7 @@ interface Take extends TakeOptions {
 const take = statement(
   (_, v: Placeholders<Take>) => sql<TakenRow>`
     select (taken.lane).id as lane_id, (taken.lane).fence, (taken.before).fence as fence_before,
-      (taken.lane).recorded_with, (taken.lane).quick, ${sql.raw(attemptColumns)}, taken.has_requeued,
+      (taken.lane).recorded_with, (taken.lane).quick, (taken.lane).generation, ${sql.raw(attemptColumns)}, taken.has_requeued,
       taken.spec as spec_json, (taken.secrets).kek_id, (taken.secrets).wrapped_key, (taken.secrets).nonce,
       (taken.secrets).ciphertext
     from take_lane(${v.orgId}, ${v.runId}, ${v.scheduledAtMs}::bigint, ${sql.lit(clockJumpMsMax)}, ${sql.lit(recheckHoursMax)},

@@ -50,6 +50,11 @@ export interface LaneClaim {
   readonly lane: string;
   /** Greater than that of every earlier attempt on this lane; a smaller one at the destination loses. */
   readonly fence: number;
+  /**
+   * Names the state of the lane in the control database; it is another one whenever that is forgotten. What a destination
+   * holds of another generation counts for nothing.
+   */
+  readonly generation: string;
   readonly connectionId: string;
   readonly target: TargetTable;
   readonly written: WrittenColumns;
@@ -69,8 +74,9 @@ export interface Checkpoint extends LastBatch {
 /**
  * The result of {@link Destination.open}.
  *
- * `fresh`: nothing that this lane has delivered can be in its table. Either the lane was never claimed here, or its
- * table is not the one that the last claim found: dropped and made again (by whomever), or another target. It stays
+ * `fresh`: nothing that this generation of the lane has delivered can be in its table. Either the lane was never claimed
+ * here, or for another generation, or its table is not the one that the last claim found: dropped and made again (by
+ * whomever), or another target. It stays
  * true for whoever opens the lane next until a batch is applied, even one without rows; so an attempt that dies
  * before it could act on it hands it on. A table that is replaced after `open` is noticed by the next `open`. Rows
  * that the customer removes from a table that stays (delete, truncate, an older backup) are not noticed. In mode
@@ -100,7 +106,10 @@ export interface Destination extends AsyncDisposable {
    * does.
    */
   check(): Promise<string>;
-  /** Creates or evolves what is missing, claims the lane, returns what is known of it. */
+  /**
+   * Creates or evolves what is missing, claims the lane, returns what is known of it. The attempt that holds the lane may
+   * claim it again for another generation.
+   */
   open(claim: LaneClaim): Promise<OpenedLane>;
   /**
    * What the checkpoint row of a lane holds, without claiming it or changing anything; null: there is none, no batch was

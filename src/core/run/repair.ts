@@ -1,4 +1,4 @@
-import type { Destination, TargetTable } from '../destinations/destination.ts';
+import type { Destination, OpenedLane, TargetTable } from '../destinations/destination.ts';
 import { AppError, takenOver } from '../errors.ts';
 import type { LaneKey } from '../model/lane-key.ts';
 import { decodeReceipt } from '../model/receipt.ts';
@@ -10,6 +10,8 @@ export interface RecordedRun extends LaneKey {
   readonly runId: string;
   /** Larger than that of every earlier attempt on the lane. */
   readonly fence: number;
+  /** Names what the ledger knows of the lane; see LaneClaim. */
+  readonly generation: string;
   /** The last batch and the last page recorded; 0: none. */
   readonly batchNo: number;
   readonly pageNo: number;
@@ -52,10 +54,9 @@ interface RepairOptions {
  * of those batches again.
  */
 export async function repairFromCheckpoint(options: RepairOptions): Promise<StartPoint> {
-  const { run, ledger, destination, target } = options;
-  const { runId, connectionId, resourceKey, fence } = run;
-  const lane = `${connectionId}/${resourceKey}`;
-  const opened = await destination.open({ lane, fence, connectionId, target, written: ledger.written });
+  const { run, ledger } = options;
+  const { runId } = run;
+  const opened = await claim(options, run.generation);
   if (opened.fresh) return startOver(options);
   const { checkpoint, fresh, carried } = opened;
   const start = { ...run, records: run.recordsIn, fresh, carried: carried ? idsIn(carried) : [] };
@@ -95,6 +96,14 @@ export const startOfRecorded = (run: RecordedRun): StartPoint => ({
   carried: [],
 });
 
+/** Claims the lane at the destination, for a generation of it. */
+function claim({ run, ledger, destination, target }: RepairOptions, generation: string): Promise<OpenedLane> {
+  const { connectionId, resourceKey, fence } = run;
+  const { written } = ledger;
+  const lane = `${connectionId}/${resourceKey}`;
+  return destination.open({ lane, fence, generation, connectionId, target, written });
+}
+
 function idsIn(receipt: string): readonly string[] {
   const { records, deleted } = decodeReceipt(receipt);
   return [...records.map(({ externalId }) => externalId), ...deleted];
@@ -102,13 +111,16 @@ function idsIn(receipt: string): readonly string[] {
 
 /**
  * The change filter and the watermark describe rows that do not exist: both are deleted before anything is read.
- * A crash before the first batch is applied only repeats it, since nothing was recorded in between. Batch and page
- * numbers continue.
+ * From then on the lane is another generation, for which it is claimed again: no other destination that it was delivered to
+ * counts any more. A crash before the first batch is applied only repeats it, since nothing was recorded in between. Batch
+ * and page numbers continue.
  */
-async function startOver({ run, ledger, onStartOver }: RepairOptions): Promise<StartPoint> {
+async function startOver(options: RepairOptions): Promise<StartPoint> {
+  const { run, ledger, onStartOver } = options;
   const forgotten = await ledger.forget();
   if (forgotten === null) throw takenOver();
-  const { records, position } = forgotten;
+  const { records, position, generation } = forgotten;
+  await claim(options, generation);
   if (records > 0 || run.watermarkBefore !== null) onStartOver(records);
   return { ...run, position, readCompleted: false, records: run.recordsIn, fresh: true, carried: [] };
 }

@@ -22,6 +22,8 @@ export interface Forgotten {
   readonly records: number;
   /** Where the run continues; null: at its beginning. */
   readonly position: RunPosition | null;
+  /** The generation that the lane has from now on. */
+  readonly generation: string;
 }
 
 /** The ledger of a lane, as one attempt at a run writes it. Each call is all or nothing, and safe to repeat. */
@@ -46,6 +48,6 @@ export interface RunLedger {
    * lane.
    */
   clearRecordedWith(): Promise<boolean>;
-  /** Deletes fingerprints and watermark of the lane; null: a newer attempt holds the lane, and nothing was changed. */
+  /** Deletes fingerprints and watermark of the lane, which is another generation then; null: a newer attempt holds the lane, and nothing was changed. */
   forget(): Promise<Forgotten | null>;
 }

@@ -29,7 +29,7 @@ function take(
   const expired = isKnown ? {} : { recordedWith: null, recordedSince: null };
   const { fence } = state.lanes.update(lane, { fence: Math.max(lane.fence + 1, scheduledAtMs), ...expired });
   const taken = isFirst ? run : state.runs.update(run, { attempts: run.attempts + 1, progressedAt: state.now() });
-  const { id: laneId, fence: fenceBefore, recordedWith, quick } = lane;
+  const { id: laneId, fence: fenceBefore, recordedWith, quick, generation } = lane;
   const { connectionId, resourceKey } = taken;
   const hasRequeued = requeuedIn(state, { connectionId, resourceKey }).length > 0;
   return {
@@ -37,6 +37,7 @@ function take(
     fence,
     fenceBefore,
     quick,
+    generation,
     recordedWith: isKnown ? recordedWith : null,
     hasRequeued,
     begunWith: begunWith(state, taken),
@@ -53,7 +54,7 @@ function begunWith(state: ControlState, run: StoredRun): real.BegunWith | null {
 
 type Facts = Omit<
   real.Attempt,
-  'laneId' | 'fence' | 'fenceBefore' | 'recordedWith' | 'quick' | 'hasRequeued' | 'begunWith'
+  'laneId' | 'fence' | 'fenceBefore' | 'generation' | 'recordedWith' | 'quick' | 'hasRequeued' | 'begunWith'
 >;
 
 const factsOf = (run: Facts): Facts => ({

@@ -27,7 +27,7 @@ function newRun(state: ControlState, orgId: string, run: NewRun): StoredRun {
   };
 }
 
-const untouchedLane = { recordedWith: null, recordedSince: null, quick: false } as const;
+const untouchedLane = { recordedWith: null, recordedSince: null, quick: false, generation: '' } as const;
 
 const untouched = {
   status: 'queued',

@@ -40,6 +40,8 @@ export class Observer {
   #times = new Map<string, string>();
   #names = new Map<unknown, string>();
 
+  #generations = new Map<unknown, string>();
+
   /** The rows as anybody would tell them. A time is `now` when the last operation set it, otherwise `before`. */
   observe(rows: Rows): unknown {
     this.#learn(rows);
@@ -73,7 +75,7 @@ export class Observer {
         if (isTime(name, value)) return [name, timeOf(name, value)];
         if (name === 'laneId' || name === 'seq' || name === 'seenRun') return [name, this.#numberName(name, value)];
         if (name === 'id' && typeof value === 'number') return [name, this.#numberName('laneId', value)];
-        return [name, this.plain(value)];
+        return [name, name === 'generation' ? this.#generationName(value) : this.plain(value)];
       }),
     );
   }
@@ -81,6 +83,13 @@ export class Observer {
   #numberName(column: string, value: unknown): unknown {
     if (typeof value !== 'number') return value;
     return this.#names.get(`${column === 'laneId' ? 'lane' : 'seq'} ${value}`) ?? 'unknown';
+  }
+
+  /** Random names, in the order in which they are seen. */
+  #generationName(value: unknown): string {
+    const name = this.#generations.get(value) ?? `generation ${this.#generations.size}`;
+    this.#generations.set(value, name);
+    return name;
   }
 
   #keyOf(row: Row): string {

@@ -28,7 +28,8 @@ export const outboxMakers: Readonly<Record<string, WeightedMaker>> = {
     weight: 12,
     make: asOwner((dice) => {
       const target = Buffer.from(dice.chance(0.95) ? 'one' : 'two');
-      return ({ org: { queries, db, scope } }, owner) => queries.openOutbox(db, scope, { owner, target });
+      const generation = dice.chance(0.9) ? '' : 'other';
+      return ({ org: { queries, db, scope } }, owner) => queries.openOutbox(db, scope, { owner, target, generation });
     }),
   },
   putPending: {

@@ -98,7 +98,7 @@ const tables: readonly {
   {
     id: 12,
     name: '_css_checkpoint',
-    columns: ['lane', 'fence', 'table_id', 'run_id', 'batch_no', 'receipt', 'updated_at'].map((name) =>
+    columns: ['lane', 'fence', 'table_id', 'generation', 'run_id', 'batch_no', 'receipt', 'updated_at'].map((name) =>
       column(name, 'nvarchar'),
     ),
     key: ['lane'],

@@ -30,6 +30,7 @@ export interface LaneTables {
 interface Checkpoint {
   fence: bigint;
   tableId: number | null;
+  generation: string;
   runId: string | null;
   batchNo: number;
   receipt: string | null;
@@ -155,13 +156,17 @@ function claim({ sql, values }: Statements, { checkpoints, catalog }: Server): r
   const [, schema = '', table = ''] = /object_id\(N'(\w+)\.(\w+)'\)/.exec(sql) ?? [];
   const [lane, fence, tableId] = [String(values['lane']), BigInt(String(values['fence'])), catalog.idOf(schema, table)];
   const checkpoint = checkpoints.get(lane);
-  if (checkpoint && sql.includes('fence < @held') && checkpoint.fence >= fence) return [];
+  const generation = String(values['generation']);
+  const mayClaimAgain = sql.includes('fence = @held and generation <> @generation');
+  const isClaimedAgain = mayClaimAgain && checkpoint?.fence === fence && checkpoint.generation !== generation;
+  if (checkpoint && sql.includes('fence < @held') && checkpoint.fence >= fence && !isClaimedAgain) return [];
   const keeps = ['run_id', 'batch_no', 'receipt'].every((name) =>
-    sql.includes(`${name} = case when table_id = @table then ${name} end`),
+    sql.includes(`${name} = case when table_id = @table and generation = @generation then ${name} end`),
   );
-  const kept = keeps && checkpoint?.tableId === tableId ? checkpoint : { runId: null, batchNo: 0, receipt: null };
+  const isSame = checkpoint?.tableId === tableId && checkpoint.generation === generation;
+  const kept = keeps && isSame ? checkpoint : { runId: null, batchNo: 0, receipt: null };
   const { runId, batchNo, receipt } = kept;
-  checkpoints.set(lane, { fence, tableId, runId, batchNo, receipt });
+  checkpoints.set(lane, { fence, tableId, generation, runId, batchNo, receipt });
   return [{ run_id: runId, batch_no: runId === null ? null : batchNo, receipt }];
 }
 

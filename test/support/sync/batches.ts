@@ -6,6 +6,7 @@ import type { ColumnType } from '../../../src/core/spec/schema/column-type.ts';
 export const claimOf = (schema: string, overrides: Partial<LaneClaim & TargetTable> = {}): LaneClaim => ({
   lane: overrides.lane ?? 'con_1/items',
   fence: overrides.fence ?? 1,
+  generation: overrides.generation ?? '',
   connectionId: overrides.connectionId ?? 'con_1',
   target: {
     schema,

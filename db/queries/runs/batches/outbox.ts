@@ -23,10 +23,15 @@ export interface PendingRow {
   readonly parts: readonly OutboxPartRow[];
 }
 
+/** See `PendingBatch`. */
+export interface OpenedPendingRow extends PendingRow {
+  readonly isOfBefore: boolean;
+}
+
 /** The state of a lane at its destination. */
 export interface OutboxRow {
   readonly checkpoint: { readonly runId: string; readonly batchNo: number; readonly receipt: string } | null;
-  readonly pending: PendingRow | null;
+  readonly pending: OpenedPendingRow | null;
   /** See `OpenedOutbox.carried`. */
   readonly carried: string | null;
   /** See `OpenedOutbox.sequence`. */
@@ -49,11 +54,14 @@ function asOwner<Result>(
   return db.transaction().execute(async (tx) => ((await holdsLane(tx, scope, owner)) ? await work(tx) : null));
 }
 
-/** The state of the lane at the target with this hash; of another target only the request numbers are kept. */
+/**
+ * The state of a generation of the lane at the target with this hash; of another target only the request numbers are kept.
+ * A batch of another generation that is still to be sent keeps its outbox until it is.
+ */
 export function openOutbox(
   db: Db,
   scope: OrgScope,
-  { owner, target }: { readonly owner: OutboxOwner; readonly target: Buffer },
+  { owner, target, generation }: { readonly owner: OutboxOwner; readonly target: Buffer; readonly generation: string },
 ): Promise<OutboxRow | null> {
   const { laneId, runId } = owner;
   const work = async (tx: Db): Promise<OutboxRow> => {
@@ -61,8 +69,16 @@ export function openOutbox(
     const [moved] = await ofLane.where('target', '!=', target).returning(['sequence', 'sequenceRunId']).execute();
     await tx
       .insertInto('outboxes')
-      .values({ orgId: scope.orgId, laneId, target, ...moved })
+      .values({ orgId: scope.orgId, laneId, target, generation, ...moved })
       .onConflict((conflict) => conflict.column('laneId').doNothing())
+      .execute();
+    await tx
+      .updateTable('outboxes')
+      .set({ generation, ...noCheckpoint })
+      .where('orgId', '=', scope.orgId)
+      .where('laneId', '=', laneId)
+      .where('generation', '!=', generation)
+      .where('pendingRunId', 'is', null)
       .execute();
     const row = await tx
       .selectFrom('outboxes')
@@ -71,7 +87,8 @@ export function openOutbox(
       .where('laneId', '=', laneId)
       .executeTakeFirstOrThrow();
     const { runId: checkpointRun, batchNo, receipt, pendingRunId, pendingBatchNo, pendingDraft, pendingRejected } = row;
-    const hasCheckpoint = checkpointRun !== null && batchNo !== null && receipt !== null;
+    const isOfBefore = row.generation !== generation;
+    const hasCheckpoint = !isOfBefore && checkpointRun !== null && batchNo !== null && receipt !== null;
     const isPending =
       pendingRunId !== null && pendingBatchNo !== null && pendingDraft !== null && pendingRejected !== null;
     return {
@@ -83,6 +100,7 @@ export function openOutbox(
             draft: pendingDraft,
             rejected: pendingRejected,
             parts: await findParts(tx, scope, laneId),
+            isOfBefore,
           }
         : null,
       carried: row.carriedRunId === runId ? row.carriedReceipt : null,
@@ -92,6 +110,11 @@ export function openOutbox(
   };
   return asOwner(db, scope, { owner, work });
 }
+
+const noCheckpoint = {
+  ...{ runId: null, batchNo: null, receipt: null },
+  ...{ carriedRunId: null, carriedReceipt: null },
+} as const;
 
 /** Stores a batch before anything of it is sent. Null also when it, or a later one of its run, was completed. */
 export function putPending(

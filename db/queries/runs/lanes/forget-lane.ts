@@ -4,11 +4,12 @@ import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 import { type BatchOwner, holdsLane } from '../batches/batch-owner.ts';
 import { ownLane } from '../records/own-lane.ts';
+import { newGeneration } from './new-generation.ts';
 import { rewindStart } from './rewind.ts';
 
 /**
  * Forgets what was delivered of a lane, because its destination has nothing of it: known records, watermark, and where
- * the running run stands. Its counts and its ledger stay. If nothing was forgotten, so do a list of partitions and the
+ * the running run stands. What is learned from then on is another generation. Its counts and its ledger stay. If nothing was forgotten, so do a list of partitions and the
  * report job of a window: a run that has only listed so far, or waits for its first report, would begin with it again and
  * again. The window for which a job is about to be created stays too. Otherwise a rewind begins again with the deletes. One
  * transaction; repeating it is harmless.
@@ -36,6 +37,13 @@ export async function forgetLane(
         or position -> 'read' ->> 'pagesRead' = '0')
       then position
       when ${rewinds} then ${JSON.stringify(rewindStart)}::jsonb end`;
+    const { generation } = await tx
+      .updateTable('lanes')
+      .set({ generation: newGeneration })
+      .where('orgId', '=', scope.orgId)
+      .where('id', '=', laneId)
+      .returning('generation')
+      .executeTakeFirstOrThrow();
     const run = await tx
       .updateTable('runs')
       .set({ position: begun, readCompleted: false, watermarkBefore: null, watermarkAfter: null })
@@ -45,7 +53,7 @@ export async function forgetLane(
       .where('status', '=', 'running')
       .returning('position')
       .executeTakeFirst();
-    return { records, position: run?.position ?? null };
+    return { records, position: run?.position ?? null, generation };
   });
 }
 

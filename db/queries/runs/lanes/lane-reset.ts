@@ -5,6 +5,7 @@ import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 import { passOverEndedRuns } from '../batches/batches.ts';
 import { deleteRecordStates } from './forget-lane.ts';
+import { newGeneration } from './new-generation.ts';
 
 /**
  * Notes what the next run of a resource has to forget. Now is too early: a run in progress still records batches.
@@ -38,7 +39,10 @@ export async function resetLane(tx: Db, scope: OrgScope, runId: string): Promise
   if (!lane) return;
   await tx
     .updateTable('lanes')
-    .set({ reset: null, recordedWith: null, recordedSince: null })
+    .set({
+      ...{ reset: null, recordedWith: null, recordedSince: null },
+      ...(lane.reset === 'state' && { generation: newGeneration }),
+    })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', lane.id)
     .execute();

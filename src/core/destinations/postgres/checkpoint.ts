@@ -5,7 +5,7 @@ import type { PreparedTable } from '../sql/record-fields.ts';
 import { openedLane, type StoredCheckpoint } from '../sql/stored-checkpoint.ts';
 import type { Session } from './session.ts';
 
-/** The columns that identify the checkpoint table. */
+/** The columns that identify the checkpoint table; an older one lacks `generation`. */
 export const checkpointColumns = ['lane', 'fence', 'table_oid', 'run_id', 'batch_no', 'receipt', 'updated_at'];
 
 /** The run and the batch beside a receipt, and the heads of the messages. */
@@ -21,14 +21,20 @@ export const createCheckpointSql = (schema: string): string => `
     lane text primary key,
     fence bigint not null,
     table_oid oid not null,
+    generation text not null default '',
     run_id text,
     batch_no integer,
     receipt text,
     updated_at timestamptz not null);
   alter table ${checkpointName(schema)} alter column receipt set storage external`;
 
+/** Adds what a checkpoint table of an earlier version lacks. */
+export const alterCheckpointSql = (schema: string): string =>
+  `alter table ${checkpointName(schema)} add column if not exists generation text not null default ''`;
+
 /**
- * Takes the lane from every earlier attempt; what was applied to another table is forgotten in the same statement.
+ * Takes the lane from every earlier attempt; what was applied to another table, or for another generation, is forgotten
+ * in the same statement.
  * Throws `fenced` when a later attempt holds it.
  */
 export async function claimLane(
@@ -36,15 +42,17 @@ export async function claimLane(
   { schema, written }: Pick<PreparedTable, 'schema' | 'written'>,
   claim: LaneClaim,
 ): Promise<OpenedLane> {
-  const kept = (column: string) => `${column} = case when held.table_oid = excluded.table_oid then held.${column} end`;
+  const kept = (column: string) => `${column} = case
+    when held.table_oid = excluded.table_oid and held.generation = excluded.generation then held.${column} end`;
   const [row] = await session.query<StoredCheckpoint>(
-    `insert into ${checkpointName(schema)} as held (lane, fence, table_oid, updated_at)
-     values ($1, $2, $3::regclass, now())
+    `insert into ${checkpointName(schema)} as held (lane, fence, table_oid, generation, updated_at)
+     values ($1, $2, $3::regclass, $4, now())
      on conflict (lane) do update set fence = excluded.fence, updated_at = excluded.updated_at,
-       table_oid = excluded.table_oid, ${['run_id', 'batch_no', 'receipt'].map(kept).join(', ')}
-     where held.fence < excluded.fence
+       table_oid = excluded.table_oid, generation = excluded.generation,
+       ${['run_id', 'batch_no', 'receipt'].map(kept).join(', ')}
+     where held.fence < excluded.fence or (held.fence = excluded.fence and held.generation <> excluded.generation)
      returning run_id as "runId", batch_no as "batchNo", receipt`,
-    [claim.lane, claim.fence, tableSql(schema, written)],
+    [claim.lane, claim.fence, tableSql(schema, written), claim.generation],
     { bytesMax: receiptBytesMax + responseHeadBytes, rowsMax: 1 },
   );
   return openedLane(row);

@@ -9,7 +9,8 @@ import {
   writtenTable,
 } from '../sql/prepare-table.ts';
 import type { PreparedTable } from '../sql/record-fields.ts';
-import { checkpointColumns, createCheckpointSql } from './checkpoint.ts';
+import { hasGeneration } from '../sql/table-check.ts';
+import { alterCheckpointSql, checkpointColumns, createCheckpointSql } from './checkpoint.ts';
 import { addColumnsSql, createTableSql, recreateNextSql } from './definitions.ts';
 import { isDuplicateObject } from './errors.ts';
 import type { Session } from './session.ts';
@@ -38,7 +39,9 @@ function createSql({ schema, target }: Place, { tables, stored, missing }: Found
   const table = tableSql(schema, target.table);
   const statements: string[] = [];
   if (tables === null) statements.push(`create schema if not exists ${quoted(schema)}`);
-  if (!tables?.has(checkpointTable)) statements.push(createCheckpointSql(schema));
+  const checkpoint = tables?.get(checkpointTable);
+  if (!checkpoint) statements.push(createCheckpointSql(schema));
+  else if (!hasGeneration(checkpoint)) statements.push(alterCheckpointSql(schema));
   if (!stored) statements.push(...createTableSql(table, target));
   if (missing.length > 0) statements.push(addColumnsSql(table, missing));
   if (target.mode === 'replace') {

@@ -109,6 +109,10 @@ export function missingColumns(table: CheckedTable, target: TargetTable): readon
   return target.evolve === 'none' ? [] : missing;
 }
 
+/** Whether a checkpoint table has the column for the generation of a lane; one of an earlier version lacks it. */
+export const hasGeneration = ({ columns }: Pick<CheckedTable, 'columns'>): boolean =>
+  columns.some(({ name }) => name === 'generation');
+
 /** Throws `destination_rejected` when another table has taken the checkpoint table's name. */
 export function checkCheckpointTable(table: CheckedTable, schema: string, columns: readonly string[]): void {
   const names = new Set(table.columns.map((column) => column.name));

@@ -5,7 +5,7 @@ import { openedLane, type StoredCheckpoint } from '../sql/stored-checkpoint.ts';
 import { keyCollation } from './definitions.ts';
 import type { Session } from './driver/session.ts';
 
-/** The columns that identify the checkpoint table. */
+/** The columns that identify the checkpoint table; an older one lacks `generation`. */
 export const checkpointColumns = ['lane', 'fence', 'table_id', 'run_id', 'batch_no', 'receipt', 'updated_at'];
 
 /**
@@ -17,10 +17,17 @@ export const createCheckpointSql = (schema: string): string => `
     lane nvarchar(450) collate ${keyCollation} not null primary key,
     fence bigint not null,
     table_id int not null,
+    generation ${generationType},
     run_id nvarchar(100) null,
     batch_no int null,
     receipt nvarchar(max) null,
     updated_at datetimeoffset(7) not null);`;
+
+const generationType = `nvarchar(100) collate ${keyCollation} not null default N''`;
+
+/** Adds what a checkpoint table of an earlier version lacks. */
+export const alterCheckpointSql = (schema: string): string =>
+  `alter table ${checkpointName(schema)} add generation ${generationType};`;
 
 /** The moment of a statement, in UTC. */
 export const nowSql = 'cast(sysutcdatetime() as datetimeoffset(7))';
@@ -29,14 +36,15 @@ export const nowSql = 'cast(sysutcdatetime() as datetimeoffset(7))';
 export const tableIdSql = (schema: string, table: string): string => `object_id(N'${schema}.${table}')`;
 
 /**
- * Takes the lane from every earlier attempt; what was applied to another table is forgotten in the same transaction. Of
- * two first claims the locks let one wait for the other.
+ * Takes the lane from every earlier attempt; what was applied to another table, or for another generation, is forgotten in
+ * the same transaction. Of two first claims the locks let one wait for the other.
  * Throws `fenced` when a later attempt holds it.
  */
 export async function claimLane(session: Session, prepared: Place, claim: LaneClaim): Promise<OpenedLane> {
   const [row] = await session.query<StoredCheckpoint>(claimLaneSql(prepared), {
     lane: claim.lane,
     fence: String(claim.fence),
+    generation: claim.generation,
   });
   return openedLane(row);
 }
@@ -46,18 +54,20 @@ type Place = Pick<PreparedTable, 'schema' | 'written'>;
 
 function claimLaneSql({ schema, written }: Place): string {
   const name = checkpointName(schema);
-  const kept = (column: string) => `${column} = case when table_id = @table then ${column} end`;
+  const kept = (column: string) =>
+    `${column} = case when table_id = @table and generation = @generation then ${column} end`;
   return `
   declare @table int = ${tableIdSql(schema, written)};
   declare @held bigint = cast(@fence as bigint);
   declare @taken int = 0;
   begin transaction;
   update ${name} with (updlock, serializable)
-  set fence = @held, table_id = @table, updated_at = ${nowSql}, ${['run_id', 'batch_no', 'receipt'].map(kept).join(', ')}
-  where lane = @lane and fence < @held;
+  set fence = @held, table_id = @table, generation = @generation, updated_at = ${nowSql},
+    ${['run_id', 'batch_no', 'receipt'].map(kept).join(', ')}
+  where lane = @lane and (fence < @held or (fence = @held and generation <> @generation));
   set @taken = @@rowcount;
-  insert into ${name} (lane, fence, table_id, updated_at)
-  select @lane, @held, @table, ${nowSql}
+  insert into ${name} (lane, fence, table_id, generation, updated_at)
+  select @lane, @held, @table, @generation, ${nowSql}
   where not exists (select 1 from ${name} with (updlock, serializable) where lane = @lane);
   set @taken = @taken + @@rowcount;
   select run_id, batch_no, receipt from ${name} where lane = @lane and @taken = 1;

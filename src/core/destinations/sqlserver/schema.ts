@@ -10,7 +10,8 @@ import {
   writtenTable,
 } from '../sql/prepare-table.ts';
 import type { PreparedTable } from '../sql/record-fields.ts';
-import { checkpointColumns, createCheckpointSql, tableIdSql } from './checkpoint.ts';
+import { hasGeneration } from '../sql/table-check.ts';
+import { alterCheckpointSql, checkpointColumns, createCheckpointSql, tableIdSql } from './checkpoint.ts';
 import { addColumnSql, createTableSql, dropTableSql, keyCollation, recreateNextSql } from './definitions.ts';
 import type { Session } from './driver/session.ts';
 import { isDuplicateObject } from './server-error.ts';
@@ -47,7 +48,9 @@ async function createSql(
   if (tables === null) return [`create schema ${quoted(schema)};`];
   const table = { schema, table: target.table };
   const statements: string[] = [];
-  if (!tables.has(checkpointTable)) statements.push(createCheckpointSql(schema));
+  const checkpoint = tables.get(checkpointTable);
+  if (!checkpoint) statements.push(createCheckpointSql(schema));
+  else if (!hasGeneration(checkpoint)) statements.push(alterCheckpointSql(schema));
   if (!tables.has(columnsTable)) statements.push(createNotesSql(schema));
   if (!stored) {
     // Gathered for a dropped table of this name; created again once the table exists.

@@ -22,11 +22,21 @@ export interface PendingBatch extends Pick<Batch, 'runId' | 'batchNo' | 'receipt
   readonly rejected: readonly RejectedRow[];
   /** An earlier run read it. */
   readonly isCarried: boolean;
+  /** It is of an earlier generation of the lane: it is sent, and the target is new to the lane all the same. */
+  readonly isOfBefore: boolean;
+}
+
+/** What an outbox is for. */
+export interface OutboxPlace {
+  /** A text that identifies the target. */
+  readonly target: string;
+  /** See LaneClaim. */
+  readonly generation: string;
 }
 
 /** The result of {@link Outbox.open}. */
 interface OpenedOutbox {
-  /** The last batch that was completed; null: none at this target. */
+  /** The last batch that was completed; null: none of this generation at this target. */
   readonly checkpoint: Checkpoint | null;
   readonly pending: PendingBatch | null;
   /** Receipt of the batch of an earlier run that this one has sent and completed; null: none. */
@@ -62,8 +72,8 @@ export interface Failing {
  * a later attempt holds the lane.
  */
 export interface Outbox {
-  /** What is known of the lane at `target`, a text that identifies the target; for another target all is forgotten. */
-  open(target: string): Promise<OpenedOutbox>;
+  /** What is known of a generation of the lane at a target; for another target all is forgotten. */
+  open(place: OutboxPlace): Promise<OpenedOutbox>;
   /** Stores what a batch sends; `sequence` is that of its last request. Throws `fenced` for a batch that was completed before. */
   prepare(batch: Batch, outgoing: Pick<PendingBatch, 'parts' | 'rejected'>, sequence: number): Promise<void>;
   /** Adds the result of a part to those of the others. */

@@ -159,7 +159,15 @@ function createOutbox() {
     open: async () => ({
       checkpoint: null,
       pending: pending
-        ? { runId: 'run_0', batchNo: 7, receipt: receiptOf, parts: [pending], rejected: [], isCarried: false }
+        ? {
+            runId: 'run_0',
+            batchNo: 7,
+            receipt: receiptOf,
+            parts: [pending],
+            rejected: [],
+            isCarried: false,
+            isOfBefore: false,
+          }
         : null,
       carried: null,
       sequence: 0,

@@ -64,15 +64,15 @@ export function openWebhook(
     },
     // Its checkpoint is the outbox, which the control database holds.
     peek: async () => null,
-    async open({ connectionId, target }) {
+    async open({ connectionId, generation, target }) {
       if (target.mode === 'replace') throw cannotReplace();
-      const { pending, bytesMax, sequence, ...known } = await outbox.open(options.url.href);
+      const { pending, bytesMax, sequence, ...known } = await outbox.open({ target: options.url.href, generation });
       const lane: HeldLane = { connectionId, mode: target.mode, bytesMax, sequence };
       const sent = pending && (await sendAll(pending, { ...sendingOf(lane), restored: new Set(pending.parts) }));
       const checkpoint = sent ? sent.checkpoint : known.checkpoint;
       const carried = pending?.isCarried ? checkpoint?.receipt : known.carried;
       held = lane;
-      if (!checkpoint) return { fresh: true, checkpoint: null };
+      if (!checkpoint || pending?.isOfBefore) return { fresh: true, checkpoint: null };
       return { fresh: false, checkpoint, ...(carried && { carried }) };
     },
     // The sent body contains the time of sending.
@@ -120,7 +120,7 @@ interface Sending extends PatientPost, Pick<WebhookDeps, 'outbox' | 'onStrayReje
   readonly restored: ReadonlySet<OutboxPart>;
 }
 
-type SentBatch = Omit<PendingBatch, 'isCarried'>;
+type SentBatch = Omit<PendingBatch, 'isCarried' | 'isOfBefore'>;
 
 /**
  * Posts what is left of a batch, each partition strictly one part after the other, and completes it. When one fails, the

@@ -13,17 +13,21 @@ const asOwner = <Result>(
 ): Promise<Result | null> => memoryOf(db).transact(name, (state) => (holdsLaneIn(state, owner) ? work(state) : null));
 
 /** As the query of the same name. */
-export const openOutbox: typeof real.openOutbox = (db, { orgId }, { owner, target }) =>
+export const openOutbox: typeof real.openOutbox = (db, { orgId }, { owner, target, generation }) =>
   asOwner(db, 'openOutbox', {
     owner,
     work(state) {
       const { laneId } = owner;
       const known = state.outboxes.get(String(laneId));
-      if (known?.target.equals(target)) return shown(state, known, owner.runId);
+      if (known?.target.equals(target)) {
+        const isOver = known.generation !== generation && known.pendingRunId === null;
+        const row = isOver ? state.outboxes.update(known, { generation, ...noCheckpoint }) : known;
+        return shown(state, row, { runId: owner.runId, generation });
+      }
       if (known) state.outboxParts.deleteWhere((row) => row.laneId === laneId);
       const { sequence, sequenceRunId } = known ?? { sequence: 0, sequenceRunId: null };
-      const row = state.outboxes.put({ ...empty, orgId, laneId, target, sequence, sequenceRunId });
-      return shown(state, row, owner.runId);
+      const row = state.outboxes.put({ ...empty, orgId, laneId, target, generation, sequence, sequenceRunId });
+      return shown(state, row, { runId: owner.runId, generation });
     },
   });
 
@@ -34,15 +38,26 @@ const nothingPending = {
   pendingRejected: null,
 } as const;
 
+const noCheckpoint = {
+  ...{ runId: null, batchNo: null, receipt: null },
+  ...{ carriedRunId: null, carriedReceipt: null },
+} as const;
+
 const empty = {
   ...nothingPending,
-  ...{ runId: null, batchNo: null, receipt: null, carriedRunId: null, carriedReceipt: null },
+  ...noCheckpoint,
   ...{ bytesMax: null, bytesMaxRunId: null, failures: 0, failingSince: null, failingRunId: null },
 } as const;
 
-function shown(state: ControlState, row: StoredOutbox, runId: string): real.OutboxRow {
+interface ShownTo {
+  readonly runId: string;
+  readonly generation: string;
+}
+
+function shown(state: ControlState, row: StoredOutbox, { runId, generation }: ShownTo): real.OutboxRow {
   const { runId: checkpointRun, batchNo, receipt, pendingRunId, pendingBatchNo, pendingDraft, pendingRejected } = row;
-  const hasCheckpoint = checkpointRun !== null && batchNo !== null && receipt !== null;
+  const isOfBefore = row.generation !== generation;
+  const hasCheckpoint = !isOfBefore && checkpointRun !== null && batchNo !== null && receipt !== null;
   const isPending =
     pendingRunId !== null && pendingBatchNo !== null && pendingDraft !== null && pendingRejected !== null;
   return {
@@ -51,6 +66,7 @@ function shown(state: ControlState, row: StoredOutbox, runId: string): real.Outb
       ? {
           ...{ runId: pendingRunId, batchNo: pendingBatchNo, draft: pendingDraft, rejected: pendingRejected },
           parts: partsOf(state, row.laneId),
+          isOfBefore,
         }
       : null,
     carried: row.carriedRunId === runId ? row.carriedReceipt : null,

@@ -9,15 +9,18 @@ export const forgetLane: typeof real.forgetLane = (db, _scope, { runId, ...owner
   memoryOf(db).transact('forgetLane', (state) => {
     const { laneId } = owner;
     if (!holdsLaneIn(state, owner)) return null;
+    const lane = state.lanes.get(String(laneId));
+    const generation = state.newGeneration();
+    if (lane) state.lanes.update(lane, { generation });
     const run = state.runs.get(runId);
     const rewinds = run?.backfill?.rewind === true;
     const records = rewinds ? 0 : state.records.deleteWhere((row) => row.laneId === laneId);
     const partitions = state.partitions.deleteWhere((row) => row.laneId === laneId);
-    if (run?.laneId !== laneId || run.status !== 'running') return { records, position: null };
+    if (run?.laneId !== laneId || run.status !== 'running') return { records, position: null, generation };
     const kept = records === 0 && partitions === 0 && isBegun(run.position) ? run.position : null;
     const position = kept ?? (rewinds ? rewindStart : null);
     state.runs.update(run, { position, readCompleted: false, watermarkBefore: null, watermarkAfter: null });
-    return { records, position };
+    return { records, position, generation };
   });
 
 /** A list of partitions, or a report job that is created or waited for. */

@@ -22,7 +22,8 @@ export function resetLaneIn(state: ControlState, runId: string): void {
   const run = state.runs.get(runId);
   const lane = run && state.lanes.get(String(run.laneId));
   if (!run || !lane || lane.reset === null) return;
-  state.lanes.update(lane, { reset: null, recordedWith: null, recordedSince: null });
+  const generation = lane.reset === 'state' ? state.newGeneration() : lane.generation;
+  state.lanes.update(lane, { reset: null, recordedWith: null, recordedSince: null, generation });
   state.partitions.deleteWhere(({ laneId }) => laneId === lane.id);
   if (lane.reset === 'state') state.records.deleteWhere(({ laneId }) => laneId === lane.id);
   const ended = state.runs.where(

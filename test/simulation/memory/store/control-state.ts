@@ -113,6 +113,11 @@ export class ControlState {
     return this.#lastNo;
   }
 
+  /** A name that no generation of a lane has yet. */
+  newGeneration(): string {
+    return `generation ${this.nextNo()}`;
+  }
+
   /** An id of the form of {@link idPattern} that sorts by creation. */
   newId(prefix: IdPrefix): string {
     const id = `${prefix}_${String(this.nextNo()).padStart(26, '0')}`;
