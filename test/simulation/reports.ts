@@ -28,7 +28,10 @@ interface Job {
   readonly id: string;
   readonly readyAt: number;
   readonly fails: boolean;
-  records: readonly ApiRecord[];
+  /** Null: they were not looked at yet. */
+  records: readonly ApiRecord[] | null;
+  /** Looks at them, once. */
+  readonly look: () => readonly ApiRecord[];
   /** Records in a file. */
   fileSize: number;
   polls: number;
@@ -48,13 +51,15 @@ export function createReports({ scheduler, counts, isCalm, records, pageSize }: 
       id: `j${jobs.size + 1}`,
       readyAt: now() + takesMs,
       fails: isTroubled(0.05),
-      records: [],
+      records: null,
+      look() {
+        job.records ??= [...records.values()].filter(({ at }) => from <= at && at <= to);
+        return job.records;
+      },
       fileSize: random.between(1, 20),
       polls: 0,
     };
-    scheduler.after(random.between(0, takesMs), () => {
-      job.records = [...records.values()].filter(({ at }) => from <= at && at <= to);
-    });
+    scheduler.after(random.between(0, takesMs), () => void job.look());
     jobs.set(job.id, job);
     count(counts, 'reports created');
     return job;
@@ -65,7 +70,9 @@ export function createReports({ scheduler, counts, isCalm, records, pageSize }: 
     if (job.fails) return { status: 'failed' };
     job.polls += 1;
     if (isTroubled(0.05)) job.fileSize = random.between(1, 20);
-    const { id, fileSize, polls, records: all } = job;
+    // A clock that jumps makes it ready before it has looked.
+    const all = job.look();
+    const { id, fileSize, polls } = job;
     // Addresses and signatures are new with each poll.
     const files = Array.from(
       { length: Math.ceil(all.length / fileSize) },
@@ -74,7 +81,8 @@ export function createReports({ scheduler, counts, isCalm, records, pageSize }: 
     return { status: 'done', count: all.length, files, address: `${id}.${polls}` };
   };
 
-  const pageOf = ({ records: all, fileSize }: Job, url: URL): ApiResponse => {
+  const pageOf = ({ look, fileSize }: Job, url: URL): ApiResponse => {
+    const all = look();
     if (all.length === 0) return { status: 204, body: {} };
     const [no = 0, size = fileSize] = url.searchParams.get('file')?.split(/[/?]/).map(Number) ?? [0, all.length];
     const after = Number(url.searchParams.get('after') ?? 0);
