@@ -31,6 +31,7 @@ const plan = {
   cursor: null,
   watermarkBefore: null,
   start: null,
+  readAt: null,
   backfill: false,
   firstPage: { index: 1, number: 1, offset: 0, cursor: null, url: null },
 } as const;

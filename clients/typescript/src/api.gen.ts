@@ -976,7 +976,7 @@ export type Resource = {
     initial?: string | number;
     order: 'asc' | 'desc' | 'none';
     settle?: string;
-    lookback?: string;
+    lookback?: string | number;
     window?: {
       size: string;
       overlap?: string;

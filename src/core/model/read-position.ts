@@ -45,6 +45,8 @@ export interface CursorPlan {
   readonly order: 'asc' | 'desc' | 'none';
   readonly settleMs: number;
   readonly lookbackMs: number;
+  /** The same of an integer cursor, in its own units. */
+  readonly lookbackUnits: number;
   /** The windows of the read; null: one window without an end of its own. */
   readonly window: { readonly sizeMs: number; readonly overlapMs: number } | null;
   /** The most records the API gives for one window; null: no such cap. */
@@ -70,6 +72,8 @@ export interface ReadPlan {
    * The start as canonical text (of a token: the token) of `initial` or of a backfill's start; null: the begin of time.
    */
   readonly start: string | null;
+  /** As of when an earlier read came to its end; ISO. Null: none did, or the plan does not ask. */
+  readonly readAt: string | null;
   /** A backfill reads up to the watermark and never changes it. */
   readonly backfill: boolean;
   /** The first page of every window. */
@@ -100,8 +104,10 @@ export interface JobPart {
 /** The page that is read next and all that the pages before it have established. Plain JSON. */
 export interface ReadPosition {
   readonly fingerprint: string;
-  /** Our clock at the start of the read, or the API's if that is earlier; ISO. */
+  /** Our clock at the start of the read; ISO. */
   readonly runStart: string;
+  /** The API's clock, while it counts as that of its records and is earlier; absent: ours holds. ISO. */
+  readonly apiStart?: string;
   /** Whether the API's `Date` header was seen. */
   readonly clockChecked: boolean;
   /** Pages of the read before this one, over all windows and processes. */
@@ -113,6 +119,10 @@ export interface ReadPosition {
   readonly to: string | null;
   /** Where the last window ends; null: open. */
   readonly end: string | null;
+  /** Where the window before this one ended; absent: it is the first. Canonical text. */
+  readonly edge?: string;
+  /** The read begins at its start again, as the API no longer knows what came after the watermark. */
+  readonly again?: true;
   readonly page: PagePosition;
   readonly guard: GuardState;
   /** The report job of this window; absent: none is created yet, or the resource has none. */

@@ -9,6 +9,8 @@ export type ReadNote =
   | 'page_shrunk'
   | 'token_expired'
   | 'cursor_missing'
+  /** The API's clock is minutes behind ours, so that the watermark stays as far behind. */
+  | 'clock_apart'
   | 'position_discarded';
 
 /** What a reader of a run should know of it besides its counts. */

@@ -14,6 +14,14 @@ export type ReadableResource = Pick<
   'key' | 'request' | 'response' | 'pagination' | 'errors' | 'incremental' | 'fieldChunks' | 'job'
 >;
 
+/** What the reads of a partition have left besides its watermark and validators. */
+interface EarlierReads {
+  /** Where the first of them began, as canonical text of the cursor; null: it is not known, or had no lower bound. */
+  readonly firstStart: string | null;
+  /** As of when one came to its end; ISO. Null: none did, or the resource does not ask. */
+  readonly readAt: string | null;
+}
+
 /** One resource of one connection (and one partition of it), ready to be read. */
 export interface Source {
   readonly resource: ReadableResource;
@@ -31,6 +39,8 @@ export interface Source {
   readonly run: { readonly id: string; readonly startedAt: string; readonly mode: string };
   /** The watermark as canonical text; null: never read before. */
   readonly watermark: string | null;
+  /** What earlier reads have left besides the watermark; absent: nothing, or nobody asked. */
+  readonly earlier?: EarlierReads;
   /** A backfill reads from `from` (null: `initial`) to the watermark, which stays. Null: an ordinary read. */
   readonly backfill: { readonly from: string | null } | null;
   /** The validators for requests with a `cache`; null: none stored. */

@@ -9,6 +9,7 @@ export const plainCursorPlan: CursorPlan = {
   order: 'asc',
   settleMs: 0,
   lookbackMs: 0,
+  lookbackUnits: 0,
   window: null,
   resultCap: null,
   retention: null,

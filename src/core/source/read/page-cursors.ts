@@ -11,17 +11,24 @@ import {
   latestMeaning,
   parseCursor,
 } from '../cursor/cursor-value.ts';
+import type { SeenCursors } from './claims.ts';
 
 /** The records of a page that count, and their cursor values. */
-export interface CursorPage {
+export interface CursorPage extends SeenCursors {
   readonly records: readonly unknown[];
-  /** Values of the records that have one, in the API's order. */
-  readonly cursors: readonly CursorValue[];
   /** Records whose cursor value is missing or not of the declared form. */
   readonly withoutCursor: number;
   /** A newest-first read with `clientFilter` has come below its window: no further page has records of it. */
   readonly belowWindow: boolean;
 }
+
+/** A page without records that have a cursor. */
+export const noCursors: Omit<CursorPage, 'records'> = {
+  cursors: [],
+  rises: false,
+  withoutCursor: 0,
+  belowWindow: false,
+};
 
 /**
  * Reads the cursor of each record. Records without one are kept, excluded, or rejected (`cursor.missing`); with
@@ -33,15 +40,30 @@ export async function readCursors(
   position: ReadPosition,
 ): Promise<CursorPage> {
   const { field } = cursor;
-  if (field === null) return { records, cursors: [], withoutCursor: 0, belowWindow: false };
+  if (field === null) return { ...noCursors, records };
   const start = cursor.clientFilter ? cursorOfText(position.from, cursor.form) : null;
   const from = start === null ? null : filterBound(start, cursor.form);
-  const reading: Reading = { cursor, field, from, kept: [], cursors: [], withoutCursor: 0, below: 0 };
+  const reading: Reading = { cursor, field, from, kept: [], cursors: [], withoutCursor: 0, rises: false, ...noValues };
   // A date in a named time zone costs 20 µs.
   await mapWithPauses(records, readCursor, reading);
-  const { kept, cursors, withoutCursor, below } = reading;
+  const { kept, cursors, withoutCursor } = reading;
   if (withoutCursor > 0 && cursor.missing === 'fail') throw missingCursor(field, withoutCursor);
-  return { records: kept, cursors, withoutCursor, belowWindow: below > 0 && cursor.order === 'desc' };
+  const rises = cursor.order === 'desc' && from !== null && (reading.rises || risesAbove(reading, position));
+  return { records: kept, cursors, withoutCursor, rises, belowWindow: isBelowWindow(reading, position, rises) };
+}
+
+/**
+ * Whether no further page has records of the window: the page ends below it, and no record so far was out of order. An old
+ * record that the API shows first is only left out.
+ */
+const isBelowWindow = ({ cursor, isLastBelow }: Reading, { ordered }: ReadPosition, rises: boolean): boolean =>
+  cursor.order === 'desc' && isLastBelow && ordered && !rises;
+
+/** Whether the page begins above the last value of the page before; one that repeats records of it may. */
+function risesAbove({ cursor, first, last }: Reading, { lastSeen }: ReadPosition): boolean {
+  const before = cursorOfText(lastSeen, cursor.form);
+  const value = cursor.overlap ? last : first;
+  return before !== null && value !== null && compareCursors(value, before) > 0;
 }
 
 /** The cursors of one page, as it is read. */
@@ -53,8 +75,16 @@ interface Reading {
   readonly kept: unknown[];
   readonly cursors: CursorValue[];
   withoutCursor: number;
-  below: number;
+  /** The first value of the page and the latest, whether or not their records count; null: none yet. */
+  first: CursorValue | null;
+  last: CursorValue | null;
+  /** The latest value is below the window. */
+  isLastBelow: boolean;
+  /** A value was above the one before it. */
+  rises: boolean;
 }
+
+const noValues: Pick<Reading, 'first' | 'last' | 'isLastBelow'> = { first: null, last: null, isLastBelow: false };
 
 function readCursor(record: unknown, reading: Reading): void {
   const { cursor, field, from, kept, cursors } = reading;
@@ -62,12 +92,15 @@ function readCursor(record: unknown, reading: Reading): void {
   if (value === null) {
     reading.withoutCursor += 1;
     if (cursor.missing === 'include') kept.push(record);
-  } else if (from !== null && isBelow(value, from, cursor.form)) {
-    reading.below += 1;
-  } else {
-    cursors.push(value);
-    kept.push(record);
+    return;
   }
+  reading.rises ||= reading.last !== null && compareCursors(value, reading.last) > 0;
+  reading.first ??= value;
+  reading.last = value;
+  reading.isLastBelow = from !== null && isBelow(value, from, cursor.form);
+  if (reading.isLastBelow) return;
+  cursors.push(value);
+  kept.push(record);
 }
 
 /** Whether every instant that the value can mean is below. */

@@ -16,18 +16,19 @@ import { fetchPage, type Page, type PageRequest } from './fetch-page.ts';
 import { chunksOf } from './field-chunks.ts';
 import { lookAhead } from './look-ahead.ts';
 import { type OncePerPage, oncePerPage } from './once-per-page.ts';
-import { type CursorPage, readCursors } from './page-cursors.ts';
+import { type CursorPage, noCursors, readCursors } from './page-cursors.ts';
 import { createPageGuard, noPages, type PageGuard } from './page-guard.ts';
 import { emptyReport, requestAt, sentRoots } from './page-request.ts';
 import { heavyBytes } from './page-size.ts';
 import { createPagesAhead, type PagesAhead } from './pages-ahead.ts';
 import { planRead } from './read-plan.ts';
-import { advance, restartFromStart, restartWindow, resumePosition, splitWindow } from './read-window.ts';
+import { advance, isApart, restartFromStart, restartWindow, resumePosition } from './read-window.ts';
 import { isRepeated } from './repeated-page.ts';
 import type { JobPort } from './report-job.ts';
 import { nextPart } from './report-parts.ts';
 import { prepareWindow, type ReportWindow } from './report-window.ts';
 import { firstPageLike, smallerPage } from './smaller-page.ts';
+import { splitWindow } from './window-bounds.ts';
 
 /** One page, ready for the pipeline. */
 export interface PageRead {
@@ -231,7 +232,7 @@ async function stepOf(
   const { serverDate, token } = page;
   const facts = {
     ...{ cursors: seen.cursors, next, guard: job ? noPages : guard.state(), serverDate, token },
-    isListed: isUnchanged || isListed(gaps),
+    ...{ rises: seen.rises, isUnlisted: !isUnchanged && !isListed(gaps) },
   };
   const moved = advance(plan, position, facts);
   const isWhole = page.next === null && !repeated && moved.position === null;
@@ -239,8 +240,9 @@ async function stepOf(
     moved.orderBroken && 'order_broken',
     repeated && 'page_repeated',
     seen.withoutCursor > 0 && 'cursor_missing',
+    isApart(plan, position, { serverDate, now: source.now() }) && 'clock_apart',
     // Whoever wonders why a watermark stays finds the reason.
-    plan.kind !== 'full' && !facts.isListed && gaps.find((gap) => gap !== 'not_modified'),
+    plan.kind !== 'full' && facts.isUnlisted && gaps.find((gap) => gap !== 'not_modified'),
   ];
   return {
     bodyBytes: page.bodyBytes,
@@ -274,12 +276,7 @@ const skippedRead = (position: ReadPosition, page: Extract<Page, { readonly kind
   notes: [],
 });
 
-const withoutCursors = (records: readonly unknown[]): CursorPage => ({
-  records,
-  cursors: [],
-  withoutCursor: 0,
-  belowWindow: false,
-});
+const withoutCursors = (records: readonly unknown[]): CursorPage => ({ ...noCursors, records });
 
 /** `initial` and the fields of chunks see what requests see of the connection. */
 function initialRenderer(source: Source): (template: string) => Promise<unknown> {

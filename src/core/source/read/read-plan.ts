@@ -3,7 +3,7 @@ import { textOf } from '../../json/json-text.ts';
 import { type CursorPlan, type ReadPlan } from '../../model/read-position.ts';
 import { durationMs } from '../../spec/schema/duration.ts';
 import type { Incremental } from '../../spec/schema/incremental-schema.ts';
-import { cursorText, parseInitialCursor } from '../cursor/cursor-value.ts';
+import { compareCursors, cursorOfText, cursorText, parseInitialCursor } from '../cursor/cursor-value.ts';
 import type { Source } from '../source.ts';
 import { firstPage } from './paginate.ts';
 import { readFingerprint } from './read-fingerprint.ts';
@@ -15,10 +15,12 @@ type CursorIncremental = Extract<Incremental, { kind: 'cursor' }>;
  * that cannot be read.
  */
 export async function planRead(source: Source, render: (template: string) => Promise<unknown>): Promise<ReadPlan> {
-  const { resource, each, watermark, specChecksum, backfill } = source;
+  const { resource, each, watermark, specChecksum, backfill, earlier } = source;
   const { incremental } = resource;
   const cursor = incremental?.kind === 'cursor' ? cursorPlan(incremental, resource.pagination) : null;
-  const start = backfill?.from ?? (await startOf(incremental, { cursor, render, now: source.now() }));
+  const startedAt = new Date(source.run.startedAt);
+  const declared = backfill?.from ?? (await startOf(incremental, { cursor, render, startedAt }));
+  const start = declared !== null && cursor ? canonical(declared, cursor) : declared;
   return {
     fingerprint: readFingerprint({
       resourceKey: resource.key,
@@ -30,7 +32,8 @@ export async function planRead(source: Source, render: (template: string) => Pro
     kind: incremental?.kind ?? 'full',
     cursor,
     watermarkBefore: watermark,
-    start: typeof start === 'string' && cursor ? canonical(start, cursor) : start,
+    start: backfill?.from || !cursor ? start : earliest(start, earlier?.firstStart ?? null, cursor),
+    readAt: earlier?.readAt ?? null,
     backfill: backfill !== null,
     firstPage: firstPage(resource.pagination),
   };
@@ -44,7 +47,7 @@ function cursorPlan(incremental: CursorIncremental, pagination: Source['resource
     missing: cursor.missing,
     order,
     settleMs: lengthOf(incremental.settle),
-    lookbackMs: lengthOf(incremental.lookback),
+    ...lookbackOf(incremental.lookback),
     window: window ? { sizeMs: lengthOf(window.size), overlapMs: lengthOf(window.overlap) } : null,
     resultCap: resultCap ?? null,
     retention: retention ? { maxAgeMs: lengthOf(retention.maxAge), onExceeded: retention.onExceeded } : null,
@@ -59,17 +62,29 @@ async function startOf(
   options: {
     readonly cursor: CursorPlan | null;
     readonly render: (template: string) => Promise<unknown>;
-    readonly now: Date;
+    readonly startedAt: Date;
   },
 ): Promise<string | null> {
   const { initial } = incremental ?? {};
   if (initial === undefined) return null;
   const ago = typeof initial === 'string' ? /^now(?:-(P.+))?$/.exec(initial.trim()) : null;
-  if (ago) return new Date(options.now.getTime() - (ago[1] === undefined ? 0 : lengthOf(ago[1]))).toISOString();
+  if (ago) return new Date(options.startedAt.getTime() - (ago[1] === undefined ? 0 : lengthOf(ago[1]))).toISOString();
   const value = typeof initial === 'string' ? await options.render(initial) : initial;
   if (value === null || value === undefined || value === '') return null;
   return options.cursor === null ? textOf(value) : canonical(value, options.cursor);
 }
+
+/** The start that the first read had, unless the spec names an earlier one now: what lies between was never read. */
+function earliest(start: string | null, first: string | null, cursor: CursorPlan): string | null {
+  const value = cursorOfText(start, cursor.form);
+  const before = cursorOfText(first, cursor.form);
+  return value === null || before === null || compareCursors(value, before) <= 0 ? start : first;
+}
+
+const lookbackOf = (lookback: string | number): Pick<CursorPlan, 'lookbackMs' | 'lookbackUnits'> =>
+  typeof lookback === 'number'
+    ? { lookbackMs: 0, lookbackUnits: lookback }
+    : { lookbackMs: lengthOf(lookback), lookbackUnits: 0 };
 
 function canonical(raw: unknown, cursor: CursorPlan): string {
   const value = parseInitialCursor(raw, cursor.form);

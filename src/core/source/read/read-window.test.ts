@@ -3,7 +3,8 @@ import type { CursorPlan, PagePosition, ReadPlan, ReadPosition } from '../../mod
 import { plainCursorPlan } from '../cursor/cursor-plan-fixture.ts';
 import { parseCursor } from '../cursor/cursor-value.ts';
 import { noPages } from './page-guard.ts';
-import { advance, firstPosition, restartWindow, resumePosition, type Step, splitWindow } from './read-window.ts';
+import { advance, firstPosition, restartWindow, resumePosition, type Step } from './read-window.ts';
+import { splitWindow } from './window-bounds.ts';
 
 const dayMs = 86_400_000;
 const now = new Date('2026-01-31T00:00:00.000Z');
@@ -12,7 +13,14 @@ const firstPage: PagePosition = { index: 1, number: 1, offset: 0, cursor: null, 
 const settings: CursorPlan = { ...plainCursorPlan, settleMs: 30_000 };
 
 function planOf(cursor: Partial<CursorPlan>, overrides: Partial<ReadPlan> = {}): ReadPlan {
-  const base = { fingerprint: 'f1', kind: 'cursor' as const, watermarkBefore: null, start: null, backfill: false };
+  const base = {
+    fingerprint: 'f1',
+    kind: 'cursor' as const,
+    watermarkBefore: null,
+    start: null,
+    readAt: null,
+    backfill: false,
+  };
   return { ...base, cursor: { ...settings, ...cursor }, firstPage, ...overrides };
 }
 
@@ -31,7 +39,15 @@ function read(
   const cursors = (page.times ?? []).map((time) => parseCursor(time, form)).filter((value) => value !== null);
   const next = page.more ? { ...position.page, index: position.page.index + 1, cursor: 't' } : null;
   const serverDate = page.serverDate === undefined ? null : new Date(page.serverDate);
-  return advance(plan, position, { cursors, next, guard: noPages, serverDate, token: null, isListed: !page.unlisted });
+  return advance(plan, position, {
+    cursors,
+    next,
+    guard: noPages,
+    serverDate,
+    token: null,
+    rises: false,
+    isUnlisted: page.unlisted ?? false,
+  });
 }
 
 function positionOf(step: Step): ReadPosition {
@@ -83,7 +99,8 @@ describe('where a read begins', () => {
       guard: noPages,
       serverDate: null,
       token: null,
-      isListed: true,
+      rises: false,
+      isUnlisted: false,
     });
     expect(step).toMatchObject({ position: null, watermark: '1000' });
   });

@@ -117,6 +117,11 @@ const acrossPlaces: readonly Case[] = [
     issues: ['schema resources.0.validate.schema.properties.a.x-type'],
   },
   {
+    rule: 'a lookback in numbers for times',
+    changes: { 'resources.0.incremental': { ...incremental, lookback: 5 } },
+    issues: ['schema resources.0.incremental.lookback'],
+  },
+  {
     rule: 'full_scan with incremental',
     changes: { 'resources.0.incremental': incremental, 'resources.0.deletes': { mode: 'full_scan' } },
     issues: ['schema resources.0.deletes.mode'],

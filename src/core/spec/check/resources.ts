@@ -42,7 +42,7 @@ function fullReadOnly(resource: Readonly<Record<string, unknown>>, path: string)
 function cursorRules(resource: Readonly<Record<string, unknown>>, path: string): readonly Issue[] {
   const incremental = part(resource, 'incremental');
   if (incremental['kind'] !== 'cursor') return [];
-  const { window, resultCap, cursor } = incremental;
+  const { window, resultCap, cursor, lookback } = incremental;
   const at = `${path}.incremental`;
   const total = part(resource, 'response')['total'];
   const size = part(incremental, 'window')['size'];
@@ -61,6 +61,11 @@ function cursorRules(resource: Readonly<Record<string, unknown>>, path: string):
       isJsonObject(cursor) && cursor['field'] === undefined && window === undefined,
       `${at}.cursor.field`,
       '`field` is required unless `window` is given',
+    ),
+    ...issueIf(
+      typeof lookback === 'number' && isJsonObject(cursor) && cursor['type'] !== 'integer',
+      `${at}.lookback`,
+      'a number needs a cursor of type `integer`; expected a duration such as PT10M',
     ),
     ...issueIf(typeof size === 'string' && durationMs(size) === 0, `${at}.window.size`, 'expected more than zero'),
   ];

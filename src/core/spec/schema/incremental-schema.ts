@@ -117,8 +117,14 @@ const CursorIncremental = v.pipe(
       'PT2M',
     ),
     lookback: field(
-      v.optional(Duration, 'PT0S'),
-      'How far before the watermark each run reads again, for records that appear late.',
+      v.optional(
+        v.union(
+          [Duration, v.pipe(v.number(), v.safeInteger(), v.minValue(0))],
+          'expected a duration or a whole number',
+        ),
+        'PT0S',
+      ),
+      'How far before the watermark each run reads again, for records that appear late: a duration for times, a whole number for the type `integer`.',
       'PT10M',
     ),
     window: field(

@@ -1,0 +1,87 @@
+/** The watermark that a read may claim: it passes only what the pages so far have covered. */
+import type { CursorPlan, ReadPlan, ReadPosition } from '../../model/read-position.ts';
+import { isTimeCursor } from '../../spec/schema/incremental-schema.ts';
+import { type CursorValue, cursorOfText, cursorText } from '../cursor/cursor-value.ts';
+import { advanceWatermark, continuesAscending, greaterCursor, greatestCursor } from '../cursor/watermark.ts';
+
+/** What a page shows of the cursor. */
+export interface SeenCursors {
+  /** Cursor values of its records, in the API's order; records without one are left out. */
+  readonly cursors: readonly CursorValue[];
+  /** Where newest first ends a read: a value is above the one before it. False in other orders. */
+  readonly rises: boolean;
+}
+
+/** The position with the values of a page; `ordered` turns false where they break the declared order. */
+export function withCursors(position: ReadPosition, cursor: CursorPlan, { cursors, rises }: SeenCursors): ReadPosition {
+  const last = cursors.at(-1);
+  const greatest = greatestCursor(cursors);
+  const ordered = position.ordered && !rises;
+  if (last === undefined || greatest === null) return { ...position, ordered };
+  const text = (value: CursorValue) => cursorText(value, cursor.form);
+  const lastSeen = cursorOfText(position.lastSeen, cursor.form);
+  const ascends = cursor.order !== 'asc' || continuesAscending(cursors, lastSeen, { overlap: cursor.overlap });
+  return {
+    ...position,
+    maxSeen: text(greaterCursor(cursorOfText(position.maxSeen, cursor.form), greatest)),
+    lastSeen: text(last),
+    ordered: ordered && ascends,
+  };
+}
+
+/**
+ * The claim after a page, whose values `position` has; canonical text, null: none. Behind a page that was no list, what was
+ * claimed before holds: later windows may not claim over the hole.
+ */
+export function claimAfter(
+  plan: ReadPlan,
+  cursor: CursorPlan,
+  { position, isEnd }: { readonly position: ReadPosition; readonly isEnd: boolean },
+): string | null {
+  if (!claims(plan, position)) return position.claim;
+  // A broken order withdraws the claims of its window: those pages claimed too much.
+  if (position.covered === false) return position.ordered ? position.claim : position.base;
+  return isEnd ? claimAtEnd(position, cursor) : claimDuring(position, cursor);
+}
+
+/** Whether the read moves the watermark: a backfill does where it takes the place of a first read. */
+export const claims = (plan: ReadPlan, { again }: ReadPosition): boolean => !plan.backfill || again === true;
+
+/**
+ * While a window is read only a verified ascending order guarantees that no record below the maximum follows. A read without
+ * a lower bound also shows records without a cursor value, last in some APIs, and no later request matches them.
+ */
+function claimDuring(position: ReadPosition, cursor: CursorPlan): string | null {
+  if (cursor.order !== 'asc') return position.claim;
+  if (!position.ordered) return position.base;
+  if (cursor.missing === 'include' && position.from === null && !cursor.clientFilter) return position.claim;
+  const maxSeen = cursorOfText(position.maxSeen, cursor.form);
+  return claimOf(position, cursor, { maxSeen, windowEnd: null });
+}
+
+function claimAtEnd(position: ReadPosition, cursor: CursorPlan): string | null {
+  const maxSeen = cursorOfText(position.maxSeen, cursor.form);
+  const to = cursor.window === null ? null : cursorOfText(position.to, cursor.form);
+  // Without cursor values in the records the settle time is subtracted from every window, not only from the last.
+  const windowEnd = typeof to === 'bigint' && cursor.field === null ? to - BigInt(cursor.settleMs) : to;
+  return claimOf(position, cursor, { maxSeen, windowEnd });
+}
+
+function claimOf(
+  position: ReadPosition,
+  cursor: CursorPlan,
+  seen: { readonly maxSeen: CursorValue | null; readonly windowEnd: CursorValue | null },
+): string | null {
+  const { form, settleMs } = cursor;
+  const cap = isTimeCursor(form.type) ? BigInt(asOfMs(position) - settleMs) : null;
+  const bound = cursor.window === null ? cap : lesser(cap, cursorOfText(position.to, form));
+  const claim = advanceWatermark(cursorOfText(position.claim, form), { ...seen, cap: bound });
+  return claim === null ? null : cursorText(claim, form);
+}
+
+/** As of when the API has responded: the earlier of the two clocks, ours at the start of the read. */
+const asOfMs = ({ runStart, apiStart = runStart }: ReadPosition): number =>
+  Math.min(Date.parse(runStart), Date.parse(apiStart));
+
+const lesser = (left: CursorValue | null, right: CursorValue | null) =>
+  left === null || (right !== null && right < left) ? right : left;
