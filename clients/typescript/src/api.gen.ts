@@ -1133,6 +1133,7 @@ export type Pagination = {
   };
   start?: number;
   totalPages?: string;
+  stable?: boolean;
   shrink?: {
     when: {
       status?: (number | '4xx' | '5xx' | 'network' | 'timeout')[];
@@ -1164,6 +1165,7 @@ export type Pagination = {
   start?: number;
   total?: string;
   overlap?: number;
+  stable?: boolean;
   shrink?: {
     when: {
       status?: (number | '4xx' | '5xx' | 'network' | 'timeout')[];
@@ -1243,6 +1245,7 @@ export type Pagination = {
   };
   emptyPage?: 'stop' | 'continue';
   field: FieldPath;
+  unique?: boolean;
   inject: {
     in: 'query' | 'header' | 'body';
     name: string;

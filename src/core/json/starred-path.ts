@@ -58,7 +58,8 @@ export function visitSteps(value: unknown, steps: readonly Step[], visit: Visit,
   }
 }
 
-function elementsOf(value: unknown): readonly unknown[] {
+/** What a `*` goes over: the elements of a list, or the values of an object. */
+export function elementsOf(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value;
   return isJsonObject(value) ? Object.values(value) : [];
 }

@@ -74,7 +74,9 @@ export type Meaning =
   /** The API no longer knows the page's token, or the token that a token read starts from. */
   | { readonly kind: 'expired'; readonly what: 'page' | 'watermark' }
   /** The page is too large for the API; `pagination.shrink` asks for a smaller one. */
-  | { readonly kind: 'too_large' };
+  | { readonly kind: 'too_large' }
+  /** There is no page behind the last one; `isCertain`: the status can mean nothing else. */
+  | { readonly kind: 'past_end'; readonly isCertain: boolean };
 
 /** A request that got no response. */
 export interface NoResponse {

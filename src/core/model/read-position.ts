@@ -34,6 +34,8 @@ export interface PagePosition {
   readonly url: string | null;
   /** `page.size`, once the API failed at larger pages; absent: the size of the spec. */
   readonly size?: number;
+  /** It is requested only to see that the short page before it was the last; absent: as the API says. */
+  readonly isProbe?: true;
 }
 
 /** The incremental rules of a resource, in units. */
@@ -137,6 +139,8 @@ export interface ReadPosition {
   /** The watermark that held when this window began, and the one that holds now. */
   readonly base: string | null;
   readonly claim: string | null;
-  /** A page was no list that the API sent now, so nothing more is claimed; absent: every page so far was one. */
+  /** A page was no list that the API sent now, or contradicted it, so nothing more is claimed; absent: none. */
   readonly covered?: false;
+  /** Items of this window on the pages before this one; absent: not known. */
+  readonly read?: number;
 }

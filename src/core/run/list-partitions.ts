@@ -19,6 +19,7 @@ import type { PartitionSource } from '../spec/connection/partition-sources.ts';
 import { parentFields } from '../spec/connection/stored-fields.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 import { combinationAt, countCombinations } from './combinations.ts';
+import { concludesAbsence } from './concludes-absence.ts';
 import { listCombinations } from './list-combinations.ts';
 import { listGroups } from './list-groups.ts';
 import { comparesCombinations, type ListStep, listSteps } from './list-steps.ts';
@@ -191,13 +192,14 @@ async function listLive(listing: OpenListing, part: DimensionListing): Promise<L
 
 /** The position after the last page of one partition of a parent; null: enough for now. */
 async function listPart(
-  { store, parent }: Pick<Listing, 'store'> & { readonly parent: OpenResource },
+  { store, parent, resource: child }: Pick<Listing, 'store' | 'resource'> & { readonly parent: OpenResource },
   { step, at: begin, read }: DimensionListing,
   { no, count }: { readonly no: number; readonly count: number },
 ): Promise<ListPosition | null> {
   const { resource, source } = parent;
   const pick = createFieldPicker(parentFields({ resource: step.resource, http: source.http }, step.dimension));
-  const everything = { ...source, watermark: null, backfill: null, validators: null };
+  const provesEnd = concludesAbsence(child);
+  const everything = { ...source, watermark: null, backfill: null, validators: null, provesEnd };
   let at = begin;
   for await (const page of readPages(everything, { ...read, position: begin.read })) {
     const refused = (at.part?.refused ?? 0) + (page.skipped === null ? 0 : 1);

@@ -3,6 +3,7 @@ import { ThrottledError } from '../model/throttled.ts';
 import type { Validators } from '../model/validators.ts';
 import { type PageRead, readPages } from '../source/read/read-pages.ts';
 import type { JobPort } from '../source/read/report-job.ts';
+import { concludesAbsence } from './concludes-absence.ts';
 import { partitionAt } from './partition-at.ts';
 import type { Partition, RunReading, RunReadOptions } from './reading.ts';
 import type { StoredPartition } from './run-store.ts';
@@ -58,6 +59,7 @@ export function openPartitionReads(run: RunReading, options: RunReadOptions): Pa
       each: partition.each,
       watermark: watermarkBefore,
       validators: usable(run, stored.validators),
+      provesEnd: concludesAbsence(run.resource),
     };
     // Only the partition that is read now sends concurrent requests.
     const mayFetchSeveral = () => no === readNo;

@@ -12,7 +12,10 @@ import type { ResponseCache } from './request/response-cache.ts';
 export type ReadableResource = Pick<
   Resource,
   'key' | 'request' | 'response' | 'pagination' | 'errors' | 'incremental' | 'fieldChunks' | 'job'
->;
+> & {
+  /** Absent: its items have none. */
+  readonly primaryKey?: Resource['primaryKey'];
+};
 
 /** What the reads of a partition have left besides its watermark and validators. */
 interface EarlierReads {
@@ -55,6 +58,11 @@ export interface Source {
   /** Masks a value, a new token for instance, in every log entry and message from now on. */
   readonly mask: (secret: string) => void;
   readonly evaluator: Evaluator;
+  /**
+   * Whether something is concluded from what the list does not have: then a short page is no proof that it has ended.
+   * Absent: no.
+   */
+  readonly provesEnd?: boolean;
   /** Our clock. */
   now(): Date;
 }

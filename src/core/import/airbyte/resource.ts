@@ -43,7 +43,7 @@ export function resourceOf(
     primaryKey: draft.primaryKey.length > 0 ? draft.primaryKey : [contentField],
     ...(auth === null ? {} : { auth }),
     ...(forEach.length === 0 ? {} : { forEach }),
-    ...(draft.request.chunks === undefined ? {} : { fieldChunks: draft.request.chunks }),
+    ...(draft.request.chunks === undefined ? {} : { fieldChunks: chunksOf(draft) }),
     ...(draft.job === null ? {} : { job: jobOf(draft.job) }),
     request: requestOf(draft.request, address),
     response: {
@@ -65,6 +65,12 @@ export function resourceOf(
       : { transform: `$ ~> |$|{}, [${hidden.map((field) => JSON.stringify(field)).join(', ')}]|` }),
   };
 }
+
+/** Only where there are no further pages may a chunk lack records that another one has. */
+const chunksOf = ({ request, pagination }: StreamDraft): Part => ({
+  ...request.chunks,
+  ...(pagination !== null && { onMissing: 'fail' }),
+});
 
 /** The map with the fields that only the service reads, and their names. */
 function shape({ records, cursorField, primaryKey, partitionFields }: StreamDraft): {

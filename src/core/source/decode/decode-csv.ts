@@ -7,11 +7,12 @@ import { pageRecordsMax, tooManyRecords } from '../read/page-size.ts';
 /**
  * The rows of a CSV text (RFC 4180) as objects under the names of its header row; every value is a string, also an
  * empty one. Empty lines are skipped. The delimiter is the comma, unless the header row has none outside quotes but has
- * a semicolon or else a tab. Null for a text without a header row: that is no empty list. Throws `source_rejected` with
- * the line of a row that does not fit, and for a repeated name in the header, never with a value.
+ * a semicolon or else a tab. Null for a text without a header row: that is no empty list. Throws `source_rejected` for
+ * a web page, with the line of a row that does not fit, and for a repeated name in the header, never with a value.
  */
 export async function decodeCsv(text: string): Promise<readonly unknown[] | null> {
   const { CsvError, parse } = await import('csv-parse');
+  if (pageStart.test(text.slice(0, 1000))) throw webPage();
   const rows: unknown[] = [];
   let names: readonly string[] | null = null;
   const takeRow = (row: readonly string[]): null => {
@@ -29,6 +30,15 @@ export async function decodeCsv(text: string): Promise<readonly unknown[] | null
   }
   return names === null ? null : rows;
 }
+
+/** How a web page begins, which every parser of CSV takes for rows. */
+const pageStart = /^\uFEFF?\s*<(?:!doctype|!--|html|head|body|\?xml)\b/i;
+
+const webPage = (): AppError =>
+  new AppError(
+    'source_rejected',
+    'The API sent a web page instead of CSV, perhaps its login. Check the credentials and the address in the spec.',
+  );
 
 /** Between two slices, some ms each, other work of the process gets a turn. */
 async function* slices(text: string): AsyncGenerator<Buffer> {

@@ -16,9 +16,9 @@ import type { Source } from '../source.ts';
 import { budgetLeft } from './budget-left.ts';
 import { mergeChunks } from './field-chunks.ts';
 import { type PageRecords, readRecords } from './page-records.ts';
-import type { PageItems, ResponseRoots } from './paginate.ts';
+import { nextPage, type PageItems, type ResponseRoots } from './paginate.ts';
 import { peekNextPage } from './peek-next-page.ts';
-import { type SelectedItems, selectItems } from './select-records.ts';
+import { pagedElements, type SelectedItems, selectItems } from './select-records.ts';
 import { shrinkRule } from './smaller-page.ts';
 
 /** The result of the request for one page. */
@@ -85,10 +85,40 @@ export async function fetchPage(source: Source, page: PageRequest, options: Fetc
   const { fieldChunks } = source.resource;
   const selections = parts.map(({ selected }) => selected);
   const selected = fieldChunks ? mergeChunks(selections, fieldChunks) : first.selected;
-  const records = await readRecords(source, page, { ...first, selected, evaluate: options.evaluate });
+  const elements = first.elements === first.selected.items ? selected.items : first.elements;
+  const records = await readRecords(source, page, { ...first, selected, elements, evaluate: options.evaluate });
+  if (fieldChunks?.onMissing === 'keep') await refuseMorePages(source, page, { parts, next: records.next, ...options });
   await first.keep({ isLast: records.next === null });
   const bodyBytes = parts.reduce((sum, { facts }) => sum + facts.bodyBytes, 0);
   return { ...first.facts, ...records, bodyBytes, budgetLeft: (parts.at(-1) ?? first).facts.budgetLeft };
+}
+
+/**
+ * Where chunks may lack records, only the first says where the read continues. Throws `source_rejected` when it has ended
+ * by that one, although another has a further page.
+ */
+async function refuseMorePages(
+  { resource: { pagination } }: Source,
+  { position }: PageRequest,
+  read: Pick<FetchOptions, 'evaluate'> & { readonly parts: readonly PagePart[]; readonly next: PagePosition | null },
+): Promise<void> {
+  if (read.next !== null) return;
+  const { evaluate } = read;
+  for (const part of read.parts.slice(1)) {
+    const { roots, elements } = part;
+    const page = { ...part, response: roots, items: elements, position, total: null, provesEnd: false, evaluate };
+    if ((await nextPage(pagination, page)) === null) continue;
+    throw new AppError(
+      'source_rejected',
+      'One chunk of the fields has a further page and the first chunk has none, so its records would be passed over. Set fieldChunks.onMissing to "fail", or read all records with one request (pagination.kind "none").',
+    );
+  }
+}
+
+/** The primary key of the raw items; null: none, or only the records have it that are made of them. */
+function rawKeyOf({ primaryKey = [], response }: Source['resource']): readonly string[] | null {
+  const isOfRecord = response.map !== undefined || primaryKey.some((path) => Object.hasOwn(response.addFields, path));
+  return isOfRecord || primaryKey.length === 0 ? null : primaryKey;
 }
 
 /** The items of one request of a page. */
@@ -96,6 +126,8 @@ interface PagePart {
   readonly facts: ReadFacts;
   readonly roots: ResponseRoots;
   readonly selected: SelectedItems;
+  /** See `pagedElements`. */
+  readonly elements: readonly unknown[];
   readonly resolveLink: PageItems['resolveLink'];
   readonly keep: Sent['keep'];
 }
@@ -134,10 +166,12 @@ async function fetchPart(
   const roots: ResponseRoots = { body, headers, status, params, watermark: page.watermark };
   await checkSuccess(resource.response.successWhen, roots, options.evaluate);
   const read = { ...facts, bodyBytes: bytesOfBody(response) };
+  const selected = selectItems(body, resource.response, rawKeyOf(resource));
   return {
     facts: read,
     roots,
-    selected: selectItems(body, resource.response),
+    selected,
+    elements: pagedElements(body, resource.response, selected.items),
     keep,
     ...linksIn(source, request, response),
   };
@@ -154,7 +188,7 @@ async function sendFor(
   const { request } = sending;
   const { signal, onResponse, evaluate } = sending.options;
   const shrink = shrinkRule(source.resource.pagination, position);
-  const page = { index: position.index, startsFromToken, shrink };
+  const page = { index: position.index, startsFromToken, shrink, isProbe: position.isProbe ?? false };
   const classify = interpretResponse(source, { evaluate, page });
   const isSigned = source.resource.job?.signRequest ?? true;
   const options = { signal, ...(isSigned && { signer: createSigner(source, signal) }), classify };

@@ -69,8 +69,8 @@ const depthMax = 20;
 /**
  * The items of a page from those of its chunks, in the order of the first chunk that has them. A value that several
  * chunks have is that of the first: if a record changes between two requests, its cursor value is the older one, so the
- * next run reads it again. Throws `source_rejected` for an item without a key, `source_unavailable` when a record is not
- * in every chunk.
+ * next run reads it again. Throws `source_rejected` for an item without a key and for two of one chunk with the same one,
+ * `source_unavailable` when a record is not in every chunk.
  */
 export function mergeChunks(chunks: readonly SelectedItems[], { mergeBy, onMissing }: FieldChunks): SelectedItems {
   const merged = new Map<string, Merged>();
@@ -79,8 +79,8 @@ export function mergeChunks(chunks: readonly SelectedItems[], { mergeBy, onMissi
       const key = keyOf(item, mergeBy);
       const found = merged.get(key);
       if (found === undefined) merged.set(key, { item, parts: 1, last: no });
-      else if (found.last !== no)
-        merged.set(key, { item: mergedValue(found.item, item, depthMax), parts: found.parts + 1, last: no });
+      else if (found.last === no) throw sameKey(mergeBy);
+      else merged.set(key, { item: mergedValue(found.item, item, depthMax), parts: found.parts + 1, last: no });
     }
   }
   const records = [...merged.values()];
@@ -91,6 +91,12 @@ export function mergeChunks(chunks: readonly SelectedItems[], { mergeBy, onMissi
   }
   return { items: records.map(({ item }) => item), missing: chunks.some(({ missing }) => missing) };
 }
+
+const sameKey = (mergeBy: readonly string[]): AppError =>
+  new AppError(
+    'source_rejected',
+    `Two items of one response have the same ${mergeBy.join(', ')}, so the parts of a record cannot be told apart. Name in fieldChunks.mergeBy all fields that identify an item.`,
+  );
 
 function keyOf(item: unknown, mergeBy: readonly string[]): string {
   const values = mergeBy.map((path) => valueAt(item, path));

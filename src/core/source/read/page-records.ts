@@ -1,11 +1,13 @@
 /** What the decoded response of a page says: whether it is a success, the records, and where the read continues. */
 
+import { AppError } from '../../errors.ts';
 import type { PagePosition } from '../../model/read-position.ts';
+import type { Pagination } from '../../spec/schema/pagination-schema.ts';
 import type { Evaluate } from '../request/evaluate.ts';
 import { loggingBlocked } from '../request/log-blocked.ts';
 import type { RequestRoots } from '../request/request.ts';
 import type { Source } from '../source.ts';
-import { nextPage, type PageItems, pageIdentity, pageRoots, type ResponseRoots } from './paginate.ts';
+import { countOf, nextPage, type PageItems, pageIdentity, pageRoots, type ResponseRoots } from './paginate.ts';
 import { positionText } from './position-text.ts';
 import { type SelectedItems, shapeRecords } from './select-records.ts';
 
@@ -18,6 +20,10 @@ export interface PageRecords {
   readonly next: PagePosition | null;
   /** Pages that the window has from `next` on, by the API's count; infinite when it does not say. */
   readonly pagesLeft: number;
+  /** What the API pages by, on this page. */
+  readonly count: number;
+  /** Items of the whole window by the API, if the spec says where; null: not known. */
+  readonly counted: number | null;
   /** Content by which a repeated page is recognized; null when it has none. */
   readonly identity: unknown;
   /** Records of the whole window by the API's count; null when the spec does not request it. */
@@ -32,6 +38,8 @@ export interface PageRecords {
 interface SelectedResponse extends Pick<PageItems, 'evaluate' | 'resolveLink'> {
   readonly roots: ResponseRoots;
   readonly selected: SelectedItems;
+  /** See `pagedElements`. */
+  readonly elements: readonly unknown[];
 }
 
 /**
@@ -43,13 +51,16 @@ export async function readRecords(
   page: RequestRoots & { readonly position: PagePosition },
   read: SelectedResponse,
 ): Promise<PageRecords> {
-  const { roots, selected, resolveLink, evaluate } = read;
+  const { roots, selected, elements, resolveLink, evaluate } = read;
   const { resource, params, each, lookups, run, evaluator } = source;
   const { response: rules, pagination, incremental } = resource;
   const { items, missing } = selected;
-  const next = await loggingBlocked(source.client, resource.request.method, () =>
-    nextPage(pagination, { response: roots, items, position: page.position, evaluate, resolveLink }),
-  );
+  const total = await totalOf(rules.total, roots, evaluate);
+  const provesEnd = source.provesEnd ?? false;
+  const { position } = page;
+  refuseLarger(pagination, position, elements);
+  const paged = { response: roots, items: elements, position, total, provesEnd, evaluate, resolveLink };
+  const next = await loggingBlocked(source.client, resource.request.method, () => nextPage(pagination, paged));
   const now = new Date(run.startedAt);
   const records = await shapeRecords(items, rules, {
     roots: { params, each, lookups, run },
@@ -58,18 +69,33 @@ export async function readRecords(
     evaluate,
     now,
   });
-  const last = { page: pageRoots(pagination, page.position), last: items.at(-1) };
+  const last = { page: pageRoots(pagination, page.position), last: elements.at(-1) };
   const token = incremental?.kind === 'token' ? await evaluate(incremental.next, { ...roots, ...last }) : null;
   return {
     kind: 'records',
     records,
     next: next?.position ?? null,
     pagesLeft: next?.pagesLeft ?? 0,
-    identity: pageIdentity(pagination, { items }, next?.position ?? null),
-    total: await totalOf(rules.total, roots, evaluate),
+    count: elements.length,
+    counted: (await countOf(pagination, paged)) ?? total,
+    identity: pageIdentity(pagination, { items: elements }, next?.position ?? null),
+    total,
     token: tokenText(token),
     recordsMissing: missing,
   };
+}
+
+/**
+ * Page numbers were converted to a smaller size, so they are wrong where the API does not care for it. Throws
+ * `source_rejected`.
+ */
+function refuseLarger(pagination: Pagination, { size }: PagePosition, elements: readonly unknown[]): void {
+  const isConverted = pagination.kind === 'page' || (pagination.kind === 'offset' && pagination.step === 'size');
+  if (!isConverted || size === undefined || elements.length <= size) return;
+  throw new AppError(
+    'source_rejected',
+    `The API gave ${elements.length} items where ${size} were asked for after a page had failed: it does not keep to page.size, so pages would be passed over. Correct where the request sends page.size, or remove pagination.shrink.`,
+  );
 }
 
 function tokenText(token: unknown): string | null {

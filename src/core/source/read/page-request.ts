@@ -36,6 +36,8 @@ export const emptyReport: Extract<Page, { kind: 'records' }> = {
   records: [],
   next: null,
   pagesLeft: 0,
+  count: 0,
+  counted: null,
   identity: null,
   total: null,
   token: null,

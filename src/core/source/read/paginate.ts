@@ -20,8 +20,13 @@ export interface ResponseRoots {
 /** A page that was read, before `map` and filters. */
 export interface PageItems {
   readonly response: ResponseRoots;
+  /** What the API pages by: see `pagedElements`. */
   readonly items: readonly unknown[];
   readonly position: PagePosition;
+  /** Items of the whole window by `response.total`; null: not known. */
+  readonly total: number | null;
+  /** See {@link Source.provesEnd}. */
+  readonly provesEnd: boolean;
   readonly evaluate: Evaluate;
   /** The absolute address of a link in the response; throws `egress_blocked` when it leads away from the API. */
   resolveLink(link: string): string;
@@ -60,12 +65,12 @@ const sizeOf = (pagination: Pagination, position: PagePosition): number | undefi
  * The page after this one; null when it was the last.
  *
  * A signal of the API (stopWhen, total, totalPages, the absence of a link) decides where the spec names one; only
- * without it does a short page end the read, because APIs may cap or filter pages below the requested size. Throws
- * `page_limit` at `maxPages`, `source_rejected` for a response that cannot be followed.
+ * without it does a short or an empty page end the read, because APIs may cap or filter pages below the requested size.
+ * Where the end must be proved, one more page is requested behind a short one. Throws `page_limit` at `maxPages`,
+ * `source_rejected` for a response that cannot be followed.
  */
 export async function nextPage(pagination: Pagination, page: PageItems): Promise<NextPage | null> {
   if (pagination.kind === 'none' || (await saysStop(pagination, page))) return null;
-  if (page.items.length === 0 && pagination.emptyPage === 'stop') return null;
   const next = await following(pagination, page);
   if (next !== null && page.position.index >= pagination.maxPages) {
     const advice = 'Use smaller windows, a narrower request, or raise pagination.maxPages.';
@@ -89,41 +94,84 @@ async function saysStop(pagination: Pagination, page: PageItems): Promise<boolea
 }
 
 async function following(pagination: Pagination, page: PageItems): Promise<NextPage | null> {
-  const { position } = page;
+  const { isProbe: _, ...position } = page.position;
   const step = { ...position, index: position.index + 1, number: position.number + 1 };
   switch (pagination.kind) {
     case 'none':
       return null;
     case 'page': {
       const last = await count(pagination.totalPages, pagination, page);
-      if (last === null) return isShort(pagination, page) ? null : uncounted(step);
+      if (last === null) return behindUncounted(pagination, page, step);
       const pagesLeft = last - (step.number - pagination.start);
       return pagesLeft <= 0 ? null : { position: step, pagesLeft };
     }
-    case 'offset': {
-      const offset = nextOffset(pagination, page);
-      const total = await count(pagination.total, pagination, page);
-      // The overlap is no progress: the end is where the items end, not where the next request begins.
-      const read = position.offset + page.items.length;
-      const next = { ...step, offset };
-      if (total === null) return isShort(pagination, page) ? null : uncounted(next);
-      if (read >= total) return null;
-      const moved = offset - position.offset;
-      return {
-        position: next,
-        pagesLeft: Math.max(1, Math.ceil((total - (pagination.overlap ?? 0) - offset) / moved)),
-      };
-    }
+    case 'offset':
+      return await behindOffset(pagination, page, step);
     case 'cursor':
+      if (isEmptyEnd(pagination, page)) return null;
       return uncounted(withToken(step, await ask(pagination.next, pagination, page)));
     case 'next_url':
+      if (isEmptyEnd(pagination, page)) return null;
       return uncounted(withLink(step, page, await ask(pagination.next, pagination, page)));
     case 'link_header':
+      if (isEmptyEnd(pagination, page)) return null;
       return uncounted(withLink(step, page, linkOf(page.response.headers['link'], pagination.rel)));
-    case 'keyset':
-      if (isShort(pagination, page) || page.items.length === 0) return null;
-      return uncounted({ ...step, cursor: lastKey(pagination.field, page.items) });
+    case 'keyset': {
+      const next = page.items.length === 0 ? null : behindUncounted(pagination, page, step);
+      return next && { ...next, position: { ...next.position, cursor: nextKey(pagination, page) } };
+    }
   }
+}
+
+/** Whether an empty page is the last one by the spec. */
+const isEmptyEnd = ({ emptyPage }: Pagination, { items }: PageItems): boolean =>
+  items.length === 0 && emptyPage === 'stop';
+
+/** The position where it continues although the API does not count its pages; null: the page was the last. */
+function behindUncounted(pagination: Pagination, page: PageItems, next: PagePosition): NextPage | null {
+  if (saysMore(pagination, page)) return uncounted(next);
+  if (page.items.length === 0) return isEmptyEnd(pagination, page) ? null : uncounted(next);
+  if (!isShort(pagination, page)) return uncounted(next);
+  return page.provesEnd ? uncounted({ ...next, isProbe: true }) : null;
+}
+
+async function behindOffset(
+  pagination: Extract<Pagination, { kind: 'offset' }>,
+  page: PageItems,
+  step: PagePosition,
+): Promise<NextPage | null> {
+  const offset = nextOffset(pagination, page);
+  const next = { ...step, offset };
+  const total = await countOf(pagination, page);
+  if (total === null) return behindUncounted(pagination, page, next);
+  if (itemsUpTo(pagination, page) >= total) return null;
+  const moved = offset - page.position.offset;
+  const pagesLeft = Math.max(1, Math.ceil((total - (pagination.overlap ?? 0) - (offset - pagination.start)) / moved));
+  return { position: next, pagesLeft };
+}
+
+/** Whether `response.total` says that items follow; only where the place of the page in the list is known. */
+function saysMore(pagination: Pagination, page: PageItems): boolean {
+  const upTo = itemsUpTo(pagination, page);
+  return page.total !== null && upTo !== null && upTo < page.total;
+}
+
+/** Items of the window up to the end of the page, by its place; null: not known. */
+function itemsUpTo(pagination: Extract<Pagination, { kind: 'offset' }>, page: PageItems): number;
+function itemsUpTo(pagination: Pagination, page: PageItems): number | null;
+function itemsUpTo(pagination: Pagination, page: PageItems): number | null {
+  const { position, items } = page;
+  const size = sizeOf(pagination, position);
+  // An empty page stands for the items of a whole one: the API may have left all of them out.
+  const filled = items.length === 0 ? (size ?? 0) : items.length;
+  if (pagination.kind === 'offset') return position.offset - pagination.start + filled;
+  if (pagination.kind !== 'page' || size === undefined) return null;
+  return (position.number - pagination.start) * size + filled;
+}
+
+/** Items that the window has by the API's own count; null: it gives none. */
+export async function countOf(pagination: Pagination, page: PageItems): Promise<number | null> {
+  return pagination.kind === 'offset' ? await count(pagination.total, pagination, page) : null;
 }
 
 /** The API does not say how many pages follow. */
@@ -150,7 +198,7 @@ function isShort(pagination: Pagination, page: PageItems): boolean {
 function nextOffset(pagination: Extract<Pagination, { kind: 'offset' }>, page: PageItems): number {
   const { step, overlap = 0 } = pagination;
   const size = page.position.size ?? pagination.size;
-  const moved = (step === 'size' ? size : page.items.length) - overlap;
+  const moved = (step === 'size' || page.items.length === 0 ? size : page.items.length) - overlap;
   // A page that is all overlap would be requested again without end.
   return page.position.offset + Math.max(1, moved);
 }
@@ -179,8 +227,25 @@ function withLink(step: PagePosition, page: PageItems, link: unknown): PagePosit
   );
 }
 
-function lastKey(field: string, items: readonly unknown[]): string | number {
-  const key = valueAt(items.at(-1), field);
+/**
+ * The key of the last item. Throws `source_rejected` where items follow that could have the same one: they would be
+ * passed over.
+ */
+function nextKey(pagination: Extract<Pagination, { kind: 'keyset' }>, page: PageItems): string | number {
+  const { field } = pagination;
+  const key = keyOf(field, page.items.at(-1));
+  const isRepeated = page.items.length > 1 && valueAt(page.items.at(-2), field) === key;
+  if (!isShort(pagination, page) && (isRepeated || page.position.cursor === key)) {
+    throw new AppError(
+      'source_rejected',
+      `Two items of a page have the same value of pagination.field "${field}", so items between two pages could be passed over. Use a field that is unique, or another pagination kind.`,
+    );
+  }
+  return key;
+}
+
+function keyOf(field: string, item: unknown): string | number {
+  const key = valueAt(item, field);
   if (typeof key === 'string')
     return positionText(key, `The value of "${field}" in the last item of a page`, 'pagination.field');
   if (typeof key === 'number') return key;

@@ -29,7 +29,14 @@ export async function peekNextPage(source: Source, page: NewResponse): Promise<P
   try {
     const body = next.inBody ? parseEnvelope(response.body, resource.response) : undefined;
     const roots = { body, headers: response.headers, status: response.status, params, watermark };
-    const read = { ...page, response: roots, items: [], evaluate: async () => next.of(roots) };
+    const read = {
+      ...page,
+      response: roots,
+      items: [],
+      total: null,
+      provesEnd: false,
+      evaluate: async () => next.of(roots),
+    };
     return (await nextPage(pagination, read))?.position ?? null;
   } catch {
     // Reading the response will report whatever is wrong with it.

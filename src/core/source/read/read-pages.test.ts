@@ -80,7 +80,31 @@ describe('a page that comes again', () => {
       pagination: { kind: 'cursor', next: 'body.end', inject: inQuery('start'), onRepeat: 'stop' },
     };
     const pages = await pagesOf(readPages(sourceOf({ api, evaluator, resource }), { position: null, signal }));
-    expect(pages).toHaveLength(3);
+    expect(pages).toHaveLength(4);
+    expect(pages.flatMap(({ gaps }) => gaps)).toEqual([]);
+  });
+
+  test('is not one where the API has one token for all pages: it ends with a page that brings nothing new', async () => {
+    const scroll = (data: unknown[]) => () => {
+      const taken = data.shift() ?? [];
+      return { body: { data: taken, next: 'scroll-1' } };
+    };
+    const items = (...ids: readonly number[]) => ids.map((id) => ({ id }));
+    for (const onRepeat of ['fail', 'stop']) {
+      await using api = await startApi(scroll([items(1, 2), items(3, 4), items(5)]));
+      const resource = { response: { records: 'data' }, pagination: { ...pagination, onRepeat } };
+      const { pages, error } = await readUntilFailure(sourceOf({ api, evaluator, resource }));
+      expect(error).toBeNull();
+      expect(idsOf(pages).flat()).toEqual([1, 2, 3, 4, 5]);
+      expect(pages.flatMap(({ gaps }) => gaps)).toEqual([]);
+    }
+  });
+
+  test('says that the read may not be whole where its last page leads back to an earlier one', async () => {
+    await using api = await startApi(looping);
+    const resource = { response: { records: 'data' }, pagination: { ...pagination, onRepeat: 'stop' } };
+    const pages = await pagesOf(readPages(sourceOf({ api, evaluator, resource }), { position: null, signal }));
+    expect(pages.map(({ gaps }) => gaps)).toEqual([[], [], ['page_repeated']]);
   });
 });
 

@@ -17,18 +17,19 @@ import { chunksOf } from './field-chunks.ts';
 import { lookAhead } from './look-ahead.ts';
 import { type OncePerPage, oncePerPage } from './once-per-page.ts';
 import { type CursorPage, noCursors, readCursors } from './page-cursors.ts';
+import { isContradicted, itemsRead, pageGaps } from './page-evidence.ts';
 import { createPageGuard, noPages, type PageGuard } from './page-guard.ts';
 import { emptyReport, requestAt, sentRoots } from './page-request.ts';
 import { heavyBytes } from './page-size.ts';
 import { createPagesAhead, type PagesAhead } from './pages-ahead.ts';
 import { planRead } from './read-plan.ts';
-import { advance, isApart, restartFromStart, restartWindow, resumePosition } from './read-window.ts';
-import { isRepeated } from './repeated-page.ts';
+import { advance, begunAgain, isApart, restartFromStart, restartWindow, resumePosition } from './read-window.ts';
+import { repetitionOf } from './repeated-page.ts';
 import type { JobPort } from './report-job.ts';
 import { nextPart } from './report-parts.ts';
 import { prepareWindow, type ReportWindow } from './report-window.ts';
 import { firstPageLike, smallerPage } from './smaller-page.ts';
-import { splitWindow } from './window-bounds.ts';
+import { canSplit, mustSplit, splitWindow } from './window-bounds.ts';
 
 /** One page, ready for the pipeline. */
 export interface PageRead {
@@ -194,6 +195,11 @@ async function readOne(reading: Reading, position: ReadPosition, state: WindowSt
       const step = await stepOf(reading, nothing, { request, position, ...state, gaps, isUnchanged });
       return 'read' in step ? { ...step, read: { ...step.read, notModified } } : step;
     }
+    case 'past_end': {
+      const nothing = { ...emptyReport, ...page, kind: 'records' } as const;
+      const gaps: Gaps = page.isCertain ? [] : ['page_short'];
+      return await stepOf(reading, nothing, { request, position, ...state, gaps });
+    }
     case 'skipped':
       return { read: skippedRead(position, page), bodyBytes: 0 };
     case 'records':
@@ -217,39 +223,45 @@ async function stepOf(
   at: PageState,
 ): Promise<Step> {
   const { request, position, guard, report, isUnchanged = false } = at;
-  const gaps: Gaps = at.gaps ?? (page.recordsMissing ? ['list_missing'] : []);
   const { cursor } = plan;
-  if (cursor?.resultCap && page.total !== null && page.total > cursor.resultCap.records && position.page.index === 1) {
-    return { retryFrom: splitWindow(position, cursor, page.total), note: 'window_split' };
-  }
+  if (cursor && position.page.index === 1 && mustSplit(position, cursor, page.total))
+    return { retryFrom: splitWindow(position, cursor, page.total ?? 0), note: 'window_split' };
   const seen = cursor ? await readCursors(page.records, cursor, position) : withoutCursors(page.records);
-  const repeated = isRepeated(page, at, source);
-  const following = repeated || seen.belowWindow ? null : page.next;
+  const repeated = repetitionOf(page, at, source);
+  const following = repeated !== 'no' || seen.belowWindow ? null : page.next;
   if (following === null) ahead.drop();
   else ahead.prefetch({ request, page, next: following });
   const job = following === null ? nextPart(position.job, report?.parts ?? null) : null;
   const next = job ? firstPageLike(plan.firstPage, position.page) : following;
   const { serverDate, token } = page;
+  const { pagination } = source.resource;
+  const isIncomplete = report?.isIncomplete ?? false;
+  const gaps =
+    at.gaps ?? pageGaps({ page, position, pagination, repeated, isCut: seen.belowWindow, cursor, isIncomplete });
+  if (following === null && cursor && gaps.includes('count_differs') && canSplit(position, cursor))
+    return { retryFrom: splitWindow(begunAgain(plan, position), cursor, page.counted ?? 0), note: 'window_split' };
   const facts = {
     ...{ cursors: seen.cursors, next, guard: job ? noPages : guard.state(), serverDate, token },
-    ...{ rises: seen.rises, isUnlisted: !isUnchanged && !isListed(gaps) },
+    ...{ rises: seen.rises, isUnlisted: !isUnchanged && !isListed(gaps), isContradicted: isContradicted(gaps) },
   };
   const moved = advance(plan, position, facts);
-  const isWhole = page.next === null && !repeated && moved.position === null;
+  const read = following === null ? undefined : itemsRead(position, page);
+  const after = moved.position && { ...moved.position, ...(read !== undefined && { read }), ...(job && { job }) };
+  const isWhole = page.next === null && repeated === 'no' && moved.position === null;
   const notes: readonly (ReadNote | Gap | false | undefined)[] = [
     moved.orderBroken && 'order_broken',
-    repeated && 'page_repeated',
+    repeated !== 'no' && 'page_repeated',
     seen.withoutCursor > 0 && 'cursor_missing',
     isApart(plan, position, { serverDate, now: source.now() }) && 'clock_apart',
     // Whoever wonders why a watermark stays finds the reason.
-    plan.kind !== 'full' && facts.isUnlisted && gaps.find((gap) => gap !== 'not_modified'),
+    plan.kind !== 'full' && (facts.isUnlisted || facts.isContradicted) && gaps.find((gap) => gap !== 'not_modified'),
   ];
   return {
     bodyBytes: page.bodyBytes,
     read: {
       pageNo: position.pagesRead + 1,
       records: seen.records,
-      positionAfter: job && moved.position ? { ...moved.position, job } : moved.position,
+      positionAfter: after,
       watermarkAfter: moved.watermark,
       requestKey: page.requestKey,
       validators:

@@ -85,12 +85,12 @@ describe('incremental reads', () => {
       const { searchParams } = request.url;
       const [from, to] = [searchParams.get('from') ?? '', searchParams.get('to') ?? ''];
       const found = rows.filter((row) => row.updated_at >= from && row.updated_at < to);
-      return { body: { total: found.length, data: found.slice(0, 5) } };
+      return { body: { total: found.length, data: found.slice(0, 6) } };
     });
     const resource = {
       request: { path: '/items', query: { from: '{{ window.from }}', to: '{{ window.to }}' } },
       response: { records: 'data', total: 'total' },
-      incremental: { ...incremental, initial: '2025-01-01', window: { size: 'P10D' }, resultCap: { records: 5 } },
+      incremental: { ...incremental, initial: '2025-01-01', window: { size: 'P10D' }, resultCap: { records: 6 } },
     };
     const now = () => new Date('2025-01-11T00:00:00Z');
     const pages = await pagesOf(readPages(sourceOf({ api, evaluator, resource }, { now }), { position: null, signal }));

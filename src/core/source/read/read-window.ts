@@ -18,6 +18,8 @@ export interface PageFacts extends SeenCursors {
   readonly token: string | null;
   /** The API has not sent the list now, nor said of all of it that it is the same. */
   readonly isUnlisted: boolean;
+  /** Records of the window may have been passed over: what it claimed is withdrawn. Absent: no. */
+  readonly isContradicted?: boolean;
 }
 
 /** The result of a page. */
@@ -63,7 +65,8 @@ export function resumePosition(plan: ReadPlan, stored: ReadPosition | null, now:
 /** The step after a page. Pure: the same page of the same position always leads to the same step. */
 export function advance(plan: ReadPlan, position: ReadPosition, facts: PageFacts): Step {
   const read = { ...withClock(plan, position, facts), pagesRead: position.pagesRead + 1 };
-  const reached: ReadPosition = facts.isUnlisted ? { ...read, covered: false } : read;
+  const listed: ReadPosition = facts.isUnlisted ? { ...read, covered: false } : read;
+  const reached: ReadPosition = facts.isContradicted ? { ...listed, covered: false, claim: read.base } : listed;
   if (plan.cursor) return advanceCursor(plan, plan.cursor, { reached, facts });
   if (facts.next) return { position: nextPage(reached, facts.next, facts.guard), ...quiet(reached.claim) };
   const mayClaim = plan.kind === 'token' && claims(plan, reached) && reached.covered !== false;
@@ -93,6 +96,16 @@ export function restartWindow(plan: ReadPlan, position: ReadPosition): ReadPosit
     restarts: position.restarts + 1,
   };
 }
+
+/** The window at its first page, with nothing claimed of it. */
+export const begunAgain = (plan: ReadPlan, position: ReadPosition): ReadPosition => ({
+  ...position,
+  guard: noPages,
+  maxSeen: null,
+  lastSeen: null,
+  claim: position.base,
+  page: firstPageLike(plan.firstPage, position.page),
+});
 
 /** A token read from the start, after the API no longer knows the stored token. */
 export function restartFromStart(plan: ReadPlan, position: ReadPosition): ReadPosition {

@@ -1,22 +1,56 @@
 import { AppError } from '../../errors.ts';
-import type { ReadPosition } from '../../model/read-position.ts';
+import type { PagePosition, ReadPosition } from '../../model/read-position.ts';
 import type { Source } from '../source.ts';
 import type { Page } from './fetch-page.ts';
 import { type PageGuard, pageKey } from './page-guard.ts';
 
+type RecordsPage = Extract<Page, { kind: 'records' }>;
+
+/**
+ * Whether a page came again: `no`, or it is the end of the window. `proved`: nothing can follow, as its items were
+ * read before. `unproved`: it leads back to an earlier page, which says nothing of what it leaves out.
+ */
+export type Repetition = 'no' | 'proved' | 'unproved';
+
 /** Whether the page, or the next one, was read before in this window. Throws `page_loop` unless that is allowed. */
-export function isRepeated(
-  page: Extract<Page, { kind: 'records' }>,
+export function repetitionOf(
+  page: RecordsPage,
   at: { readonly position: ReadPosition; readonly guard: PageGuard },
   source: Source,
-): boolean {
+): Repetition {
   const { kind, onRepeat } = source.resource.pagination;
+  const place = at.position.page;
   // The first address is not a token that a response gave, but a link may lead back to it.
   const links = kind === 'next_url' || kind === 'link_header';
-  if (links && at.position.page.index === 1) at.guard.repeats(pageKey(page.url));
-  if (page.identity === null || !at.guard.repeats(pageKey(page.identity))) return false;
-  if (onRepeat === 'stop') return true;
-  const message = `The API returned a page of this window again after page ${at.position.page.index}.`;
+  if (links && place.index === 1) at.guard.repeats(pageKey(page.url));
+  if (page.identity === null) return 'no';
+  const mayBeScroll = kind === 'cursor' || onRepeat === 'stop';
+  if (!Array.isArray(page.identity) && mayBeScroll && namesItself(page, place)) return scrolled(page, at, onRepeat);
+  if (!at.guard.repeats(pageKey(page.identity))) return 'no';
+  const isNumbered = kind === 'page' || kind === 'offset';
+  if (place.isProbe) return 'proved';
+  if (onRepeat === 'stop') return isNumbered ? 'proved' : 'unproved';
+  throw loop(place);
+}
+
+/** Whether the next page has the token or the address of this one. */
+const namesItself = ({ next, url }: RecordsPage, { index, ...place }: PagePosition): boolean =>
+  next !== null && (next.url === null ? index > 1 && next.cursor === place.cursor : next.url === (place.url ?? url));
+
+/** An API may have one token for all pages: it has ended where a page has nothing, or what the one before it had. */
+function scrolled(
+  page: RecordsPage,
+  { position, guard }: { readonly position: ReadPosition; readonly guard: PageGuard },
+  onRepeat: 'fail' | 'stop',
+): Repetition {
+  if (page.count === 0) return 'proved';
+  if (!guard.repeats(pageKey([page.identity, page.records]))) return 'no';
+  if (onRepeat === 'stop') return 'proved';
+  throw loop(position.page);
+}
+
+function loop({ index }: PagePosition): AppError {
+  const message = `The API returned a page of this window again after page ${index}.`;
   const advice = 'Correct the pagination, or set pagination.onRepeat to "stop" if its last page points to itself.';
-  throw new AppError('page_loop', `${message} ${advice}`);
+  return new AppError('page_loop', `${message} ${advice}`);
 }

@@ -39,6 +39,8 @@ interface ReadyJob {
   readonly job: JobPosition;
   /** Whether it has no records. */
   readonly isEmpty: boolean;
+  /** Whether its parts are missing, so that it may have records. */
+  readonly isIncomplete: boolean;
   /** The parts by the last poll; null: the report has none. */
   readonly parts: ReportParts | null;
 }
@@ -127,8 +129,10 @@ async function poll(
     if (typeof value === 'number') values[name] = value;
     if (typeof value === 'string') values[name] = positionText(value, `The value "${name}" of a job`, 'job.values');
   }
-  const parts = rules.parts === undefined ? null : reportParts(await evaluate(rules.parts, response));
-  return { values, parts, isEmpty: isEmpty || parts?.values.length === 0 };
+  if (rules.parts === undefined || isEmpty) return { values, parts: null, isEmpty, isIncomplete: false };
+  const parts = reportParts(await evaluate(rules.parts, response), source.resource.response.recordsMissing);
+  const isIncomplete = parts === null;
+  return { values, parts, isEmpty: isIncomplete || parts.values.length === 0, isIncomplete };
 }
 
 function refuseLate(source: Source, { timeoutSeconds }: ReportJob, { createdAt }: JobPosition): void {

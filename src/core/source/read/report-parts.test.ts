@@ -84,6 +84,27 @@ describe('a report in parts', () => {
     expect(addresses(api)).toEqual([]);
   });
 
+  const noParts = ({ method }: ApiRequest): ApiReply =>
+    method === 'POST' ? { body: { job: { id: 1 } } } : { body: { state: 'done' } };
+
+  test('fails the read where its parts are missing, as that is no empty list', async () => {
+    await using api = await startApi(noParts);
+    const { pages, error } = await createRun().read(inParts(api));
+    expect(pages).toEqual([]);
+    expect(error).toMatchObject({ code: 'source_rejected', message: expect.stringContaining('job.parts') });
+  });
+
+  test('claims nothing where they are missing although the spec allows it', async () => {
+    await using api = await startApi(noParts);
+    const incremental = {
+      ...{ kind: 'cursor', cursor: { field: 'updated_at', type: 'datetime' }, order: 'none', initial: '2025-12-01' },
+      window: { size: 'P365D' },
+    };
+    const source = inParts(api, { response: { recordsMissing: 'empty' }, incremental });
+    const { pages } = await createRun().read(source);
+    expect(pages).toMatchObject([{ gaps: ['report_incomplete'], watermarkAfter: null }]);
+  });
+
   test('goes on with the next part after one that an error rule calls empty', async () => {
     await using api = await startApi(splitReport(() => ['a', 'lost', 'b']));
     const empty = { errors: [{ when: { status: [404] }, action: 'empty' }] };

@@ -15,11 +15,18 @@ export interface ReportParts {
 const partsMax = 10_000;
 
 /**
- * Reads what `job.parts` gave; nothing is an empty list, one value a list of one. Throws `source_rejected` for anything
- * but texts and numbers, and for too many.
+ * Reads what `job.parts` gave; one value is a list of one. Null: it gave nothing, which the spec allows. Throws
+ * `source_rejected` for nothing otherwise, for anything but texts and numbers, and for too many.
  */
-export function reportParts(given: unknown): ReportParts {
-  const list: readonly unknown[] = given === undefined || given === null ? [] : Array.isArray(given) ? given : [given];
+export function reportParts(given: unknown, recordsMissing: 'fail' | 'empty'): ReportParts | null {
+  if (given === undefined || given === null) {
+    if (recordsMissing === 'empty') return null;
+    throw new AppError(
+      'source_rejected',
+      'The report is ready and job.parts gives nothing, not even an empty list. Correct job.parts in the spec, say with job.emptyWhen which reports have no records, or set response.recordsMissing to "empty".',
+    );
+  }
+  const list: readonly unknown[] = Array.isArray(given) ? given : [given];
   if (list.length > partsMax)
     throw new AppError('source_rejected', `The report has more than ${partsMax} parts. Use smaller windows.`);
   const values = list.map((value) => {

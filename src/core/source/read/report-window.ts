@@ -12,6 +12,8 @@ export interface ReportWindow {
   readonly parts: ReportParts | null;
   /** Whether the report has no records. */
   readonly isEmpty: boolean;
+  /** Whether its parts are missing, so that it may have records. */
+  readonly isIncomplete: boolean;
 }
 
 /**
@@ -23,9 +25,9 @@ export async function prepareWindow(
   position: ReadPosition,
   options: JobOptions,
 ): Promise<ReportWindow | null> {
-  const { job, parts, isEmpty } = await readyJob(source, position, options);
+  const { job, parts, isEmpty, isIncomplete } = await readyJob(source, position, options);
   const before = position.job?.part;
   const part = parts && !isEmpty ? partAt(parts, before) : null;
   if (parts && before && !part) return null;
-  return { position: { ...position, job: { ...job, ...(part && { part }) } }, parts, isEmpty };
+  return { position: { ...position, job: { ...job, ...(part && { part }) } }, parts, isEmpty, isIncomplete };
 }

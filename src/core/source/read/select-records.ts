@@ -3,7 +3,8 @@ import type { Evaluator } from '../../expressions/evaluation.ts';
 import { arrayOnPath, compilePlainPath } from '../../expressions/plain-path.ts';
 import { valueAt } from '../../json/dotted-path.ts';
 import { isJsonObject } from '../../json/is-json-object.ts';
-import { type StarredPath, starredPath, visitSteps } from '../../json/starred-path.ts';
+import { elementsOf, type StarredPath, starredPath, visitSteps } from '../../json/starred-path.ts';
+import { externalIdOf } from '../../model/external-id.ts';
 import type { ResponseSettings } from '../../spec/schema/resource-schema.ts';
 import { mapWithPauses } from '../../work/map-with-pauses.ts';
 import type { Evaluate } from '../request/evaluate.ts';
@@ -19,22 +20,37 @@ export interface SelectedItems {
 
 /**
  * The items at `response.records`; an object is one item, and so is an XML element that holds only text. An empty XML
- * element counts as missing. Of a path with `*` each value that it finds is an item. Throws `source_rejected` when there
- * are none or too many.
+ * element counts as missing. Of a path with `*` each value that it finds is an item. `primaryKey` is that of the raw
+ * items; absent: they have none. Throws `source_rejected` when there are none or too many, and for an object that is
+ * neither a record nor a list.
  */
-export function selectItems(body: unknown, response: ResponseSettings): SelectedItems {
+export function selectItems(
+  body: unknown,
+  response: ResponseSettings,
+  primaryKey: readonly string[] | null = null,
+): SelectedItems {
   const starred = starredPath(response.records);
-  return starred === null ? itemsAt(body, response) : itemsOfStars(body, starred, response);
+  return starred === null ? itemsAt(body, response, primaryKey) : itemsOfStars(body, starred, response);
 }
 
-function itemsAt(body: unknown, response: ResponseSettings): SelectedItems {
+/** What an API pages by: the items, or of a path with `*` the elements that its first `*` goes over. */
+export function pagedElements(
+  body: unknown,
+  { records }: Pick<ResponseSettings, 'records'>,
+  items: readonly unknown[],
+): readonly unknown[] {
+  const starred = starredPath(records);
+  return starred === null ? items : elementsOf(starred.prefix === '' ? body : valueAt(body, starred.prefix));
+}
+
+function itemsAt(body: unknown, response: ResponseSettings, primaryKey: readonly string[] | null): SelectedItems {
   const value = response.records === '$' ? body : valueAt(body, response.records);
   const found = response.decoder === 'xml' && typeof value === 'string' ? itemsOfText(value) : value;
   if (Array.isArray(found)) {
     if (found.length > pageRecordsMax) throw tooManyRecords();
     return { items: found, missing: false };
   }
-  if (isJsonObject(found)) return { items: [found], missing: false };
+  if (isJsonObject(found)) return { items: itemsOfObject(found, response, primaryKey), missing: false };
   const absent = found === undefined || found === null;
   if (absent && response.recordsMissing === 'empty') return { items: [], missing: true };
   const what = absent ? 'missing or null' : 'neither a list nor an object';
@@ -46,12 +62,41 @@ function itemsAt(body: unknown, response: ResponseSettings): SelectedItems {
   );
 }
 
+/** The name of an element of a list that was written as an object. */
+const elementName = /^(?:0|[1-9]\d*)$/;
+
+/**
+ * The record that the object is, or the elements of a list that was written as an object: `{"0": …, "2": …}` is what PHP
+ * makes of a list from which an element was removed. Throws `source_rejected` for what is neither, such as a whole body
+ * that reports a fault with the status of a success.
+ */
+function itemsOfObject(
+  found: Readonly<Record<string, unknown>>,
+  response: ResponseSettings,
+  primaryKey: readonly string[] | null,
+): readonly unknown[] {
+  if (primaryKey !== null && externalIdOf(found, primaryKey).ok) return [found];
+  const names = Object.keys(found);
+  const numbered = names.filter((name) => elementName.test(name) && isJsonObject(found[name]));
+  // Names that are whole numbers come in their order.
+  if (numbered.length > 0 && numbered.length === names.length) return names.map((name) => found[name]);
+  const isWholeBody = response.records === '$' && response.decoder === 'json';
+  if (numbered.length === 0 && (primaryKey === null || !isWholeBody)) return [found];
+  const what =
+    numbered.length > 0 ? 'neither a record nor a list' : `an object without the primary key ${primaryKey?.join(', ')}`;
+  throw new AppError(
+    'source_rejected',
+    `The response has no records: "${response.records}" is ${what}${insteadOf(found)}. If the API reports a fault like this, say so with successWhen; otherwise correct response.records or primaryKey.`,
+  );
+}
+
 /** A place that lacks its list counts as a response without one: it fails the read, or the read proves no deletion. */
 function itemsOfStars(body: unknown, { prefix, steps }: StarredPath, response: ResponseSettings): SelectedItems {
   const at = prefix === '' ? '$' : prefix;
   const whole = at === '$' ? body : valueAt(body, at);
   // Throws unless what the first `*` goes over is there, or may be missing.
-  const { missing: isAbsent } = Array.isArray(whole) ? present : itemsAt(body, { ...response, records: at });
+  const isThere = Array.isArray(whole) || isJsonObject(whole);
+  const { missing: isAbsent } = isThere ? present : itemsAt(body, { ...response, records: at }, null);
   if (isAbsent) return { items: [], missing: true };
   const items: unknown[] = [];
   let missing = false;

@@ -40,6 +40,21 @@ export function nextBounds(
 }
 
 /**
+ * Whether a window is read in halves by its count. A count that is the cap itself may be cut there: such a window is
+ * split if that is possible.
+ */
+export function mustSplit(position: ReadPosition, cursor: CursorPlan, total: number | null): boolean {
+  const cap = cursor.resultCap?.records ?? Number.POSITIVE_INFINITY;
+  return total !== null && (total > cap || (total === cap && canSplit(position, cursor)));
+}
+
+/** Whether the spec allows to split the window, and its halves are a second at least. */
+export function canSplit(position: ReadPosition, cursor: CursorPlan): boolean {
+  const [from, to] = [instantOf(position.from, cursor), instantOf(position.to, cursor)];
+  return cursor.resultCap?.onReached === 'split' && from !== null && to !== null && to - edgeOf(position, from) >= 2000;
+}
+
+/**
  * The window with the first half of what it has beyond the one before, as it has more records than the API returns for one.
  * Throws `source_rejected` when it may not or cannot be split (to 1 s at the least).
  */

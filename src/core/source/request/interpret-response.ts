@@ -18,6 +18,8 @@ interface RequestedPage {
   readonly startsFromToken: boolean;
   /** The rule by which it may become smaller; null or absent: it may not. */
   readonly shrink?: Shrink | null;
+  /** Whether it is requested only to see that there is none. */
+  readonly isProbe?: boolean;
 }
 
 interface InterpretOptions {
@@ -42,6 +44,9 @@ export function interpretResponse(source: InterpretedSource, { evaluate, page }:
     if (outcome.kind === 'response') {
       const expired = await expiredToken(source, outcome, { evaluate, page });
       if (expired) return expired;
+      if (page.isProbe && noSuchPage.includes(outcome.status)) {
+        return accept({ kind: 'past_end', isCertain: !unclear.includes(outcome.status) });
+      }
     }
     if (await isTooLarge(outcome, { evaluate, page, params })) return tooLarge(outcome);
     const rule = await matchRule(rules, outcome, { evaluate, params });
@@ -52,6 +57,10 @@ export function interpretResponse(source: InterpretedSource, { evaluate, page }:
     return response.status === 401 ? refreshFirst(source, verdict) : verdict;
   };
 }
+
+/** The statuses with which APIs refuse a page behind the last one, and those that can mean something else. */
+const noSuchPage: readonly number[] = [400, 404, 410, 416, 422];
+const unclear: readonly number[] = [400, 422];
 
 /** Whether `pagination.shrink` asks for a smaller page after this outcome, and the page may become smaller. */
 async function isTooLarge(

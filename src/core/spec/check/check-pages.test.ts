@@ -88,6 +88,27 @@ const ofPages: readonly Case[] = [
     issues: ['schema resources.0.request.cache.mode'],
   },
   {
+    rule: 'chunks that may lack records, where only the first says how the read goes on',
+    changes: {
+      ...sendingChunks,
+      'resources.0.fieldChunks': { fields: ['a'], size: 1, onMissing: 'keep' },
+      'resources.0.pagination': byPage,
+    },
+    issues: ['schema resources.0.fieldChunks.onMissing'],
+  },
+  {
+    rule: 'pages behind a field that several items can share',
+    changes: {
+      'resources.0.pagination': { kind: 'keyset', size: 10, field: 'rank', inject: { in: 'query', name: 'after' } },
+    },
+    issues: ['schema resources.0.pagination.field'],
+  },
+  {
+    rule: 'a limit with which each run reads the same records',
+    changes: { 'resources.0.limits': { maxRecords: 10 }, 'resources.0.incremental': undefined },
+    issues: ['schema resources.0.limits.maxRecords'],
+  },
+  {
     rule: 'a chunk of fields in a request that has none',
     changes: { 'resources.0.enrich': [{ assignTo: 'a', request: { path: '/{{ chunk.fields }}' } }] },
     issues: ['schema resources.0.enrich.0.request.path'],

@@ -26,6 +26,7 @@ import { checkRequests } from './requests.ts';
 import { checkResources } from './resources.ts';
 import { checkSizes } from './sizes.ts';
 import { checkStructure } from './structure.ts';
+import { checkUnsoundReads } from './unsound-reads.ts';
 
 /** The result of checking a spec document. */
 export type SpecCheck =
@@ -41,6 +42,8 @@ export type SpecCheck =
 interface CheckOptions {
   /** The key that `metadata.key` must equal. */
   readonly expectedKey?: string;
+  /** It was published before: rules that this version of the service may have added do not hold for it. */
+  readonly isPublished?: boolean;
 }
 
 /** How many issues are reported at once. */
@@ -81,7 +84,8 @@ export function checkSpec(given: unknown, options: CheckOptions = {}): SpecCheck
   ]);
   const checked = new Set(structural.map(({ path }) => path));
   const parse = createParser();
-  const found = rules.flatMap((rule) => rule(document, parse)).filter(({ path }) => !checked.has(path));
+  const held = options.isPublished ? rules : [...rules, checkUnsoundReads];
+  const found = held.flatMap((rule) => rule(document, parse)).filter(({ path }) => !checked.has(path));
   const issues = [...structural, ...inDocumentOrder(document, found)].slice(0, issuesMax);
   return structure.ok && issues.length === 0 && isJsonObject(document)
     ? { valid: true, spec: structure.spec, document }

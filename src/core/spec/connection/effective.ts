@@ -12,15 +12,17 @@ import { checkSizes } from '../check/sizes.ts';
  * throws; an invalid result has the issues of the merged document.
  */
 export function effectiveSpec(document: unknown, overrides: unknown): SpecCheck {
-  if (overrides === null || overrides === undefined) return checkSpec(document);
+  if (overrides === null || overrides === undefined) return checkSpec(document, published);
   const gate = documentGate(overrides) ?? (isJsonObject(overrides) ? null : schemaIssue('', 'expected an object'));
   if (gate) return { valid: false, issues: [gate] };
   const sizes = checkSizes(overrides);
   if (sizes.length > 0) return { valid: false, issues: sizes };
   const merged = mergeOverrides(document, overrides);
   const refused = protectedFields(document, merged, overrides);
-  return refused.length > 0 ? { valid: false, issues: refused } : checkSpec(merged);
+  return refused.length > 0 ? { valid: false, issues: refused } : checkSpec(merged, published);
 }
+
+const published = { isPublished: true } as const;
 
 function protectedFields(document: unknown, merged: unknown, overrides: unknown): readonly Issue[] {
   const issues: Issue[] = [];

@@ -12,6 +12,8 @@ function nameOf({ path, kind }: Section, { name }: Field): string {
   return `${path}${kind === null ? '' : ` (${kind})`} ${name}`;
 }
 
+const ascending = { kind: 'cursor', cursor: { field: 'at', type: 'datetime' }, order: 'asc' };
+
 /** What an example needs beside it to be complete. */
 const beside: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'resources[].request url': { path: undefined },
@@ -26,6 +28,7 @@ const beside: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     ['page', 'offset', 'cursor', 'keyset'].map((kind) => [`resources[].pagination (${kind}) shrink`, { size: 100 }]),
   ),
   'resources[] job': { request: { path: '/exports/{{ job.id }}/rows' } },
+  'resources[] limits': { incremental: ascending },
   'resources[] fieldChunks': { request: { path: '/accounts', query: { fields: '{{ chunk.fields }}' } } },
   'resources[].changeDetection mode': { mode: 'field', field: 'etag' },
   'resources[].enrich[] batch': { key: 'record.id' },
@@ -115,6 +118,7 @@ function prepare(document: Record<string, unknown>, steps: string): void {
   }
   if (/^lookups\.0\.?$/.test(steps)) put(document, 'lookups', [null]);
   on('resources.0.pagination.', { kind: 'cursor', size: 100, next: 'body.next', inject: { in: 'query', name: 'c' } });
+  if (steps === 'resources.0.limits') put(document, 'resources.0.incremental', ascending);
   on('resources.0.incremental.', {
     kind: 'cursor',
     cursor: { field: 'at', type: 'datetime' },

@@ -44,7 +44,7 @@ export const ReportJob = strictObject({
   ),
   parts: field(
     v.exactOptional(Expression),
-    'The parts of a completed report, from the last response to `poll`: a list of texts or numbers, such as the addresses of its files. `request` reads each with all of its pages, one part after the other, and sees it as `job.part`. An empty list: there are no records. With `incremental` the order must be `none`. Absent: the report is one.',
+    'The parts of a completed report, from the last response to `poll`: a list of texts or numbers, such as the addresses of its files. `request` reads each with all of its pages, one part after the other, and sees it as `job.part`. An empty list: there are no records; nothing at all fails the read, unless `recordsMissing` is `empty`. With `incremental` the order must be `none`. Absent: the report is one.',
     'body.files.url',
   ),
   values: field(

@@ -50,6 +50,10 @@ const common = {
     { status: [410], action: 'restart_window' },
   ),
 };
+const stable = field(
+  v.optional(v.boolean(), false),
+  'True: while it is read the list only grows, and only at its end, as one that is sorted by an id or a time of creation from which nothing is deleted. Then it is not checked whether the pages follow each other.',
+);
 const EmptyPage = v.picklist(['stop', 'continue']);
 const emptyText = 'Whether a page without items is the last one.';
 const stopOnEmpty = { ...common, emptyPage: field(v.optional(EmptyPage, 'stop'), emptyText) };
@@ -94,6 +98,7 @@ export const Pagination = v.pipe(
           'How many pages there are, from a response. Absent: a page with fewer items than `size` is the last.',
           'body.meta.pages',
         ),
+        stable,
         shrink,
       }),
       v.metadata(shrinkNeedsSize),
@@ -118,6 +123,7 @@ export const Pagination = v.pipe(
         'Items read again on the next page, because rows move while they are read; repeats are skipped as unchanged. Absent: 0.',
         5,
       ),
+      stable,
       shrink,
     }),
     v.pipe(
@@ -156,6 +162,10 @@ export const Pagination = v.pipe(
         kind: field(v.literal('keyset'), 'The next page begins after a field of the last item.'),
         ...stopOnEmpty,
         field: field(FieldPath, 'The field of the last raw item whose value is sent.', 'id'),
+        unique: field(
+          v.optional(v.boolean(), false),
+          'No two items have the same value. True is required where the field is not the `primaryKey` itself: items that share the last value of a page would be passed over.',
+        ),
         inject: field(Inject, 'Where the value goes.', { in: 'query', name: 'starting_after' }),
         shrink,
       }),

@@ -1,0 +1,52 @@
+/**
+ * Reads that lose records without an error. A version that was published before such a rule existed is still run, because
+ * its data is better than none.
+ */
+import { type Issue, issueIf } from '../../errors.ts';
+import { isJsonObject } from '../../json/is-json-object.ts';
+import type { JsonObject } from '../../json/json-object.ts';
+import { valuesAt } from './document-paths.ts';
+
+/** Rules for a version that is not published yet. */
+export const checkUnsoundReads = (document: unknown): readonly Issue[] =>
+  valuesAt(document, 'resources.*').flatMap(({ path, value }) =>
+    isJsonObject(value) ? [keysetRule, chunksRule, limitRule].flatMap((rule) => rule(value, path)) : [],
+  );
+
+/** Items that share the key of the last item of a page are passed over. */
+function keysetRule(resource: JsonObject, path: string): readonly Issue[] {
+  const { kind, field, unique } = partOf(resource, 'pagination');
+  const { primaryKey } = resource;
+  const isKey = Array.isArray(primaryKey) ? primaryKey.length === 1 && primaryKey[0] === field : primaryKey === field;
+  return issueIf(
+    kind === 'keyset' && unique !== true && !isKey,
+    `${path}.pagination.field`,
+    'items that share the last value of a page would be passed over: use the primary key, or say `unique: true` if no two items have the same value',
+  );
+}
+
+/** Only the first chunk says where the next page is. */
+function chunksRule(resource: JsonObject, path: string): readonly Issue[] {
+  const { kind = 'none' } = partOf(resource, 'pagination');
+  return issueIf(
+    partOf(resource, 'fieldChunks')['onMissing'] === 'keep' && kind !== 'none',
+    `${path}.fieldChunks.onMissing`,
+    '`keep` lets the first chunk lack records, and only that one says where the next page is: use `fail`, or pagination `none`',
+  );
+}
+
+/** A limited run goes on from its watermark, which only an ascending order moves before the end. */
+function limitRule(resource: JsonObject, path: string): readonly Issue[] {
+  const { kind, order, window } = partOf(resource, 'incremental');
+  const advances = kind === 'cursor' && (order === 'asc' || window !== undefined);
+  return issueIf(
+    partOf(resource, 'limits')['maxRecords'] !== undefined && !advances,
+    `${path}.limits.maxRecords`,
+    'each run would read the same first records and end there: use an ascending cursor (`incremental.order: asc`) or `incremental.window`, or remove the limit',
+  );
+}
+
+function partOf(value: JsonObject, key: string): JsonObject {
+  const child = value[key];
+  return isJsonObject(child) ? child : {};
+}
