@@ -205,3 +205,25 @@ test('what cannot be rewound is refused with the reason and the way out', async 
   await expect(asked({ resource: 'refused', rewindTo: now, from: at(0) })).rejects.toThrow('remove `from`');
   await expect(asked({ resource: 'refused', rewindTo: now })).rejects.toThrow('nothing to deliver again');
 });
+
+test('keeps the zeros of a text cursor, which only the API can compare', async () => {
+  let texts = ['00000007', '00000008'];
+  api.serve('texts', (query) => ({
+    body: texts.filter((text) => text >= (query.get('since') ?? '')).map((text) => ({ id: Number(text), at: text })),
+  }));
+  const cursor = { field: 'at', type: 'string' };
+  const resource = {
+    key: 'texts',
+    request: { path: '/texts', query: { since: '{{ watermark }}' } },
+    incremental: { kind: 'cursor', cursor, order: 'asc' },
+  };
+  await using of = await account({ key: 'texts', resources: [resource] });
+  await of.sync('texts');
+  const to = new Date().toISOString();
+  texts = [...texts, '00000012'];
+  expect(await of.sync('texts')).toMatchObject({ watermarkBefore: '00000008', watermarkAfter: '00000012' });
+  expect(await rewind(of, 'texts', to)).toMatchObject({ watermarkBefore: '00000008', statsJson: { recordsOut: 2 } });
+  texts = [...texts, '00000013'];
+  await of.sync('texts');
+  expect(await of.live('texts')).toEqual(['12', '13', '7', '8']);
+});

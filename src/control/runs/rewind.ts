@@ -41,13 +41,13 @@ export async function planRewind(
       `${resourceKey} keeps every version (mode append), and the API has only the last ones: to deliver those again, request a backfill with \`force\`.`,
     );
   }
-  const isToken = incremental?.kind === 'token';
-  const since = await findRunsSince(db, scope, { connectionId, resourceKey, since: to, isToken });
+  const isOpaque = incremental?.kind === 'token' || incremental?.cursor.type === 'string';
+  const since = await findRunsSince(db, scope, { connectionId, resourceKey, since: to, isOpaque });
   if (since.count === 0) {
     throw conflict(`No run of ${resourceKey} was in progress after ${to}: there is nothing to deliver again.`);
   }
-  // Tokens have no order, so the lowest of several partitions is not known.
-  const isComparable = !isToken || forEach.length === 0;
+  // Only the API knows their order, so the lowest of several partitions is not known.
+  const isComparable = !isOpaque || forEach.length === 0;
   const from = since.readsBefore || !isComparable ? null : since.watermark;
   return { from, force, rewind: true };
 }

@@ -8,7 +8,7 @@ import { ownLane } from '../records/own-lane.ts';
 export interface RunsSince {
   readonly count: number;
   /**
-   * The lowest watermark that one of them began with, of tokens that of the first one; null: one began with none, or there
+   * The lowest watermark that one of them began with; that of the first one where only the API knows their order; null: one began with none, or there
    * is no such run.
    */
   readonly watermark: string | null;
@@ -28,11 +28,11 @@ export async function findRunsSince(
     readonly connectionId: string;
     readonly resourceKey: string;
     readonly since: string;
-    /** Whether its watermarks are tokens, which have no order of their own. */
-    readonly isToken: boolean;
+    /** Whether only the API knows the order of its watermarks: tokens, and cursors of type string. */
+    readonly isOpaque: boolean;
   },
 ): Promise<RunsSince> {
-  const { connectionId, resourceKey, since, isToken } = lane;
+  const { connectionId, resourceKey, since, isOpaque } = lane;
   const complete = await db
     .selectFrom('runs')
     .select('startedAt')
@@ -75,7 +75,7 @@ export async function findRunsSince(
     select count(*)::int as count,
       case
         when count(*) > count(watermark_before) then null
-        when ${isToken} then (array_agg(watermark_before order by seq))[1]
+        when ${isOpaque} then (array_agg(watermark_before order by seq))[1]
         when bool_and(watermark_before ~ '^-?[0-9]+$')
           then min(case when watermark_before ~ '^-?[0-9]+$' then watermark_before::numeric end)::text
         else min(watermark_before collate "C")
@@ -152,7 +152,9 @@ async function setBack(
 ): Promise<void> {
   const lowerText = sql`least(watermark collate "C", ${to}::text collate "C")`;
   const lower = /^-?[0-9]+$/.test(to)
-    ? sql`case when watermark ~ '^-?[0-9]+$' then least(watermark::numeric, ${to}::numeric)::text else ${lowerText} end`
+    ? sql`case when watermark !~ '^-?[0-9]+$' then ${lowerText}
+        when (watermark::numeric, watermark collate "C") <= (${to}::numeric, ${to}::text collate "C") then watermark
+        else ${to}::text end`
     : lowerText;
   await sql`
     update partitions set validators = null, listed_at = null, updated_at = now(), watermark = case

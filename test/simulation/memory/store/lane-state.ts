@@ -80,7 +80,10 @@ export function laneWatermark(state: ControlState, laneId: number): string | nul
 /** The lowest of some watermarks. */
 export function lowerWatermark(watermarks: readonly string[]): string {
   if (!watermarks.every((watermark) => /^-?[0-9]+$/.test(watermark))) return watermarks.reduce(lowerText);
-  return String(watermarks.map(BigInt).reduce((least, value) => (value < least ? value : least)));
+  return watermarks.reduce((least, text) => (isLess(text, least) ? text : least));
 }
+
+const isLess = (one: string, other: string): boolean =>
+  BigInt(one) === BigInt(other) ? lowerText(one, other) !== other : BigInt(one) < BigInt(other);
 
 const lowerText = (a: string, b: string): string => (Buffer.compare(Buffer.from(a), Buffer.from(b)) <= 0 ? a : b);
