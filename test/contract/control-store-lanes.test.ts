@@ -57,6 +57,24 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
   describe('of quarantined records', () => {
     const entry = (id: string, externalId = 'r1') => quarantineEntry({ id: `${id}_${Math.random()}`, externalId });
 
+    it('is that one which is awaited is tried by each run, in its open row, until it is no longer refused', async () => {
+      const { org, queries, db, scope, connectionId, started, record } = await start();
+      const { id, attempt } = await started();
+      const awaited = { ...entry('awaited'), isAwaited: true } as const;
+      await record(attempt, receiptOf(id, 1, { records: [], quarantine: [awaited] }));
+      const requeued = () => queries.findRequeued(db, scope, { connectionId, resourceKey: 'a', after: null, limit: 9 });
+      const [row] = await requeued();
+      const retried = [row?.id ?? ''];
+      const again = { ...entry('again'), isAwaited: true } as const;
+      await record(attempt, receiptOf(id, 2, { records: [], quarantine: [again], retried }));
+      expect((await requeued()).map((one) => one.id)).toEqual(retried);
+      await record(attempt, receiptOf(id, 3, { records: [], quarantine: [entry('invalid')], retried }));
+      expect(await requeued()).toEqual([]);
+      expect((await org.rows()).quarantine).toMatchObject([{ resolvedAt: null, requeuedAt: null }]);
+      await record(attempt, receiptOf(id, 4, { records: [], retried }));
+      expect((await org.rows()).quarantine).toMatchObject([{ resolvedAt: expect.any(String), requeuedAt: null }]);
+    });
+
     it('is one open row per record, until the record is delivered', async () => {
       const { org, started, record } = await start();
       const { id, attempt } = await started();

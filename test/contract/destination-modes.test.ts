@@ -193,6 +193,19 @@ describeKinds(destinationKinds, '', (kind) => {
   describe('in mode update', () => {
     const mode = 'update';
 
+    it('awaits the rows that are not there yet, and writes the others', async () => {
+      await using place = await kind.createPlace();
+      await seedRows(place, { mode });
+      await using destination = place.connect();
+      await destination.open(claimOf(place.schema, { mode }));
+      const rows = ['4', '1', '5'].map((id) => rowOf(id, { a: id }));
+      expect(await destination.apply(batchOf(rows))).toMatchObject([
+        { index: 0, externalId: '4', message: expect.stringContaining('no row of this record yet'), isAwaited: true },
+        { index: 2, externalId: '5', isAwaited: true },
+      ]);
+      expect(await itemValues(place, 'a')).toEqual(['1 1', '2 null', '3 null']);
+    });
+
     it('sets only what a record gives, null included, and never inserts', async () => {
       await using place = await kind.createPlace();
       await deliver(place, { lane: 'con_1/owner' }, { rows: ['1', '2', '3'].map((id) => rowOf(id, { a: 1, b: 'b' })) });

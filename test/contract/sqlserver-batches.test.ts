@@ -120,6 +120,25 @@ describe('a batch', () => {
     },
   );
 
+  it('leaves out in mode update the records that have no row yet, and awaits them', async () => {
+    let batches = 0;
+    await using fake = await startTdsFake(
+      laneScript((request) => {
+        if (isBatch(request)) return [{ outcome: batches++ === 0 ? 'untouched' : 'written' }];
+        const sql = request.kind === 'load' ? '' : request.sql;
+        return sql.includes('select n, issue') ? [{ n: 1, issue: -1, reason: null }] : undefined;
+      }),
+    );
+    await using destination = connectFake(fake);
+    await destination.open(claimOf('dbo', { mode: 'update', columns: [columnOf('a', 'text')] }));
+    const rejected = await destination.apply(batchOf(['1', '2', '3'].map((id) => rowOf(id, { a: 'x' }))));
+    expect(rejected).toMatchObject([
+      { index: 1, externalId: '2', message: expect.stringContaining('no row of this record yet'), isAwaited: true },
+    ]);
+    expect(fake.requests.filter(isBatch).at(-1)?.values['receipt']).toBe(receiptOf(rejected));
+    expect(statementsOf(fake)).toContainEqual(expect.stringContaining('update r set issue = -1 from #rows as r'));
+  });
+
   it('is refused as a whole when a record that is gone is kept, and names the constraint', async () => {
     await using fake = await startTdsFake(
       laneScript((request) => {

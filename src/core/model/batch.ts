@@ -8,15 +8,20 @@ export interface Deliverable {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** A record that the destination refused, by its own rules (type conflict, constraint). */
+/**
+ * A record that the destination did not take: it refused it by its own rules (type conflict, constraint), or no row was
+ * touched.
+ */
 export interface RejectedRow {
-  /** The position of the row in the rows of the batch, from 0. */
+  /** The position in the batch, from 0: its rows, then its tombstones. A record whose deletion is refused stays as it is known. */
   readonly index: number;
   readonly externalId: string;
   /** Safe to show: says which column and why, never the value. */
   readonly message: string;
   /** A receiver that accepted the others rejected it: `onInvalid` applies. Absent: `target.onTypeConflict` applies. */
   readonly isNamed?: true;
+  /** The destination may take it later, as a table that has no row of it yet: the next run tries it again by itself. */
+  readonly isAwaited?: true;
 }
 
 /** A record deleted at the API: its rows are marked (`soft`) or removed (`hard`). */

@@ -18,7 +18,13 @@ export type RecordOutcome =
   /** A step failed again for a record that was delivered without it; nothing is sent. */
   | { readonly kind: 'wait'; readonly row: QuarantineEntry }
   /** `flagged`: a record of the page says so; otherwise it was missing, or listed as deleted. */
-  | { readonly kind: 'delete'; readonly tombstone: Tombstone; readonly flagged: boolean };
+  | {
+      readonly kind: 'delete';
+      readonly tombstone: Tombstone;
+      readonly flagged: boolean;
+      /** The record that says so, in case the destination refuses its deletion; absent: only its id is known. */
+      readonly record?: { readonly raw: unknown; readonly entry: RecordEntry | null };
+    };
 
 /** One page after the pipeline: what it read is skipped, carried or in `outcomes`, in the order of the page. */
 export interface PageOutcome {

@@ -55,6 +55,8 @@ export interface QuarantineEntry {
   /** Values of the partition it was read in, for another try. */
   readonly each: Readonly<Record<string, unknown>>;
   readonly errors: readonly { readonly path: string; readonly message: string; readonly keyword: string }[];
+  /** The next run tries it again by itself. */
+  readonly isAwaited?: true;
 }
 
 /**
@@ -70,7 +72,7 @@ export interface Receipt {
   readonly records: readonly RecordEntry[];
   /** All of them are new, so they are only inserted. */
   readonly allNew: boolean;
-  /** External ids of deleted records. */
+  /** External ids of deleted records, without those whose deletion was refused. */
   readonly deleted: readonly string[];
   /** Records that were there, changed or not, where deletes are found by a full scan. */
   readonly seen: readonly { readonly partition: string; readonly externalIds: readonly string[] }[];

@@ -23,6 +23,10 @@ export type RunNote =
   | 'stale'
   /** Records that were delivered before no longer pass the filter, and the resource finds no deletes: their rows stay. */
   | 'left_filter'
+  /** Records whose deletion the destination refused: they are deleted again when they are found again. */
+  | 'delete_refused'
+  /** Records of which the table has no row to update yet: the next run tries them again. */
+  | 'row_missing'
   /** Records were delivered although a step failed for them; they are tried again. */
   | 'degraded';
 

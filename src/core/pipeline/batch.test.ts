@@ -110,6 +110,33 @@ describe('a batch', () => {
     expect(batch.receipt(refused)).toContain(batch.receiptOf(refused).quarantine[0]?.id);
   });
 
+  it('keeps a record as it is known whose deletion is refused, and tries one again that a cursor has passed', () => {
+    const found = [deliver('d'), tombstone('a', true), tombstone('b', false), tombstone('c', false)];
+    const batch = assembleBatch([page(1, found, 2)], options);
+    const refused = [1, 2].map((index) => ({ index, externalId: 'x', message: 'kept' }));
+    expect(decodeReceipt(batch.receipt(refused))).toMatchObject({
+      deleted: ['c'],
+      pages: [{ recordsIn: 2, recordsOut: 1, deleted: 1, quarantined: 1, skipped: 0 }],
+      quarantine: [{ externalId: 'a', rawJson: '{"raw":"a"}', errors: [{ message: 'kept' }], isAwaited: true }],
+      records: [{ externalId: 'd' }, { externalId: 'a', hash: 'gone', status: 'quarantined' }],
+      incomplete: true,
+      notes: { delete_refused: 2 },
+      failure: null,
+    });
+  });
+
+  it('never fails for a record that its table may take later, and tries it again', () => {
+    const strict = { ...resource, target: { mode: 'update', onTypeConflict: 'fail' } } as const;
+    const batch = assembleBatch([page(1, [deliver('a')], 1)], { ...options, resource: strict });
+    const receipt = batch.receiptOf([{ index: 0, externalId: 'a', message: 'no row', isAwaited: true }]);
+    expect(receipt).toMatchObject({
+      failure: null,
+      quarantine: [{ externalId: 'a', isAwaited: true }],
+      records: [{ status: 'quarantined' }],
+      notes: { row_missing: 1 },
+    });
+  });
+
   it('keeps no secret that the API echoed into a refused record', () => {
     const echoed = { ...deliver('a'), raw: { raw: 'token s3cret' } };
     const receipt = assembleBatch([page(1, [echoed], 1)], options).receipt([
@@ -234,4 +261,10 @@ const tombstone = (externalId: string, flagged: boolean): RecordOutcome => ({
   kind: 'delete',
   tombstone: { externalId, effect: 'soft' },
   flagged,
+  ...(flagged && {
+    record: {
+      raw: { raw: externalId },
+      entry: { externalId, hash: 'gone', cursor: null, status: 'quarantined', fields: null },
+    },
+  }),
 });

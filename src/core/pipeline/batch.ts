@@ -8,7 +8,7 @@ import {
   type Receipt,
   type RecordEntry,
 } from '../model/receipt.ts';
-import { noNotes, sumOfNotes } from '../model/run-notes.ts';
+import { noNotes, type RunNotes, sumOfNotes } from '../model/run-notes.ts';
 import type { RunPosition } from '../model/run-position.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 import { type IdKey, idKey } from './id-key.ts';
@@ -66,7 +66,9 @@ export function assembleBatch(
   const allNew = pages.every((page) => page.allNew);
   const makeReceipt = (rejected: readonly RejectedRow[]): Receipt => {
     const rejections =
-      rejected.length === 0 ? null : new Map(rejected.map((rejection) => [rows[rejection.index], rejection]));
+      rejected.length === 0
+        ? null
+        : new Map(rejected.map((one) => [rows[one.index] ?? tombstones[one.index - rows.length], one]));
     const results = pages.map((page) =>
       pageResult(page, {
         superseded,
@@ -80,7 +82,8 @@ export function assembleBatch(
     const entries = results.flatMap((page) => page.entries);
     const again = results.flatMap((page) => page.again);
     const failure = results.find((page) => page.failure !== null)?.failure ?? null;
-    const deleted = tombstones.map(({ externalId }) => externalId);
+    const deleted = tombstones.filter((one) => !rejections?.has(one)).map(({ externalId }) => externalId);
+    const kept = tombstones.length - deleted.length;
     return {
       runId,
       batchNo,
@@ -95,9 +98,12 @@ export function assembleBatch(
       ...(again.length > 0 && { again }),
       retried: pages.flatMap(({ retried }) => retried),
       partitions: failure === null ? latestOf(pages) : [],
-      incomplete: pages.some(({ incomplete }) => incomplete),
+      incomplete: kept > 0 || pages.some(({ incomplete }) => incomplete),
       // A draft of an earlier version of the service has no notes.
-      notes: sumOfNotes(pages.map(({ notes = noNotes }: Partial<ReadyPage>) => notes)),
+      notes: sumOfNotes([
+        ...pages.map(({ notes = noNotes }: Partial<ReadyPage>) => notes),
+        rejected.length === 0 ? noNotes : notesOf(rejected, kept),
+      ]),
       position: pages.at(-1)?.positionAfter ?? null,
       failure,
     };
@@ -129,6 +135,12 @@ interface MadeReceipt {
 
 const areSame = (before: readonly RejectedRow[], now: readonly RejectedRow[]): boolean =>
   before === now || (before.length === 0 && now.length === 0);
+
+/** What a reader of the run should know of rows that were not taken; `kept`: deletions that were refused. */
+function notesOf(rejected: readonly RejectedRow[], kept: number): RunNotes {
+  const missing = rejected.filter(({ isAwaited }) => isAwaited).length;
+  return { ...(kept > 0 && { delete_refused: kept }), ...(missing > 0 && { row_missing: missing }) };
+}
 
 /** A batch from its draft, for its receipt: its rows hold no data. */
 export function restoreBatch(draft: string, redact: BatchOptions['redact']): PageBatch {
@@ -198,8 +210,8 @@ function latestOf(pages: readonly ReadyPage[]): readonly PartitionEntry[] {
 interface PageOptions {
   /** The outcomes that do not reach the destination; null: there are none. */
   readonly superseded: Versions['superseded'];
-  /** The rejections by row, since a record may have several; null: there are none. */
-  readonly rejections: ReadonlyMap<Deliverable | undefined, RejectedRow> | null;
+  /** The rejections by row and tombstone, since a record may have several; null: there are none. */
+  readonly rejections: ReadonlyMap<Deliverable | Tombstone | undefined, RejectedRow> | null;
   readonly resource: BatchOptions['resource'];
   readonly redact: BatchOptions['redact'];
   readonly each: ReadyPage['each'];
@@ -235,6 +247,13 @@ function pageResult(page: ReadyPage, { superseded, rejections, ...options }: Pag
       continue;
     }
     if (outcome.kind === 'delete') {
+      const refusal = rejections?.get(outcome.tombstone);
+      if (refusal) {
+        const { entry, row } = keptDeletion(outcome, refusal, options);
+        if (row) quarantine.push(row);
+        if (entry) entries.push(entry);
+        continue;
+      }
       deleted += 1;
       if (outcome.flagged) flagged += 1;
       continue;
@@ -263,6 +282,20 @@ function pageResult(page: ReadyPage, { superseded, rejections, ...options }: Pag
 const failsRun = ({ isNamed }: RejectedRow, { resource, isRetried }: Pick<PageOptions, 'resource' | 'isRetried'>) =>
   isNamed === true && resource.onInvalid !== 'quarantine' && !isRetried;
 
+/**
+ * What is kept of a record whose deletion was refused: it stays as it is known, and whatever finds it deleted again deletes
+ * it. A cursor has passed one that was flagged, so the next run tries that again.
+ */
+function keptDeletion(
+  { tombstone: { externalId }, record }: Extract<RecordOutcome, { readonly kind: 'delete' }>,
+  refusal: RejectedRow,
+  { redact, each }: Pick<PageOptions, 'redact' | 'each'>,
+): { readonly row: QuarantineEntry | null; readonly entry: RecordEntry | null } {
+  if (!record) return { row: null, entry: null };
+  const row = quarantineEntry({ externalId, raw: record.raw, each }, issuesOf(refusal), redact);
+  return { row: { ...row, isAwaited: true }, entry: record.entry && { ...record.entry, status: 'quarantined' } };
+}
+
 const issuesOf = ({ message }: RejectedRow) => [{ path: '', message, keyword: 'destination' }];
 
 /**
@@ -275,6 +308,11 @@ function refusedEntry(
   { resource, redact, each, isRetried }: Pick<PageOptions, 'resource' | 'redact' | 'each' | 'isRetried'>,
 ): QuarantineEntry {
   const issues = issuesOf(rejection);
-  if (resource.target.onTypeConflict === 'fail' && !isRetried) throw invalidRecord(resource.key, issues, redact);
-  return quarantineEntry({ externalId: row.externalId, raw, each }, issues, redact);
+  const { isAwaited } = rejection;
+  if (resource.target.onTypeConflict === 'fail' && !isRetried && !isAwaited)
+    throw invalidRecord(resource.key, issues, redact);
+  return {
+    ...quarantineEntry({ externalId: row.externalId, raw, each }, issues, redact),
+    ...(isAwaited && { isAwaited }),
+  };
 }

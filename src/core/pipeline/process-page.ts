@@ -160,13 +160,13 @@ function createConclude({
   const effect = resource.deletes.mode === 'none' ? 'soft' : resource.deletes.effect;
   const fetchesAgain = readsAll(resource);
   return ({ raw, externalId, hash, cursor, issues, data, quarantine, isDeleted, isDegraded }, { each, origin }) => {
-    if (isDeleted) return { kind: 'delete', tombstone: { externalId, effect }, flagged: true };
     // A record without a key is no parent.
     const isKeyed = issues?.every(({ keyword }) => keyword !== 'primaryKey') ?? true;
     const fields = isKeyed ? fieldsOf(raw) : null;
     const isDelivered = !issues && data;
     const status = isDelivered ? 'delivered' : 'quarantined';
     const entry: RecordEntry | null = hash === null ? null : { externalId, hash, cursor, status, fields };
+    if (isDeleted) return { kind: 'delete', tombstone: { externalId, effect }, flagged: true, record: { raw, entry } };
     if (isDelivered) {
       const whole = { kind: 'deliver', row: { externalId, hash, data }, entry, raw } as const;
       if (!isDegraded) return whole;

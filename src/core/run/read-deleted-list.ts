@@ -43,6 +43,7 @@ export async function* readDeletedList(
     responses: recentList ? null : openResponseCache(ofPartition, deletes.request, run.lookupStore),
   };
   let validators: Validators | null = null;
+  let isRefused = false;
   const pages = readPages(source, { ...options, position: position.read });
   for await (const page of pages) {
     const listed = await idsOf(page.records, { key: deletes.key, source: ofPartition });
@@ -54,10 +55,14 @@ export async function* readDeletedList(
     const place = { positionAfter, partition: isComplete ? await completion() : null };
     yield stagePage('listed', { tombstones, ...place, requestKey: page.requestKey, incomplete });
     // Whatever reads such a record next must find it deleted.
-    if (tombstones.length > 0) await options.delivered();
+    if (tombstones.length > 0) {
+      await options.delivered();
+      // The destination refused their deletion: an unchanged list must not hide them from the next run.
+      isRefused ||= (await run.store.findLive(live)).length > 0;
+    }
     validators ??= page.validators;
     if (page.positionAfter !== null) continue;
-    if (validators && !incomplete) await recentList?.note(validators);
+    if (validators && !incomplete && !isRefused) await recentList?.note(validators);
     return next;
   }
   return undefined;

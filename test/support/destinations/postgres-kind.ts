@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { vi } from 'vitest';
+import type { Destination } from '../../../src/core/destinations/destination.ts';
 import { openDestination } from '../../../src/core/destinations/registry.ts';
 import { parseAllowList } from '../../../src/core/http/addresses.ts';
 import { createEgressGuard } from '../../../src/core/http/egress.ts';
@@ -11,6 +12,8 @@ import type { DestinationKind, Place } from './destination-kind.ts';
 /** A postgres place also hands out its own connection. */
 export interface PostgresPlace extends Place {
   query(sql: string, values?: readonly unknown[]): Promise<readonly Record<string, unknown>[]>;
+  /** A destination that logs in as another role. */
+  connect(options?: { readonly port?: number; readonly user?: string; readonly password?: string }): Destination;
   /** The process ids of destinations that wait for a lock in this place. */
   waiting(): Promise<readonly unknown[]>;
 }
@@ -43,8 +46,8 @@ export async function createPostgresPlace(): Promise<PostgresPlace> {
     typeNames: { text: 'text', numeric: 'numeric(18,4)' },
     keyTypes: { connectionId: 'text', externalId: 'text' },
     commitMark: null,
-    connect: ({ port = Number(url.port) } = {}) =>
-      openDestination(optionsFor(url, port), destinationDeps(guardFor(port))),
+    connect: ({ port = Number(url.port), ...login } = {}) =>
+      openDestination({ ...optionsFor(url, port), ...login }, destinationDeps(guardFor(port))),
     query,
     waiting,
     rows: (table) => readRows(query, `"${schema}"."${table}"`),

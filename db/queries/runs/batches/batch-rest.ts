@@ -17,7 +17,7 @@ interface RestOfBatch extends KeptBack {
 export async function recordRest(tx: Db, scope: OrgScope, { laneId, runId, receipt, run }: RestOfBatch): Promise<void> {
   await putSeen(tx, scope, { laneId, receipt });
   await keepQuarantine(tx, scope, { runId, receipt, run });
-  await markRetried(tx, scope, receipt.retried);
+  await markRetried(tx, scope, receipt);
   await resolveQuarantine(tx, scope, { delivered: deliveredIds(receipt), run });
   await tryAgain(tx, scope, { runId, receipt, run });
 }
@@ -56,11 +56,14 @@ async function keepQuarantine(tx: Db, scope: OrgScope, { runId, receipt, run }: 
   for (const part of statementsOf([...versions.values()])) {
     await sql`
       insert into quarantine (
-        id, external_id, raw_json, each_json, validation_errors, org_id, connection_id, resource_key, run_id)
-      select q.*, ${scope.orgId}, ${connectionId}, ${resourceKey}, ${runId} from ${rowsOf(part)}
+        id, external_id, raw_json, each_json, validation_errors, requeued_at, org_id, connection_id, resource_key, run_id)
+      select id, external_id, raw, each, errors, case when is_awaited then now() end, ${scope.orgId}, ${connectionId},
+        ${resourceKey}, ${runId}
+      from ${rowsOf(part)}
       on conflict (connection_id, resource_key, external_id) where resolved_at is null
       do update set raw_json = excluded.raw_json, each_json = excluded.each_json,
-        validation_errors = excluded.validation_errors, run_id = excluded.run_id`.execute(tx);
+        validation_errors = excluded.validation_errors, run_id = excluded.run_id,
+        requeued_at = excluded.requeued_at`.execute(tx);
   }
 }
 
@@ -75,21 +78,23 @@ async function tryAgain(tx: Db, scope: OrgScope, { runId, receipt, run }: KeptBa
       insert into quarantine (
         id, external_id, raw_json, each_json, validation_errors, org_id, connection_id, resource_key, run_id,
         resolved_at, requeued_at)
-      select q.*, ${scope.orgId}, ${connectionId}, ${resourceKey}, ${runId}, now(), now() from ${rowsOf(part)}
+      select id, external_id, raw, each, errors, ${scope.orgId}, ${connectionId}, ${resourceKey}, ${runId}, now(), now()
+      from ${rowsOf(part)}
       on conflict (id) do nothing`.execute(tx);
   }
 }
 
-/** Entries as rows `q`: id, external id, record, values of its partition, errors. */
+/** Entries as rows: id, external id, record, values of its partition, errors, and whether they are tried by each run. */
 function rowsOf(entries: readonly QuarantineEntry[]): RawBuilder<unknown> {
   const list = (of: (entry: QuarantineEntry) => string) => textArray(entries.map(of));
   return sql`(
-    select id, external_id, raw::jsonb, each::jsonb, errors::jsonb
+    select id, external_id, raw::jsonb as raw, each::jsonb as each, errors::jsonb as errors, is_awaited::bool as is_awaited
     from unnest(
       ${list(({ id }) => id)}::text[], ${list(({ externalId }) => externalId)}::text[],
       ${list(({ rawJson }) => jsonOrText(rawJson))}::text[], ${list(({ each }) => storableJson(each))}::text[],
-      ${list(({ errors }) => storableJson(errors))}::text[]
-    ) as entry (id, external_id, raw, each, errors)) as q`;
+      ${list(({ errors }) => storableJson(errors))}::text[],
+      ${list(({ isAwaited }) => String(isAwaited === true))}::text[]
+    ) as entry (id, external_id, raw, each, errors, is_awaited)) as entries`;
 }
 
 /** Records, and characters of them, of one statement. */

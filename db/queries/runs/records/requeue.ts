@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { LaneKey } from '../../../../src/core/model/lane-key.ts';
+import type { Receipt } from '../../../../src/core/model/receipt.ts';
 import type { Requeued } from '../../../../src/core/run/run-store.ts';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
@@ -61,13 +62,22 @@ export async function findRequeued(
   return (after === null ? query : query.where('id', '>', after)).execute();
 }
 
-/** Notes that the given records were retried, whatever the result. */
-export async function markRetried(tx: Db, scope: OrgScope, ids: readonly string[]): Promise<void> {
-  if (ids.length === 0) return;
+/**
+ * Notes that records were retried, whatever the result, and closes their rows but for those that the same receipt keeps
+ * open. Called after those were kept.
+ */
+export async function markRetried(
+  tx: Db,
+  scope: OrgScope,
+  { retried, quarantine }: Pick<Receipt, 'retried' | 'quarantine'>,
+): Promise<void> {
+  if (retried.length === 0) return;
+  const kept = quarantine.map(({ externalId }) => externalId.toWellFormed());
   await tx
     .updateTable('quarantine')
-    .set({ requeuedAt: null })
+    .set({ requeuedAt: null, resolvedAt: sql<string>`coalesce(resolved_at, now())` })
     .where('orgId', '=', scope.orgId)
-    .where('id', '=', sql<string>`any(${ids}::text[])`)
+    .where('id', '=', sql<string>`any(${retried}::text[])`)
+    .where(sql<boolean>`not (resolved_at is null and external_id = any(${kept}::text[]))`)
     .execute();
 }

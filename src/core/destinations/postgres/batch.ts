@@ -7,8 +7,9 @@ import { blamesRow, isDuplicateKey, rowIssue } from './errors.ts';
 import { clearGeneration, switchGeneration } from './generation.ts';
 import { type PostgresRows, sliceRows } from './rows.ts';
 import type { Session } from './session.ts';
-import { applyTombstones, deleteSql, idsByEffect } from './tombstones.ts';
+import { applyTombstones, deletableSql, deleteSql, idsByEffect } from './tombstones.ts';
 import { inTransaction, withConflictRetries } from './transaction.ts';
+import { ambiguous, findUntouched, isAmbiguous, isUntouched, touchedSql, untouchedRows } from './untouched.ts';
 import { rowsSql } from './write-sql.ts';
 
 /**
@@ -23,7 +24,7 @@ export const writeBatch = (session: Session, write: BatchWrite): Promise<readonl
   withConflictRetries(session, () => tryBatch(session, write));
 
 async function tryBatch(session: Session, write: BatchWrite): Promise<readonly RejectedRow[]> {
-  if (write.opensGeneration || completesGeneration(write) || marksNewRows(write)) {
+  if (write.opensGeneration || completesGeneration(write) || marksNewRows(write) || withUntouched.has(session)) {
     return inTransaction(session, () => writeInSteps(session, { write, writeRows: writePart }));
   }
   const { batch, map, rejected } = write;
@@ -37,12 +38,19 @@ async function tryBatch(session: Session, write: BatchWrite): Promise<readonly R
       withRowsOfBefore.add(session);
       return tryBatch(session, write);
     }
+    if (isUntouched(error)) {
+      withUntouched.add(session);
+      return inTransaction(session, () => writeInSteps(session, { write, writeRows: writePart }));
+    }
     return inTransaction(session, () => writeInSteps(session, { write, writeRows: writeHalves }));
   }
 }
 
 /** Sessions whose table has rows unknown to their lane: the lane was reset, or another lane writes them. */
 const withRowsOfBefore = new WeakSet<Session>();
+
+/** Sessions whose table leaves rows untouched: which ones, only several statements tell. */
+const withUntouched = new WeakSet<Session>();
 
 const completesGeneration = ({ map, batch }: BatchWrite): boolean =>
   map.prepared.mode === 'replace' && batch.completesGeneration;
@@ -57,11 +65,19 @@ async function writeAtOnce(session: Session, write: BatchWrite, onlyInserts: boo
   const types = arrays.map(({ type }) => type);
   const rows = rowsSql(map, { places, writers: encoded.writers, types, onlyInserts });
   const idLists = idsByEffect(batch.tombstones);
-  const tombstones = idLists.map(
-    ([effect], index) =>
-      `, ${effect}_deleted as (${deleteSql(map.prepared, { effect, places, ids: `$${7 + encoded.lists.length + index}` })})`,
-  );
-  const sql = `with claim as (${claimSql(map)}), written as (${rows})${tombstones.join('')} select from claim`;
+  const deleted = idLists.map(([effect], index) => {
+    const parts = { effect, places, ids: `$${7 + encoded.lists.length + index}` };
+    return {
+      cte: `, ${effect}_deleted as (${deleteSql(map.prepared, parts)} returning 1)`,
+      isWhole: `(select count(*) from ${effect}_deleted) = (select count(*) from ${deletableSql(map.prepared, parts)})`,
+    };
+  });
+  const touched = [
+    `(select count(*) from written) = ${encoded.indexes.length}`,
+    ...deleted.map(({ isWhole }) => isWhole),
+  ];
+  const sql = `with claim as (${claimSql(map)}), written as (${rows} returning 1)${deleted.map(({ cte }) => cte).join('')}
+    select ${touchedSql(touched)} from claim`;
   const values = [
     ...claimValues(write, batch.receipt(rejected)),
     connectionId,
@@ -84,7 +100,7 @@ async function writeInSteps(session: Session, { write, writeRows }: Steps): Prom
   if ((await session.query(claimSql(map), claimValues(write, ''))).length === 0) throw await lostLane(session, write);
   if (write.opensGeneration) await clearGeneration(session, { prepared: map.prepared, connectionId });
   const rejected = [...write.rejected, ...(await writeRows(session, { write, rows: encoded }))];
-  await applyTombstones(session, { map, connectionId, batch });
+  rejected.push(...(await applyTombstones(session, { map, connectionId, batch })));
   if (completesGeneration(write)) await switchGeneration(session, { prepared: map.prepared, connectionId });
   const sql = `update ${checkpointName(map.prepared.schema)} set receipt = $2 where lane = $1`;
   await session.query(sql, [lane, batch.receipt(rejected)]);
@@ -115,11 +131,16 @@ async function writePart(session: Session, { write, rows }: Part): Promise<reado
       types: rows.lists.map(() => 'text'),
       onlyInserts: false,
     });
-    await session.query(sql, [batch.runId, connectionId, ...textArrays(rows)]);
+    const untouched = await findUntouched(session, {
+      sql,
+      values: [batch.runId, connectionId, ...textArrays(rows)],
+      rows,
+    });
+    if (isAmbiguous(untouched, rows)) throw ambiguous;
     await session.query('release savepoint part');
-    return [];
+    return untouched.length === 0 ? [] : await untouchedRows(session, { write, rows, externalIds: untouched });
   } catch (error) {
-    if (!blamesRow(error)) throw error;
+    if (error !== ambiguous && !blamesRow(error)) throw error;
     await session.query('rollback to savepoint part');
     await session.query('release savepoint part');
     const [index = 0] = rows.indexes;

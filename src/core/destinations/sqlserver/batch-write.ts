@@ -39,9 +39,12 @@ export const claimSql = ({ schema, mode, written }: SqlServerTable): string => `
 
 /**
  * The outcome of the transaction of a batch. `lost`: the lane is not held, or the batch is not new; `race`: another
- * transaction was first, and a retry helps.
+ * transaction was first, and a retry helps; `untouched`: in mode update, the table has no row of some record.
  */
-export type WriteOutcome = 'written' | 'lost' | 'race';
+export type WriteOutcome = 'written' | 'lost' | 'race' | 'untouched';
+
+/** Thrown for the outcome `untouched`: which records those are is to be found out. */
+export const untouched = new Error('the table has no row of some record');
 
 /** The values of {@link claimSql} but for the receipt. */
 export const claimValues = ({ lane, fence, batch }: BatchWrite): Values => ({
@@ -58,6 +61,7 @@ export async function checkOutcome(
 ): Promise<void> {
   if (outcome === 'written') return;
   if (outcome === 'race') throw lostRace();
+  if (outcome === 'untouched') throw untouched;
   throw await lostLane(session, write);
 }
 

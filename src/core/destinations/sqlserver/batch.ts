@@ -1,10 +1,11 @@
 import { AppError } from '../../errors.ts';
 import type { Batch, RejectedRow } from '../../model/batch.ts';
-import { type BatchWrite, checkOutcome, claimValues, type WriteOutcome } from './batch-write.ts';
+import { type BatchWrite, checkOutcome, claimValues, untouched, type WriteOutcome } from './batch-write.ts';
 import { receiptLengthMax } from './driver/messages.ts';
 import type { Session } from './driver/session.ts';
 import { createRejections, type Rejections } from './refusals.ts';
 import { blamesRow, wholeRefused } from './row-errors.ts';
+import { lostRace } from './server-error.ts';
 import { stageDeleted, stageRows } from './staging.ts';
 import { withConflictRetries } from './transaction.ts';
 import { batchSql } from './write-sql.ts';
@@ -27,13 +28,29 @@ export async function writeBatch(session: Session, write: BatchWrite): Promise<r
     await commit(session, { write, deleted, rejected: all });
     return all;
   };
+  const commitFound = () => withoutMissing(rejections, commitRest);
   await rejections.checkTexts();
   try {
-    return await commitRest();
+    return await commitFound();
   } catch (error) {
     if (!blamesRow(error)) throw error;
     if (encoded.indexes.length === 0) throw wholeRefused(error, rejection(batch));
-    return await commitOthers(error, { batch, rejections, commitRest });
+    return await commitOthers(error, { batch, rejections, commitRest: commitFound });
+  }
+}
+
+/** Again without the records that have no row, in mode update: they are awaited. One that vanishes meanwhile is a lost race. */
+async function withoutMissing<Result>(rejections: Rejections, commitRest: () => Promise<Result>): Promise<Result> {
+  try {
+    return await commitRest();
+  } catch (error) {
+    if (error !== untouched) throw error;
+    await rejections.checkMissing();
+  }
+  try {
+    return await commitRest();
+  } catch (error) {
+    throw error === untouched ? lostRace() : error;
   }
 }
 

@@ -1,10 +1,12 @@
 import type { RejectedRow } from '../../model/batch.ts';
+import { noRowYet } from '../sql/untouched.ts';
 import { type BatchWrite, checkOutcome, claimValues, type WriteOutcome } from './batch-write.ts';
 import type { Session, Values } from './driver/session.ts';
 import {
   type Checked,
   createReasons,
   missingCheck,
+  noRowCheck,
   type Reasons,
   ruleChecks,
   twinCheck,
@@ -29,6 +31,8 @@ export interface Rejections {
   checkTexts(): Promise<void>;
   /** Checks, after an attempt failed, what statements over the staged rows can find out about them. */
   checkRules(error: unknown): Promise<void>;
+  /** Marks, in mode update, the rows of records that the table has none of. */
+  checkMissing(): Promise<void>;
   /** Tries the rows one by one, if that is not enough, to find those that the server refuses. */
   tryRows(): Promise<void>;
   /** The rows marked so far, by their places. */
@@ -43,6 +47,13 @@ export function createRejections(session: Session, write: BatchWrite): Rejection
   const check = (sql: string) => runCheck(session, { sql, values: { connection: write.connectionId } });
   let twins: readonly number[] = [];
   let isMarked = false;
+  let noRow: number | null = null;
+  const checkMissing = async () => {
+    isMarked = true;
+    noRow ??= reasons.note(noRowYet);
+    const sql = noRowCheck(map, noRow);
+    await withConflictRetries(session, () => session.query(sql, { connection: write.connectionId }));
+  };
   return {
     async checkTexts() {
       if (!hasForeignTexts(write)) return;
@@ -63,12 +74,14 @@ export function createRejections(session: Session, write: BatchWrite): Rejection
       twins = twin.issues;
       await check(twin.sql);
     },
+    checkMissing,
     async tryRows() {
       isMarked = true;
+      if (map.prepared.mode === 'update') await checkMissing();
       await forgetTwins(session, twins);
       await tryRows(session, { write, reasons });
     },
-    marked: async () => (isMarked ? await readMarked(session, { write, reasons }) : []),
+    marked: async () => (isMarked ? await readMarked(session, { write, reasons, noRow }) : []),
   };
 }
 
@@ -153,7 +166,10 @@ interface Marked {
   readonly reason: string | null;
 }
 
-async function readMarked(session: Session, { write, reasons }: Marking): Promise<readonly RejectedRow[]> {
+async function readMarked(
+  session: Session,
+  { write, reasons, noRow }: Marking & { readonly noRow: number | null },
+): Promise<readonly RejectedRow[]> {
   const { encoded, batch } = write;
   const marked = new Map((await session.query<Marked>(markedSql)).map((row) => [row.n, row]));
   return encoded.indexes.flatMap((index, n) => {
@@ -161,7 +177,8 @@ async function readMarked(session: Session, { write, reasons }: Marking): Promis
     if (!row) return [];
     const { issue, reason } = row;
     const message = reasons.messageOf(issue) ?? rowIssue(Object.assign(new Error(reason ?? ''), { number: issue }));
-    return [{ index, externalId: batch.rows[index]?.externalId ?? '', message }];
+    const externalId = batch.rows[index]?.externalId ?? '';
+    return [{ index, externalId, message, ...(issue === noRow && { isAwaited: true }) }];
   });
 }
 

@@ -87,6 +87,12 @@ export function missingCheck({ map: { prepared }, writers, reasons }: Checked): 
     update r set issue = ${issue} from ${rowsTable} as r where r.issue is null${mode === 'append' ? '' : ` and ${isNew}`};`;
 }
 
+/** Marks the rows of records that the table has no row of. */
+export const noRowCheck = ({ prepared: { schema, written } }: SqlServerFields, issue: number): string => `
+    update r set issue = ${issue} from ${rowsTable} as r where r.issue is null and not exists (
+      select 1 from ${tableSql(schema, written)} as t with (forceseek)
+      where t._connection_id = @connection and t._external_id = r.external_id);`;
+
 const ownColumns = ['_connection_id', '_external_id', '_run_id', '_synced_at', '_deleted_at'];
 
 /** Marks the rows that other records of the table rule out, and those of foreign keys and checks: a statement each. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseColumnType } from '../../spec/schema/column-type.ts';
-import { checkTypes } from './table-check.ts';
+import { checkOurs, checkTypes } from './table-check.ts';
 
 function check(
   wanted: string,
@@ -19,9 +19,20 @@ function check(
     noted: true,
   };
   const columns = [{ name: 'a', typeName, length: -1, precision: 18, scale: 4, ...flags, ...facts }];
-  const table = { name: 'items', id: 1, isView: false, columns, keys: [] };
+  const table = { name: 'items', id: 1, isView: false, isDiverted: false, columns, keys: [] };
   checkTypes(table, { schema: 'dbo', columns: [{ name: 'a', type, nullable: true }] });
 }
+
+it('refuses a table whose INSTEAD OF trigger may drop rows that the server calls written', () => {
+  const texts = ['_connection_id', '_external_id', '_run_id', '_synced_at', '_deleted_at'];
+  const flags = { collation: null, nullable: true, hasDefault: false, generated: false, evolved: false, isJson: false };
+  const column = { typeName: 'nvarchar', length: 10, precision: 0, scale: 0, noted: true, ...flags };
+  const columns = texts.map((name) => ({ name, ...column }));
+  const table = { name: 'items', id: 1, isView: false, columns, keys: [['_connection_id', '_external_id']] };
+  const purpose = { schema: 'dbo', mode: 'upsert' } as const;
+  expect(() => checkOurs({ ...table, isDiverted: false }, purpose)).not.toThrow();
+  expect(() => checkOurs({ ...table, isDiverted: true }, purpose)).toThrow(/INSTEAD OF trigger.*AFTER trigger/);
+});
 
 describe('checkTypes', () => {
   it.each([

@@ -1,12 +1,21 @@
+import { AppError } from '../../errors.ts';
 import type { ColumnType } from '../../spec/schema/column-type.ts';
+import { tableSql } from '../sql/identifiers.ts';
 import { checkColumnTypes, checkPurpose, hasOurColumns, type Purpose, type WantedColumns } from '../sql/table-check.ts';
 import { sqlServerType } from './column-sql.ts';
 import type { StoredColumn, StoredTable } from './table.ts';
 import { isConvertible } from './values.ts';
 
 /** Throws `destination_rejected` unless rows can be kept in the table as the mode says. */
-export const checkOurs = (table: StoredTable, purpose: Purpose): void =>
+export function checkOurs(table: StoredTable, purpose: Purpose): void {
   checkPurpose(table, !table.isView && hasOurColumns(table.columns, ['nvarchar']), purpose);
+  if (!table.isDiverted) return;
+  throw new AppError(
+    'destination_rejected',
+    `${tableSql(purpose.schema, table.name)} has an INSTEAD OF trigger: of rows that it drops the server says that they were ` +
+      'written. Nothing was changed; make it an AFTER trigger, or choose another target.table.',
+  );
+}
 
 /** Throws `destination_rejected` for a column whose type would change the values that the spec's type describes. */
 export const checkTypes = (table: StoredTable, wanted: WantedColumns): void =>

@@ -23,6 +23,8 @@ export interface StoredTable {
   /** A table that is made again has another. */
   readonly id: number;
   readonly isView: boolean;
+  /** A trigger takes the place of its inserts, updates or deletes. */
+  readonly isDiverted: boolean;
   readonly columns: readonly StoredColumn[];
   /** Columns of each unique key, sorted. */
   readonly keys: readonly (readonly string[])[];
@@ -81,13 +83,22 @@ interface WrittenName {
   readonly writtenName: string;
 }
 
+/** The name of a trigger that takes the place of a statement. */
+interface InsteadTrigger {
+  readonly insteadTrigger: string;
+}
+
 async function readTable(
   session: Session,
   { table, schema, isNoted }: { readonly table: FoundTable; readonly schema: string; readonly isNoted: boolean },
 ): Promise<StoredTable> {
   const { id, name, kind } = table;
-  const found = await session.query<FoundColumn | WrittenName>(columnsSql, { id, schema, table: name });
-  const columns = withWrittenNames(found);
+  const found = await session.query<FoundColumn | WrittenName | InsteadTrigger>(columnsSql, {
+    id,
+    schema,
+    table: name,
+  });
+  const columns = withWrittenNames(found.flatMap((row) => ('insteadTrigger' in row ? [] : [row])));
   const notes = isNoted ? await session.query<ColumnNote>(notesSql(schema), { id }) : [];
   const notesByName = new Map(notes.map((note) => [note.name, note]));
   const keyColumns = await session.query<{ indexId: number; name: string }>(keysSql, { id });
@@ -96,6 +107,7 @@ async function readTable(
     name,
     id,
     isView: kind.trim() === 'V',
+    isDiverted: found.some((row) => 'insteadTrigger' in row),
     columns: columns.map((column) => storedColumn(column, notesByName.get(column.name))),
     keys: [...keys.values()].map((key) => key.map((column) => column.name).sort()),
   };
@@ -177,7 +189,9 @@ const columnsSql = `
   where c.object_id = @id
   order by c.column_id;
   select column_name as written_name
-  from information_schema.columns where table_schema = @schema and table_name = @table;`;
+  from information_schema.columns where table_schema = @schema and table_name = @table;
+  select name as instead_trigger
+  from sys.triggers where parent_id = @id and is_instead_of_trigger = 1 and is_disabled = 0;`;
 
 const keysSql = `
   select cast(i.index_id as int) as index_id, c.name as name

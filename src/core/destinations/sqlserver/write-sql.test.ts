@@ -45,6 +45,15 @@ describe('the request of a batch', () => {
     expect(sql).not.toContain('insert into');
   });
 
+  it('counts in mode update the rows that it has touched', () => {
+    expectInOrder(
+      sqlOf('update'),
+      'update t set',
+      'set @written = @written + @@rowcount;',
+      `set @outcome = N'untouched'`,
+    );
+  });
+
   it('numbers in mode append the versions in their order', () => {
     const sql = sqlOf('append');
     expect(sql).toContain('order by r.n;');

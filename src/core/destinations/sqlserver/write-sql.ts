@@ -21,8 +21,8 @@ export interface BatchSteps {
 
 /**
  * The statements of a batch in one go: a transaction that begins with the claim on the checkpoint row. Returns
- * one row: `written`, `lost` when the lane is not held or the batch not new, or `race` when another session wrote the
- * same rows in between. `@upto` is the number of staged rows, `@deleted` that of deleted records.
+ * one row: `written`, `lost` when the lane is not held or the batch not new, `race` when another session wrote the same
+ * rows in between, or `untouched` when mode update finds no row of a record. `@upto` is the number of staged rows, `@deleted` that of deleted records.
  */
 export function batchSql({ prepared, rows, deletes, opensGeneration, completesGeneration }: BatchSteps): string {
   return `
@@ -62,14 +62,15 @@ const takenSql = 'r.issue is null and r.n >= @at and r.n < @next';
 
 /** The statements that write the staged rows as the table's mode says, some at a time. */
 export function rowsSql({ prepared, writers }: SqlServerFields): string {
-  const counts = prepared.mode === 'upsert' || prepared.mode === 'replace';
+  // An insert of versions that does not fail has written all of them.
+  const short = { upsert: 'race', replace: 'race', update: 'untouched', append: null }[prepared.mode];
   return `
     set @written = 0;
     ${slicesSql('@upto', sliceSql({ prepared, writers }))}
     ${
-      counts
-        ? `if @written <> (select count(*) from ${rowsTable} as r where r.issue is null and r.n < @upto) set @outcome = N'race';`
-        : ''
+      short === null
+        ? ''
+        : `if @written <> (select count(*) from ${rowsTable} as r where r.issue is null and r.n < @upto) set @outcome = N'${short}';`
     }`;
 }
 
@@ -85,7 +86,8 @@ function sliceSql({ prepared, writers }: SqlServerFields): string {
     case 'append':
       return `${insert} order by r.n;`;
     case 'update':
-      return updateSql({ table, writers });
+      return `${updateSql({ table, writers })}
+      set @written = @written + @@rowcount;`;
     case 'upsert':
     case 'replace':
       return `${upsertUpdateSql({ table, writers })}

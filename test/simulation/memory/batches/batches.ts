@@ -120,7 +120,7 @@ interface RestOfBatch {
 function recordRest(state: ControlState, { run, receipt, acknowledgedIn }: RestOfBatch): void {
   putSeen(state, run, receipt);
   keepQuarantine(state, run, { entries: receipt.quarantine, runId: acknowledgedIn });
-  markRetriedIn(state, receipt.retried);
+  markRetriedIn(state, receipt);
   const delivered = receipt.records.filter(({ status }) => status === 'delivered');
   resolveQuarantine(state, run, new Set(delivered.map(({ externalId }) => externalId)));
   tryAgain(state, run, { entries: receipt.again ?? [], runId: acknowledgedIn });

@@ -1,5 +1,6 @@
 import type * as real from '../../../../db/queries/runs/records/requeue.ts';
 import type { JsonObject } from '../../../../src/core/json/json-object.ts';
+import type { Receipt } from '../../../../src/core/model/receipt.ts';
 import type { ControlState, StoredQuarantine } from '../store/control-state.ts';
 import { memoryOf } from '../store/memory-db.ts';
 
@@ -46,7 +47,14 @@ export const requeuedIn = (
     (row) => row.connectionId === lane.connectionId && row.resourceKey === lane.resourceKey && row.requeuedAt !== null,
   );
 
-/** Notes that the given records were retried, whatever the result. */
-export function markRetriedIn(state: ControlState, ids: readonly string[]): void {
-  state.quarantine.updateWhere(({ id }) => ids.includes(id), { requeuedAt: null });
+/** As `markRetried` of the real module. */
+export function markRetriedIn(
+  state: ControlState,
+  { retried, quarantine }: Pick<Receipt, 'retried' | 'quarantine'>,
+): void {
+  const kept = new Set(quarantine.map(({ externalId }) => externalId));
+  const rows = state.quarantine.where(
+    ({ id, resolvedAt, externalId }) => retried.includes(id) && !(resolvedAt === null && kept.has(externalId)),
+  );
+  for (const row of rows) state.quarantine.update(row, { requeuedAt: null, resolvedAt: row.resolvedAt ?? state.now() });
 }

@@ -11,18 +11,19 @@ export function keepQuarantine(
   { entries, runId }: { readonly entries: readonly QuarantineEntry[]; readonly runId: string },
 ): void {
   const versions = new Map(entries.map((entry) => [entry.externalId, entry]));
-  for (const { id, externalId, rawJson, each, errors } of versions.values()) {
+  for (const { id, externalId, rawJson, each, errors, isAwaited } of versions.values()) {
     const content = {
       rawJson: jsonOrText(rawJson),
       eachJson: storedObject(each),
       validationErrors: stored(errors),
       runId,
+      requeuedAt: isAwaited ? state.now() : null,
     };
     const [open] = openRows(state, { connectionId, resourceKey }, new Set([externalId]));
     if (open) state.quarantine.update(open, content);
     else {
       const key = { id, orgId, connectionId, resourceKey, externalId };
-      state.quarantine.insert({ ...key, ...content, createdAt: state.now(), requeuedAt: null, resolvedAt: null });
+      state.quarantine.insert({ ...key, ...content, createdAt: state.now(), resolvedAt: null });
     }
   }
 }

@@ -1,0 +1,85 @@
+import pg from 'pg';
+import type { RejectedRow } from '../../model/batch.ts';
+import { textArray } from '../../postgres/binary-arrays.ts';
+import { tableSql } from '../sql/identifiers.ts';
+import { keptAway, noRowYet } from '../sql/untouched.ts';
+import type { BatchWrite } from './batch-write.ts';
+import type { ResponseLimits } from './frames.ts';
+import type { PostgresRows } from './rows.ts';
+import type { Session } from './session.ts';
+
+const complaint = 'rows are left untouched: they are missing, or a trigger, rule or row policy keeps them';
+
+/** An expression that fails unless all conditions hold: a statement that is a transaction of its own then writes nothing. */
+export const touchedSql = (conditions: readonly string[]): string =>
+  `cast(case when ${conditions.join(' and ')} then '1' else '${complaint}' end as int)`;
+
+/** Whether {@link touchedSql} failed. */
+export const isUntouched = (error: unknown): boolean =>
+  error instanceof pg.DatabaseError && error.code === '22P02' && error.message.includes(complaint);
+
+/** Thrown where it cannot be told which of the versions of a record was left untouched. */
+export const ambiguous = new Error('several rows have the record id');
+
+interface Writing {
+  /** The statement that writes the rows; the ids are its parameter $3. */
+  readonly sql: string;
+  readonly values: readonly unknown[];
+  readonly rows: PostgresRows;
+}
+
+/** Runs a statement that writes rows; returns the ids of those that it did not touch, once for each of their rows. */
+export async function findUntouched(session: Session, { sql, values, rows }: Writing): Promise<readonly string[]> {
+  const found = await session.query<{ readonly id: string }>(
+    `with written as (${sql} returning _external_id)
+     select id from unnest($3::text[]) as id except all select _external_id from written`,
+    values,
+    idLimits(rows.indexes.length),
+  );
+  return found.map(({ id }) => id);
+}
+
+/** A record id has 2,000 bytes at most, and its message some more. */
+const idLimits = (count: number): ResponseLimits => ({ bytesMax: 65_536 + count * 2100, rowsMax: count + 1 });
+
+/** Whether one of the ids is that of several rows. */
+export function isAmbiguous(externalIds: readonly string[], { lists: [ids = []] }: PostgresRows): boolean {
+  if (externalIds.length === 0 || ids.length < 2) return false;
+  const untouched = new Set<unknown>(externalIds);
+  const own = ids.filter((id) => untouched.has(id));
+  return own.length > untouched.size;
+}
+
+interface Untouched {
+  readonly write: BatchWrite;
+  readonly rows: PostgresRows;
+  readonly externalIds: readonly string[];
+}
+
+/** Rows that a statement left untouched, with the reason: in mode update most often there is none of the record yet. */
+export async function untouchedRows(
+  session: Session,
+  { write, rows, externalIds }: Untouched,
+): Promise<readonly RejectedRow[]> {
+  const { schema, written, mode } = write.map.prepared;
+  const there =
+    mode === 'update'
+      ? await session.query<{ readonly id: string }>(
+          `select _external_id as id from ${tableSql(schema, written)}
+           where _connection_id = $1 and _external_id = any($2::text[])`,
+          [write.connectionId, textArray(externalIds)],
+          idLimits(externalIds.length),
+        )
+      : null;
+  const isThere = there && new Set(there.map(({ id }) => id));
+  const [ids = []] = rows.lists;
+  const places = new Map(ids.map((id, place) => [id, place]));
+  return externalIds
+    .map((externalId): RejectedRow => {
+      const index = rows.indexes[places.get(externalId) ?? -1] ?? 0;
+      return isThere === null || isThere.has(externalId)
+        ? { index, externalId, message: keptAway }
+        : { index, externalId, message: noRowYet, isAwaited: true };
+    })
+    .toSorted((one, other) => one.index - other.index);
+}
