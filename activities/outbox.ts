@@ -33,9 +33,15 @@ export function createOutbox({ db }: Pick<Deps, 'db'>, scope: OrgScope, { owner,
     receipt: (all) => restoreBatch(draft, redact).receipt(all),
   });
   return {
-    async open({ target, generation }) {
-      const digest = Buffer.from(hash('sha256', target, 'hex'), 'hex');
-      const { pending, ...known } = held(await openOutbox(db, scope, { owner, target: digest, generation }));
+    async open({ target, targetBefore, generation }) {
+      const { pending, ...known } = held(
+        await openOutbox(db, scope, {
+          owner,
+          target: digestOf(target),
+          targetBefore: digestOf(targetBefore),
+          generation,
+        }),
+      );
       return { ...known, pending: pending && pendingOf(pending) };
     },
     async prepare(batch, { parts, rejected }, sequence) {
@@ -57,6 +63,8 @@ export function createOutbox({ db }: Pick<Deps, 'db'>, scope: OrgScope, { owner,
     },
   };
 }
+
+const digestOf = (target: string): Buffer => Buffer.from(hash('sha256', target, 'hex'), 'hex');
 
 /** The result of a query for the attempt that holds the lane. Throws `fenced` for any other. */
 function held<Result>(result: Result | null): Result {

@@ -25,8 +25,8 @@ describe.each(controlStores)('the outbox of a lane on $name', ({ open }) => {
     const target = Buffer.from('one');
     return {
       ...{ org, queries, db, scope, id, owner, started, end, take },
-      openBox: (by = owner, at = target, generation = '') =>
-        queries.openOutbox(db, scope, { owner: by, target: at, generation }),
+      openBox: (by = owner, at = target, generation = '', targetBefore = at) =>
+        queries.openOutbox(db, scope, { owner: by, target: at, targetBefore, generation }),
       put: (batchNo: number, paths: readonly string[], by = owner) => {
         const pending = { runId: by.runId, batchNo, draft: 'd', rejected: '[]', parts: paths.map(part) };
         return queries.putPending(db, scope, { owner: by, pending, sequence: 7 });
@@ -113,6 +113,29 @@ describe.each(controlStores)('the outbox of a lane on $name', ({ open }) => {
     await put(1, ['1']);
     await complete('receipt');
     expect(await openBox(owner, Buffer.from('two'))).toMatchObject({ checkpoint: null, pending: null, sequence: 7 });
+  });
+
+  it('goes on where it was under the name that an earlier version gave the target', async () => {
+    const { openBox, put, complete, owner, id } = await start();
+    const former = Buffer.from('with its query');
+    await openBox(owner, former);
+    await put(1, ['1']);
+    await complete('receipt');
+    const checkpoint = { runId: id, batchNo: 1, receipt: 'receipt' };
+    expect(await openBox(owner, undefined, undefined, former)).toMatchObject({ checkpoint });
+    expect(await openBox(owner, undefined, undefined, Buffer.from('another query'))).toMatchObject({ checkpoint });
+  });
+
+  it('begins anew for another generation, once what is pending was sent', async () => {
+    const { openBox, put, complete, owner } = await start();
+    await openBox();
+    await put(1, ['1']);
+    const next = () => openBox(owner, undefined, 'next');
+    expect(await next()).toMatchObject({ checkpoint: null, pending: { isOfBefore: true } });
+    await complete('receipt');
+    expect(await next()).toMatchObject({ checkpoint: null, pending: null, sequence: 7 });
+    await put(1, ['1']);
+    expect(await next()).toMatchObject({ checkpoint: null, pending: { isOfBefore: false } });
   });
 
   it('changes nothing for an attempt that does not hold the lane', async () => {

@@ -127,7 +127,12 @@ async function filledConnection() {
   });
   await addWrittenColumns(db, scope, { owner, names: ['name'] });
   const sender = { ...owner, runId };
-  await openOutbox(db, scope, { owner: sender, target: Buffer.from('target'), generation: '' });
+  await openOutbox(db, scope, {
+    owner: sender,
+    target: Buffer.from('target'),
+    targetBefore: Buffer.from('target'),
+    generation: '',
+  });
   await putPending(db, scope, {
     owner: sender,
     pending: { runId, batchNo: 2, draft: '', rejected: '[]', parts },

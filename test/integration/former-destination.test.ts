@@ -96,3 +96,19 @@ test('a database and a receiver that a connection goes back and forth between ha
   expect((await of.sync('hook-back')).statsJson).toMatchObject({ recordsOut: 3 });
   expect(receiver.rows('hook-back').map(({ data }) => data['name'])).toEqual(after.map(({ name }) => name));
 });
+
+test('a receiver whose key in the query of its address is rotated gets nothing again', async () => {
+  const { of } = await delivered('rotated');
+  await using _closed = of;
+  const { receiver } = shared();
+  for (const [version, sent] of [
+    ['2.0.0', 2],
+    ['3.0.0', 0],
+  ] as const) {
+    const destination = { kind: 'webhook', url: `${receiver.url}/rotated?key=${version}`, signingSecret: hookSecret };
+    await deliverInto(of, { key: 'rotated', version, destination });
+    expect((await of.sync('rotated')).statsJson).toMatchObject({
+      recordsOut: sent,
+    });
+  }
+});

@@ -27,9 +27,10 @@ export const outboxMakers: Readonly<Record<string, WeightedMaker>> = {
   openOutbox: {
     weight: 12,
     make: asOwner((dice) => {
-      const target = Buffer.from(dice.chance(0.95) ? 'one' : 'two');
+      const target = Buffer.from(dice.chance(0.95) ? 'one' : dice.pick(['two', 'former']));
       const generation = dice.chance(0.9) ? '' : 'other';
-      return ({ org: { queries, db, scope } }, owner) => queries.openOutbox(db, scope, { owner, target, generation });
+      return ({ org: { queries, db, scope } }, owner) =>
+        queries.openOutbox(db, scope, { owner, target, targetBefore: Buffer.from('former'), generation });
     }),
   },
   putPending: {

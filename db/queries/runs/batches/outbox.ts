@@ -61,16 +61,32 @@ function asOwner<Result>(
 export function openOutbox(
   db: Db,
   scope: OrgScope,
-  { owner, target, generation }: { readonly owner: OutboxOwner; readonly target: Buffer; readonly generation: string },
+  {
+    owner,
+    target,
+    targetBefore,
+    generation,
+  }: {
+    readonly owner: OutboxOwner;
+    readonly target: Buffer;
+    /** See `OutboxPlace`. */
+    readonly targetBefore: Buffer;
+    readonly generation: string;
+  },
 ): Promise<OutboxRow | null> {
   const { laneId, runId } = owner;
   const work = async (tx: Db): Promise<OutboxRow> => {
     const ofLane = tx.deleteFrom('outboxes').where('orgId', '=', scope.orgId).where('laneId', '=', laneId);
-    const [moved] = await ofLane.where('target', '!=', target).returning(['sequence', 'sequenceRunId']).execute();
+    const [moved] = await ofLane
+      .where('target', 'not in', [target, targetBefore])
+      .returning(['sequence', 'sequenceRunId'])
+      .execute();
     await tx
       .insertInto('outboxes')
       .values({ orgId: scope.orgId, laneId, target, generation, ...moved })
-      .onConflict((conflict) => conflict.column('laneId').doNothing())
+      .onConflict((conflict) =>
+        conflict.column('laneId').doUpdateSet({ target }).where('outboxes.target', '!=', target),
+      )
       .execute();
     await tx
       .updateTable('outboxes')

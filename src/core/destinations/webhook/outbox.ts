@@ -30,6 +30,8 @@ export interface PendingBatch extends Pick<Batch, 'runId' | 'batchNo' | 'receipt
 export interface OutboxPlace {
   /** A text that identifies the target. */
   readonly target: string;
+  /** What identified it to a version before this one: an outbox of then still counts. */
+  readonly targetBefore: string;
   /** See LaneClaim. */
   readonly generation: string;
 }

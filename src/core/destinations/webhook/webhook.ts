@@ -11,7 +11,7 @@ import type { RejectedRow } from '../../model/batch.ts';
 import type { Destination, WriteMode } from '../destination.ts';
 import { createWebhookClient, type WebhookClientDeps } from './client.ts';
 import { parseWebhookOptions } from './options.ts';
-import type { Outbox, OutboxPart, PendingBatch } from './outbox.ts';
+import type { Outbox, OutboxPart, OutboxPlace, PendingBatch } from './outbox.ts';
 import { partitionsOf } from './partitions.ts';
 import { againOf, halvesOf, recordsOf, type SentResource, splitBatch } from './parts.ts';
 import type { Rejection } from './response.ts';
@@ -66,7 +66,7 @@ export function openWebhook(
     peek: async () => null,
     async open({ connectionId, generation, target }) {
       if (target.mode === 'replace') throw cannotReplace();
-      const { pending, bytesMax, sequence, ...known } = await outbox.open({ target: options.url.href, generation });
+      const { pending, bytesMax, sequence, ...known } = await outbox.open({ ...placeOf(options.url), generation });
       const lane: HeldLane = { connectionId, mode: target.mode, bytesMax, sequence };
       const sent = pending && (await sendAll(pending, { ...sendingOf(lane), restored: new Set(pending.parts) }));
       const checkpoint = sent ? sent.checkpoint : known.checkpoint;
@@ -102,6 +102,12 @@ export function openWebhook(
     [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
   };
 }
+
+/** The query of a URL, and a user in it, are credentials: a receiver whose key is rotated is the same one. */
+const placeOf = ({ origin, pathname, href }: URL): Omit<OutboxPlace, 'generation'> => ({
+  target: `${origin}${pathname}`,
+  targetBefore: href,
+});
 
 /** The lane that a destination holds. */
 interface HeldLane {

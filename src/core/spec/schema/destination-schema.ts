@@ -83,7 +83,11 @@ export const DestinationSpec = v.pipe(
         v.literal('webhook'),
         'Batches of records by POST, signed by Standard Webhooks. A repeated request is the same byte for byte, under the same id.',
       ),
-      url: field(Template, 'The address of the receiver.', '{{ params.sinkUrl }}'),
+      url: field(
+        Template,
+        'The address of the receiver. A query in it is a credential: with another one it is the same receiver, which gets nothing again.',
+        '{{ params.sinkUrl }}',
+      ),
       signingSecret: field(Template, 'The secret of the signature.', '{{ secrets.sinkSecret }}'),
       headers: field(v.optional(HeaderTemplates, {}), 'Further headers of each request.', {
         'X-Tenant': '{{ params.tenant }}',

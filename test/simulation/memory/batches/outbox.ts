@@ -13,15 +13,15 @@ const asOwner = <Result>(
 ): Promise<Result | null> => memoryOf(db).transact(name, (state) => (holdsLaneIn(state, owner) ? work(state) : null));
 
 /** As the query of the same name. */
-export const openOutbox: typeof real.openOutbox = (db, { orgId }, { owner, target, generation }) =>
+export const openOutbox: typeof real.openOutbox = (db, { orgId }, { owner, target, targetBefore, generation }) =>
   asOwner(db, 'openOutbox', {
     owner,
     work(state) {
       const { laneId } = owner;
       const known = state.outboxes.get(String(laneId));
-      if (known?.target.equals(target)) {
+      if (known?.target.equals(target) || known?.target.equals(targetBefore)) {
         const isOver = known.generation !== generation && known.pendingRunId === null;
-        const row = isOver ? state.outboxes.update(known, { generation, ...noCheckpoint }) : known;
+        const row = state.outboxes.update(known, { target, ...(isOver && { generation, ...noCheckpoint }) });
         return shown(state, row, { runId: owner.runId, generation });
       }
       if (known) state.outboxParts.deleteWhere((row) => row.laneId === laneId);
