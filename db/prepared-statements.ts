@@ -1,12 +1,13 @@
 import type { PostgresPool, PostgresPoolClient } from 'kysely';
 import type pg from 'pg';
+import { durableCommitSql } from '../src/core/postgres/durable-commit.ts';
 import { createStatementNames } from '../src/core/postgres/statement-names.ts';
 import { noteBroken, noteUnopened } from './database-away.ts';
 
 /**
- * The pool with statements prepared on their third use: the server then reads and plans them once per connection instead
+ * The pool with commits that are durable, and statements prepared on their third use: the server then reads and plans them once per connection instead
  * of every time, which is most of the work of a small one. Behind a pooler no statement is prepared: the next transaction may be
- * on another connection of the server, which knows none of them.
+ * on another connection of the server, which knows none of them, and each transaction sets for itself that its commit is durable.
  */
 export function preparing(pool: pg.Pool): PostgresPool {
   const clients = new WeakMap<pg.PoolClient, PostgresPoolClient>();
@@ -19,10 +20,8 @@ export function preparing(pool: pg.Pool): PostgresPool {
       const known = clients.get(client);
       if (known) return known;
       try {
-        const wrapped = preparingClient(
-          client,
-          (await isPooled(client).catch(noting(noteUnopened))) ? () => undefined : nameOf,
-        );
+        const pooled = await isPooled(client).catch(noting(noteUnopened));
+        const wrapped = preparingClient(client, pooled ? { nameOf: () => undefined, textOf: durably } : { nameOf });
         clients.set(client, wrapped);
         return wrapped;
       } catch (error) {
@@ -33,20 +32,34 @@ export function preparing(pool: pg.Pool): PostgresPool {
   };
 }
 
+/** What a statement is behind a pooler: one that begins a transaction also sets its commit, without another round trip. */
+const durably = (text: string): string =>
+  /^(?:begin|start transaction)\b/.test(text) ? `${text}; select ${durableCommitSql('transaction')}` : text;
+
 /**
- * Whether a pooler (PgBouncer, for one) is in between: the process that the server announced at the start of the connection is
- * then not the one that executes. One query for each connection.
+ * Sets the commits of a new connection, and asks whether a pooler (PgBouncer, for one) is in between: the process that the
+ * server announced at the start of the connection is then not the one that executes. One query for each connection.
  */
 async function isPooled(client: pg.PoolClient): Promise<boolean> {
-  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+  const { rows } = await client.query<{ pid: number }>(
+    `select pg_backend_pid() as pid, ${durableCommitSql('session')}`,
+  );
   return rows[0]?.pid !== Reflect.get(client, 'processID');
 }
 
-function preparingClient(client: pg.PoolClient, nameOf: (text: string) => string | undefined): PostgresPoolClient {
+/** What becomes of statements. */
+interface Preparation {
+  /** The name of a statement on the server; undefined: it has none. */
+  readonly nameOf: (text: string) => string | undefined;
+  /** What is sent for a statement; absent: itself. */
+  readonly textOf?: (text: string) => string;
+}
+
+function preparingClient(client: pg.PoolClient, { nameOf, textOf = (text) => text }: Preparation): PostgresPoolClient {
   // Kysely calls it with a text; with a cursor only where it was given a kind of cursor, which it is not.
   const query = async (text: string, values: readonly unknown[] = []) => {
     const name = values.length === 0 ? undefined : nameOf(text);
-    const named = { text, values: [...values], ...(name === undefined ? {} : { name }) };
+    const named = { text: textOf(text), values: [...values], ...(name === undefined ? {} : { name }) };
     return client.query(named).catch(noting(noteBroken));
   };
   return { query: query as unknown as PostgresPoolClient['query'], release: (destroy) => client.release(destroy) };

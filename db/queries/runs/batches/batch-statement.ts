@@ -6,6 +6,7 @@ import { storableText } from '../../../../src/core/json/storable-text.ts';
 import type { LaneKey } from '../../../../src/core/model/lane-key.ts';
 import { columnOf, type PageEntry, type Receipt, type RecordEntry } from '../../../../src/core/model/receipt.ts';
 import { bytesArray, textArray } from '../../../../src/core/postgres/binary-arrays.ts';
+import { durableCommitSql } from '../../../../src/core/postgres/durable-commit.ts';
 import type { RunStatus } from '../../../../src/core/resources/run.ts';
 import type { Recorded } from '../../../../src/core/run/run-ledger.ts';
 import { sortWithPauses } from '../../../../src/core/work/map-with-pauses.ts';
@@ -192,7 +193,8 @@ export const recordSql = <Row>(
   { onConflict = sql``, set = sql``, where = sql``, pagesWhere = sql``, returning }: RecordParts,
 ): RawBuilder<Row> => sql<Row>`
     with lane as (
-      select fence from lanes where org_id = ${v.orgId} and id = ${v.laneId} for share
+      select fence, ${sql.raw(durableCommitSql('transaction'))} from lanes
+      where org_id = ${v.orgId} and id = ${v.laneId} for share
     ), run as (
       update runs set
         batch_no = ${v.batchNo}::int, page_no = coalesce(${v.pageNo}::int, page_no), position = ${v.position}::jsonb,

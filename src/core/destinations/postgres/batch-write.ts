@@ -1,5 +1,6 @@
 import { type AppError, takenOver } from '../../errors.ts';
 import type { Batch, RejectedRow } from '../../model/batch.ts';
+import { durableCommitSql } from '../../postgres/durable-commit.ts';
 import { checkpointName, tableSql } from '../sql/identifiers.ts';
 import { notTaken } from '../sql/lane-errors.ts';
 import type { ColumnArray } from './arrays.ts';
@@ -29,14 +30,14 @@ export interface BatchWrite extends PostgresBatch {
 
 /**
  * Locks the checkpoint row and moves it on, if the lane is still held and the batch is new; in mode replace also only
- * while the table still stands in which the run has gathered its rows.
+ * while the table still stands in which the run has gathered its rows. The commit of the batch is a durable one.
  */
 export const claimSql = ({ prepared }: PostgresFields): string => `
   update ${checkpointName(prepared.schema)}
   set run_id = $3::text, batch_no = $4, receipt = $5, updated_at = now()
   where lane = $1 and fence = $2 and (run_id is distinct from $3::text or batch_no < $4)
     ${prepared.mode === 'replace' ? `and table_oid = '${tableSql(prepared.schema, prepared.written)}'::regclass` : ''}
-  returning 1`;
+  returning ${durableCommitSql('transaction')}`;
 
 /** The values of {@link claimSql}, in their order; `receipt`: JSON text, empty while it is not known. */
 export const claimValues = ({ lane, fence, batch }: BatchWrite, receipt: string) => [

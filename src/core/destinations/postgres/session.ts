@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { durableCommitSql } from '../../postgres/durable-commit.ts';
 import type { PostgresAddress } from './address.ts';
 import { type ConnectOptions, connectPostgres, responseGraceMs, type SessionLimits } from './connect.ts';
 import { endsConnection } from './errors.ts';
@@ -95,6 +96,7 @@ async function applySettings(query: Session['query'], { statementMs }: SessionLi
        set_config('datestyle', 'ISO, YMD', false),
        set_config('default_transaction_isolation', 'read committed', false),
        set_config('plan_cache_mode', 'force_generic_plan', false),
+       ${durableCommitSql('session')},
        set_config('statement_timeout', $1, false),
        set_config('idle_in_transaction_session_timeout', $1, false)`,
     [String(statementMs)],
