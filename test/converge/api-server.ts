@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { sendResponse } from '../support/upstream/faults.ts';
 import type { StoryApi } from './api.ts';
 
@@ -19,8 +20,10 @@ export async function createApiServer(): Promise<ApiServer> {
   const respond = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     const url = new URL(incoming.url ?? '', `http://${incoming.headers.host}`);
     const api = apis.get(url.pathname.split('/')[1] ?? '');
-    incoming.resume();
-    sendResponse(api ? await api.respond(incoming.headers, url) : { status: 404, body: '{}' }, response);
+    const body = await text(incoming);
+    const reply = api ? await api.respond(incoming.headers, url, body) : { status: 404, body: '{}' };
+    if (reply) sendResponse(reply, response);
+    else response.destroy();
   };
   const server = createServer((incoming, response) => {
     respond(incoming, response).catch((error: unknown) => response.destroy(error instanceof Error ? error : undefined));

@@ -2,6 +2,8 @@ import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { UpstreamResponse } from '../support/upstream/upstream.ts';
 import { type CursorName, cursorField } from './cursors.ts';
+import type { ApiFault, Fault } from './faults.ts';
+import { pageOf, type Ranked, replied } from './pages.ts';
 import {
   type ApiRecord,
   type Collection,
@@ -11,62 +13,68 @@ import {
   type Records,
   shown,
 } from './records.ts';
+import type { Sink } from './sink.ts';
 
-/** How the API responds badly. */
-export const apiFaults = [
-  'status 500',
-  'status 401',
-  'empty list',
-  'error with status 200',
-  'list cut',
-  'keys renamed',
-  'plans away',
-  'plans cut',
-  'users busy',
-] as const;
-export type ApiFault = (typeof apiFaults)[number];
-
-interface Fault {
-  readonly kind: ApiFault;
-  /** Only requests for this one; null: all. */
-  readonly collection: Collection | null;
-  /** How many more responses are bad. */
-  left: number;
+/** Whether ids are numbers. */
+export interface IdForms {
+  readonly listed: 'text' | 'number';
+  readonly deleted: 'text' | 'number';
 }
 
 /** The fake API of one story: lists in every form of pagination, lists of deleted records, and what lookups read. */
 export interface StoryApi {
   readonly records: Records;
+  /** The customer's receivers by name. */
+  readonly sinks: Map<string, Sink>;
   /** What `Authorization` must be. */
   token: string;
   /** Null: it responds well. */
   fault: Fault | null;
-  /** Its lists of deleted records keep those that were created again. */
-  readonly keepsRecreated: boolean;
+  /** The version of what lookups read. */
+  users: number;
+  /** Whether ids are numbers, in lists and in lists of deleted records. */
+  readonly forms: IdForms;
+  /** From now on no sync token from before is known, and deleted records are no longer shown. */
+  expireTokens(): void;
+  /** Sync tokens below this are not known. */
+  readonly firstToken: number;
   /** Runs `act` before the nth request for a page from now on. */
   beforePage(nth: number, act: () => void | Promise<void>): void;
   /** Whether that has happened; forgets it otherwise. */
   disarm(): boolean;
-  respond(headers: IncomingHttpHeaders, url: URL): Promise<UpstreamResponse>;
+  /** Null: the connection ends without a response. */
+  respond(headers: IncomingHttpHeaders, url: URL, body: string): Promise<UpstreamResponse | null>;
 }
 
 /** An API without records; `token` is what it asks for at first. */
-export function createStoryApi(options: { readonly keepsRecreated: boolean }): StoryApi {
+export function createStoryApi(forms: IdForms): StoryApi {
   const records = createRecords();
+  let firstToken = 0;
   let armed: { left: number; readonly act: () => void | Promise<void> } | null = null;
   const api: StoryApi = {
     records,
+    sinks: new Map(),
     token: 'token-1',
     fault: null,
-    keepsRecreated: options.keepsRecreated,
+    users: 1,
+    forms,
+    get firstToken() {
+      return firstToken;
+    },
+    expireTokens() {
+      for (const { id, fields } of records.all('items'))
+        if (fields['status'] === 'deleted') records.remove('items', id);
+      firstToken = records.newest().seq + 1;
+    },
     beforePage: (nth, act) => void (armed = { left: nth, act }),
     disarm() {
       const wasReached = armed === null;
       armed = null;
       return wasReached;
     },
-    async respond(headers, url) {
+    async respond(headers, url, body) {
       const [kind = '', name = ''] = url.pathname.split('/').slice(2);
+      if (kind === 'sink') return api.sinks.get(name)?.respond(String(headers['webhook-id']), body) ?? null;
       if (kind === 'list' && armed && --armed.left <= 0) {
         const { act } = armed;
         armed = null;
@@ -83,12 +91,6 @@ export function createStoryApi(options: { readonly keepsRecreated: boolean }): S
   };
   return api;
 }
-
-const replied = (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): UpstreamResponse => ({
-  status,
-  headers,
-  body: JSON.stringify(body),
-});
 
 /** The response of a fault that concerns the whole request. */
 function broken(api: StoryApi, name: string): UpstreamResponse | null {
@@ -115,41 +117,36 @@ function conditional(asked: IncomingHttpHeaders, reply: UpstreamResponse): Upstr
   return asked['if-none-match'] === etag ? { status: 304, headers, body: '' } : { ...reply, headers };
 }
 
-type Item = Readonly<Record<string, unknown>>;
-
 /** A page of a list or of its deleted records. */
 function listOf(api: StoryApi, kind: 'list' | 'deleted', url: URL): UpstreamResponse {
   const query = url.searchParams;
   const name = collections.find((known) => known === url.pathname.split('/')[3]);
   if (!name) return replied(404, { error: 'list' });
+  const token = query.get('token');
+  if (token !== null && Number(token) < api.firstToken) return replied(410, { error: 'expired' });
   const ranked = kind === 'list' ? rankedList(api, name, query) : rankedRemovals(api, name, query);
   const fault = kind === 'list' ? faultAt(api, ({ collection }) => collection === name) : null;
-  return pageOf(fault === 'empty list' ? [] : ranked, { url, fault });
+  return pageOf(fault === 'empty list' ? [] : ranked, { url, fault, newest: api.records.newest().seq });
 }
 
-interface Ranked {
-  readonly id: string;
-  readonly rank: number;
-  readonly item: Item;
-}
-
-function rankedList({ records }: StoryApi, name: Collection, query: URLSearchParams): readonly Ranked[] {
+function rankedList({ records, forms }: StoryApi, name: Collection, query: URLSearchParams): readonly Ranked[] {
   const by = cursorNameOf(query.get('by'));
-  const since = bound(query.get('since'), by, -Infinity);
+  const token = query.get('token');
+  const since = token === null ? bound(query.get('since'), by, -Infinity) : Number(token);
   const until = bound(query.get('until'), by, Infinity);
   const wanted = records
     .all(name)
     .filter((record) => isWanted(records, { name, record, query }))
-    .map((record) => ({ id: record.id, rank: cursorField(by).rank(record), item: shown(record) }))
+    .map((record) => ({
+      id: record.id,
+      rank: cursorField(by).rank(record),
+      item: { ...shown(record), id: idAs(forms.listed, record.id) },
+    }))
     .filter(({ rank }) => rank >= since && rank <= until);
   return sorted(wanted, query.get('dir'));
 }
 
-function rankedRemovals(
-  { records, keepsRecreated }: StoryApi,
-  name: Collection,
-  query: URLSearchParams,
-): readonly Ranked[] {
+function rankedRemovals({ records, forms }: StoryApi, name: Collection, query: URLSearchParams): readonly Ranked[] {
   const places = query.get('place')?.split(',') ?? null;
   const since = bound(query.get('since'), 'modified', -Infinity);
   const removed = records
@@ -157,12 +154,17 @@ function rankedRemovals(
     .filter(({ at, place }) => at >= since && (places === null || places.includes(place)))
     .filter(({ id, place }) => {
       const living = records.find(name, id);
-      if (places === null) return !living || keepsRecreated;
-      return !living || keepsRecreated || placeOf(name, living) !== place;
+      return !living || (places !== null && placeOf(name, living) !== place);
     })
-    .map(({ id, at }) => ({ id, rank: at, item: { id, deleted_at: new Date(at).toISOString() } }));
+    .map(({ id, at }) => ({
+      id,
+      rank: at,
+      item: { id: idAs(forms.deleted, id), deleted_at: new Date(at).toISOString() },
+    }));
   return sorted(removed, 'asc');
 }
+
+const idAs = (form: 'text' | 'number', id: string): string | number => (form === 'text' ? id : Number(id));
 
 const cursorNameOf = (text: string | null): CursorName => (text ?? 'modified') as CursorName;
 
@@ -193,51 +195,6 @@ export function isWanted(records: Records, { name, record, query }: Wanted): boo
   return isOneOf('parent', record.fields['parent']) && isOneOf('region', parent.fields['region']);
 }
 
-function pageOf(all: readonly Ranked[], { url, fault }: { readonly url: URL; readonly fault: ApiFault | null }) {
-  const query = url.searchParams;
-  const size = Number(query.get('limit') ?? 1000);
-  const start = startOf(all, query, size);
-  const full = all.slice(start, start + size);
-  const page = fault === 'list cut' ? full.slice(0, Math.ceil(full.length / 2)) : full;
-  const last = full.at(-1);
-  const next = fault !== 'list cut' && last && start + size < all.length ? tokenOf(last) : null;
-  const address = new URL(url);
-  if (next !== null) address.searchParams.set('cursor', next);
-  const items = page.map(({ item }) => (fault === 'keys renamed' ? renamed(item) : item));
-  const link = next === null ? {} : { link: `<${address.href}>; rel="next"` };
-  if (query.get('bare') === 'yes') return replied(200, items, link);
-  const pages = Math.ceil(all.length / size);
-  const total = all.length;
-  return replied(200, { data: items, total, pages, next, next_url: next === null ? null : address.href }, link);
-}
-
-const renamed = ({ id, ...rest }: Item): Item => ({ ID: id, ...rest });
-
-function startOf(all: readonly Ranked[], query: URLSearchParams, size: number): number {
-  const token = query.get('cursor');
-  if (token !== null) return startAfter(all, JSON.parse(atob(token)), query.get('dir'));
-  const after = query.get('after');
-  if (after !== null) {
-    const behind = all.findIndex(({ id }) => id > after);
-    return behind < 0 ? all.length : behind;
-  }
-  const page = query.get('page');
-  return page === null ? Number(query.get('offset') ?? 0) : (Number(page) - 1) * size;
-}
-
-const tokenOf = ({ rank, id }: Ranked): string => btoa(JSON.stringify({ rank, id }));
-
-/** Where the records behind that of a token begin, whatever has changed meanwhile. */
-function startAfter(all: readonly Ranked[], token: Pick<Ranked, 'rank' | 'id'>, dir: string | null): number {
-  const isBehind = ({ rank, id }: Ranked): boolean => {
-    if (dir === null) return id > token.id;
-    const order = rank - token.rank || (id > token.id ? 1 : id < token.id ? -1 : 0);
-    return dir === 'asc' ? order > 0 : order < 0;
-  };
-  const behind = all.findIndex(isBehind);
-  return behind < 0 ? all.length : behind;
-}
-
 const planOf = (id: string) => ({ id, name: `plan ${id}`, price: id.length * 10 });
 
 function plansOf(api: StoryApi, url: URL): UpstreamResponse {
@@ -253,6 +210,6 @@ function usersOf(api: StoryApi): UpstreamResponse {
   if (faultAt(api, ({ kind }) => kind === 'users busy') !== null) return replied(200, { error: 'busy' });
   return replied(
     200,
-    ['u1', 'u2', 'u3', 'u4'].map((id) => ({ id, email: `${id}@example.com` })),
+    ['u1', 'u2', 'u3', 'u4'].map((id) => ({ id, email: `${id}@example${api.users}.com` })),
   );
 }

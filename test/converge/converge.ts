@@ -5,6 +5,7 @@
  */
 import { parseArgs } from 'node:util';
 import setup from '../support/service/setup.ts';
+import { plants } from './plants.ts';
 import { runStories } from './stories.ts';
 
 const { values } = parseArgs({
@@ -14,9 +15,12 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     at: { type: 'string', default: '8' },
     keep: { type: 'boolean', default: false },
+    plant: { type: 'string' },
   },
 });
 
+const { plant } = values;
+if (plant !== undefined && !plants.some(({ name }) => name === plant)) throw new Error(`There is no bug "${plant}"`);
 const first = Number(values.seed ?? values.from);
 const count = values.seed === undefined ? Number(values.seeds) : 1;
 const startedAt = Date.now();
@@ -29,6 +33,7 @@ try {
     atOnce: Number(values.at),
     trace: values.seed === undefined ? null : (line) => void process.stdout.write(`  ${line}\n`),
     keep: values.keep,
+    plant: plant ?? null,
     ended({ seed, lines, differences }) {
       told += 1;
       if (differences.length === 0) return;

@@ -1,25 +1,29 @@
+import { outcomeOf } from './account.ts';
 import type { Act } from './act.ts';
+import { collectionOf } from './genes.ts';
 import type { Collection } from './records.ts';
 import type { Story } from './story.ts';
 
 /** Lets a customer do something to the table of one resource, where there is one. */
 const atTable = (sqlOf: (table: Collection, columns: readonly string[], story: Story) => readonly string[]) => {
   return async (story: Story): Promise<string | null> => {
-    const table = story.random.pick(story.genes.resources).key;
+    const table = collectionOf(story.random.pick(story.genes.resources).key);
+    const { query } = story.destination;
+    if (!query) return null;
     const columns = await columnsOf(story, table);
     const statements = sqlOf(table, columns, story);
     if (columns.length === 0) return null;
-    for (const sql of statements) await story.destination.query(sql);
+    for (const sql of statements) await query(sql);
     return statements.join('; ');
   };
 };
 
 async function columnsOf({ destination }: Story, table: Collection): Promise<readonly string[]> {
-  const found = await destination.query<{ readonly name: string }>(
+  const found = await destination.query?.<{ readonly name: string }>(
     `select column_name as name from information_schema.columns where table_name = '${table}' and table_schema = 'public'
      order by ordinal_position`,
   );
-  return found.map(({ name }) => name);
+  return found?.map(({ name }) => name) ?? [];
 }
 
 /** A table as the documentation asks for one. */
@@ -28,6 +32,52 @@ const byHand = (table: Collection, isAppend: boolean): string =>
     _connection_id text not null, _external_id text not null, _run_id text not null, _synced_at timestamptz not null,
     _deleted_at timestamptz, id text, name text, note text
     ${isAppend ? '' : ', primary key (_connection_id, _external_id)'})`;
+
+const tablesOf = async ({ destination }: Story, schema: string): Promise<readonly string[]> => {
+  const found = await destination.query?.<{ readonly name: string }>(
+    `select table_name as name from information_schema.tables where table_schema = '${schema}' order by table_name`,
+  );
+  return found?.map(({ name }) => name) ?? [];
+};
+
+async function backUp(story: Story): Promise<string | null> {
+  const { query } = story.destination;
+  if (!query) return null;
+  await query('drop schema if exists backup cascade');
+  await query('create schema backup');
+  const tables = await tablesOf(story, 'public');
+  for (const table of tables) await query(`create table backup.${table} as table public.${table}`);
+  story.backup = { of: story.destination, at: new Date().toISOString(), version: story.version };
+  return tables.join(', ');
+}
+
+/** The tables as they were, with their checkpoints; then a person has each resource rewound to that time. */
+async function restore(story: Story): Promise<string | null> {
+  const { backup, destination, account } = story;
+  if (backup?.of !== destination || backup.version !== story.version || !destination.query) return null;
+  const kept = await tablesOf(story, 'backup');
+  for (const table of await tablesOf(story, 'public')) {
+    if (!kept.includes(table)) {
+      await destination.query(`drop table public.${table}`);
+      continue;
+    }
+    const columns = await destination.query<{ readonly names: string }>(
+      `select string_agg(format('%I', column_name), ', ') as names from information_schema.columns
+       where table_schema = 'backup' and table_name = '${table}'`,
+    );
+    await destination.query(`truncate public.${table}`);
+    const names = columns[0]?.names ?? '';
+    await destination.query(
+      `insert into public.${table} (${names}) overriding system value select ${names} from backup.${table}`,
+    );
+  }
+  const outcomes: string[] = [];
+  for (const { key, mode } of story.genes.resources) {
+    const rewound = mode === 'append' ? { force: true } : { rewindTo: backup.at };
+    outcomes.push(`${key}: ${outcomeOf(await account.backfill({ resource: key, ...rewound }))}`);
+  }
+  return `to ${backup.at}: ${outcomes.join('; ')}`;
+}
 
 /** What customers do to their own tables. */
 export const customerActs: readonly Act[] = [
@@ -45,6 +95,8 @@ export const customerActs: readonly Act[] = [
       `alter table rebuilt rename to ${table}`,
     ]),
   },
+  { name: 'the customer backs up', weight: 3, run: backUp },
+  { name: 'the customer restores the backup', weight: 5, run: restore },
   {
     name: 'the customer comments columns',
     weight: 2,
@@ -59,6 +111,7 @@ export const customerActs: readonly Act[] = [
     name: 'the customer drops the checkpoints',
     weight: 2,
     run: async ({ destination }) => {
+      if (!destination.query) return null;
       await destination.query('drop table if exists _css_checkpoint');
       return 'gone';
     },
@@ -67,9 +120,9 @@ export const customerActs: readonly Act[] = [
     name: 'the customer makes a table by hand',
     weight: 1,
     run: async (story) => {
-      const table = story.random.pick(story.genes.resources).key;
+      const table = collectionOf(story.random.pick(story.genes.resources).key);
       const columns = await columnsOf(story, table);
-      if (columns.length > 0) return null;
+      if (columns.length > 0 || !story.destination.query) return null;
       const isAppend = story.genes.resources.some(({ key, mode }) => key === table && mode === 'append');
       await story.destination.query(byHand(table, isAppend));
       return table;

@@ -1,5 +1,5 @@
 import { cursorField } from './cursors.ts';
-import type { CursorGenes, EachGenes, ResourceGenes, SpecGenes } from './genes.ts';
+import { type CursorGenes, collectionOf, type EachGenes, type ResourceGenes, type SpecGenes } from './genes.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -10,7 +10,11 @@ export interface SpecPlace {
 }
 
 /** The spec document of the genes. */
-export const documentOf = ({ resources, table }: SpecGenes, version: string, { key, baseUrl }: SpecPlace): Json => ({
+export const documentOf = (
+  { resources, table, destination }: SpecGenes,
+  version: string,
+  { key, baseUrl }: SpecPlace,
+): Json => ({
   metadata: { key, name: key, version },
   connectionParams: [
     { key: 'area', type: 'string' },
@@ -18,16 +22,24 @@ export const documentOf = ({ resources, table }: SpecGenes, version: string, { k
     { key: 'groups', type: 'string_list' },
     { key: 'start', type: 'string' },
     { key: 'token', type: 'string', secret: true },
-    { key: 'databaseUrl', type: 'string', secret: true },
+    { key: 'target', type: 'string', secret: true },
   ],
   auth: { kind: 'bearer', token: '{{ secrets.token }}' },
   http: { baseUrl, rateLimit: { requests: 1_000_000, perSeconds: 1 }, retry: { baseMs: 5, maxAttempts: 2 } },
   lookups: [
     ...(resources.some(({ shape }) => shape.transforms && shape.table) ? [tableOf(table)] : []),
-    ...(resources.some(({ shape }) => shape.transforms && shape.lookup) ? [users] : []),
+    ...(resources.some(({ shape }) => shape.transforms && shape.lookup) ? [usersOf(resources)] : []),
   ],
   resources: resources.map(resourceOf),
-  destination: { kind: 'postgres', url: '{{ secrets.databaseUrl }}', ssl: 'disable' },
+  destination:
+    destination === 'postgres'
+      ? { kind: 'postgres', url: '{{ secrets.target }}', ssl: 'disable' }
+      : {
+          kind: 'webhook',
+          url: '{{ secrets.target }}',
+          signingSecret: 'whsec_c3Rvcnktc3Rvcnktc3Rvcnktc3Rvcnk=',
+          batchSize: 3,
+        },
 });
 
 const tableOf = (version: number): Json => ({
@@ -36,36 +48,45 @@ const tableOf = (version: number): Json => ({
   table: { open: `O${version}`, done: `D${version}`, test: `T${version}` },
 });
 
-const users: Json = {
+/** Kept for an hour only where no resource asks for its changes. */
+const usersOf = (resources: readonly ResourceGenes[]): Json => ({
   assignTo: 'users',
   kind: 'request',
   request: { path: '/users' },
   keyBy: 'id',
-  cache: { scope: 'connection', ttlSeconds: 3600 },
-};
+  cache: resources.some(({ change }) => change.watchesLookup)
+    ? { scope: 'run' }
+    : { scope: 'connection', ttlSeconds: 3600 },
+});
 
 function resourceOf(genes: ResourceGenes): Json {
-  const { key, cursor, pages, bare, each, validate, onInvalid, change, mode } = genes;
+  const { key, cursor, token, wideKey, pages, bare, each, validate, onInvalid, change, mode } = genes;
   return {
     key,
-    primaryKey: 'id',
+    primaryKey: wideKey ? ['id', 'owner'] : 'id',
     ...(each && { forEach: [eachOf(each)] }),
     request: requestOf(genes),
     response: { records: bare ? '$' : 'data' },
     pagination: paginationOf(pages),
     ...(cursor && { incremental: incrementalOf(cursor) }),
+    ...(token && { incremental: { kind: 'token', next: 'body.sync_token' } }),
     ...(genes.filter !== 'none' && { filter: genes.filter === 'status' ? "status != 'test'" : 'price < 60' }),
     ...(genes.plan && { enrich: [planOf(genes.plan)] }),
-    ...(genes.shape.transforms && { transform: transformOf(genes) }),
+    ...(key === 'prices' && { transform: "{ 'id': id, 'bonus': price * 2 }" }),
+    ...(genes.shape.transforms && key !== 'prices' && { transform: transformOf(genes) }),
     ...(validate !== 'none' && { validate: { schema: schemaOf(validate === 'strict' ? 0 : -1000) } }),
     onInvalid,
     changeDetection: {
       mode: change.mode,
       ...(change.mode === 'field' && { field: 'rev' }),
       ...(change.ignoresNoise && { ignore: ['noise'] }),
+      ...(change.watchesLookup &&
+        genes.shape.lookup &&
+        genes.shape.transforms &&
+        key !== 'prices' && { lookups: ['users'] }),
     },
     deletes: deletesOf(genes),
-    target: { mode },
+    target: { mode, ...(key === 'prices' && { table: 'items' }) },
   };
 }
 
@@ -79,9 +100,9 @@ const eachOf = ({ from, select, size }: EachGenes): Json => {
 const partOf = ({ from, size }: EachGenes): string =>
   from === 'values' || size !== null ? '{{ each.part }}' : '{{ each.part.id }}';
 
-function requestOf({ key, cursor, each, byArea, bare, cache }: ResourceGenes): Json {
+function requestOf({ key, cursor, token, each, byArea, bare, cache }: ResourceGenes): Json {
   return {
-    path: `/list/${key}`,
+    path: `/list/${collectionOf(key)}`,
     query: {
       limit: '{{ page.size }}',
       ...(byArea && { area: '{{ params.area }}' }),
@@ -90,6 +111,7 @@ function requestOf({ key, cursor, each, byArea, bare, cache }: ResourceGenes): J
       ...(cursor && { by: cursor.field, ...(cursor.order !== 'none' && { dir: cursor.order }) }),
       ...(cursor && !cursor.clientFilter && { since: '{{ window.from }}' }),
       ...(cursor?.window && { until: '{{ window.to }}' }),
+      ...(token && { token: '{{ watermark }}', by: 'seq', dir: 'asc' }),
       ...(bare && { bare: 'yes' }),
     },
     ...(cache !== 'none' && { cache: cache === 'ttl' ? { mode: 'ttl', ttlSeconds: 1 } : { mode: cache } }),
@@ -163,7 +185,7 @@ function transformOf({ shape, plan }: ResourceGenes): string {
 const schemaOf = (minimum: number): Json => ({
   type: 'object',
   required: ['id'],
-  properties: { id: { type: 'string' }, price: { type: 'number', minimum } },
+  properties: { price: { type: 'number', minimum } },
 });
 
 function deletesOf({ key, deletes: { mode, scope, effect, brake }, each }: ResourceGenes): Json {
@@ -172,7 +194,7 @@ function deletesOf({ key, deletes: { mode, scope, effect, brake }, each }: Resou
   if (mode === 'endpoint')
     return {
       mode,
-      request: { path: `/deleted/${key}`, query: each ? { place: partOf(each) } : {} },
+      request: { path: `/deleted/${collectionOf(key)}`, query: each ? { place: partOf(each) } : {} },
       records: 'data',
       key: 'id',
       effect,

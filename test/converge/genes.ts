@@ -2,6 +2,13 @@ import type { Random } from '../simulation/random.ts';
 import type { CursorName } from './cursors.ts';
 import type { Collection } from './records.ts';
 
+/** The resources of specs; `prices` updates rows of `items`. */
+export const resourceKeys = ['items', 'prices', 'parents', 'children'] as const;
+export type ResourceKey = (typeof resourceKeys)[number];
+
+/** The list of the API that a resource reads. */
+export const collectionOf = (key: ResourceKey): Collection => (key === 'prices' ? 'items' : key);
+
 /** How a resource reads by a cursor. */
 export interface CursorGenes {
   readonly field: CursorName;
@@ -37,8 +44,12 @@ interface ShapeGenes {
 
 /** One resource of a random spec. */
 export interface ResourceGenes {
-  readonly key: Collection;
+  readonly key: ResourceKey;
   readonly cursor: CursorGenes | null;
+  /** Reads what changed since a token. */
+  readonly token: boolean;
+  /** One field, or two, so that external ids have another form. */
+  readonly wideKey: boolean;
   readonly pages: {
     readonly kind: 'none' | 'page' | 'offset' | 'cursor' | 'next_url' | 'link_header' | 'keyset';
     readonly size: number;
@@ -60,8 +71,12 @@ export interface ResourceGenes {
   readonly plan: { readonly onError: 'null' | 'fail' | 'quarantine'; readonly batch: boolean } | null;
   readonly validate: 'none' | 'strict' | 'loose';
   readonly onInvalid: 'fail' | 'quarantine' | 'skip';
-  readonly change: { readonly mode: 'hash' | 'field' | 'none'; readonly ignoresNoise: boolean };
-  readonly mode: 'upsert' | 'append' | 'replace';
+  readonly change: {
+    readonly mode: 'hash' | 'field' | 'none';
+    readonly ignoresNoise: boolean;
+    readonly watchesLookup: boolean;
+  };
+  readonly mode: 'upsert' | 'append' | 'replace' | 'update';
 }
 
 /** A random spec. */
@@ -69,35 +84,60 @@ export interface SpecGenes {
   readonly resources: readonly ResourceGenes[];
   /** The version of the static table. */
   readonly table: number;
+  readonly destination: 'postgres' | 'webhook';
 }
 
 /** Random genes of one to three resources; `children` never without `parents`. */
 export function randomGenes(random: Random): SpecGenes {
-  const kinds: readonly (readonly Collection[])[] = [
+  const kinds: readonly (readonly ResourceKey[])[] = [
     ['items'],
     ['items'],
+    ['items', 'prices'],
     ['parents', 'children'],
     ['items', 'parents', 'children'],
   ];
-  return { resources: random.pick(kinds).map((key) => randomResource(random, key)), table: 1 };
+  const keys = random.pick(kinds);
+  const drawn = keys.map((key) => randomResource(random, key));
+  // What `prices` updates are rows by their key.
+  const resources = keys.includes('prices')
+    ? drawn.map((one) => (one.mode === 'append' ? { ...one, mode: 'upsert' as const } : one))
+    : drawn;
+  const destination = random.chance(0.25) && !keys.includes('prices') ? 'webhook' : 'postgres';
+  return { resources, table: 1, destination };
 }
 
+/** Whether unchanged records are not read again, so that rows may keep an earlier shape. */
+export const isIncremental = ({ cursor, token, each }: Pick<ResourceGenes, 'cursor' | 'token' | 'each'>): boolean =>
+  cursor !== null || token || each?.select === 'changed';
+
 /** Random genes of a resource. */
-export function randomResource(random: Random, key: Collection): ResourceGenes {
+export function randomResource(random: Random, key: ResourceKey): ResourceGenes {
+  if (key === 'prices') return { ...randomResource(random, 'items'), ...ofPrices };
   const cursor = random.chance(key === 'parents' ? 0.4 : 0.55) ? randomCursor(random) : null;
-  const each = randomEach(random, key, cursor);
-  const mode = random.chance(0.75) ? 'upsert' : cursor || random.chance(0.5) ? 'append' : 'replace';
-  const deletes = randomDeletes(random, { cursor, each, mode });
+  const token = cursor === null && key === 'items' && random.chance(0.3);
+  const each = token ? null : randomEach(random, key, cursor);
+  const mode = random.chance(0.75) || token ? 'upsert' : cursor || random.chance(0.5) ? 'append' : 'replace';
+  const change = {
+    mode: random.pick(['hash', 'hash', 'hash', 'field', 'none'] as const),
+    ignoresNoise: random.chance(0.4),
+    watchesLookup: random.chance(0.5),
+  };
+  const canDelete = mode === 'upsert' && (change.mode !== 'none' || cursor === null);
+  const found = randomDeletes(random, { cursor, each, canDelete });
+  const deletes = token ? { ...found, mode: 'flag' as const } : found;
+  const paged = randomPages(random, token ? 'token' : cursor ? 'cursor' : 'id');
   const validate = random.pick(['none', 'none', 'strict', 'loose'] as const);
   const transforms = random.chance(0.7);
   return {
     key,
     cursor,
-    ...randomPages(random, cursor),
-    byArea: key !== 'children' && random.chance(0.4),
+    token,
+    wideKey: false,
+    ...paged,
+    byArea: key !== 'children' && random.chance(0.25),
     deletes,
     each,
-    cache: random.pick(['none', 'none', 'conditional', 'ttl'] as const),
+    cache: token ? 'none' : random.pick(['none', 'none', 'conditional', 'ttl'] as const),
     filter: random.pick(['none', 'none', 'none', 'status', 'price'] as const),
     shape: {
       transforms,
@@ -112,10 +152,7 @@ export function randomResource(random: Random, key: Collection): ResourceGenes {
       : null,
     validate,
     onInvalid: validate === 'none' ? 'fail' : random.pick(['fail', 'quarantine', 'quarantine', 'skip'] as const),
-    change: {
-      mode: random.pick(['hash', 'hash', 'hash', 'field', 'none'] as const),
-      ignoresNoise: random.chance(0.4),
-    },
+    change: deletes.mode === 'none' || deletes.mode === 'flag' ? change : { ...change, mode: 'hash' },
     mode,
   };
 }
@@ -144,7 +181,17 @@ export function randomCursor(random: Random): CursorGenes {
   };
 }
 
-function randomEach(random: Random, key: Collection, cursor: CursorGenes | null): EachGenes | null {
+/** No deletes, no partitions: it writes one more column of rows that another resource owns. */
+const ofPrices = {
+  key: 'prices',
+  each: null,
+  deletes: { mode: 'none', scope: 'resource', effect: 'soft', brake: 'off' },
+  mode: 'update',
+  validate: 'none',
+  onInvalid: 'quarantine',
+} as const satisfies Partial<ResourceGenes>;
+
+function randomEach(random: Random, key: ResourceKey, cursor: CursorGenes | null): EachGenes | null {
   if (key === 'parents' || (key === 'items' && random.chance(0.6))) return null;
   const from = key === 'items' ? 'values' : random.pick(['store', 'store', 'live'] as const);
   const size = random.chance(0.25) ? 2 : null;
@@ -159,15 +206,15 @@ function randomEach(random: Random, key: Collection, cursor: CursorGenes | null)
 interface Around {
   readonly cursor: CursorGenes | null;
   readonly each: EachGenes | null;
-  readonly mode: ResourceGenes['mode'];
+  readonly canDelete: boolean;
 }
 
-function randomDeletes(random: Random, { cursor, each, mode }: Around): ResourceGenes['deletes'] {
+function randomDeletes(random: Random, { cursor, each, canDelete }: Around): ResourceGenes['deletes'] {
   const found = cursor
     ? (['none', 'flag', 'endpoint'] as const)
     : (['full_scan', 'full_scan', 'flag', 'none'] as const);
   return {
-    mode: mode === 'upsert' ? random.pick(found) : 'none',
+    mode: canDelete ? random.pick(found) : 'none',
     scope: each && random.chance(0.5) ? 'partition' : 'resource',
     effect: random.pick(['soft', 'hard'] as const),
     brake: random.pick(['default', 'tight', 'off'] as const),
@@ -175,10 +222,11 @@ function randomDeletes(random: Random, { cursor, each, mode }: Around): Resource
 }
 
 /** Random pages, and whether a page is a bare list; a keyset of ids only where the list is in their order. */
-export function randomPages(random: Random, cursor: CursorGenes | null): Pick<ResourceGenes, 'pages' | 'bare'> {
+export function randomPages(random: Random, order: 'id' | 'cursor' | 'token'): Pick<ResourceGenes, 'pages' | 'bare'> {
   const kinds = ['page', 'page', 'offset', 'offset', 'cursor', 'next_url', 'link_header', 'none'] as const;
-  const kind = random.pick(cursor ? kinds : [...kinds, 'keyset' as const]);
-  const bare = kind !== 'cursor' && kind !== 'next_url' && random.chance(0.25);
+  const of = { id: [...kinds, 'keyset'], cursor: kinds, token: ['cursor', 'next_url', 'none'] } as const;
+  const kind = random.pick(of[order]);
+  const bare = order !== 'token' && kind !== 'cursor' && kind !== 'next_url' && random.chance(0.25);
   return {
     pages: {
       kind,

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'kysely';
 import type { QuarantineRow } from '../../src/core/resources/quarantine.ts';
-import { type AuditedDestination, openAuditedDestination } from '../support/destinations/audit.ts';
 import { type Account, isRefusal, openConnection, outcomeOf } from './account.ts';
 import { compareTables } from './compare.ts';
-import type { ResourceGenes } from './genes.ts';
+import { openDestination, type StoryDestination } from './destinations.ts';
+import { collectionOf, type ResourceGenes } from './genes.ts';
 import type { Story } from './story.ts';
 
 /** Runs of a resource until two in a row succeed; more means that it does not come to rest. */
@@ -19,7 +20,7 @@ export async function judge(story: Story): Promise<readonly string[]> {
   }
   const shaped = genes.resources.filter(({ key }) => story.shaped.has(key));
   for (const resource of shaped) await reshape(story, resource);
-  await using fresh = await openAuditedDestination();
+  await using fresh = await openDestination('fresh', genes.destination, story);
   const other = await freshConnection(story, fresh);
   if (typeof other === 'string') return [other];
   return [...(await compareAll(story, other, fresh)), ...(await quietRuns(story))];
@@ -29,15 +30,26 @@ export async function judge(story: Story): Promise<readonly string[]> {
 async function rest(story: Story): Promise<void> {
   const { api, account, genes } = story;
   api.fault = null;
+  for (const sink of story.sinks.values()) sink.refusal = null;
   api.disarm();
   for (const { key, onInvalid, mode } of genes.resources) {
     if (onInvalid !== 'fail' && mode !== 'replace') continue;
-    for (const { id, fields } of api.records.all(key))
-      if (Number(fields['price']) < 0) api.records.write(key, id, { price: 5 });
+    for (const { id, fields } of api.records.all(collectionOf(key)))
+      if (Number(fields['price']) < 0) api.records.write(collectionOf(key), id, { price: 5 });
   }
   await account.patch({ secrets: { token: api.token } });
   await account.activate();
+  await letADayPass(story);
   story.log('at rest');
+}
+
+/** Runs that bring nothing ask a destination only once a day whether it is the same. */
+async function letADayPass({ stack, account }: Story): Promise<void> {
+  await stack.db
+    .updateTable('lanes')
+    .set({ recordedSince: sql<string>`recorded_since - interval '25 hours'` })
+    .where('connectionId', '=', account.id)
+    .execute();
 }
 
 /** Syncs until two runs in a row succeed. What a brake holds back is released, as a person would. Null: it is at rest. */
@@ -68,12 +80,12 @@ async function reshape(story: Story, { key }: ResourceGenes): Promise<void> {
   if (!isRefusal(run) && run.status !== 'failed') story.shaped.delete(key);
 }
 
-async function freshConnection(story: Story, { url }: AuditedDestination): Promise<Account | string> {
+async function freshConnection(story: Story, { address }: StoryDestination): Promise<Account | string> {
   const { org, seed, version, params, api, genes } = story;
   const account = await openConnection(org, {
     spec: { key: `story-${seed}`, version },
     params: { ...params },
-    secrets: { token: api.token, databaseUrl: url },
+    secrets: { token: api.token, target: address },
   });
   for (const { key } of genes.resources) {
     const run = await account.sync(key);
@@ -87,7 +99,7 @@ async function freshConnection(story: Story, { url }: AuditedDestination): Promi
 const openRows = (rows: readonly QuarantineRow[], resource: string) =>
   rows.filter(({ resolvedAt, resourceKey }) => resolvedAt === null && resourceKey === resource);
 
-async function compareAll(story: Story, other: Account, fresh: AuditedDestination): Promise<readonly string[]> {
+async function compareAll(story: Story, other: Account, fresh: StoryDestination): Promise<readonly string[]> {
   const [own, theirs] = await Promise.all([story.account.quarantine(), other.quarantine()]);
   const differences: string[] = [];
   const parents = new Set<string>();

@@ -1,7 +1,7 @@
 import type { Random } from '../simulation/random.ts';
 import type { StoryApi } from './api.ts';
-import type { SpecGenes } from './genes.ts';
-import { areas, type Collection, groups, newFields, type Records, regions, statuses } from './records.ts';
+import { collectionOf, type SpecGenes } from './genes.ts';
+import { areas, type Collection, collections, groups, newFields, type Records, regions, statuses } from './records.ts';
 
 /** The first records of a story: up to ten days old, some together. */
 export function fill(random: Random, records: Records): void {
@@ -13,9 +13,13 @@ export function fill(random: Random, records: Records): void {
       at += random.between(1, day / 5);
       const parents = records.all('parents').map(({ id }) => id);
       const together = number > 1 && random.chance(0.15);
-      records.write(collection, `${collection[0]}${number}`, newFields(random, collection, parents), { at, together });
+      records.write(collection, idOf(collection, number), newFields(random, collection, parents), { at, together });
     }
 }
+
+/** Digits alone: a receiver or a list may name a record by a number. */
+const idOf = (collection: Collection, number: number): string =>
+  `${collections.indexOf(collection) + 1}${String(number).padStart(3, '0')}`;
 
 interface Scene {
   readonly random: Random;
@@ -29,7 +33,7 @@ type Mutation = (scene: Scene, collection: Collection) => string | null;
 export function mutate(scene: Scene, times: number): string {
   const done: string[] = [];
   for (let left = times; left > 0; left -= 1) {
-    const collection = scene.random.pick(scene.genes.resources).key;
+    const collection = collectionOf(scene.random.pick(scene.genes.resources).key);
     const { name, run } = scene.random.pick(weighted);
     const id = run(scene, collection);
     if (id !== null) done.push(`${name} ${id}`);
@@ -55,6 +59,15 @@ function change(
   };
 }
 
+/** Deletes a record in the way that the spec of its resource can notice. */
+export function remove(scene: Scene, collection: Collection, id: string): void {
+  const { records } = scene.api;
+  touchParents(scene, collection, [records.find(collection, id)?.fields['parent']]);
+  const mode = scene.genes.resources.find(({ key }) => key === collection)?.deletes.mode;
+  if (mode === 'flag') records.write(collection, id, { status: 'deleted' });
+  else records.remove(collection, id);
+}
+
 function touchParents({ api }: Scene, collection: Collection, parents: readonly unknown[]): void {
   if (collection !== 'children') return;
   for (const parent of new Set(parents)) {
@@ -71,7 +84,7 @@ const mutations: readonly { readonly name: string; readonly weight: number; read
       const { random, api } = scene;
       const parents = api.records.all('parents').map(({ id }) => id);
       if (collection === 'children' && parents.length === 0) return null;
-      const id = `${collection[0]}n${random.between(1, 9999)}`;
+      const id = idOf(collection, random.between(100, 999));
       const fields = newFields(random, collection, parents);
       touchParents(scene, collection, [fields['parent']]);
       api.records.write(collection, id, fields);
@@ -97,14 +110,11 @@ const mutations: readonly { readonly name: string; readonly weight: number; read
     name: 'delete',
     weight: 4,
     run: (scene, collection) => {
-      const { random, api, genes } = scene;
+      const { random, api } = scene;
       const all = api.records.all(collection);
       if (all.length < 3) return null;
-      const { id, fields } = random.pick(all);
-      touchParents(scene, collection, [fields['parent']]);
-      const mode = genes.resources.find(({ key }) => key === collection)?.deletes.mode;
-      if (mode === 'flag') api.records.write(collection, id, { status: 'deleted' });
-      else api.records.remove(collection, id);
+      const { id } = random.pick(all);
+      remove(scene, collection, id);
       return id;
     },
   },

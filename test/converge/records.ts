@@ -29,6 +29,8 @@ export interface Records {
   write(collection: Collection, id: string, fields: Fields, options?: WriteOptions): void;
   remove(collection: Collection, id: string): void;
   removals(collection: Collection): readonly Removal[];
+  /** The last change. */
+  newest(): Change;
   /** The places that ever showed the record. */
   placesOf(collection: Collection, id: string): ReadonlySet<string>;
 }
@@ -79,6 +81,7 @@ export function createRecords(): Records {
       table(name).delete(id);
       leave(name, record, tick({}));
     },
+    newest: () => ({ ...last }),
     removals: (name) => removals.get(name) ?? [],
     placesOf: (name, id) => places.get(`${name}/${id}`) ?? new Set(),
   };

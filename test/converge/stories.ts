@@ -1,5 +1,5 @@
 import { startStack } from '../support/service/stack.ts';
-import { act } from './acts.ts';
+import { act, begin } from './acts.ts';
 import { createApiServer } from './api-server.ts';
 import { judge } from './judge.ts';
 import { openStory, type StoryPlace } from './story.ts';
@@ -17,15 +17,17 @@ export interface Stories {
   readonly seeds: readonly number[];
   readonly atOnce: number;
   readonly trace: StoryPlace['trace'];
+  /** The name of a bug to plant; absent: none. Stories end with the first that finds it. */
+  readonly plant?: string | null;
   /** True: the service stays up after the last story until the process is interrupted. */
   readonly keep?: boolean;
   ended(end: StoryEnd): void;
 }
 
 /** Runs stories on one service, some at once. Resolves when all have ended. */
-export async function runStories({ seeds, atOnce, trace, keep = false, ended }: Stories): Promise<void> {
+export async function runStories({ seeds, atOnce, trace, keep = false, plant = null, ended }: Stories): Promise<void> {
   await using apis = await createApiServer();
-  await using stack = await startStack({ allow: [apis.hostPort] });
+  await using stack = await startStack({ allow: [apis.hostPort], env: plant === null ? {} : planted(plant) });
   let replacing: Promise<void> = Promise.resolve();
   const replaceWorker = (): Promise<void> => {
     const before = replacing;
@@ -40,11 +42,20 @@ export async function runStories({ seeds, atOnce, trace, keep = false, ended }: 
   const place: StoryPlace = { stack, url: apis.url, apis: apis.apis, replaceWorker, trace };
   const left = [...seeds];
   const work = async (): Promise<void> => {
-    for (let seed = left.shift(); seed !== undefined; seed = left.shift()) ended(await runStory(seed, place));
+    for (let seed = left.shift(); seed !== undefined; seed = left.shift()) {
+      const end = await runStory(seed, place);
+      ended(end);
+      if (plant !== null && end.differences.length > 0) left.length = 0;
+    }
   };
   await Promise.all(Array.from({ length: atOnce }, work));
   if (keep) await new Promise((interrupted) => process.once('SIGINT', interrupted));
 }
+
+const planted = (plant: string) => ({
+  CONVERGE_PLANT: plant,
+  NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} --import ${new URL('plant-hook.ts', import.meta.url).href}`,
+});
 
 async function runStory(seed: number, place: StoryPlace): Promise<StoryEnd> {
   let lines: readonly string[] = [];
@@ -52,6 +63,7 @@ async function runStory(seed: number, place: StoryPlace): Promise<StoryEnd> {
     await using story = await openStory(seed, place);
     ({ lines } = story);
     const count = story.random.between(5, 16);
+    if (story.random.chance(0.8)) await begin(story);
     for (let done = 0; done < count; done += 1) await act(story);
     return { seed, lines, differences: await judge(story) };
   } catch (error) {

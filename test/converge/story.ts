@@ -4,15 +4,14 @@
  */
 
 import { createRandom, type Random } from '../simulation/random.ts';
-import { type AuditedDestination, openAuditedDestination } from '../support/destinations/audit.ts';
 import type { TestOrg } from '../support/service/api.ts';
 import type { Stack } from '../support/service/stack.ts';
 import { type Account, openConnection, publish } from './account.ts';
 import { createStoryApi, type StoryApi } from './api.ts';
+import { openDestination, type SinkPlace, type StoryDestination } from './destinations.ts';
 import { documentOf } from './documents.ts';
-import { randomGenes, type SpecGenes } from './genes.ts';
+import { type ResourceKey, randomGenes, type SpecGenes } from './genes.ts';
 import { fill } from './mutations.ts';
-import type { Collection } from './records.ts';
 
 /** The params of a connection of a story. */
 interface StoryParams {
@@ -24,21 +23,23 @@ interface StoryParams {
 }
 
 /** What the acts of a story share. */
-export interface Story extends AsyncDisposable {
+export interface Story extends AsyncDisposable, SinkPlace {
   readonly seed: number;
   readonly random: Random;
   readonly stack: Stack;
   readonly org: TestOrg;
   readonly api: StoryApi;
   readonly account: Account;
-  readonly destinations: readonly [AuditedDestination, AuditedDestination];
+  readonly destinations: readonly [StoryDestination, StoryDestination];
   /** Which of them the connection has. */
-  destination: AuditedDestination;
+  destination: StoryDestination;
+  /** The last copy that the customer made; null: none. */
+  backup: { readonly of: StoryDestination; readonly at: string; readonly version: string } | null;
   genes: SpecGenes;
   params: StoryParams;
   version: string;
   /** Resources whose rows may have an earlier shape until a backfill, because a plan said so. */
-  readonly shaped: Set<Collection>;
+  readonly shaped: Set<ResourceKey>;
   /** What happened so far. */
   readonly lines: readonly string[];
   /** Ends the worker with SIGKILL and starts another. */
@@ -63,13 +64,14 @@ export interface StoryPlace {
 export async function openStory(seed: number, place: StoryPlace): Promise<Story> {
   await using open = new AsyncDisposableStack();
   const random = createRandom(seed);
-  const api = createStoryApi({ keepsRecreated: false });
+  const form = (): 'text' | 'number' => (random.chance(0.7) ? 'text' : 'number');
+  const api = createStoryApi({ listed: form(), deleted: form() });
   const name = `s${seed}`;
   place.apis.set(name, api);
   open.defer(() => void place.apis.delete(name));
   const org = await place.stack.newOrg();
-  const destinations = [open.use(await openAuditedDestination()), open.use(await openAuditedDestination())] as const;
-  const spec = { key: `story-${seed}`, baseUrl: `${place.url}/${name}` };
+  const baseUrl = `${place.url}/${name}`;
+  const spec = { key: `story-${seed}`, baseUrl };
   const lines: string[] = [];
   const log = (line: string): void => {
     lines.push(line);
@@ -82,6 +84,11 @@ export async function openStory(seed: number, place: StoryPlace): Promise<Story>
     return refused?.refused ?? null;
   };
   const genes = await firstGenes(random, publishNext, log);
+  const sinks = { baseUrl, sinks: api.sinks };
+  const destinations = [
+    open.use(await openDestination('A', genes.destination, sinks)),
+    open.use(await openDestination('B', genes.destination, sinks)),
+  ] as const;
   const params: StoryParams = {
     area: 'eu',
     currency: 'EUR',
@@ -90,13 +97,14 @@ export async function openStory(seed: number, place: StoryPlace): Promise<Story>
   };
   fill(random, api.records);
   const version = `1.${minor}.0`;
-  const secrets = { token: api.token, databaseUrl: destinations[0].url };
+  const secrets = { token: api.token, target: destinations[0].address };
   log(`spec ${JSON.stringify(documentOf(genes, version, spec))}`);
   log(`params ${JSON.stringify(params)}`);
   const account = await openConnection(org, { spec: { key: spec.key, version }, params: { ...params }, secrets });
   const opened = open.move();
   const story: Story = {
     seed,
+    ...sinks,
     random,
     stack: place.stack,
     org,
@@ -104,6 +112,7 @@ export async function openStory(seed: number, place: StoryPlace): Promise<Story>
     account,
     destinations,
     destination: destinations[0],
+    backup: null,
     genes,
     params,
     version,

@@ -1,7 +1,14 @@
 import type { Random } from '../simulation/random.ts';
 import { isRefusal } from './account.ts';
-import { type ResourceGenes, randomCursor, randomPages, randomResource, type SpecGenes } from './genes.ts';
-import { collections } from './records.ts';
+import {
+  isIncremental,
+  type ResourceGenes,
+  randomCursor,
+  randomPages,
+  randomResource,
+  resourceKeys,
+  type SpecGenes,
+} from './genes.ts';
 import type { Story } from './story.ts';
 
 type ResourceChange = (resource: ResourceGenes, random: Random) => Partial<ResourceGenes> | null;
@@ -27,14 +34,16 @@ const changes: Readonly<Record<string, ResourceChange>> = {
   settle: ofCursor(({ field }, random) =>
     field === 'seq' || field === 'text' ? {} : { settle: random.pick(['PT0S', 'PT2S', 'PT30S'] as const) },
   ),
-  'from a cursor to full': ({ cursor, deletes }) =>
-    cursor ? { cursor: null, deletes: { ...deletes, mode: 'full_scan' } } : null,
-  'from full to a cursor': ({ cursor, deletes, mode, each }, random) =>
-    cursor || mode === 'replace' || each?.sendsRegion
+  'from a cursor to full': ({ cursor, deletes, mode }) =>
+    cursor && mode === 'upsert' ? { cursor: null, deletes: { ...deletes, mode: 'full_scan' } } : null,
+  'from full to a cursor': ({ cursor, token, wideKey, deletes, mode, each }, random) =>
+    cursor || token || wideKey || mode === 'replace' || each?.sendsRegion
       ? null
       : { cursor: randomCursor(random), deletes: { ...deletes, mode: random.pick(['none', 'endpoint'] as const) } },
-  pages: ({ cursor }, random) => randomPages(random, cursor),
-  cache: (_, random) => ({ cache: random.pick(['none', 'conditional'] as const) }),
+  pages: ({ cursor, token }, random) => randomPages(random, token ? 'token' : cursor ? 'cursor' : 'id'),
+  'primary key': ({ key, wideKey, deletes }) =>
+    key === 'items' && deletes.mode !== 'endpoint' ? { wideKey: !wideKey } : null,
+  cache: ({ token }, random) => (token ? null : { cache: random.pick(['none', 'conditional'] as const) }),
   filter: (_, random) => ({ filter: random.pick(['none', 'status', 'price'] as const) }),
   currency: toggled('currency'),
   'static table used': toggled('table'),
@@ -49,7 +58,8 @@ const changes: Readonly<Record<string, ResourceChange>> = {
     validate: validate === 'strict' ? 'loose' : 'strict',
     onInvalid: random.pick(['quarantine', 'quarantine', 'skip'] as const),
   }),
-  deletes: ({ deletes, cursor, mode }, random) => {
+  deletes: ({ deletes, cursor, token, wideKey, mode }, random) => {
+    if (token || wideKey) return null;
     const modes = cursor ? (['none', 'endpoint'] as const) : (['full_scan', 'full_scan', 'none'] as const);
     return mode === 'upsert' && deletes.mode !== 'flag' ? { deletes: { ...deletes, mode: random.pick(modes) } } : null;
   },
@@ -74,8 +84,10 @@ const changes: Readonly<Record<string, ResourceChange>> = {
     each && !each.sendsRegion && !shape.parentName
       ? { each: { ...each, size: random.pick([null, 2, 3] as const), select: 'all' } }
       : null,
-  partitions: ({ key, each }) =>
-    key === 'items' ? { each: each ? null : { from: 'values', select: 'all', size: null, sendsRegion: false } } : null,
+  partitions: ({ key, token, each }) =>
+    key === 'items' && !token
+      ? { each: each ? null : { from: 'values', select: 'all', size: null, sendsRegion: false } }
+      : null,
   'ignored fields': ({ change }) => ({ change: { ...change, ignoresNoise: !change.ignoresNoise } }),
   'change detection': ({ change }, random) => ({
     change: { ...change, mode: random.pick(['hash', 'field'] as const) },
@@ -100,8 +112,8 @@ export async function upgradeStory(story: Story): Promise<string | null> {
   }
   // The plan is about resources; a static table of the spec shapes those that use it, as a backfill would show.
   if (before.table !== genes.table)
-    for (const { key, cursor, each, shape } of genes.resources)
-      if (shape.table && (cursor || each?.select === 'changed')) story.shaped.add(key);
+    for (const resource of genes.resources)
+      if (resource.shape.table && isIncremental(resource)) story.shaped.add(resource.key);
   const plan = upgrade.plan.resources.map((one) => `${one.resourceKey} ${one.class}: ${one.effect}`).join(' ');
   return `${name}, to ${story.version}: ${plan}`;
 }
@@ -113,22 +125,27 @@ function changedGenes({ random, genes }: Story): { readonly name: string; readon
   const resource = random.pick(genes.resources);
   const name = random.pick(Object.keys(changes));
   const changed = changes[name]?.(resource, random);
-  if (!changed) return null;
+  const isOfTwo = genes.resources.some(({ key }) => key === 'prices');
+  if (!changed || (isOfTwo && name === 'primary key')) return null;
   const resources = genes.resources.map((one) => (one.key === resource.key ? { ...one, ...changed } : one));
   return { name: `${resource.key}, ${name} ${JSON.stringify(changed)}`, genes: { ...genes, resources } };
 }
 
 /** A resource goes or comes; `children` only where `parents` are. */
 function otherResources(random: Random, genes: SpecGenes): { readonly name: string; readonly genes: SpecGenes } | null {
-  const key = random.pick(['items', 'children'] as const);
+  const key = random.pick(['items', 'children', 'prices'] as const);
   const has = (name: string): boolean => genes.resources.some((resource) => resource.key === name);
   const added = randomResource(random, key);
+  const isWide = genes.resources.some(({ wideKey }) => wideKey);
+  const isAppended = genes.resources.some((one) => one.key === 'items' && one.mode === 'append');
+  if (key === 'prices' && (isWide || isAppended || genes.destination === 'webhook')) return null;
   if (has(key)) {
-    const resources = genes.resources.filter((resource) => resource.key !== key);
+    const gone: readonly string[] = key === 'items' ? ['items', 'prices'] : [key];
+    const resources = genes.resources.filter((resource) => !gone.includes(resource.key));
     return resources.length === 0 ? null : { name: `without ${key}`, genes: { ...genes, resources } };
   }
-  if (key === 'children' && !has('parents')) return null;
-  const order = (resource: ResourceGenes): number => collections.indexOf(resource.key);
+  if ((key === 'children' && !has('parents')) || (key === 'prices' && !has('items'))) return null;
+  const order = (resource: ResourceGenes): number => resourceKeys.indexOf(resource.key);
   const resources = [...genes.resources, added].toSorted((one, other) => order(one) - order(other));
   return { name: `with ${key} ${JSON.stringify(added)}`, genes: { ...genes, resources } };
 }

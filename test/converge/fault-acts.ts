@@ -1,0 +1,79 @@
+import { outcomeOf } from './account.ts';
+import type { Act } from './act.ts';
+import { type ApiFault, apiFaults } from './faults.ts';
+import { collectionOf, type ResourceGenes } from './genes.ts';
+import { remove } from './mutations.ts';
+import { oneOf, some } from './scene.ts';
+import { refusalForms } from './sink.ts';
+import type { Story } from './story.ts';
+
+async function refuse(story: Story): Promise<string | null> {
+  const { random, account, api, destination } = story;
+  const key = oneOf(story);
+  const collection = collectionOf(key);
+  const form = random.pick(refusalForms);
+  const ids = new Set(random.shuffled(api.records.all(collection).map(({ id }) => id)).slice(0, random.between(1, 3)));
+  const changed = [...ids].map((id) => {
+    const isDeleted = random.chance(0.4);
+    if (isDeleted) remove(story, collection, id);
+    else api.records.write(collection, id, { name: `name ${random.between(100, 999)}` });
+    return `${isDeleted ? 'delete' : 'update'} ${id}`;
+  });
+  const times = random.between(1, 2);
+  const left = random.between(1, 4);
+  if (!destination.sink) return null;
+  destination.sink.refusal = { form, ids, left: form.startsWith('by name') ? 100 : left };
+  const outcomes: string[] = [];
+  for (let time = 0; time < times; time += 1) outcomes.push(outcomeOf(await account.sync(key)));
+  destination.sink.refusal = null;
+  await account.activate();
+  return `${form}, ${key}: ${changed.join(', ')}: ${outcomes.join('; ')}`;
+}
+
+/** Whether the API may respond badly in this way: what no reader could notice may not cost it anything for ever. */
+function isFair(kind: ApiFault, { cursor, token, deletes, mode, pages }: ResourceGenes): boolean {
+  const isFull = cursor === null && !token;
+  if (kind === 'keys renamed') return isFull && deletes.mode !== 'none';
+  if (kind === 'count too low' || kind === 'empty page') {
+    if (!pages.counts) return false;
+  } else if (kind !== 'list cut' && kind !== 'empty list') return true;
+  return isFull ? deletes.mode !== 'none' || mode === 'replace' : cursor?.order === 'asc' && !cursor.window;
+}
+
+async function syncFaulty(story: Story): Promise<string> {
+  const { random, api, genes, account } = story;
+  const resource = random.pick(genes.resources);
+  const kind = random.pick(apiFaults.filter((one) => isFair(one, resource)));
+  const times = random.between(1, 2);
+  const midway = random.chance(0.4) ? random.between(2, 3) : 0;
+  const isOfLookups = kind.startsWith('plans') || kind === 'users busy';
+  // A run waits for an API that is away; so it comes back soon.
+  const left = kind === 'status 500' || kind === 'plans away' ? random.between(1, 5) : 100;
+  const outcomes: string[] = [some(story, 2)];
+  for (let time = 0; time < times; time += 1) {
+    const fault = { kind, collection: isOfLookups ? null : collectionOf(resource.key), left };
+    if (midway > 0) api.beforePage(midway, () => void (api.fault = fault));
+    else api.fault = fault;
+    outcomes.push(outcomeOf(await account.sync(resource.key)));
+    api.disarm();
+  }
+  api.fault = null;
+  await account.activate();
+  return `${kind}${midway ? ` from page ${midway} on` : ''} at ${resource.key}: ${outcomes.join('; ')}`;
+}
+
+async function expireTokens(story: Story): Promise<string | null> {
+  const { api, genes } = story;
+  const token = genes.resources.find((resource) => resource.token);
+  if (!token) return null;
+  const moved = some(story, 3);
+  api.expireTokens();
+  return moved;
+}
+
+/** What customers' systems do wrong for a while. */
+export const faultActs: readonly Act[] = [
+  { name: 'sync of an API that responds badly', weight: 8, run: syncFaulty },
+  { name: 'the receiver refuses', weight: 8, run: refuse },
+  { name: 'sync tokens expire', weight: 3, run: expireTokens },
+];
