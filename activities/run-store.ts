@@ -1,5 +1,11 @@
 import type { Attempt } from '../db/queries/runs/attempts.ts';
-import { countMissing, findDeleted, findMissing } from '../db/queries/runs/records/missing-records.ts';
+import {
+  countKnown,
+  countMissing,
+  findDeleted,
+  findMissing,
+  hidesMissing,
+} from '../db/queries/runs/records/missing-records.ts';
 import { findParents, parentsInstant } from '../db/queries/runs/records/parents.ts';
 import { findChangedPartitions } from '../db/queries/runs/records/partition-changes.ts';
 import { findRecordStates } from '../db/queries/runs/records/record-state.ts';
@@ -12,7 +18,7 @@ import {
   findDimensionValue,
   findPartition,
 } from '../db/queries/runs/run-dimensions.ts';
-import { isClean } from '../db/queries/runs/runs.ts';
+import { countReplaced, isClean, readSoFar } from '../db/queries/runs/runs.ts';
 import type { OrgScope } from '../db/scope.ts';
 import { takenOver } from '../src/core/errors.ts';
 import type { RunStore } from '../src/core/run/run-store.ts';
@@ -70,8 +76,12 @@ export function createRunStore(
     async partition(key) {
       return (await findPartition(db, scope, { laneId, partition: key })) ?? { watermark: null, validators: null };
     },
-    countMissing: (partition) => countMissing(db, scope, { laneId, seq, partition }),
-    findMissing: (partition, limit) => findMissing(db, scope, { laneId, seq, partition, limit }),
+    countMissing: (scan) => countMissing(db, scope, { ...scan, laneId, seq }),
+    findMissing: (scan, limit) => findMissing(db, scope, { ...scan, laneId, seq, limit }),
+    hidesMissing: (scan) => hidesMissing(db, scope, { ...scan, laneId, seq }),
+    countKnown: () => countKnown(db, scope, laneId),
+    readSoFar: () => readSoFar(db, scope, runId),
+    countReplaced: () => countReplaced(db, scope, { laneId, seq }),
     findDeleted: (page) => findDeleted(db, scope, { laneId, ...page }),
     async findLive(externalIds) {
       const states = await findRecordStates(db, scope, { laneId, externalIds });

@@ -228,6 +228,10 @@ export interface IdempotencyKeys {
 }
 
 export interface Lanes {
+  /**
+   * runs.seq of the run from which on its records are known again, after they were forgotten; null: they never were.
+   */
+  clearedRun: number | null;
   connectionId: string;
   /**
    * Counts the attempts on this lane. Whoever holds a smaller number than the newest has lost it.
@@ -260,6 +264,28 @@ export interface Lanes {
    */
   reset: string | null;
   resourceKey: string;
+}
+
+export interface ListedDeletions {
+  /**
+   * Its time in the form of record_state.cursor; null: it has none.
+   */
+  deletedAt: string | null;
+  /**
+   * What tells this deletion of the record from an earlier one: its time, or a digest.
+   */
+  entry: string;
+  externalId: string;
+  /**
+   * runs.seq of the run that first read this entry.
+   */
+  firstRun: number;
+  laneId: number;
+  /**
+   * runs.seq of the last run whose list had it.
+   */
+  lastRun: number;
+  partition: string;
 }
 
 export interface LookupCache {
@@ -400,6 +426,15 @@ export interface Partitions {
   listedAt: string | null;
   orgId: string;
   partition: Generated<string>;
+  /**
+   * listed_at and validators to come, once the deletions of proof_run are made; null: none.
+   */
+  pending: Json | null;
+  /**
+   * What the run proof_run has proved of the partition (Proof); null: no run has been asked.
+   */
+  proof: string | null;
+  proofRun: number | null;
   updatedAt: Generated<string>;
   /**
    * Of the last complete read, for a conditional request (Validators); null: none.
@@ -432,6 +467,16 @@ export interface Quarantine {
   validationErrors: Json;
 }
 
+export interface RecordPartitions {
+  externalId: string;
+  laneId: number;
+  partition: string;
+  /**
+   * runs.seq of the last run that saw it there.
+   */
+  seenRun: number;
+}
+
 export interface RecordState {
   /**
    * When this version was recorded; null: no resource is read once per record of this one.
@@ -452,7 +497,12 @@ export interface RecordState {
   hash: Buffer;
   laneId: number;
   /**
-   * Where a full scan saw it last; empty: no partition, or nobody asks.
+   * How many complete reads in a row lacked it, the last one missed_run; null: none.
+   */
+  missed: number | null;
+  missedRun: number | null;
+  /**
+   * Where a full scan saw it last, from before record_partitions; empty: no partition, or it is there.
    */
   partition: Generated<string>;
   /**
@@ -907,6 +957,7 @@ export interface DB {
   hookTriggers: HookTriggers;
   idempotencyKeys: IdempotencyKeys;
   lanes: Lanes;
+  listedDeletions: ListedDeletions;
   lookupCache: LookupCache;
   oauthStates: OauthStates;
   orgs: Orgs;
@@ -914,6 +965,7 @@ export interface DB {
   outboxParts: OutboxParts;
   partitions: Partitions;
   quarantine: Quarantine;
+  recordPartitions: RecordPartitions;
   recordState: RecordState;
   runDimensions: RunDimensions;
   runPages: RunPages;

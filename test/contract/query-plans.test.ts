@@ -14,13 +14,20 @@ import { endRun } from '../../db/queries/runs/lanes/end-run.ts';
 import { insertInTurn } from '../../db/queries/runs/lanes/insert-in-turn.ts';
 import { findLastDispatched, readBacklog } from '../../db/queries/runs/maintenance/backlog.ts';
 import { findLastBatch, findOpenRuns, findUsedLanes } from '../../db/queries/runs/maintenance/restored.ts';
-import { countMissing, findMissing } from '../../db/queries/runs/records/missing-records.ts';
+import { countKnown, countMissing, findMissing, hidesMissing } from '../../db/queries/runs/records/missing-records.ts';
 import { findParents } from '../../db/queries/runs/records/parents.ts';
 import { findChangedPartitions } from '../../db/queries/runs/records/partition-changes.ts';
 import { findRecordStates } from '../../db/queries/runs/records/record-state.ts';
 import { findRequeued } from '../../db/queries/runs/records/requeue.ts';
 import { closePartitions, countDimensions } from '../../db/queries/runs/run-dimensions.ts';
-import { countLoginFailures, findRuns, findWaitingRun, isClean } from '../../db/queries/runs/runs.ts';
+import {
+  countLoginFailures,
+  countReplaced,
+  findRuns,
+  findWaitingRun,
+  isClean,
+  readSoFar,
+} from '../../db/queries/runs/runs.ts';
 import { findDueEndpoints } from '../../db/queries/webhooks/events.ts';
 import {
   claimDue,
@@ -202,9 +209,20 @@ describe('of an org with 60,000 runs, no statement reads what is old:', () => {
           quarantine: [quarantineEntry({ id: `quar_${runId}`, externalId: 'q1' })],
         }),
       });
-      const scan = { laneId: owner.laneId, seq: attempt.seq, partition: null };
-      await countMissing(db, scope, scan);
-      await findMissing(db, scope, { ...scan, limit: 100 });
+      const lane = { laneId: owner.laneId, seq: attempt.seq, confirm: 2 };
+      for (const [isPartitioned, coversAll] of [
+        [false, true],
+        [true, true],
+        [true, false],
+      ] as const) {
+        const scan = { ...lane, isPartitioned, coversAll };
+        await countMissing(db, scope, scan);
+        await findMissing(db, scope, { ...scan, limit: 100 });
+        await hidesMissing(db, scope, scan);
+      }
+      await countKnown(db, scope, owner.laneId);
+      await readSoFar(db, scope, runId);
+      await countReplaced(db, scope, lane);
       await isClean(db, scope, runId);
       await noteFailure(db, scope, { runId, code: 'http_500', message: 'of a test' });
       await resetAttempts(db, scope, runId);

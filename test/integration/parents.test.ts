@@ -114,6 +114,23 @@ describe('stored parents', () => {
     expect(partsAsked('torn_notes')).toEqual(['2']);
   });
 
+  it('whose children the API refuses leave a run partial that reads only changed parents, which reads them again', async () => {
+    let parents = [1, 2].map((id) => ({ id, name: 'a', notes: 1 }));
+    const [accounts, notes] = family('refused', () => parents);
+    const errors = [{ when: { status: [404] }, action: 'skip_partition' }];
+    await using of = await account({ key: 'refused', resources: [accounts, { ...notes, errors }] });
+    await of.sync('refused_accounts');
+    await of.sync('refused_notes');
+    asked('refused_notes');
+    api.serve('refused_notes', () => ({ status: 404 }));
+    parents = parents.map((parent) => (parent.id === 2 ? { ...parent, name: 'b' } : parent));
+    await of.sync('refused_accounts');
+    for (let time = 0; time < 2; time += 1) {
+      expect(await of.sync('refused_notes')).toMatchObject({ status: 'partial', notes: { partition_skipped: 1 } });
+      expect(partsAsked('refused_notes')).toEqual(['2']);
+    }
+  });
+
   it('a parent that is new after the first sync is read from the beginning', async () => {
     const parents = [{ id: 1, name: 'a', notes: 1 }];
     const begin = '2020-01-01T00:00:00.000Z';

@@ -98,16 +98,42 @@ describe('a table that is replaced', () => {
     });
     expect(await of.sync()).toMatchObject({ status: 'succeeded' });
     body = {};
-    expect(await of.sync()).toMatchObject({ status: 'partial' });
+    expect(await of.sync()).toMatchObject({ status: 'partial', notes: { list_missing: 1 } });
     expect(await idsOf(of)).toEqual(['1']);
   });
 
-  it('is empty after a complete run that found nothing', async () => {
+  it.each([
+    ['came empty', 'emptied', 500, 0],
+    ['lost most of its records', 'shrunk', 500, 100],
+    ['came empty, however small the table is', 'small', 1, 0],
+  ])(
+    'stays as it was when the list %s, until a forced backfill says that it is true',
+    async (_what, table, from, to) => {
+      const listOf = (count: number): readonly Row[] => Array.from({ length: count }, (_, id) => ({ id }));
+      let rows = listOf(from);
+      const of = await connected(
+        table,
+        onlyPage(() => rows),
+        { target: { table, mode: 'replace' } },
+      );
+      await of.sync();
+      rows = listOf(to);
+      for (let time = 0; time < 2; time += 1) {
+        expect(await of.sync()).toMatchObject({ status: 'partial', notes: { deletes_held_back: 1 } });
+        expect(await idsOf(of)).toHaveLength(from);
+      }
+      expect(await of.backfill({ force: true })).toMatchObject({ status: 'succeeded' });
+      expect(await idsOf(of)).toHaveLength(to);
+      expect(await of.sync()).toMatchObject({ status: 'succeeded' });
+    },
+  );
+
+  it('may shrink as far as its spec says', async () => {
     let rows: readonly Row[] = [{ id: 1 }];
     const of = await connected(
-      'emptied',
+      'unbraked',
       onlyPage(() => rows),
-      { target: { table: 'emptied', mode: 'replace' } },
+      { target: { table: 'unbraked', mode: 'replace', maxRatio: 1 } },
     );
     await of.sync();
     rows = [];

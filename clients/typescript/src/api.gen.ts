@@ -1065,6 +1065,7 @@ export type Resource = {
     effect?: 'soft' | 'hard';
     maxRatio?: number;
     minRecords?: number;
+    confirm?: number;
     [name: `x-${string}`]: unknown;
   } | {
     mode: 'endpoint';
@@ -1091,6 +1092,8 @@ export type Resource = {
     };
     evolve?: 'add_columns' | 'none';
     onTypeConflict?: 'quarantine' | 'fail';
+    maxRatio?: number;
+    minRecords?: number;
     [name: `x-${string}`]: unknown;
   };
   limits?: {

@@ -43,6 +43,8 @@ const parts = [
   'hooks',
   'quarantine',
   'recordState',
+  'recordPartitions',
+  'listedDeletions',
   'lookupCache',
   'callLog',
   'runPages',
@@ -95,6 +97,8 @@ function belongsTo(part: (typeof parts)[number], { orgId }: OrgScope, connection
   const ofConnection = sql`org_id = ${orgId} and connection_id = ${connectionId}`;
   switch (part) {
     case 'recordState':
+    case 'recordPartitions':
+    case 'listedDeletions':
     case 'partitions':
       return sql`lane_id in (select id from lanes where ${ofConnection})`;
     case 'callLog':

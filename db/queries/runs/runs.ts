@@ -172,3 +172,43 @@ export async function isClean(db: Db, scope: OrgScope, id: string): Promise<bool
     .executeTakeFirst();
   return run?.quarantined === 0 && !run.incomplete;
 }
+
+/** How many records a run has read and delivered, as far as it is recorded. */
+export async function readSoFar(
+  db: Db,
+  scope: OrgScope,
+  id: string,
+): Promise<{ readonly recordsIn: number; readonly recordsOut: number }> {
+  return await db
+    .selectFrom('runs')
+    .select(['recordsIn', 'recordsOut'])
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow();
+}
+
+/**
+ * The records that the last run of a lane before `seq` delivered that succeeded: so many rows a table has that each run
+ * replaces. 0: there is none since its records were last forgotten.
+ */
+export async function countReplaced(
+  db: Db,
+  scope: OrgScope,
+  { laneId, seq }: { readonly laneId: number; readonly seq: number },
+): Promise<number> {
+  const run = await db
+    .selectFrom('runs')
+    .innerJoin('lanes', 'lanes.id', 'runs.laneId')
+    .select('recordsOut')
+    .where('runs.orgId', '=', scope.orgId)
+    .where('laneId', '=', laneId)
+    .where('status', '=', 'succeeded')
+    .where('seq', '<', seq)
+    // A run that found its list unchanged has left the table as it was.
+    .where(sql<boolean>`not notes ? 'not_modified'`)
+    .where((eb) => eb.or([eb('clearedRun', 'is', null), eb('seq', '>=', eb.ref('clearedRun'))]))
+    .orderBy('seq', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return run?.recordsOut ?? 0;
+}

@@ -1,43 +1,46 @@
+import type { Proof } from '../model/coverage.ts';
 import type { Receipt, RecordEntry } from '../model/receipt.ts';
 import type { KnownRecord } from '../pipeline/known-records.ts';
+import type { Compared, ComparedRecord } from './missing-among.ts';
 
 /** A record as the control database would know it. */
-interface StoredRecord extends KnownRecord, Pick<RecordEntry, 'externalId' | 'fields'> {
-  /** Where a full scan saw it; empty: nowhere so far, or there are no partitions. */
-  readonly partition: string;
-  /** Whether this run has seen it. */
-  readonly seen: boolean;
-}
+interface StoredRecord extends KnownRecord, ComparedRecord, Pick<RecordEntry, 'externalId' | 'fields'> {}
 
 /** The records of one resource in memory. */
 export interface MemoryRecords {
   /** The stored versions of the given records. */
   load(externalIds: readonly string[]): readonly StoredRecord[];
   /** Takes what a page says of records. */
-  record(receipt: Pick<Receipt, 'records' | 'seen' | 'deleted'>): void;
-  /** Records that are not deleted, by external id; null: of all partitions. */
-  live(partition: string | null): readonly StoredRecord[];
+  record(receipt: Pick<Receipt, 'records' | 'seen' | 'deleted' | 'proofs'>): void;
+  /** Records that are not deleted, by external id, with what the run has proved. */
+  compared(): Compared<StoredRecord>;
 }
 
 /** Records of which `known` were delivered by earlier runs, in a version that no response repeats. */
 export function createMemoryRecords(known: readonly string[]): MemoryRecords {
   const records = new Map<string, StoredRecord>();
+  const proofs = new Map<string, Proof>();
   const change = (externalId: string, part: Partial<StoredRecord>): void =>
     void records.set(externalId, { ...(records.get(externalId) ?? unseen(externalId)), ...part });
   for (const externalId of known) change(externalId, {});
   return {
     load: (externalIds) => externalIds.flatMap((externalId) => records.get(externalId) ?? []),
-    record({ records: versions, seen, deleted }) {
+    record({ records: versions, seen, deleted, proofs: proved }) {
       for (const version of versions) change(version.externalId, version);
       for (const { partition, externalIds } of seen)
-        for (const externalId of externalIds)
-          if (records.has(externalId)) change(externalId, { partition, seen: true });
-      for (const externalId of deleted) change(externalId, { status: 'deleted' });
+        for (const externalId of externalIds) {
+          const places = records.get(externalId)?.places.filter((place) => place.partition !== partition);
+          if (places) change(externalId, { places: [...places, { partition, isSeen: true }] });
+        }
+      for (const externalId of deleted) change(externalId, { status: 'deleted', places: [] });
+      for (const { partition, proof } of proved) if (proofs.get(partition) !== 'gap') proofs.set(partition, proof);
     },
-    live: (partition) =>
-      [...records.values()]
-        .filter((record) => record.status !== 'deleted' && (partition === null || record.partition === partition))
+    compared: () => ({
+      records: [...records.values()]
+        .filter(({ status }) => status !== 'deleted')
         .toSorted((a, b) => (a.externalId < b.externalId ? -1 : 1)),
+      proofs,
+    }),
   };
 }
 
@@ -47,6 +50,5 @@ const unseen = (externalId: string): StoredRecord => ({
   cursor: null,
   status: 'delivered',
   fields: null,
-  partition: '',
-  seen: false,
+  places: [],
 });

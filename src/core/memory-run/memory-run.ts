@@ -109,8 +109,9 @@ function createParents(context: MemoryRunContext): (resourceKey: string) => Prom
     const ledger = createMemoryLedger(start);
     const resource = findResource(context.spec, resourceKey);
     await readAll(context, { resource, start }, { ledger, store: openStore(context, ledger) });
-    const records = ledger.records.live(null);
-    return records.flatMap(({ externalId, fields }) => (fields === null ? [] : [{ externalId, fields }]));
+    return ledger.records
+      .compared()
+      .records.flatMap(({ externalId, fields }) => (fields === null ? [] : [{ externalId, fields }]));
   };
   return (resourceKey) => {
     const parents = read.get(resourceKey) ?? parentsOf(resourceKey);

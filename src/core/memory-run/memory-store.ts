@@ -1,6 +1,8 @@
+import type { Scan } from '../model/scan.ts';
 import type { Parent, RunStore } from '../run/run-store.ts';
 import { createMemoryDimensions } from './memory-dimensions.ts';
 import type { MemoryLedger } from './memory-ledger.ts';
+import { hidesAmong, missingAmong } from './missing-among.ts';
 
 interface MemoryStoreOptions {
   readonly ledger: MemoryLedger;
@@ -14,7 +16,8 @@ interface MemoryStoreOptions {
 /** What a run keeps and asks, in memory. Nothing waits to be tried again. */
 export function createMemoryStore({ ledger, now, parentsOf, valuesMax }: MemoryStoreOptions): RunStore {
   const { records } = ledger;
-  const missing = (partition: string | null) => records.live(partition).filter(({ seen }) => !seen);
+  // Nothing was missing before the run.
+  const dueOf = (scan: Scan) => (scan.confirm > 1 ? [] : missingAmong(records.compared(), scan));
   return {
     requeued: async () => [],
     ...createMemoryDimensions(valuesMax),
@@ -26,14 +29,18 @@ export function createMemoryStore({ ledger, now, parentsOf, valuesMax }: MemoryS
       return parents.filter(({ externalId }) => after === null || externalId > after).slice(0, limit);
     },
     partition: async (key) => ({ watermark: ledger.watermarkOf(key), validators: null }),
-    countMissing: async (partition) => ({
-      known: records.live(partition).length,
-      missing: missing(partition).length,
+    countMissing: async (scan) => ({
+      missing: missingAmong(records.compared(), scan).length,
+      due: dueOf(scan).length,
     }),
-    findMissing: async (partition, limit) =>
-      missing(partition)
+    findMissing: async (scan, limit) =>
+      dueOf(scan)
         .slice(0, limit)
         .map(({ externalId }) => externalId),
+    hidesMissing: async (scan) => hidesAmong(records.compared(), scan),
+    countKnown: async () => records.compared().records.length,
+    readSoFar: async () => ledger.totals().stats,
+    countReplaced: async () => 0,
     findDeleted: async () => [],
     async findLive(externalIds) {
       return records.load(externalIds).flatMap(({ externalId, status }) => (status === 'deleted' ? [] : [externalId]));

@@ -44,3 +44,18 @@ export const isListed = (gaps: Gaps): boolean => gaps.every((gap) => besideTheLi
 
 /** Whether nothing is missing; see {@link withGaps}. */
 export const isWhole = (gaps: Gaps | boolean): boolean => gaps === false || (gaps !== true && gaps.length === 0);
+
+/**
+ * What a run has proved of a partition. `whole`: every record that it has was read. `unchanged`: nothing was listed, because
+ * nothing has changed. `gap`: something may be missing, whatever else the run proves of it.
+ */
+export type Proof = 'whole' | 'unchanged' | 'gap';
+
+/** What follows from the gaps of a partition that was read to its end. */
+export const proofOf = (gaps: Gaps): Proof =>
+  gaps.length === 0 ? 'whole' : gaps.every(isHarmless) ? 'unchanged' : 'gap';
+
+/** The gaps that may hide a record that the API no longer has; a list that has not changed hides none. */
+export const hidingGaps = (gaps: Gaps): Gaps => gaps.filter((gap) => !isHarmless(gap));
+
+const isHarmless = (gap: Gap): boolean => gap === 'not_modified';

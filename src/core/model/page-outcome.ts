@@ -1,4 +1,5 @@
 import type { Deliverable, Tombstone } from './batch.ts';
+import type { Gaps } from './coverage.ts';
 import type { QuarantineEntry, RecordEntry } from './receipt.ts';
 import type { RunNotes } from './run-notes.ts';
 
@@ -39,8 +40,10 @@ export interface PageOutcome {
   readonly allNew: boolean;
   /** Values of the partition of its records. */
   readonly each: Readonly<Record<string, unknown>>;
-  /** External ids of the records that the filter keeps, where deletes are found by a full scan; empty otherwise. */
+  /** External ids of the records that the filter keeps, where deletes are found by comparing; empty otherwise. */
   readonly seen: readonly string[];
+  /** What the page hides of its partition, where something is concluded from absence; empty: nothing. */
+  readonly gaps: Gaps;
   /** What a reader of the run should know of its records. */
   readonly notes: RunNotes;
 }

@@ -1,6 +1,8 @@
 import { AppError } from '../errors.ts';
+import type { Proof } from './coverage.ts';
 import { noNotes, type RunNotes } from './run-notes.ts';
 import type { RunPosition } from './run-position.ts';
+import type { Scan } from './scan.ts';
 import type { Validators } from './validators.ts';
 
 /** One complete page as the ledger keeps it. */
@@ -46,6 +48,15 @@ export interface PartitionEntry {
   } | null;
 }
 
+/** What the run has proved of a partition. */
+export interface PartitionProof {
+  /** Key of the partition; empty without `forEach`. */
+  readonly partition: string;
+  readonly proof: Proof;
+  /** The end of its read, which counts once its deletions are made; null: the partition is read again. */
+  readonly completed: PartitionEntry['completed'];
+}
+
 /** A record that is kept instead of delivered. */
 export interface QuarantineEntry {
   readonly id: string;
@@ -74,7 +85,7 @@ export interface Receipt {
   readonly allNew: boolean;
   /** External ids of deleted records, without those whose deletion was refused. */
   readonly deleted: readonly string[];
-  /** Records that were there, changed or not, where deletes are found by a full scan. */
+  /** Records that were there, changed or not, where deletes are found by comparing. */
   readonly seen: readonly { readonly partition: string; readonly externalIds: readonly string[] }[];
   readonly quarantine: readonly QuarantineEntry[];
   /** Records that were delivered although a step failed for them: the next run tries them again. Absent: there are none. */
@@ -82,6 +93,10 @@ export interface Receipt {
   /** Quarantine rows that were retried. */
   readonly retried: readonly string[];
   readonly partitions: readonly PartitionEntry[];
+  /** What is proved of partitions; a later gap of the same run outweighs it. */
+  readonly proofs: readonly PartitionProof[];
+  /** The comparison that is at its end with this batch; null: none is. */
+  readonly scan: Scan | null;
   /** Whether something was skipped on purpose, so the run ends `partial`. */
   readonly incomplete: boolean;
   readonly notes: RunNotes;
@@ -95,20 +110,12 @@ export interface Receipt {
 }
 
 /** Whether it completes the read, and changes nothing of a record. */
-export const isQuietEnd = ({
-  position,
-  failure,
-  records,
-  deleted,
-  seen,
-  quarantine,
-  again,
-  retried,
-}: Receipt): boolean =>
-  position === null &&
-  failure === null &&
-  again === undefined &&
-  [records, deleted, seen, quarantine, retried].every(({ length }) => length === 0);
+export const isQuietEnd = (receipt: Receipt): boolean =>
+  receipt.position === null && receipt.failure === null && receipt.records.length === 0 && isPlain(receipt);
+
+/** Whether it has none of the parts that few batches have. */
+export const isPlain = ({ seen, deleted, quarantine, again = [], retried, proofs, scan }: Receipt): boolean =>
+  scan === null && [seen, deleted, quarantine, again, retried, proofs].every(({ length }) => length === 0);
 
 /**
  * Bytes of a receipt: what a destination stores for us is read back up to here. A record takes about 100, so this is more
@@ -139,8 +146,10 @@ export function encodeReceipt({ records, ...receipt }: Receipt): string {
   throw new AppError('source_rejected', message);
 }
 
-interface EncodedReceipt extends Omit<Receipt, 'records' | 'notes'> {
+interface EncodedReceipt extends Omit<Receipt, 'records' | 'notes' | 'proofs' | 'scan'> {
   readonly notes?: RunNotes;
+  readonly proofs?: Receipt['proofs'];
+  readonly scan?: Receipt['scan'];
   readonly v: number;
   readonly externalIds: readonly string[];
   readonly hashes: readonly string[];
@@ -186,6 +195,6 @@ export function decodeReceipt(text: string): Receipt {
       fields: fields?.[index] ?? null,
     }),
   );
-  // Those of an earlier version of the service have no notes.
-  return { ...rest, notes: rest.notes ?? noNotes, records };
+  // Those of an earlier version of the service lack the last three.
+  return { ...rest, records, notes: rest.notes ?? noNotes, proofs: rest.proofs ?? [], scan: rest.scan ?? null };
 }

@@ -10,6 +10,8 @@ export interface PartitionTotals {
   readonly skipped: number;
   /** Why absent records must not count as deleted; empty: everything read so far was whole. */
   readonly gaps: Gaps;
+  /** The gaps of the list of partitions alone. Absent: an earlier version of the service listed them, which proves nothing. */
+  readonly listGaps?: Gaps;
 }
 
 /** Where in a partition a run is, and what held before it came there. */
@@ -17,7 +19,7 @@ export interface PartitionPosition {
   readonly stage: 'partition';
   /** The number of the partition, from 0, in the order of the partitions. */
   readonly no: number;
-  /** `read`: its records; `listed`: the list of deleted ones; `sweep`: those that are missing from it. */
+  /** `read`: its records; `listed`: the list of deleted ones; `sweep`: nothing, for an earlier version of the service. */
   readonly step: 'read' | 'listed' | 'sweep';
   /** The place in the read; null: at the first page. */
   readonly read: ReadPosition | null;
@@ -71,14 +73,19 @@ export const listBegin: ListPosition = {
 /**
  * Where a run continues. Plain JSON. Its stages come in this order: `bury` repeats known deletes in a run that sets its
  * lane back; `retry` is for records that are retried; then come the list of partitions and each partition; `sweep` deletes
- * the records that no partition showed; `switch` replaces a table. Runs store the names of the stages.
+ * the records that are missing; `switch` replaces a table. Runs store the names of the stages.
  */
 export type RunPosition =
   | { readonly stage: 'bury'; readonly after: string | null }
   | { readonly stage: 'retry'; readonly after: string | null }
   | ListPosition
   | PartitionPosition
-  | { readonly stage: 'sweep'; readonly totals: PartitionTotals }
+  | {
+      readonly stage: 'sweep';
+      readonly totals: PartitionTotals;
+      /** Of a read without partitions: to be stored once its deletions are made. Absent or null: none. */
+      readonly validators?: Validators | null;
+    }
   | { readonly stage: 'switch'; readonly gaps: Gaps };
 
 /** The first position of a run. */

@@ -4,12 +4,14 @@ import {
   encodeReceipt,
   type PageEntry,
   type PartitionEntry,
+  type PartitionProof,
   type QuarantineEntry,
   type Receipt,
   type RecordEntry,
 } from '../model/receipt.ts';
 import { noNotes, type RunNotes, sumOfNotes } from '../model/run-notes.ts';
 import type { RunPosition } from '../model/run-position.ts';
+import type { Scan } from '../model/scan.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 import { type IdKey, idKey } from './id-key.ts';
 import { invalidRecord, quarantineEntry } from './quarantine-entry.ts';
@@ -22,6 +24,10 @@ export interface ReadyPage extends PageOutcome {
   readonly positionAfter: RunPosition | null;
   /** The progress of its partition once this page and all before are delivered; null: no statement about one. */
   readonly partition: PartitionEntry | null;
+  /** What the run has proved of its partition by then, as far as it was read; null: nothing yet. */
+  readonly proof: PartitionProof | null;
+  /** See {@link Receipt.scan}. */
+  readonly scan: Scan | null;
   /** Quarantine rows that it retried. */
   readonly retried: readonly string[];
   /** Something was omitted on purpose, so the run ends `partial`. */
@@ -98,6 +104,8 @@ export function assembleBatch(
       ...(again.length > 0 && { again }),
       retried: pages.flatMap(({ retried }) => retried),
       partitions: failure === null ? latestOf(pages) : [],
+      proofs: failure === null ? proofsOf(pages) : [],
+      scan: pages.findLast(({ scan }) => scan)?.scan ?? null,
       incomplete: kept > 0 || pages.some(({ incomplete }) => incomplete),
       // A draft of an earlier version of the service has no notes.
       notes: sumOfNotes([
@@ -205,6 +213,18 @@ function latestOf(pages: readonly ReadyPage[]): readonly PartitionEntry[] {
   const latest = new Map<string, PartitionEntry>();
   for (const { partition } of pages) if (partition) latest.set(partition.partition, partition);
   return [...latest.values()];
+}
+
+/** Pages of an earlier version of the service prove nothing. */
+function proofsOf(pages: readonly Partial<ReadyPage>[]): readonly PartitionProof[] {
+  const proofs = new Map<string, PartitionProof>();
+  for (const page of pages) {
+    const { gaps = [], proof = null, partition } = page;
+    const key = partition?.partition ?? '';
+    const found = gaps.length > 0 ? { partition: key, proof: 'gap' as const, completed: null } : proof;
+    if (found && proofs.get(found.partition)?.proof !== 'gap') proofs.set(found.partition, found);
+  }
+  return [...proofs.values()];
 }
 
 interface PageOptions {

@@ -45,7 +45,7 @@ export function createIdentify(
       hash: mode === 'none' ? null : fingerprintOf(salt + json),
       isPlain: false,
       cursor: cursorOf(raw),
-      issues: [{ path: '', message, keyword: 'too_large' }],
+      issues: [{ path: '', message, keyword: 'too_large' }, ...issuesOf(null, id)],
       data: null,
       lookups: null,
       quarantine: false,

@@ -7,6 +7,7 @@ import type { JsonObject } from '../json/json-object.ts';
 import { issueOf } from '../json-schema/validate.ts';
 import type { Enrich } from '../model/candidate.ts';
 import { type Candidate, idOf } from '../model/candidate.ts';
+import type { Gaps } from '../model/coverage.ts';
 import type { PageOutcome, RecordOutcome } from '../model/page-outcome.ts';
 import type { RecordEntry } from '../model/receipt.ts';
 import type { RecordPage } from '../model/record-page.ts';
@@ -70,8 +71,10 @@ interface Selection {
   readonly carried: number;
   readonly each: JsonObject;
   readonly origin: RecordPage['origin'];
-  /** External ids of the records that the filter keeps, for a resource whose deletes are found by a full scan; else empty. */
+  /** See {@link PageOutcome.seen}. */
   readonly seen: readonly string[];
+  /** See {@link PageOutcome.gaps}. */
+  readonly gaps: Gaps;
   readonly notes: RunNotes;
 }
 
@@ -86,6 +89,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const shape = createShape(resource, evaluate);
   const conclude = createConclude(options);
   const scans = resource.deletes.mode === 'full_scan';
+  const concludes = scans || resource.target.mode === 'replace';
   const select = async ({ records, each, origin }: RecordPage, before: Promise<unknown>): Promise<Selection> => {
     const all = await mapWithPauses(records, identify);
     const marked = await markFiltered(await flagDeleted(all, each), each);
@@ -98,6 +102,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       each,
       origin,
       seen: scans && origin === 'fetched' ? marked.filter(isKept).map(idOf) : [],
+      gaps: concludes && origin === 'fetched' && marked.some(isKeylessEntry) ? ['key_missing'] : [],
       notes: stale + left === 0 ? noNotes : { ...(stale > 0 && { stale }), ...(left > 0 && { left_filter: left }) },
     };
   };
@@ -108,7 +113,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       before = selection;
       return selection;
     },
-    async shape({ recordsIn, candidates, allNew, carried, each, origin, seen, notes }) {
+    async shape({ recordsIn, candidates, allNew, carried, each, origin, seen, gaps, notes }) {
       const enriched = enrich ? await enrich(candidates, { each }) : candidates;
       const shaped = await shape(enriched, each);
       const invalid = origin === 'retried' ? 0 : shaped.filter(isInvalid).length;
@@ -116,7 +121,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       const skipped = recordsIn - outcomes.length - carried;
       const degraded = shaped.filter(wasDegraded).length;
       const allNotes = degraded === 0 ? notes : { ...notes, degraded };
-      return { recordsIn, skipped, carried, invalid, outcomes, allNew, each, seen, notes: allNotes };
+      return { recordsIn, skipped, carried, invalid, outcomes, allNew, each, seen, gaps, notes: allNotes };
     },
   };
 }
@@ -129,6 +134,8 @@ const isPlain = (candidate: Candidate): boolean => candidate.isPlain;
 const hasLookups = ({ lookups }: Candidate): boolean => lookups !== null;
 const isInvalid = ({ issues, isDeleted }: Candidate): boolean => issues !== null && !isDeleted;
 const wasDegraded = (candidate: Candidate): boolean => candidate.isDegraded && candidate.issues === null;
+const isKeyless = ({ issues }: Candidate): boolean => issues?.some(({ keyword }) => keyword === 'primaryKey') ?? false;
+const isKeylessEntry = (candidate: Candidate): boolean => isKept(candidate) && isKeyless(candidate);
 const isOutcome = (outcome: RecordOutcome | null): outcome is RecordOutcome => outcome !== null;
 
 function createEvaluateRecords(options: PipelineOptions): EvaluateRecords {
@@ -159,10 +166,10 @@ function createConclude({
   const fieldsOf = createFieldPicker(storedFields);
   const effect = resource.deletes.mode === 'none' ? 'soft' : resource.deletes.effect;
   const fetchesAgain = readsAll(resource);
-  return ({ raw, externalId, hash, cursor, issues, data, quarantine, isDeleted, isDegraded }, { each, origin }) => {
+  return (candidate, { each, origin }) => {
+    const { raw, externalId, hash, cursor, issues, data, quarantine, isDeleted, isDegraded } = candidate;
     // A record without a key is no parent.
-    const isKeyed = issues?.every(({ keyword }) => keyword !== 'primaryKey') ?? true;
-    const fields = isKeyed ? fieldsOf(raw) : null;
+    const fields = isKeyless(candidate) ? null : fieldsOf(raw);
     const isDelivered = !issues && data;
     const status = isDelivered ? 'delivered' : 'quarantined';
     const entry: RecordEntry | null = hash === null ? null : { externalId, hash, cursor, status, fields };

@@ -1,47 +1,69 @@
+import { hidingGaps } from '../model/coverage.ts';
 import type { PartitionEntry } from '../model/receipt.ts';
 import type { RunPosition } from '../model/run-position.ts';
+import type { ScanResult } from '../model/scan.ts';
+import { isHeldBack, scanOf } from './absence.ts';
 import type { RunReading, RunReadOptions, Stage } from './reading.ts';
-import { stagePage } from './run-page.ts';
+import { type RunPage, stagePage } from './run-page.ts';
 
 /** Tombstones on one page. */
 export const tombstonesMax = 1000;
 
-/** The part that was read, the position of the run, and the next position. */
-interface MissingIn {
-  readonly at: RunPosition;
-  /** The key of the partition; null: the whole resource. */
-  readonly partition: string | null;
-  readonly next: RunPosition | null;
-  /** Says that the partition is read to its end; called once everything before is recorded; null: already said. */
-  readonly completion: () => Promise<PartitionEntry | null>;
-}
+type SweepPosition = Extract<RunPosition, { readonly stage: 'sweep' }>;
 
 /**
- * Tombstones for the known records that a complete read did not show. The brake: when more than `maxRatio` of them are
- * missing, and at least `minRecords`, none is sent and the run ends `partial`; a failing API looks just like this.
+ * Tombstones for the known records that the run proves to be missing: once, at its end, over all partitions that it read
+ * whole. If they are too many at once, none is sent and the run ends `partial`; so does one whose gaps may hide missing ones.
  */
-export async function* deleteMissing(
-  run: RunReading,
-  { at, partition, next, completion }: MissingIn,
-  options: RunReadOptions,
-): Stage {
-  const { deletes } = run.resource;
-  if (deletes.mode !== 'full_scan') return next;
-  await options.delivered();
-  const { known, missing } = await run.store.countMissing(partition);
-  if (!run.force && missing >= deletes.minRecords && missing > known * deletes.maxRatio) {
-    yield stagePage('sweep', { positionAfter: next, incomplete: true, notes: ['deletes_held_back'] });
-    return next;
+export async function* deleteMissing(run: RunReading, position: SweepPosition, options: RunReadOptions): Stage {
+  const { resource, store, force } = run;
+  const { deletes } = resource;
+  const { totals } = position;
+  const scan = scanOf(resource, totals);
+  if (deletes.mode !== 'full_scan' || scan === null) {
+    yield stagePage('sweep', { positionAfter: null });
+    return null;
   }
-  for (let left = missing; left > 0; left -= tombstonesMax) {
-    const externalIds = await run.store.findMissing(partition, tombstonesMax);
+  await options.delivered();
+  const gaps = hidingGaps(totals.gaps);
+  const hidden = gaps.length > 0 && (await store.hidesMissing(scan)) ? gaps : [];
+  const isCompared = scan.isPartitioned || totals.gaps.length === 0;
+  const result = isCompared ? await store.countMissing(scan) : nothing;
+  const { missing, due } = result;
+  if (!force && (await isHeldBack(store, { missing, countKnown: () => store.countKnown() }, deletes))) {
+    const notes = ['deletes_held_back', ...hidden] as const;
+    yield stagePage('sweep', { positionAfter: null, incomplete: true, notes });
+    return null;
+  }
+  const end: Partial<RunPage> & Pick<RunPage, 'positionAfter'> = {
+    positionAfter: null,
+    partition: await completion(run, position, result),
+    scan: scan.isPartitioned || scan.confirm > 1 ? scan : null,
+    incomplete: hidden.length > 0,
+    notes: hidden,
+  };
+  for (let left = due; left > 0; left -= tombstonesMax) {
+    const externalIds = await store.findMissing(scan, tombstonesMax);
     const tombstones = externalIds.map((externalId) => ({ externalId, effect: deletes.effect }));
-    const place =
-      left <= tombstonesMax ? { positionAfter: next, partition: await completion() } : { positionAfter: at };
-    yield stagePage('sweep', { tombstones, ...place });
-    // A later partition may show the record: it must be known as deleted by then.
+    yield stagePage('sweep', { tombstones, ...(left <= tombstonesMax ? end : { positionAfter: position }) });
     await options.delivered();
   }
-  if (missing === 0) yield stagePage('sweep', { positionAfter: next, partition: await completion() });
-  return next;
+  if (due === 0) yield stagePage('sweep', end);
+  return null;
+}
+
+const nothing: ScanResult = { missing: 0, due: 0 };
+
+/**
+ * The end of a read without partitions, whose response may be asked for by its validators from now on: not before every
+ * missing record is deleted, or no later run would delete it. Null: it has no validators.
+ */
+async function completion(
+  { store }: RunReading,
+  { validators = null }: SweepPosition,
+  { missing, due }: ScanResult,
+): Promise<PartitionEntry | null> {
+  if (validators === null || missing > due) return null;
+  const { watermark } = await store.partition('');
+  return { partition: '', watermark, completed: { listedAt: null, validators } };
 }

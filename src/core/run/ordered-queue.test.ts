@@ -67,6 +67,7 @@ const outcome: PageOutcome = {
   allNew: false,
   each: {},
   seen: [],
+  gaps: [],
   notes: {},
 };
 

@@ -1,38 +1,36 @@
 import { AppError } from '../errors.ts';
-import { isWhole, withGaps } from '../model/coverage.ts';
+import { proofOf, withGaps } from '../model/coverage.ts';
 import type { PartitionEntry } from '../model/receipt.ts';
 import type { RunNote } from '../model/run-notes.ts';
 import type { PartitionPosition, PartitionTotals, RunPosition } from '../model/run-position.ts';
+import type { Validators } from '../model/validators.ts';
 import type { PageRead } from '../source/read/read-pages.ts';
-import { deleteMissing } from './delete-missing.ts';
+import type { Resource } from '../spec/schema/spec-schema.ts';
 import { partitionAt } from './partition-at.ts';
 import type { PartitionReads } from './partition-reads.ts';
 import { readDeletedList } from './read-deleted-list.ts';
 import type { Partition, RunReading, RunReadOptions, Stage } from './reading.ts';
-import type { RunPage } from './run-page.ts';
+import { type RunPage, stagePage } from './run-page.ts';
 
 /** How a partition is read. */
 export interface PartitionOptions extends RunReadOptions {
   readonly reads: PartitionReads;
 }
 
-/** One partition from `position` on: its records, the list of its deleted ones, its missing ones. */
+/** One partition from `position` on. */
 export async function* readPartition(run: RunReading, position: PartitionPosition, options: PartitionOptions): Stage {
   if (position.step === 'read') return yield* readRecords(run, position, options);
-  const partition = await partitionAt(run, position.no);
   const next = nextPosition(run, position);
-  const { key } = partition;
+  if (position.step === 'sweep') {
+    yield stagePage(position.step, { positionAfter: next });
+    return next;
+  }
+  const partition = await partitionAt(run, position.no);
   const completion = async (): Promise<PartitionEntry> => {
-    const { watermark } = await run.store.partition(key);
-    return { partition: key, watermark, completed: completionOf(run, position) };
+    const { watermark } = await run.store.partition(partition.key);
+    return { partition: partition.key, watermark, completed: completionOf(run, position) };
   };
-  return position.step === 'listed'
-    ? yield* readDeletedList(run, { position, partition, next, completion }, options)
-    : yield* deleteMissing(
-        run,
-        { at: position, partition: isPartitioned(run) ? key : null, next, completion },
-        options,
-      );
+  return yield* readDeletedList(run, { position, partition, next, completion }, options);
 }
 
 const isPartitioned = ({ resource }: RunReading): boolean => resource.forEach.length > 0;
@@ -45,7 +43,7 @@ const completionOf = (
 
 interface ReadTo {
   readonly partition: Partition;
-  readonly completion: PartitionEntry['completed'];
+  readonly at: PartitionPosition;
   /** Where the run continues after the page. */
   readonly next: RunPosition | null;
 }
@@ -58,7 +56,7 @@ async function* readRecords(run: RunReading, position: PartitionPosition, { read
     at = { ...at, validators: page.validators ?? (page.notModified ? stored.validators : at.validators) };
     at = { ...at, gaps: withGaps(at.gaps, page.gaps) };
     const next = page.positionAfter === null ? completed(run, at, page) : { ...at, read: page.positionAfter };
-    yield toRunPage(page, { partition, next, completion: isCompleteBehind(page, next) ? completionOf(run, at) : null });
+    yield toRunPage(run, page, { partition, at, next });
     if (page.positionAfter === null) return next;
     at = { ...at, read: page.positionAfter };
     isAt(at);
@@ -66,68 +64,66 @@ async function* readRecords(run: RunReading, position: PartitionPosition, { read
   return undefined;
 }
 
-/**
- * Whether the partition has nothing after the page. This includes deletes: if a run ended before them, no later run
- * would make them, as the next one finds neither a changed parent nor a changed response.
- */
-const isCompleteBehind = (page: PageRead, next: RunPosition | null): boolean =>
-  page.positionAfter === null && page.skipped === null && (next?.stage !== 'partition' || next.step === 'read');
-
-function toRunPage(page: PageRead, { partition, next, completion }: ReadTo): RunPage {
+function toRunPage(run: RunReading, page: PageRead, { partition: { key, each }, at, next }: ReadTo): RunPage {
   const notes: readonly RunNote[] = page.skipped === null ? page.notes : [...page.notes, 'partition_skipped'];
-  return {
+  const isLast = page.positionAfter === null;
+  const completion = isLast && page.skipped === null ? completionOf(run, at) : null;
+  const proof = proofOf(at.gaps);
+  // If a run ended before its deletes, no later one would make them: it finds neither a changed parent nor a changed response.
+  const hasDeletes = comparesAtEnd(run.resource) || (next?.stage === 'partition' && next.step === 'listed');
+  const isEnd = !hasDeletes || (proof === 'unchanged' && comparesAtEnd(run.resource));
+  return stagePage(page.requestKey, {
     records: page.records,
-    each: partition.each,
-    origin: 'fetched',
-    tombstones: [],
-    retried: [],
-    requestKey: page.requestKey,
+    each,
     positionAfter: next,
-    partition: {
-      partition: partition.key,
-      watermark: page.watermarkAfter,
-      completed: completion,
-    },
+    partition: { partition: key, watermark: page.watermarkAfter, completed: isEnd ? completion : null },
+    proof:
+      isLast && comparesAtEnd(run.resource) && isPartitioned(run)
+        ? { partition: key, proof, completed: proof === 'whole' ? completion : null }
+        : null,
     incomplete: page.skipped !== null,
-    completesGeneration: false,
     notes,
-  };
+  });
 }
 
 /** Where the run continues after the last page of a partition. Throws when the API has refused every partition. */
 function completed(run: RunReading, at: PartitionPosition, { skipped }: PageRead): RunPosition | null {
   const totals = skipped === null ? at.totals : { ...at.totals, skipped: at.totals.skipped + 1 };
-  if (skipped !== null && totals.skipped === totals.count) {
+  if (skipped !== null && totals.skipped === totals.count && readsAll(run)) {
     const message =
       totals.count === 1 ? 'The API rejected the read' : `The API rejected all ${totals.count} partitions`;
     throw new AppError('source_rejected', `${message}: ${skipped}. The calls of the run show its responses.`);
   }
   const read = { ...at, totals: { ...totals, gaps: withGaps(totals.gaps, at.gaps) }, read: null };
-  const step = skipped === null ? deletesStep(run, read) : null;
-  return step === null ? nextPosition(run, read) : { ...read, step };
+  const isListed = skipped === null && run.resource.deletes.mode === 'endpoint';
+  return isListed ? { ...read, step: 'listed' } : nextPosition(run, read);
 }
 
-/** How the deleted records of a partition are found once it is read; null: no separate step. */
-function deletesStep(run: RunReading, { gaps }: PartitionPosition): 'listed' | 'sweep' | null {
-  const { deletes } = run.resource;
-  if (deletes.mode === 'endpoint') return 'listed';
-  const isAlone = deletes.mode === 'full_scan' && (deletes.scope === 'partition' || !isPartitioned(run));
-  return isAlone && isWhole(gaps) ? 'sweep' : null;
-}
+/** Whether the run reads every partition of its resource; otherwise one that the API refuses may be the only one. */
+const readsAll = ({ resource, source }: RunReading): boolean =>
+  source.backfill !== null || resource.forEach.every(({ select }) => select !== 'changed');
 
 /** The position after a partition: the next one, or a later stage of the run. */
 function nextPosition(run: RunReading, position: PartitionPosition): RunPosition | null {
-  const { totals } = position;
-  return position.no + 1 < totals.count ? nextPartition(position) : afterPartitions(run, totals);
+  const { totals, validators } = position;
+  if (position.no + 1 < totals.count) return nextPartition(position);
+  return afterPartitions(run, totals, isPartitioned(run) ? null : validators);
 }
 
 /** The position after the last partition, or without any. */
-export function afterPartitions(run: RunReading, totals: PartitionTotals): RunPosition | null {
-  const { deletes, target } = run.resource;
-  const isOpen = deletes.mode === 'full_scan' && deletes.scope === 'resource' && isPartitioned(run);
-  if (isOpen && totals.skipped === 0 && isWhole(totals.gaps)) return { stage: 'sweep', totals };
-  return target.mode === 'replace' ? { stage: 'switch', gaps: totals.gaps } : null;
+export function afterPartitions(
+  run: RunReading,
+  totals: PartitionTotals,
+  validators: Validators | null = null,
+): RunPosition | null {
+  const { resource } = run;
+  const isUnchanged = !isPartitioned(run) && proofOf(totals.gaps) === 'unchanged';
+  if (comparesAtEnd(resource) && !isUnchanged) return { stage: 'sweep', totals, validators };
+  return resource.target.mode === 'replace' ? { stage: 'switch', gaps: totals.gaps } : null;
 }
+
+/** Whether a run of the resource compares what it read with the records that are known. */
+const comparesAtEnd = ({ deletes }: Resource): boolean => deletes.mode === 'full_scan';
 
 const nextPartition = (position: PartitionPosition): PartitionPosition => ({
   ...position,

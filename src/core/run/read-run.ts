@@ -5,7 +5,7 @@
  */
 
 import { canonicalJson } from '../json/canonical-json.ts';
-import { isWhole } from '../model/coverage.ts';
+import { hidingGaps, isWhole } from '../model/coverage.ts';
 import {
   type ListPosition,
   listBegin,
@@ -14,6 +14,7 @@ import {
   type RunPosition,
   runStart,
 } from '../model/run-position.ts';
+import { brakeOf, isHeldBack } from './absence.ts';
 import { deleteMissing, tombstonesMax } from './delete-missing.ts';
 import { listPartitions } from './list-partitions.ts';
 import { type ListStep, listSteps } from './list-steps.ts';
@@ -48,11 +49,7 @@ function stageOf(run: RunReading, position: RunPosition, options: PartitionOptio
     case 'partition':
       return readPartition(run, position, options);
     case 'sweep':
-      return deleteMissing(
-        run,
-        { at: position, partition: null, next: afterDeletes(run), completion: async () => null },
-        options,
-      );
+      return deleteMissing(run, position, options);
     case 'switch':
       return switchTable(run, position, options);
   }
@@ -119,7 +116,7 @@ async function* list(
 
 /** Stored parents that are not there may not be read yet, which says nothing of their children. */
 const withoutPartitions = (run: RunReading, { gaps }: ListPosition): RunPosition | null =>
-  listSteps(run).some(isOfStored) ? null : afterPartitions(run, { count: 0, skipped: 0, gaps });
+  listSteps(run).some(isOfStored) ? null : afterPartitions(run, { count: 0, skipped: 0, gaps, listGaps: gaps });
 
 const isOfStored = (step: ListStep): boolean =>
   step.kind === 'dimension' && step.dimension.resource !== undefined && step.dimension.from === 'store';
@@ -135,22 +132,24 @@ const firstPartition = (
   watermarkBefore: null,
   validators: null,
   gaps: [],
-  totals: { count, skipped: 0, gaps },
+  totals: { count, skipped: 0, gaps, listGaps: gaps },
   listedAt,
 });
 
-const afterDeletes = (run: RunReading): RunPosition | null =>
-  run.resource.target.mode === 'replace' ? { stage: 'switch', gaps: [] } : null;
-
-/** An incomplete read does not replace the table. */
+/** A read with gaps, or one that gathered too few rows, does not replace the table. */
 async function* switchTable(
-  { store }: RunReading,
+  { store, resource: { target }, force }: RunReading,
   { gaps }: Extract<RunPosition, { readonly stage: 'switch' }>,
   { delivered }: RunReadOptions,
 ): Stage {
   await delivered();
-  const isRead = isWhole(gaps);
-  const completesGeneration = isRead && (await store.isClean());
-  yield stagePage('switch', { positionAfter: null, completesGeneration, incomplete: !isRead });
+  const { recordsOut } = await store.readSoFar();
+  const isUnchanged = gaps.length > 0 && recordsOut === 0 && hidingGaps(gaps).length === 0;
+  const isRead = isWhole(gaps) && (await store.isClean());
+  const rows = isRead && !force ? await store.countReplaced() : 0;
+  const isHeld = await isHeldBack(store, { missing: rows - recordsOut, countKnown: async () => rows }, brakeOf(target));
+  const notes = isHeld ? (['deletes_held_back'] as const) : isUnchanged ? gaps : hidingGaps(gaps);
+  const incomplete = isHeld || (!isWhole(gaps) && !isUnchanged);
+  yield stagePage('switch', { positionAfter: null, completesGeneration: isRead && !isHeld, incomplete, notes });
   return null;
 }

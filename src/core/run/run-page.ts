@@ -1,8 +1,9 @@
 import type { Tombstone } from '../model/batch.ts';
-import type { PartitionEntry } from '../model/receipt.ts';
+import type { PartitionEntry, PartitionProof } from '../model/receipt.ts';
 import type { RecordPage } from '../model/record-page.ts';
 import type { RunNote } from '../model/run-notes.ts';
 import type { RunPosition } from '../model/run-position.ts';
+import type { Scan } from '../model/scan.ts';
 
 /** One page of a run: records for the pipeline, or tombstones for deleted ones. Plain positions, nothing delivered. */
 export interface RunPage extends RecordPage {
@@ -15,6 +16,10 @@ export interface RunPage extends RecordPage {
   readonly positionAfter: RunPosition | null;
   /** The progress of its partition then; null: no statement about one. */
   readonly partition: PartitionEntry | null;
+  /** What the run has proved of its partition then, the records of its pages apart; null: nothing yet. */
+  readonly proof: PartitionProof | null;
+  /** The comparison that is at its end then; null: none is. */
+  readonly scan: Scan | null;
   /** Something was omitted on purpose, so the run ends `partial`. */
   readonly incomplete: boolean;
   /** The read of a replaced table is complete and clean: the table may be switched. */
@@ -31,6 +36,8 @@ export const stagePage = (stage: string, parts: Partial<RunPage> & Pick<RunPage,
   retried: [],
   requestKey: stage,
   partition: null,
+  proof: null,
+  scan: null,
   incomplete: false,
   completesGeneration: false,
   notes: [],

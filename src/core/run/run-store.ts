@@ -1,5 +1,6 @@
 import type { JsonObject } from '../json/json-object.ts';
 import type { RunPosition } from '../model/run-position.ts';
+import type { Scan, ScanResult } from '../model/scan.ts';
 import type { Validators } from '../model/validators.ts';
 
 /** A quarantined record that is to be retried. */
@@ -72,10 +73,18 @@ export interface RunStore {
     options: { readonly after: string | null; readonly limit: number; readonly select: 'all' | 'changed' },
   ): Promise<readonly Parent[]>;
   partition(key: string): Promise<StoredPartition>;
-  /** Counts the records not known as deleted, and those of them that this run has not seen; null: of all partitions. */
-  countMissing(partition: string | null): Promise<{ readonly known: number; readonly missing: number }>;
-  /** External ids of missing records, in order. */
-  findMissing(partition: string | null, limit: number): Promise<readonly string[]>;
+  /** Counts the records that this run proves to be missing. */
+  countMissing(scan: Scan): Promise<ScanResult>;
+  /** External ids of those that are due, in order. */
+  findMissing(scan: Scan, limit: number): Promise<readonly string[]>;
+  /** Whether a known record may be missing where a gap hides it. */
+  hidesMissing(scan: Scan): Promise<boolean>;
+  /** Counts the records that are not known as deleted. */
+  countKnown(): Promise<number>;
+  /** What the run has read, and delivered, as far as it is recorded. */
+  readSoFar(): Promise<{ readonly recordsIn: number; readonly recordsOut: number }>;
+  /** The rows with which the table was last replaced; 0: it never was, as far as is known. */
+  countReplaced(): Promise<number>;
   /** External ids of records that are known as deleted, after `after`, in order. */
   findDeleted(options: { readonly after: string | null; readonly limit: number }): Promise<readonly string[]>;
   /** The ids of the given records that are known and not deleted. */

@@ -27,7 +27,13 @@ function newRun(state: ControlState, orgId: string, run: NewRun): StoredRun {
   };
 }
 
-const untouchedLane = { recordedWith: null, recordedSince: null, quick: false, generation: '' } as const;
+const untouchedLane = {
+  recordedWith: null,
+  recordedSince: null,
+  quick: false,
+  generation: '',
+  clearedRun: null,
+} as const;
 
 const untouched = {
   status: 'queued',
@@ -106,4 +112,27 @@ export const isClean: typeof real.isClean = (db, _scope, id) =>
   memoryOf(db).transact('isClean', (state) => {
     const run = state.runs.get(id);
     return run?.quarantined === 0 && !run.incomplete;
+  });
+
+/** As the query of the same name. */
+export const readSoFar: typeof real.readSoFar = (db, _scope, id) =>
+  memoryOf(db).transact('readSoFar', (state) => {
+    const run = state.runs.get(id);
+    if (!run) throw new Error('no result');
+    return { recordsIn: run.recordsIn, recordsOut: run.recordsOut };
+  });
+
+/** As the query of the same name. */
+export const countReplaced: typeof real.countReplaced = (db, _scope, { laneId, seq }) =>
+  memoryOf(db).transact('countReplaced', (state) => {
+    const clearedRun = state.lanes.get(String(laneId))?.clearedRun ?? 0;
+    const runs = state.runs.where(
+      (run) =>
+        run.laneId === laneId &&
+        run.status === 'succeeded' &&
+        run.seq < seq &&
+        run.seq >= clearedRun &&
+        !('not_modified' in run.notes),
+    );
+    return runs.toSorted((a, b) => b.seq - a.seq)[0]?.recordsOut ?? 0;
   });

@@ -84,6 +84,7 @@ const rowsOf = (state: ControlState): Rows => ({
   runs: sorted(state.runs.all(), ({ seq }) => [seq]),
   partitions: sorted(state.partitions.all(), ({ laneId, partition }) => [laneId, partition]),
   recordState: sorted(state.records.all(), ({ laneId, externalId }) => [laneId, externalId]),
+  recordPartitions: sorted(state.places.all(), ({ laneId, externalId, partition }) => [laneId, externalId, partition]),
   quarantine: sorted(state.quarantine.all(), ({ id }) => [id]),
   runPages: sorted(state.pages.all(), ({ runId, pageNo }) => [runId, pageNo]),
   outboxes: sorted(state.outboxes.all(), ({ laneId }) => [laneId]).map(withTexts),

@@ -10,6 +10,7 @@ export interface Rows {
   readonly runs: readonly Row[];
   readonly partitions: readonly Row[];
   readonly recordState: readonly Row[];
+  readonly recordPartitions: readonly Row[];
   readonly quarantine: readonly Row[];
   readonly runPages: readonly Row[];
   readonly outboxes: readonly Row[];
@@ -31,6 +32,9 @@ const leftOut = new Set([
   'triggerClass',
   'endedNo',
 ]);
+
+/** Columns with the number of a lane or a run. */
+const numbered = new Set(['laneId', 'seq', 'seenRun', 'proofRun', 'missedRun', 'clearedRun']);
 
 const isTime = (name: string, value: unknown): value is string =>
   typeof value === 'string' && (/(At|Since)$/.test(name) || /^\d{4}-\d{2}-\d{2}T/.test(value));
@@ -73,7 +77,7 @@ export class Observer {
     return Object.fromEntries(
       columns.map(([name, value]) => {
         if (isTime(name, value)) return [name, timeOf(name, value)];
-        if (name === 'laneId' || name === 'seq' || name === 'seenRun') return [name, this.#numberName(name, value)];
+        if (numbered.has(name)) return [name, this.#numberName(name, value)];
         if (name === 'id' && typeof value === 'number') return [name, this.#numberName('laneId', value)];
         return [name, name === 'generation' ? this.#generationName(value) : this.plain(value)];
       }),

@@ -68,7 +68,8 @@ async function passes(db: Db, connectionId: string, ms: number): Promise<void> {
   const earlier = sql`make_interval(secs => ${ms / 1000})`;
   await sql`
     update runs set created_at = created_at - ${earlier}, dispatched_at = dispatched_at - ${earlier},
-      ready_at = ready_at - ${earlier}, progressed_at = progressed_at - ${earlier}
+      ready_at = ready_at - ${earlier}, progressed_at = progressed_at - ${earlier},
+      finished_at = finished_at - ${earlier}
     where connection_id = ${connectionId}`.execute(db);
   await sql`update lookup_cache set expires_at = expires_at - ${earlier} where connection_id = ${connectionId}`.execute(
     db,
@@ -87,6 +88,7 @@ async function rowsOf(db: Db, connectionId: string): Promise<Rows> {
     table('runs', 'seq'),
     table('partitions', 'lane_id, partition', ofLanes),
     table('record_state', 'lane_id, external_id', ofLanes),
+    table('record_partitions', 'lane_id, external_id, partition', ofLanes),
     table('quarantine', 'id'),
     table('run_pages', '(select seq from runs where id = t.run_id), page_no', ofRuns),
     table('outboxes', 'lane_id', ofLanes),

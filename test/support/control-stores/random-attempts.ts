@@ -1,7 +1,7 @@
 import type { RunOutcome } from '../../../db/queries/runs/lanes/end-run.ts';
 import { takeOptions } from '../service/receipts.ts';
 import { someAttempt, someReceipt, someRun, type WeightedMaker } from './random-choices.ts';
-import { listPosition, recordIds } from './random-receipts.ts';
+import { listPosition, recordIds, scan } from './random-receipts.ts';
 
 const outcomes: readonly RunOutcome[] = [
   { status: 'succeeded', error: null },
@@ -13,7 +13,17 @@ const outcomes: readonly RunOutcome[] = [
 ];
 
 /** What a last batch has that is left to the end of its run. */
-const quietEnd = { position: null, failure: null, records: [], deleted: [], seen: [], quarantine: [], retried: [] };
+const quietEnd = {
+  position: null,
+  failure: null,
+  records: [],
+  deleted: [],
+  seen: [],
+  quarantine: [],
+  retried: [],
+  proofs: [],
+  scan: null,
+};
 
 /** Operations of an attempt on its lane: what it records, compares, keeps back and ends. */
 export const attemptMakers: Readonly<Record<string, WeightedMaker>> = {
@@ -115,16 +125,19 @@ export const attemptMakers: Readonly<Record<string, WeightedMaker>> = {
     },
   },
   missing: {
-    weight: 3,
+    weight: 8,
     make(dice, made) {
-      const [chosen, partition] = [someAttempt(dice, made), dice.pick([null, '', 'p1'])];
+      const [chosen, partition, compared] = [someAttempt(dice, made), dice.pick([null, '', 'p1']), scan(dice)];
       return async (side) => {
         const { queries, db, scope } = side.org;
         const { laneId, seq } = chosen.attempt(side);
         const states = await queries.findRecordStates(db, scope, { laneId, externalIds: recordIds });
         return {
-          counts: await queries.countMissing(db, scope, { laneId, seq, partition }),
-          missing: await queries.findMissing(db, scope, { laneId, seq, partition, limit: 3 }),
+          counts: await queries.countMissing(db, scope, { laneId, seq, ...compared }),
+          missing: await queries.findMissing(db, scope, { laneId, seq, ...compared, limit: 3 }),
+          hides: await queries.hidesMissing(db, scope, { laneId, seq, ...compared }),
+          known: await queries.countKnown(db, scope, laneId),
+          replaced: await queries.countReplaced(db, scope, { laneId, seq }),
           states: states.toSorted((a, b) => (a.externalId < b.externalId ? -1 : 1)),
           partition: await queries.findPartition(db, scope, { laneId, partition: partition ?? 'p2' }),
         };

@@ -1,11 +1,13 @@
 import type {
   PageEntry,
   PartitionEntry,
+  PartitionProof,
   QuarantineEntry,
   Receipt,
   RecordEntry,
 } from '../../../src/core/model/receipt.ts';
 import { listBegin, type RunPosition } from '../../../src/core/model/run-position.ts';
+import type { Scan } from '../../../src/core/model/scan.ts';
 import type { Dice } from './dice.ts';
 
 const totals = { count: 2, skipped: 0, gaps: [] };
@@ -56,6 +58,8 @@ export function randomReceipt(dice: Dice, facts: ReceiptFacts): Receipt {
     partitions: dice
       .some(dice.pick([[''], [''], ['p1', 'p2']]), dice.chance(0.02) ? 'with repeats' : 'once')
       .map((key) => partition(dice, key)),
+    proofs: rare(() => proof(dice)),
+    scan: isPlain || dice.chance(0.6) ? null : scan(dice),
     incomplete: dice.chance(0.1),
     notes: dice.pick([{}, {}, { stale: 2 }, { stale: 1, list_moved: 1 }]),
     position,
@@ -102,4 +106,17 @@ const partition = (dice: Dice, key: string): PartitionEntry => ({
     { listedAt: null, validators: null },
     { listedAt: '2026-01-01T00:00:00.000Z', validators: { etag: '"e"', lastModified: null } as never },
   ]),
+});
+
+const proof = (dice: Dice): PartitionProof => ({
+  partition: dice.pick(['', 'p1', 'p2']),
+  proof: dice.pick(['whole', 'whole', 'gap', 'unchanged']),
+  completed: dice.pick([null, { listedAt: '2026-01-02T00:00:00.000Z', validators: null }]),
+});
+
+/** How a run compares. */
+export const scan = (dice: Dice): Scan => ({
+  isPartitioned: dice.chance(0.8),
+  coversAll: dice.chance(0.5),
+  confirm: dice.pick([1, 1, 2]),
 });

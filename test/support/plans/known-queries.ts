@@ -2,6 +2,8 @@
 export const unbounded: ReadonlyMap<string, string> = new Map(
   Object.entries({
     'runs/records/missing-records.countMissing': 'a full scan compares every record of its lane',
+    'runs/records/missing-records.countKnown': 'the brake compares with every record of its lane',
+    'runs/records/missing-records.hidesMissing': 'a read with gaps looks for a record that one may hide',
     'runs/records/missing-records.findMissing': 'a full scan compares every record of its lane',
     'runs/run-activity.readRunActivity': 'the runs of the last hours are counted',
     'webhooks/endpoints.readEndpointStats': 'the attempts of the last hours are counted',

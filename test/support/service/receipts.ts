@@ -18,6 +18,8 @@ export const receiptOf = (runId: string, batchNo: number, parts: Partial<Receipt
   quarantine: [],
   retried: [],
   partitions: [partitionEntry()],
+  proofs: [],
+  scan: null,
   incomplete: false,
   notes: {},
   position: null,

@@ -15,6 +15,8 @@ export interface Connected {
   ended(runId: string): Promise<RunRow>;
   /** Requests a run and resolves with its final row. */
   sync(): Promise<RunRow>;
+  /** Requests a backfill and resolves with its final row. */
+  backfill(options: JsonObject): Promise<RunRow>;
   /** What is at the destination, by id, without the columns of our own. */
   rows(): Promise<readonly Readonly<Record<string, unknown>>[]>;
   /** Changes the connection's overrides of the spec for its resource. */
@@ -70,6 +72,8 @@ export async function connect(stack: Service, options: ConnectOptions): Promise<
     request,
     ended,
     sync: async () => await ended(await request()),
+    backfill: async (body) =>
+      await ended((await ask('POST', `/connections/${id}/backfill`, { resource: name, ...body })).id),
     async rows() {
       const rows = await destination.query<Record<string, unknown>>(`select * from ${name} order by _external_id`);
       return rows.map((row) => Object.fromEntries(Object.entries(row).filter(([column]) => !column.startsWith('_'))));

@@ -5,9 +5,9 @@ import type { QuarantineEntry, Receipt } from '../../../../src/core/model/receip
 import { textArray } from '../../../../src/core/postgres/binary-arrays.ts';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
-import { ownLane } from '../records/own-lane.ts';
 import { markRetried } from '../records/requeue.ts';
-import { deliveredIds } from './batch-statement.ts';
+import { putCoverage } from './batch-coverage.ts';
+import { deliveredIds, type RecordedRun } from './batch-statement.ts';
 
 interface RestOfBatch extends KeptBack {
   readonly laneId: number;
@@ -15,35 +15,18 @@ interface RestOfBatch extends KeptBack {
 
 /** Records the parts that few batches have. */
 export async function recordRest(tx: Db, scope: OrgScope, { laneId, runId, receipt, run }: RestOfBatch): Promise<void> {
-  await putSeen(tx, scope, { laneId, receipt });
+  await putCoverage(tx, scope, { laneId, receipt, seq: run.seq });
   await keepQuarantine(tx, scope, { runId, receipt, run });
   await markRetried(tx, scope, receipt);
   await resolveQuarantine(tx, scope, { delivered: deliveredIds(receipt), run });
   await tryAgain(tx, scope, { runId, receipt, run });
 }
 
-/** Notes what a full scan has seen, and what is deleted. */
-async function putSeen(
-  tx: Db,
-  scope: OrgScope,
-  { laneId, receipt }: { readonly laneId: number; readonly receipt: Receipt },
-): Promise<void> {
-  for (const { partition, externalIds } of receipt.seen) {
-    await sql`
-      update record_state set partition = ${partition}, seen_run = (select seq from runs where id = ${receipt.runId})
-      where lane_id = ${ownLane(scope, laneId)} and external_id = any(${externalIds}::text[])`.execute(tx);
-  }
-  if (receipt.deleted.length === 0) return;
-  await sql`
-    update record_state set status = 'deleted'
-    where lane_id = ${ownLane(scope, laneId)} and external_id = any(${receipt.deleted}::text[])`.execute(tx);
-}
-
 interface KeptBack {
   /** The run in which the batch was acknowledged. */
   readonly runId: string;
   readonly receipt: Receipt;
-  readonly run: LaneKey;
+  readonly run: RecordedRun;
 }
 
 /**

@@ -4,7 +4,13 @@ import { type RawBuilder, sql } from 'kysely';
 import { storableJson } from '../../../../src/core/json/storable-json.ts';
 import { storableText } from '../../../../src/core/json/storable-text.ts';
 import type { LaneKey } from '../../../../src/core/model/lane-key.ts';
-import { columnOf, type PageEntry, type Receipt, type RecordEntry } from '../../../../src/core/model/receipt.ts';
+import {
+  columnOf,
+  isPlain,
+  type PageEntry,
+  type Receipt,
+  type RecordEntry,
+} from '../../../../src/core/model/receipt.ts';
 import { bytesArray, textArray } from '../../../../src/core/postgres/binary-arrays.ts';
 import { durableCommitSql } from '../../../../src/core/postgres/durable-commit.ts';
 import type { RunStatus } from '../../../../src/core/resources/run.ts';
@@ -24,6 +30,12 @@ export interface BatchToRecord {
   readonly onlyNew: boolean;
 }
 
+/** The run whose batch is recorded. */
+export interface RecordedRun extends LaneKey {
+  /** Its place among all runs. */
+  readonly seq: number;
+}
+
 /**
  * Records everything of a batch that nearly every one has, in one statement. `run` is null unless it was recorded. Throws
  * 23505 for a record that is there although all are new.
@@ -32,13 +44,14 @@ export async function recordMain(
   db: Db,
   scope: OrgScope,
   { owner, receipt, onlyNew }: BatchToRecord,
-): Promise<{ readonly recorded: Recorded; readonly run: LaneKey | null }> {
+): Promise<{ readonly recorded: Recorded; readonly run: RecordedRun | null }> {
   const [row] = await (onlyNew ? insertNew : upsert)(db, await statementValues(scope, owner, receipt));
   if (row?.fence !== owner.fence) return { recorded: { outcome: 'fenced' }, run: null };
-  const { connectionId, resourceKey, cancelRequestedAt, status } = row;
-  if (connectionId === null || resourceKey === null) return { recorded: { outcome: 'stale' }, run: null };
+  const { connectionId, resourceKey, seq, cancelRequestedAt, status } = row;
+  if (connectionId === null || resourceKey === null || seq === null)
+    return { recorded: { outcome: 'stale' }, run: null };
   const stop = cancelRequestedAt !== null || status !== 'running';
-  return { recorded: { outcome: 'recorded', stop }, run: { connectionId, resourceKey } };
+  return { recorded: { outcome: 'recorded', stop }, run: { connectionId, resourceKey, seq } };
 }
 
 /**
@@ -53,10 +66,6 @@ export function prepareRecord(receipt: Receipt): void {
 }
 
 const madeAhead = new WeakMap<Receipt, Promise<ReceiptValues>>();
-
-/** Whether one statement records it. */
-export const isPlain = ({ seen, deleted, quarantine, again = [], retried }: Receipt): boolean =>
-  [again, seen, deleted, quarantine, retried].every(({ length }) => length === 0);
 
 /** External ids of the records that were delivered. */
 export const deliveredIds = ({ records }: Receipt): readonly string[] =>
@@ -167,6 +176,7 @@ interface StatementRow {
   readonly fence: number;
   readonly connectionId: string | null;
   readonly resourceKey: string | null;
+  readonly seq: number | null;
   readonly cancelRequestedAt: string | null;
   readonly status: RunStatus | null;
 }
@@ -256,7 +266,7 @@ export const recordSql = <Row>(
     )
     select lane.fence, run.* from lane left join run on true`;
 
-const returning = sql`connection_id, resource_key, cancel_requested_at, status`;
+const returning = sql`connection_id, resource_key, seq, cancel_requested_at, status`;
 const update = sql`
       on conflict (lane_id, external_id)
       do update set hash = excluded.hash, cursor = excluded.cursor, status = excluded.status,

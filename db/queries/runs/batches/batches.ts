@@ -1,11 +1,11 @@
 import { hasCode } from '../../../../src/core/error-code.ts';
-import type { Receipt } from '../../../../src/core/model/receipt.ts';
+import { isPlain, type Receipt } from '../../../../src/core/model/receipt.ts';
 import type { PassedOver, Recorded } from '../../../../src/core/run/run-ledger.ts';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 import { type BatchOwner, holdsLane } from './batch-owner.ts';
 import { recordRest } from './batch-rest.ts';
-import { type BatchToRecord, isPlain, recordMain, total } from './batch-statement.ts';
+import { type BatchToRecord, recordMain, total } from './batch-statement.ts';
 
 type Batch = Omit<BatchToRecord, 'onlyNew'>;
 

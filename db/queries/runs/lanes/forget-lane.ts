@@ -25,7 +25,7 @@ export async function forgetLane(
   return db.transaction().execute(async (tx) => {
     if (!(await holdsLane(tx, scope, owner))) return null;
     const rewinds = await isRewind(tx, scope, runId);
-    const records = rewinds ? 0 : await deleteRecordStates(tx, scope, laneId);
+    const records = rewinds ? 0 : await deleteRecordStates(tx, scope, { laneId, runId });
     const { numDeletedRows } = await tx
       .deleteFrom('partitions')
       .where('orgId', '=', scope.orgId)
@@ -70,12 +70,33 @@ async function isRewind(tx: Db, scope: OrgScope, runId: string): Promise<boolean
 /** Rows in one statement: seconds at most, so that the lane of ten million records does not meet the statement limit. */
 const piece = 200_000;
 
-/** Forgets every known record of a lane; returns how many. */
-export async function deleteRecordStates(tx: Db, scope: OrgScope, laneId: number): Promise<number> {
+/**
+ * Forgets every known record of a lane, with where it was, as the run of the lane begins again; returns how many. From that run
+ * on it is known whether all of its records are.
+ */
+export async function deleteRecordStates(
+  tx: Db,
+  scope: OrgScope,
+  { laneId, runId }: { readonly laneId: number; readonly runId: string },
+): Promise<number> {
+  await sql`
+    update lanes set cleared_run = (select seq from runs where org_id = ${scope.orgId} and id = ${runId})
+    where org_id = ${scope.orgId} and id = ${laneId}`.execute(tx);
+  await deleteOfLane(tx, scope, { laneId, table: 'record_partitions' });
+  await deleteOfLane(tx, scope, { laneId, table: 'listed_deletions' });
+  return await deleteOfLane(tx, scope, { laneId, table: 'record_state' });
+}
+
+async function deleteOfLane(
+  tx: Db,
+  scope: OrgScope,
+  { laneId, table }: { readonly laneId: number; readonly table: string },
+): Promise<number> {
+  const rows = sql.table(table);
   for (let total = 0; ; ) {
     const { numAffectedRows = 0n } = await sql`
-      delete from record_state where ctid = any(array(
-        select ctid from record_state where lane_id = ${ownLane(scope, laneId)} limit ${piece}))`.execute(tx);
+      delete from ${rows} where ctid = any(array(
+        select ctid from ${rows} where lane_id = ${ownLane(scope, laneId)} limit ${piece}))`.execute(tx);
     total += Number(numAffectedRows);
     if (numAffectedRows < piece) return total;
   }

@@ -47,7 +47,7 @@ export async function resetLane(tx: Db, scope: OrgScope, runId: string): Promise
     .where('id', '=', lane.id)
     .execute();
   await tx.deleteFrom('partitions').where('orgId', '=', scope.orgId).where('laneId', '=', lane.id).execute();
-  if (lane.reset === 'state') await deleteRecordStates(tx, scope, lane.id);
+  if (lane.reset === 'state') await deleteRecordStates(tx, scope, { laneId: lane.id, runId });
   await passOverEndedRuns(tx, scope, { laneId: lane.id, runId });
   await tx
     .updateTable('runs')

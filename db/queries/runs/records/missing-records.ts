@@ -1,44 +1,64 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
+import type { Scan, ScanResult } from '../../../../src/core/model/scan.ts';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 import { ownLane } from './own-lane.ts';
 
-/** The records that a full scan compares. */
-export interface Scan {
+/** A run that compares what it read with the records of its lane. */
+export interface LaneScan extends Scan {
   readonly laneId: number;
-  /** `runs.seq` of the run that scans. */
+  /** `runs.seq` of the run. */
   readonly seq: number;
-  /** The partition of the records; null: those of all partitions. */
-  readonly partition: string | null;
 }
 
-/** Records of the lane that are not known as deleted, and those of them that the run has not seen. */
-export async function countMissing(
-  db: Db,
-  scope: OrgScope,
-  scan: Scan,
-): Promise<{ readonly known: number; readonly missing: number }> {
-  return known(db, scope, scan)
-    .select([
-      sql<number>`count(*)::float8`.as('known'),
-      sql<number>`(count(*) filter (where seen_run is distinct from ${scan.seq}))::float8`.as('missing'),
-    ])
-    .executeTakeFirstOrThrow();
+/** Counts the records that the run proves to be missing, and those of them that enough reads in a row have lacked. */
+export async function countMissing(db: Db, scope: OrgScope, scan: LaneScan): Promise<ScanResult> {
+  const { rows } = await sql<ScanResult>`
+    select count(*)::float8 as missing, (count(*) filter (where ${isDue(scan)}))::float8 as due
+    from record_state r where ${isMissing(scope, scan)}`.execute(db);
+  return rows[0] ?? { missing: 0, due: 0 };
 }
 
-/** External ids of records that the run has not seen, in order. */
+/** External ids of missing records that are due, in order. */
 export async function findMissing(
   db: Db,
   scope: OrgScope,
-  { limit, ...scan }: Scan & { readonly limit: number },
+  { limit, ...scan }: LaneScan & { readonly limit: number },
 ): Promise<string[]> {
-  const rows = await known(db, scope, scan)
-    .select('externalId')
-    .where('seenRun', 'is distinct from', scan.seq)
-    .orderBy('externalId')
-    .limit(limit)
-    .execute();
+  const { rows } = await sql<{ readonly externalId: string }>`
+    select external_id from record_state r where ${isMissing(scope, scan)} and ${isDue(scan)}
+    order by external_id limit ${limit}`.execute(db);
   return rows.map(({ externalId }) => externalId);
+}
+
+/** Whether a record that the run has not seen was in a partition with a gap, or in none that is known. */
+export async function hidesMissing(db: Db, scope: OrgScope, scan: LaneScan): Promise<boolean> {
+  const gap = sql`select from partitions p where p.lane_id = r.lane_id and p.org_id = ${scope.orgId}
+    and p.proof_run = ${scan.seq} and p.proof = 'gap'`;
+  const nowhere = sql`(r.partition = '' and not exists (${placesOf(sql`true`)}) and exists (${gap}))`;
+  const inGap = sql`exists (${gap} and p.partition <> '' and (p.partition = r.partition
+    or exists (${placesOf(sql`m.partition = p.partition`)})))`;
+  const isHidden = scan.isPartitioned
+    ? sql`not exists (${placesOf(sql`m.seen_run = ${scan.seq}`)})
+      and (${inGap} ${scan.coversAll ? sql`or ${nowhere}` : sql``})`
+    : sql`true`;
+  const { rows } = await sql`
+    select from record_state r
+    where r.lane_id = ${ownLane(scope, scan.laneId)} and r.status <> 'deleted'
+      and r.seen_run is distinct from ${scan.seq} and ${isHidden}
+    limit 1`.execute(db);
+  return rows.length > 0;
+}
+
+/** Counts the records of a lane that are not known as deleted. */
+export async function countKnown(db: Db, scope: OrgScope, laneId: number): Promise<number> {
+  const { known } = await db
+    .selectFrom('recordState')
+    .select(sql<number>`count(*)::float8`.as('known'))
+    .where('laneId', '=', ownLane(scope, laneId))
+    .where('status', '!=', 'deleted')
+    .executeTakeFirstOrThrow();
+  return known;
 }
 
 /** External ids of records that are known as deleted, after `after`, in order. */
@@ -59,10 +79,51 @@ export async function findDeleted(
   return rows.map(({ externalId }) => externalId);
 }
 
-function known(db: Db, scope: OrgScope, { laneId, partition }: Scan) {
-  const all = db
-    .selectFrom('recordState')
-    .where('laneId', '=', ownLane(scope, laneId))
-    .where('status', '!=', 'deleted');
-  return partition === null ? all : all.where('partition', '=', partition);
+/**
+ * Whether record `r` is not known as deleted, was not seen by the run, and every partition that ever showed it was read whole.
+ */
+export function isMissing(scope: OrgScope, scan: LaneScan): RawBuilder<boolean> {
+  const { laneId, seq, isPartitioned, coversAll } = scan;
+  const unseen = sql<boolean>`r.lane_id = ${ownLane(scope, laneId)} and r.status <> 'deleted'
+    and r.seen_run is distinct from ${seq}`;
+  const notWhole = sql`select from partitions p
+    where p.lane_id = r.lane_id and p.org_id = ${scope.orgId} and p.proof_run = ${seq} and p.proof <> 'whole'`;
+  if (!isPartitioned) return sql`${unseen} and not exists (${notWhole})`;
+  const isOpen = coversAll ? sql`p.proof_run = ${seq} and p.proof <> 'whole'` : sql`not ${isWhole(scope, seq)}`;
+  const elsewhere = sql`select from record_partitions m
+    left join partitions p on p.lane_id = m.lane_id and p.partition = m.partition
+    where m.lane_id = r.lane_id and m.external_id = r.external_id and (m.seen_run = ${seq} or ${isOpen})`;
+  const before = sql`(r.partition = '' or ${coversAll ? sql`not` : sql``} exists (
+    select from partitions p where p.lane_id = r.lane_id and p.partition = r.partition
+      and ${coversAll ? isOpen : isWhole(scope, seq)}))`;
+  const isKnownSomewhere = sql`r.partition <> '' or exists (${placesOf(sql`true`)})`;
+  return coversAll
+    ? sql`${unseen} and not exists (${elsewhere}) and ${before} and (${isKnownSomewhere} or not exists (${notWhole}))`
+    : sql`${unseen} and r.external_id in (${leftBehind(scope, scan)}) and not exists (${elsewhere}) and ${before}`;
 }
+
+/** Whether partition `p` was read whole in the run. */
+const isWhole = ({ orgId }: OrgScope, seq: number): RawBuilder<boolean> =>
+  sql`(p.org_id is not distinct from ${orgId} and p.proof_run is not distinct from ${seq}
+    and p.proof is not distinct from 'whole')`;
+
+/** The places of record `r` for which the condition on `m` holds. */
+const placesOf = (condition: RawBuilder<unknown>) => sql`
+  select from record_partitions m where m.lane_id = r.lane_id and m.external_id = r.external_id and ${condition}`;
+
+/** Ids of records that a partition lacks that was read whole: few, where a run reads some partitions only. */
+const leftBehind = ({ orgId }: OrgScope, { laneId, seq }: LaneScan) => sql`
+  select m.external_id from partitions p
+  join record_partitions m on m.lane_id = p.lane_id and m.partition = p.partition
+  where p.org_id = ${orgId} and p.lane_id = ${laneId} and p.proof_run = ${seq} and p.proof = 'whole'
+    and m.seen_run <> ${seq}
+  union all
+  select old.external_id from partitions p
+  join record_state old on old.lane_id = p.lane_id and old.partition = p.partition and old.partition <> ''
+  where p.org_id = ${orgId} and p.lane_id = ${laneId} and p.proof_run = ${seq} and p.proof = 'whole'`;
+
+/** Whether enough reads in a row, this one included, have lacked the missing record `r`. */
+const isDue = ({ confirm, seq }: LaneScan): RawBuilder<boolean> =>
+  confirm === 1
+    ? sql`true`
+    : sql`coalesce(r.missed, 0) + case when r.missed_run = ${seq} then 0 else 1 end >= ${confirm}`;

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { field } from './field.ts';
+import { field, wholeNumber } from './field.ts';
 import { Expression, RequestTemplate } from './http-schema.ts';
 import { Selector } from './names.ts';
 import { Pagination } from './pagination-schema.ts';
@@ -9,6 +9,13 @@ const Effect = field(
   v.optional(v.picklist(['soft', 'hard']), 'soft'),
   'What a deletion does at the destination: `soft` sets `_deleted_at`, `hard` deletes the row.',
 );
+
+/** A share of the known records. */
+export const Ratio = v.pipe(v.number(), v.minValue(0), v.maxValue(1));
+/** A number of records. */
+export const Count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+/** The brake on what is concluded from absence, unless the spec says otherwise. */
+export const brakeDefaults = { maxRatio: 0.3, minRecords: 20 } as const;
 
 /** How records deleted in the API are found. */
 export const Deletes = v.pipe(
@@ -26,16 +33,21 @@ export const Deletes = v.pipe(
       ),
       scope: field(
         v.optional(v.picklist(['resource', 'partition']), 'resource'),
-        'What is compared: the whole resource, or each partition that was read; then records of a parent that no longer exists stay.',
+        'What is compared: the whole resource, or each partition that was read; then records of a parent that no longer exists stay. A record of several partitions is deleted once none of them has it.',
       ),
       effect: Effect,
       maxRatio: field(
-        v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1)), 0.3),
-        'The brake: if more than this share of the known records is missing, and at least `minRecords`, nothing is deleted and the run is `partial`.',
+        v.optional(Ratio, brakeDefaults.maxRatio),
+        'The brake: if more than this share of all known records is missing, and at least `minRecords`, nothing is deleted and the run is `partial`. So it is when every known record is missing and the run read none at all. 1: no brake.',
       ),
       minRecords: field(
-        v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(0)), 20),
-        'Missing records below this number are always deleted.',
+        v.optional(Count, brakeDefaults.minRecords),
+        'Missing records below this number are deleted, unless the run read none at all.',
+      ),
+      confirm: field(
+        v.optional(wholeNumber(1, 5), 1),
+        'How many complete reads in a row must lack a record before it is deleted: more than 1 for an API whose lists leave out records at times.',
+        2,
       ),
     }),
     strictObject({

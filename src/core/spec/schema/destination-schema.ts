@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { mapOf } from '../../json/json-object.ts';
 import { ColumnTypeText } from './column-type.ts';
+import { brakeDefaults, Count, Ratio } from './deletes-schema.ts';
 import { entraHosts } from './entra-hosts.ts';
 import { field, wholeNumber } from './field.ts';
 import { HeaderTemplates, Template } from './http-schema.ts';
@@ -160,6 +161,16 @@ export const Target = strictObject({
   onTypeConflict: field(
     v.optional(v.picklist(['quarantine', 'fail']), 'quarantine'),
     'What happens with a record whose value does not fit its column.',
+  ),
+  maxRatio: field(
+    v.exactOptional(Ratio),
+    `Of mode \`replace\`, the brake: if the table would lose more than this share of its rows, and at least \`minRecords\`, it stays as it is and the run is \`partial\`. So it is when the run read no record at all. 1: no brake. Absent: ${brakeDefaults.maxRatio}.`,
+    0.5,
+  ),
+  minRecords: field(
+    v.exactOptional(Count),
+    `Of mode \`replace\`: fewer rows than this may be lost, unless the run read no record at all. Absent: ${brakeDefaults.minRecords}.`,
+    100,
   ),
 });
 /** `table` is filled in by the resource: its key with `-` as `_`. */

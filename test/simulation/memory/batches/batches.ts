@@ -7,9 +7,10 @@ import type { Recorded } from '../../../../src/core/run/run-ledger.ts';
 import { markRetriedIn } from '../records/requeue.ts';
 import type { ControlState, StoredRun } from '../store/control-state.ts';
 import { keepQuarantine, resolveQuarantine, tryAgain } from '../store/kept-back.ts';
-import { putPartitions, putRecords, putSeen } from '../store/lane-state.ts';
+import { putPartitions, putRecords } from '../store/lane-state.ts';
 import { memoryOf } from '../store/memory-db.ts';
 import { stored } from '../store/stored-json.ts';
+import { putCoverage } from './batch-coverage.ts';
 import { holdsLaneIn } from './batch-owner.ts';
 
 /** As the query of the same name. */
@@ -118,7 +119,7 @@ interface RestOfBatch {
 
 /** The parts that few batches have, in the order of the real module. */
 function recordRest(state: ControlState, { run, receipt, acknowledgedIn }: RestOfBatch): void {
-  putSeen(state, run, receipt);
+  putCoverage(state, run, receipt);
   keepQuarantine(state, run, { entries: receipt.quarantine, runId: acknowledgedIn });
   markRetriedIn(state, receipt);
   const delivered = receipt.records.filter(({ status }) => status === 'delivered');

@@ -1,6 +1,7 @@
 import type * as real from '../../../../db/queries/runs/lanes/forget-lane.ts';
 import type { RunPosition } from '../../../../src/core/model/run-position.ts';
 import { holdsLaneIn } from '../batches/batch-owner.ts';
+import type { ControlState } from '../store/control-state.ts';
 import { memoryOf } from '../store/memory-db.ts';
 import { rewindStart } from './rewind.ts';
 
@@ -14,7 +15,7 @@ export const forgetLane: typeof real.forgetLane = (db, _scope, { runId, ...owner
     if (lane) state.lanes.update(lane, { generation });
     const run = state.runs.get(runId);
     const rewinds = run?.backfill?.rewind === true;
-    const records = rewinds ? 0 : state.records.deleteWhere((row) => row.laneId === laneId);
+    const records = rewinds ? 0 : deleteRecordStates(state, { laneId, runId });
     const partitions = state.partitions.deleteWhere((row) => row.laneId === laneId);
     if (run?.laneId !== laneId || run.status !== 'running') return { records, position: null, generation };
     const kept = records === 0 && partitions === 0 && isBegun(run.position) ? run.position : null;
@@ -27,3 +28,14 @@ export const forgetLane: typeof real.forgetLane = (db, _scope, { runId, ...owner
 const isBegun = (position: RunPosition | null): boolean =>
   position?.stage === 'list' ||
   (position?.stage === 'partition' && (position.read?.job !== undefined || position.read?.pagesRead === 0));
+
+/** As the function of the same name. */
+export function deleteRecordStates(
+  state: ControlState,
+  { laneId, runId }: { readonly laneId: number; readonly runId: string },
+): number {
+  const lane = state.lanes.get(String(laneId));
+  if (lane) state.lanes.update(lane, { clearedRun: state.runs.get(runId)?.seq ?? null });
+  state.places.deleteWhere((row) => row.laneId === laneId);
+  return state.records.deleteWhere((row) => row.laneId === laneId);
+}

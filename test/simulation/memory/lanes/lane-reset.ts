@@ -2,6 +2,7 @@ import type * as real from '../../../../db/queries/runs/lanes/lane-reset.ts';
 import type { Reset } from '../../../../src/core/spec/connection/upgrade-plan.ts';
 import type { ControlState } from '../store/control-state.ts';
 import { memoryOf } from '../store/memory-db.ts';
+import { deleteRecordStates } from './forget-lane.ts';
 
 /** As the query of the same name. */
 export const requestReset: typeof real.requestReset = (tx, _scope, lane) =>
@@ -25,7 +26,7 @@ export function resetLaneIn(state: ControlState, runId: string): void {
   const generation = lane.reset === 'state' ? state.newGeneration() : lane.generation;
   state.lanes.update(lane, { reset: null, recordedWith: null, recordedSince: null, generation });
   state.partitions.deleteWhere(({ laneId }) => laneId === lane.id);
-  if (lane.reset === 'state') state.records.deleteWhere(({ laneId }) => laneId === lane.id);
+  if (lane.reset === 'state') deleteRecordStates(state, { laneId: lane.id, runId });
   const ended = state.runs.where(
     ({ id, laneId, status }) => laneId === lane.id && id !== runId && status !== 'queued' && status !== 'running',
   );

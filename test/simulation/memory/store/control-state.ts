@@ -51,6 +51,10 @@ export class ControlState {
     keyOf(laneId, partition),
   );
   readonly records = this.#table<StoredRecord>('record_state', ({ laneId, externalId }) => keyOf(laneId, externalId));
+  readonly places = this.#table<Selectable<Database['recordPartitions']>>(
+    'record_partitions',
+    ({ laneId, externalId, partition }) => keyOf(laneId, externalId, partition),
+  );
   readonly quarantine = this.#table<StoredQuarantine>('quarantine', ({ id }) => id);
   readonly pages = this.#table<Selectable<Database['runPages']>>('run_pages', ({ runId, pageNo }) =>
     keyOf(runId, pageNo),

@@ -1,6 +1,6 @@
 /** What is known of a lane: records, partitions, watermark. */
 import { isDeepStrictEqual } from 'node:util';
-import type { PartitionEntry, Receipt, RecordEntry } from '../../../../src/core/model/receipt.ts';
+import type { PartitionEntry, RecordEntry } from '../../../../src/core/model/receipt.ts';
 import { type ControlState, keyOf, type StoredRun } from './control-state.ts';
 import { stored, storedObject } from './stored-json.ts';
 
@@ -14,7 +14,12 @@ export function putRecords(
 ): void {
   refuseTwice(records.map(({ externalId }) => externalId));
   for (const { externalId, hash, cursor, status, fields } of records) {
-    const known = state.records.get(keyOf(laneId, externalId)) ?? { partition: '', seenRun: null };
+    const known = state.records.get(keyOf(laneId, externalId)) ?? {
+      partition: '',
+      seenRun: null,
+      missed: null,
+      missedRun: null,
+    };
     state.records.put({
       ...known,
       laneId,
@@ -45,24 +50,13 @@ export function putPartitions(
     const { watermark: before, listedAt, validators } = known ?? {};
     // Nothing is written where nothing changes.
     if (known && isDeepStrictEqual({ watermark: before, listedAt, validators }, read)) continue;
-    state.partitions.put({ orgId, laneId, partition, ...read, updatedAt: state.now() });
+    const { proof = null, proofRun = null, pending = null } = known ?? {};
+    state.partitions.put({ orgId, laneId, partition, ...read, proof, proofRun, pending, updatedAt: state.now() });
   }
 }
 
 function refuseTwice(keys: readonly string[]): void {
   if (new Set(keys).size < keys.length) throw new Error('ON CONFLICT DO UPDATE cannot affect row a second time');
-}
-
-/** Notes what a full scan has seen, and what is deleted. */
-export function putSeen(
-  state: ControlState,
-  { laneId, seq }: Pick<StoredRun, 'laneId' | 'seq'>,
-  { seen, deleted }: Pick<Receipt, 'seen' | 'deleted'>,
-): void {
-  for (const { partition, externalIds } of seen) {
-    for (const record of knownOf(state, laneId, externalIds)) state.records.update(record, { partition, seenRun: seq });
-  }
-  for (const record of knownOf(state, laneId, deleted)) state.records.update(record, { status: 'deleted' });
 }
 
 /** The stored ones of the given records, each once. */

@@ -1,0 +1,106 @@
+import { sql } from 'kysely';
+import { storableJson } from '../../../../src/core/json/storable-json.ts';
+import type { Receipt } from '../../../../src/core/model/receipt.ts';
+import { textArray } from '../../../../src/core/postgres/binary-arrays.ts';
+import type { Db } from '../../../client.ts';
+import type { OrgScope } from '../../../scope.ts';
+import { isMissing, type LaneScan } from '../records/missing-records.ts';
+import { ownLane } from '../records/own-lane.ts';
+
+/** A batch, and the run that read it. */
+interface CoverageOfBatch {
+  readonly laneId: number;
+  readonly receipt: Receipt;
+  /** `runs.seq` of the run. */
+  readonly seq: number;
+}
+
+/** Notes where a run has seen records, what is deleted, and what the run has proved of its partitions. */
+export async function putCoverage(tx: Db, scope: OrgScope, batch: CoverageOfBatch): Promise<void> {
+  const { laneId, receipt, seq } = batch;
+  for (const { partition, externalIds } of receipt.seen) {
+    const lane = ownLane(scope, laneId);
+    const ids = sql`external_id = any(${textArray(externalIds)}::text[])`;
+    await (partition === ''
+      ? sql`update record_state set seen_run = ${seq} where lane_id = ${lane} and ${ids}`
+      : sql`
+        insert into record_partitions (lane_id, external_id, partition, seen_run)
+        select lane_id, external_id, ${partition}, ${seq} from record_state where lane_id = ${lane} and ${ids}
+        on conflict (lane_id, external_id, partition) do update set seen_run = excluded.seen_run`
+    ).execute(tx);
+  }
+  if (receipt.deleted.length > 0) await putDeleted(tx, scope, batch);
+  if (receipt.proofs.length > 0) await putProofs(tx, scope, batch);
+  if (receipt.scan) await endScan(tx, scope, { ...receipt.scan, laneId, seq });
+}
+
+async function putDeleted(tx: Db, scope: OrgScope, { laneId, receipt }: CoverageOfBatch): Promise<void> {
+  const deleted = sql`lane_id = ${ownLane(scope, laneId)} and external_id = any(${textArray(receipt.deleted)}::text[])`;
+  await sql`update record_state set status = 'deleted', partition = '', missed = null, missed_run = null
+    where ${deleted}`.execute(tx);
+  await sql`delete from record_partitions where ${deleted}`.execute(tx);
+}
+
+/** A gap outweighs whatever else the run proves of a partition. */
+async function putProofs(tx: Db, scope: OrgScope, { laneId, receipt, seq }: CoverageOfBatch): Promise<void> {
+  await sql`
+    insert into partitions (org_id, lane_id, partition, proof, proof_run, pending)
+    select ${scope.orgId}, ${laneId}, p.partition, p.proof, ${seq}, nullif(p.completed, 'null')
+    from jsonb_to_recordset(${storableJson(receipt.proofs)}::jsonb) as p (partition text, proof text, completed jsonb)
+    on conflict (lane_id, partition) do update set
+      proof = case when partitions.proof_run = excluded.proof_run and partitions.proof = 'gap' then 'gap'
+        else excluded.proof end,
+      proof_run = excluded.proof_run, pending = excluded.pending`.execute(tx);
+}
+
+/**
+ * Ends a comparison, once its deletions are made: records leave the partitions that lack them, and those partitions count as read
+ * to their end unless one of their records waits for more reads.
+ */
+async function endScan(tx: Db, scope: OrgScope, scan: LaneScan): Promise<void> {
+  const { laneId, seq, isPartitioned, coversAll, confirm } = scan;
+  if (confirm > 1) await countMissed(tx, scope, scan);
+  if (!isPartitioned) return;
+  const proved = sql`select partition from partitions
+    where org_id = ${scope.orgId} and lane_id = ${laneId} and proof_run = ${seq}`;
+  const lacks = (partition: string) =>
+    coversAll
+      ? sql`${sql.ref(partition)} not in (${proved} and proof <> 'whole')`
+      : sql`${sql.ref(partition)} in (${proved} and proof = 'whole')`;
+  const waits = sql`exists (select from record_state r
+    where r.lane_id = m.lane_id and r.external_id = m.external_id and r.missed_run = ${seq})`;
+  await sql`
+    delete from record_partitions m
+    where m.lane_id = ${ownLane(scope, laneId)} and m.seen_run <> ${seq} and ${lacks('m.partition')} and not ${waits}`.execute(
+    tx,
+  );
+  await sql`
+    update record_state set partition = ''
+    where lane_id = ${ownLane(scope, laneId)} and partition <> '' and ${lacks('partition')}
+      and seen_run is distinct from ${seq} and missed_run is distinct from ${seq}`.execute(tx);
+  await sql`
+    update partitions p set pending = null, updated_at = now(),
+      listed_at = coalesce((pending ->> 'listedAt')::timestamptz, listed_at),
+      validators = nullif(pending -> 'validators', 'null')
+    where p.org_id = ${scope.orgId} and p.lane_id = ${laneId} and proof_run = ${seq} and proof = 'whole'
+      and pending is not null and not exists (
+        select from record_state r
+        where r.lane_id = p.lane_id and r.missed is not null and r.missed_run = ${seq} and (
+          r.partition = p.partition or exists (
+            select from record_partitions m
+            where m.lane_id = p.lane_id and m.external_id = r.external_id and m.partition = p.partition)))`.execute(tx);
+}
+
+/** Counts another read that lacked its missing records; a record that was seen begins again. */
+async function countMissed(tx: Db, scope: OrgScope, scan: LaneScan): Promise<void> {
+  const { laneId, seq } = scan;
+  await sql`
+    update record_state r set missed = null, missed_run = null
+    where r.lane_id = ${ownLane(scope, laneId)} and r.missed is not null and (
+      r.seen_run = ${seq} or exists (
+        select from record_partitions m
+        where m.lane_id = r.lane_id and m.external_id = r.external_id and m.seen_run = ${seq}))`.execute(tx);
+  await sql`
+    update record_state r set missed = coalesce(r.missed, 0) + 1, missed_run = ${seq}
+    where ${isMissing(scope, scan)} and r.missed_run is distinct from ${seq}`.execute(tx);
+}

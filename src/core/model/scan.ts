@@ -1,0 +1,20 @@
+/** How a run compares what it read with the records that are known. */
+export interface Scan {
+  /** Whether the resource has partitions. */
+  readonly isPartitioned: boolean;
+  /**
+   * The run listed all partitions: one that it did not list has no records, and a record without a partition is missing
+   * where all of them are whole.
+   */
+  readonly coversAll: boolean;
+  /** How many complete reads in a row must lack a record before it counts as deleted; at least 1. */
+  readonly confirm: number;
+}
+
+/** What a comparison has found. */
+export interface ScanResult {
+  /** Records that this run has proved to be missing. */
+  readonly missing: number;
+  /** Those of them that enough reads in a row have lacked. */
+  readonly due: number;
+}

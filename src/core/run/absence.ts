@@ -1,0 +1,46 @@
+/**
+ * The gate of everything that is concluded from absence: what a run may take for deleted at the API because its read lacks it,
+ * and whether a table may be replaced by what it gathered. A record is missing only if every place that ever showed it was read
+ * whole in this run, and lacks it; and so many may be missing at once.
+ */
+
+import type { PartitionTotals } from '../model/run-position.ts';
+import type { Scan } from '../model/scan.ts';
+import { brakeDefaults } from '../spec/schema/deletes-schema.ts';
+import type { Resource } from '../spec/schema/spec-schema.ts';
+import type { RunStore } from './run-store.ts';
+
+/** How many records may be missing at once. */
+interface Brake {
+  /** The share of the known records, at most; 1: no brake. */
+  readonly maxRatio: number;
+  /** Below it there is no share. */
+  readonly minRecords: number;
+}
+
+/** The brake on the switch of a table. */
+export const brakeOf = ({ maxRatio, minRecords }: Partial<Brake>): Brake => ({
+  maxRatio: maxRatio ?? brakeDefaults.maxRatio,
+  minRecords: minRecords ?? brakeDefaults.minRecords,
+});
+
+/** How a run compares what it read with the records that are known; null: nothing may be concluded from it. */
+export function scanOf({ forEach, deletes }: Resource, { listGaps }: PartitionTotals): Scan | null {
+  if (deletes.mode !== 'full_scan' || listGaps === undefined) return null;
+  const isPartitioned = forEach.length > 0;
+  const coversAll = !isPartitioned || (deletes.scope === 'resource' && listGaps.length === 0);
+  return { isPartitioned, coversAll, confirm: deletes.confirm };
+}
+
+/** Whether a run that lacks so many of the known records proves nothing: a failing API looks just like this. */
+export async function isHeldBack(
+  store: Pick<RunStore, 'readSoFar'>,
+  { missing, countKnown }: { readonly missing: number; readonly countKnown: () => Promise<number> },
+  { maxRatio, minRecords }: Brake,
+): Promise<boolean> {
+  if (missing <= 0 || maxRatio >= 1) return false;
+  const { recordsIn } = await store.readSoFar();
+  if (missing < minRecords && recordsIn > 0) return false;
+  const known = await countKnown();
+  return (missing >= minRecords && missing > known * maxRatio) || (recordsIn === 0 && missing >= known);
+}

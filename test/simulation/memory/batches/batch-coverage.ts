@@ -1,0 +1,72 @@
+import type { LaneScan } from '../../../../db/queries/runs/records/missing-records.ts';
+import type { PartitionEntry, Receipt } from '../../../../src/core/model/receipt.ts';
+import { missingIn, placesOf, proofsIn } from '../records/missing-records.ts';
+import { type ControlState, keyOf, type StoredRun } from '../store/control-state.ts';
+import { knownOf } from '../store/lane-state.ts';
+import { stored } from '../store/stored-json.ts';
+
+/** As the function of the same name. */
+export function putCoverage(state: ControlState, { orgId, laneId, seq }: StoredRun, receipt: Receipt): void {
+  for (const { partition, externalIds } of receipt.seen) {
+    for (const record of knownOf(state, laneId, externalIds)) {
+      if (partition === '') state.records.update(record, { seenRun: seq });
+      else state.places.put({ laneId, externalId: record.externalId, partition, seenRun: seq });
+    }
+  }
+  for (const record of knownOf(state, laneId, receipt.deleted)) {
+    state.records.update(record, { status: 'deleted', partition: '', missed: null, missedRun: null });
+    state.places.deleteWhere((row) => row.laneId === laneId && row.externalId === record.externalId);
+  }
+  for (const { partition, proof, completed } of receipt.proofs) {
+    const known = state.partitions.get(keyOf(laneId, partition));
+    const isGap = known?.proofRun === seq && known.proof === 'gap';
+    state.partitions.put({
+      ...(known ?? { watermark: null, listedAt: null, validators: null, updatedAt: state.now() }),
+      ...{ orgId, laneId, partition, proof: isGap ? 'gap' : proof, proofRun: seq, pending: stored(completed) as never },
+    });
+  }
+  if (receipt.scan) endScan(state, { ...receipt.scan, laneId, seq });
+}
+
+function endScan(state: ControlState, scan: LaneScan): void {
+  const { laneId, seq, isPartitioned, coversAll, confirm } = scan;
+  if (confirm > 1) countMissed(state, scan);
+  if (!isPartitioned) return;
+  const proofs = proofsIn(state, scan);
+  const lacks = (partition: string) => (proofs.get(partition) ?? (coversAll ? 'whole' : 'gap')) === 'whole';
+  const waits = (externalId: string) => state.records.get(keyOf(laneId, externalId))?.missedRun === seq;
+  state.places.deleteWhere(
+    (row) => row.laneId === laneId && row.seenRun !== seq && lacks(row.partition) && !waits(row.externalId),
+  );
+  for (const record of state.records.where((row) => row.laneId === laneId && row.partition !== '')) {
+    if (lacks(record.partition) && record.seenRun !== seq && record.missedRun !== seq)
+      state.records.update(record, { partition: '' });
+  }
+  for (const row of state.partitions.where((each) => each.laneId === laneId && each.proofRun === seq)) {
+    const pending = row.pending as PartitionEntry['completed'];
+    if (row.proof !== 'whole' || pending === null) continue;
+    const waiting = state.records.where(
+      (record) => record.laneId === laneId && record.missed !== null && record.missedRun === seq,
+    );
+    const isIn = (record: (typeof waiting)[number]) =>
+      placesOf(state, record).some(({ partition }) => partition === row.partition);
+    if (waiting.some(isIn)) continue;
+    const { listedAt, validators } = pending;
+    state.partitions.update(row, {
+      ...{ pending: null, listedAt: listedAt ?? row.listedAt, validators, updatedAt: state.now() },
+    });
+  }
+}
+
+function countMissed(state: ControlState, scan: LaneScan): void {
+  const { laneId, seq } = scan;
+  for (const record of state.records.where((row) => row.laneId === laneId && row.missed !== null)) {
+    const isSeen = record.seenRun === seq || placesOf(state, record).some(({ seenRun }) => seenRun === seq);
+    if (isSeen) state.records.update(record, { missed: null, missedRun: null });
+  }
+  for (const { externalId } of missingIn(state, scan)) {
+    const record = state.records.get(keyOf(laneId, externalId));
+    if (record && record.missedRun !== seq)
+      state.records.update(record, { missed: (record.missed ?? 0) + 1, missedRun: seq });
+  }
+}
