@@ -90,6 +90,43 @@ describe('a receiver that refuses records', () => {
     });
   });
 
+  it('in a form that cannot be read gets the same again, until it can be', async () => {
+    const forms = [{ rejected: ['2'] }, { rejected: [{ externalId: 2, message: 'no' }] }];
+    place.receiver.reply(() => ({ body: forms.shift() }));
+    expect(await send(rowsOf(3))).toMatchObject([{ index: 2, externalId: '2' }]);
+    expect(new Set(requestsOf(0)).size).toBe(1);
+    expect(place.receiver.posts).toHaveLength(2);
+  });
+
+  it('in a form that cannot be read, for longer, ends the run with what to do', async () => {
+    place.receiver.reply(() => ({ body: { rejected: 'all' } }));
+    await expect(send(rowsOf(1))).rejects.toMatchObject({
+      name: 'ThrottledError',
+      otherwise: { code: 'destination_rejected', message: expect.stringContaining('docs/connectors/receiver.md') },
+    });
+  });
+
+  it('may refuse a deletion, by name or alone, and it is told in the receipt', async () => {
+    const tombstones = ['7', '8', '9'].map((externalId) => ({ externalId, effect: 'hard' }) as const);
+    place.receiver.reply((post) => {
+      if (holds(post, '8')) return { status: 422 };
+      return { body: { rejected: [{ externalId: '7', message: 'busy', retryable: true }] } };
+    });
+    await using destination = place.connect();
+    await destination.open(claimOf(''));
+    expect(await destination.apply(pageBatch(rowsOf(1), { tombstones }))).toMatchObject([
+      { index: 1, externalId: '7' },
+      { index: 2, externalId: '8' },
+    ]);
+    const { checkpoint } = await reopen(2);
+    expect(decodeReceipt(checkpoint?.receipt ?? '')).toMatchObject({
+      deleted: ['9'],
+      incomplete: true,
+      notes: { delete_refused: 2 },
+      pages: [{ recordsOut: 1, deleted: 1 }],
+    });
+  });
+
   it('is not believed about records that were not sent to it, and the log reports their number', async () => {
     const foreign = ['not sent', 'not sent either'].map((externalId) => ({
       externalId,
@@ -131,15 +168,6 @@ describe('a receiver that refuses records', () => {
     expect(idsAt()).toEqual(upTo(500).filter((id) => !bad.has(String(id))));
     expect(place.receiver.posts.length).toBeLessThan(2 * 2 * 10);
     expect(new Set(place.receiver.posts.map(({ id }) => id)).size).toBe(place.receiver.posts.length);
-  });
-
-  it('may refuse a deletion: there is no record to keep', async () => {
-    place.receiver.reply((post) => (holds(post, 'gone') ? { status: 400 } : undefined));
-    await using destination = place.connect();
-    await destination.open(claimOf(''));
-    const tombstones = [{ externalId: 'gone', effect: 'hard' }] as const;
-    expect(await destination.apply(batchOf([rowOf('1')], { tombstones }))).toEqual([]);
-    expect(idsAt()).toEqual([1]);
   });
 
   it('is obeyed when the spec puts up with none: the run fails, and the batch is not sent again as it was', async () => {

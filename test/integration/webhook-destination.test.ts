@@ -95,6 +95,31 @@ describe('records at a webhook', () => {
     ]);
   });
 
+  it.each([
+    ['by name', { body: { rejected: [{ externalId: 1, message: 'database is busy', retryable: true }] } }],
+    ['alone', { status: 422 }],
+  ])(
+    'that are gone, and whose deletion is refused (%s), are deleted by the next run that can',
+    async (how, refusal) => {
+      const key = `kept-${how.replace(' ', '-')}`;
+      let rows: readonly Row[] = rowsOf(3);
+      let isBusy = true;
+      const sync = await syncOf(key, {
+        rows: () => rows,
+        reply: ({ batch }) => (isBusy && batch.records.some(({ op }) => op === 'delete') ? refusal : undefined),
+        resource: { deletes: { mode: 'full_scan', effect: 'hard' } },
+      });
+      await sync.sync();
+      rows = rowsOf(3).filter(({ id }) => id !== 1);
+      const refused = { status: 'partial', statsJson: { deleted: 0 }, notes: { delete_refused: 1 } };
+      expect(await sync.sync()).toMatchObject(refused);
+      expect(await sync.sync()).toMatchObject(refused);
+      isBusy = false;
+      expect(await sync.sync()).toMatchObject({ status: 'succeeded', statsJson: { deleted: 1 } });
+      expect(idsAt(key)).toEqual([0, 2]);
+    },
+  );
+
   it('all come again to another URL', async () => {
     const sync = await syncOf('moved', { rows: () => rowsOf(5) });
     await sync.sync();

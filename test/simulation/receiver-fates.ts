@@ -8,7 +8,7 @@ export type Fate = 'accept' | 'reject' | 'retry' | 'poison';
 type Decided = Exclude<Fate, 'retry'> | 'once' | 'twice';
 
 /**
- * Decides on each version of a record when it arrives first, and keeps to that. A deletion is accepted at last.
+ * Decides on each version of a record when it arrives first, and keeps to that. A deletion is accepted once all is calm.
  *
  * @returns the fate of a record; `isLast`: it came once more.
  */
@@ -16,11 +16,14 @@ export function createFates(random: Random, isCalm: () => boolean): (record: Pos
   const decided = new Map<string, Decided>();
   const decide = (isDelete: boolean): Decided => {
     if (isCalm() || random.chance(0.96)) return 'accept';
-    return isDelete ? 'once' : random.pick(['reject', 'once', 'once', 'twice', 'poison'] as const);
+    return random.pick(
+      isDelete ? (['reject', 'once', 'twice'] as const) : (['reject', 'once', 'once', 'twice', 'poison'] as const),
+    );
   };
   return ({ externalId, hash }, isLast) => {
     const key = `${externalId}/${hash}`;
-    const fate = decided.get(key) ?? decide(hash === undefined);
+    const isLate = hash === undefined && isCalm();
+    const fate = isLate ? 'accept' : (decided.get(key) ?? decide(hash === undefined));
     decided.set(key, fate);
     if (fate === 'once') return isLast ? 'accept' : 'retry';
     return fate === 'twice' ? 'retry' : fate;

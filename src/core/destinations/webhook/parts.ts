@@ -53,7 +53,6 @@ export interface PartRecord {
   /** The index in the batch, from 0. */
   readonly index: number;
   readonly externalId: string;
-  readonly isDelete: boolean;
 }
 
 interface Envelope {
@@ -178,11 +177,10 @@ export const againOf = (part: OutboxPart, positions: readonly number[]): OutboxP
 
 /** The records of a part. */
 export const recordsOf = (part: OutboxPart): readonly PartRecord[] =>
-  openBody(part).records.map(({ op, externalId }, position) => ({
+  openBody(part).records.map(({ externalId }, position) => ({
     position,
     index: part.indexes[position] ?? -1,
     externalId,
-    isDelete: op === 'delete',
   }));
 
 /** The count of a full part has more digits than that of an empty one. */

@@ -15,8 +15,13 @@ describe('a response', () => {
     response(200),
     response(204),
     response(202, '<html>'),
+    response(200, 'OK', { 'content-type': 'text/plain' }),
+    response(200, '"OK"', { 'content-type': 'application/json' }),
     response(200, { ok: true }),
-    response(200, { rejected: 'no' }),
+    response(200, '\uFEFF{"ok": true}'),
+    response(200, { rejected: [] }),
+    response(200, { rejected: null }),
+    response(200, [{ externalId: '1' }]),
   ])('of 2xx that names no record accepts them all', (given) => {
     expect(interpretResponse(given, now)).toEqual({ kind: 'accepted', rejections: [] });
   });
@@ -26,8 +31,7 @@ describe('a response', () => {
       { externalId: '1', code: 'bad_email', message: 'no @' },
       { externalId: '2', retryable: true },
       { externalId: '3', message: 'x'.repeat(1000) },
-      { externalId: 4 },
-      'noise',
+      { externalId: 4, message: ['no text'] },
     ];
     expect(interpretResponse(response(200, { rejected }), now)).toEqual({
       kind: 'accepted',
@@ -35,8 +39,24 @@ describe('a response', () => {
         { externalId: '1', message: 'Refused by the receiver: bad_email: no @', retryable: false },
         { externalId: '2', message: 'Refused by the receiver: it gave no reason', retryable: true },
         { externalId: '3', message: `Refused by the receiver: ${'x'.repeat(500)}`, retryable: false },
+        { externalId: '4', message: 'Refused by the receiver: it gave no reason', retryable: false },
       ],
     });
+  });
+
+  it.each([
+    ['a list of bare ids', response(200, { rejected: ['1'] })],
+    ['an object', response(200, { rejected: { 1: 'no' } })],
+    ['a text', response(200, { rejected: '1' })],
+    ['an entry under another name', response(200, { rejected: [{ externalId: '2' }, { external_id: '1' }] })],
+    ['a key as a list', response(200, { rejected: [{ externalId: ['a', 1] }] })],
+    ['a number that has lost digits', response(200, '{"rejected": [{"externalId": 12345678901234567890}]}')],
+    ['a body that is cut', response(200, '{"rejected": [{"externalId": "1"')],
+    ['a body that is cut, with a byte order mark', response(200, '\uFEFF {"rejected": [')],
+    ['no JSON though it says so', response(201, '<html>', { 'content-type': 'application/json; charset=utf-8' })],
+    ['a duplicate with a refusal of no form', response(409, { duplicate: true, rejected: [7] })],
+  ])('that refuses in a form that cannot be read is a failure, never an acceptance: %s', (_, given) => {
+    expect(interpretResponse(given, now)).toMatchObject({ kind: 'failing', isUnreadable: true });
   });
 
   it.each([
@@ -70,5 +90,7 @@ describe('a response', () => {
 
   it('409 that says duplicate accepts what was accepted before', () => {
     expect(interpretResponse(response(409, { duplicate: true }), now)).toEqual({ kind: 'accepted', rejections: [] });
+    const repeated = response(409, { duplicate: true, rejected: [{ externalId: '1', message: 'no' }] });
+    expect(interpretResponse(repeated, now)).toMatchObject({ kind: 'accepted', rejections: [{ externalId: '1' }] });
   });
 });

@@ -19,7 +19,8 @@ export type WebhookVerdict =
   | { readonly kind: 'too_large' }
   /** The receiver asks for a pause. */
   | { readonly kind: 'later'; readonly waitMs: number }
-  | { readonly kind: 'failing'; readonly what: string }
+  /** `isUnreadable`: it responded, in a form from which nobody can tell what it refuses. */
+  | { readonly kind: 'failing'; readonly what: string; readonly isUnreadable?: true }
   | { readonly kind: 'ended'; readonly error: AppError };
 
 /**
@@ -31,18 +32,20 @@ const waitMsMax = 3_600_000;
 /** Characters of the receiver's words that are kept of a refusal. */
 const messageCharsMax = 500;
 
-const PartialAcceptance = v.object({ rejected: v.array(v.unknown()) });
+/** `rejected` may be null: some libraries write an empty list as that. */
+const Acceptance = v.object({ rejected: v.optional(v.unknown()), duplicate: v.optional(v.unknown()) });
+/** A receiver may keep ids as numbers; one that is too large for that has lost digits. */
+const RecordId = v.union([v.string(), v.pipe(v.number(), v.check(isExact), v.transform(String))]);
 const Rejection = v.object({
-  externalId: v.string(),
+  externalId: RecordId,
   code: v.optional(v.unknown()),
   message: v.optional(v.unknown()),
   retryable: v.optional(v.unknown()),
 });
-const Duplicate = v.object({ duplicate: v.literal(true) });
 
 /** Checks a response; `nowMs` since the epoch. */
 export function interpretResponse({ status, headers, body }: HttpResponse, nowMs: number): WebhookVerdict {
-  if (status >= 200 && status < 300) return { kind: 'accepted', rejections: rejectionsIn(body) };
+  if (status >= 200 && status < 300) return accepted(status, readJson(body, headers['content-type']));
   const requestedMs = status === 429 || status === 503 ? retryAfterMs(headers['retry-after'], nowMs) : null;
   if (requestedMs !== null) return { kind: 'later', waitMs: Math.min(Math.max(requestedMs, waitMsMin), waitMsMax) };
   if (status === 408 || status === 425 || status === 429 || status >= 500) {
@@ -50,7 +53,10 @@ export function interpretResponse({ status, headers, body }: HttpResponse, nowMs
   }
   if (status === 400 || status === 422) return { kind: 'refused', status };
   if (status === 413) return { kind: 'too_large' };
-  if (status === 409 && v.is(Duplicate, jsonIn(body))) return { kind: 'accepted', rejections: [] };
+  if (status === 409) {
+    const found = readJson(body, undefined);
+    if (v.is(Acceptance, found) && found.duplicate === true) return accepted(status, found);
+  }
   return { kind: 'ended', error: endOf(status) };
 }
 
@@ -71,23 +77,48 @@ function endOf(status: number): AppError {
   return new AppError('destination_rejected', `${said}: ${advice}`);
 }
 
-/** A response without the documented form is ignored, and the whole batch is accepted. */
-function rejectionsIn(body: Uint8Array): readonly Rejection[] {
-  const response = jsonIn(body);
-  if (!v.is(PartialAcceptance, response)) return [];
-  return response.rejected.flatMap((entry) => {
-    if (!v.is(Rejection, entry)) return [];
-    const { externalId, code, message, retryable } = entry;
-    const words = [code, message].filter((word) => typeof word === 'string' && word !== '');
-    const said = words.length === 0 ? 'it gave no reason' : words.join(': ').slice(0, messageCharsMax);
-    return [{ externalId, message: `Refused by the receiver: ${said}`, retryable: retryable === true }];
-  });
+/**
+ * What a request was accepted with; without `rejected` all of it is. A refusal that cannot be read is a failure: the
+ * records that it is about would count as delivered.
+ */
+function accepted(status: number, response: unknown): WebhookVerdict {
+  if (response === unreadable) return illegible(status, 'a body that is no whole JSON');
+  if (!v.is(Acceptance, response)) return { kind: 'accepted', rejections: [] };
+  const { success, output } = v.safeParse(v.array(Rejection), response.rejected ?? []);
+  if (!success) return illegible(status, 'a `rejected` that is no list of {"externalId": …}');
+  return { kind: 'accepted', rejections: output.map(rejectionOf) };
 }
 
-function jsonIn(body: Uint8Array): unknown {
+const illegible = (status: number, what: string): WebhookVerdict => ({
+  kind: 'failing',
+  what: `responded with ${status} and ${what}`,
+  isUnreadable: true,
+});
+
+function rejectionOf({ externalId, code, message, retryable }: v.InferOutput<typeof Rejection>): Rejection {
+  const words = [code, message].filter((word) => typeof word === 'string' && word !== '');
+  const said = words.length === 0 ? 'it gave no reason' : words.join(': ').slice(0, messageCharsMax);
+  return { externalId, message: `Refused by the receiver: ${said}`, retryable: retryable === true };
+}
+
+/** A whole number of which every digit is there, or one that has others behind its point. */
+function isExact(value: number): boolean {
+  return Number.isSafeInteger(value) || !Number.isInteger(value);
+}
+
+/** Announced as JSON, and no JSON. */
+const unreadable = Symbol('unreadable');
+
+/** The JSON of a body; null where it is none and does not say so, as `OK` or a page of HTML. */
+function readJson(body: Uint8Array, contentType: string | undefined): unknown {
+  const text = Buffer.from(body)
+    .toString('utf8')
+    .replace(/^\uFEFF/, '')
+    .trim();
+  if (text === '') return null;
   try {
-    return JSON.parse(Buffer.from(body).toString('utf8'));
+    return JSON.parse(text);
   } catch {
-    return null;
+    return text.startsWith('{') || /[/+]json\b/i.test(contentType ?? '') ? unreadable : null;
   }
 }

@@ -97,7 +97,8 @@ async function waitAfter(
     return { waitMs: verdict.waitMs, otherwise: away('asks for more time than limits.maxDurationSeconds leaves') };
   }
   const failing = await outbox.failed();
-  const otherwise = away(`${verdict.what} ${failing.failures} times in a row`);
+  const times = `${verdict.what} ${failing.failures} times in a row`;
+  const otherwise = verdict.isUnreadable ? illegible(times) : away(times);
   if (failing.sinceMs > failingMsMax) throw otherwise;
   return { waitMs: backoffMs(failing, clock.random), otherwise };
 }
@@ -105,6 +106,13 @@ async function waitAfter(
 /** 1 s, 2 s, 4 s … up to 5 min, each a fifth more or less. */
 const backoffMs = ({ failures }: Failing, random: () => number): number =>
   Math.min(1000 * 2 ** (failures - 1), backoffMsMax) * (0.8 + 0.4 * random());
+
+const illegible = (what: string): AppError =>
+  new AppError(
+    'destination_rejected',
+    `The receiver ${what}. Let it respond as docs/connectors/receiver.md says and start the sync again: it continues with this batch.`,
+    { isFinal: true },
+  );
 
 const away = (what: string): AppError =>
   new AppError(

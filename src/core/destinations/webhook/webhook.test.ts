@@ -59,9 +59,11 @@ describe('records that the receiver rejects in its response', () => {
     expect(completed).toEqual([receiptOf([])]);
   });
 
-  it('that were to be deleted leave nothing to keep', async () => {
-    const batch = batchOf([], { tombstones: [{ externalId: '1', effect: 'hard' }] });
-    expect((await delivered(batch, rejecting('1', false))).rejected).toEqual([]);
+  it('and were to be deleted are refused as well, by their place behind the rows', async () => {
+    const batch = batchOf([rowOf('0')], { tombstones: [{ externalId: '1', effect: 'hard' }] });
+    const refused = { index: 1, externalId: '1', message: 'Refused by the receiver: no', isNamed: true };
+    expect((await delivered(batch, rejecting('1', false))).rejected).toEqual([refused]);
+    expect((await delivered(batch, rejecting('1', true))).rejected).toEqual([refused]);
   });
 });
 

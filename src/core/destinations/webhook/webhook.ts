@@ -206,7 +206,7 @@ interface PartResponse extends Pick<WebhookDeps, 'onStrayRejections'> {
   readonly rejections: readonly Rejection[];
 }
 
-/** External ids that were not sent are ignored; a refused deletion leaves no record to keep. */
+/** External ids that were not sent are ignored. */
 function partResult(part: OutboxPart, { rejections, onStrayRejections }: PartResponse): SentPart {
   if (rejections.length === 0) return { refused: [], parts: [] };
   const byId = new Map(rejections.map((rejection) => [rejection.externalId, rejection]));
@@ -219,7 +219,7 @@ function partResult(part: OutboxPart, { rejections, onStrayRejections }: PartRes
     return rejection ? [{ ...record, ...rejection }] : [];
   });
   const again = found.filter(({ retryable }) => retryable && !part.again);
-  const refused = found.filter(({ retryable, isDelete }) => !isDelete && (part.again || !retryable));
+  const refused = found.filter(({ retryable }) => part.again || !retryable);
   const positions = again.map(({ position }) => position);
   return {
     refused: refused.map(({ index, externalId, message }) => ({ index, externalId, message, isNamed: true })),
@@ -228,8 +228,7 @@ function partResult(part: OutboxPart, { rejections, onStrayRejections }: PartRes
 }
 
 function refusedAlone(part: OutboxPart, message: string): SentPart {
-  const refused = recordsOf(part).filter(({ isDelete }) => !isDelete);
-  return { refused: refused.map(({ index, externalId }) => ({ index, externalId, message })), parts: [] };
+  return { refused: recordsOf(part).map(({ index, externalId }) => ({ index, externalId, message })), parts: [] };
 }
 
 const cannotReplace = (): AppError =>
