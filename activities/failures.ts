@@ -26,6 +26,7 @@ const retried = {
   destination_rejected: false,
   destination_login: false,
   destination_gone: false,
+  destination_behind: false,
   destination_unavailable: true,
   no_progress: false,
   // An attempt that was replaced cannot report this. The current one reports it after a late attempt fenced it off.

@@ -107,7 +107,7 @@ export async function openRun(deps: Deps, scope: OrgScope, options: OpenRunOptio
     callsStored: () => callLog.stored(),
     redact,
     batchNo: start.batchNo,
-    fresh: start.fresh,
+    appliesFirst: start.fresh || start.isBehind,
     invalidLimit: createInvalidLimit(resource, { recordsIn: start.records, invalid: start.invalid }),
   });
   return { ...at, start, engine, delivery, ledger };
@@ -131,7 +131,7 @@ async function openRunDestination(
 ): Promise<RunDestination> {
   const { db, log } = deps;
   const { laneId, fence, recordedWith } = attempt;
-  const { destination, target, fingerprint } = await prepareDestination(deps, scope, setup, {
+  const { destination, target, fingerprint, onBehind } = await prepareDestination(deps, scope, setup, {
     id: runId,
     startedAt,
     outbox: createOutbox(deps, scope, { owner: { laneId, fence, runId }, redact }),
@@ -140,9 +140,11 @@ async function openRunDestination(
   });
   resources.use(destination);
   const ledger = createRunLedger(db, scope, { runId, laneId, fence });
+  const deliversAgain = attempt.backfill?.rewind === true || attempt.backfill?.force === true;
+  const whenBehind = deliversAgain ? 'deliver_again' : onBehind;
   const notes = repairNotes(log, { runId, attempt });
   const openAfter = (batchNo: number) =>
-    repairFromCheckpoint({ run: { ...attempt, runId, batchNo }, ledger, destination, target, ...notes });
+    repairFromCheckpoint({ run: { ...attempt, runId, batchNo }, ledger, destination, target, whenBehind, ...notes });
   const opened = { destinationFingerprint: fingerprint, ledger };
   if (recordedWith !== fingerprint) {
     if (recordedWith !== null && !(await ledger.clearRecordedWith())) throw takenOver();

@@ -249,6 +249,7 @@ async function chunk({
   const recorded: string[] = [];
   const runLedger: RunLedger = {
     written: { find: async () => null, add: async () => undefined },
+    behindSince: async () => null,
     prepare: () => undefined,
     async record(receipt) {
       ledger.record([], receipt);
@@ -277,10 +278,19 @@ async function chunk({
     callsStored: async () => undefined,
     redact: (text) => text,
     batchNo: 0,
-    fresh: false,
+    appliesFirst: false,
     invalidLimit: createInvalidLimit(resource, { recordsIn: 0, invalid: 0 }),
   });
-  const start = { ...before, batchNo: 0, position: null, readCompleted: false, invalid: 0, fresh: false, carried: [] };
+  const start = {
+    ...before,
+    batchNo: 0,
+    position: null,
+    readCompleted: false,
+    invalid: 0,
+    fresh: false,
+    isBehind: false,
+    carried: [],
+  };
   const lines: string[] = [];
   const deps: ReadDeps = {
     movement: watchMovement(createLendableSlots(1)),

@@ -2,7 +2,7 @@ import type { Db } from '../db/client.ts';
 import { clearRecordedWith } from '../db/queries/runs/attempts.ts';
 import type { BatchOwner } from '../db/queries/runs/batches/batch-owner.ts';
 import { prepareRecord } from '../db/queries/runs/batches/batch-statement.ts';
-import { passOver, recordBatch, recordCarried } from '../db/queries/runs/batches/batches.ts';
+import { findBehindSince, passOver, recordBatch, recordCarried } from '../db/queries/runs/batches/batches.ts';
 import { forgetLane } from '../db/queries/runs/lanes/forget-lane.ts';
 import { addWrittenColumns, findWrittenColumns } from '../db/queries/runs/lanes/written-columns.ts';
 import type { OrgScope } from '../db/scope.ts';
@@ -39,7 +39,8 @@ export function createRunLedger(
       },
     },
     prepare: prepareRecord,
-    record: async (receipt) => published(await recordBatch(db, scope, { owner, receipt }), countsOf(receipt)),
+    record: async (receipt, applied) =>
+      published(await recordBatch(db, scope, { owner, receipt, applied }), countsOf(receipt)),
     recordCarried: async (receipt) =>
       published(await recordCarried(db, scope, { owner, receipt, runId }), {
         ...countsOf(receipt),
@@ -48,6 +49,7 @@ export function createRunLedger(
         skipped: 0,
       }),
     passOver: (batchNo) => passOver(db, scope, { owner, runId, batchNo }),
+    behindSince: (last, onlyOwn) => findBehindSince(db, scope, { ...last, laneId, onlyOf: onlyOwn ? runId : null }),
     clearRecordedWith: () => clearRecordedWith(db, scope, owner),
     forget: () => forgetLane(db, scope, { ...owner, runId }),
   };

@@ -541,6 +541,10 @@ export interface RunPages {
 
 export interface Runs {
   /**
+   * The last of its batches that its destination has applied and this database has recorded; 0: none.
+   */
+  appliedNo: Generated<number>;
+  /**
    * Attempts since the last recorded batch: the progress-aware retry budget.
    */
   attempts: Generated<number>;

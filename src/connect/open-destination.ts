@@ -7,7 +7,7 @@ import { AppError } from '../core/errors.ts';
 import { renderTemplate } from '../core/expressions/template.ts';
 import { canonicalJson } from '../core/json/canonical-json.ts';
 import { leafTexts } from '../core/source/auth/auth.ts';
-import { DestinationSpec } from '../core/spec/schema/destination-schema.ts';
+import { DestinationSpec, type OnBehind } from '../core/spec/schema/destination-schema.ts';
 import type { Deps } from '../deps.ts';
 import type { ResourceSetup } from './setup.ts';
 
@@ -22,6 +22,8 @@ export interface PreparedDestination {
   readonly target: TargetTable;
   /** A text that stays the same as long as the rows go to the same place, under the same credentials. */
   readonly fingerprint: string;
+  /** See DestinationSpec; a webhook is never behind. */
+  readonly onBehind: OnBehind;
 }
 
 /** The destination of a run with its templates filled in; nothing is connected yet. Throws `spec_invalid`. */
@@ -52,6 +54,7 @@ export async function prepareDestination(
     }),
     target,
     fingerprint: deps.secretBox.fingerprint(canonicalJson([options, target])),
+    onBehind: declared.kind === 'webhook' ? 'fail' : declared.onBehind,
   };
 }
 

@@ -48,6 +48,7 @@ export type RunErrorCode =
   | 'destination_rejected'
   | 'destination_login'
   | 'destination_gone'
+  | 'destination_behind'
   | 'destination_unavailable'
   | 'no_progress'
   | 'fenced';

@@ -112,7 +112,10 @@ describe('recording a batch', () => {
       fields: null,
     }));
     const values = () =>
-      statementValues(orgScope('org_1'), { laneId: 1, fence: 1 }, receiptOf('run_1', 1, { records }));
+      statementValues(orgScope('org_1'), {
+        owner: { laneId: 1, fence: 1 },
+        receipt: receiptOf('run_1', 1, { records }),
+      });
     const { turns, externalIds } = await countingTurns(values);
     expect(turns).toBeGreaterThanOrEqual(6);
     expect(externalIds).toEqual(textArray(records.map(({ externalId }) => externalId).toSorted()));

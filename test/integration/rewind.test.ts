@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { backup, restoreInPlace } from '../support/destinations/backup.ts';
 import type { Account } from '../support/sync/account.ts';
 import { useSharedAccounts } from '../support/sync/use-accounts.ts';
 import { createScriptedApi } from '../support/upstream/scripted-api.ts';
@@ -25,24 +26,6 @@ function changes(key: string, rows: () => readonly Row[]) {
     incremental: { kind: 'cursor', cursor: { field: 'at', type: 'datetime' }, order: 'none', settle: 'PT0S' },
     deletes: { mode: 'flag', when: 'gone = true', effect: 'hard' },
   };
-}
-
-/** What a customer's backup of a table holds. */
-async function backup({ destination }: Account, table: string): Promise<string> {
-  await destination.query(`create schema if not exists backup`);
-  for (const name of [table, '_css_checkpoint']) {
-    await destination.query(`drop table if exists backup.${name}`);
-    await destination.query(`create table backup.${name} as table public.${name}`);
-  }
-  return new Date().toISOString();
-}
-
-/** Restores in place, as a snapshot of the whole server does: the table stays the same one. */
-async function restoreInPlace({ destination }: Account, table: string): Promise<void> {
-  for (const name of [table, '_css_checkpoint']) {
-    await destination.query(`delete from public.${name}`);
-    await destination.query(`insert into public.${name} select * from backup.${name}`);
-  }
 }
 
 /** Restores as `pg_restore` does: the table is made anew. */

@@ -1277,6 +1277,7 @@ export type DestinationSpec = {
   ssl?: 'verify-full' | 'require' | 'disable';
   ca?: string;
   schema?: string;
+  onBehind?: 'fail' | 'start_over';
   [name: `x-${string}`]: unknown;
 } | {
   kind: 'sqlserver';
@@ -1296,6 +1297,7 @@ export type DestinationSpec = {
   encrypt?: boolean | 'strict';
   ca?: string;
   schema?: string;
+  onBehind?: 'fail' | 'start_over';
   [name: `x-${string}`]: unknown;
 } | {
   kind: 'webhook';

@@ -23,6 +23,7 @@ const facts = {
   record_invalid: { stage: 'validate', retryable: false },
   destination_rejected: { stage: 'deliver', retryable: false },
   destination_login: { stage: 'deliver', retryable: false },
+  destination_behind: { stage: 'deliver', retryable: false },
   destination_gone: { stage: 'deliver', retryable: false },
   destination_unavailable: { stage: 'deliver', retryable: true },
   spec_invalid: { stage: null, retryable: false },

@@ -148,6 +148,7 @@ function deliveryTo({ apply = async () => [], record, fresh = false }: Outside =
   const delivery = createDelivery({
     ledger: {
       written: { find: async () => null, add: async () => undefined },
+      behindSince: async () => null,
       prepare: () => undefined,
       async record({ pages }) {
         recorded.push(pages.length);
@@ -172,7 +173,7 @@ function deliveryTo({ apply = async () => [], record, fresh = false }: Outside =
     callsStored: async () => undefined,
     redact: (text) => text,
     batchNo: 0,
-    fresh,
+    appliesFirst: fresh,
     invalidLimit: createInvalidLimit(resource, { recordsIn: 0, invalid: 0 }),
   });
   return { delivery, sent, recorded, leftToEnd };

@@ -34,8 +34,11 @@ interface DeliveryOptions {
   readonly redact: (text: string) => string;
   /** The last batch recorded. */
   readonly batchNo: number;
-  /** The destination has nothing of the lane yet; the first applied batch ends that. */
-  readonly fresh: boolean;
+  /**
+   * The first batch is applied though it brings nothing: the destination has nothing of the lane yet, or its last batch is too
+   * old, and an applied batch ends that.
+   */
+  readonly appliesFirst: boolean;
   /** Stops the run before a delivery. */
   readonly invalidLimit: ReturnType<typeof createInvalidLimit>;
 }
@@ -171,7 +174,7 @@ async function deliverBatch(
   await callsStored;
   // A batch without rows is not sent, so an unchanged source costs the destination nothing. Only a new destination
   // must apply the first batch before it is recorded, or the next attempt would forget what was recorded.
-  const isFirst = options.fresh && batch.batchNo === options.batchNo + 1;
+  const isFirst = options.appliesFirst && batch.batchNo === options.batchNo + 1;
   const brings = batch.rows.length > 0 || batch.tombstones.length > 0 || batch.completesGeneration;
   const rejected = brings || isFirst ? await destination.apply(batch) : [];
   const receipt = batch.receiptOf(rejected);
@@ -179,7 +182,7 @@ async function deliverBatch(
     ledger.leaveToEnd(receipt);
     return { stop: false, failure: null };
   }
-  const recorded = await ledger.record(receipt);
+  const recorded = await ledger.record(receipt, brings || isFirst);
   if (recorded.outcome !== 'recorded') throw takenOver();
   known.commit(receipt);
   return { stop: recorded.stop, failure: receipt.failure };

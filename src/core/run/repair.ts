@@ -1,8 +1,9 @@
-import type { Destination, OpenedLane, TargetTable } from '../destinations/destination.ts';
+import type { Checkpoint, Destination, OpenedLane, TargetTable, WriteMode } from '../destinations/destination.ts';
 import { AppError, takenOver } from '../errors.ts';
 import type { LaneKey } from '../model/lane-key.ts';
 import { decodeReceipt } from '../model/receipt.ts';
 import type { RunPosition } from '../model/run-position.ts';
+import type { OnBehind } from '../spec/schema/destination-schema.ts';
 import type { RunLedger } from './run-ledger.ts';
 
 /** What the ledger holds of a run when an attempt takes its lane. */
@@ -30,15 +31,22 @@ export interface StartPoint extends Pick<RecordedRun, 'batchNo' | 'pageNo' | 'po
   readonly records: number;
   /** Whether nothing of the lane is at the destination yet; see OpenedLane. */
   readonly fresh: boolean;
+  /** Whether the destination lacks batches, which the run delivers again: its first batch is applied in any case. */
+  readonly isBehind: boolean;
   /** External ids of records that an earlier run read and that were acknowledged in this run. */
   readonly carried: readonly string[];
 }
+
+/** `deliver_again`: the run was requested in order to deliver again what is missing. */
+export type WhenBehind = OnBehind | 'deliver_again';
 
 interface RepairOptions {
   readonly run: RecordedRun;
   readonly ledger: RunLedger;
   readonly destination: Destination;
   readonly target: TargetTable;
+  /** What becomes of the run when the destination lacks a batch that it had applied. */
+  readonly whenBehind: WhenBehind;
   /** Called when the destination is new to the lane, with how many records the ledger knew. */
   readonly onStartOver: (records: number) => void;
   /** Called when the ledger lacks batches of the run, with their number: it was restored from a backup. */
@@ -51,7 +59,8 @@ interface RepairOptions {
  * that ended in that moment; what was acknowledged only in this run counts as delivered by it. At a destination that is
  * new to the lane the read starts over. A ledger that was restored from a backup lacks more than one batch, and what was
  * recorded with them (quarantine, fingerprints). The run then continues where the ledger stands, and delivers the records
- * of those batches again.
+ * of those batches again. A destination that lacks batches was restored, or crashed: throws `destination_behind`, or starts
+ * over, as `whenBehind` says.
  */
 export async function repairFromCheckpoint(options: RepairOptions): Promise<StartPoint> {
   const { run, ledger } = options;
@@ -59,11 +68,11 @@ export async function repairFromCheckpoint(options: RepairOptions): Promise<Star
   const opened = await claim(options, run.generation);
   if (opened.fresh) return startOver(options);
   const { checkpoint, fresh, carried } = opened;
-  const start = { ...run, records: run.recordsIn, fresh, carried: carried ? idsIn(carried) : [] };
-  if (checkpoint.runId === runId && checkpoint.batchNo <= run.batchNo) return start;
+  const start = { ...run, records: run.recordsIn, fresh, isBehind: false, carried: carried ? idsIn(carried) : [] };
+  if (checkpoint.runId === runId && checkpoint.batchNo <= run.batchNo) return unlessBehind(options, start, checkpoint);
   const receipt = decodeReceipt(checkpoint.receipt);
   const isCarried = carried !== undefined && receipt.runId !== runId;
-  const recorded = await (isCarried ? ledger.recordCarried(receipt) : ledger.record(receipt));
+  const recorded = await (isCarried ? ledger.recordCarried(receipt) : ledger.record(receipt, true));
   if (recorded.outcome === 'fenced') throw takenOver();
   if (recorded.outcome === 'stale' && receipt.runId === runId) {
     const passed = await ledger.passOver(receipt.batchNo);
@@ -76,7 +85,7 @@ export async function repairFromCheckpoint(options: RepairOptions): Promise<Star
   }
   if (receipt.failure !== null && (isCarried || receipt.runId === runId))
     throw new AppError('record_invalid', receipt.failure);
-  if (receipt.runId !== runId) return start;
+  if (receipt.runId !== runId) return recorded.outcome === 'stale' ? unlessBehind(options, start, checkpoint) : start;
   return {
     ...start,
     batchNo: receipt.batchNo,
@@ -88,11 +97,37 @@ export async function repairFromCheckpoint(options: RepairOptions): Promise<Star
   };
 }
 
+/** Where an attempt continues at a destination that has no batch which the ledger lacks. */
+async function unlessBehind(options: RepairOptions, start: StartPoint, last: Checkpoint): Promise<StartPoint> {
+  const { run, ledger, target, whenBehind } = options;
+  if (last.runId === run.runId && last.batchNo === run.batchNo) return start;
+  // A complete read takes the place of all rows before it.
+  const since = await ledger.behindSince(last, target.mode === 'replace');
+  if (since === null) return start;
+  if (whenBehind === 'deliver_again' && (await ledger.behindSince(last, true)) === null)
+    return { ...start, isBehind: true };
+  if (whenBehind === 'start_over') return startOver(options);
+  throw destinationBehind(run, target.mode, since);
+}
+
+function destinationBehind({ connectionId, resourceKey }: LaneKey, mode: WriteMode, since: string): AppError {
+  // The API has only the last versions.
+  const [command, body] = mode === 'append' ? ['backfill', '"force": true'] : ['rewind', `"rewindTo": "${since}"`];
+  const options = mode === 'append' ? '--force' : `--to ${since}`;
+  return new AppError(
+    'destination_behind',
+    `The destination has lost batches that it had committed: it was restored from an older copy, or crashed. What was delivered ` +
+      `since ${since} may be missing. To deliver it again: css ${command} ${connectionId} ${resourceKey} ${options}, or ` +
+      `POST /connections/${connectionId}/backfill with {"resource": "${resourceKey}", ${body}}.`,
+  );
+}
+
 /** Where an attempt continues whose destination has nothing that is not recorded; the destination is not called. */
 export const startOfRecorded = (run: RecordedRun): StartPoint => ({
   ...run,
   records: run.recordsIn,
   fresh: false,
+  isBehind: false,
   carried: [],
 });
 
@@ -122,5 +157,5 @@ async function startOver(options: RepairOptions): Promise<StartPoint> {
   const { records, position, generation } = forgotten;
   await claim(options, generation);
   if (records > 0 || run.watermarkBefore !== null) onStartOver(records);
-  return { ...run, position, readCompleted: false, records: run.recordsIn, fresh: true, carried: [] };
+  return { ...run, position, readCompleted: false, records: run.recordsIn, fresh: true, isBehind: false, carried: [] };
 }

@@ -1,4 +1,4 @@
-import type { WrittenColumns } from '../destinations/destination.ts';
+import type { LastBatch, WrittenColumns } from '../destinations/destination.ts';
 import type { Receipt } from '../model/receipt.ts';
 import type { RunPosition } from '../model/run-position.ts';
 
@@ -32,8 +32,11 @@ export interface RunLedger {
   readonly written: WrittenColumns;
   /** Prepares what recording this receipt needs, while an earlier batch is still in progress. */
   prepare(receipt: Receipt): void;
-  /** Records a batch after the destination has applied it: fingerprints, quarantine, counts, position, watermark. */
-  record(receipt: Receipt): Promise<Recorded>;
+  /**
+   * Records a batch: fingerprints, quarantine, counts, position, watermark. `applied`: the destination has it now; it was not
+   * sent if it brings nothing.
+   */
+  record(receipt: Receipt, applied: boolean): Promise<Recorded>;
   /**
    * Leaves the last batch of the run, which brings nothing, to the end of the run: one transaction records both. A run that
    * does not end in this attempt reads it again.
@@ -43,6 +46,11 @@ export interface RunLedger {
   recordCarried(receipt: Receipt): Promise<Recorded>;
   /** Leaves out the batches of this run up to `batchNo`, which only the destination knows. */
   passOver(batchNo: number): Promise<PassedOver>;
+  /**
+   * Whether the destination, whose last batch this is, lacks one that it had applied: an ISO time, from which on all may be
+   * missing; null: it lacks none. `onlyOwn`: batches of earlier runs do not count.
+   */
+  behindSince(last: LastBatch, onlyOwn: boolean): Promise<string | null>;
   /**
    * Notes that the destination may have more than is recorded, before it is called. False: a newer attempt holds the
    * lane.

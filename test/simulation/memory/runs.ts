@@ -49,6 +49,7 @@ const untouched = {
   attempts: 0,
   restarts: 0,
   batchNo: 0,
+  appliedNo: 0,
   pageNo: 0,
   position: null,
   readCompleted: false,

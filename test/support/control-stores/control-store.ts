@@ -33,6 +33,7 @@ export const realQueries = {
   recordBatch: batches.recordBatch,
   recordCarried: batches.recordCarried,
   passOver: batches.passOver,
+  findBehindSince: batches.findBehindSince,
   forgetLane,
   addWrittenColumns,
   findWrittenColumns,

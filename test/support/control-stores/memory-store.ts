@@ -30,6 +30,7 @@ const memoryQueries: Queries = {
   findPinnedSpec,
   ...{ takeLane: attempts.takeLane, resetAttempts: attempts.resetAttempts, noteFailure: attempts.noteFailure },
   ...{ recordBatch: batches.recordBatch, recordCarried: batches.recordCarried, passOver: batches.passOver },
+  findBehindSince: batches.findBehindSince,
   forgetLane,
   ...{ addWrittenColumns, findWrittenColumns },
   ...{ insertCalls: calls.insertCalls, lastCallSequence: calls.lastCallSequence },

@@ -44,10 +44,10 @@ export const attemptMakers: Readonly<Record<string, WeightedMaker>> = {
     weight: 32,
     make(dice, made) {
       const chosen = someAttempt(dice, made);
-      const receipt = someReceipt(dice, made, chosen);
+      const [receipt, applied] = [someReceipt(dice, made, chosen), dice.chance(0.5)];
       return (side) => {
         const { queries, db, scope } = side.org;
-        return queries.recordBatch(db, scope, { owner: chosen.owner(side), receipt: receipt(side) });
+        return queries.recordBatch(db, scope, { owner: chosen.owner(side), receipt: receipt(side), applied });
       };
     },
   },
@@ -60,6 +60,19 @@ export const attemptMakers: Readonly<Record<string, WeightedMaker>> = {
         const { queries, db, scope } = side.org;
         const owner = chosen.owner(side);
         return queries.recordCarried(db, scope, { owner, receipt: receipt(side), runId: runOf(side) });
+      };
+    },
+  },
+  findBehindSince: {
+    weight: 6,
+    make(dice, made) {
+      const [chosen, runOf] = [someAttempt(dice, made), someRun(dice, made)];
+      const [batchNo, isOwn] = [dice.below(4), dice.chance(0.3)];
+      return (side) => {
+        const { queries, db, scope } = side.org;
+        const [{ laneId }, runId] = [chosen.owner(side), runOf(side)];
+        const onlyOf = isOwn ? chosen.runId(side) : null;
+        return queries.findBehindSince(db, scope, { laneId, runId, batchNo, onlyOf });
       };
     },
   },

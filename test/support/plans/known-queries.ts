@@ -28,6 +28,8 @@ export const small: ReadonlyMap<string, string> = new Map(
     'runs/lanes/lane-reset': 'a lane',
     'runs/lookup-cache': 'found by its key, and removed by its time',
     'runs/batches/outbox': 'a batch for each lane',
+    'runs/lanes/new-generation': 'no query',
+    'runs/lanes/written-columns': 'a row for each lane',
     'runs/records/own-lane': 'no query',
     'runs/run-columns': 'no query',
     'webhooks/signing-secrets': 'two secrets for each endpoint',

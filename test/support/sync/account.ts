@@ -35,6 +35,8 @@ export interface AccountOptions {
   readonly baseUrl: string;
   /** Each with `key` at least: its path is `/{key}` and its table `key` unless it says otherwise. */
   readonly resources: readonly JsonObject[];
+  /** Further options of the destination. */
+  readonly destination?: JsonObject;
   /** Values of params, all of them lists of strings. */
   readonly params?: JsonObject;
 }
@@ -46,6 +48,7 @@ export async function openAccount(stack: Service, options: AccountOptions): Prom
   const document = (version: string, resources: readonly JsonObject[]) => specOf({ ...options, resources }, version);
   const customer = await connectCustomer(stack, {
     document: document('1.0.0', options.resources),
+    destinationOptions: options.destination ?? {},
     params,
     secrets: {},
   });
@@ -72,7 +75,7 @@ export async function openAccount(stack: Service, options: AccountOptions): Prom
     request: async (resource) => (await ask('POST', '/sync', { resource })).id,
     backfill: async (resource, body) => await ended((await ask('POST', '/backfill', { resource, ...body })).id),
     async upgrade(version, resources) {
-      await send('POST', '/specs', intoDatabase(document(version, resources)));
+      await send('POST', '/specs', intoDatabase(document(version, resources), options.destination));
       await send('POST', `/specs/${options.key}/versions/${version}/publish`);
       return await ask('POST', '/upgrade-spec', { toVersion: version });
     },

@@ -17,6 +17,8 @@ export interface CustomerOptions {
   /** The spec; its destination is replaced by the customer's database unless `keepsDestination`. */
   readonly document: Readonly<Record<string, unknown>>;
   readonly keepsDestination?: boolean;
+  /** Further options of that database. */
+  readonly destinationOptions?: Readonly<Record<string, unknown>>;
   readonly params: Readonly<Record<string, unknown>>;
   readonly secrets: Readonly<Record<string, unknown>>;
   readonly overrides?: Readonly<Record<string, unknown>>;
@@ -26,7 +28,15 @@ export interface CustomerOptions {
 
 /** Drafts and publishes the spec, creates and activates a connection of it, all through the API. */
 export async function connectCustomer({ org }: Service, options: CustomerOptions): Promise<Customer> {
-  const { document, keepsDestination = false, params, secrets, overrides, activate = true } = options;
+  const {
+    document,
+    keepsDestination = false,
+    destinationOptions,
+    params,
+    secrets,
+    overrides,
+    activate = true,
+  } = options;
   const destination = await openAuditedDestination();
   const ask = async (path: string, body?: unknown) => {
     const reply = await org.call('POST', path, body === undefined ? {} : { body });
@@ -34,7 +44,7 @@ export async function connectCustomer({ org }: Service, options: CustomerOptions
     return reply.body;
   };
   const { key, version } = versionOf(document);
-  await ask('/specs', keepsDestination ? document : intoDatabase(document));
+  await ask('/specs', keepsDestination ? document : intoDatabase(document, destinationOptions));
   await ask(`/specs/${key}/versions/${version}/publish`);
   const { id: connectionId } = await ask('/connections', {
     workspaceId: org.workspaceId,
@@ -78,11 +88,11 @@ interface SpecDocument {
 const versionOf = (document: object): SpecDocument['metadata'] => (document as SpecDocument).metadata;
 
 /** The spec with a PostgreSQL database as its destination, whatever it has. */
-export const intoDatabase = (document: object) => ({
+export const intoDatabase = (document: object, options: object = {}) => ({
   ...document,
   connectionParams: [
     ...(document as SpecDocument).connectionParams,
     { key: 'testDatabase', type: 'string', secret: true },
   ],
-  destination: { kind: 'postgres', url: '{{ secrets.testDatabase }}', ssl: 'disable' },
+  destination: { kind: 'postgres', url: '{{ secrets.testDatabase }}', ssl: 'disable', ...options },
 });

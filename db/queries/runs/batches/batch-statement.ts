@@ -26,6 +26,8 @@ import type { BatchOwner } from './batch-owner.ts';
 export interface BatchToRecord {
   readonly owner: BatchOwner;
   readonly receipt: Receipt;
+  /** Whether the destination has applied it, as unless it says otherwise: one that brings nothing is not sent. */
+  readonly applied?: boolean;
   /** Whether its records are only inserted, which takes two thirds of the time of an upsert. */
   readonly onlyNew: boolean;
 }
@@ -43,10 +45,10 @@ export interface RecordedRun extends LaneKey {
 export async function recordMain(
   db: Db,
   scope: OrgScope,
-  { owner, receipt, onlyNew }: BatchToRecord,
+  { onlyNew, ...batch }: BatchToRecord,
 ): Promise<{ readonly recorded: Recorded; readonly run: RecordedRun | null }> {
-  const [row] = await (onlyNew ? insertNew : upsert)(db, await statementValues(scope, owner, receipt));
-  if (row?.fence !== owner.fence) return { recorded: { outcome: 'fenced' }, run: null };
+  const [row] = await (onlyNew ? insertNew : upsert)(db, await statementValues(scope, batch));
+  if (row?.fence !== batch.owner.fence) return { recorded: { outcome: 'fenced' }, run: null };
   const { connectionId, resourceKey, seq, cancelRequestedAt, status } = row;
   if (connectionId === null || resourceKey === null || seq === null)
     return { recorded: { outcome: 'stale' }, run: null };
@@ -128,10 +130,9 @@ const fieldsText = ({ fields }: RecordEntry): string | null => (fields === null 
 /** What {@link recordSql} records, for the attempt that does. */
 export async function statementValues(
   { orgId }: OrgScope,
-  { laneId, fence }: BatchOwner,
-  receipt: Receipt,
+  { owner: { laneId, fence }, receipt, applied = true }: Omit<BatchToRecord, 'onlyNew'>,
 ): Promise<StatementValues> {
-  return { orgId, laneId, fence, ...(await (madeAhead.get(receipt) ?? valuesOf(receipt))) };
+  return { orgId, laneId, fence, applied, ...(await (madeAhead.get(receipt) ?? valuesOf(receipt))) };
 }
 
 /** See {@link statementValues}. */
@@ -139,6 +140,7 @@ export interface StatementValues extends ReceiptValues {
   readonly orgId: string;
   readonly laneId: number;
   readonly fence: number;
+  readonly applied: boolean;
 }
 
 /** A receipt as parameters. */
@@ -207,7 +209,8 @@ export const recordSql = <Row>(
       where org_id = ${v.orgId} and id = ${v.laneId} for share
     ), run as (
       update runs set
-        batch_no = ${v.batchNo}::int, page_no = coalesce(${v.pageNo}::int, page_no), position = ${v.position}::jsonb,
+        batch_no = ${v.batchNo}::int, applied_no = case when ${v.applied}::bool then ${v.batchNo}::int else applied_no end,
+        page_no = coalesce(${v.pageNo}::int, page_no), position = ${v.position}::jsonb,
         read_completed = ${v.position}::text is null and ${v.failure}::text is null,
         records_in = records_in + ${v.recordsIn}::int,
         records_out = records_out + ${v.recordsOut}::int, skipped = skipped + ${v.skipped}::int,

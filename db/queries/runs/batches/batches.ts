@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { hasCode } from '../../../../src/core/error-code.ts';
 import { isPlain, type Receipt } from '../../../../src/core/model/receipt.ts';
 import type { PassedOver, Recorded } from '../../../../src/core/run/run-ledger.ts';
@@ -38,6 +39,7 @@ export async function recordCarried(
     const { recorded, run } = await recordMain(tx, scope, {
       owner,
       receipt: { ...receipt, pages: [] },
+      applied: true,
       onlyNew: false,
     });
     if (run === null) return recorded;
@@ -77,6 +79,35 @@ export async function passOver(
       .executeTakeFirst();
     return numUpdatedRows === 1n ? 'passed' : 'recorded';
   });
+}
+
+/** A batch of a lane that its destination says is the last one. */
+export interface ClaimedLast {
+  readonly laneId: number;
+  readonly runId: string;
+  readonly batchNo: number;
+  /** The run that asks, if only its own batches count: those before are delivered again. Null: all do. */
+  readonly onlyOf: string | null;
+}
+
+/**
+ * Whether a destination lacks a batch that it has applied: since when, as an ISO time from which on all may be missing. Null:
+ * it lacks none, or the run is not known here.
+ */
+export async function findBehindSince(
+  db: Db,
+  { orgId }: OrgScope,
+  { laneId, runId, batchNo, onlyOf }: ClaimedLast,
+): Promise<string | null> {
+  const { rows } = await sql<{ readonly since: string }>`
+    select case when found.finished_at is not null and found.applied_no between 1 and ${batchNo}::int
+      then found.finished_at else found.started_at end as since
+    from runs found join lateral (
+      select seq, applied_no from runs
+      where org_id = ${orgId} and lane_id = ${laneId} and applied_no > 0 and (${onlyOf}::text is null or id = ${onlyOf})
+      order by seq desc limit 1) last on (last.seq, last.applied_no) > (found.seq, ${batchNo}::int)
+    where found.org_id = ${orgId} and found.id = ${runId} and found.lane_id = ${laneId}`.execute(db);
+  return rows[0]?.since ?? null;
 }
 
 /**

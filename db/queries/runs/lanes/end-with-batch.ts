@@ -27,7 +27,7 @@ export async function endWithBatch(
   scope: OrgScope,
   { owner, receipt }: { readonly owner: BatchOwner; readonly receipt: Receipt },
 ): Promise<EndedRow | undefined> {
-  const [row] = await end(tx, await statementValues(scope, owner, receipt));
+  const [row] = await end(tx, await statementValues(scope, { owner, receipt, applied: false }));
   if (!row || row.id === null) return undefined;
   const { fence: _, ...ended } = row;
   return ended;

@@ -25,6 +25,16 @@ const EntraAuthentication = strictObject({
 const caText = 'Certificates that the server may be signed by, as PEM text. Absent: the public ones.';
 const ca = '{{ params.ca }}';
 
+/** What becomes of a run whose database lacks a batch that it had committed. */
+const OnBehind = v.picklist(['fail', 'start_over']);
+export type OnBehind = v.InferOutput<typeof OnBehind>;
+
+const onBehind = field(
+  v.optional(OnBehind, 'fail'),
+  'What a run does whose database lacks batches that it had committed, because it was restored or crashed. `fail`: it ends with ' +
+    '`destination_behind`, which says how to deliver them again. `start_over`: everything is read and delivered again.',
+);
+
 /** Where records go: kind and options here, values by template from the connection's params and secrets. */
 export const DestinationSpec = v.pipe(
   v.variant('kind', [
@@ -50,6 +60,7 @@ export const DestinationSpec = v.pipe(
         'The schema of the tables. Absent: the first one of the search path.',
         'acme',
       ),
+      onBehind,
     }),
     strictObject({
       kind: field(v.literal('sqlserver'), 'Rows in SQL Server: one transaction per batch, nothing twice.'),
@@ -78,6 +89,7 @@ export const DestinationSpec = v.pipe(
       ),
       ca: field(v.exactOptional(Template), caText, ca),
       schema: field(v.optional(TableName, 'dbo'), 'The schema of the tables.'),
+      onBehind,
     }),
     strictObject({
       kind: field(

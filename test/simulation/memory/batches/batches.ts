@@ -14,9 +14,9 @@ import { putCoverage } from './batch-coverage.ts';
 import { holdsLaneIn } from './batch-owner.ts';
 
 /** As the query of the same name. */
-export const recordBatch: typeof real.recordBatch = (db, _scope, { owner, receipt }) =>
+export const recordBatch: typeof real.recordBatch = (db, _scope, { owner, receipt, applied }) =>
   memoryOf(db).transact('recordBatch', (state) => {
-    const { recorded, run } = recordMain(state, owner, receipt);
+    const { recorded, run } = recordMain(state, owner, { receipt, applied });
     if (run) recordRest(state, { run, receipt, acknowledgedIn: receipt.runId });
     return recorded;
   });
@@ -24,7 +24,7 @@ export const recordBatch: typeof real.recordBatch = (db, _scope, { owner, receip
 /** As the query of the same name. */
 export const recordCarried: typeof real.recordCarried = (db, _scope, { owner, receipt, runId }) =>
   memoryOf(db).transact('recordCarried', (state) => {
-    const { recorded, run } = recordMain(state, owner, { ...receipt, pages: [] });
+    const { recorded, run } = recordMain(state, owner, { receipt: { ...receipt, pages: [] }, applied: true });
     if (!run) return recorded;
     recordRest(state, { run, receipt, acknowledgedIn: runId });
     const current = state.runs.get(runId);
@@ -48,6 +48,18 @@ export const passOver: typeof real.passOver = (db, _scope, { owner, runId, batch
     return 'passed';
   });
 
+/** As the query of the same name. */
+export const findBehindSince: typeof real.findBehindSince = (db, _scope, { laneId, runId, batchNo, onlyOf }) =>
+  memoryOf(db).transact('findBehindSince', (state) => {
+    const found = state.runs.get(runId);
+    if (found?.laneId !== laneId) return null;
+    const counted = (run: StoredRun) => run.laneId === laneId && run.appliedNo > 0 && (onlyOf ?? run.id) === run.id;
+    const last = state.runs.where(counted).reduce<StoredRun | null>((a, b) => (a && a.seq > b.seq ? a : b), null);
+    if (!last || last.seq < found.seq || (last.seq === found.seq && last.appliedNo <= batchNo)) return null;
+    const hasAll = found.finishedAt !== null && found.appliedNo > 0 && found.appliedNo <= batchNo;
+    return hasAll ? found.finishedAt : found.startedAt;
+  });
+
 interface RecordedMain {
   readonly recorded: Recorded;
   /** Null: the batch was not recorded. */
@@ -58,14 +70,15 @@ interface RecordedMain {
 export function recordMain(
   state: ControlState,
   owner: BatchOwner,
-  receipt: Receipt,
+  { receipt, applied = true }: { readonly receipt: Receipt; readonly applied?: boolean | undefined },
   ledger = receipt.pages,
 ): RecordedMain {
   if (!holdsLaneIn(state, owner)) return { recorded: { outcome: 'fenced' }, run: null };
   const before = state.runs.get(receipt.runId);
   if (before?.laneId !== owner.laneId || before.batchNo !== receipt.batchNo - 1)
     return { recorded: { outcome: 'stale' }, run: null };
-  const run = state.runs.update(before, { ...progressOf(before, receipt), progressedAt: state.now() });
+  const appliedNo = applied ? receipt.batchNo : before.appliedNo;
+  const run = state.runs.update(before, { ...progressOf(before, receipt), appliedNo, progressedAt: state.now() });
   for (const page of ledger) putPage(state, run, page);
   putRecords(state, run, receipt.records);
   putPartitions(state, run, receipt.partitions);

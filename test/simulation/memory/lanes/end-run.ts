@@ -47,7 +47,7 @@ function endIn(
 
 /** The pages of a run of one batch are not put into the ledger. */
 const recordLast = (state: ControlState, owner: BatchOwner, last: Receipt): StoredRun | null =>
-  recordMain(state, owner, last, last.batchNo > 1 ? last.pages : []).run;
+  recordMain(state, owner, { receipt: last, applied: false }, last.batchNo > 1 ? last.pages : []).run;
 
 function statusOf(run: StoredRun, { status }: real.RunOutcome): StoredRun['status'] {
   const failed = status === 'failed';
