@@ -21,6 +21,7 @@ import { createLazyDestination } from '../src/core/run/lazy-destination.ts';
 import { repairFromCheckpoint, type StartPoint, startOfRecorded } from '../src/core/run/repair.ts';
 import type { Deps } from '../src/deps.ts';
 import { openCallLog } from './call-log.ts';
+import { createConformer } from './conform.ts';
 import { createLookupStore } from './lookup-store.ts';
 import type { NewLanes } from './new-lanes.ts';
 import { createOutbox } from './outbox.ts';
@@ -68,7 +69,7 @@ export async function openRun(deps: Deps, scope: OrgScope, options: OpenRunOptio
   const logCall = (call: LoggedCall) => callLog.write(call);
   const redactor = createRedactor([]);
   const redact = (text: string) => redactor.values(text);
-  const { destination, ledger, start, ...at } = await openRunDestination(deps, scope, options, { logCall, redact });
+  const { destination, ledger, start, ...at } = await openConformed(deps, scope, options, { logCall, redact });
   const clients = resources.use(new AsyncDisposableStack());
   // A destination that was restored from a backup is fresh too, and the lane knows its records.
   const rewinds = backfill?.rewind === true;
@@ -113,10 +114,33 @@ export async function openRun(deps: Deps, scope: OrgScope, options: OpenRunOptio
   return { ...at, start, engine, delivery, ledger };
 }
 
+/** What a destination of a run works with. */
+type DestinationUses = Pick<DestinationDeps, 'logCall'> & { readonly redact: (text: string) => string };
+
 /** The destination of a run, and where the run starts there. */
 interface RunDestination extends Pick<OpenRun, 'destinationFingerprint' | 'isUntouched' | 'start'> {
   readonly destination: Pick<Destination, 'prepare' | 'apply'>;
   readonly ledger: AttemptLedger;
+}
+
+/** Opens the destination, and resets what the lane stores about something else than the run reads. */
+async function openConformed(
+  deps: Deps,
+  scope: OrgScope,
+  options: OpenRunOptions,
+  uses: DestinationUses,
+): Promise<RunDestination> {
+  const { attempt } = options;
+  const conformer = createConformer(deps, scope, options);
+  if (conformer.startsOver) {
+    const conformed = await conformer.conform();
+    const anew = { ...attempt, ...conformed, readCompleted: false, watermarkBefore: null, recordedWith: null };
+    return openRunDestination(deps, scope, { ...options, attempt: anew }, uses);
+  }
+  const opened = await openRunDestination(deps, scope, options, uses);
+  const conformed = await conformer.conform();
+  if (conformed === null) return opened;
+  return { ...opened, start: { ...opened.start, position: conformed.position, readCompleted: false } };
 }
 
 /**
@@ -127,7 +151,7 @@ async function openRunDestination(
   deps: Deps,
   scope: OrgScope,
   { runId, attempt, setup, startedAt, resources }: OpenRunOptions,
-  { logCall, redact }: Pick<DestinationDeps, 'logCall'> & { readonly redact: (text: string) => string },
+  { logCall, redact }: DestinationUses,
 ): Promise<RunDestination> {
   const { db, log } = deps;
   const { laneId, fence, recordedWith } = attempt;

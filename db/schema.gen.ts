@@ -242,6 +242,10 @@ export interface Lanes {
    */
   generation: Generated<string>;
   id: Generated<number>;
+  /**
+   * What the facts stored of the lane are about, each kind as a digest (Meaning). Null: that of the spec and the params of today.
+   */
+  meaning: Json | null;
   orgId: string;
   /**
    * When it was first seen that the last success is older than its schedules allow; null: it is not.
@@ -259,10 +263,6 @@ export interface Lanes {
    * Fingerprint of the destination of which everything is recorded here; null: it may have more, and is asked before anything is read.
    */
   recordedWith: string | null;
-  /**
-   * What the next run forgets before it reads, because the spec now reads otherwise: the watermark, or every known record as well (state). Null: nothing.
-   */
-  reset: string | null;
   resourceKey: string;
 }
 

@@ -17,6 +17,7 @@ import type {
   WebhookOrdering,
 } from '../src/core/resources/webhook-endpoint.ts';
 import type { WorkspaceKind } from '../src/core/resources/workspace.ts';
+import type { StoredMeaning } from '../src/core/spec/connection/meaning.ts';
 import type { DB, Generated } from './schema.gen.ts';
 
 type Typed<Table, Known> = Omit<Table, keyof Known> & Known;
@@ -49,6 +50,7 @@ export interface Database
     | 'partitions'
     | 'runDimensions'
     | 'hooks'
+    | 'lanes'
     | 'hookRequests'
     | 'webhookEndpoints'
     | 'webhookEndpointSecrets'
@@ -83,6 +85,7 @@ export interface Database
     { reqHeadersRedacted: JSONColumnType<JsonObject>; respHeaders: JSONColumnType<JsonObject> }
   >;
   recordState: Typed<DB['recordState'], { fields: NullableJsonObject }>;
+  lanes: Typed<DB['lanes'], { meaning: NullableJson<StoredMeaning> }>;
   partitions: Typed<DB['partitions'], { validators: NullableJson<Validators> }>;
   runDimensions: Typed<DB['runDimensions'], { value: AnyJson }>;
   webhookEndpoints: Typed<

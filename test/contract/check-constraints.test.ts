@@ -8,7 +8,6 @@ import { SpecVersionStatus } from '../../src/core/resources/spec.ts';
 import { WebhookDeliveryState, WebhookTrigger } from '../../src/core/resources/webhook-delivery.ts';
 import { SignatureScheme, WebhookDisabledReason, WebhookOrdering } from '../../src/core/resources/webhook-endpoint.ts';
 import { WorkspaceKind } from '../../src/core/resources/workspace.ts';
-import type { Reset } from '../../src/core/spec/connection/upgrade-plan.ts';
 import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
 
 /** The words of columns that the API does not show: a word that the type lacks, or has beside these, does not compile. */
@@ -19,13 +18,11 @@ const messageStatuses: Record<Database['webhookMessages']['status'], true> = {
   canceled: true,
   skipped: true,
 };
-const resets: Record<Reset, true> = { watermark: true, state: true };
 
 /** The words of each column with a check `column in (…)`, as the code knows them. */
 const known: Readonly<Record<string, readonly string[]>> = {
   'connections.status': ConnectionStatus.options,
   'hook_requests.status': HookRequestStatus.options,
-  'lanes.reset': Object.keys(resets),
   'runs.status': RunStatus.options,
   'runs.trigger': RunTrigger.options,
   'spec_versions.status': SpecVersionStatus.options,

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { SpecUpgrade } from '../../src/core/resources/spec.ts';
 import { controlStores, failed, openCase } from '../support/control-stores/case.ts';
 import type { ControlStore } from '../support/control-stores/control-store.ts';
 import { listPosition } from '../support/control-stores/random-receipts.ts';
@@ -7,14 +6,7 @@ import { partitionEntry, quarantineEntry, receiptOf, watermark } from '../suppor
 
 const succeeded = { outcome: { status: 'succeeded', error: null }, breaksConnection: false } as const;
 
-type Plan = SpecUpgrade['plan'];
-
-/** A plan in which resource `a` resets what it says. */
-function planOf(resets: Plan['resources'][number]['resets']): Plan {
-  const resource = { resourceKey: 'a', class: 'resets', resets, redelivers: 'nothing', rekeyedTable: null } as const;
-  const resources = [{ ...resource, changed: [], backfillRecommended: false, effect: '' }];
-  return { class: 'resets', changed: [], backfillRecommended: false, issues: [], resources };
-}
+const meaning = { key: 'k', cursor: 'c', read: 'r', fields: '' };
 
 describe.each(controlStores)('what a control store on $name knows', ({ open }) => {
   let store: ControlStore;
@@ -197,23 +189,64 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
       expect(await queries.forgetLane(db, scope, { ...attempt, runId: id })).toMatchObject({ records: 0, position });
     });
 
-    it.each(['watermark', 'state'] as const)('is reset to no %s by the first run after an upgrade', async (resets) => {
-      const { org, started, take, record, end, partition, states, row } = await start();
+    it.each([
+      ['its watermarks', ['read'], { cursor: '7', fields: { a: 1 } }],
+      ['the cursor values of its records', ['cursor'], { cursor: null, fields: { a: 1 } }],
+      ['the fields stored for others', ['fields'], { cursor: '7', fields: null }],
+      ['every record', ['read', 'key'], null],
+    ] as const)('loses %s where they no longer mean the same', async (_what, changed, left) => {
+      const { org, queries, db, scope, started, take, record, end, partition, row } = await start();
+      const earlier = await started();
+      const records = [
+        { externalId: 'r1', hash: 'A'.repeat(20), cursor: '7', status: 'delivered', fields: { a: 1 } },
+      ] as const;
+      await record(earlier.attempt, receiptOf(earlier.id, 1, { records }));
+      await end(earlier.id);
       const { id, attempt } = await started();
-      await record(attempt, receiptOf(id, 1, { position: listPosition(0) }));
-      await org.upgrade('2.0.0', planOf(resets));
-      expect(await partition(attempt.laneId)).toEqual({ watermark, validators: null });
-      expect(await record(attempt, receiptOf(id, 2))).toEqual({ outcome: 'recorded', stop: true });
-      const inProgress = await take(id);
-      await end(id, failed);
-      const next = await started();
-      expect(next.attempt.watermarkBefore).toBeNull();
-      expect(await partition(attempt.laneId)).toBeUndefined();
-      expect(await states(attempt.laneId, ['r1'])).toHaveLength(resets === 'state' ? 0 : 1);
-      // What only the destination has of the earlier run brings nothing back.
-      expect(await row(id)).toMatchObject({ batchNo: 3 });
-      expect(await record(next.attempt, receiptOf(id, 3))).toEqual({ outcome: 'stale' });
-      expect([inProgress, next.attempt].map(({ begunWith }) => begunWith?.specJson)).toEqual([{}, { v: 2 }]);
+      const { laneId, fence } = attempt;
+      const conformation = { laneId, fence, runId: id, meaning, changed };
+      expect(await queries.conformLane(db, scope, { ...conformation, fence: fence - 1 })).toBeNull();
+      expect(await queries.conformLane(db, scope, conformation)).toMatchObject({ position: null });
+      expect(await partition(laneId)).toBeUndefined();
+      expect((await org.rows()).recordState).toMatchObject(left === null ? [] : [left]);
+      const startsOver = left === null;
+      expect(await row(id)).toMatchObject({ notes: { [startsOver ? 'started_over' : 'read_from_start']: 1 } });
+      expect(await take(id)).toMatchObject({ meaning, watermarkBefore: null, recordedWith: null });
+      // What only the destination has of the earlier run brings back no record that is forgotten.
+      expect(await row(earlier.id)).toMatchObject({ batchNo: startsOver ? 2 : 1 });
+      expect(await record(attempt, receiptOf(earlier.id, 2))).toEqual({ outcome: 'fenced' });
+    });
+
+    it('keeps everything where it only did not say what it means', async () => {
+      const { queries, db, scope, started, take, record, end, partition, states } = await start();
+      const earlier = await started();
+      await record(earlier.attempt, receiptOf(earlier.id, 1));
+      await end(earlier.id);
+      const { id, attempt } = await started();
+      const { laneId, fence } = attempt;
+      expect(attempt.meaning).toBeNull();
+      await queries.conformLane(db, scope, { laneId, fence, runId: id, meaning, changed: [] });
+      expect(await partition(laneId)).toEqual({ watermark, validators: null });
+      expect(await states(laneId, ['r1'])).toHaveLength(1);
+      expect(await take(id)).toMatchObject({ meaning, watermarkBefore: watermark });
+    });
+
+    it('keeps where a rewind begins', async () => {
+      const { queries, db, scope, started } = await start();
+      const { id, attempt } = await started({
+        trigger: 'backfill',
+        backfill: { from: null, force: true, rewind: true },
+      });
+      const conformation = {
+        laneId: attempt.laneId,
+        fence: attempt.fence,
+        runId: id,
+        meaning,
+        changed: ['read'] as const,
+      };
+      expect(await queries.conformLane(db, scope, conformation)).toMatchObject({
+        position: { stage: 'bury', after: null },
+      });
     });
   });
 

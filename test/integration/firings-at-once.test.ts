@@ -6,7 +6,6 @@ import { lockConnectionOfSchedule } from '../../db/queries/connections/connectio
 import { takeLane } from '../../db/queries/runs/attempts.ts';
 import { findFiringFacts } from '../../db/queries/runs/firings.ts';
 import { beginRun } from '../../db/queries/runs/lanes/begin-run.ts';
-import { requestReset } from '../../db/queries/runs/lanes/lane-reset.ts';
 import { insertRun } from '../../db/queries/runs/runs.ts';
 import { orgScope } from '../../db/scope.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
@@ -115,12 +114,6 @@ describe('the run of a firing', () => {
   it('is queued while its API takes no more requests', async () => {
     const { fire, runOther } = await quickSchedule(await orgOf(50));
     for (let other = 0; other < 20; other += 1) await runOther({ resourceKey: `other${other}`, concurrentMax: 99 });
-    expect(await fire()).toMatchObject({ hasBegun: false });
-  });
-
-  it('is queued where something is to be done before it begins: a reset', async () => {
-    const { fire, scope, place } = await quickSchedule(await orgOf(5));
-    await requestReset(api.deps.db, scope, { ...place, reset: 'watermark' });
     expect(await fire()).toMatchObject({ hasBegun: false });
   });
 

@@ -1,7 +1,6 @@
 /** A statement sees what was committed before it began, not what was committed while it waited for a lock. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Db } from '../../db/client.ts';
 import { lockConnectionOfSchedule } from '../../db/queries/connections/connections.ts';
 import { takeLane } from '../../db/queries/runs/attempts.ts';
 import { recordBatch } from '../../db/queries/runs/batches/batches.ts';
@@ -9,8 +8,6 @@ import { requestCancel } from '../../db/queries/runs/cancel.ts';
 import { findFiringFacts } from '../../db/queries/runs/firings.ts';
 import { beginRun } from '../../db/queries/runs/lanes/begin-run.ts';
 import { endRun } from '../../db/queries/runs/lanes/end-run.ts';
-import { requestReset } from '../../db/queries/runs/lanes/lane-reset.ts';
-import { findRecordStates } from '../../db/queries/runs/records/record-state.ts';
 import { insertRun } from '../../db/queries/runs/runs.ts';
 import { claimDue } from '../../db/queries/webhooks/queue.ts';
 import { recordAttempts } from '../../db/queries/webhooks/record-attempts.ts';
@@ -86,23 +83,6 @@ describe('an attempt that waits for its lane', () => {
 });
 
 describe('a run that waits for its turn', () => {
-  it('forgets everything where the smaller reset became the larger one meanwhile', async () => {
-    const { scope, connectionId, first, second, begin, end } = await twoRuns();
-    await begin(first);
-    const owner = await attempt(scope, first);
-    await recordBatch(db, scope, { owner, receipt: receiptOf(first, 1) });
-    await end(first);
-    const reset = (to: 'watermark' | 'state', tx: Db = db) =>
-      requestReset(tx, scope, { connectionId, resourceKey: 'a', reset: to });
-    await reset('watermark');
-    await whileCommitting(
-      { table: 'lanes', on: 'update', when: `new.connection_id = '${connectionId}' and new.reset = 'state'` },
-      () => reset('state'),
-      () => begin(second),
-    );
-    expect(await findRecordStates(db, scope, { laneId: owner.laneId, externalIds: ['r1'] })).toEqual([]);
-  });
-
   it('tells the endpoint that is made meanwhile that it has begun', async () => {
     const org = await api.newOrg();
     await publishSpec(org);

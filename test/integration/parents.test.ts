@@ -150,7 +150,7 @@ describe('stored parents', () => {
 });
 
 describe('a resource that comes below one that is synced already', () => {
-  it('finds its parents once they were read again, which the plan of the upgrade recommends', async () => {
+  it('finds its parents once they were read again, which the next run does from the start', async () => {
     const parents = [
       { id: 1, at: day(1) },
       { id: 2, at: day(2) },
@@ -167,10 +167,10 @@ describe('a resource that comes below one that is synced already', () => {
     await of.sync('owners');
     const { plan } = await of.upgrade('2.0.0', [owners, pets]);
     expect(plan.resources).toMatchObject([
-      { resourceKey: 'owners', backfillRecommended: true },
+      { resourceKey: 'owners', resets: 'watermark', redelivers: 'everything' },
       { resourceKey: 'pets' },
     ]);
-    await of.backfill('owners');
+    await of.sync('owners');
     await of.sync('pets');
     expect(await of.live('pets')).toEqual(['of 1', 'of 2']);
   });

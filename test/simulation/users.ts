@@ -121,7 +121,11 @@ export function createUsers(options: UsersOptions): Users {
       ask('upgrade', async () => {
         count(counts, 'upgrades');
         const [before, after] = [specs.get('1.0.0') ?? null, specs.get('2.0.0') ?? null];
-        const plan = planUpgrade({ before, after, issues: [] });
+        const plan = planUpgrade({
+          before: before && { spec: before, params: {} },
+          after: after && { spec: after, params: {} },
+          issues: [],
+        });
         await notify((await upgradeConnection(deps.db, scope, { id: connectionId, version: '2.0.0', plan })).stopped);
       }),
     requeue: () =>

@@ -38,6 +38,8 @@ export interface SpecUpgrade {
       resets: 'nothing' | 'watermark' | 'state';
       /** Records delivered again although they did not change; `fetched`: those that a run fetches anyway. */
       redelivers: 'nothing' | 'fetched' | 'everything';
+      /** Other records are read, or under other keys, and what is not found is deleted at the destination: needs `acceptDeletes`. */
+      mayDelete: boolean;
       /** Delivered records keep their old form until then. */
       backfillRecommended: boolean;
       /** The table whose upsert keys change; null: none. */
@@ -1469,7 +1471,7 @@ export interface Operations {
   /**
    * Change a connection.
    *
-   * Absent fields do not change. `params` replace all params, `secrets` merge by key (null deletes one), `specOverridesJson` replaces the overrides (null removes them). Everything is validated together against the effective spec. Later runs use the change; a current run uses only the new secrets. It keeps its spec and params, and is canceled when the overrides give its resource another cursor or primary key: the next run then starts over, as after an upgrade.
+   * Absent fields do not change. `params` replace all params, `secrets` merge by key (null deletes one), `specOverridesJson` replaces the overrides (null removes them). Everything is validated together against the effective spec. Later runs use the change; a current run uses only the new secrets. It keeps its spec and params, and is canceled when the change gives its resource another cursor or primary key, or lets it read other records: the next run then starts over, as after an upgrade.
    */
   'PATCH /connections/{id}': {
     params: {

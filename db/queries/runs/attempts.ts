@@ -4,6 +4,7 @@ import { takenOver } from '../../../src/core/errors.ts';
 import type { JsonObject } from '../../../src/core/json/json-object.ts';
 import { storableText } from '../../../src/core/json/storable-text.ts';
 import type { RecordedRun } from '../../../src/core/run/repair.ts';
+import type { StoredMeaning } from '../../../src/core/spec/connection/meaning.ts';
 import type { Db } from '../../client.ts';
 import type { Backfill } from '../../schema.ts';
 import type { OrgScope } from '../../scope.ts';
@@ -41,6 +42,8 @@ export interface Attempt extends Omit<RecordedRun, 'runId'> {
   readonly recordedWith: string | null;
   /** The last run of the lane was quick (`quickMsMax`). */
   readonly quick: boolean;
+  /** What the facts stored of the lane are about; null: what the run says. */
+  readonly meaning: StoredMeaning | null;
   /** Quarantined records of the lane wait for another try. */
   readonly hasRequeued: boolean;
   /** Why the attempt before failed; null: it did not, or there was none. */
@@ -124,7 +127,8 @@ interface Take extends TakeOptions {
 const take = statement(
   (_, v: Placeholders<Take>) => sql<TakenRow>`
     select (taken.lane).id as lane_id, (taken.lane).fence, (taken.before).fence as fence_before,
-      (taken.lane).recorded_with, (taken.lane).quick, (taken.lane).generation, ${sql.raw(attemptColumns)}, taken.has_requeued,
+      (taken.lane).recorded_with, (taken.lane).quick, (taken.lane).generation, (taken.lane).meaning,
+      ${sql.raw(attemptColumns)}, taken.has_requeued,
       taken.spec as spec_json, (taken.secrets).kek_id, (taken.secrets).wrapped_key, (taken.secrets).nonce,
       (taken.secrets).ciphertext
     from take_lane(${v.orgId}, ${v.runId}, ${v.scheduledAtMs}::bigint, ${sql.lit(clockJumpMsMax)}, ${sql.lit(recheckHoursMax)},

@@ -46,7 +46,7 @@ export interface FiringFacts {
   readonly isWaitedFor: boolean;
   /** The last run of the resource that has begun did so when the firing was due or later, is no backfill, and has not failed. */
   readonly isRead: boolean;
-  /** Whether a run may begin with its row: the last one was quick, and nothing is to be done or told before. */
+  /** Whether a run may begin with its row: the last one was quick, and nobody is to be told before. */
   readonly mayBeginAtOnce: boolean;
   /** The pinned document of the connection. */
   readonly specJson: JsonObject;
@@ -80,7 +80,7 @@ const firingFacts = statement(
       coalesce((
         select started_at >= ${v.scheduledFor} and backfill is null and status not in ('failed', 'canceled') from runs
         where lane_id = lanes.id and started_at is not null order by seq desc limit 1), false) as is_read,
-      coalesce(quick and reset is null, false) and not ${namesRunStarted(v.orgId)} as may_begin_at_once
+      coalesce(quick, false) and not ${namesRunStarted(v.orgId)} as may_begin_at_once
     from schedules
       join connections on connections.id = schedules.connection_id
       join spec_versions on spec_versions.spec_id = connections.spec_id

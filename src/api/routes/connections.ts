@@ -238,7 +238,7 @@ export const connectionRoutes = [
     path: '/connections/:id',
     summary: 'Change a connection',
     description:
-      'Absent fields do not change. `params` replace all params, `secrets` merge by key (null deletes one), `specOverridesJson` replaces the overrides (null removes them). Everything is validated together against the effective spec. Later runs use the change; a current run uses only the new secrets. It keeps its spec and params, and is canceled when the overrides give its resource another cursor or primary key: the next run then starts over, as after an upgrade.',
+      'Absent fields do not change. `params` replace all params, `secrets` merge by key (null deletes one), `specOverridesJson` replaces the overrides (null removes them). Everything is validated together against the effective spec. Later runs use the change; a current run uses only the new secrets. It keeps its spec and params, and is canceled when the change gives its resource another cursor or primary key, or lets it read other records: the next run then starts over, as after an upgrade.',
     tag,
     auth: 'api_key',
     costly: 'one_by_one',

@@ -1,4 +1,4 @@
-import { planUpgrade } from '../../core/spec/connection/upgrade-plan.ts';
+import { planUpgrade, type SpecInUse } from '../../core/spec/connection/upgrade-plan.ts';
 import { exitCodes, usageError } from '../command-error.ts';
 import { type CommandResult, issueLine } from '../output.ts';
 import type { Tools } from '../tools.ts';
@@ -14,7 +14,7 @@ export async function diff(
 ): Promise<CommandResult> {
   const [from, to] = await pairOf(tools, first, second, args);
   sameKey(from, to);
-  const plan = planUpgrade({ before: from.spec, after: to.spec, issues: to.issues });
+  const plan = planUpgrade({ before: inUse(from), after: inUse(to), issues: to.issues });
   const changed = plan.resources.filter(
     (one) =>
       one.changed.length > 0 || one.class !== 'compatible' || one.backfillRecommended || isNew(from, one.resourceKey),
@@ -37,6 +37,9 @@ export async function diff(
     exitCode: plan.class === 'breaking' ? exitCodes.wrong : exitCodes.ok,
   };
 }
+
+/** Of a spec alone no params are known. */
+const inUse = ({ spec }: NamedSpec): SpecInUse | null => spec && { spec, params: {} };
 
 const words = {
   compatible: 'compatible',

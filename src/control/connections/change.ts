@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Db } from '../../../db/client.ts';
 import { type ConnectionChange, changeConnection } from '../../../db/queries/connections/connections.ts';
 import { requestCancelOfRunning } from '../../../db/queries/runs/cancel.ts';
-import { requestReset } from '../../../db/queries/runs/lanes/lane-reset.ts';
+import { findMeanings, keepMeanings } from '../../../db/queries/runs/lanes/conform-lane.ts';
 import { disableSchedulesExcept } from '../../../db/queries/schedules.ts';
 import { findPinnedSpec } from '../../../db/queries/specs.ts';
 import { recordEvent } from '../../../db/queries/webhooks/events.ts';
@@ -17,8 +17,10 @@ import type { JsonObject } from '../../core/json/json-object.ts';
 import type { ConnectionRow } from '../../core/resources/connection.ts';
 import type { RunRow } from '../../core/resources/run.ts';
 import type { SpecUpgrade, SpecVersionRow } from '../../core/resources/spec.ts';
+import { meaningOf, noMeaning, type StoredMeaning } from '../../core/spec/connection/meaning.ts';
+import { checkConnectionValues } from '../../core/spec/connection/params.ts';
 import { storedSpec } from '../../core/spec/connection/stored-spec.ts';
-import { planUpgrade } from '../../core/spec/connection/upgrade-plan.ts';
+import { planUpgrade, type SpecInUse } from '../../core/spec/connection/upgrade-plan.ts';
 import type { ConnectorSpec } from '../../core/spec/schema/spec-schema.ts';
 import type { Deps } from '../../deps.ts';
 import type { RunDeps } from '../runs/runs.ts';
@@ -44,6 +46,8 @@ export interface PlannedChange {
   readonly secrets: JsonObject;
   /** The sealed secrets have to be written. */
   readonly reseals: boolean;
+  /** What the facts that are stored mean until now, by resource. */
+  readonly meanings: ReadonlyMap<string, StoredMeaning>;
 }
 
 /** Checks a change of a locked connection; nothing is written. Throws not_found when its pinned version is missing. */
@@ -59,13 +63,36 @@ export async function planChange(
   const after = validateSpec(version.specJson, overrides);
   const stored = { params: connection.paramsJson, secrets: await openSecrets(deps, tx, scope, connection.id) };
   const values = after.spec ? validateValues(deps, after.spec, { stored, change }) : { ...stored, issues: [] };
-  const specs = { before: before.valid ? before.spec : null, after: after.spec };
+  const inUse = before.valid ? specInUse(before.spec, stored) : null;
+  const meanings = meaningsOf(await findMeanings(tx, scope, connection.id), inUse);
+  const specs = { before: inUse, after: after.spec && { spec: after.spec, params: values.params } };
   return {
-    plan: planUpgrade({ ...specs, issues: [...after.issues, ...values.issues] }),
+    plan: planUpgrade({ ...specs, issues: [...after.issues, ...values.issues], stored: meanings }),
+    meanings,
     params: values.params,
     secrets: values.secrets,
     reseals: change.secrets !== undefined || !isDeepStrictEqual(values.secrets, stored.secrets),
   };
+}
+
+/** A spec with the params that its runs see. */
+function specInUse(spec: ConnectorSpec, stored: Values): SpecInUse {
+  const values = checkConnectionValues(spec, stored);
+  return { spec, params: values.ok ? values.params : stored.params };
+}
+
+/** Where a lane does not say it, its facts are about the spec until now; if that has no such resource, nothing is known. */
+function meaningsOf(
+  stored: ReadonlyMap<string, StoredMeaning | null>,
+  inUse: SpecInUse | null,
+): ReadonlyMap<string, StoredMeaning> {
+  const byKey = new Map(inUse?.spec.resources.map((resource) => [resource.key, resource]));
+  const entries = [...stored].map(([resourceKey, meaning]): [string, StoredMeaning] => {
+    const resource = byKey.get(resourceKey);
+    const assumed = inUse && resource ? meaningOf(inUse.spec, resource, inUse.params) : noMeaning;
+    return [resourceKey, { ...assumed, ...meaning }];
+  });
+  return new Map(entries);
 }
 
 /** The effective spec, or null and its issues. */
@@ -110,14 +137,12 @@ export async function applyChange(
   scope: OrgScope,
   { id, checked, facts }: { readonly id: string; readonly checked: PlannedChange; readonly facts: ConnectionChange },
 ): Promise<{ readonly connection: ConnectionRow; readonly stopped: readonly RunRow[] }> {
-  const { plan, params, secrets, reseals } = checked;
+  const { plan, params, secrets, reseals, meanings } = checked;
   const connection = await changeConnection(tx, scope, { ...facts, id, params });
   if (reseals) await sealSecrets(deps, tx, scope, { connectionId: id, secrets });
   const kept = plan.resources.filter((resource) => resource.class !== 'breaking').map((r) => r.resourceKey);
   const silenced = await disableSchedulesExcept(tx, scope, { connectionId: id, resourceKeys: kept });
-  for (const { resourceKey, resets } of plan.resources) {
-    if (resets !== 'nothing') await requestReset(tx, scope, { connectionId: id, resourceKey, reset: resets });
-  }
+  await keepMeanings(tx, scope, { connectionId: id, meanings });
   const resourceKeys = plan.resources.filter((resource) => resource.class !== 'compatible').map((r) => r.resourceKey);
   const stopped = await requestCancelOfRunning(tx, scope, { connectionId: id, resourceKeys });
   const deduplicationId = newId('evt');

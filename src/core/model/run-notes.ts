@@ -27,6 +27,10 @@ export type RunNote =
   | 'delete_refused'
   /** Records of which the table has no row to update yet: the next run tries them again. */
   | 'row_missing'
+  /** The primary key means something else than before: everything that was known is forgotten. */
+  | 'started_over'
+  /** The cursor, or what decides which records are read, means something else than before: they are read from the start. */
+  | 'read_from_start'
   /** Records were delivered although a step failed for them; they are tried again. */
   | 'degraded';
 

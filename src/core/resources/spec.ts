@@ -89,6 +89,12 @@ const ResourcePlan = v.object({
     v.picklist(['nothing', 'fetched', 'everything']),
     v.description('Records delivered again although they did not change; `fetched`: those that a run fetches anyway.'),
   ),
+  mayDelete: v.pipe(
+    v.boolean(),
+    v.description(
+      'Other records are read, or under other keys, and what is not found is deleted at the destination: needs `acceptDeletes`.',
+    ),
+  ),
   backfillRecommended: v.pipe(v.boolean(), v.description('Delivered records keep their old form until then.')),
   rekeyedTable: v.pipe(v.nullable(v.string()), v.description('The table whose upsert keys change; null: none.')),
   effect: v.pipe(v.string(), v.description('The plan of this resource in words.')),

@@ -29,7 +29,7 @@ function take(
   const expired = isKnown ? {} : { recordedWith: null, recordedSince: null };
   const { fence } = state.lanes.update(lane, { fence: Math.max(lane.fence + 1, scheduledAtMs), ...expired });
   const taken = isFirst ? run : state.runs.update(run, { attempts: run.attempts + 1, progressedAt: state.now() });
-  const { id: laneId, fence: fenceBefore, recordedWith, quick, generation } = lane;
+  const { id: laneId, fence: fenceBefore, recordedWith, quick, generation, meaning } = lane;
   const { connectionId, resourceKey } = taken;
   const hasRequeued = requeuedIn(state, { connectionId, resourceKey }).length > 0;
   return {
@@ -38,6 +38,7 @@ function take(
     fenceBefore,
     quick,
     generation,
+    meaning,
     recordedWith: isKnown ? recordedWith : null,
     hasRequeued,
     begunWith: begunWith(state, taken),
@@ -54,7 +55,7 @@ function begunWith(state: ControlState, run: StoredRun): real.BegunWith | null {
 
 type Facts = Omit<
   real.Attempt,
-  'laneId' | 'fence' | 'fenceBefore' | 'generation' | 'recordedWith' | 'quick' | 'hasRequeued' | 'begunWith'
+  'laneId' | 'fence' | 'fenceBefore' | 'generation' | 'recordedWith' | 'quick' | 'meaning' | 'hasRequeued' | 'begunWith'
 >;
 
 const factsOf = (run: Facts): Facts => ({

@@ -71,7 +71,7 @@ function laneOf(state: ControlState, orgId: string, key: Pick<StoredRun, 'connec
   const [known] = state.lanes.where(
     ({ connectionId, resourceKey }) => connectionId === key.connectionId && resourceKey === key.resourceKey,
   );
-  return (known ?? state.lanes.insert({ ...key, orgId, id: state.nextNo(), fence: 0, reset: null, ...untouchedLane }))
+  return (known ?? state.lanes.insert({ ...key, orgId, id: state.nextNo(), fence: 0, meaning: null, ...untouchedLane }))
     .id;
 }
 

@@ -8,6 +8,7 @@ import * as calls from '../../../db/queries/runs/calls.ts';
 import { requestCancel } from '../../../db/queries/runs/cancel.ts';
 import * as dispatch from '../../../db/queries/runs/dispatch.ts';
 import { beginRun } from '../../../db/queries/runs/lanes/begin-run.ts';
+import { conformLane } from '../../../db/queries/runs/lanes/conform-lane.ts';
 import { endRun } from '../../../db/queries/runs/lanes/end-run.ts';
 import { forgetLane } from '../../../db/queries/runs/lanes/forget-lane.ts';
 import { addWrittenColumns, findWrittenColumns } from '../../../db/queries/runs/lanes/written-columns.ts';
@@ -34,6 +35,7 @@ export const realQueries = {
   recordCarried: batches.recordCarried,
   passOver: batches.passOver,
   findBehindSince: batches.findBehindSince,
+  conformLane,
   forgetLane,
   addWrittenColumns,
   findWrittenColumns,

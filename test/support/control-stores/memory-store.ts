@@ -7,6 +7,7 @@ import { requestCancel } from '../../simulation/memory/cancel.ts';
 import { findConnection } from '../../simulation/memory/connections.ts';
 import * as dispatch from '../../simulation/memory/dispatch.ts';
 import { beginRun } from '../../simulation/memory/lanes/begin-run.ts';
+import { conformLane } from '../../simulation/memory/lanes/conform-lane.ts';
 import { endRun } from '../../simulation/memory/lanes/end-run.ts';
 import { forgetLane } from '../../simulation/memory/lanes/forget-lane.ts';
 import { addWrittenColumns, findWrittenColumns } from '../../simulation/memory/lanes/written-columns.ts';
@@ -31,6 +32,7 @@ const memoryQueries: Queries = {
   ...{ takeLane: attempts.takeLane, resetAttempts: attempts.resetAttempts, noteFailure: attempts.noteFailure },
   ...{ recordBatch: batches.recordBatch, recordCarried: batches.recordCarried, passOver: batches.passOver },
   findBehindSince: batches.findBehindSince,
+  conformLane,
   forgetLane,
   ...{ addWrittenColumns, findWrittenColumns },
   ...{ insertCalls: calls.insertCalls, lastCallSequence: calls.lastCallSequence },

@@ -60,7 +60,7 @@ interface Upgrade {
 const upgrade = (deps: ChangeDeps, scope: OrgScope, { connectionId: id, version, plan }: Upgrade): Promise<unknown> =>
   deps.db.transaction().execute(async (tx) => {
     const locked = await lockConnection(tx, scope, id);
-    const checked = { plan, params: locked?.paramsJson ?? {}, secrets: {}, reseals: false };
+    const checked = { plan, params: locked?.paramsJson ?? {}, secrets: {}, reseals: false, meanings: new Map() };
     return applyChange(deps, tx, scope, { id, checked, facts: { pinnedSpecVersion: version } });
   });
 

@@ -98,6 +98,18 @@ export const attemptMakers: Readonly<Record<string, WeightedMaker>> = {
       };
     },
   },
+  conformLane: {
+    weight: 4,
+    make(dice, made) {
+      const chosen = someAttempt(dice, made);
+      const changed = dice.some(['key', 'cursor', 'read', 'fields'] as const, 'once');
+      const meaning = { key: 'k', cursor: 'c', read: dice.pick(['r', 's']), fields: '' };
+      return (side) => {
+        const { queries, db, scope } = side.org;
+        return queries.conformLane(db, scope, { ...chosen.owner(side), runId: chosen.runId(side), meaning, changed });
+      };
+    },
+  },
   forgetLane: {
     weight: 6,
     make(dice, made) {

@@ -12,7 +12,14 @@ const plan = (dice: Dice): SpecUpgrade['plan'] => ({
     resourceKey,
     class: dice.pick(['compatible', 'resets', 'breaking'] as const),
     resets: dice.pick(['nothing', 'watermark', 'state'] as const),
-    ...{ changed: [], redelivers: 'nothing', backfillRecommended: false, rekeyedTable: null, effect: '' },
+    ...{
+      changed: [],
+      redelivers: 'nothing',
+      backfillRecommended: false,
+      rekeyedTable: null,
+      mayDelete: false,
+      effect: '',
+    },
   })),
 });
 

@@ -25,7 +25,7 @@ export const small: ReadonlyMap<string, string> = new Map(
     'maintenance/partitions': 'the catalog',
     'runs/batches/batch-owner': 'a lane',
     'runs/lanes/forget-lane': 'deletes all that a lane has',
-    'runs/lanes/lane-reset': 'a lane',
+    'runs/lanes/conform-lane': 'a lane',
     'runs/lookup-cache': 'found by its key, and removed by its time',
     'runs/batches/outbox': 'a batch for each lane',
     'runs/lanes/new-generation': 'no query',

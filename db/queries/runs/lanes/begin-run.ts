@@ -6,7 +6,6 @@ import type { OrgScope } from '../../../scope.ts';
 import { type Placeholders, statement } from '../../../statement.ts';
 import { namesRunStarted, recordRunEnds, recordRunStarted } from '../run-events.ts';
 import { findRun } from '../runs.ts';
-import { resetLane } from './lane-reset.ts';
 import { rewindLane } from './rewind.ts';
 import { noteReady, queued, runsInTurn } from './turns.ts';
 
@@ -75,7 +74,6 @@ function tryToBegin(
     }
     const [begun] = await beginInTurn(tx, { orgId: scope.orgId, runId });
     if (begun) {
-      if (begun.reset !== null) await resetLane(tx, scope, runId);
       if (found?.backfill?.rewind) await rewindLane(tx, scope, { runId, to: found.backfill.from });
       const eventsFor = begun.namesRunStarted ? await recordRunStarted(tx, scope, runId) : 0;
       return { ...notBegun, turn: 'running', isFirst: true, eventsFor };
@@ -106,15 +104,12 @@ const lockToBegin = statement((tx, { orgId, runId }: Placeholders<OfOrg>) =>
 );
 
 /**
- * Begins a run whose turn it is, and says what its lane is to forget, and whether an endpoint gets `run.started`: either may have
- * come while the locks were waited for.
+ * Begins a run whose turn it is, and says whether an endpoint gets `run.started`: it may have come while the locks were waited
+ * for.
  */
 const beginInTurn = statement(
   // The attempt that follows counts from here on.
-  (_, { orgId, runId }: Placeholders<OfOrg>) => sql<{
-    readonly reset: string | null;
-    readonly namesRunStarted: boolean;
-  }>`
+  (_, { orgId, runId }: Placeholders<OfOrg>) => sql<{ readonly namesRunStarted: boolean }>`
     update runs set status = 'running', started_at = clock_timestamp(), progressed_at = now(), attempts = 1,
       dispatched_at = coalesce(dispatched_at, now()),
       watermark_before = lane_watermark(lane_id), watermark_after = lane_watermark(lane_id),
@@ -122,7 +117,7 @@ const beginInTurn = statement(
         select pinned_spec_version, spec_overrides_json, params_json from connections where id = runs.connection_id)
     where org_id = ${orgId} and id = ${runId} and status = 'queued' and cancel_requested_at is null
       and id in (select id from (${runsInTurn(orgId, queued(orgId, sql`id = ${runId}`))}) turn)
-    returning (select reset from lanes where lanes.id = runs.lane_id) as reset, ${namesRunStarted(orgId)} as names_run_started`,
+    returning ${namesRunStarted(orgId)} as names_run_started`,
 );
 
 /** A run whose connection was paused or broke while it waited does not begin. False: it no longer waits. */

@@ -70,6 +70,17 @@ async function isRewind(tx: Db, scope: OrgScope, runId: string): Promise<boolean
 /** Rows in one statement: seconds at most, so that the lane of ten million records does not meet the statement limit. */
 const piece = 200_000;
 
+/** From the run on it is known whether all records of its lane are: what was known of them was forgotten. */
+export async function noteCleared(
+  tx: Db,
+  scope: OrgScope,
+  { laneId, runId }: { readonly laneId: number; readonly runId: string },
+): Promise<void> {
+  await sql`
+    update lanes set cleared_run = (select seq from runs where org_id = ${scope.orgId} and id = ${runId})
+    where org_id = ${scope.orgId} and id = ${laneId}`.execute(tx);
+}
+
 /**
  * Forgets every known record of a lane, with where it was, as the run of the lane begins again; returns how many. From that run
  * on it is known whether all of its records are.
@@ -79,9 +90,7 @@ export async function deleteRecordStates(
   scope: OrgScope,
   { laneId, runId }: { readonly laneId: number; readonly runId: string },
 ): Promise<number> {
-  await sql`
-    update lanes set cleared_run = (select seq from runs where org_id = ${scope.orgId} and id = ${runId})
-    where org_id = ${scope.orgId} and id = ${laneId}`.execute(tx);
+  await noteCleared(tx, scope, { laneId, runId });
   await deleteOfLane(tx, scope, { laneId, table: 'record_partitions' });
   await deleteOfLane(tx, scope, { laneId, table: 'listed_deletions' });
   return await deleteOfLane(tx, scope, { laneId, table: 'record_state' });

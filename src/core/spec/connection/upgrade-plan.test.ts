@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { specDocument } from '../../../../test/support/upstream/api-fixtures.ts';
+import type { JsonObject } from '../../json/json-object.ts';
 import { checkSpec } from '../check/check.ts';
 import type { ConnectorSpec } from '../schema/spec-schema.ts';
-import { planUpgrade } from './upgrade-plan.ts';
+import { meaningOf, noMeaning } from './meaning.ts';
+import { planUpgrade, type SpecInUse } from './upgrade-plan.ts';
 
 const incremental = {
   kind: 'cursor',
@@ -16,8 +18,15 @@ const specOf = (resource: object, changes: object = {}, below: readonly object[]
   if (!checked.valid) throw new Error(JSON.stringify(checked.issues));
   return checked.spec;
 };
+const inUse = (spec: ConnectorSpec, params: JsonObject = {}): SpecInUse => ({ spec, params });
 const planOf = (before: object, after: object, changes: object = {}) =>
-  planUpgrade({ before: specOf(before), after: specOf(after, changes), issues: [] });
+  planUpgrade({ before: inUse(specOf(before)), after: inUse(specOf(after, changes)), issues: [] });
+
+function specResource({ spec }: SpecInUse) {
+  const [resource] = spec.resources;
+  if (!resource) throw new Error('The spec has no resource');
+  return resource;
+}
 
 describe('the plan of an upgrade', () => {
   it('of the same spec in other words says that nothing happens', () => {
@@ -34,6 +43,7 @@ describe('the plan of an upgrade', () => {
           changed: [],
           resets: 'nothing',
           redelivers: 'nothing',
+          mayDelete: false,
           backfillRecommended: false,
           rekeyedTable: null,
           effect: 'Nothing is read or delivered again.',
@@ -44,7 +54,7 @@ describe('the plan of an upgrade', () => {
 
   it.each<[string, object]>([
     ['transform', { transform: '{ "id": id }' }],
-    ['response', { response: { records: 'data', map: '$' } }],
+    ['response', { response: { records: 'data', addFields: { source: '"acme"' } } }],
     ['validate', { validate: { schema: { type: 'object', required: ['id'] } } }],
     ['target', { target: { table: 'items', columns: { name: { type: 'text' } } } }],
     ['changeDetection', { changeDetection: { ignore: ['etag'] } }],
@@ -64,36 +74,34 @@ describe('the plan of an upgrade', () => {
     ]);
   });
 
-  it('recommends a backfill when other fields are requested', () => {
-    const request = { path: '/items', query: { fields: '{{ chunk.fields }}' } };
-    const before = { incremental, request, fieldChunks: { fields: ['a'], size: 1 } };
-    expect(planOf(before, { ...before, fieldChunks: { fields: ['a', 'b'], size: 1 } }).resources).toMatchObject([
-      { class: 'compatible', changed: ['fieldChunks'], resets: 'nothing', backfillRecommended: true },
+  it.each<[string, object, object]>([
+    [
+      'other fields are requested',
+      { request: { path: '/items', query: { fields: '{{ chunk.fields }}' } }, fieldChunks: { fields: ['a'], size: 1 } },
+      { fieldChunks: { fields: ['a', 'b'], size: 1 } },
+    ],
+    ['the filter differs', {}, { filter: 'active' }],
+    ['the request differs', {}, { request: { path: '/items', query: { area: 'eu' } } }],
+    ['the first run would begin elsewhere', {}, { incremental: { ...incremental, initial: '2020-01-01' } }],
+    ['partitions differ', {}, { forEach: [{ as: 'region', values: '{{ ["eu"] }}' }] }],
+    ['pages follow that were not requested', {}, { pagination: { kind: 'link_header' } }],
+    ['invalid records are no longer skipped', { onInvalid: 'skip' }, { onInvalid: 'quarantine' }],
+    ['deleted records are marked', {}, { deletes: { mode: 'flag', when: 'archived' } }],
+  ])('reads from the start where %s', (_what, before, change) => {
+    const plan = planOf({ incremental, ...before }, { incremental, ...before, ...change });
+    expect(plan).toMatchObject({ class: 'resets', backfillRecommended: false });
+    expect(plan.resources).toMatchObject([
+      {
+        resets: 'watermark',
+        redelivers: 'nothing',
+        mayDelete: false,
+        effect:
+          'Other records than before may be read: the next run reads from the start and delivers only the records that differ.',
+      },
     ]);
   });
 
-  it('recommends one for a filter, too, which delivers nothing again', () => {
-    expect(planOf({ incremental }, { incremental, filter: 'active' })).toMatchObject({
-      backfillRecommended: true,
-      resources: [
-        {
-          class: 'compatible',
-          changed: ['filter'],
-          redelivers: 'nothing',
-          effect: 'Other records than before may be read; a backfill fetches those that earlier runs did not.',
-        },
-      ],
-    });
-  });
-
-  it('says of other partitions that new ones are read from their beginning', () => {
-    const forEach = [{ as: 'region', values: '{{ ["eu"] }}' }];
-    expect(planOf({ incremental }, { incremental, forEach }).resources).toMatchObject([
-      { changed: ['forEach'], effect: expect.stringContaining('A partition that is new is read from its beginning.') },
-    ]);
-  });
-
-  it('recommends one for an incremental resource of which a new one below it needs other fields', () => {
+  it('reads parents from the start where a resource below them needs other fields', () => {
     const child = (field: string) => ({
       ...item,
       key: 'parts',
@@ -101,12 +109,43 @@ describe('the plan of an upgrade', () => {
       forEach: [{ as: 'item', resource: 'items', from: 'store', select: 'changed' }],
       request: { path: `/items/{{ each.item.${field} }}/parts` },
     });
-    const withChild = (field: string) => specOf({ incremental }, {}, [child(field)]);
-    const above = { resourceKey: 'items', redelivers: 'fetched', backfillRecommended: true };
-    const added = planUpgrade({ before: specOf({ incremental }), after: withChild('id'), issues: [] });
-    expect(added.resources).toMatchObject([above, { resourceKey: 'parts', backfillRecommended: false }]);
+    const withChild = (field: string) => inUse(specOf({ incremental }, {}, [child(field)]));
+    const without = inUse(specOf({ incremental }));
+    const above = { resourceKey: 'items', resets: 'watermark', redelivers: 'everything' };
+    const added = planUpgrade({
+      before: without,
+      after: withChild('id'),
+      issues: [],
+      stored: new Map([['items', meaningOf(without.spec, specResource(without), {})]]),
+    });
+    expect(added.resources).toMatchObject([above, { resourceKey: 'parts', effect: expect.stringContaining('New') }]);
     const changed = planUpgrade({ before: withChild('id'), after: withChild('slug'), issues: [] });
-    expect(changed.resources).toMatchObject([above, { resourceKey: 'parts', backfillRecommended: true }]);
+    expect(changed.resources).toMatchObject([above, { resourceKey: 'parts', resets: 'watermark' }]);
+    const removed = planUpgrade({ before: withChild('id'), after: without, issues: [] });
+    expect(removed.resources).toMatchObject([{ resourceKey: 'items', resets: 'nothing' }, { class: 'breaking' }]);
+  });
+
+  it('asks for consent where other records are read and what is not found is deleted', () => {
+    const deletes = { mode: 'full_scan' };
+    const request = { path: '/items', query: { area: '{{ params.area }}' } };
+    const spec = specOf({ deletes, request }, { connectionParams: [{ key: 'area', type: 'string' }] });
+    const plan = (before: string, after: string) =>
+      planUpgrade({ before: inUse(spec, { area: before }), after: inUse(spec, { area: after }), issues: [] });
+    expect(plan('eu', 'eu').resources).toMatchObject([{ mayDelete: false }]);
+    expect(plan('eu', 'us').resources).toMatchObject([
+      { mayDelete: true, class: 'compatible', effect: expect.stringContaining('deletes those at the destination') },
+    ]);
+  });
+
+  it('compares a resource that is added again with what was stored when it was removed', () => {
+    const [before, after] = [inUse(specOf({ key: 'others' })), inUse(specOf({ incremental }))];
+    const stored = (meaning: object) => new Map([['items', meaning]]);
+    const planned = (meaning: object) =>
+      planUpgrade({ before, after, issues: [], stored: stored(meaning) }).resources[0];
+    const today = meaningOf(after.spec, specResource(after), {});
+    expect(planned(today)).toMatchObject({ resets: 'nothing', effect: 'Nothing is read or delivered again.' });
+    expect(planned({ ...today, cursor: 'other' })).toMatchObject({ resets: 'watermark' });
+    expect(planned(noMeaning)).toMatchObject({ resets: 'state', redelivers: 'everything' });
   });
 
   it('needs no backfill where every run reads everything', () => {
@@ -126,6 +165,13 @@ describe('the plan of an upgrade', () => {
       backfillRecommended: false,
       resources: [{ class: 'resets', resets: 'watermark', redelivers: 'nothing', rekeyedTable: null }],
     });
+  });
+
+  it('resets the watermark when what the cursor is read from is made otherwise', () => {
+    const response = { records: 'data', map: "$merge([$, { 'updated_at': changed }])" };
+    expect(planOf({ incremental }, { incremental, response }).resources).toMatchObject([
+      { resets: 'watermark', redelivers: 'everything' },
+    ]);
   });
 
   it('keeps the watermark when only the way of reading by it changes', () => {
@@ -172,7 +218,7 @@ describe('the plan of an upgrade', () => {
 
   it('is refused for what was found elsewhere, also without a spec to compare', () => {
     const issue = { code: 'schema', path: 'params.x', message: 'is required' } as const;
-    expect(planUpgrade({ before: specOf({}), after: null, issues: [issue] })).toEqual({
+    expect(planUpgrade({ before: inUse(specOf({})), after: null, issues: [issue] })).toEqual({
       class: 'breaking',
       changed: [],
       resources: [],
@@ -182,7 +228,7 @@ describe('the plan of an upgrade', () => {
   });
 
   it('starts over everywhere when the spec until now is not valid any more', () => {
-    expect(planUpgrade({ before: null, after: specOf({}), issues: [] })).toMatchObject({
+    expect(planUpgrade({ before: null, after: inUse(specOf({})), issues: [] })).toMatchObject({
       class: 'resets',
       resources: [{ resourceKey: 'items', resets: 'state', redelivers: 'everything' }],
     });

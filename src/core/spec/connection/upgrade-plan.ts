@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Issue, schemaIssue } from '../../errors.ts';
+import type { JsonObject } from '../../json/json-object.ts';
 import type { SpecUpgrade } from '../../resources/spec.ts';
 import type { ConnectorSpec, Resource } from '../schema/spec-schema.ts';
+import { changedFacets, type Facet, meaningOf, type StoredMeaning } from './meaning.ts';
 import { readsAll } from './reads-all.ts';
 import { resourceFingerprint } from './resource-fingerprint.ts';
 import { storedFieldsOf } from './stored-fields.ts';
@@ -9,25 +11,33 @@ import { storedFieldsOf } from './stored-fields.ts';
 type UpgradePlan = SpecUpgrade['plan'];
 type ResourcePlan = UpgradePlan['resources'][number];
 
-/** What the next run of a resource forgets before it reads; `state`: every known record and the watermark. */
-export type Reset = Exclude<ResourcePlan['resets'], 'nothing'>;
-
-interface SpecPair {
-  /** The effective spec until now; null: it is no longer valid, so no state of earlier runs can be trusted. */
-  readonly before: ConnectorSpec | null;
-  /** The effective spec from now on; null: it would not be valid, as `issues` explains. */
-  readonly after: ConnectorSpec | null;
-  /** Issues in the new spec and in the connection's values under it. */
-  readonly issues: readonly Issue[];
+/** A spec, and the params that it is used with, defaults filled in. */
+export interface SpecInUse {
+  readonly spec: ConnectorSpec;
+  readonly params: JsonObject;
 }
 
-/** Compares the current and the new spec of a connection, resource by resource, in the order of the new spec. */
-export function planUpgrade({ before, after, issues: found }: SpecPair): UpgradePlan {
-  const resources = after === null ? [] : planResources(before, after);
-  const issues = [...authIssues(before, after), ...found];
+/** A change of what a connection reads, or of a spec alone. */
+export interface PlannedSpecs {
+  /** The effective spec until now; null: it is no longer valid, so no state of earlier runs can be trusted. */
+  readonly before: SpecInUse | null;
+  /** The effective spec from now on; null: it would not be valid, as `issues` explains. */
+  readonly after: SpecInUse | null;
+  /** Issues in the new spec and in the connection's values under it. */
+  readonly issues: readonly Issue[];
+  /** What the facts mean that are stored of a resource; of one that is missing there may be facts of `before`. */
+  readonly stored?: ReadonlyMap<string, StoredMeaning>;
+}
+
+/** Compares what a connection reads now with what it will read, resource by resource, in the order of the new spec. */
+export function planUpgrade(specs: PlannedSpecs): UpgradePlan {
+  const { before, after, issues: found } = specs;
+  const resources = after === null ? [] : planResources({ ...specs, after });
+  const issues = [...authIssues(before?.spec ?? null, after?.spec ?? null), ...found];
   return {
     class: issues.length > 0 ? 'breaking' : worstOf(resources),
-    changed: before && after ? changedFields(before, after).filter((field) => !comparedElsewhere.has(field)) : [],
+    changed:
+      before && after ? changedFields(before.spec, after.spec).filter((field) => !comparedElsewhere.has(field)) : [],
     resources,
     backfillRecommended: resources.some((resource) => resource.backfillRecommended),
     issues,
@@ -47,14 +57,15 @@ function authIssues(before: ConnectorSpec | null, after: ConnectorSpec | null): 
   return [schemaIssue('auth.kind', message)];
 }
 
-function planResources(before: ConnectorSpec | null, after: ConnectorSpec): ResourcePlan[] {
-  const known = new Map(before?.resources.map((resource) => [resource.key, { resource, spec: before }]));
-  const kept = new Set(after.resources.map(({ key }) => key));
+function planResources({ before, after, stored }: PlannedSpecs & { readonly after: SpecInUse }): ResourcePlan[] {
+  const known = new Map(before?.spec.resources.map((resource) => [resource.key, { ...before, resource }]));
+  const kept = new Set(after.spec.resources.map(({ key }) => key));
   const removed = [...known.keys()].filter((key) => !kept.has(key));
   return [
-    ...after.resources.map((resource) => {
-      const old = known.get(resource.key);
-      if (old) return planResource(old, { resource, spec: after });
+    ...after.spec.resources.map((resource) => {
+      const old = known.get(resource.key) ?? null;
+      const meaning = stored?.get(resource.key) ?? (old && meaningOf(old.spec, old.resource, old.params));
+      if (meaning) return planResource(old, { ...after, resource }, meaning);
       return before === null ? startOver(resource) : added(resource);
     }),
     ...removed.map((resourceKey) => ({
@@ -71,6 +82,7 @@ const untouched = (resourceKey: string): ResourcePlan => ({
   changed: [],
   resets: 'nothing',
   redelivers: 'nothing',
+  mayDelete: false,
   backfillRecommended: false,
   rekeyedTable: null,
   effect: 'Nothing is read or delivered again.',
@@ -90,29 +102,25 @@ const startOver = ({ key }: Resource): ResourcePlan => ({
 });
 
 /** A resource and the spec that it is part of. */
-interface Place {
+interface Place extends SpecInUse {
   readonly resource: Resource;
-  readonly spec: ConnectorSpec;
 }
 
-function planResource(placeBefore: Place, placeAfter: Place): ResourcePlan {
-  const [before, after] = [placeBefore.resource, placeAfter.resource];
-  const changed = changedFields(before, after);
-  const plan = { ...untouched(after.key), changed };
-  if (!isDeepStrictEqual(before.primaryKey, after.primaryKey)) return rekeyed(plan, after);
-  const reshaped = !isDeepStrictEqual(formOf(placeBefore), formOf(placeAfter));
-  if (!isDeepStrictEqual(cursorOf(before), cursorOf(after))) {
-    return {
-      ...plan,
-      class: 'resets',
-      resets: 'watermark',
-      redelivers: reshaped ? 'everything' : 'nothing',
-      effect: `The cursor changes: the next run reads from the start and delivers ${reshaped ? 'everything again' : 'only the records that differ'}.`,
-    };
+/** `old`: the resource as it was read last; null: the spec until now does not have it. */
+function planResource(old: Place | null, place: Place, stored: StoredMeaning): ResourcePlan {
+  const { spec, params, resource } = place;
+  const changed = old === null ? [] : changedFields(old.resource, resource);
+  const facets = changedFacets(stored, meaningOf(spec, resource, params));
+  const mayDelete = infersDeletes(resource) && (facets.includes('key') || facets.includes('read'));
+  const plan = { ...untouched(resource.key), changed, mayDelete };
+  if (facets.includes('key')) return rekeyed(plan, resource);
+  const reshaped = old !== null && !isDeepStrictEqual(formOf(old), formOf(place));
+  const redelivered = { ...plan, redelivers: reshaped ? ('everything' as const) : ('nothing' as const) };
+  if (readsAll(resource)) return { ...redelivered, effect: fullReadEffect(facets, redelivered) };
+  if (facets.length > 0) {
+    return { ...redelivered, class: 'resets', resets: 'watermark', effect: resetEffect(facets, reshaped) };
   }
-  if (readsAll(after)) return reshaped ? { ...plan, ...deliversAll } : plan;
-  const backfillRecommended = reshaped || changed.some((field) => decidesWhatIsRead.has(field));
-  return backfillRecommended ? { ...plan, ...(reshaped ? deliversFetched : fetchesOthers(changed)) } : plan;
+  return reshaped ? { ...plan, ...deliversFetched } : plan;
 }
 
 const rekeyed = (plan: ResourcePlan, { target: { table } }: Resource): ResourcePlan => ({
@@ -124,7 +132,28 @@ const rekeyed = (plan: ResourcePlan, { target: { table } }: Resource): ResourceP
   effect: `The primary key changes: the next run reads and delivers everything again; rows of table ${table} under the old keys stay.`,
 });
 
-const deliversAll = { redelivers: 'everything', effect: 'The next run delivers every record again.' } as const;
+function resetEffect(facets: readonly Facet[], reshaped: boolean): string {
+  const cause = facets.includes('cursor')
+    ? 'The cursor changes'
+    : facets.includes('read')
+      ? 'Other records than before may be read'
+      : 'Resources below it need other fields of its records';
+  const delivered = reshaped ? 'everything again' : 'only the records that differ';
+  return `${cause}: the next run reads from the start and delivers ${delivered}.`;
+}
+
+function fullReadEffect(
+  facets: readonly Facet[],
+  { effect, redelivers, mayDelete }: Pick<ResourcePlan, 'effect' | 'redelivers' | 'mayDelete'>,
+): string {
+  const reshaped = redelivers === 'everything';
+  if (!facets.includes('read')) return reshaped ? 'The next run delivers every record again.' : effect;
+  const delivered = reshaped ? 'delivers every record again' : 'delivers those that differ';
+  const missing = mayDelete
+    ? 'deletes those at the destination that it no longer finds'
+    : 'leaves rows of those that it no longer finds';
+  return `Other records than before may be read: the next run ${delivered}, and ${missing}.`;
+}
 
 const deliversFetched = {
   redelivers: 'fetched',
@@ -132,40 +161,15 @@ const deliversFetched = {
   effect: 'Each record is delivered again when it is next fetched; a backfill fetches all of them.',
 } as const;
 
-const fetchesOthers = (changed: readonly string[]) => ({
-  redelivers: 'nothing' as const,
-  backfillRecommended: true,
-  effect:
-    'Other records than before may be read; a backfill fetches those that earlier runs did not.' +
-    (changed.includes('forEach') ? ' A partition that is new is read from its beginning.' : ''),
-});
-
 /** The inputs of a record's hash besides the record itself; another form is a change of every record. */
 function formOf({ resource, spec }: Place): unknown {
   const { versionGuard: _, ...hashed } = resource.changeDetection;
   return [resourceFingerprint(resource, storedFieldsOf(spec, resource.key)), hashed];
 }
 
-/**
- * The fields that decide which records are read, besides what shapes a record: a change here may select records that
- * earlier runs skipped.
- */
-const decidesWhatIsRead: ReadonlySet<string> = new Set([
-  'request',
-  'fieldChunks',
-  'job',
-  'response',
-  'forEach',
-  'filter',
-  'onInvalid',
-]);
-
-/** The meaning of a watermark; a watermark with one meaning is useless with another. */
-function cursorOf({ incremental }: Resource): unknown {
-  if (incremental?.kind !== 'cursor') return incremental && { kind: incremental.kind, next: incremental.next };
-  const { field, type, format, timezone } = incremental.cursor;
-  return { field, type, format, timezone };
-}
+/** Whether a record that a read does not show is taken for deleted. */
+const infersDeletes = ({ deletes, target }: Resource): boolean =>
+  deletes.mode === 'full_scan' || target.mode === 'replace';
 
 function changedFields<T extends object>(before: T, after: T): string[] {
   const [old, next] = [new Map(Object.entries(before)), new Map(Object.entries(after))];

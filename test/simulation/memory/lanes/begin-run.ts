@@ -3,7 +3,6 @@ import type { ControlState } from '../store/control-state.ts';
 import { laneWatermark } from '../store/lane-state.ts';
 import { memoryOf } from '../store/memory-db.ts';
 import { ending } from './end-run.ts';
-import { resetLaneIn } from './lane-reset.ts';
 import { rewindLaneIn } from './rewind.ts';
 import { noteReadyIn, runsInTurn } from './turns.ts';
 
@@ -46,7 +45,6 @@ function tryToBegin(state: ControlState, runId: string, onlyIfQuick: boolean): B
       specOverridesJson: connection.specOverridesJson,
       paramsJson: connection.paramsJson,
     });
-    resetLaneIn(state, runId);
     if (run.backfill?.rewind) rewindLaneIn(state, { runId, to: run.backfill.from });
     return { ...notBegun, turn: 'running', isFirst: true };
   }

@@ -30,12 +30,20 @@ const isBegun = (position: RunPosition | null): boolean =>
   (position?.stage === 'partition' && (position.read?.job !== undefined || position.read?.pagesRead === 0));
 
 /** As the function of the same name. */
+export function noteCleared(
+  state: ControlState,
+  { laneId, runId }: { readonly laneId: number; readonly runId: string },
+): void {
+  const lane = state.lanes.get(String(laneId));
+  if (lane) state.lanes.update(lane, { clearedRun: state.runs.get(runId)?.seq ?? null });
+}
+
+/** As the function of the same name. */
 export function deleteRecordStates(
   state: ControlState,
   { laneId, runId }: { readonly laneId: number; readonly runId: string },
 ): number {
-  const lane = state.lanes.get(String(laneId));
-  if (lane) state.lanes.update(lane, { clearedRun: state.runs.get(runId)?.seq ?? null });
+  noteCleared(state, { laneId, runId });
   state.places.deleteWhere((row) => row.laneId === laneId);
   return state.records.deleteWhere((row) => row.laneId === laneId);
 }

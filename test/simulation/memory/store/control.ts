@@ -8,7 +8,6 @@ import type { RunRow } from '../../../../src/core/resources/run.ts';
 import type { SpecUpgrade } from '../../../../src/core/resources/spec.ts';
 import { cancelOpenIn, cancelRunningIn } from '../cancel.ts';
 import { connectionRow } from '../connections.ts';
-import { requestResetIn } from '../lanes/lane-reset.ts';
 import type { ControlState, StoredConnection } from './control-state.ts';
 import { memoryOf } from './memory-db.ts';
 import { runRow } from './run-row.ts';
@@ -41,8 +40,8 @@ export const pauseConnection = (db: Db, _scope: OrgScope, id: string): Promise<C
   });
 
 /**
- * Pins a connection to another version of its spec. Lanes of which the plan says so start over with their next run, and
- * running runs of those are asked to stop. Throws not_found.
+ * Pins a connection to another version of its spec. Running runs of
+ * lanes that the plan resets are asked to stop. Throws not_found.
  *
  * @param plan of `planUpgrade`, without issues.
  */
@@ -53,9 +52,6 @@ export const upgradeConnection = (
 ): Promise<Changed> =>
   memoryOf(db).transact('upgradeConnection', (state) => {
     const connection = state.connections.update(found(state, id), { pinnedSpecVersion: version });
-    for (const { resourceKey, resets } of plan.resources) {
-      if (resets !== 'nothing') requestResetIn(state, { connectionId: id, resourceKey, reset: resets });
-    }
     const touched = plan.resources.filter((resource) => resource.class !== 'compatible');
     const resourceKeys = touched.map(({ resourceKey }) => resourceKey);
     const stopped = cancelRunningIn(state, { connectionId: id, resourceKeys });

@@ -1,0 +1,144 @@
+import { sql } from 'kysely';
+import type { RunNote } from '../../../../src/core/model/run-notes.ts';
+import type { RunPosition } from '../../../../src/core/model/run-position.ts';
+import type { Facet, Meaning, StoredMeaning } from '../../../../src/core/spec/connection/meaning.ts';
+import type { Db } from '../../../client.ts';
+import type { OrgScope } from '../../../scope.ts';
+import type { BatchOwner } from '../batches/batch-owner.ts';
+import { passOverEndedRuns } from '../batches/batches.ts';
+import { ownLane } from '../records/own-lane.ts';
+import { deleteRecordStates, noteCleared } from './forget-lane.ts';
+import { newGeneration } from './new-generation.ts';
+import { rewindStart } from './rewind.ts';
+
+/** A lane that an attempt holds, and what its facts are to mean. */
+export interface Conformation extends BatchOwner {
+  readonly runId: string;
+  /** What the facts mean under the spec and the params of the run. */
+  readonly meaning: Meaning;
+  /** The kinds of facts that mean something else; empty: the lane only stores its meaning. */
+  readonly changed: readonly Facet[];
+}
+
+/** A lane whose facts mean what they say. */
+export interface Conformed {
+  /** Where the run continues; null: at its beginning. */
+  readonly position: RunPosition | null;
+  /** Names what the ledger knows of the lane from now on; another one with another key. */
+  readonly generation: string;
+}
+
+/**
+ * Resets what a lane stores that no longer means the same, before its run reads: the watermarks in any case, so that
+ * everything is read once and what differs is delivered; with another key everything that is known, with another cursor the
+ * cursor values of records, with other fields those that were stored for the resources below. With another key the last batch of
+ * an earlier run that only the destination has is left out; otherwise it is to be recorded before. One transaction; repeating it
+ * is harmless.
+ *
+ * Null: a newer attempt holds the lane, and nothing was changed.
+ */
+export async function conformLane(db: Db, scope: OrgScope, conformation: Conformation): Promise<Conformed | null> {
+  const { laneId, fence, runId, meaning, changed } = conformation;
+  return db.transaction().execute(async (tx) => {
+    const anew = { generation: newGeneration, recordedWith: null, recordedSince: null };
+    const lane = await tx
+      .updateTable('lanes')
+      .set({ meaning: JSON.stringify(meaning), ...(changed.includes('key') && anew) })
+      .where('orgId', '=', scope.orgId)
+      .where('id', '=', laneId)
+      .where('fence', '=', fence)
+      .returning('generation')
+      .executeTakeFirst();
+    if (!lane) return null;
+    if (changed.length > 0) await reset(tx, scope, conformation);
+    const run = await tx
+      .selectFrom('runs')
+      .select('position')
+      .where('orgId', '=', scope.orgId)
+      .where('id', '=', runId)
+      .executeTakeFirst();
+    return { position: run?.position ?? null, generation: lane.generation };
+  });
+}
+
+async function reset(tx: Db, scope: OrgScope, { laneId, runId, changed }: Conformation): Promise<void> {
+  await tx.deleteFrom('partitions').where('orgId', '=', scope.orgId).where('laneId', '=', laneId).execute();
+  const startsOver = changed.includes('key');
+  if (startsOver) {
+    await deleteRecordStates(tx, scope, { laneId, runId });
+    await passOverEndedRuns(tx, scope, { laneId, runId });
+  } else {
+    if (changed.includes('cursor')) await forget(tx, scope, { laneId, column: 'cursor' });
+    if (changed.includes('fields')) {
+      await noteCleared(tx, scope, { laneId, runId });
+      await forget(tx, scope, { laneId, column: 'fields' });
+    }
+  }
+  const note: RunNote = startsOver ? 'started_over' : 'read_from_start';
+  await tx
+    .updateTable('runs')
+    .set({
+      watermarkBefore: null,
+      watermarkAfter: null,
+      readCompleted: false,
+      position: sql<
+        string | null
+      >`case when backfill ->> 'rewind' = 'true' then ${JSON.stringify(rewindStart)}::jsonb end`,
+      notes: sql<string>`notes || ${JSON.stringify({ [note]: 1 })}::jsonb`,
+    })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', runId)
+    .where('laneId', '=', laneId)
+    .where('status', '=', 'running')
+    .execute();
+}
+
+/** Rows in one statement: seconds at most, so that the lane of ten million records does not meet the statement limit. */
+const piece = 200_000;
+
+async function forget(
+  tx: Db,
+  scope: OrgScope,
+  { laneId, column }: { readonly laneId: number; readonly column: 'cursor' | 'fields' },
+): Promise<void> {
+  const stored = sql.ref(column);
+  for (;;) {
+    const { numAffectedRows = 0n } = await sql`
+      update record_state set ${stored} = null where ctid = any(array(
+        select ctid from record_state
+        where lane_id = ${ownLane(scope, laneId)} and ${stored} is not null limit ${piece}))`.execute(tx);
+    if (numAffectedRows < piece) return;
+  }
+}
+
+/**
+ * Notes what the facts of lanes have meant until now, where that is not known: before the spec or the params of their
+ * connection change.
+ */
+export async function keepMeanings(
+  tx: Db,
+  scope: OrgScope,
+  { connectionId, meanings }: { readonly connectionId: string; readonly meanings: ReadonlyMap<string, StoredMeaning> },
+): Promise<void> {
+  const texts = [...meanings.values()].map((meaning) => JSON.stringify(meaning));
+  await sql`
+    update lanes set meaning = known.meaning::jsonb || coalesce(lanes.meaning, '{}')
+    from unnest(${[...meanings.keys()]}::text[], ${texts}::text[]) known (resource_key, meaning)
+    where lanes.org_id = ${scope.orgId} and lanes.connection_id = ${connectionId}
+      and lanes.resource_key = known.resource_key`.execute(tx);
+}
+
+/** What the facts of the lanes of a connection mean, by resource; null: not known. A resource that never ran has none. */
+export async function findMeanings(
+  tx: Db,
+  scope: OrgScope,
+  connectionId: string,
+): Promise<ReadonlyMap<string, StoredMeaning | null>> {
+  const rows = await tx
+    .selectFrom('lanes')
+    .select(['resourceKey', 'meaning'])
+    .where('orgId', '=', scope.orgId)
+    .where('connectionId', '=', connectionId)
+    .execute();
+  return new Map(rows.map(({ resourceKey, meaning }) => [resourceKey, meaning]));
+}

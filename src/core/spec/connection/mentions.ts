@@ -1,0 +1,93 @@
+import { parseExpression } from '../../expressions/expression.ts';
+import { expressionReferences, type Reference } from '../../expressions/references.ts';
+import type { JsonObject } from '../../json/json-object.ts';
+import { type Located, valuesAt } from '../check/document-paths.ts';
+import { type ExpressionPlace, expressionPlaces } from '../check/expression-places.ts';
+import { expressionsAt } from '../check/expressions.ts';
+import { dependenciesOf, lookupReferences } from '../check/step-dependencies.ts';
+import type { Lookup } from '../schema/lookup-schema.ts';
+import type { ConnectorSpec } from '../schema/spec-schema.ts';
+
+/** The names that texts of a spec read from outside; null among them: any. */
+export type Names = ReadonlySet<string | null>;
+
+/** What texts of a spec mention, besides the data that they are evaluated over. */
+export interface Mentions {
+  readonly params: Names;
+  /** The tables, and those that these need. */
+  readonly lookups: readonly Lookup[];
+  /** The names of partition values: `x` in `each.x`. */
+  readonly each: Names;
+}
+
+/** What the expressions at some places of a spec mention; `isPlace` is asked with patterns such as `resources.0.filter`. */
+export function mentionsAt(spec: ConnectorSpec, isPlace: (at: string) => boolean): Mentions {
+  const places = expressionPlaces(spec);
+  const own = textsAt(
+    spec,
+    places.filter(({ at }) => isPlace(at)),
+  );
+  const lookups = withDependencies(
+    spec,
+    own.flatMap((text) => lookupReferences(text, parseExpression)),
+  );
+  const loads = places.filter(({ at }) => at.startsWith('lookups.'));
+  const all = [
+    ...own,
+    ...lookups.flatMap((lookup) =>
+      loads.flatMap(({ at, form }) => {
+        const [, , ...within] = at.split('.');
+        return valuesAt(lookup, within.join('.')).flatMap((located) => expressionsAt(form, located, parseExpression));
+      }),
+    ),
+  ];
+  const references = all.flatMap(referencesIn);
+  return { params: membersOf(references, 'params'), lookups, each: membersOf(own.flatMap(referencesIn), 'each') };
+}
+
+/** The values of the mentioned params; null for one that is not set. */
+export function valuesOf(names: Names, params: JsonObject): JsonObject {
+  if (names.has(null)) return params;
+  const named = [...names].filter((name) => name !== null);
+  return Object.fromEntries(named.map((name) => [name, params[name] ?? null]));
+}
+
+/** The names that the expressions in a text read, by their first part: `page` of `page.size`. Empty: it has none. */
+export function rootsIn(form: ExpressionPlace['form'], located: Located): ReadonlySet<string> {
+  const texts = expressionsAt(form, located, parseExpression);
+  return new Set(texts.flatMap((text) => referencesIn(text).map(({ name }) => name)));
+}
+
+const textsAt = (spec: ConnectorSpec, places: readonly ExpressionPlace[]): readonly string[] =>
+  places.flatMap(({ at, form }) =>
+    valuesAt(spec, at).flatMap((located) => expressionsAt(form, located, parseExpression)),
+  );
+
+function withDependencies({ lookups }: ConnectorSpec, names: readonly (string | null)[]): readonly Lookup[] {
+  if (names.includes(null)) return lookups;
+  const byName = new Map(lookups.map((lookup) => [lookup.assignTo, lookup]));
+  const wanted = new Set<string>();
+  const want = (name: string): void => {
+    const lookup = byName.get(name);
+    if (!lookup || wanted.has(name)) return;
+    wanted.add(name);
+    for (const needed of dependenciesOf(lookup, 'lookup')) want(needed);
+  };
+  for (const name of names) if (name !== null) want(name);
+  return lookups.filter(({ assignTo }) => wanted.has(assignTo));
+}
+
+/** None for a text that does not parse; all of `params` and `each` for one that is too large to walk. */
+function referencesIn(text: string): readonly Reference[] {
+  const parsed = parseExpression(text);
+  if (!parsed.ok) return [];
+  try {
+    return expressionReferences(parsed.ast);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return ['params', 'each'].map((name) => ({ kind: 'variable', name, member: null }) as const);
+  }
+}
+
+const membersOf = (references: readonly Reference[], root: string): Names =>
+  new Set(references.flatMap(({ name, member }) => (name === root ? [member] : [])));

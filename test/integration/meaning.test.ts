@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest';
+import { useAccounts } from '../support/sync/use-accounts.ts';
+import { createScriptedApi } from '../support/upstream/scripted-api.ts';
+
+const api = createScriptedApi();
+const { account } = useAccounts(api);
+
+const day = (no: number) => new Date(Date.UTC(2025, 0, no)).toISOString();
+const cursor = (parts: object) => ({ kind: 'cursor', cursor: parts, order: 'asc', settle: 'PT0S' });
+
+interface Item {
+  readonly id: number;
+  readonly [field: string]: unknown;
+}
+
+/** Serves a list that is filtered by `field`, as `since` asks. */
+function serveBy(name: string, items: () => readonly Item[], field: () => string) {
+  api.serve(name, (query) => ({
+    body: items().filter((item) => String(item[field()]) >= (query.get('since') ?? '')),
+  }));
+}
+
+const since = { query: { since: '{{ window.from }}' } };
+
+describe('what is stored of a resource', () => {
+  it('is not compared with values of another cursor: records that change after the upgrade are delivered', async () => {
+    let field = 'modified';
+    let items: Item[] = [1, 2, 3].map((id) => ({ id, modified: day(200 + id), stamp: day(id), n: 'old' }));
+    serveBy(
+      'moved',
+      () => items,
+      () => field,
+    );
+    const resource = (name: string) => ({
+      key: 'moved',
+      request: { path: '/moved', ...since },
+      incremental: cursor({ field: name, type: 'datetime' }),
+    });
+    await using of = await account({ key: 'moved', resources: [resource('modified')] });
+    await of.sync('moved');
+    items = items.map((item) => ({ ...item, stamp: day(item.id + 10), n: 'new' }));
+    field = 'stamp';
+    const { plan } = await of.upgrade('2.0.0', [resource('stamp')]);
+    expect(plan.resources).toMatchObject([{ resets: 'watermark' }]);
+    const run = await of.sync('moved');
+    expect(run).toMatchObject({ status: 'succeeded', notes: { read_from_start: 1 }, statsJson: { recordsOut: 3 } });
+    expect(await of.rows('moved')).toMatchObject([{ n: 'new' }, { n: 'new' }, { n: 'new' }]);
+    expect(await of.sync('moved')).toMatchObject({ notes: {}, statsJson: { recordsOut: 0 } });
+  });
+
+  it('is not compared with times that were read in another zone', async () => {
+    let items: Item[] = [{ id: 1, at: '2025-03-01T12:00:00', n: 'old' }];
+    api.serve('zoned', () => ({ body: items }));
+    const resource = (timezone: string) => ({
+      key: 'zoned',
+      incremental: { ...cursor({ field: 'at', type: 'datetime', timezone }), clientFilter: true },
+    });
+    await using of = await account({ key: 'zoned', resources: [resource('America/New_York')] });
+    await of.sync('zoned');
+    await of.upgrade('2.0.0', [resource('UTC')]);
+    items = [{ id: 1, at: '2025-03-01T14:00:00', n: 'new' }];
+    await of.sync('zoned');
+    expect(await of.rows('zoned')).toMatchObject([{ n: 'new' }]);
+  });
+
+  it('of a resource that was removed does not count when it comes back with another cursor', async () => {
+    let field = 'modified';
+    const items: Item[] = [1, 2].map((id) => ({ id, modified: day(200 + id), stamp: day(id) }));
+    serveBy(
+      'returned',
+      () => items,
+      () => field,
+    );
+    api.serve('others', () => ({ body: [] }));
+    const resource = (name: string) => ({
+      key: 'returned',
+      request: { path: '/returned', ...since },
+      incremental: cursor({ field: name, type: 'datetime' }),
+    });
+    await using of = await account({ key: 'returned', resources: [resource('modified'), { key: 'others' }] });
+    await of.sync('returned');
+    await of.upgrade('1.1.0', [{ key: 'others' }]);
+    items.push({ id: 3, modified: day(100), stamp: day(3) });
+    field = 'stamp';
+    const { plan } = await of.upgrade('1.2.0', [resource('stamp'), { key: 'others' }]);
+    expect(plan.resources).toMatchObject([{ resourceKey: 'returned', class: 'resets', resets: 'watermark' }, {}]);
+    await of.sync('returned');
+    expect(await of.live('returned')).toEqual(['1', '2', '3']);
+  });
+
+  it('does not count for the records that another param selects: they are read from the start', async () => {
+    const items = [
+      { id: 1, area: 'eu', at: day(100) },
+      { id: 11, area: 'us', at: day(1) },
+      { id: 12, area: 'us', at: day(2) },
+    ];
+    api.serve('areas', (query) => ({
+      body: items.filter(({ area, at }) => query.getAll('area').includes(area) && at >= (query.get('since') ?? '')),
+    }));
+    const resource = {
+      key: 'areas',
+      request: { path: '/areas', query: { area: '{{ params.area }}', since: '{{ window.from }}' } },
+      incremental: cursor({ field: 'at', type: 'datetime' }),
+    };
+    await using of = await account({ key: 'areas', resources: [resource], params: { area: ['eu'] } });
+    await of.sync('areas');
+    await of.ask('PATCH', '', { params: { area: ['us'] } });
+    expect(await of.sync('areas')).toMatchObject({ status: 'succeeded', notes: { read_from_start: 1 } });
+    expect(await of.live('areas')).toEqual(['1', '11', '12']);
+    // There and back again between two runs, nothing differs.
+    await of.ask('PATCH', '', { params: { area: ['eu'] } });
+    await of.ask('PATCH', '', { params: { area: ['us'] } });
+    expect(await of.sync('areas')).toMatchObject({ notes: {}, watermarkBefore: day(2) });
+  });
+});

@@ -1,0 +1,47 @@
+import type * as real from '../../../../db/queries/runs/lanes/conform-lane.ts';
+import type { ControlState } from '../store/control-state.ts';
+import { memoryOf } from '../store/memory-db.ts';
+import { deleteRecordStates, noteCleared } from './forget-lane.ts';
+import { rewindStart } from './rewind.ts';
+
+/** As the query of the same name. */
+export const conformLane: typeof real.conformLane = (db, _scope, conformation) =>
+  memoryOf(db).transact('conformLane', (state) => {
+    const { laneId, fence, runId, meaning, changed } = conformation;
+    const lane = state.lanes.get(String(laneId));
+    if (lane?.fence !== fence) return null;
+    const anew = () => ({ generation: state.newGeneration(), recordedWith: null, recordedSince: null });
+    const { generation } = state.lanes.update(lane, { meaning, ...(changed.includes('key') && anew()) });
+    if (changed.length > 0) resetIn(state, conformation);
+    return { position: state.runs.get(runId)?.position ?? null, generation };
+  });
+
+function resetIn(state: ControlState, { laneId, runId, changed }: real.Conformation): void {
+  state.partitions.deleteWhere((row) => row.laneId === laneId);
+  const startsOver = changed.includes('key');
+  if (startsOver) {
+    deleteRecordStates(state, { laneId, runId });
+    passOverEndedRuns(state, { laneId, runId });
+  } else {
+    const ofLane = (row: { readonly laneId: number }) => row.laneId === laneId;
+    if (changed.includes('cursor')) state.records.updateWhere(ofLane, { cursor: null });
+    if (changed.includes('fields')) {
+      noteCleared(state, { laneId, runId });
+      state.records.updateWhere(ofLane, { fields: null });
+    }
+  }
+  const run = state.runs.get(runId);
+  if (run?.laneId !== laneId || run.status !== 'running') return;
+  state.runs.update(run, {
+    ...{ watermarkBefore: null, watermarkAfter: null, readCompleted: false },
+    position: run.backfill?.rewind ? rewindStart : null,
+    notes: { ...run.notes, [startsOver ? 'started_over' : 'read_from_start']: 1 },
+  });
+}
+
+function passOverEndedRuns(state: ControlState, { laneId, runId }: Pick<real.Conformation, 'laneId' | 'runId'>): void {
+  const ended = state.runs.where(
+    (run) => run.laneId === laneId && run.id !== runId && run.status !== 'queued' && run.status !== 'running',
+  );
+  for (const other of ended) state.runs.update(other, { batchNo: other.batchNo + 1 });
+}
