@@ -6,7 +6,7 @@ import {
   findMissing,
   hidesMissing,
 } from '../db/queries/runs/records/missing-records.ts';
-import { findParents, parentsInstant } from '../db/queries/runs/records/parents.ts';
+import { findParents, isLaneComplete, parentsInstant } from '../db/queries/runs/records/parents.ts';
 import { findChangedPartitions } from '../db/queries/runs/records/partition-changes.ts';
 import { findRecordStates } from '../db/queries/runs/records/record-state.ts';
 import { findRequeued } from '../db/queries/runs/records/requeue.ts';
@@ -73,6 +73,7 @@ export function createRunStore(
         changedFor: select === 'changed' ? laneId : null,
         ...page,
       }),
+    isComplete: (parent) => isLaneComplete(db, scope, { connectionId, resourceKey: parent }),
     async partition(key) {
       return (await findPartition(db, scope, { laneId, partition: key })) ?? { watermark: null, validators: null };
     },

@@ -57,7 +57,7 @@ async function openStory(store: ControlStore, dice: Dice) {
         shown.get(externalId)?.add(partition);
       }
     }
-    const scan: Scan = { isPartitioned: true, coversAll, confirm };
+    const scan: Scan = { isPartitioned: true, coversAll, listsAll: ofResource, confirm };
     const deleted = await queries.findMissing(db, scope, { ...scan, laneId, seq: attempt.seq, limit: 99 });
     for (const externalId of deleted) {
       const places = [...(shown.get(externalId) ?? [])];

@@ -215,7 +215,7 @@ describe('of an org with 60,000 runs, no statement reads what is old:', () => {
         [true, true],
         [true, false],
       ] as const) {
-        const scan = { ...lane, isPartitioned, coversAll };
+        const scan = { ...lane, isPartitioned, coversAll, listsAll: true };
         await countMissing(db, scope, scan);
         await findMissing(db, scope, { ...scan, limit: 100 });
         await hidesMissing(db, scope, scan);

@@ -77,7 +77,8 @@ describe('stored parents', () => {
     const [accounts, notes] = resources;
     await using of = await account({ key: 'keyless', resources: [{ ...accounts, onInvalid: 'quarantine' }, notes] });
     expect((await of.sync('keyless_accounts')).status).toBe('partial');
-    expect(await of.sync('keyless_notes')).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 1 } });
+    const run = await of.sync('keyless_notes');
+    expect(run).toMatchObject({ status: 'partial', notes: { parents_incomplete: 1 }, statsJson: { recordsOut: 1 } });
   });
 
   it('that did not change since their children were read are not asked for again', async () => {
@@ -112,6 +113,41 @@ describe('stored parents', () => {
     broken = false;
     expect(await of.sync('torn_notes')).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 1 } });
     expect(partsAsked('torn_notes')).toEqual(['2']);
+  });
+
+  it('of which only some were read again since they were forgotten delete nothing of the others', async () => {
+    const size = 5;
+    let isBroken = false;
+    api.serve('half_crews', (query) => {
+      const page = Number(query.get('page') ?? 1);
+      if (isBroken && page > 1) return { status: 400 };
+      const data = Array.from({ length: size }, (_, no) => ({ id: (page - 1) * size + no, isBroken }));
+      return { body: { data, next: page === 1 ? '2' : null } };
+    });
+    api.serve('half_sailors', (_query, request) => ({ body: [{ id: `of ${partOf(request)}` }] }));
+    const resources = [
+      { key: 'half_crews', response: { records: 'data' }, pagination: byToken },
+      {
+        key: 'half_sailors',
+        forEach: [{ as: 'crew', resource: 'half_crews', from: 'store' }],
+        request: { path: '/half_sailors/{{ each.crew.id }}' },
+        deletes: { mode: 'full_scan', effect: 'hard' },
+      },
+    ];
+    await using of = await account({ key: 'half', resources });
+    // Nothing is known of the parents yet.
+    expect(await of.sync('half_sailors')).toMatchObject({ status: 'partial', notes: { parents_incomplete: 1 } });
+    await of.sync('half_crews');
+    expect(await of.sync('half_sailors')).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 10 } });
+    await of.destination.query('drop table half_crews');
+    isBroken = true;
+    expect(await of.sync('half_crews')).toMatchObject({ status: 'failed', statsJson: { recordsOut: size } });
+    const half = { status: 'partial', notes: { parents_incomplete: 2 }, statsJson: { recordsIn: size, deleted: 0 } };
+    expect(await of.sync('half_sailors')).toMatchObject(half);
+    expect(await of.live('half_sailors')).toHaveLength(10);
+    isBroken = false;
+    await of.sync('half_crews');
+    expect(await of.sync('half_sailors')).toMatchObject({ status: 'succeeded', statsJson: { recordsIn: 10 } });
   });
 
   it('whose children the API refuses leave a run partial that reads only changed parents, which reads them again', async () => {
@@ -201,7 +237,7 @@ describe('parents that are read live', () => {
 
   it.each([
     ['refused', { 1: { status: 403 } }, 'failed'],
-    ['not shown', { 2: { body: {} } }, 'succeeded'],
+    ['not shown', { 2: { body: {} } }, 'partial'],
   ])('and are %s cost no child its record', async (what, broken: Readonly<Record<number, ScriptedReply>>, status) => {
     const key = `crews_${what.replace(' ', '_')}`;
     let isBroken = false;

@@ -28,6 +28,8 @@ export function createMemoryStore({ ledger, now, parentsOf, valuesMax }: MemoryS
       const parents = await parentsOf(resourceKey);
       return parents.filter(({ externalId }) => after === null || externalId > after).slice(0, limit);
     },
+    // They are what a run of their resource has read.
+    isComplete: async () => true,
     partition: async (key) => ({ watermark: ledger.watermarkOf(key), validators: null }),
     countMissing: async (scan) => ({
       missing: missingAmong(records.compared(), scan).length,

@@ -41,15 +41,16 @@ export function missingAmong<Known extends ComparedRecord>(
 }
 
 /** Whether a record that the run has not seen was where it has found a gap, as the control database finds it. */
-export function hidesAmong<Known extends ComparedRecord>(
-  { records, proofs }: Compared<Known>,
-  { isPartitioned, coversAll }: Scan,
-): boolean {
+export function hidesAmong<Known extends ComparedRecord>(compared: Compared<Known>, scan: Scan): boolean {
+  const { records, proofs } = compared;
+  const { isPartitioned, coversAll, listsAll } = scan;
   const hasGap = [...proofs.values()].includes('gap');
-  return records.some(({ places }) => {
-    if (places.some(({ isSeen }) => isSeen)) return false;
+  const missing = new Set(missingAmong(compared, scan));
+  return records.some((record) => {
+    if (record.places.some(({ isSeen }) => isSeen)) return false;
     if (!isPartitioned) return true;
-    const known = places.filter(({ partition }) => partition !== '');
+    if (!coversAll && listsAll) return !missing.has(record);
+    const known = record.places.filter(({ partition }) => partition !== '');
     return known.length > 0 ? known.some(({ partition }) => proofs.get(partition) === 'gap') : coversAll && hasGap;
   });
 }

@@ -7,6 +7,8 @@ export interface Scan {
    * where all of them are whole.
    */
   readonly coversAll: boolean;
+  /** The run was to list all partitions, whether or not it knows them all. */
+  readonly listsAll: boolean;
   /** How many complete reads in a row must lack a record before it counts as deleted; at least 1. */
   readonly confirm: number;
 }

@@ -28,8 +28,9 @@ export const brakeOf = ({ maxRatio, minRecords }: Partial<Brake>): Brake => ({
 export function scanOf({ forEach, deletes }: Resource, { listGaps }: PartitionTotals): Scan | null {
   if (deletes.mode !== 'full_scan' || listGaps === undefined) return null;
   const isPartitioned = forEach.length > 0;
-  const coversAll = !isPartitioned || (deletes.scope === 'resource' && listGaps.length === 0);
-  return { isPartitioned, coversAll, confirm: deletes.confirm };
+  const listsAll = !isPartitioned || deletes.scope === 'resource';
+  const coversAll = !isPartitioned || (listsAll && listGaps.length === 0);
+  return { isPartitioned, coversAll, listsAll, confirm: deletes.confirm };
 }
 
 /** Whether a run that lacks so many of the known records proves nothing: a failing API looks just like this. */

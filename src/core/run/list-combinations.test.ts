@@ -49,6 +49,7 @@ function world(after = Number.POSITIVE_INFINITY) {
     listingInstant: unused,
     parents: unused,
     partition: unused,
+    isComplete: unused,
     countMissing: unused,
     findMissing: unused,
     hidesMissing: unused,

@@ -70,6 +70,15 @@ describe('stored parents', () => {
     await expect(failed).rejects.toMatchObject({ code: 'spec_invalid' });
   });
 
+  it('of which some may be missing leave the run incomplete, and prove nothing of the others', async () => {
+    const incomplete = { gaps: ['parents_incomplete'], incomplete: true };
+    expect((await listed({ forEach, parents: [parent('a')], isComplete: false })).end).toMatchObject(incomplete);
+    const { values, end } = await listed({ forEach, parents: [parent('a'), parent('b', null)] });
+    expect(values.map(({ key }) => key)).toEqual(['a']);
+    expect(end).toMatchObject(incomplete);
+    expect((await listed({ forEach, parents: [parent('a')] })).end).toMatchObject({ gaps: [], incomplete: false });
+  });
+
   it('that changed are enough for a sync of a single entry; a backfill reads all of them', async () => {
     const changed = [{ as: 'parent', resource: 'parents', from: 'store', select: 'changed' }];
     expect((await listed({ forEach: changed })).asked).toMatchObject([{ select: 'changed' }]);
@@ -96,6 +105,21 @@ describe('parents that are read live', () => {
     const when = [{ as: 'parent', resource: 'parents', from: 'live', when: 'open' }];
     const { values } = await listed({ forEach: when, pages: [[{ id: 1, open: true }, { id: 2 }, { open: true }]] });
     expect(values.map(({ key }) => key)).toEqual(['1']);
+  });
+
+  it('of which one has no readable key leave the run incomplete', async () => {
+    const { end } = await listed({ forEach, pages: [[{ id: 1 }, { ident: 2 }]] });
+    expect(end).toMatchObject({ gaps: ['key_missing'], incomplete: true });
+  });
+
+  it('whose list begins at some time are not all there are', async () => {
+    const incremental = {
+      kind: 'cursor',
+      cursor: { field: 'at', type: 'datetime' },
+      order: 'none',
+      initial: 'now-P30D',
+    };
+    expect((await listed({ forEach, pages: [[{ id: 1 }]], incremental })).end?.gaps).toEqual(['parents_incomplete']);
   });
 
   it('have gaps where a response does not show them, from which no deletion follows', async () => {
@@ -129,6 +153,10 @@ interface World {
   readonly backfill?: boolean;
   /** Stored parents. */
   readonly parents?: readonly Parent[];
+  /** Whether they are all; true unless given. */
+  readonly isComplete?: boolean;
+  /** Of the parents that are read live. */
+  readonly incremental?: object;
   /** Pages of the parents that are read live, and those of any part but the first. */
   readonly pages?: readonly TestPage[];
   readonly otherPages?: readonly TestPage[];
@@ -151,6 +179,7 @@ async function listed({ forEach, at = listBegin, parents = [], parts = [], ...wo
         request: { path: parts.length === 0 ? '/p' : '/{{ each.part }}' },
         forEach: parts,
         response: { records: 'data' },
+        ...(world.incremental && { incremental: world.incremental }),
         pagination: { kind: 'page', totalPages: 'body.pages', inject: { in: 'query', name: 'page' } },
         errors: [
           { when: { status: [403] }, action: 'skip_partition' },
@@ -205,6 +234,7 @@ async function listed({ forEach, at = listBegin, parents = [], parts = [], ...wo
       return value;
     },
     listingInstant: async () => listingInstant,
+    isComplete: async () => world.isComplete ?? true,
     async parents(_key, options) {
       asked.push(options);
       const { after, limit } = options;

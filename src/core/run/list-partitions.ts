@@ -8,7 +8,7 @@ import { renderTemplate } from '../expressions/template.ts';
 import { canonicalJson } from '../json/canonical-json.ts';
 import { valueAt } from '../json/dotted-path.ts';
 import { storableText } from '../json/storable-text.ts';
-import { withGaps } from '../model/coverage.ts';
+import { type Gap, withGaps } from '../model/coverage.ts';
 import { boundedKey, externalIdOf } from '../model/external-id.ts';
 import type { ListPosition } from '../model/run-position.ts';
 import { createFieldPicker } from '../pipeline/stored-fields.ts';
@@ -147,13 +147,16 @@ async function listStored(listing: OpenListing, { step, at: begin }: DimensionLi
   if (at.after === null) {
     // The start of each list: what this run counts as seen may be no later than any of them.
     if (isOwn) at = { ...at, listedAt: earlier(at.listedAt, await store.listingInstant(resourceKey)) };
+    if (!(await store.isComplete(resourceKey))) at = withoutSome(at, 'parents_incomplete');
     if (step.begins) await store.clearDimension(list);
   }
   for (;;) {
     const parents = await store.parents(resourceKey, { after: at.after, limit: parentsMax, select });
     const last = parents.at(-1);
     const done = last === undefined || parents.length < parentsMax;
-    const wanted = await holding(parents, { predicate: when, recordOf: ({ fields }) => fields, source });
+    const known = parents.flatMap(({ externalId, fields }) => (fields === null ? [] : [{ externalId, fields }]));
+    if (known.length < parents.length) at = withoutSome(at, 'parents_incomplete');
+    const wanted = await holding(known, { predicate: when, recordOf: ({ fields }) => fields, source });
     const values = inKeySpace(
       step,
       wanted.map(({ externalId, fields }) => ({ key: externalId, value: eachOf(dimension, fields) })),
@@ -164,6 +167,13 @@ async function listStored(listing: OpenListing, { step, at: begin }: DimensionLi
     at = next;
   }
 }
+
+/** The list lacks parents, or may. */
+const withoutSome = (at: ListPosition, gap: Gap): ListPosition => ({
+  ...at,
+  gaps: withGaps(at.gaps, [gap]),
+  incomplete: true,
+});
 
 const earlier = (one: string | null, other: string): string =>
   one !== null && Date.parse(one) <= Date.parse(other) ? one : other;
@@ -200,7 +210,8 @@ async function listPart(
   const pick = createFieldPicker(parentFields({ resource: step.resource, http: source.http }, step.dimension));
   const provesEnd = concludesAbsence(child);
   const everything = { ...source, watermark: null, backfill: null, validators: null, provesEnd };
-  let at = begin;
+  // A list that begins at some time has some of the parents only.
+  let at = showsSome(resource) ? { ...begin, gaps: withGaps(begin.gaps, ['parents_incomplete']) } : begin;
   for await (const page of readPages(everything, { ...read, position: begin.read })) {
     const refused = (at.part?.refused ?? 0) + (page.skipped === null ? 0 : 1);
     if (page.skipped !== null && refused === count) throw refusedList(resource, page.skipped);
@@ -212,6 +223,7 @@ async function listPart(
       const id = externalIdOf(record, resource.primaryKey);
       return id.ok ? [{ key: keyOf(id.externalId), value: eachOf(step.dimension, pick(record)) }] : [];
     });
+    if (values.length < wanted.length) at = withoutSome(at, 'key_missing');
     const isLast = page.positionAfter === null;
     const place = { no: isLast ? no + 1 : no, refused };
     const next = isLast && place.no === count ? following(at) : { ...at, read: page.positionAfter, part: place };
@@ -221,6 +233,9 @@ async function listPart(
   }
   return null;
 }
+
+const showsSome = ({ incremental }: Resource): boolean =>
+  incremental?.kind === 'cursor' && incremental.initial !== undefined;
 
 /** What `each.<as>` is for a parent. Throws `spec_invalid` when the field that the spec names has no value. */
 function eachOf({ as, resource = '', value: path }: PartitionSource, fields: unknown): unknown {

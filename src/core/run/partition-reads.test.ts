@@ -109,6 +109,7 @@ const threeValues: RunStore = {
   listingInstant: unused,
   parents: unused,
   partition: async () => ({ watermark: null, validators: null }),
+  isComplete: unused,
   countMissing: unused,
   findMissing: unused,
   hidesMissing: unused,

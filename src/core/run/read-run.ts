@@ -109,7 +109,7 @@ async function* list(
   const count = await countPartitions(run);
   const next = count > 0 ? firstPartition(count, end) : withoutPartitions(run, end);
   if (next !== null && !end.incomplete) return next;
-  const notes = end.incomplete ? (['partition_skipped'] as const) : [];
+  const notes = end.incomplete ? hidingGaps(end.gaps) : [];
   yield stagePage('list', { positionAfter: next, incomplete: end.incomplete, notes });
   return next;
 }

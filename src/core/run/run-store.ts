@@ -36,7 +36,8 @@ export interface PartitionParents {
 /** A record of a parent resource. */
 export interface Parent {
   readonly externalId: string;
-  readonly fields: JsonObject;
+  /** Null: nothing is stored of it that its children may be read with. */
+  readonly fields: JsonObject | null;
 }
 
 /** What earlier runs stored about a partition. */
@@ -72,6 +73,8 @@ export interface RunStore {
     resourceKey: string,
     options: { readonly after: string | null; readonly limit: number; readonly select: 'all' | 'changed' },
   ): Promise<readonly Parent[]>;
+  /** Whether every record of a parent resource is stored: it was read whole since its records were last forgotten. */
+  isComplete(resourceKey: string): Promise<boolean>;
   partition(key: string): Promise<StoredPartition>;
   /** Counts the records that this run proves to be missing. */
   countMissing(scan: Scan): Promise<ScanResult>;

@@ -118,5 +118,6 @@ const proof = (dice: Dice): PartitionProof => ({
 export const scan = (dice: Dice): Scan => ({
   isPartitioned: dice.chance(0.8),
   coversAll: dice.chance(0.5),
+  listsAll: dice.chance(0.5),
   confirm: dice.pick([1, 1, 2]),
 });

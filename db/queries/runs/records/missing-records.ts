@@ -38,9 +38,13 @@ export async function hidesMissing(db: Db, scope: OrgScope, scan: LaneScan): Pro
   const nowhere = sql`(r.partition = '' and not exists (${placesOf(sql`true`)}) and exists (${gap}))`;
   const inGap = sql`exists (${gap} and p.partition <> '' and (p.partition = r.partition
     or exists (${placesOf(sql`m.partition = p.partition`)})))`;
+  const place = scan.coversAll
+    ? sql`(${inGap} or ${nowhere})`
+    : scan.listsAll
+      ? sql`not (${isMissing(scope, scan)})`
+      : inGap;
   const isHidden = scan.isPartitioned
-    ? sql`not exists (${placesOf(sql`m.seen_run = ${scan.seq}`)})
-      and (${inGap} ${scan.coversAll ? sql`or ${nowhere}` : sql``})`
+    ? sql`not exists (${placesOf(sql`m.seen_run = ${scan.seq}`)}) and ${place}`
     : sql`true`;
   const { rows } = await sql`
     select from record_state r

@@ -24,7 +24,10 @@ interface ParentPage extends LaneKey {
   readonly changedFor: number | null;
 }
 
-/** Stored records of a parent resource that are not deleted, by external id. */
+/**
+ * Stored records of a parent resource that are not deleted, by external id. One without a key, of which nothing is stored, is
+ * among them while it is quarantined.
+ */
 export async function findParents(db: Db, scope: OrgScope, page: ParentPage): Promise<Parent[]> {
   const { after, limit, changedFor } = page;
   // A join would not let the primary key give the order: every page would sort all that is left.
@@ -33,7 +36,12 @@ export async function findParents(db: Db, scope: OrgScope, page: ParentPage): Pr
     .select(['r.externalId', 'r.fields'])
     .where('r.laneId', '=', ofLane(db, scope, page).select('id'))
     .where('r.status', '!=', 'deleted')
-    .where('r.fields', 'is not', null)
+    .where(
+      sql<boolean>`(r.fields is not null or r.status <> 'quarantined' or exists (
+        select from quarantine q
+        where q.org_id = ${scope.orgId} and q.connection_id = ${page.connectionId}
+          and q.resource_key = ${page.resourceKey} and q.external_id = r.external_id and q.resolved_at is null))`,
+    )
     .orderBy('r.externalId')
     .limit(limit);
   if (after !== null) query = query.where('r.externalId', '>', after);
@@ -45,7 +53,7 @@ export async function findParents(db: Db, scope: OrgScope, page: ParentPage): Pr
     );
   }
   const rows = await query.execute();
-  return rows.map(({ externalId, fields }) => ({ externalId, fields: fields ?? {} }));
+  return rows.map(({ externalId, fields }) => ({ externalId, fields }));
 }
 
 const ofLane = (db: Db, scope: OrgScope, { connectionId, resourceKey }: LaneKey) =>
@@ -54,3 +62,31 @@ const ofLane = (db: Db, scope: OrgScope, { connectionId, resourceKey }: LaneKey)
     .where('orgId', '=', scope.orgId)
     .where('connectionId', '=', connectionId)
     .where('resourceKey', '=', resourceKey);
+
+/**
+ * Whether every record of a resource is stored: since its records were last forgotten, a run that is no backfill has read it to
+ * its end and left nothing out. What earlier runs had read of it by then still counts, as their watermarks do.
+ */
+export async function isLaneComplete(
+  db: Db,
+  scope: OrgScope,
+  { connectionId, resourceKey }: LaneKey,
+): Promise<boolean> {
+  const run = await db
+    .selectFrom('runs')
+    .innerJoin('lanes', 'lanes.id', 'runs.laneId')
+    .select('runs.id')
+    .where('lanes.orgId', '=', scope.orgId)
+    .where('lanes.connectionId', '=', connectionId)
+    .where('lanes.resourceKey', '=', resourceKey)
+    .where('runs.orgId', '=', scope.orgId)
+    .where('runs.status', 'in', ['succeeded', 'partial'])
+    .where('runs.readCompleted', '=', true)
+    .where('runs.incomplete', '=', false)
+    .where(sql<boolean>`(runs.backfill is null or runs.backfill ->> 'rewind' = 'true')`)
+    .where((eb) => eb.or([eb('lanes.clearedRun', 'is', null), eb('runs.seq', '>=', eb.ref('lanes.clearedRun'))]))
+    .orderBy('runs.seq', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return run !== undefined;
+}

@@ -5,3 +5,6 @@ export const parentsInstant: typeof real.parentsInstant = () => Promise.reject(n
 
 /** As {@link parentsInstant}. */
 export const findParents: typeof real.findParents = () => Promise.reject(new Error('not simulated'));
+
+/** As {@link parentsInstant}. */
+export const isLaneComplete: typeof real.isLaneComplete = () => Promise.reject(new Error('not simulated'));

@@ -39,8 +39,9 @@ export function putPartitions(
   { orgId, laneId }: OfLane,
   entries: readonly PartitionEntry[],
 ): void {
-  refuseTwice(entries.map(({ partition }) => partition));
+  const written: string[] = [];
   for (const { partition, watermark, completed } of entries) {
+    refuseTwice([...written, partition]);
     const known = state.partitions.get(keyOf(laneId, partition));
     const read = {
       watermark,
@@ -50,6 +51,7 @@ export function putPartitions(
     const { watermark: before, listedAt, validators } = known ?? {};
     // Nothing is written where nothing changes.
     if (known && isDeepStrictEqual({ watermark: before, listedAt, validators }, read)) continue;
+    written.push(partition);
     const { proof = null, proofRun = null, pending = null } = known ?? {};
     state.partitions.put({ orgId, laneId, partition, ...read, proof, proofRun, pending, updatedAt: state.now() });
   }
