@@ -113,3 +113,42 @@ describe('what is stored of a resource', () => {
     expect(await of.sync('areas')).toMatchObject({ notes: {}, watermarkBefore: day(2) });
   });
 });
+
+describe('what is delivered for a record', () => {
+  it('follows a param that shapes it: a full read delivers every record in its new form, once', async () => {
+    api.serve('prices', () => ({ body: [{ id: 1 }, { id: 2 }] }));
+    const resource = { key: 'prices', transform: "{ 'id': id, 'currency': $params.currency[0] }" };
+    await using of = await account({ key: 'prices', resources: [resource], params: { currency: ['EUR'] } });
+    await of.sync('prices');
+    await of.ask('PATCH', '', { params: { currency: ['USD'] } });
+    expect(await of.sync('prices')).toMatchObject({ statsJson: { recordsOut: 2 } });
+    expect(await of.rows('prices')).toMatchObject([{ currency: 'USD' }, { currency: 'USD' }]);
+    expect(await of.sync('prices')).toMatchObject({ statsJson: { recordsOut: 0 } });
+  });
+
+  it.each([
+    ['is ignored as a change', { ignore: ['state'] }],
+    ['is not the version field', { mode: 'field', field: 'v' }],
+  ])('decides the requests below it, also where the field that they send %s', async (_what, changeDetection) => {
+    const name = `above_${Object.keys(changeDetection).length}`;
+    let state = 'open';
+    const asked: (string | null)[] = [];
+    api.serve(name, () => ({ body: [{ id: 1, v: 1, state }] }));
+    api.serve(`${name}_below`, (query) => {
+      asked.push(query.get('state'));
+      return { body: [] };
+    });
+    const below = {
+      key: `${name}_below`,
+      forEach: [{ as: 'p', resource: name, from: 'store' }],
+      request: { path: `/${name}_below`, query: { state: '{{ each.p.state }}' } },
+    };
+    await using of = await account({ key: name.replace('_', '-'), resources: [{ key: name, changeDetection }, below] });
+    await of.sync(name);
+    await of.sync(`${name}_below`);
+    state = 'closed';
+    await of.sync(name);
+    await of.sync(`${name}_below`);
+    expect(asked).toEqual(['open', 'closed']);
+  });
+});

@@ -13,6 +13,15 @@ import type { Resource } from '../spec/schema/spec-schema.ts';
 import { admittedRecord } from './admitted-record.ts';
 import { createFingerprint } from './fingerprint.ts';
 import { cutRecord, excessBytes, recordBytesMaxDefault } from './record-size.ts';
+import { createFieldPicker } from './stored-fields.ts';
+
+/** What identifying takes besides the resource. */
+interface IdentifyOptions {
+  /** Bytes of a record's JSON, at most. */
+  readonly recordBytesMax?: number;
+  /** Digest of the params and tables that shape the records; empty: none does. */
+  readonly shapeValues?: string;
+}
 
 /**
  * The first stage: the id of a raw record, and whether it can pass at all. It never throws. `lookups` are the tables by
@@ -22,17 +31,20 @@ export function createIdentify(
   resource: Resource,
   storedFields: StoredFields | null,
   lookups: Readonly<Record<string, unknown>>,
-  recordBytesMax = recordBytesMaxDefault,
+  { recordBytesMax = recordBytesMaxDefault, shapeValues = '' }: IdentifyOptions = {},
 ): (raw: unknown) => Candidate {
   const { changeDetection, primaryKey } = resource;
   const { mode, field, ignore } = changeDetection;
   const salt = [
     resourceFingerprint(resource, storedFields),
     ...changeDetection.lookups.map((name) => digestOf(canonicalJson(lookups[name]))),
+    ...(shapeValues === '' ? [] : [shapeValues]),
   ].join('\n');
   const fingerprint = createFingerprint({ ignore, salt });
   const versionOf = (record: unknown) => (mode === 'field' && field !== undefined ? valueAt(record, field) : null);
-  const hashOf = (record: unknown) => (mode === 'none' ? null : fingerprint(versionOf(record) ?? record));
+  const withFields = withStoredFields(resource, storedFields);
+  const hashOf = (record: unknown) =>
+    mode === 'none' ? null : fingerprint(withFields(record, versionOf(record) ?? record));
   const soundOf = mode === 'hash' && ignore.length === 0 ? admittedRecord : () => null;
   const cursorOf = createCursorReader(resource);
   const oversized = (raw: unknown, bytes: number): Candidate => {
@@ -79,6 +91,20 @@ export function createIdentify(
       isFiltered: false,
     };
   };
+}
+
+/**
+ * What the fingerprint of a record is of, given what changes are found by: also what is stored of it for the resources below,
+ * which must not stay at its first value.
+ */
+function withStoredFields(
+  { changeDetection: { mode, ignore } }: Resource,
+  storedFields: StoredFields | null,
+): (record: unknown, version: unknown) => unknown {
+  if (storedFields === null || (mode === 'hash' && ignore.length === 0)) return (_record, version) => version;
+  const fieldsOf = createFieldPicker(storedFields);
+  // As a text, in which no ignored path finds a field.
+  return (record, version) => [version, canonicalJson(fieldsOf(record))];
 }
 
 const issuesOf = (issue: string | null, id: ExternalId): readonly RecordIssue[] => [

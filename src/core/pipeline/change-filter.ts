@@ -68,7 +68,7 @@ export function createChangeFilter(
     if (origin === 'retried') return isOpen ? 'news' : 'known';
     // Nearly all records that are read again, and so checked before anything that costs more.
     if (before.hash === hash && before.status !== 'deleted' && !isDeleted && !redeliver) return 'known';
-    if (isStale(cursor, before)) return 'stale';
+    if (!redeliver && isStale(cursor, before)) return 'stale';
     return isDeleted && before.status === 'deleted' ? 'known' : 'news';
   };
 

@@ -43,6 +43,8 @@ export interface PipelineOptions {
   readonly redeliver: boolean;
   readonly evaluator: Evaluator;
   readonly redact: Redact;
+  /** Digest of the params and tables of the spec that shape the records; empty unless given: none does. */
+  readonly shapeValues?: string;
   /** Bytes of a record's JSON, at most; 1 MiB unless given. */
   readonly recordBytesMax?: number;
 }
@@ -82,7 +84,7 @@ interface Selection {
 export function createPipeline(options: PipelineOptions): Pipeline {
   const { resource, known, enrich, redeliver } = options;
   const evaluate = createEvaluateRecords(options);
-  const identify = createIdentify(resource, options.storedFields, options.lookups, options.recordBytesMax);
+  const identify = createIdentify(resource, options.storedFields, options.lookups, options);
   const markFiltered = createRecordFilter(resource, evaluate);
   const flagDeleted = createDeleteFlag(resource.deletes, evaluate);
   const dropUnchanged = createChangeFilter(resource, { known, redeliver });

@@ -19,6 +19,7 @@ import type { LookupStore } from '../source/lookups/lookup-store.ts';
 import type { Source } from '../source/source.ts';
 import { findResource } from '../spec/connection/find-resource.ts';
 import { lookupsInUse } from '../spec/connection/lookups-in-use.ts';
+import { shapeValues } from '../spec/connection/shape-values.ts';
 import { storedFieldsOf } from '../spec/connection/stored-fields.ts';
 import type { ConnectorSpec, Resource } from '../spec/schema/spec-schema.ts';
 import { createOrderedQueue } from './ordered-queue.ts';
@@ -159,6 +160,7 @@ async function open(
     startedAt,
     known,
     storedFields: storedFieldsOf(spec, resource.key),
+    shapeValues: shapeValues(spec, resource.key, params),
     enrich: createEnrich(source, resource.enrich, { store: lookupStore, signal }),
     redeliver,
     evaluator,

@@ -148,6 +148,23 @@ describe('the plan of an upgrade', () => {
     expect(planned(noMeaning)).toMatchObject({ resets: 'state', redelivers: 'everything' });
   });
 
+  it('delivers records again where a table of the spec or a param that shapes them differs', () => {
+    const shaped = (country: string) =>
+      specOf(
+        { transform: "{ 'id': id, 'at': $lookups.countries.de, 'in': $params.currency }" },
+        {
+          connectionParams: [{ key: 'currency', type: 'string' }],
+          lookups: [{ kind: 'static', assignTo: 'countries', table: { de: country } }],
+        },
+      );
+    const plan = (before: SpecInUse, after: SpecInUse) =>
+      planUpgrade({ before, after, issues: [] }).resources[0]?.redelivers;
+    const wrong = inUse(shaped('Germny'), { currency: 'EUR' });
+    expect(plan(wrong, inUse(shaped('Germny'), { currency: 'EUR' }))).toBe('nothing');
+    expect(plan(wrong, inUse(shaped('Germany'), { currency: 'EUR' }))).toBe('everything');
+    expect(plan(wrong, inUse(shaped('Germny'), { currency: 'USD' }))).toBe('everything');
+  });
+
   it('needs no backfill where every run reads everything', () => {
     expect(planOf({}, { transform: '{ "id": id }' }).resources).toMatchObject([
       { class: 'compatible', redelivers: 'everything', backfillRecommended: false },

@@ -6,6 +6,7 @@ import type { ConnectorSpec, Resource } from '../schema/spec-schema.ts';
 import { changedFacets, type Facet, meaningOf, type StoredMeaning } from './meaning.ts';
 import { readsAll } from './reads-all.ts';
 import { resourceFingerprint } from './resource-fingerprint.ts';
+import { shapeValues } from './shape-values.ts';
 import { storedFieldsOf } from './stored-fields.ts';
 
 type UpgradePlan = SpecUpgrade['plan'];
@@ -162,9 +163,13 @@ const deliversFetched = {
 } as const;
 
 /** The inputs of a record's hash besides the record itself; another form is a change of every record. */
-function formOf({ resource, spec }: Place): unknown {
+function formOf({ resource, spec, params }: Place): unknown {
   const { versionGuard: _, ...hashed } = resource.changeDetection;
-  return [resourceFingerprint(resource, storedFieldsOf(spec, resource.key)), hashed];
+  return [
+    resourceFingerprint(resource, storedFieldsOf(spec, resource.key)),
+    shapeValues(spec, resource.key, params),
+    hashed,
+  ];
 }
 
 /** Whether a record that a read does not show is taken for deleted. */

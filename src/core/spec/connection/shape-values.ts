@@ -1,0 +1,36 @@
+import { digestOf } from '../../crypto/digest.ts';
+import { canonicalJson } from '../../json/canonical-json.ts';
+import type { JsonObject } from '../../json/json-object.ts';
+import type { ConnectorSpec } from '../schema/spec-schema.ts';
+import { type Mentions, mentionsAt, valuesOf } from './mentions.ts';
+
+/** Where a resource has the expressions that decide what is delivered for a raw record. */
+const shapePlaces = ['response.map', 'response.addFields', 'enrich', 'transform', 'deletes.when'];
+
+/** Kept with a parsed spec, which stays in memory while runs use it. */
+const known = new WeakMap<ConnectorSpec, Map<string, Mentions>>();
+
+/**
+ * A digest of the params and of the tables in the spec that shape the records of a resource; empty: none does. It is part of
+ * every record's fingerprint. Tables that are read from the API count only where `changeDetection.lookups` names them.
+ */
+export function shapeValues(spec: ConnectorSpec, resourceKey: string, params: JsonObject): string {
+  const mentions = mentionsOf(spec, resourceKey);
+  const tables = mentions.lookups.flatMap((lookup) =>
+    lookup.kind === 'static' ? [[lookup.assignTo, lookup.table]] : [],
+  );
+  if (mentions.params.size === 0 && tables.length === 0) return '';
+  return digestOf(canonicalJson([valuesOf(mentions.params, params), tables]));
+}
+
+function mentionsOf(spec: ConnectorSpec, resourceKey: string): Mentions {
+  const ofSpec = known.get(spec) ?? new Map<string, Mentions>();
+  known.set(spec, ofSpec);
+  const index = spec.resources.findIndex(({ key }) => key === resourceKey);
+  const places = shapePlaces.map((name) => `resources.${index}.${name}`);
+  const found =
+    ofSpec.get(resourceKey) ??
+    mentionsAt(spec, (at) => places.some((place) => at === place || at.startsWith(`${place}.`)));
+  ofSpec.set(resourceKey, found);
+  return found;
+}
