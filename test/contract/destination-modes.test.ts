@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { WriteMode } from '../../src/core/destinations/destination.ts';
 import { describeKinds, destinationKinds } from '../support/destinations/destination-kinds.ts';
 import { startTcpProxy } from '../support/service/tcp-proxy.ts';
-import { batchOf, claimOf, columnOf, rowOf } from '../support/sync/batches.ts';
+import { batchOf, claimOf, columnOf, rememberedColumns, rowOf } from '../support/sync/batches.ts';
 import { deliver, itemValues, seedRows } from '../support/sync/deliver.ts';
 
 const modes: readonly WriteMode[] = ['upsert', 'append', 'update', 'replace'];
@@ -32,14 +32,15 @@ describeKinds(destinationKinds, '', (kind) => {
       await seedRows(place, { mode });
       await using proxy = await startTcpProxy(place.port, { host: place.host });
       await using destination = place.connect({ port: proxy.port });
-      await destination.open(claimOf(place.schema, { mode }));
+      const written = rememberedColumns();
+      await destination.open(claimOf(place.schema, { mode, written }));
       // A generation begins with several statements, so the response to cut is that of its second batch.
       await destination.apply(batchOf([rowOf('1', { a: 'x' })]));
       proxy.cutNextResponse(place.commitMark);
       const second = batchOf([rowOf('2', { a: 'y' })], { batchNo: 2 });
       await expect(destination.apply(second)).rejects.toMatchObject({ code: 'destination_unavailable' });
       await using next = place.connect();
-      const { checkpoint } = await next.open(claimOf(place.schema, { mode, fence: 2 }));
+      const { checkpoint } = await next.open(claimOf(place.schema, { mode, written, fence: 2 }));
       expect(checkpoint).toMatchObject({ runId: 'run_1', batchNo: 2 });
       await next.apply(batchOf([], { batchNo: 3, completesGeneration }));
       expect(await itemValues(place, 'a')).toEqual(expect.arrayContaining(['1 x', '2 y']));

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { describeKinds, destinationKinds } from '../support/destinations/destination-kinds.ts';
-import { batchOf, claimOf, rowOf } from '../support/sync/batches.ts';
+import { batchOf, claimOf, rememberedColumns, rowOf } from '../support/sync/batches.ts';
 import { deliver, itemValues } from '../support/sync/deliver.ts';
 
 describeKinds(destinationKinds, ' in mode replace', (kind) => {
@@ -8,10 +8,12 @@ describeKinds(destinationKinds, ' in mode replace', (kind) => {
 
   it('lets readers see the rows of the earlier run until the last batch, then only those of the new one', async () => {
     await using place = await kind.createPlace();
-    await deliver(place, { mode }, { rows: ['1', '2', '3'].map((id) => rowOf(id, { a: 'old', gone: 'old' })) });
+    const written = rememberedColumns();
+    const rows = ['1', '2', '3'].map((id) => rowOf(id, { a: 'old', gone: 'old' }));
+    await deliver(place, { mode, written }, { rows });
     const before = await place.rows('items');
     await using destination = place.connect();
-    await destination.open(claimOf(place.schema, { mode, fence: 2 }));
+    await destination.open(claimOf(place.schema, { mode, written, fence: 2 }));
     await destination.apply(batchOf([rowOf('2', { a: 'new' })], { runId: 'run_2' }));
     await destination.apply(
       batchOf([rowOf('2', { a: 'newer' }), rowOf('4', { grown: 1 })], { runId: 'run_2', batchNo: 2 }),
@@ -24,6 +26,30 @@ describeKinds(destinationKinds, ' in mode replace', (kind) => {
       { _external_id: '4', _run_id: 'run_2', a: null, grown: '1' },
       { _external_id: '5', _run_id: 'run_2' },
     ]);
+  });
+
+  it('touches no column but its own, and no row that stays: what refers to it is there afterwards', async () => {
+    await using place = await kind.createPlace();
+    const written = rememberedColumns();
+    const rows = ['1', '2', '3'].map((id) => rowOf(id, { a: 'old' }));
+    await deliver(place, { mode, written }, { rows });
+    const scores = ['1', '2', '3'].map((id) => rowOf(id, { score: Number(id) * 10 }));
+    await deliver(place, { mode: 'update', lane: 'con_1/scores' }, { rows: scores });
+    await place.execute(`create table "${place.schema}".refs (c ${place.keyTypes.connectionId}, e ${place.keyTypes.externalId},
+        foreign key (c, e) references "${place.schema}".items (_connection_id, _external_id) on delete cascade)`);
+    for (const id of ['1', '2']) await place.execute(`insert into "${place.schema}".refs values ('con_1', '${id}')`);
+    const next = ['2', '3', '4'].map((id) => rowOf(id, { a: 'new' }));
+    await deliver(place, { mode, written, fence: 2 }, { runId: 'run_2', rows: next });
+    expect(await place.rows('items')).toMatchObject([
+      { _external_id: '2', a: 'new', score: '20', _run_id: 'run_2' },
+      { _external_id: '3', a: 'new', score: '30', _run_id: 'run_2' },
+      { _external_id: '4', a: 'new', score: null, _run_id: 'run_2' },
+    ]);
+    await place.execute(`delete from "${place.schema}".items where _external_id = '3'`);
+    await deliver(place, { mode, written, fence: 3 }, { runId: 'run_3', rows: next });
+    expect(await itemValues(place, 'score')).toEqual(['2 20', '3 null', '4 null']);
+    await place.execute(`alter table "${place.schema}".refs add _external_id ${place.keyTypes.externalId}`);
+    expect((await place.rows('refs')).map(({ e }) => e)).toEqual(['2']);
   });
 
   it('switches at one moment for whoever reads meanwhile', async () => {

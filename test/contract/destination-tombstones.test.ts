@@ -1,15 +1,41 @@
 import { expect, it } from 'vitest';
 import { describeKinds, destinationKinds } from '../support/destinations/destination-kinds.ts';
-import { batchOf, claimOf, rowOf } from '../support/sync/batches.ts';
+import { batchOf, claimOf, rememberedColumns, rowOf } from '../support/sync/batches.ts';
 import { deliver, itemValues, seedRows } from '../support/sync/deliver.ts';
 
 describeKinds(destinationKinds, ' and records that are gone', (kind) => {
-  it.each(['upsert', 'update'] as const)('mode %s marks the row or removes it, with the others', async (mode) => {
+  it('in mode update leaves the rows to their owner, and empties the columns that the resource has written', async () => {
+    await using place = await kind.createPlace();
+    await seedRows(place, { mode: 'update' });
+    const written = rememberedColumns();
+    const lane = { mode: 'update', written } as const;
+    await deliver(place, lane, { rows: ['1', '2', '3'].map((id) => rowOf(id, { score: Number(id), note: 'n' })) });
+    await deliver(
+      place,
+      { ...lane, fence: 2 },
+      {
+        runId: 'run_2',
+        rows: [rowOf('1', { score: 9 })],
+        tombstones: [
+          { externalId: '2', effect: 'soft' },
+          { externalId: '3', effect: 'hard' },
+          { externalId: 'never there', effect: 'hard' },
+        ],
+      },
+    );
+    expect(await place.rows('items')).toMatchObject([
+      { _external_id: '1', owned: 'x', score: '9', note: 'n', _deleted_at: null },
+      { _external_id: '2', owned: 'x', score: null, note: null, _deleted_at: null, _run_id: 'run_2' },
+      { _external_id: '3', owned: 'x', score: null, note: null, _deleted_at: null, _run_id: 'run_2' },
+    ]);
+  });
+
+  it('marks the row or removes it, with the others', async () => {
     await using place = await kind.createPlace();
     await seedRows(place, { mode: 'update' });
     await deliver(
       place,
-      { mode },
+      { lane: 'con_1/owner', fence: 2 },
       {
         runId: 'run_2',
         rows: [rowOf('1', { a: 'new' })],

@@ -29,9 +29,10 @@ describe('mode replace', () => {
     await using place = await createPostgresPlace();
     await deliver(place, { mode }, { rows: [rowOf('1')] });
     await refer(place, '');
-    await expect(
-      deliver(place, { mode, fence: 2 }, { runId: 'run_2', rows: [rowOf('1'), rowOf('2')] }),
-    ).rejects.toMatchObject({ code: 'destination_rejected', message: expect.stringContaining('still_used') });
+    await expect(deliver(place, { mode, fence: 2 }, { runId: 'run_2', rows: [rowOf('2')] })).rejects.toMatchObject({
+      code: 'destination_rejected',
+      message: expect.stringContaining('still_used'),
+    });
     expect(await itemValues(place, '_run_id')).toEqual(['1 run_1']);
   });
 

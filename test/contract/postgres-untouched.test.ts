@@ -124,3 +124,16 @@ it('a row that row security hides from an update or a deletion is a refused one'
     await place.execute(`reassign owned by ${role} to current_user; drop owned by ${role}; drop role ${role}`);
   }
 });
+
+it('a generation is not switched where a trigger keeps a row, and the rows before it stay', async () => {
+  await using place = await createPostgresPlace();
+  const mode = 'replace';
+  await deliver(place, { mode }, { rows: ['1', '2'].map((id) => rowOf(id, { a: 'old' })) });
+  await keeping(place, 'delete or insert or update', "'2'");
+  const rows = ['1', '2'].map((id) => rowOf(id, { a: 'new' }));
+  await expect(deliver(place, { mode, fence: 2 }, { runId: 'run_2', rows })).rejects.toMatchObject({
+    code: 'destination_rejected',
+    message: expect.stringContaining('keeps some of them'),
+  });
+  expect(await itemValues(place, 'a')).toEqual(['1 old', '2 old']);
+});

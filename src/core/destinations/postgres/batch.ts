@@ -66,7 +66,7 @@ async function writeAtOnce(session: Session, write: BatchWrite, onlyInserts: boo
   const rows = rowsSql(map, { places, writers: encoded.writers, types, onlyInserts });
   const idLists = idsByEffect(batch.tombstones);
   const deleted = idLists.map(([effect], index) => {
-    const parts = { effect, places, ids: `$${7 + encoded.lists.length + index}` };
+    const parts = { effect, places, ids: `$${7 + encoded.lists.length + index}`, cleared: write.cleared };
     return {
       cte: `, ${effect}_deleted as (${deleteSql(map.prepared, parts)} returning 1)`,
       isWhole: `(select count(*) from ${effect}_deleted) = (select count(*) from ${deletableSql(map.prepared, parts)})`,
@@ -100,8 +100,8 @@ async function writeInSteps(session: Session, { write, writeRows }: Steps): Prom
   if ((await session.query(claimSql(map), claimValues(write, ''))).length === 0) throw await lostLane(session, write);
   if (write.opensGeneration) await clearGeneration(session, { prepared: map.prepared, connectionId });
   const rejected = [...write.rejected, ...(await writeRows(session, { write, rows: encoded }))];
-  rejected.push(...(await applyTombstones(session, { map, connectionId, batch })));
-  if (completesGeneration(write)) await switchGeneration(session, { prepared: map.prepared, connectionId });
+  rejected.push(...(await applyTombstones(session, write)));
+  if (completesGeneration(write)) await switchGeneration(session, { map, connectionId });
   const sql = `update ${checkpointName(map.prepared.schema)} set receipt = $2 where lane = $1`;
   await session.query(sql, [lane, batch.receipt(rejected)]);
   return rejected;

@@ -1,7 +1,10 @@
+import { AppError } from '../../errors.ts';
 import { quoted, tableSql } from '../sql/identifiers.ts';
 import { wholeRefused } from './errors.ts';
+import type { PostgresFields } from './fields.ts';
 import type { PostgresTable } from './schema.ts';
 import type { Session } from './session.ts';
+import { isUntouched, touchedSql } from './untouched.ts';
 
 /** The rows of one connection in a table of mode replace. */
 interface Generation {
@@ -15,25 +18,52 @@ export async function clearGeneration(session: Session, { prepared, connectionId
   await session.queryAll(`delete from ${tableSql(schema, written)} where _connection_id = $1`, [connectionId]);
 }
 
+/** A generation that is complete, and the columns that its lane writes. */
+interface Completed extends Pick<Generation, 'connectionId'> {
+  readonly map: PostgresFields;
+}
+
 /**
- * Replaces the connection's rows with those that the run has gathered, visible to readers at the commit. Throws
- * `destination_rejected` when a constraint or trigger of the customer prevents it.
+ * Replaces the connection's rows with those that the run has gathered, visible to readers at the commit. Rows that stay
+ * are updated in the columns that the lane writes: others are the customer's or another resource's, and what refers to
+ * the rows stays. Throws `destination_rejected` when a constraint, trigger or policy of the customer prevents it.
  */
-export async function switchGeneration(session: Session, { prepared, connectionId }: Generation): Promise<void> {
-  const { schema, stored, written } = prepared;
-  const [table, next] = [tableSql(schema, stored.name), tableSql(schema, written)];
-  const names = stored.columns.filter(({ generated }) => !generated).map(({ name }) => quoted(name));
+export async function switchGeneration(session: Session, { map, connectionId }: Completed): Promise<void> {
   try {
     // A foreign key that is checked late allows that rows are away for a moment.
-    await session.query('set constraints all deferred');
-    await session.queryAll(`delete from ${table} where _connection_id = $1`, [connectionId]);
-    await session.queryAll(
-      `insert into ${table} (${names.join(', ')}) select ${names.join(', ')} from ${next} where _connection_id = $1`,
-      [connectionId],
-    );
+    await session.queryAll('set constraints all deferred');
+    for (const sql of switchSql(map)) await session.queryAll(sql, [connectionId]);
     await session.queryAll('set constraints all immediate', []);
-    await clearGeneration(session, { prepared, connectionId });
+    await clearGeneration(session, { prepared: map.prepared, connectionId });
   } catch (error) {
-    throw wholeRefused(error, 'The table does not allow its rows to be replaced');
+    throw isUntouched(error) ? rowsKept() : wholeRefused(error, 'The table does not allow its rows to be replaced');
   }
 }
+
+/** Deletes what is missing, updates what stays, inserts what is new, and fails unless all of that was done. */
+function switchSql({ prepared: { schema, stored, written }, writers }: PostgresFields): readonly string[] {
+  const [table, next] = [tableSql(schema, stored.name), tableSql(schema, written)];
+  const own = ['_run_id', '_synced_at', '_deleted_at', ...writers.map(({ name }) => name)].map(quoted);
+  const names = ['_connection_id', '_external_id', ...own].join(', ');
+  const isSame = 't._connection_id = n._connection_id and t._external_id = n._external_id';
+  const isMissing = `t._connection_id = $1 and not exists (select from ${next} as n where ${isSame})`;
+  const isNew = (more: string) =>
+    `n._connection_id = $1 and not exists (select from ${table} as t where ${isSame}${more})`;
+  const isKept = [
+    `not exists (select from ${table} as t where ${isMissing})`,
+    `not exists (select from ${next} as n where ${isNew(' and t._run_id = n._run_id and t._synced_at = n._synced_at')})`,
+  ];
+  return [
+    `delete from ${table} as t where ${isMissing}`,
+    `update ${table} as t set ${own.map((name) => `${name} = n.${name}`).join(', ')}
+     from ${next} as n where n._connection_id = $1 and ${isSame}`,
+    `insert into ${table} (${names}) select ${names} from ${next} as n where ${isNew('')}`,
+    `select ${touchedSql(isKept)}`,
+  ];
+}
+
+const rowsKept = (): AppError =>
+  new AppError(
+    'destination_rejected',
+    'The table does not allow its rows to be replaced: a trigger, rule or row policy keeps some of them. Nothing was changed; correct it.',
+  );

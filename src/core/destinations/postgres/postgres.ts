@@ -82,6 +82,5 @@ async function encode(
 
 const write = (
   session: Session,
-  { claim, fields, batch, encoded, opensGeneration }: LaneBatch<PostgresFields, PostgresBatch>,
-): Promise<readonly RejectedRow[]> =>
-  writeBatch(session, { ...claim, ...encoded, map: fields, batch, opensGeneration });
+  { claim, fields, encoded, ...rest }: LaneBatch<PostgresFields, PostgresBatch>,
+): Promise<readonly RejectedRow[]> => writeBatch(session, { ...claim, ...encoded, ...rest, map: fields });

@@ -1,10 +1,11 @@
-import type { Batch, RejectedRow, Tombstone } from '../../model/batch.ts';
+import type { RejectedRow, Tombstone } from '../../model/batch.ts';
 import { textArray } from '../../postgres/binary-arrays.ts';
-import { tableSql } from '../sql/identifiers.ts';
+import type { WriteMode } from '../destination.ts';
+import { quoted, tableSql } from '../sql/identifiers.ts';
 import { isStorableId } from '../sql/record-rows.ts';
 import { keptRow } from '../sql/untouched.ts';
+import type { BatchWrite } from './batch-write.ts';
 import { wholeRefused } from './errors.ts';
-import type { PostgresFields } from './fields.ts';
 import type { PostgresTable } from './schema.ts';
 import type { Session } from './session.ts';
 import type { ValuePlaces } from './write-sql.ts';
@@ -27,35 +28,37 @@ interface DeleteParts {
   readonly places: Pick<ValuePlaces, 'run' | 'connection' | 'isGuarded'>;
   /** The parameter with the external ids. */
   readonly ids: string;
+  /** See {@link BatchWrite}. */
+  readonly cleared: readonly string[];
 }
 
 /**
  * The statement that marks or removes the rows of deleted records. Mode append marks every version and leaves to each
- * the run that brought it.
+ * the run that brought it. In mode update the row is another resource's: only the lane's own columns become null.
  */
 export function deleteSql({ schema, written, mode }: PostgresTable, parts: DeleteParts): string {
-  const { effect, places } = parts;
+  const { effect, places, cleared } = parts;
   const table = tableSql(schema, written);
-  const which = `${whichSql(parts)}${places.isGuarded ? ' and exists (select from claim)' : ''}`;
+  const which = `${whichSql(mode, parts)}${places.isGuarded ? ' and exists (select from claim)' : ''}`;
+  if (mode === 'update') {
+    const nulls = cleared.map((name) => `, ${quoted(name)} = null`).join('');
+    return `update ${table} set _run_id = ${places.run}::text, _synced_at = now()${nulls} where ${which}`;
+  }
   if (effect === 'hard') return `delete from ${table} where ${which}`;
   const origin = mode === 'append' ? '' : `, _run_id = ${places.run}::text, _synced_at = now()`;
   return `update ${table} set _deleted_at = now()${origin} where ${which}`;
 }
 
 /** The rows that {@link deleteSql} should touch, as SQL to follow `from`. */
-export const deletableSql = ({ schema, written }: PostgresTable, parts: DeleteParts): string =>
-  `${tableSql(schema, written)} where ${whichSql(parts)}`;
+export const deletableSql = ({ schema, written, mode }: PostgresTable, parts: DeleteParts): string =>
+  `${tableSql(schema, written)} where ${whichSql(mode, parts)}`;
 
-const whichSql = ({ effect, places: { connection }, ids }: DeleteParts): string =>
+const whichSql = (mode: WriteMode, { effect, places: { connection }, ids }: DeleteParts): string =>
   `_connection_id = ${connection}::text and _external_id = any(${ids}::text[])${
-    effect === 'soft' ? ' and _deleted_at is null' : ''
+    effect === 'soft' && mode !== 'update' ? ' and _deleted_at is null' : ''
   }`;
 
-interface BatchTombstones {
-  readonly map: PostgresFields;
-  readonly connectionId: string;
-  readonly batch: Batch;
-}
+type BatchTombstones = Pick<BatchWrite, 'map' | 'connectionId' | 'batch' | 'cleared'>;
 
 /**
  * Returns the deletions that left a row of their record as it was. Throws `destination_rejected` when a constraint or
@@ -63,12 +66,12 @@ interface BatchTombstones {
  */
 export async function applyTombstones(
   session: Session,
-  { map, connectionId, batch }: BatchTombstones,
+  { map, connectionId, batch, cleared }: BatchTombstones,
 ): Promise<readonly RejectedRow[]> {
   const kept = new Set<string>();
   for (const [effect, ids] of idsByEffect(batch.tombstones)) {
     const places = { run: '(select run_id from batch)', connection: '$2', isGuarded: false };
-    const parts = { effect, places, ids: '$3' };
+    const parts = { effect, places, ids: '$3', cleared };
     const sql = `
       with batch as (select $1::text as run_id), touched as (${deleteSql(map.prepared, parts)} returning _external_id)
       select distinct id from (

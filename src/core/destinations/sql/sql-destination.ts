@@ -59,6 +59,8 @@ export interface LaneBatch<Fields, Encoded> {
   readonly encoded: Encoded;
   /** Mode replace: the first batch of its run, so that rows gathered by an earlier run are deleted. */
   readonly opensGeneration: boolean;
+  /** Mode update: the columns that a deleted record leaves null, those that the lane has ever filled. */
+  readonly cleared: readonly string[];
 }
 
 /** Rows in a customer's database: one connection, one table, one checkpoint row per lane. Connects at `open`. */
@@ -123,12 +125,22 @@ export function sqlDestination<Session extends SqlSession, Fields extends Writte
       });
       lane.fields = fields;
       await noteWritten(lane, encoded);
-      const rejected = await translated(() => kind.write(session, { claim, fields, batch, encoded, opensGeneration }));
+      const cleared = clearedBy(lane);
+      const rejected = await translated(() =>
+        kind.write(session, { claim, fields, batch, encoded, opensGeneration, cleared }),
+      );
       lane.gathers = batch.runId;
       return rejected;
     },
     [Symbol.asyncDispose]: () => live[Symbol.asyncDispose](),
   };
+}
+
+/** See {@link LaneBatch.cleared}; the spec's columns count, since a version before this noted none. */
+function clearedBy({ claim: { target }, fields, written }: HeldLane<WrittenFields>): readonly string[] {
+  if (target.mode !== 'update') return [];
+  const own = new Set([...written, ...target.columns.map(({ name }) => name)]);
+  return fields.writers.map(({ name }) => name).filter((name) => own.has(name));
 }
 
 /** Notes the columns that the lane fills for the first time. */

@@ -25,6 +25,8 @@ export interface BatchWrite extends SqlServerBatch {
   readonly batch: Batch;
   /** Mode replace: the first batch of its run, so that rows gathered by an earlier run are deleted. */
   readonly opensGeneration: boolean;
+  /** Mode update: the columns that a deleted record leaves null. */
+  readonly cleared: readonly string[];
 }
 
 /**

@@ -95,14 +95,16 @@ interface Commit {
 }
 
 async function commit(session: Session, { write, deleted, rejected }: Commit): Promise<void> {
-  const { map, batch, encoded, opensGeneration, connectionId } = write;
+  const { map, batch, encoded, opensGeneration, connectionId, cleared } = write;
   const { prepared } = map;
   const receipt = batch.receipt(rejected);
   if (receipt.length > receiptLengthMax) throw receiptTooLong();
   const completesGeneration = prepared.mode === 'replace' && batch.completesGeneration;
   const upto = encoded.indexes.length;
   const rows = upto > 0 ? { writers: encoded.writers } : null;
-  const sql = batchSql({ prepared, rows, deletes: deleted > 0, opensGeneration, completesGeneration });
+  const deletes = deleted > 0 ? { cleared } : null;
+  const completes = completesGeneration ? map : null;
+  const sql = batchSql({ prepared, rows, deletes, opensGeneration, completes });
   const values = { ...claimValues(write), connection: connectionId, receipt, upto, deleted };
   // Statements over all rows of a connection may take their time.
   const isLong = opensGeneration || completesGeneration;

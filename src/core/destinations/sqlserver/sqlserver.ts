@@ -80,6 +80,5 @@ function encode(
 
 const write = (
   session: Session,
-  { claim, fields, batch, encoded, opensGeneration }: LaneBatch<SqlServerFields, SqlServerBatch>,
-): Promise<readonly RejectedRow[]> =>
-  writeBatch(session, { ...claim, ...encoded, map: fields, batch, opensGeneration });
+  { claim, fields, encoded, ...rest }: LaneBatch<SqlServerFields, SqlServerBatch>,
+): Promise<readonly RejectedRow[]> => writeBatch(session, { ...claim, ...encoded, ...rest, map: fields });

@@ -14,9 +14,11 @@ export interface BatchSteps {
   readonly prepared: SqlServerTable;
   /** The rows that are staged; null: none are. */
   readonly rows: { readonly writers: readonly SqlServerWriter[] } | null;
-  readonly deletes: boolean;
+  /** The columns that deleted records leave null in mode update; null: none is deleted. */
+  readonly deletes: { readonly cleared: readonly string[] } | null;
   readonly opensGeneration: boolean;
-  readonly completesGeneration: boolean;
+  /** The columns that the lane writes, if its generation is complete; null: it is not. */
+  readonly completes: Pick<SqlServerFields, 'writers'> | null;
 }
 
 /**
@@ -24,15 +26,15 @@ export interface BatchSteps {
  * one row: `written`, `lost` when the lane is not held or the batch not new, `race` when another session wrote the same
  * rows in between, or `untouched` when mode update finds no row of a record. `@upto` is the number of staged rows, `@deleted` that of deleted records.
  */
-export function batchSql({ prepared, rows, deletes, opensGeneration, completesGeneration }: BatchSteps): string {
+export function batchSql({ prepared, rows, deletes, opensGeneration, completes }: BatchSteps): string {
   return `
   declare @outcome nvarchar(10) = N'lost';
   ${variablesSql}
   begin transaction;
   ${claimedSql({ prepared, opensGeneration }, [
     rows ? rowsSql({ prepared, writers: rows.writers }) : '',
-    deletes ? deleteSql(prepared) : '',
-    completesGeneration ? switchGenerationSql(prepared) : '',
+    deletes ? deleteSql(prepared, deletes.cleared) : '',
+    completes ? switchGenerationSql({ prepared, writers: completes.writers }) : '',
   ])}
   if @outcome = N'written' commit transaction; else rollback transaction;
   select @outcome as outcome;`;

@@ -118,6 +118,18 @@ describe('checkSpec', () => {
     expect(checkSpec(document)).toMatchObject({ valid: true });
   });
 
+  it('refuses deletes there, since the rows are not its own; a version that was published before is still run', () => {
+    const document = changedSpec({
+      'resources.1.target': { table: 'accounts', mode: 'update' },
+      'resources.1.deletes': { mode: 'flag', when: 'gone', effect: 'hard' },
+    });
+    expect(checkSpec(document)).toMatchObject({
+      valid: false,
+      issues: [{ path: 'resources.1.deletes.mode', message: expect.stringContaining('give that one the deletes') }],
+    });
+    expect(checkSpec(document, { isPublished: true })).toMatchObject({ valid: true });
+  });
+
   it('never repeats a value in a message', () => {
     const document = changedSpec({
       'auth.token': { s3cret: 's3cret' },

@@ -24,6 +24,7 @@ import { checkRecordSchemas } from './record-schemas.ts';
 import { checkReportJobs } from './report-jobs.ts';
 import { checkRequests } from './requests.ts';
 import { checkResources } from './resources.ts';
+import { checkSharedTables } from './shared-tables.ts';
 import { checkSizes } from './sizes.ts';
 import { checkStructure } from './structure.ts';
 import { checkUnsoundReads } from './unsound-reads.ts';
@@ -84,7 +85,7 @@ export function checkSpec(given: unknown, options: CheckOptions = {}): SpecCheck
   ]);
   const checked = new Set(structural.map(({ path }) => path));
   const parse = createParser();
-  const held = options.isPublished ? rules : [...rules, checkUnsoundReads];
+  const held = options.isPublished ? rules : [...rules, checkUnsoundReads, checkSharedTables];
   const found = held.flatMap((rule) => rule(document, parse)).filter(({ path }) => !checked.has(path));
   const issues = [...structural, ...inDocumentOrder(document, found)].slice(0, issuesMax);
   return structure.ok && issues.length === 0 && isJsonObject(document)
