@@ -125,12 +125,13 @@ describe('a batch', () => {
     });
   });
 
-  it('never fails for a record that its table may take later, and tries it again', () => {
+  it('never fails for a record that its table may take later: it is skipped, noted, and tried again', () => {
     const strict = { ...resource, target: { mode: 'update', onTypeConflict: 'fail' } } as const;
     const batch = assembleBatch([page(1, [deliver('a')], 1)], { ...options, resource: strict });
     const receipt = batch.receiptOf([{ index: 0, externalId: 'a', message: 'no row', isAwaited: true }]);
     expect(receipt).toMatchObject({
       failure: null,
+      pages: [{ recordsIn: 1, recordsOut: 0, quarantined: 0, skipped: 1 }],
       quarantine: [{ externalId: 'a', isAwaited: true }],
       records: [{ status: 'quarantined' }],
       notes: { row_missing: 1 },

@@ -253,7 +253,7 @@ function pageResult(page: ReadyPage, { superseded, rejections, ...options }: Pag
   const entries: RecordEntry[] = [];
   const quarantine: QuarantineEntry[] = [];
   const again: QuarantineEntry[] = [];
-  let [recordsOut, deleted, flagged, failed] = [0, 0, 0, 0];
+  let [recordsOut, deleted, flagged, failed, awaited] = [0, 0, 0, 0, 0];
   let failure: string | null = null;
   for (const outcome of page.outcomes) {
     if (outcome.kind === 'quarantine') {
@@ -287,12 +287,16 @@ function pageResult(page: ReadyPage, { superseded, rejections, ...options }: Pag
     if (!rejection) {
       recordsOut += 1;
       if (outcome.again) again.push(outcome.again);
-    } else quarantine.push(refusedEntry(outcome, rejection, options));
+    } else {
+      quarantine.push(refusedEntry(outcome, rejection, options));
+      if (rejection.isAwaited) awaited += 1;
+    }
     if (outcome.entry) entries.push(rejection ? { ...outcome.entry, status: 'quarantined' } : outcome.entry);
   }
   const { pageNo, requestKey, carried, invalid } = page;
   const recordsIn = page.recordsIn - failed;
-  const quarantined = quarantine.length;
+  // One that is awaited is no fault of the run: it is noted, and counts as skipped.
+  const quarantined = quarantine.length - awaited;
   const skipped = recordsIn - carried - recordsOut - quarantined - flagged;
   const numbers = { recordsIn, recordsOut, quarantined, deleted, skipped, invalid };
   return { page: { pageNo, requestKey, ...numbers }, entries, quarantine, again, failure };
