@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { decodeJson } from '../source/decode/decode-json.ts';
-import { externalIdOf, keylessExternalId } from './external-id.ts';
+import { externalIdOf, keylessExternalId, possibleIds } from './external-id.ts';
 
 test.each([
   [{ id: 'a1' }, ['id'], 'a1'],
@@ -47,4 +47,22 @@ test('a key beyond 512 bytes is stored by its digest, so that an index can hold 
 test('a record without a key is quarantined under its own content', () => {
   expect(keylessExternalId('{"a":1}')).toMatch(/^sha256:[0-9a-f]{16}$/);
   expect(keylessExternalId('{"a":1}')).not.toBe(keylessExternalId('{"a":2}'));
+});
+
+describe('the ids that a listed key may mean', () => {
+  it('are one for a single value, also as a list of one', () => {
+    expect(possibleIds(7)).toEqual(['7']);
+    expect(possibleIds('x')).toEqual(['x']);
+    expect(possibleIds(['x'])).toEqual(['x']);
+  });
+
+  it('of several fields are those of its numbers, booleans and their texts', () => {
+    expect(possibleIds(['1', 'x'])).toEqual(['["1","x"]', '[1,"x"]']);
+    expect(possibleIds([1, 'true'])).toEqual(['[1,"true"]', '[1,true]', '["1","true"]', '["1",true]']);
+    expect(possibleIds(['01', '1e3'])).toEqual(['["01","1e3"]']);
+  });
+
+  it('are none where it has no value', () => {
+    for (const key of [null, undefined, {}, [], [1, null]]) expect(possibleIds(key)).toBe(null);
+  });
 });

@@ -29,6 +29,28 @@ export function externalIdOf(record: unknown, primaryKey: string | readonly stri
   return { ok: true, externalId: boundedKey(parts.length === 1 ? String(parts[0]) : JSON.stringify(parts)) };
 }
 
+/**
+ * The ids that a record may have whose key is listed elsewhere, where a number or a boolean may be a text or the other way
+ * round; a list stands for a key of several fields. Null: it is no key.
+ */
+export function possibleIds(key: unknown): readonly string[] | null {
+  const parts: readonly unknown[] = Array.isArray(key) ? key : [key];
+  if (parts.length === 0 || !parts.every(isKey)) return null;
+  if (parts.length === 1) return [boundedKey(String(parts[0]))];
+  const forms = parts.reduce<readonly (readonly unknown[])[]>(
+    (lists, part) => lists.flatMap((list) => formsOf(part).map((form) => [...list, form])),
+    [[]],
+  );
+  return forms.map((form) => boundedKey(JSON.stringify(form)));
+}
+
+/** A value as JSON may write it: as it is, and as the text of it or the value of the text. */
+function formsOf(part: string | number | boolean): readonly (string | number | boolean)[] {
+  if (typeof part !== 'string') return [part, String(part)];
+  if (part === 'true' || part === 'false') return [part, part === 'true'];
+  return String(Number(part)) === part ? [part, Number(part)] : [part];
+}
+
 const isKey = (value: unknown): value is string | number | boolean =>
   typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
 

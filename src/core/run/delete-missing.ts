@@ -4,7 +4,7 @@ import type { RunPosition } from '../model/run-position.ts';
 import type { ScanResult } from '../model/scan.ts';
 import { isHeldBack, scanOf } from './absence.ts';
 import type { RunReading, RunReadOptions, Stage } from './reading.ts';
-import { type RunPage, stagePage } from './run-page.ts';
+import { stagePage } from './run-page.ts';
 
 /** Tombstones on one page. */
 export const tombstonesMax = 1000;
@@ -35,20 +35,21 @@ export async function* deleteMissing(run: RunReading, position: SweepPosition, o
     yield stagePage('sweep', { positionAfter: null, incomplete: true, notes });
     return null;
   }
-  const end: Partial<RunPage> & Pick<RunPage, 'positionAfter'> = {
-    positionAfter: null,
-    partition: await completion(run, position, result),
-    scan: scan.isPartitioned || scan.confirm > 1 ? scan : null,
-    incomplete: hidden.length > 0,
-    notes: hidden,
-  };
   for (let left = due; left > 0; left -= tombstonesMax) {
     const externalIds = await store.findMissing(scan, tombstonesMax);
     const tombstones = externalIds.map((externalId) => ({ externalId, effect: deletes.effect }));
-    yield stagePage('sweep', { tombstones, ...(left <= tombstonesMax ? end : { positionAfter: position }) });
+    yield stagePage('sweep', { tombstones, positionAfter: position });
     await options.delivered();
   }
-  if (due === 0) yield stagePage('sweep', end);
+  // The destination may have refused some.
+  const { missing: left } = due === 0 ? result : await store.countMissing(scan);
+  yield stagePage('sweep', {
+    positionAfter: null,
+    partition: left === 0 ? await completion(run, position) : null,
+    scan: scan.isPartitioned || scan.confirm > 1 ? scan : null,
+    incomplete: hidden.length > 0,
+    notes: hidden,
+  });
   return null;
 }
 
@@ -58,12 +59,8 @@ const nothing: ScanResult = { missing: 0, due: 0 };
  * The end of a read without partitions, whose response may be asked for by its validators from now on: not before every
  * missing record is deleted, or no later run would delete it. Null: it has no validators.
  */
-async function completion(
-  { store }: RunReading,
-  { validators = null }: SweepPosition,
-  { missing, due }: ScanResult,
-): Promise<PartitionEntry | null> {
-  if (validators === null || missing > due) return null;
+async function completion({ store }: RunReading, { validators = null }: SweepPosition): Promise<PartitionEntry | null> {
+  if (validators === null) return null;
   const { watermark } = await store.partition('');
   return { partition: '', watermark, completed: { listedAt: null, validators } };
 }

@@ -1,5 +1,5 @@
 import { AppError } from '../errors.ts';
-import { boundedKey } from '../model/external-id.ts';
+import { possibleIds } from '../model/external-id.ts';
 import type { PartitionEntry } from '../model/receipt.ts';
 import type { PartitionPosition, RunPosition } from '../model/run-position.ts';
 import type { Validators } from '../model/validators.ts';
@@ -83,21 +83,21 @@ function listResource(resource: Source['resource'], deletes: DeletedList): Sourc
   };
 }
 
-/** The keys of listed items as record ids; a list of values stands for a key of several fields. */
+/** The ids that records may have whose keys are listed; a list of values stands for a key of several fields. */
 async function idsOf(
   items: readonly unknown[],
   { key, source }: { readonly key: string; readonly source: Omit<Source, 'watermark'> },
 ): Promise<readonly string[]> {
   const results = await createEvaluateEach(source)(key, items);
-  const ids = results.map((result) => {
-    if (result.ok) return idOf(result.value);
+  const ids = results.flatMap((result) => {
+    if (result.ok) return idsOfKey(result.value);
     throw new AppError('spec_invalid', `deletes.key fails on an item: ${result.message}`);
   });
   return [...new Set(ids)];
 }
 
-function idOf(key: unknown): string {
-  if (Array.isArray(key)) return boundedKey(JSON.stringify(key));
-  if (typeof key === 'string' || typeof key === 'number' || typeof key === 'boolean') return boundedKey(String(key));
+function idsOfKey(key: unknown): readonly string[] {
+  const ids = possibleIds(key);
+  if (ids) return ids;
   throw new AppError('source_rejected', 'deletes.key selects no value in an item of the list. Correct it in the spec.');
 }

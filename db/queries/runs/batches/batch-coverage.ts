@@ -55,11 +55,11 @@ async function putProofs(tx: Db, scope: OrgScope, { laneId, receipt, seq }: Cove
 
 /**
  * Ends a comparison, once its deletions are made: records leave the partitions that lack them, and those partitions count as read
- * to their end unless one of their records waits for more reads.
+ * to their end unless one of their records waits: for more reads, or because its deletion was refused.
  */
 async function endScan(tx: Db, scope: OrgScope, scan: LaneScan): Promise<void> {
-  const { laneId, seq, isPartitioned, coversAll, confirm } = scan;
-  if (confirm > 1) await countMissed(tx, scope, scan);
+  const { laneId, seq, isPartitioned, coversAll } = scan;
+  await countMissed(tx, scope, scan);
   if (!isPartitioned) return;
   const proved = sql`select partition from partitions
     where org_id = ${scope.orgId} and lane_id = ${laneId} and proof_run = ${seq}`;

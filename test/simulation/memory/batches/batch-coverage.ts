@@ -29,8 +29,8 @@ export function putCoverage(state: ControlState, { orgId, laneId, seq }: StoredR
 }
 
 function endScan(state: ControlState, scan: LaneScan): void {
-  const { laneId, seq, isPartitioned, coversAll, confirm } = scan;
-  if (confirm > 1) countMissed(state, scan);
+  const { laneId, seq, isPartitioned, coversAll } = scan;
+  countMissed(state, scan);
   if (!isPartitioned) return;
   const proofs = proofsIn(state, scan);
   const lacks = (partition: string) => (proofs.get(partition) ?? (coversAll ? 'whole' : 'gap')) === 'whole';
