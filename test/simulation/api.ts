@@ -2,7 +2,7 @@
 import { AppError } from '../../src/core/errors.ts';
 import type { HttpClient, HttpRequest, HttpResponse, SendOptions } from '../../src/core/model/http.ts';
 import { ThrottledError } from '../../src/core/model/throttled.ts';
-import type { Counts, Effect } from './effects.ts';
+import { type Counts, count, type Effect } from './effects.ts';
 import { createEtags } from './etags.ts';
 import { createLists, type Deleted, limitOf } from './lists.ts';
 import { type ApiRecord, type Collection, groupOf } from './records.ts';
@@ -43,6 +43,8 @@ export function createApi({ scheduler, effect, counts, isCalm }: ApiOptions): Si
   /** Of `parts`. */
   const deleted: Deleted[] = [];
   const respondWithEtag = createEtags({ scheduler, counts, isCalm });
+  /** Of records that were deleted, so that one that comes back is another version. */
+  const lastVersions = new Map<string, number>();
   let at = initialAt;
   let ids = 0;
   /** Of a change that is made now. */
@@ -51,13 +53,24 @@ export function createApi({ scheduler, effect, counts, isCalm }: ApiOptions): Si
   };
   const put = (name: Key, id: string): void => {
     const collection = collections[name];
-    const version = (collection.get(id)?.version ?? 0) + 1;
+    const version = (collection.get(id)?.version ?? lastVersions.get(`${name}/${id}`) ?? 0) + 1;
     const text = random.chance(0.06) ? at : `name ${at}`;
     collection.set(id, { id, version, at, name: text, twin: text });
   };
   const add = (name: Key): void => {
     ids += 1;
     put(name, `r${String(ids).padStart(3, '0')}`);
+  };
+  /** Creates a record again under the id of one that was deleted; false: none was. */
+  const recreate = (name: Key): boolean => {
+    const gone = [...lastVersions.keys()].filter((key) => key.startsWith(`${name}/`));
+    const id = random.shuffled(gone)[0]?.slice(name.length + 1);
+    if (id === undefined || collections[name].has(id)) return false;
+    count(counts, 'records created again');
+    const known = deleted.findIndex((one) => one.id === id);
+    if (name === 'parts' && known >= 0) deleted.splice(known, 1);
+    put(name, id);
+    return true;
   };
   const sizes = resourceKeys.map((name) => ({ name, size: random.between(0, 40) }));
   for (let no = 0; no < 40; no += 1) {
@@ -117,9 +130,11 @@ export function createApi({ scheduler, effect, counts, isCalm }: ApiOptions): Si
       const collection = collections[name];
       tick();
       const known = [...collection.keys()];
+      if (isDeletedFrom(name) && random.chance(0.15) && recreate(name)) return;
       if (known.length === 0 || random.chance(0.3)) return add(name);
       const id = random.pick(known);
       if (!isDeletedFrom(name) || !random.chance(0.3)) return put(name, id);
+      lastVersions.set(`${name}/${id}`, collection.get(id)?.version ?? 0);
       collection.delete(id);
       if (name === 'parts') deleted.push({ id, group: groupOf(id) });
     },

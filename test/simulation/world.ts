@@ -53,6 +53,9 @@ export async function simulate(seed: number, { trace }: WorldOptions): Promise<R
     world.requestLast();
     events += await scheduler.run(() => world.isIdle(), eventsMax);
     violations.push(...world.checkEnd());
+    world.requestOnceMore();
+    events += await scheduler.run(() => world.isIdle(), eventsMax);
+    violations.push(...world.checkQuiet());
   } catch (error) {
     violations.push(error instanceof Error ? error.message : String(error));
   }
@@ -227,6 +230,19 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
       for (const resourceKey of restored) users.rewind(resourceKey);
       for (const resourceKey of resourceKeys) users.requestSync(resourceKey);
     },
+    requestOnceMore: () => {
+      expectEnd();
+      for (const resourceKey of resourceKeys) users.requestSync(resourceKey);
+    },
+    /** Everything has converged, so one more run of each resource brings nothing. */
+    checkQuiet: (): readonly string[] =>
+      resourceKeys.flatMap((resourceKey) => {
+        const last = state.runs.where((run) => run.resourceKey === resourceKey).at(-1);
+        const brings = last ? last.recordsOut + last.deleted : 0;
+        return last?.status === 'succeeded' && brings === 0
+          ? []
+          : [`one more run of ${resourceKey} is ${last?.status} and brings ${brings}: ${last?.errorMessage}`];
+      }),
     checkEnd(): readonly string[] {
       const failed = resourceKeys.flatMap((resourceKey) => {
         const last = state.runs.where((run) => run.resourceKey === resourceKey).at(-1);
