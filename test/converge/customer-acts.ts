@@ -51,7 +51,7 @@ async function backUp(story: Story): Promise<string | null> {
   return tables.join(', ');
 }
 
-/** The tables as they were, with their checkpoints; then a person has each resource rewound to that time. */
+/** The tables as they were, with their checkpoints; often a person has each resource rewound to that time. */
 async function restore(story: Story): Promise<string | null> {
   const { backup, destination, account } = story;
   if (backup?.of !== destination || backup.version !== story.version || !destination.query) return null;
@@ -71,6 +71,8 @@ async function restore(story: Story): Promise<string | null> {
       `insert into public.${table} (${names}) overriding system value select ${names} from backup.${table}`,
     );
   }
+  // Otherwise nobody says so: the service has to find it.
+  if (!story.random.chance(0.6)) return `to ${backup.at}, and nobody knows`;
   const outcomes: string[] = [];
   for (const { key, mode } of story.genes.resources) {
     const rewound = mode === 'append' ? { force: true } : { rewindTo: backup.at };

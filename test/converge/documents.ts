@@ -11,7 +11,7 @@ export interface SpecPlace {
 
 /** The spec document of the genes. */
 export const documentOf = (
-  { resources, table, destination }: SpecGenes,
+  { resources, table, destination, onBehind }: SpecGenes,
   version: string,
   { key, baseUrl }: SpecPlace,
 ): Json => ({
@@ -33,7 +33,7 @@ export const documentOf = (
   resources: resources.map(resourceOf),
   destination:
     destination === 'postgres'
-      ? { kind: 'postgres', url: '{{ secrets.target }}', ssl: 'disable' }
+      ? { kind: 'postgres', url: '{{ secrets.target }}', ssl: 'disable', onBehind }
       : {
           kind: 'webhook',
           url: '{{ secrets.target }}',
@@ -188,7 +188,7 @@ const schemaOf = (minimum: number): Json => ({
   properties: { price: { type: 'number', minimum } },
 });
 
-function deletesOf({ key, deletes: { mode, scope, effect, brake }, each }: ResourceGenes): Json {
+function deletesOf({ key, deletes: { mode, scope, effect, brake, confirm }, each }: ResourceGenes): Json {
   if (mode === 'none') return { mode };
   if (mode === 'flag') return { mode, when: "status = 'deleted'", effect };
   if (mode === 'endpoint')
@@ -200,5 +200,5 @@ function deletesOf({ key, deletes: { mode, scope, effect, brake }, each }: Resou
       effect,
     };
   const brakes = { default: {}, tight: { maxRatio: 0.3, minRecords: 2 }, off: { maxRatio: 1, minRecords: 0 } };
-  return { mode, scope, effect, ...brakes[brake] };
+  return { mode, scope, effect, confirm, ...brakes[brake] };
 }

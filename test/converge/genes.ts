@@ -63,6 +63,8 @@ export interface ResourceGenes {
     readonly scope: 'resource' | 'partition';
     readonly effect: 'soft' | 'hard';
     readonly brake: 'default' | 'tight' | 'off';
+    /** How many reads in a row must lack a record. */
+    readonly confirm: 1 | 2;
   };
   readonly each: EachGenes | null;
   readonly cache: 'none' | 'conditional' | 'ttl';
@@ -85,6 +87,7 @@ export interface SpecGenes {
   /** The version of the static table. */
   readonly table: number;
   readonly destination: 'postgres' | 'webhook';
+  readonly onBehind: 'fail' | 'start_over';
 }
 
 /** Random genes of one to three resources; `children` never without `parents`. */
@@ -103,7 +106,7 @@ export function randomGenes(random: Random): SpecGenes {
     ? drawn.map((one) => (one.mode === 'append' ? { ...one, mode: 'upsert' as const } : one))
     : drawn;
   const destination = random.chance(0.25) && !keys.includes('prices') ? 'webhook' : 'postgres';
-  return { resources, table: 1, destination };
+  return { resources, table: 1, destination, onBehind: random.pick(['fail', 'start_over'] as const) };
 }
 
 /** Whether unchanged records are not read again, so that rows may keep an earlier shape. */
@@ -185,7 +188,7 @@ export function randomCursor(random: Random): CursorGenes {
 const ofPrices = {
   key: 'prices',
   each: null,
-  deletes: { mode: 'none', scope: 'resource', effect: 'soft', brake: 'off' },
+  deletes: { mode: 'none', scope: 'resource', effect: 'soft', brake: 'off', confirm: 1 },
   mode: 'update',
   validate: 'none',
   onInvalid: 'quarantine',
@@ -218,6 +221,7 @@ function randomDeletes(random: Random, { cursor, each, canDelete }: Around): Res
     scope: each && random.chance(0.5) ? 'partition' : 'resource',
     effect: random.pick(['soft', 'hard'] as const),
     brake: random.pick(['default', 'tight', 'off'] as const),
+    confirm: random.pick([1, 1, 1, 2] as const),
   };
 }
 

@@ -58,19 +58,28 @@ async function settle(story: Story, account: Account, resource: ResourceGenes): 
   const said: string[] = [];
   let successes = 0;
   let partials = 0;
-  for (let runs = 0; runs < runsMax && successes < 2; runs += 1) {
+  const needed = Math.max(2, resource.deletes.confirm + 1);
+  for (let runs = 0; runs < runsMax && successes < needed; runs += 1) {
     if (resource.cache === 'ttl') await sleep(1100);
     const run = await account.sync(resource.key);
     said.push(outcomeOf(run));
     const status = isRefusal(run) ? 'refused' : statusOf(run);
     successes = status === 'succeeded' ? successes + 1 : 0;
     partials = status === 'partial' ? partials + 1 : 0;
+    const advised = isRefusal(run) ? null : adviceOf(run);
+    if (advised) said.push(`as advised: ${outcomeOf(await account.backfill({ resource: resource.key, ...advised }))}`);
     if (partials < 2) continue;
     partials = 0;
     said.push(`force: ${outcomeOf(await account.backfill({ resource: resource.key, force: true }))}`);
   }
   story.log(`${resource.key} settles: ${said.join('; ')}`);
-  return successes >= 2 ? null : `${resource.key} does not come to rest: ${said.at(-1)}`;
+  return successes >= needed ? null : `${resource.key} does not come to rest: ${said.at(-1)}`;
+}
+
+/** What a run that found its destination behind says to do. */
+function adviceOf({ error }: RunRow): Readonly<Record<string, unknown>> | null {
+  const body = error?.code === 'destination_behind' ? /with (\{.*\})/.exec(error.message)?.[1] : undefined;
+  return body === undefined ? null : JSON.parse(body);
 }
 
 /** A run that lacks only rows of another resource has done what it can. */

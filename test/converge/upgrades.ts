@@ -66,6 +66,7 @@ const changes: Readonly<Record<string, ResourceChange>> = {
   'delete effect': ({ deletes }) => ({
     deletes: { ...deletes, effect: deletes.effect === 'soft' ? 'hard' : 'soft' },
   }),
+  confirm: ({ deletes }) => ({ deletes: { ...deletes, confirm: deletes.confirm === 1 ? 2 : 1 } }),
   'delete scope': ({ deletes, each }) =>
     each ? { deletes: { ...deletes, scope: deletes.scope === 'resource' ? 'partition' : 'resource' } } : null,
   'parents selected': ({ each }) =>

@@ -213,11 +213,9 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
     });
   };
 
+  const syncAll = (): void => resourceKeys.forEach(users.requestSync);
   return {
-    scheduler,
-    counts,
-    violations,
-    isCalm,
+    ...{ scheduler, counts, violations, isCalm },
     isIdle: () => !users.isAsking() && openRuns().length === 0 && server.openIds().length === 0,
     activate: () => {
       users.activate();
@@ -228,11 +226,11 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
       scheduler.jump(25 * 3_600_000);
       expectEnd();
       for (const resourceKey of restored) users.rewind(resourceKey);
-      for (const resourceKey of resourceKeys) users.requestSync(resourceKey);
+      syncAll();
     },
     requestOnceMore: () => {
       expectEnd();
-      for (const resourceKey of resourceKeys) users.requestSync(resourceKey);
+      syncAll();
     },
     /** Everything has converged, so one more run of each resource brings nothing. */
     checkQuiet: (): readonly string[] =>
