@@ -2,13 +2,14 @@ import { outcomeOf } from './account.ts';
 import type { Act } from './act.ts';
 import { type ApiFault, apiFaults } from './faults.ts';
 import { collectionOf, type ResourceGenes } from './genes.ts';
-import { remove } from './mutations.ts';
+import { remove, update } from './mutations.ts';
 import { oneOf, some } from './scene.ts';
 import { refusalForms } from './sink.ts';
 import type { Story } from './story.ts';
 
 async function refuse(story: Story): Promise<string | null> {
   const { random, account, api, destination } = story;
+  if (!destination.sink) return null;
   const key = oneOf(story);
   const collection = collectionOf(key);
   const form = random.pick(refusalForms);
@@ -16,12 +17,11 @@ async function refuse(story: Story): Promise<string | null> {
   const changed = [...ids].map((id) => {
     const isDeleted = random.chance(0.4);
     if (isDeleted) remove(story, collection, id);
-    else api.records.write(collection, id, { name: `name ${random.between(100, 999)}` });
+    else update(story, { collection, id, fields: { name: `name ${random.between(100, 999)}` } });
     return `${isDeleted ? 'delete' : 'update'} ${id}`;
   });
   const times = random.between(1, 2);
   const left = random.between(1, 4);
-  if (!destination.sink) return null;
   destination.sink.refusal = { form, ids, left: form.startsWith('by name') ? 100 : left };
   const outcomes: string[] = [];
   for (let time = 0; time < times; time += 1) outcomes.push(outcomeOf(await account.sync(key)));

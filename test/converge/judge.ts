@@ -6,6 +6,7 @@ import { type Account, isRefusal, openConnection, outcomeOf } from './account.ts
 import { compareTables } from './compare.ts';
 import { openDestination, type StoryDestination } from './destinations.ts';
 import { collectionOf, type ResourceGenes } from './genes.ts';
+import { update } from './mutations.ts';
 import type { Story } from './story.ts';
 
 /** Runs of a resource until two in a row succeed; more means that it does not come to rest. */
@@ -36,7 +37,7 @@ async function rest(story: Story): Promise<void> {
   for (const { key, onInvalid, mode } of genes.resources) {
     if (onInvalid !== 'fail' && mode !== 'replace') continue;
     for (const { id, fields } of api.records.all(collectionOf(key)))
-      if (Number(fields['price']) < 0) api.records.write(collectionOf(key), id, { price: 5 });
+      if (Number(fields['price']) < 0) update(story, { collection: collectionOf(key), id, fields: { price: 5 } });
   }
   await account.patch({ secrets: { token: api.token } });
   await account.activate();

@@ -59,6 +59,20 @@ function change(
   };
 }
 
+/** A record, and the fields that it gets. */
+interface Update {
+  readonly collection: Collection;
+  readonly id: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** Changes a record, and its parent with it. */
+export function update(scene: Scene, { collection, id, fields }: Update): void {
+  const { records } = scene.api;
+  touchParents(scene, collection, [records.find(collection, id)?.fields['parent']]);
+  records.write(collection, id, fields);
+}
+
 /** Deletes a record in the way that the spec of its resource can notice. */
 export function remove(scene: Scene, collection: Collection, id: string): void {
   const { records } = scene.api;
