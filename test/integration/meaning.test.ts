@@ -151,4 +151,33 @@ describe('what is delivered for a record', () => {
     await of.sync(`${name}_below`);
     expect(asked).toEqual(['open', 'closed']);
   });
+
+  it('follows a table whose change counts, although the API says that the list has not changed', async () => {
+    let table = [{ id: 'de', name: 'Germny' }];
+    api.serve('countries', () => ({ body: table }));
+    api.serve('lived', (_query, { headers }) =>
+      headers['if-none-match'] === '"1"'
+        ? { status: 304 }
+        : { body: [{ id: 1, country: 'de' }], headers: { etag: '"1"' } },
+    );
+    const lookup = {
+      kind: 'request',
+      assignTo: 'countries',
+      request: { path: '/countries' },
+      keyBy: 'id',
+      value: 'name',
+    };
+    const resource = {
+      key: 'lived',
+      request: { path: '/lived', cache: { mode: 'conditional' } },
+      changeDetection: { lookups: ['countries'] },
+      transform: "{ 'id': id, 'country': $lookup($lookups.countries, country) }",
+    };
+    await using of = await account({ key: 'lived', resources: [resource], spec: { lookups: [lookup] } });
+    await of.sync('lived');
+    expect(await of.sync('lived')).toMatchObject({ statsJson: { recordsIn: 0 } });
+    table = [{ id: 'de', name: 'Germany' }];
+    await of.sync('lived');
+    expect(await of.rows('lived')).toMatchObject([{ country: 'Germany' }]);
+  });
 });

@@ -5,7 +5,7 @@
 export interface Validators {
   /** `requestKey` of the response they came with; they count for no other request. */
   readonly requestKey: string;
-  /** Checksum of the spec that they came under; its records might be shaped otherwise now. */
+  /** Of the spec that they came under, and of the tables and params that shape its records: those might differ now. */
   readonly specChecksum: string;
   readonly etag: string | null;
   readonly lastModified: string | null;

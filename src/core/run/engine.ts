@@ -5,7 +5,9 @@
  * caller read alike. Where a run starts, and what was delivered of it, is up to the caller.
  */
 
+import { digestOf } from '../crypto/digest.ts';
 import type { Evaluator } from '../expressions/evaluation.ts';
+import { canonicalJson } from '../json/canonical-json.ts';
 import type { Tombstone } from '../model/batch.ts';
 import type { PageOutcome } from '../model/page-outcome.ts';
 import { countedNotes, type RunNote, sumOfNotes } from '../model/run-notes.ts';
@@ -130,6 +132,16 @@ export function createEngine(options: EngineOptions): Engine {
 
 const whole = (page: RunPage): RunPage => page;
 
+/** See `Source.shapedBy`. */
+function shapedBy(
+  { spec, params }: Pick<EngineOptions, 'spec' | 'params'>,
+  { key, changeDetection }: Resource,
+  lookups: Readonly<Record<string, unknown>>,
+): string {
+  const tables = changeDetection.lookups.map((name) => digestOf(canonicalJson(lookups[name])));
+  return [shapeValues(spec, key, params), ...tables].filter((text) => text !== '').join('\n');
+}
+
 async function open(
   options: EngineOptions,
   signal: AbortSignal,
@@ -140,7 +152,7 @@ async function open(
     const source = await options.openSource(opened);
     const used = lookupsInUse(spec, opened.key);
     const lookups = await loadLookups(source, used, { store: lookupStore, signal, onLoaded });
-    return { resource: opened, source: { ...source, lookups } };
+    return { resource: opened, source: { ...source, lookups, shapedBy: shapedBy(options, opened, lookups) } };
   };
   const { source } = await openResource(resource);
   const reading: RunReading = {

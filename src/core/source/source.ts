@@ -33,6 +33,8 @@ export interface Source {
   readonly auth: Auth;
   /** The checksum of the effective spec; a position under another one is discarded. */
   readonly specChecksum: string;
+  /** Digest of the tables and params whose change is a change of every record; absent or empty: there are none. */
+  readonly shapedBy?: string;
   readonly params: Readonly<Record<string, unknown>>;
   readonly secrets: Readonly<Record<string, unknown>>;
   /** Tables by name. */

@@ -37,6 +37,8 @@ export interface AccountOptions {
   readonly resources: readonly JsonObject[];
   /** Further options of the destination. */
   readonly destination?: JsonObject;
+  /** Parts of the spec besides its resources. */
+  readonly spec?: JsonObject;
   /** Values of params, all of them lists of strings. */
   readonly params?: JsonObject;
 }
@@ -104,7 +106,8 @@ export async function openAccount(stack: Service, options: AccountOptions): Prom
   };
 }
 
-const specOf = ({ key, baseUrl, resources, params = {} }: AccountOptions, version: string) => ({
+const specOf = ({ key, baseUrl, resources, params = {}, spec = {} }: AccountOptions, version: string) => ({
+  ...spec,
   metadata: { key, name: key, version },
   connectionParams: Object.keys(params).map((param) => ({ key: param, type: 'string_list' })),
   http: { baseUrl, rateLimit: { requests: 1_000_000, perSeconds: 1 }, retry: { baseMs: 10, maxAttempts: 2 } },

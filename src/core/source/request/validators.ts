@@ -1,3 +1,4 @@
+import { digestOf } from '../../crypto/digest.ts';
 import { textIssue } from '../../json/json-limits.ts';
 import type { HttpResponse } from '../../model/http.ts';
 import type { PagePosition } from '../../model/read-position.ts';
@@ -10,14 +11,18 @@ export function validatorsOf(source: Source, requestKey: string, response: HttpR
   const etag = storedHeader(response, 'etag');
   const lastModified = storedHeader(response, 'last-modified');
   if (mode === 'none' || (mode === 'conditional' && etag === null && lastModified === null)) return null;
-  return { requestKey, specChecksum: source.specChecksum, etag, lastModified, at: source.now().toISOString() };
+  return { requestKey, specChecksum: meaningOf(source), etag, lastModified, at: source.now().toISOString() };
 }
+
+/** What an earlier response is about besides its request: with another spec, table or param its records have another form. */
+const meaningOf = ({ specChecksum, shapedBy = '' }: Source): string =>
+  shapedBy === '' ? specChecksum : digestOf(`${specChecksum}\n${shapedBy}`);
 
 /** The validators of an earlier response to exactly this request; null: nothing, or not valid for this page. */
 export function storedFor(source: Source, position: PagePosition, requestKey: string): Validators | null {
-  const { validators, resource, specChecksum } = source;
+  const { validators, resource } = source;
   if (position.index > 1 || resource.request.method !== 'GET') return null;
-  return validators?.requestKey === requestKey && validators.specChecksum === specChecksum ? validators : null;
+  return validators?.requestKey === requestKey && validators.specChecksum === meaningOf(source) ? validators : null;
 }
 
 /** Whether a request is sent with `stored`: a 304 must not hide the pages behind the one that it is about. */
