@@ -86,7 +86,9 @@ export function createRunStore(
     findDeleted: (page) => findDeleted(db, scope, { laneId, ...page }),
     async findLive(externalIds) {
       const states = await findRecordStates(db, scope, { laneId, externalIds });
-      return states.filter(({ status }) => status !== 'deleted').map(({ externalId }) => externalId);
+      return states.flatMap(({ externalId, status }) =>
+        status === 'deleted' ? [] : [{ externalId, isUndelivered: status === 'undelivered' }],
+      );
     },
     isClean: () => isClean(db, scope, runId),
   };

@@ -25,7 +25,13 @@ const reviewed: ReadonlyMap<string, string> = new Map([
     'webhooks/recoveries.addMessages',
     'the caller has locked the endpoint, and nobody else makes messages of old events',
   ],
-  ['runs/batches/batch-rest.putSeen', 'the place of a run never changes'],
+  ['runs/batches/batch-coverage.putCoverage', 'the lane is locked before, and whoever writes its records locks it'],
+  ['runs/batches/batch-coverage.endScan', 'the lane is locked before, and whoever writes its records locks it'],
+  ['runs/batches/batch-coverage.countMissed', 'the lane is locked before, and whoever writes its records locks it'],
+  [
+    'runs/batches/batch-rest.openAgain',
+    'rows of the lane are opened under its lock, and closed ones are not opened by others',
+  ],
   [
     'runs/batches/batch-statement.recordSql',
     'the fence is that of the locked row, and else the run decides by its own columns',
@@ -40,7 +46,6 @@ const reviewed: ReadonlyMap<string, string> = new Map([
   ],
   ['runs/lanes/end-run.lockConnectionOf', 'a run never gets another connection'],
   ['runs/lanes/end-run.writeEnd', 'the fence is that of the locked row, and else the run decides by its own columns'],
-  ['runs/lanes/forget-lane.deleteRecordStates', 'the lane is locked before, and whoever writes its records locks it'],
   ['runs/lanes/forget-lane.noteCleared', 'the place of a run never changes'],
   ['runs/lanes/conform-lane.forget', 'the lane is locked before, and whoever writes its records locks it'],
   ['runs/lanes/rewind.rewindLane', 'a run never gets another lane'],

@@ -465,6 +465,10 @@ export interface Quarantine {
   resourceKey: string;
   runId: string;
   validationErrors: Json;
+  /**
+   * Digest of the record where each of its versions counts (mode append); empty elsewhere.
+   */
+  version: Generated<string>;
 }
 
 export interface RecordPartitions {
@@ -510,6 +514,10 @@ export interface RecordState {
    */
   seenRun: number | null;
   status: RecordStatus;
+  /**
+   * True: it is quarantined, and nothing of it is at the destination. Null: that is not so, or not known.
+   */
+  undelivered: boolean | null;
 }
 
 export interface RunDimensions {

@@ -58,7 +58,8 @@ async function openStory(store: ControlStore, dice: Dice) {
       }
     }
     const scan: Scan = { isPartitioned: true, coversAll, listsAll: ofResource, confirm };
-    const deleted = await queries.findMissing(db, scope, { ...scan, laneId, seq: attempt.seq, limit: 99 });
+    const gone = await queries.findMissing(db, scope, { ...scan, laneId, seq: attempt.seq, limit: 99 });
+    const deleted = gone.map(({ externalId }) => externalId);
     for (const externalId of deleted) {
       const places = [...(shown.get(externalId) ?? [])];
       expect(places.filter((place) => lists.get(place)?.has(externalId))).toEqual([]);

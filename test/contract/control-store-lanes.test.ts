@@ -26,9 +26,10 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
       const scan = { laneId, seq, isPartitioned: true, coversAll: true, listsAll: true, confirm: 1 };
       expect(await queries.countMissing(db, scope, scan)).toEqual({ missing: 1, due: 1 });
       expect(await queries.countKnown(db, scope, laneId)).toBe(3);
-      expect(await queries.findMissing(db, scope, { ...scan, limit: 9 })).toEqual(['r3']);
+      const third = { externalId: 'r3', isUndelivered: false };
+      expect(await queries.findMissing(db, scope, { ...scan, limit: 9 })).toEqual([third]);
       const later = { ...scan, seq: seq + 1000 };
-      expect(await queries.findMissing(db, scope, { ...later, limit: 1 })).toEqual(['r1']);
+      expect(await queries.findMissing(db, scope, { ...later, limit: 1 })).toMatchObject([{ externalId: 'r1' }]);
       // Nobody has read the partition of the others.
       expect(await queries.countMissing(db, scope, { ...later, coversAll: false })).toEqual({ missing: 0, due: 0 });
       await record(attempt, receiptOf(id, 2, { records: [], deleted: ['r1', 'r3'] }));
@@ -60,10 +61,13 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
       const requeued = () => queries.findRequeued(db, scope, { connectionId, resourceKey: 'a', after: null, limit: 9 });
       const [row] = await requeued();
       const retried = [row?.id ?? ''];
-      const again = { ...entry('again'), isAwaited: true } as const;
+      const again = { ...awaited, isAgain: true };
       await record(attempt, receiptOf(id, 2, { records: [], quarantine: [again], retried }));
       expect((await requeued()).map((one) => one.id)).toEqual(retried);
-      await record(attempt, receiptOf(id, 3, { records: [], quarantine: [entry('invalid')], retried }));
+      await record(
+        attempt,
+        receiptOf(id, 3, { records: [], quarantine: [{ ...entry(''), id: awaited.id, isAgain: true }], retried }),
+      );
       expect(await requeued()).toEqual([]);
       expect((await org.rows()).quarantine).toMatchObject([{ resolvedAt: null, requeuedAt: null }]);
       await record(attempt, receiptOf(id, 4, { records: [], retried }));
@@ -96,7 +100,9 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
       const ofLane = { connectionId, resourceKey: 'a' };
       expect(await queries.requeueAll(db, scope, { connectionId, resourceKey: null })).toBe(1);
       const page = { ...ofLane, after: null, limit: 10 };
-      expect(await queries.findRequeued(db, scope, page)).toEqual([{ id: kept.id, record: { v: 1 }, each: {} }]);
+      expect(await queries.findRequeued(db, scope, page)).toEqual([
+        { id: kept.id, version: '', isLast: true, record: { v: 1 }, each: {} },
+      ]);
       await record(attempt, receiptOf(id, 2, { retried: [kept.id] }));
       expect(await queries.findRequeued(db, scope, page)).toEqual([]);
     });

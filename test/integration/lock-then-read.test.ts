@@ -8,12 +8,15 @@ import { requestCancel } from '../../db/queries/runs/cancel.ts';
 import { findFiringFacts } from '../../db/queries/runs/firings.ts';
 import { beginRun } from '../../db/queries/runs/lanes/begin-run.ts';
 import { endRun } from '../../db/queries/runs/lanes/end-run.ts';
+import { requeueOne } from '../../db/queries/runs/records/requeue.ts';
 import { insertRun } from '../../db/queries/runs/runs.ts';
 import { claimDue } from '../../db/queries/webhooks/queue.ts';
 import { recordAttempts } from '../../db/queries/webhooks/record-attempts.ts';
 import { type OrgScope, orgScope } from '../../db/scope.ts';
+import { newId } from '../../src/core/ids.ts';
+import { runStart } from '../../src/core/model/run-position.ts';
 import { startApi, type TestApi } from '../support/service/api.ts';
-import { newRun, receiptOf, takeOptions } from '../support/service/receipts.ts';
+import { newRun, quarantineEntry, receiptOf, takeOptions } from '../support/service/receipts.ts';
 import { blockedBy, type HeldWrite, holdRows, holdWrites } from '../support/service/sql-gate.ts';
 import { laneRuns } from '../support/sync/lane-runs.ts';
 import { createActiveConnection, publishSpec } from '../support/upstream/api-fixtures.ts';
@@ -79,6 +82,35 @@ describe('an attempt that waits for its lane', () => {
       attempts: 1,
       fenceBefore: owner.fence,
     });
+  });
+});
+
+describe('a batch that waits for somebody who requeues a record', () => {
+  it.each([
+    [
+      'a newer version of it that was kept back',
+      { records: [], quarantine: [quarantineEntry({ id: newId('quar') })] },
+      1,
+    ],
+    ['a newer version of it that was delivered', {}, 0],
+  ])('ends the request with %s', async (_, parts, open) => {
+    const { scope, connectionId, first, begin } = await twoRuns();
+    await begin(first);
+    const owner = await attempt(scope, first);
+    const id = `quar_${first}`;
+    const quarantine = [quarantineEntry({ id })];
+    await recordBatch(db, scope, {
+      owner,
+      receipt: receiptOf(first, 1, { records: [], quarantine, position: runStart }),
+    });
+    await whileCommitting(
+      { table: 'quarantine', on: 'update', when: `new.id = '${id}' and new.requeued_at is not null` },
+      () => requeueOne(db, scope, id),
+      () => recordBatch(db, scope, { owner, receipt: receiptOf(first, 2, parts) }),
+    );
+    const rows = await db.selectFrom('quarantine').selectAll().where('connectionId', '=', connectionId).execute();
+    expect(rows.filter(({ requeuedAt }) => requeuedAt !== null)).toEqual([]);
+    expect(rows.filter(({ resolvedAt }) => resolvedAt === null)).toHaveLength(open);
   });
 });
 

@@ -48,11 +48,13 @@ export function createMemoryLedger({ watermark, known }: RunStart): MemoryLedger
   return {
     records,
     record(rows, receipt) {
+      const gone = records.load(receipt.deleted).filter(({ status }) => status === 'undelivered');
+      const neverDelivered = new Set(gone.map(({ externalId }) => externalId));
       records.record(receipt);
       for (const entry of receipt.partitions) watermarks.set(entry.partition, entry.watermark);
       for (const page of receipt.pages) for (const name of v.keyof(RunStats).options) stats[name] += page[name];
       delivered.push(...rows.map(({ data }) => data));
-      deleted.push(...receipt.deleted);
+      deleted.push(...receipt.deleted.filter((externalId) => !neverDelivered.has(externalId)));
       for (const { externalId } of receipt.quarantine) quarantined.add(externalId);
       incomplete ||= receipt.incomplete;
     },

@@ -11,7 +11,7 @@ export interface MemoryRecords {
   /** The stored versions of the given records. */
   load(externalIds: readonly string[]): readonly StoredRecord[];
   /** Takes what a page says of records. */
-  record(receipt: Pick<Receipt, 'records' | 'seen' | 'deleted' | 'proofs'>): void;
+  record(receipt: Pick<Receipt, 'records' | 'deliveredBefore' | 'seen' | 'deleted' | 'proofs'>): void;
   /** Records that are not deleted, by external id, with what the run has proved. */
   compared(): Compared<StoredRecord>;
 }
@@ -25,14 +25,24 @@ export function createMemoryRecords(known: readonly string[]): MemoryRecords {
   for (const externalId of known) change(externalId, {});
   return {
     load: (externalIds) => externalIds.flatMap((externalId) => records.get(externalId) ?? []),
-    record({ records: versions, seen, deleted, proofs: proved }) {
-      for (const version of versions) change(version.externalId, version);
+    record({ records: versions, deliveredBefore, seen, deleted, proofs: proved }) {
+      for (const version of versions) {
+        const { status: before = 'deleted' } = records.get(version.externalId) ?? {};
+        const isUndelivered =
+          version.status === 'quarantined' &&
+          (before === 'undelivered' || before === 'deleted') &&
+          !deliveredBefore.includes(version.externalId);
+        change(version.externalId, isUndelivered ? { ...version, status: 'undelivered' } : version);
+      }
       for (const { partition, externalIds } of seen)
         for (const externalId of externalIds) {
           const places = records.get(externalId)?.places.filter((place) => place.partition !== partition);
           if (places) change(externalId, { places: [...places, { partition, isSeen: true }] });
         }
-      for (const externalId of deleted) change(externalId, { status: 'deleted', places: [] });
+      for (const externalId of deleted) {
+        if (records.get(externalId)?.status === 'undelivered') records.delete(externalId);
+        else change(externalId, { status: 'deleted', places: [] });
+      }
       for (const { partition, proof } of proved) if (proofs.get(partition) !== 'gap') proofs.set(partition, proof);
     },
     compared: () => ({

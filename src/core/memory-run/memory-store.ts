@@ -1,5 +1,5 @@
 import type { Scan } from '../model/scan.ts';
-import type { Parent, RunStore } from '../run/run-store.ts';
+import type { GoneRecord, Parent, RunStore } from '../run/run-store.ts';
 import { createMemoryDimensions } from './memory-dimensions.ts';
 import type { MemoryLedger } from './memory-ledger.ts';
 import { hidesAmong, missingAmong } from './missing-among.ts';
@@ -38,15 +38,21 @@ export function createMemoryStore({ ledger, now, parentsOf, valuesMax }: MemoryS
     findMissing: async (scan, limit) =>
       dueOf(scan)
         .slice(0, limit)
-        .map(({ externalId }) => externalId),
+        .map(({ externalId }) => goneOf(records, externalId)),
     hidesMissing: async (scan) => hidesAmong(records.compared(), scan),
     countKnown: async () => records.compared().records.length,
     readSoFar: async () => ledger.totals().stats,
     countReplaced: async () => 0,
     findDeleted: async () => [],
     async findLive(externalIds) {
-      return records.load(externalIds).flatMap(({ externalId, status }) => (status === 'deleted' ? [] : [externalId]));
+      const live = records.load(externalIds).filter(({ status }) => status !== 'deleted');
+      return live.map(({ externalId }) => goneOf(records, externalId));
     },
     isClean: async () => ledger.isClean(),
   };
 }
+
+const goneOf = (records: MemoryLedger['records'], externalId: string): GoneRecord => ({
+  externalId,
+  isUndelivered: records.load([externalId])[0]?.status === 'undelivered',
+});

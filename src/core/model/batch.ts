@@ -28,6 +28,8 @@ export interface RejectedRow {
 export interface Tombstone {
   readonly externalId: string;
   readonly effect: 'soft' | 'hard';
+  /** The destination has nothing of it, since no version was delivered: it is sent nowhere, and is no deletion. */
+  readonly isUndelivered?: true;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { RecordIssue } from '../json-schema/validate.ts';
+import type { Retry } from './record-page.ts';
 
 /** A record between two stages of the pipeline; once it has issues, the later stages skip it. */
 export interface Candidate {
@@ -25,6 +26,10 @@ export interface Candidate {
   readonly isDeleted: boolean;
   /** The filter of the resource does not keep the record. */
   readonly isFiltered: boolean;
+  /** The quarantine row that it comes from; absent: it was fetched. */
+  readonly retry?: Retry;
+  /** The status of its last known version, where that one was kept back; absent: it was not. */
+  readonly before?: 'quarantined' | 'undelivered';
 }
 
 /** The external id of a candidate, for lists of them. */

@@ -1,6 +1,7 @@
 import type { Deliverable, Tombstone } from './batch.ts';
 import type { Gaps } from './coverage.ts';
 import type { QuarantineEntry, RecordEntry } from './receipt.ts';
+import type { Retry } from './record-page.ts';
 import type { RunNotes } from './run-notes.ts';
 
 /** The outcome of the pipeline for one record, unless it was skipped. */
@@ -14,6 +15,10 @@ export type RecordOutcome =
       readonly raw: unknown;
       /** The record for the next run, since a step failed for it and it may not be fetched again; absent: none failed. */
       readonly again?: QuarantineEntry;
+      /** The quarantine row that it comes from; absent: it was fetched. */
+      readonly retry?: Retry;
+      /** The version whose quarantine rows end with it, where every version counts; absent: it has none. */
+      readonly version?: string;
     }
   | { readonly kind: 'quarantine'; readonly row: QuarantineEntry; readonly entry: RecordEntry | null }
   /** A step failed again for a record that was delivered without it; nothing is sent. */
@@ -24,7 +29,7 @@ export type RecordOutcome =
       readonly tombstone: Tombstone;
       readonly flagged: boolean;
       /** The record that says so, in case the destination refuses its deletion; absent: only its id is known. */
-      readonly record?: { readonly raw: unknown; readonly entry: RecordEntry | null };
+      readonly record?: { readonly raw: unknown; readonly entry: RecordEntry | null; readonly retry?: Retry };
     };
 
 /** One page after the pipeline: what it read is skipped, carried or in `outcomes`, in the order of the page. */

@@ -68,6 +68,22 @@ export interface QuarantineEntry {
   readonly errors: readonly { readonly path: string; readonly message: string; readonly keyword: string }[];
   /** The next run tries it again by itself. */
   readonly isAwaited?: true;
+  /**
+   * Where every version of a record counts (mode append), a digest of this one, of which one row is open at most. Empty
+   * elsewhere: there is one open row per record.
+   */
+  readonly version: string;
+  /** The row was retried, and is to be open again. */
+  readonly isAgain: boolean;
+}
+
+/** What the rows of an earlier version of the service are. */
+export const unversioned = { version: '', isAgain: false } as const;
+
+/** A version of a record, as its quarantine row has it. */
+export interface RecordVersion {
+  readonly externalId: string;
+  readonly version: string;
 }
 
 /**
@@ -83,8 +99,17 @@ export interface Receipt {
   readonly records: readonly RecordEntry[];
   /** All of them are new, so they are only inserted. */
   readonly allNew: boolean;
-  /** External ids of deleted records, without those whose deletion was refused. */
+  /** External ids of records whose last state is that they are deleted; not those whose deletion was refused. */
   readonly deleted: readonly string[];
+  /** External ids of records of which a version was delivered before the one that was kept back. */
+  readonly deliveredBefore: readonly string[];
+  /**
+   * External ids of records whose quarantine rows end with what was read of them; null: those of the records that were
+   * delivered or deleted.
+   */
+  readonly closes: readonly string[] | null;
+  /** Versions whose quarantine rows end because they are delivered, where every version counts. */
+  readonly closesVersions: readonly RecordVersion[];
   /** Records that were there, changed or not, where deletes are found by comparing. */
   readonly seen: readonly { readonly partition: string; readonly externalIds: readonly string[] }[];
   readonly quarantine: readonly QuarantineEntry[];
@@ -114,8 +139,18 @@ export const isQuietEnd = (receipt: Receipt): boolean =>
   receipt.position === null && receipt.failure === null && receipt.records.length === 0 && isPlain(receipt);
 
 /** Whether it has none of the parts that few batches have. */
-export const isPlain = ({ seen, deleted, quarantine, again = [], retried, proofs, scan }: Receipt): boolean =>
-  scan === null && [seen, deleted, quarantine, again, retried, proofs].every(({ length }) => length === 0);
+export const isPlain = ({
+  seen,
+  deleted,
+  quarantine,
+  again = [],
+  retried,
+  proofs,
+  scan,
+  closesVersions,
+}: Receipt): boolean =>
+  scan === null &&
+  [seen, deleted, quarantine, again, retried, proofs, closesVersions].every(({ length }) => length === 0);
 
 /**
  * Bytes of a receipt: what a destination stores for us is read back up to here. A record takes about 100, so this is more
@@ -146,10 +181,10 @@ export function encodeReceipt({ records, ...receipt }: Receipt): string {
   throw new AppError('source_rejected', message);
 }
 
-interface EncodedReceipt extends Omit<Receipt, 'records' | 'notes' | 'proofs' | 'scan'> {
-  readonly notes?: RunNotes;
-  readonly proofs?: Receipt['proofs'];
-  readonly scan?: Receipt['scan'];
+/** What an earlier version of the service did not write. */
+type LaterFields = 'notes' | 'proofs' | 'scan' | 'deliveredBefore' | 'closes' | 'closesVersions';
+
+interface EncodedReceipt extends Omit<Receipt, 'records' | LaterFields>, Partial<Pick<Receipt, LaterFields>> {
   readonly v: number;
   readonly externalIds: readonly string[];
   readonly hashes: readonly string[];
@@ -185,16 +220,19 @@ const isNull = (value: unknown): boolean => value === null;
 export function decodeReceipt(text: string): Receipt {
   const { v, externalIds, hashes, cursors, quarantined, fields, ...rest } = JSON.parse(text) as EncodedReceipt;
   if (v !== version) throw new Error(`Checkpoint receipt of an unknown version ${v}`);
-  const quarantine = new Set(quarantined);
+  const keptBack = new Set(quarantined);
   const records = externalIds.map(
     (externalId, index): RecordEntry => ({
       externalId,
       hash: hashes[index] ?? '',
       cursor: cursors?.[index] ?? null,
-      status: quarantine.has(index) ? 'quarantined' : 'delivered',
+      status: keptBack.has(index) ? 'quarantined' : 'delivered',
       fields: fields?.[index] ?? null,
     }),
   );
-  // Those of an earlier version of the service lack the last three.
-  return { ...rest, records, notes: rest.notes ?? noNotes, proofs: rest.proofs ?? [], scan: rest.scan ?? null };
+  const { notes = noNotes, proofs = [], scan = null, deliveredBefore = [], closes = null, closesVersions = [] } = rest;
+  const quarantine = rest.quarantine.map((entry) => ({ ...unversioned, ...entry }));
+  const again = rest.again?.map((entry) => ({ ...unversioned, ...entry }));
+  const later = { notes, proofs, scan, deliveredBefore, closes, closesVersions };
+  return { ...rest, ...later, ...(again && { again }), quarantine, records };
 }

@@ -1,3 +1,13 @@
+/** A quarantine row whose record is tried again. */
+export interface Retry {
+  /** The id of the row. */
+  readonly id: string;
+  /** The version of the record that it holds (`QuarantineEntry.version`). */
+  readonly version: string;
+  /** No newer version of the record is in quarantine. */
+  readonly isLast: boolean;
+}
+
 /** Records that pass through the stages of the pipeline. */
 export interface RecordPage {
   /** The records after `map` and `addFields`. */
@@ -6,4 +16,6 @@ export interface RecordPage {
   readonly each: Readonly<Record<string, unknown>>;
   /** `retried`: quarantined by an earlier run and requeued; `fetched`: as the API gave them in this one. */
   readonly origin: 'fetched' | 'retried';
+  /** Of each retried record its row, in the order of the records; absent: they were fetched. */
+  readonly retries?: readonly Retry[];
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RecordOutcome } from '../model/page-outcome.ts';
-import { decodeReceipt, encodeReceipt, type Receipt } from '../model/receipt.ts';
+import { decodeReceipt, encodeReceipt, type QuarantineEntry, type Receipt } from '../model/receipt.ts';
 import { runStart } from '../model/run-position.ts';
 import { assembleBatch, type ReadyPage, restoreBatch } from './batch.ts';
 import { readyPage } from './ready-page-fixture.ts';
@@ -66,6 +66,35 @@ describe('a batch', () => {
     const batch = assembleBatch([page(1, [deliver('a', 1), quarantine('a')], 2)], options);
     expect(batch.rows).toHaveLength(1);
     expect(batch.receiptOf([]).records).toMatchObject([{ externalId: 'a', status: 'quarantined' }]);
+  });
+
+  it('ends with what came last of a record: an invalid version behind its deletion, or its deletion behind that', () => {
+    const back = assembleBatch([page(1, [tombstone('a', true), quarantine('a')], 2)], options);
+    expect(back.tombstones).toHaveLength(1);
+    expect(back.receiptOf([])).toMatchObject({ deleted: [], records: [{ externalId: 'a', status: 'quarantined' }] });
+    const gone = assembleBatch([page(1, [quarantine('a'), tombstone('a', true)], 2)], options);
+    expect(gone.receiptOf([])).toMatchObject({ deleted: ['a'], records: [], quarantine: [{ externalId: 'a' }] });
+  });
+
+  it('sends no deletion of a record that was never delivered, and counts none', () => {
+    const never = { kind: 'delete', tombstone: { externalId: 'a', effect: 'hard', isUndelivered: true } } as const;
+    const batch = assembleBatch([page(1, [{ ...never, flagged: true }], 1)], options);
+    expect(batch.tombstones).toEqual([]);
+    expect(batch.receiptOf([])).toMatchObject({ deleted: ['a'], pages: [{ deleted: 0, skipped: 1 }] });
+  });
+
+  it('names the records whose quarantine rows it closes where that does not follow from their fingerprints', () => {
+    const undetected = { ...deliver('a'), entry: null } as RecordOutcome;
+    expect(assembleBatch([page(1, [undetected, quarantine('b')], 2)], options).receiptOf([]).closes).toEqual(['a']);
+    const retried = { ...page(1, [deliver('a')], 1), retried: ['quar_1'] };
+    expect(assembleBatch([retried], options).receiptOf([]).closes).toEqual([]);
+    expect(assembleBatch([retried, page(2, [deliver('a', 2)], 1)], options).receiptOf([]).closes).toEqual(['a']);
+    expect(assembleBatch([page(1, [deliver('a')], 1)], options).receiptOf([]).closes).toBeNull();
+  });
+
+  it('says of a record that was kept back whether a version of it was delivered before', () => {
+    const batch = assembleBatch([page(1, [deliver('a'), quarantine('a'), quarantine('b')], 3)], options);
+    expect(batch.receiptOf([]).deliveredBefore).toEqual(['a']);
   });
 
   it('quarantines a row that the destination refuses, with the reason and the record as fetched', () => {
@@ -201,7 +230,7 @@ describe('a draft', () => {
       const target = { ...resource.target, mode };
       const batch = assembleBatch(pages, { ...options, resource: { ...resource, target } });
       const restored = restoreBatch(batch.draft(), redact);
-      expect(batch.draft()).not.toContain('version');
+      expect(batch.draft()).not.toContain('"data":{"');
       for (const refused of [[], batch.rows.map(({ externalId }, index) => ({ index, externalId, message: 'no' }))]) {
         expect(withoutIds(restored.receiptOf(refused))).toEqual(withoutIds(batch.receiptOf(refused)));
       }
@@ -226,6 +255,18 @@ describe('a receipt', () => {
     if (!record) throw new Error('It has a record');
     const records = [record, { ...record, externalId: 'b', cursor: '7', fields: { x: 1 } }];
     expect(decodeReceipt(encodeReceipt({ ...receipt, records })).records).toEqual(records);
+  });
+
+  it('of an earlier version of the service is read: each record has one open row', () => {
+    const receipt = assembleBatch([page(1, [quarantine('b')], 1)], options).receiptOf([]);
+    const {
+      deliveredBefore: _,
+      closes: _closes,
+      closesVersions: _versions,
+      ...earlier
+    } = JSON.parse(encodeReceipt(receipt));
+    const rows = earlier.quarantine.map(({ version: _version, isAgain: _isAgain, ...row }: QuarantineEntry) => row);
+    expect(decodeReceipt(JSON.stringify({ ...earlier, quarantine: rows }))).toEqual(receipt);
   });
 
   it('of an unknown version is refused', () => {
@@ -254,7 +295,7 @@ const deliver = (externalId: string, version = 1): RecordOutcome => ({
 
 const quarantine = (externalId: string): RecordOutcome => ({
   kind: 'quarantine',
-  row: { id: `quar_${externalId}`, externalId, rawJson: '{}', each: {}, errors: [] },
+  row: { id: `quar_${externalId}`, externalId, rawJson: '{}', each: {}, errors: [], version: '', isAgain: false },
   entry: { externalId, hash: 'bad', cursor: null, status: 'quarantined', fields: null },
 });
 

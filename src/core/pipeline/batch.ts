@@ -2,19 +2,16 @@ import type { Batch, Deliverable, RejectedRow, Tombstone } from '../model/batch.
 import type { PageOutcome, RecordOutcome } from '../model/page-outcome.ts';
 import {
   encodeReceipt,
-  type PageEntry,
   type PartitionEntry,
   type PartitionProof,
-  type QuarantineEntry,
   type Receipt,
-  type RecordEntry,
+  unversioned,
 } from '../model/receipt.ts';
 import { noNotes, type RunNotes, sumOfNotes } from '../model/run-notes.ts';
 import type { RunPosition } from '../model/run-position.ts';
 import type { Scan } from '../model/scan.ts';
-import type { Resource } from '../spec/schema/spec-schema.ts';
-import { type IdKey, idKey } from './id-key.ts';
-import { invalidRecord, quarantineEntry } from './quarantine-entry.ts';
+import { compareVersions, lastEnds } from './batch-versions.ts';
+import { pageResult, type RefusingResource } from './page-result.ts';
 
 /** A processed page with its place in the run. */
 export interface ReadyPage extends PageOutcome {
@@ -43,9 +40,7 @@ export interface PageBatch extends Batch {
 }
 
 interface BatchOptions {
-  readonly resource: Pick<Resource, 'key' | 'onInvalid'> & {
-    readonly target: Pick<Resource['target'], 'mode' | 'onTypeConflict'>;
-  };
+  readonly resource: RefusingResource;
   readonly runId: string;
   readonly batchNo: number;
   /** Masks secrets in stored parts of a record. */
@@ -62,14 +57,19 @@ export function assembleBatch(
   { resource, runId, batchNo, redact }: BatchOptions,
 ): PageBatch {
   const outcomes = pages.flatMap((page) => page.outcomes);
-  const { effective, superseded, entriesRepeat } = compareVersions(outcomes, resource.target.mode === 'append');
+  const everyVersion = resource.target.mode === 'append';
+  const { effective, superseded, mayRepeat } = compareVersions(outcomes, everyVersion);
   const rows: Deliverable[] = [];
   const tombstones: Tombstone[] = [];
   for (const outcome of effective) {
     if (outcome.kind === 'deliver') rows.push(outcome.row);
-    else if (outcome.kind === 'delete') tombstones.push(outcome.tombstone);
+    else if (outcome.kind === 'delete' && !outcome.tombstone.isUndelivered) tombstones.push(outcome.tombstone);
   }
   const allNew = pages.every((page) => page.allNew);
+  // What the usual batch closes follows from its records: they were fetched, and have fingerprints.
+  const isUsual = pages.every(({ retried }) => retried.length === 0) && outcomes.every(isOrdinary);
+  const lists = { everyVersion, deriveCloses: isUsual && !everyVersion };
+  const isSimple = isUsual && !mayRepeat;
   const makeReceipt = (rejected: readonly RejectedRow[]): Receipt => {
     const rejections =
       rejected.length === 0
@@ -83,20 +83,30 @@ export function assembleBatch(
         redact,
         each: page.each,
         isRetried: page.retried.length > 0,
+        isSimple,
+        everyVersion,
       }),
     );
-    const entries = results.flatMap((page) => page.entries);
     const again = results.flatMap((page) => page.again);
     const failure = results.find((page) => page.failure !== null)?.failure ?? null;
-    const deleted = tombstones.filter((one) => !rejections?.has(one)).map(({ externalId }) => externalId);
-    const kept = tombstones.length - deleted.length;
+    const kept = rejections === null ? 0 : tombstones.filter((one) => rejections.has(one)).length;
     return {
       runId,
       batchNo,
       pages: results.map(({ page }) => page),
-      records: entriesRepeat ? latestEntries(entries, deleted) : entries,
+      ...(isSimple
+        ? {
+            records: results.flatMap(({ entries }) => entries),
+            deleted: results.flatMap(({ gone }) => gone),
+            deliveredBefore: [],
+            closes: everyVersion ? [] : null,
+            closesVersions: [],
+          }
+        : lastEnds(
+            results.flatMap(({ ends }) => ends),
+            lists,
+          )),
       allNew,
-      deleted,
       seen: pages.flatMap(({ seen, partition }) =>
         seen.length === 0 ? [] : [{ partition: partition?.partition ?? '', externalIds: seen }],
       ),
@@ -133,6 +143,11 @@ export function assembleBatch(
   return { runId, batchNo, rows, allNew, tombstones, completesGeneration, receiptOf, receipt, draft };
 }
 
+const isOrdinary = (outcome: RecordOutcome): boolean =>
+  outcome.kind === 'delete' ||
+  outcome.kind === 'wait' ||
+  (outcome.entry !== null && (outcome.kind === 'quarantine' || outcome.version === undefined));
+
 /** The last receipt made. */
 interface MadeReceipt {
   readonly rejected: readonly RejectedRow[];
@@ -153,8 +168,13 @@ function notesOf(rejected: readonly RejectedRow[], kept: number): RunNotes {
 /** A batch from its draft, for its receipt: its rows hold no data. */
 export function restoreBatch(draft: string, redact: BatchOptions['redact']): PageBatch {
   const { pages, ...options } = JSON.parse(draft) as Draft;
-  return assembleBatch(pages, { ...options, redact });
+  const complete = pages.map((page) => ({ ...page, outcomes: page.outcomes.map(withVersion) }));
+  return assembleBatch(complete, { ...options, redact });
 }
+
+/** A draft of an earlier version of the service names no versions. */
+const withVersion = (outcome: RecordOutcome): RecordOutcome =>
+  outcome.kind === 'quarantine' ? { ...outcome, row: { ...unversioned, ...outcome.row } } : outcome;
 
 type Draft = Omit<BatchOptions, 'redact'> & { readonly pages: readonly ReadyPage[] };
 
@@ -169,44 +189,6 @@ function encodeDraft({ pages, resource, runId, batchNo }: Draft): string {
     pages: pages.map((page) => ({ ...page, outcomes: page.outcomes.map(withoutData) })),
   };
   return JSON.stringify(kept);
-}
-
-/** The outcomes that reach the destination: stored drafts and receipts rely on their order. */
-interface Versions {
-  /**
-   * The last one of each record, at the place of its first; in mode append all but a tombstone that a version follows.
-   * Some may be quarantined.
-   */
-  readonly effective: readonly RecordOutcome[];
-  /** The others; null: there are none. */
-  readonly superseded: ReadonlySet<RecordOutcome> | null;
-  /** A record may have two entries, or one although it is deleted. */
-  readonly entriesRepeat: boolean;
-}
-
-function compareVersions(outcomes: readonly RecordOutcome[], everyVersion: boolean): Versions {
-  const last = new Map<IdKey, RecordOutcome>();
-  const superseded = new Set<RecordOutcome>();
-  for (const outcome of outcomes) {
-    if (outcome.kind === 'quarantine' || outcome.kind === 'wait') continue;
-    const { externalId } = outcome.kind === 'delete' ? outcome.tombstone : outcome.row;
-    const key = idKey(externalId);
-    const before = last.get(key);
-    if (before && !(everyVersion && before.kind === 'deliver')) superseded.add(before);
-    last.set(key, outcome);
-  }
-  const entriesRepeat = last.size < outcomes.length;
-  if (superseded.size === 0) return { effective: outcomes, superseded: null, entriesRepeat };
-  const effective = everyVersion ? outcomes.filter((outcome) => !superseded.has(outcome)) : [...last.values()];
-  return { effective, superseded, entriesRepeat };
-}
-
-/** The last entry of each record; none for deleted records. */
-function latestEntries(entries: readonly RecordEntry[], deleted: readonly string[]): readonly RecordEntry[] {
-  const latest = new Map<string, RecordEntry>();
-  for (const entry of entries) latest.set(entry.externalId, entry);
-  for (const externalId of deleted) latest.delete(externalId);
-  return [...latest.values()];
 }
 
 function latestOf(pages: readonly ReadyPage[]): readonly PartitionEntry[] {
@@ -225,118 +207,4 @@ function proofsOf(pages: readonly Partial<ReadyPage>[]): readonly PartitionProof
     if (found && proofs.get(found.partition)?.proof !== 'gap') proofs.set(found.partition, found);
   }
   return [...proofs.values()];
-}
-
-interface PageOptions {
-  /** The outcomes that do not reach the destination; null: there are none. */
-  readonly superseded: Versions['superseded'];
-  /** The rejections by row and tombstone, since a record may have several; null: there are none. */
-  readonly rejections: ReadonlyMap<Deliverable | Tombstone | undefined, RejectedRow> | null;
-  readonly resource: BatchOptions['resource'];
-  readonly redact: BatchOptions['redact'];
-  readonly each: ReadyPage['each'];
-  /** Whether its records are retried. */
-  readonly isRetried: boolean;
-}
-
-interface PageResult {
-  readonly page: PageEntry;
-  readonly entries: readonly RecordEntry[];
-  readonly quarantine: readonly QuarantineEntry[];
-  /** See {@link Receipt.again}. */
-  readonly again: readonly QuarantineEntry[];
-  /** See {@link Receipt.failure}. */
-  readonly failure: string | null;
-}
-
-function pageResult(page: ReadyPage, { superseded, rejections, ...options }: PageOptions): PageResult {
-  const entries: RecordEntry[] = [];
-  const quarantine: QuarantineEntry[] = [];
-  const again: QuarantineEntry[] = [];
-  let [recordsOut, deleted, flagged, failed, awaited] = [0, 0, 0, 0, 0];
-  let failure: string | null = null;
-  for (const outcome of page.outcomes) {
-    if (outcome.kind === 'quarantine') {
-      quarantine.push(outcome.row);
-      if (outcome.entry) entries.push(outcome.entry);
-      continue;
-    }
-    if (superseded?.has(outcome)) continue;
-    if (outcome.kind === 'wait') {
-      again.push(outcome.row);
-      continue;
-    }
-    if (outcome.kind === 'delete') {
-      const refusal = rejections?.get(outcome.tombstone);
-      if (refusal) {
-        const { entry, row } = keptDeletion(outcome, refusal, options);
-        if (row) quarantine.push(row);
-        if (entry) entries.push(entry);
-        continue;
-      }
-      deleted += 1;
-      if (outcome.flagged) flagged += 1;
-      continue;
-    }
-    const rejection = rejections?.get(outcome.row);
-    if (rejection && failsRun(rejection, options)) {
-      failed += 1;
-      failure ??= invalidRecord(options.resource.key, issuesOf(rejection), options.redact).message;
-      continue;
-    }
-    if (!rejection) {
-      recordsOut += 1;
-      if (outcome.again) again.push(outcome.again);
-    } else {
-      quarantine.push(refusedEntry(outcome, rejection, options));
-      if (rejection.isAwaited) awaited += 1;
-    }
-    if (outcome.entry) entries.push(rejection ? { ...outcome.entry, status: 'quarantined' } : outcome.entry);
-  }
-  const { pageNo, requestKey, carried, invalid } = page;
-  const recordsIn = page.recordsIn - failed;
-  // One that is awaited is no fault of the run: it is noted, and counts as skipped.
-  const quarantined = quarantine.length - awaited;
-  const skipped = recordsIn - carried - recordsOut - quarantined - flagged;
-  const numbers = { recordsIn, recordsOut, quarantined, deleted, skipped, invalid };
-  return { page: { pageNo, requestKey, ...numbers }, entries, quarantine, again, failure };
-}
-
-/** A retried record is quarantined again: it would otherwise fail every run from now on. */
-const failsRun = ({ isNamed }: RejectedRow, { resource, isRetried }: Pick<PageOptions, 'resource' | 'isRetried'>) =>
-  isNamed === true && resource.onInvalid !== 'quarantine' && !isRetried;
-
-/**
- * What is kept of a record whose deletion was refused: it stays as it is known, and whatever finds it deleted again deletes
- * it. A cursor has passed one that was flagged, so the next run tries that again.
- */
-function keptDeletion(
-  { tombstone: { externalId }, record }: Extract<RecordOutcome, { readonly kind: 'delete' }>,
-  refusal: RejectedRow,
-  { redact, each }: Pick<PageOptions, 'redact' | 'each'>,
-): { readonly row: QuarantineEntry | null; readonly entry: RecordEntry | null } {
-  if (!record) return { row: null, entry: null };
-  const row = quarantineEntry({ externalId, raw: record.raw, each }, issuesOf(refusal), redact);
-  return { row: { ...row, isAwaited: true }, entry: record.entry && { ...record.entry, status: 'quarantined' } };
-}
-
-const issuesOf = ({ message }: RejectedRow) => [{ path: '', message, keyword: 'destination' }];
-
-/**
- * A record whose values do not fit the table is quarantined, unless the target says that the run fails. A retried
- * record is quarantined again: it would otherwise fail every run from now on.
- */
-function refusedEntry(
-  { row, raw }: Extract<RecordOutcome, { readonly kind: 'deliver' }>,
-  rejection: RejectedRow,
-  { resource, redact, each, isRetried }: Pick<PageOptions, 'resource' | 'redact' | 'each' | 'isRetried'>,
-): QuarantineEntry {
-  const issues = issuesOf(rejection);
-  const { isAwaited } = rejection;
-  if (resource.target.onTypeConflict === 'fail' && !isRetried && !isAwaited)
-    throw invalidRecord(resource.key, issues, redact);
-  return {
-    ...quarantineEntry({ externalId: row.externalId, raw, each }, issues, redact),
-    ...(isAwaited && { isAwaited }),
-  };
 }

@@ -36,16 +36,18 @@ interface FilteredPage {
 /**
  * Drops records whose fingerprint is known, those older than the known version, and deletions of records that do not
  * exist; from then on the records that pass count as on their way. Stored versions are requested at once, so that the
- * requests of several pages are concurrent. A retried record passes unless a version of it was delivered, or deleted,
- * since it was quarantined.
+ * requests of several pages are concurrent. A retried record passes unless a version of it was delivered, deleted or
+ * quarantined since it was quarantined; in mode append every version passes.
  */
 export function createChangeFilter(
-  { changeDetection, incremental }: Resource,
+  { changeDetection, incremental, target }: Resource,
   { known, redeliver }: ChangeFilterOptions,
 ): ChangeFilter {
+  const everyVersion = target.mode === 'append';
+  const isOutdated = ({ retry }: Candidate): boolean => retry !== undefined && !retry.isLast && !everyVersion;
   if (changeDetection.mode === 'none')
     return async (candidates) => ({
-      candidates: candidates.filter(isWanted),
+      candidates: candidates.filter((candidate) => isWanted(candidate) && !isOutdated(candidate)),
       allNew: false,
       carried: 0,
       stale: 0,
@@ -63,9 +65,7 @@ export function createChangeFilter(
     { hash, cursor, isDeleted }: Candidate,
     { before, origin }: { readonly before: KnownRecord; readonly origin: RecordPage['origin'] },
   ): News => {
-    // Of a record for which a step failed, no fingerprint is known.
-    const isOpen = before.status === 'quarantined' || (before.status === 'delivered' && before.hash === '');
-    if (origin === 'retried') return isOpen ? 'news' : 'known';
+    if (origin === 'retried') return everyVersion || isOpen(before) ? 'news' : 'known';
     // Nearly all records that are read again, and so checked before anything that costs more.
     if (before.hash === hash && before.status !== 'deleted' && !isDeleted && !redeliver) return 'known';
     if (!redeliver && isStale(cursor, before)) return 'stale';
@@ -82,14 +82,16 @@ export function createChangeFilter(
       return;
     }
     const news = before ? newsOf(candidate, { before, origin: decision.origin }) : isDeleted ? 'known' : 'news';
-    if (hash === null || news !== 'news') {
+    if (hash === null || news !== 'news' || isOutdated(candidate)) {
       if (isCarried) decision.carried += 1;
       if (news === 'stale') decision.stale += 1;
       return;
     }
     if (before) decision.allNew = false;
-    known.noteOnWay(externalId, { hash, cursor, status: isDeleted ? 'deleted' : 'delivered' });
-    decision.wanted.push(candidate);
+    const wanted = before ? withBefore(candidate, before) : candidate;
+    if (wanted.retry?.isLast !== false)
+      known.noteOnWay(externalId, { hash, cursor, status: isDeleted ? 'deleted' : 'delivered' });
+    decision.wanted.push(wanted);
   };
 
   return async (candidates, { origin, before: pagesBefore }) => {
@@ -103,6 +105,18 @@ export function createChangeFilter(
 
 /** Whether it is delivered or deleted; the filter of a resource without deletes drops all others. */
 const isWanted = ({ isFiltered, isDeleted }: Candidate): boolean => !isFiltered || isDeleted;
+
+/** Whether the last version of a record is not done: it was kept back, or a step failed for it, and no fingerprint is known. */
+const isOpen = ({ status, hash }: KnownRecord): boolean =>
+  status === 'quarantined' || status === 'undelivered' || (status === 'delivered' && hash === '');
+
+/** A candidate with what is known of its record, where that one was kept back; a retried one is the last only if it is not done. */
+function withBefore(candidate: Candidate, before: KnownRecord): Candidate {
+  const { status } = before;
+  if (status === 'quarantined' || status === 'undelivered') return { ...candidate, before: status };
+  if (candidate.retry === undefined || isOpen(before)) return candidate;
+  return { ...candidate, retry: { ...candidate.retry, isLast: false } };
+}
 
 /** `known`: as it was delivered, or deleted, last. `stale`: older than the known version. */
 type News = 'news' | 'known' | 'stale';

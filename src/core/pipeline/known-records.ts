@@ -3,7 +3,8 @@ import { type IdKey, idKey } from './id-key.ts';
 
 /** The recorded version of a record, as far as the change filter needs it. */
 export interface KnownRecord extends Pick<RecordEntry, 'hash' | 'cursor'> {
-  readonly status: RecordEntry['status'] | 'deleted';
+  /** `undelivered`: quarantined, and no version that was delivered before is at the destination. */
+  readonly status: RecordEntry['status'] | 'undelivered' | 'deleted';
 }
 
 /** Known versions of records: stored by earlier batches, or on their way in this run. */

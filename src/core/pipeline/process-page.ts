@@ -5,12 +5,13 @@
 import type { Evaluator } from '../expressions/evaluation.ts';
 import type { JsonObject } from '../json/json-object.ts';
 import { issueOf } from '../json-schema/validate.ts';
+import type { Tombstone } from '../model/batch.ts';
 import type { Enrich } from '../model/candidate.ts';
 import { type Candidate, idOf } from '../model/candidate.ts';
 import type { Gaps } from '../model/coverage.ts';
 import type { PageOutcome, RecordOutcome } from '../model/page-outcome.ts';
 import type { RecordEntry } from '../model/receipt.ts';
-import type { RecordPage } from '../model/record-page.ts';
+import type { RecordPage, Retry } from '../model/record-page.ts';
 import { noNotes, type RunNotes } from '../model/run-notes.ts';
 import { readsAll } from '../spec/connection/reads-all.ts';
 import type { StoredFields } from '../spec/connection/stored-fields.ts';
@@ -20,7 +21,7 @@ import { createIdentify } from './candidate.ts';
 import { createChangeFilter } from './change-filter.ts';
 import { createDeleteFlag } from './delete-flag.ts';
 import type { KnownRecords } from './known-records.ts';
-import { invalidRecord, quarantineEntry, type Redact } from './quarantine-entry.ts';
+import { invalidRecord, quarantineEntry, type Redact, versionOf } from './quarantine-entry.ts';
 import { createRecordFilter } from './record-filter.ts';
 import { createShape, type EvaluateRecords } from './shape.ts';
 import { createFieldPicker } from './stored-fields.ts';
@@ -92,8 +93,12 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const conclude = createConclude(options);
   const scans = resource.deletes.mode === 'full_scan';
   const concludes = scans || resource.target.mode === 'replace';
-  const select = async ({ records, each, origin }: RecordPage, before: Promise<unknown>): Promise<Selection> => {
-    const all = await mapWithPauses(records, identify);
+  const select = async (
+    { records, each, origin, retries }: RecordPage,
+    before: Promise<unknown>,
+  ): Promise<Selection> => {
+    const identified = await mapWithPauses(records, identify);
+    const all = retries ? identified.map((candidate, index) => withRetry(candidate, retries[index])) : identified;
     const marked = await markFiltered(await flagDeleted(all, each), each);
     const { candidates, allNew, carried, stale, left } = await dropUnchanged(marked, { origin, before });
     return {
@@ -127,6 +132,9 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     },
   };
 }
+
+const withRetry = (candidate: Candidate, retry: Retry | undefined): Candidate =>
+  retry ? { ...candidate, retry } : candidate;
 
 // At module level, for the reason that mapWithPauses gives.
 const rawOf = ({ raw }: Candidate): unknown => raw;
@@ -167,22 +175,31 @@ function createConclude({
 }: PipelineOptions): (candidate: Candidate, page: Pick<RecordPage, 'each' | 'origin'>) => RecordOutcome | null {
   const fieldsOf = createFieldPicker(storedFields);
   const effect = resource.deletes.mode === 'none' ? 'soft' : resource.deletes.effect;
+  const everyVersion = resource.target.mode === 'append';
   const fetchesAgain = readsAll(resource);
   return (candidate, { each, origin }) => {
-    const { raw, externalId, hash, cursor, issues, data, quarantine, isDeleted, isDegraded } = candidate;
+    const { raw, externalId, hash, cursor, issues, data, quarantine, isDeleted, isDegraded, retry, before } = candidate;
     // A record without a key is no parent.
     const fields = isKeyless(candidate) ? null : fieldsOf(raw);
     const isDelivered = !issues && data;
     const status = isDelivered ? 'delivered' : 'quarantined';
-    const entry: RecordEntry | null = hash === null ? null : { externalId, hash, cursor, status, fields };
-    if (isDeleted) return { kind: 'delete', tombstone: { externalId, effect }, flagged: true, record: { raw, entry } };
+    // What is known of a record is its last version, which an older one that is retried does not replace.
+    const isState = hash !== null && (retry === undefined || retry.isLast);
+    const entry: RecordEntry | null = isState ? { externalId, hash, cursor, status, fields } : null;
+    if (isDeleted) {
+      const tombstone: Tombstone = { externalId, effect, ...(before === 'undelivered' && { isUndelivered: true }) };
+      return { kind: 'delete', tombstone, flagged: true, record: { raw, entry, ...(retry && { retry }) } };
+    }
     if (isDelivered) {
-      const whole = { kind: 'deliver', row: { externalId, hash, data }, entry, raw } as const;
+      const usual = { kind: 'deliver', row: { externalId, hash, data }, entry, raw } as const;
+      const closes = everyVersion && (retry !== undefined || before !== undefined || hash === null);
+      const version = closes ? (retry?.version ?? versionOf(raw, redact)) : undefined;
+      const whole = retry || closes ? { ...usual, ...(retry && { retry }), ...(closes && { version }) } : usual;
       if (!isDegraded) return whole;
       // No version has an empty fingerprint, so the record is delivered again whenever it is fetched.
       const degraded = { ...whole, entry: entry && { ...entry, hash: '' } };
       if (fetchesAgain) return degraded;
-      const again = quarantineEntry({ externalId, raw, each }, [stepFailed], redact);
+      const again = quarantineEntry({ externalId, raw, each, retry: undefined, everyVersion }, [stepFailed], redact);
       return origin === 'retried' ? { kind: 'wait', row: again } : { ...degraded, again };
     }
     const found = issues ?? [];
@@ -192,7 +209,7 @@ function createConclude({
       known.forget(externalId);
       return null;
     }
-    const row = quarantineEntry({ externalId, raw, each }, found, redact);
+    const row = quarantineEntry({ externalId, raw, each, retry, everyVersion }, found, redact);
     return { kind: 'quarantine', row, entry };
   };
 }

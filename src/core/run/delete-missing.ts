@@ -4,7 +4,7 @@ import type { RunPosition } from '../model/run-position.ts';
 import type { ScanResult } from '../model/scan.ts';
 import { isHeldBack, scanOf } from './absence.ts';
 import type { RunReading, RunReadOptions, Stage } from './reading.ts';
-import { stagePage } from './run-page.ts';
+import { stagePage, tombstoneOf } from './run-page.ts';
 
 /** Tombstones on one page. */
 export const tombstonesMax = 1000;
@@ -36,8 +36,8 @@ export async function* deleteMissing(run: RunReading, position: SweepPosition, o
     return null;
   }
   for (let left = due; left > 0; left -= tombstonesMax) {
-    const externalIds = await store.findMissing(scan, tombstonesMax);
-    const tombstones = externalIds.map((externalId) => ({ externalId, effect: deletes.effect }));
+    const gone = await store.findMissing(scan, tombstonesMax);
+    const tombstones = gone.map((record) => tombstoneOf(record, deletes.effect));
     yield stagePage('sweep', { tombstones, positionAfter: position });
     await options.delivered();
   }

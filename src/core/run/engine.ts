@@ -190,7 +190,7 @@ function openQueue(
   return createOrderedQueue(pagesAtOnce, async (page, outcome) => {
     pageNo += 1;
     if (page.notes.length > 0) onNotes?.(pageNo, page.notes);
-    const { records: _records, tombstones: _tombstones, notes: ofPage, ...place } = page;
+    const { records: _records, retries: _retries, tombstones: _tombstones, notes: ofPage, ...place } = page;
     const notes = sumOfNotes([countedNotes([...ofPage, ...outcome.gaps]), outcome.notes]);
     const incomplete = place.incomplete || outcome.gaps.length > 0;
     await sink.add({ ...place, ...outcome, notes, incomplete, pageNo });

@@ -10,7 +10,7 @@ import type { Source } from '../source/source.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 import type { Partition, RunReading, RunReadOptions, Stage } from './reading.ts';
 import { recentListCache } from './recent-list-cache.ts';
-import { stagePage } from './run-page.ts';
+import { stagePage, tombstoneOf } from './run-page.ts';
 
 type DeletedList = Extract<Resource['deletes'], { readonly mode: 'endpoint' }>;
 
@@ -49,7 +49,7 @@ export async function* readDeletedList(
     const listed = await idsOf(page.records, { key: deletes.key, source: ofPartition });
     const live = listed.length === 0 ? [] : await run.store.findLive(listed);
     const positionAfter = page.positionAfter === null ? next : { ...position, read: page.positionAfter };
-    const tombstones = live.map((externalId) => ({ externalId, effect: deletes.effect }));
+    const tombstones = live.map((record) => tombstoneOf(record, deletes.effect));
     const incomplete = page.skipped !== null;
     const isComplete = page.positionAfter === null && !incomplete;
     const place = { positionAfter, partition: isComplete ? await completion() : null };
@@ -58,7 +58,7 @@ export async function* readDeletedList(
     if (tombstones.length > 0) {
       await options.delivered();
       // The destination refused their deletion: an unchanged list must not hide them from the next run.
-      isRefused ||= (await run.store.findLive(live)).length > 0;
+      isRefused ||= (await run.store.findLive(live.map(({ externalId }) => externalId))).length > 0;
     }
     validators ??= page.validators;
     if (page.positionAfter !== null) continue;

@@ -90,6 +90,7 @@ async function* retryRequeued(run: RunReading, position: Extract<RunPosition, { 
       each: first.each,
       origin: 'retried',
       retried: page.map(({ id }) => id),
+      retries: page.map(({ id, version, isLast }) => ({ id, version, isLast })),
       positionAfter: { stage: 'retry', after },
     });
   }

@@ -4,6 +4,7 @@ import type { RecordPage } from '../model/record-page.ts';
 import type { RunNote } from '../model/run-notes.ts';
 import type { RunPosition } from '../model/run-position.ts';
 import type { Scan } from '../model/scan.ts';
+import type { GoneRecord } from './run-store.ts';
 
 /** One page of a run: records for the pipeline, or tombstones for deleted ones. Plain positions, nothing delivered. */
 export interface RunPage extends RecordPage {
@@ -26,6 +27,13 @@ export interface RunPage extends RecordPage {
   readonly completesGeneration: boolean;
   readonly notes: readonly RunNote[];
 }
+
+/** The order to delete a record that the API no longer has. */
+export const tombstoneOf = ({ externalId, isUndelivered }: GoneRecord, effect: Tombstone['effect']): Tombstone => ({
+  externalId,
+  effect,
+  ...(isUndelivered && { isUndelivered }),
+});
 
 /** A page of a stage without records, unless `parts` has some. */
 export const stagePage = (stage: string, parts: Partial<RunPage> & Pick<RunPage, 'positionAfter'>): RunPage => ({

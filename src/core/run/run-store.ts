@@ -1,15 +1,21 @@
 import type { JsonObject } from '../json/json-object.ts';
+import type { Retry } from '../model/record-page.ts';
 import type { RunPosition } from '../model/run-position.ts';
 import type { Scan, ScanResult } from '../model/scan.ts';
 import type { Validators } from '../model/validators.ts';
 
-/** A quarantined record that is to be retried. */
-export interface Requeued {
-  /** The id of its quarantine row. */
-  readonly id: string;
+/** A quarantined record that is to be retried, with its row. */
+export interface Requeued extends Retry {
   readonly record: unknown;
   /** Values of the partition it was read in. */
   readonly each: JsonObject;
+}
+
+/** A known record that an API no longer has. */
+export interface GoneRecord {
+  readonly externalId: string;
+  /** No version of it is at the destination. */
+  readonly isUndelivered: boolean;
 }
 
 /** One value of a dimension of the partitions. */
@@ -78,8 +84,8 @@ export interface RunStore {
   partition(key: string): Promise<StoredPartition>;
   /** Counts the records that this run proves to be missing. */
   countMissing(scan: Scan): Promise<ScanResult>;
-  /** External ids of those that are due, in order. */
-  findMissing(scan: Scan, limit: number): Promise<readonly string[]>;
+  /** Those that are due, in the order of their external ids. */
+  findMissing(scan: Scan, limit: number): Promise<readonly GoneRecord[]>;
   /** Whether a known record may be missing where a gap hides it. */
   hidesMissing(scan: Scan): Promise<boolean>;
   /** Counts the records that are not known as deleted. */
@@ -90,8 +96,8 @@ export interface RunStore {
   countReplaced(): Promise<number>;
   /** External ids of records that are known as deleted, after `after`, in order. */
   findDeleted(options: { readonly after: string | null; readonly limit: number }): Promise<readonly string[]>;
-  /** The ids of the given records that are known and not deleted. */
-  findLive(externalIds: readonly string[]): Promise<readonly string[]>;
+  /** Those of the given records that are known and not deleted. */
+  findLive(externalIds: readonly string[]): Promise<readonly GoneRecord[]>;
   /** Whether the run has delivered or skipped everything so far: it has quarantined and omitted nothing. */
   isClean(): Promise<boolean>;
 }

@@ -14,15 +14,8 @@ const outcomes: readonly RunOutcome[] = [
 
 /** What a last batch has that is left to the end of its run. */
 const quietEnd = {
-  position: null,
-  failure: null,
-  records: [],
-  deleted: [],
-  seen: [],
-  quarantine: [],
-  retried: [],
-  proofs: [],
-  scan: null,
+  ...{ position: null, failure: null, records: [], deleted: [], seen: [], quarantine: [], retried: [] },
+  ...{ proofs: [], scan: null, closes: null, closesVersions: [] },
 };
 
 /** Operations of an attempt on its lane: what it records, compares, keeps back and ends. */

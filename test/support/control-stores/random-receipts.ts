@@ -51,6 +51,9 @@ export function randomReceipt(dice: Dice, facts: ReceiptFacts): Receipt {
     records: dice.some(recordIds, dice.chance(0.02) ? 'with repeats' : 'once').map((id) => record(dice, id)),
     allNew: dice.chance(0.3),
     deleted: rare(() => dice.pick(recordIds)),
+    deliveredBefore: rare(() => dice.pick(recordIds)),
+    closes: dice.chance(0.7) ? null : dice.some(recordIds, 'once'),
+    closesVersions: rare(() => ({ externalId: dice.pick(recordIds), version: dice.pick(['v1', 'v2']) })),
     seen: rare(() => ({ partition: dice.pick(['', 'p1', 'p2']), externalIds: dice.some(recordIds, 'once') })),
     quarantine: [...rare(() => kept(dice, facts)), ...rare(() => kept(dice, facts))],
     ...(!isPlain && dice.chance(0.2) && { again: [{ ...kept(dice, facts), id: facts.newQuarantineId() }] }),
@@ -87,10 +90,12 @@ const record = (dice: Dice, externalId: string): RecordEntry => ({
 });
 
 const kept = (dice: Dice, { quarantineIds, newQuarantineId }: ReceiptFacts): QuarantineEntry => ({
-  id: quarantineIds.length > 0 && dice.chance(0.05) ? dice.pick(quarantineIds) : newQuarantineId(),
+  id: quarantineIds.length > 0 && dice.chance(0.2) ? dice.pick(quarantineIds) : newQuarantineId(),
   externalId: dice.pick(recordIds),
   rawJson: dice.pick(['{"v":1}', 'no JSON', '[2]']),
   each: dice.pick([{}, { project: { key: 'a' } }]),
+  version: dice.pick(['', '', 'v1', 'v2']),
+  isAgain: quarantineIds.length > 0 && dice.chance(0.3),
   errors: dice.pick([
     [],
     [{ path: 'a', message: 'm', keyword: 'type' }],

@@ -14,6 +14,9 @@ export const receiptOf = (runId: string, batchNo: number, parts: Partial<Receipt
   records: [{ externalId: 'r1', hash: 'aGFzaA', cursor: null, status: 'delivered', fields: null }],
   allNew: false,
   deleted: [],
+  deliveredBefore: [],
+  closes: null,
+  closesVersions: [],
   seen: [],
   quarantine: [],
   retried: [],
@@ -55,6 +58,8 @@ export const quarantineEntry = (parts: Partial<QuarantineEntry> = {}): Quarantin
   rawJson: '{"v":1}',
   each: {},
   errors: [],
+  version: '',
+  isAgain: false,
   ...parts,
 });
 

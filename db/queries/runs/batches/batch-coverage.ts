@@ -36,6 +36,8 @@ export async function putCoverage(tx: Db, scope: OrgScope, batch: CoverageOfBatc
 
 async function putDeleted(tx: Db, scope: OrgScope, { laneId, receipt }: CoverageOfBatch): Promise<void> {
   const deleted = sql`lane_id = ${ownLane(scope, laneId)} and external_id = any(${textArray(receipt.deleted)}::text[])`;
+  // Nothing is to be deleted of what was never delivered: it is as if it had not been read.
+  await sql`delete from record_state where ${deleted} and undelivered`.execute(tx);
   await sql`update record_state set status = 'deleted', partition = '', missed = null, missed_run = null
     where ${deleted}`.execute(tx);
   await sql`delete from record_partitions where ${deleted}`.execute(tx);

@@ -1,13 +1,13 @@
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { storableJson } from '../../../../src/core/json/storable-json.ts';
 import type { LaneKey } from '../../../../src/core/model/lane-key.ts';
-import type { QuarantineEntry, Receipt } from '../../../../src/core/model/receipt.ts';
+import type { QuarantineEntry, Receipt, RecordVersion } from '../../../../src/core/model/receipt.ts';
 import { textArray } from '../../../../src/core/postgres/binary-arrays.ts';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 import { markRetried } from '../records/requeue.ts';
 import { putCoverage } from './batch-coverage.ts';
-import { deliveredIds, type RecordedRun } from './batch-statement.ts';
+import { closedIds, type RecordedRun } from './batch-statement.ts';
 
 interface RestOfBatch extends KeptBack {
   readonly laneId: number;
@@ -16,11 +16,20 @@ interface RestOfBatch extends KeptBack {
 /** Records the parts that few batches have. */
 export async function recordRest(tx: Db, scope: OrgScope, { laneId, runId, receipt, run }: RestOfBatch): Promise<void> {
   await putCoverage(tx, scope, { laneId, receipt, seq: run.seq });
+  const closed = closedIds(receipt);
+  // Whoever requeues one of these rows has done so before, or finds it closed.
+  await lockLiveRows(tx, scope, {
+    run,
+    externalIds: [...closed, ...idsOf(receipt.closesVersions), ...idsOf(receipt.quarantine)],
+  });
+  await markRetried(tx, scope, receipt.retried);
   await keepQuarantine(tx, scope, { runId, receipt, run });
-  await markRetried(tx, scope, receipt);
-  await resolveQuarantine(tx, scope, { delivered: deliveredIds(receipt), run });
+  await closeRows(tx, scope, { run, closed, versions: receipt.closesVersions });
   await tryAgain(tx, scope, { runId, receipt, run });
 }
+
+const idsOf = (records: readonly { readonly externalId: string }[]): readonly string[] =>
+  records.map(({ externalId }) => externalId);
 
 interface KeptBack {
   /** The run in which the batch was acknowledged. */
@@ -29,25 +38,81 @@ interface KeptBack {
   readonly run: RecordedRun;
 }
 
+/** Waits for whoever is changing a row of these records that is open, or waits for another try. */
+async function lockLiveRows(
+  tx: Db,
+  scope: OrgScope,
+  { run, externalIds }: Pick<KeptBack, 'run'> & { readonly externalIds: readonly string[] },
+): Promise<void> {
+  if (externalIds.length === 0) return;
+  await sql`
+    select from quarantine where ${isLive(scope, run, externalIds)} order by id for no key update`.execute(tx);
+}
+
+const isLive = ({ orgId }: OrgScope, { connectionId, resourceKey }: LaneKey, externalIds: readonly string[]) => sql`
+  org_id = ${orgId} and connection_id = ${connectionId} and resource_key = ${resourceKey}
+  and external_id = any(${textArray(externalIds)}::text[]) and (resolved_at is null or requeued_at is not null)`;
+
 /**
- * Opens a row for each record kept back: one open row per record, with the last of its versions. A statement for each of
- * 100,000 records would hold a connection, which all orgs share, for some 20 s.
+ * Opens a row for each record kept back: one open row per record, with the last of its versions, but per version where each
+ * counts. What waited for another try does so no longer: this version is newer. A row that was tried again is open again, unless
+ * a newer one is. A statement for each of 100,000 records would hold a connection, which all orgs share, for some 20 s.
  */
-async function keepQuarantine(tx: Db, scope: OrgScope, { runId, receipt, run }: KeptBack): Promise<void> {
-  const { connectionId, resourceKey } = run;
-  const versions = new Map(receipt.quarantine.map((entry) => [entry.externalId.toWellFormed(), entry]));
-  for (const part of statementsOf([...versions.values()])) {
-    await sql`
-      insert into quarantine (
-        id, external_id, raw_json, each_json, validation_errors, requeued_at, org_id, connection_id, resource_key, run_id)
-      select id, external_id, raw, each, errors, case when is_awaited then now() end, ${scope.orgId}, ${connectionId},
-        ${resourceKey}, ${runId}
-      from ${rowsOf(part)}
-      on conflict (connection_id, resource_key, external_id) where resolved_at is null
-      do update set raw_json = excluded.raw_json, each_json = excluded.each_json,
-        validation_errors = excluded.validation_errors, run_id = excluded.run_id,
-        requeued_at = excluded.requeued_at`.execute(tx);
+async function keepQuarantine(tx: Db, scope: OrgScope, kept: KeptBack): Promise<void> {
+  const entries = kept.receipt.quarantine.map((entry) => ({ ...entry, externalId: entry.externalId.toWellFormed() }));
+  const versions = new Map(entries.map((entry) => [`${entry.version} ${entry.externalId}`, entry]));
+  const last = [...versions.values()];
+  const [again, anew] = [last.filter(({ isAgain }) => isAgain), last.filter(({ isAgain }) => !isAgain)];
+  for (const part of statementsOf([...new Map(again.map((entry) => [entry.id, entry])).values()]))
+    await openAgain(tx, scope, { ...kept, part });
+  for (const part of statementsOf(anew)) {
+    await forgetRequests(tx, scope, { run: kept.run, part });
+    await openAnew(tx, scope, { ...kept, part });
   }
+}
+
+interface Part extends Pick<KeptBack, 'run'> {
+  readonly part: readonly QuarantineEntry[];
+}
+
+/** Entries as a table `q`. */
+function entriesAs(part: readonly QuarantineEntry[]) {
+  const list = (of: (entry: QuarantineEntry) => string) => textArray(part.map(of));
+  return sql`unnest(
+    ${list(({ id }) => id)}::text[], ${list(({ externalId }) => externalId)}::text[], ${list(({ version }) => version)}::text[],
+    ${list(({ rawJson }) => jsonOrText(rawJson))}::text[], ${list(({ each }) => storableJson(each))}::text[],
+    ${list(({ errors }) => storableJson(errors))}::text[],
+    ${list(({ isAwaited }) => String(isAwaited === true))}::text[]::bool[]
+  ) as q (id, external_id, version, raw, each, errors, is_awaited)`;
+}
+
+async function openAnew(tx: Db, scope: OrgScope, { run, runId, part }: Part & KeptBack): Promise<void> {
+  await sql`
+    insert into quarantine (
+      id, org_id, connection_id, resource_key, external_id, version, raw_json, each_json, validation_errors, run_id,
+      requeued_at)
+    select q.id, ${scope.orgId}, ${run.connectionId}, ${run.resourceKey}, q.external_id, q.version, q.raw::jsonb,
+      q.each::jsonb, q.errors::jsonb, ${runId}, case when q.is_awaited then now() end
+    from ${entriesAs(part)}
+    on conflict (connection_id, resource_key, external_id, version) where resolved_at is null
+    do update set raw_json = excluded.raw_json, each_json = excluded.each_json,
+      validation_errors = excluded.validation_errors, run_id = excluded.run_id,
+      requeued_at = excluded.requeued_at`.execute(tx);
+}
+
+/** The spec may give a record another id than it had. */
+async function openAgain(tx: Db, scope: OrgScope, { run, runId, part }: Part & KeptBack): Promise<void> {
+  await sql`
+    update quarantine set external_id = q.external_id, resolved_at = null,
+      requeued_at = case when q.is_awaited then now() end, validation_errors = q.errors::jsonb, run_id = ${runId}
+    from ${entriesAs(part)}
+    where quarantine.org_id = ${scope.orgId} and quarantine.id = q.id and quarantine.connection_id = ${run.connectionId}
+      and quarantine.resource_key = ${run.resourceKey}
+      and not exists (
+        select from quarantine other
+        where other.connection_id = ${run.connectionId} and other.resource_key = ${run.resourceKey}
+          and other.external_id = q.external_id and other.version = quarantine.version and other.resolved_at is null
+          and other.id <> quarantine.id)`.execute(tx);
 }
 
 /**
@@ -55,29 +120,25 @@ async function keepQuarantine(tx: Db, scope: OrgScope, { runId, receipt, run }: 
  * count as resolved: nothing is kept back.
  */
 async function tryAgain(tx: Db, scope: OrgScope, { runId, receipt, run }: KeptBack): Promise<void> {
-  const { connectionId, resourceKey } = run;
   for (const part of statementsOf(receipt.again ?? [])) {
     await sql`
       insert into quarantine (
-        id, external_id, raw_json, each_json, validation_errors, org_id, connection_id, resource_key, run_id,
+        id, org_id, connection_id, resource_key, external_id, version, raw_json, each_json, validation_errors, run_id,
         resolved_at, requeued_at)
-      select id, external_id, raw, each, errors, ${scope.orgId}, ${connectionId}, ${resourceKey}, ${runId}, now(), now()
-      from ${rowsOf(part)}
+      select q.id, ${scope.orgId}, ${run.connectionId}, ${run.resourceKey}, q.external_id, q.version, q.raw::jsonb,
+        q.each::jsonb, q.errors::jsonb, ${runId}, now(), now()
+      from ${entriesAs(part)}
       on conflict (id) do nothing`.execute(tx);
   }
 }
 
-/** Entries as rows: id, external id, record, values of its partition, errors, and whether they are tried by each run. */
-function rowsOf(entries: readonly QuarantineEntry[]): RawBuilder<unknown> {
-  const list = (of: (entry: QuarantineEntry) => string) => textArray(entries.map(of));
-  return sql`(
-    select id, external_id, raw::jsonb as raw, each::jsonb as each, errors::jsonb as errors, is_awaited::bool as is_awaited
-    from unnest(
-      ${list(({ id }) => id)}::text[], ${list(({ externalId }) => externalId)}::text[],
-      ${list(({ rawJson }) => jsonOrText(rawJson))}::text[], ${list(({ each }) => storableJson(each))}::text[],
-      ${list(({ errors }) => storableJson(errors))}::text[],
-      ${list(({ isAwaited }) => String(isAwaited === true))}::text[]
-    ) as entry (id, external_id, raw, each, errors, is_awaited)) as entries`;
+/** The rows of records, or of versions, that were read again wait for no other try. */
+async function forgetRequests(tx: Db, scope: OrgScope, { run, part }: Part): Promise<void> {
+  await sql`
+    update quarantine set requeued_at = null from ${entriesAs(part)}
+    where quarantine.org_id = ${scope.orgId} and quarantine.connection_id = ${run.connectionId}
+      and quarantine.resource_key = ${run.resourceKey} and quarantine.external_id = q.external_id
+      and quarantine.version = q.version and quarantine.requeued_at is not null`.execute(tx);
 }
 
 /** Records, and characters of them, of one statement. */
@@ -96,22 +157,26 @@ function* statementsOf(entries: readonly QuarantineEntry[]): Generator<readonly 
   if (from < entries.length) yield entries.slice(from);
 }
 
-/** Closes the rows of records that are now delivered. */
-async function resolveQuarantine(
+/** Closes the rows of records that are now delivered or deleted, and those of versions that are. */
+async function closeRows(
   tx: Db,
   scope: OrgScope,
-  { delivered, run }: { readonly delivered: readonly string[]; readonly run: LaneKey },
+  {
+    run,
+    closed,
+    versions,
+  }: Pick<KeptBack, 'run'> & { readonly closed: readonly string[]; readonly versions: readonly RecordVersion[] },
 ): Promise<void> {
-  if (delivered.length === 0) return;
-  await tx
-    .updateTable('quarantine')
-    .set({ resolvedAt: sql`now()` })
-    .where('orgId', '=', scope.orgId)
-    .where('connectionId', '=', run.connectionId)
-    .where('resourceKey', '=', run.resourceKey)
-    .where('externalId', '=', sql<string>`any(${textArray(delivered)}::text[])`)
-    .where('resolvedAt', 'is', null)
-    .execute();
+  const closing = sql`update quarantine set resolved_at = coalesce(resolved_at, now()), requeued_at = null`;
+  if (closed.length > 0) await sql`${closing} where ${isLive(scope, run, closed)}`.execute(tx);
+  if (versions.length === 0) return;
+  const ids = idsOf(versions);
+  // A row of an earlier version of the service does not say which version it holds.
+  await sql`
+    ${closing} from unnest(${textArray(ids)}::text[], ${textArray(versions.map(({ version }) => version))}::text[])
+      as v (external_id, version)
+    where quarantine.external_id = v.external_id and quarantine.version in ('', v.version)
+      and quarantine.id in (select id from quarantine where ${isLive(scope, run, ids)})`.execute(tx);
 }
 
 /** A receipt comes from the customer's database: invalid JSON is kept as text, so that the lane continues. */

@@ -69,9 +69,9 @@ export function prepareRecord(receipt: Receipt): void {
 
 const madeAhead = new WeakMap<Receipt, Promise<ReceiptValues>>();
 
-/** External ids of the records that were delivered. */
-export const deliveredIds = ({ records }: Receipt): readonly string[] =>
-  records.filter(isDelivered).map(columnOf.externalId);
+/** External ids of the records whose quarantine rows end, whatever version they hold. */
+export const closedIds = ({ closes, records, deleted }: Receipt): readonly string[] =>
+  closes ?? [...records.filter(isDelivered).map(columnOf.externalId), ...deleted];
 
 const isDelivered = ({ status }: RecordEntry): boolean => status === 'delivered';
 
@@ -87,6 +87,9 @@ async function valuesOf(receipt: Receipt): Promise<ReceiptValues> {
     return make();
   };
   const list = (of: (record: RecordEntry) => string | null) => inSlice(() => textArray(records.map(of)));
+  const deliveredBefore = new Set(receipt.deliveredBefore);
+  const statusOf = ({ externalId, status }: RecordEntry): string =>
+    status === 'quarantined' && !deliveredBefore.has(externalId) ? 'undelivered' : status;
   const [only] = partitions;
   return {
     runId,
@@ -109,10 +112,10 @@ async function valuesOf(receipt: Receipt): Promise<ReceiptValues> {
     externalIds: await list(columnOf.externalId),
     hashes: await inSlice(() => bytesArray(records.map(columnOf.hash))),
     cursors: await list(columnOf.cursor),
-    statuses: await list(columnOf.status),
+    statuses: await list(statusOf),
     fields: await list(fieldsText),
     // In a batch of several statements the last of them does it.
-    delivered: await inSlice(() => textArray(isPlain(receipt) ? deliveredIds(receipt) : [])),
+    closed: await inSlice(() => textArray(isPlain(receipt) ? closedIds(receipt) : [])),
     partitions: storableJson(partitions),
   };
 }
@@ -168,8 +171,8 @@ interface ReceiptValues {
   readonly cursors: Buffer;
   readonly statuses: Buffer;
   readonly fields: Buffer;
-  /** Ids whose quarantine rows are closed. */
-  readonly delivered: Buffer;
+  /** External ids of the records whose quarantine rows end. */
+  readonly closed: Buffer;
   readonly partitions: string;
 }
 
@@ -239,8 +242,10 @@ export const recordSql = <Row>(
         invalid int)
       ${pagesWhere}
     ), records as (
-      insert into record_state (lane_id, external_id, hash, cursor, status, fields, changed_at)
-      select ${v.laneId}::bigint, r.external_id, r.hash, r.cursor, r.status::record_status, r.fields::jsonb,
+      insert into record_state (lane_id, external_id, hash, cursor, status, undelivered, fields, changed_at)
+      select ${v.laneId}::bigint, r.external_id, r.hash, r.cursor,
+        case when r.status = 'undelivered' then 'quarantined' else r.status end::record_status,
+        case when r.status = 'undelivered' then true end, r.fields::jsonb,
         case when r.fields is null then null else clock_timestamp() end
       from run, (
         select unnest(${v.externalIds}::text[]) as external_id, unnest(${v.hashes}::bytea[]) as hash,
@@ -249,11 +254,11 @@ export const recordSql = <Row>(
       ) as r
       ${onConflict}
     ), resolved as (
-      update quarantine set resolved_at = now()
+      update quarantine set resolved_at = coalesce(resolved_at, now()), requeued_at = null
       from run
       where quarantine.org_id = ${v.orgId} and quarantine.connection_id = run.connection_id
-        and quarantine.resource_key = run.resource_key and external_id = any(${v.delivered}::text[])
-        and resolved_at is null
+        and quarantine.resource_key = run.resource_key and external_id = any(${v.closed}::text[])
+        and (resolved_at is null or requeued_at is not null)
     ), read as (
       insert into partitions (org_id, lane_id, partition, watermark, listed_at, validators)
       select ${v.orgId}, ${v.laneId}::bigint, p.partition, p.watermark, (p.completed ->> 'listedAt')::timestamptz,
@@ -273,6 +278,8 @@ const returning = sql`connection_id, resource_key, seq, cancel_requested_at, sta
 const update = sql`
       on conflict (lane_id, external_id)
       do update set hash = excluded.hash, cursor = excluded.cursor, status = excluded.status,
+        undelivered = case
+          when excluded.undelivered and (record_state.undelivered or record_state.status = 'deleted') then true end,
         fields = excluded.fields, changed_at = excluded.changed_at`;
 const upsert = statement((_, v: Placeholders<StatementValues>) =>
   recordSql<StatementRow>(v, { onConflict: update, returning }),

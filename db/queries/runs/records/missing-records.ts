@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Scan, ScanResult } from '../../../../src/core/model/scan.ts';
+import type { GoneRecord } from '../../../../src/core/run/run-store.ts';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 import { ownLane } from './own-lane.ts';
@@ -19,16 +20,16 @@ export async function countMissing(db: Db, scope: OrgScope, scan: LaneScan): Pro
   return rows[0] ?? { missing: 0, due: 0 };
 }
 
-/** External ids of missing records that are due, in order. */
+/** Missing records that are due, in the order of their external ids. */
 export async function findMissing(
   db: Db,
   scope: OrgScope,
   { limit, ...scan }: LaneScan & { readonly limit: number },
-): Promise<string[]> {
-  const { rows } = await sql<{ readonly externalId: string }>`
-    select external_id from record_state r where ${isMissing(scope, scan)} and ${isDue(scan)}
+): Promise<readonly GoneRecord[]> {
+  const { rows } = await sql<GoneRecord>`
+    select external_id, coalesce(undelivered, false) as is_undelivered from record_state r where ${isMissing(scope, scan)} and ${isDue(scan)}
     order by external_id limit ${limit}`.execute(db);
-  return rows.map(({ externalId }) => externalId);
+  return rows;
 }
 
 /** Whether a record that the run has not seen was in a partition with a gap, or in none that is known. */

@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import type { LaneKey } from '../../../../src/core/model/lane-key.ts';
-import type { Receipt } from '../../../../src/core/model/receipt.ts';
 import type { Requeued } from '../../../../src/core/run/run-store.ts';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
@@ -52,7 +51,14 @@ export async function findRequeued(
 ): Promise<Requeued[]> {
   const query = db
     .selectFrom('quarantine')
-    .select(['id', 'rawJson as record', 'eachJson as each'])
+    .select(['id', 'version', 'rawJson as record', 'eachJson as each'])
+    .select(
+      sql<boolean>`not exists (
+        select from quarantine newer
+        where newer.connection_id = quarantine.connection_id and newer.resource_key = quarantine.resource_key
+          and newer.external_id = quarantine.external_id and newer.id > quarantine.id
+          and (newer.resolved_at is null or newer.requeued_at is not null))`.as('isLast'),
+    )
     .where('orgId', '=', scope.orgId)
     .where('connectionId', '=', connectionId)
     .where('resourceKey', '=', resourceKey)
@@ -62,22 +68,13 @@ export async function findRequeued(
   return (after === null ? query : query.where('id', '>', after)).execute();
 }
 
-/**
- * Notes that records were retried, whatever the result, and closes their rows but for those that the same receipt keeps
- * open. Called after those were kept.
- */
-export async function markRetried(
-  tx: Db,
-  scope: OrgScope,
-  { retried, quarantine }: Pick<Receipt, 'retried' | 'quarantine'>,
-): Promise<void> {
-  if (retried.length === 0) return;
-  const kept = quarantine.map(({ externalId }) => externalId.toWellFormed());
+/** Notes that the given records were retried, whatever the result, and closes their rows. */
+export async function markRetried(tx: Db, scope: OrgScope, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
   await tx
     .updateTable('quarantine')
     .set({ requeuedAt: null, resolvedAt: sql<string>`coalesce(resolved_at, now())` })
     .where('orgId', '=', scope.orgId)
-    .where('id', '=', sql<string>`any(${retried}::text[])`)
-    .where(sql<boolean>`not (resolved_at is null and external_id = any(${kept}::text[]))`)
+    .where('id', '=', sql<string>`any(${ids}::text[])`)
     .execute();
 }

@@ -14,7 +14,8 @@ export function putCoverage(state: ControlState, { orgId, laneId, seq }: StoredR
     }
   }
   for (const record of knownOf(state, laneId, receipt.deleted)) {
-    state.records.update(record, { status: 'deleted', partition: '', missed: null, missedRun: null });
+    if (record.undelivered) state.records.deleteWhere((row) => row === record);
+    else state.records.update(record, { status: 'deleted', partition: '', missed: null, missedRun: null });
     state.places.deleteWhere((row) => row.laneId === laneId && row.externalId === record.externalId);
   }
   for (const { partition, proof, completed } of receipt.proofs) {

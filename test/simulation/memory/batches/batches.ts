@@ -6,7 +6,7 @@ import { sumOfNotes } from '../../../../src/core/model/run-notes.ts';
 import type { Recorded } from '../../../../src/core/run/run-ledger.ts';
 import { markRetriedIn } from '../records/requeue.ts';
 import type { ControlState, StoredRun } from '../store/control-state.ts';
-import { keepQuarantine, resolveQuarantine, tryAgain } from '../store/kept-back.ts';
+import { closeRows, keepQuarantine, tryAgain } from '../store/kept-back.ts';
 import { putPartitions, putRecords } from '../store/lane-state.ts';
 import { memoryOf } from '../store/memory-db.ts';
 import { stored } from '../store/stored-json.ts';
@@ -80,7 +80,7 @@ export function recordMain(
   const appliedNo = applied ? receipt.batchNo : before.appliedNo;
   const run = state.runs.update(before, { ...progressOf(before, receipt), appliedNo, progressedAt: state.now() });
   for (const page of ledger) putPage(state, run, page);
-  putRecords(state, run, receipt.records);
+  putRecords(state, run, receipt);
   putPartitions(state, run, receipt.partitions);
   const stop = run.cancelRequestedAt !== null || run.status !== 'running';
   return { recorded: { outcome: 'recorded', stop }, run };
@@ -133,9 +133,8 @@ interface RestOfBatch {
 /** The parts that few batches have, in the order of the real module. */
 function recordRest(state: ControlState, { run, receipt, acknowledgedIn }: RestOfBatch): void {
   putCoverage(state, run, receipt);
+  markRetriedIn(state, receipt.retried);
   keepQuarantine(state, run, { entries: receipt.quarantine, runId: acknowledgedIn });
-  markRetriedIn(state, receipt);
-  const delivered = receipt.records.filter(({ status }) => status === 'delivered');
-  resolveQuarantine(state, run, new Set(delivered.map(({ externalId }) => externalId)));
+  closeRows(state, run, receipt);
   tryAgain(state, run, { entries: receipt.again ?? [], runId: acknowledgedIn });
 }

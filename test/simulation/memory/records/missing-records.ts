@@ -23,7 +23,11 @@ export const findMissing: typeof real.findMissing = (db, _scope, { limit, ...sca
       .filter(isDue(state, scan))
       .map(({ externalId }) => externalId)
       .toSorted()
-      .slice(0, limit),
+      .slice(0, limit)
+      .map((externalId) => {
+        const record = state.records.get(keyOf(scan.laneId, externalId));
+        return { externalId, isUndelivered: record?.undelivered ?? false };
+      }),
   );
 
 /** As the query of the same name. */

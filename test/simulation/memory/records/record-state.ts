@@ -5,10 +5,10 @@ import { memoryOf } from '../store/memory-db.ts';
 /** As the query of the same name. */
 export const findRecordStates: typeof real.findRecordStates = (db, _scope, { laneId, externalIds }) =>
   memoryOf(db).transact('findRecordStates', (state) =>
-    knownOf(state, laneId, externalIds).map(({ externalId, hash, cursor, status }) => ({
+    knownOf(state, laneId, externalIds).map(({ externalId, hash, cursor, status, undelivered }) => ({
       externalId,
       hash,
       cursor,
-      status,
+      status: undelivered ? 'undelivered' : status,
     })),
   );

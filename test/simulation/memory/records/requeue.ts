@@ -1,6 +1,5 @@
 import type * as real from '../../../../db/queries/runs/records/requeue.ts';
 import type { JsonObject } from '../../../../src/core/json/json-object.ts';
-import type { Receipt } from '../../../../src/core/model/receipt.ts';
 import type { ControlState, StoredQuarantine } from '../store/control-state.ts';
 import { memoryOf } from '../store/memory-db.ts';
 
@@ -35,8 +34,19 @@ export const findRequeued: typeof real.findRequeued = (db, _scope, { connectionI
       .filter(({ id }) => after === null || id > after)
       .toSorted((a, b) => (a.id < b.id ? -1 : 1))
       .slice(0, limit)
-      .map(({ id, rawJson, eachJson }) => ({ id, record: rawJson, each: eachJson })),
+      .map((row) => ({
+        ...{ id: row.id, version: row.version, record: row.rawJson, each: row.eachJson },
+        isLast: !state.quarantine
+          .where((other) => isLive(other) && other.id > row.id)
+          .some((other) => isSame(other, row)),
+      })),
   );
+
+/** Whether a row is open, or waits for another try. */
+export const isLive = (row: StoredQuarantine): boolean => row.resolvedAt === null || row.requeuedAt !== null;
+
+const isSame = (a: StoredQuarantine, b: StoredQuarantine): boolean =>
+  a.connectionId === b.connectionId && a.resourceKey === b.resourceKey && a.externalId === b.externalId;
 
 /** Records of a lane that wait for another try, in any order. */
 export const requeuedIn = (
@@ -48,13 +58,7 @@ export const requeuedIn = (
   );
 
 /** As `markRetried` of the real module. */
-export function markRetriedIn(
-  state: ControlState,
-  { retried, quarantine }: Pick<Receipt, 'retried' | 'quarantine'>,
-): void {
-  const kept = new Set(quarantine.map(({ externalId }) => externalId));
-  const rows = state.quarantine.where(
-    ({ id, resolvedAt, externalId }) => retried.includes(id) && !(resolvedAt === null && kept.has(externalId)),
-  );
-  for (const row of rows) state.quarantine.update(row, { requeuedAt: null, resolvedAt: row.resolvedAt ?? state.now() });
+export function markRetriedIn(state: ControlState, retried: readonly string[]): void {
+  for (const row of state.quarantine.where(({ id }) => retried.includes(id)))
+    state.quarantine.update(row, { requeuedAt: null, resolvedAt: row.resolvedAt ?? state.now() });
 }

@@ -1,30 +1,86 @@
-import type { QuarantineEntry } from '../../../../src/core/model/receipt.ts';
+import type { QuarantineEntry, Receipt, RecordVersion } from '../../../../src/core/model/receipt.ts';
+import { isLive } from '../records/requeue.ts';
 import type { ControlState, StoredQuarantine, StoredRun } from './control-state.ts';
 import { stored, storedObject } from './stored-json.ts';
 
 type OfResource = Pick<StoredRun, 'orgId' | 'connectionId' | 'resourceKey'>;
 
-/** Opens a row for each record, or changes the open one: there is one open row per record, with the last of its versions. */
+/**
+ * Opens a row for each record, or changes the open one: there is one open row per record, or per version where each counts, with
+ * what came last. Rows that were tried again come first.
+ */
 export function keepQuarantine(
   state: ControlState,
-  { orgId, connectionId, resourceKey }: OfResource,
+  resource: OfResource,
   { entries, runId }: { readonly entries: readonly QuarantineEntry[]; readonly runId: string },
 ): void {
-  const versions = new Map(entries.map((entry) => [entry.externalId, entry]));
-  for (const { id, externalId, rawJson, each, errors, isAwaited } of versions.values()) {
-    const content = {
-      rawJson: jsonOrText(rawJson),
-      eachJson: storedObject(each),
-      validationErrors: stored(errors),
-      runId,
-      requeuedAt: isAwaited ? state.now() : null,
-    };
-    const [open] = openRows(state, { connectionId, resourceKey }, new Set([externalId]));
-    if (open) state.quarantine.update(open, content);
-    else {
-      const key = { id, orgId, connectionId, resourceKey, externalId };
-      state.quarantine.insert({ ...key, ...content, createdAt: state.now(), resolvedAt: null });
-    }
+  const versions = new Map(entries.map((entry) => [`${entry.version} ${entry.externalId}`, entry]));
+  const last = [...versions.values()];
+  const again = new Map(last.filter(({ isAgain }) => isAgain).map((entry) => [entry.id, entry]));
+  for (const entry of again.values()) openAgain(state, resource, { entry, runId });
+  for (const entry of last.filter(({ isAgain }) => !isAgain)) openAnew(state, resource, { entry, runId });
+}
+
+interface Kept {
+  readonly entry: QuarantineEntry;
+  readonly runId: string;
+}
+
+function openAgain(state: ControlState, resource: OfResource, { entry, runId }: Kept): void {
+  const { id, externalId, errors, isAwaited } = entry;
+  const row = state.quarantine.get(id);
+  if (!row || row.connectionId !== resource.connectionId || row.resourceKey !== resource.resourceKey) return;
+  if (
+    rowsOf(state, resource, [{ externalId, version: row.version }]).some(
+      (other) => other.resolvedAt === null && other !== row,
+    )
+  )
+    return;
+  const open = { externalId, resolvedAt: null, requeuedAt: isAwaited ? state.now() : null };
+  state.quarantine.update(row, { ...open, validationErrors: stored(errors), runId });
+}
+
+function openAnew(state: ControlState, resource: OfResource, { entry, runId }: Kept): void {
+  const { id, externalId, version, rawJson, each, errors, isAwaited } = entry;
+  for (const row of rowsOf(state, resource, [entry])) {
+    if (row.requeuedAt !== null) state.quarantine.update(row, { requeuedAt: null });
+  }
+  const content = {
+    rawJson: jsonOrText(rawJson),
+    eachJson: storedObject(each),
+    validationErrors: stored(errors),
+    runId,
+    requeuedAt: isAwaited ? state.now() : null,
+  };
+  const open = rowsOf(state, resource, [entry]).find(({ resolvedAt }) => resolvedAt === null);
+  if (open) {
+    state.quarantine.update(open, content);
+    return;
+  }
+  const { orgId, connectionId, resourceKey } = resource;
+  const key = { id, orgId, connectionId, resourceKey, externalId, version };
+  state.quarantine.insert({ ...key, ...content, createdAt: state.now(), resolvedAt: null });
+}
+
+/** Closes the rows of records that are now delivered or deleted, and those of versions that are. */
+export function closeRows(
+  state: ControlState,
+  resource: Omit<OfResource, 'orgId'>,
+  { closes, records, deleted, closesVersions }: Pick<Receipt, 'closes' | 'records' | 'deleted' | 'closesVersions'>,
+): void {
+  const delivered = records.filter(({ status }) => status === 'delivered').map(({ externalId }) => externalId);
+  const closed = new Set(closes ?? [...delivered, ...deleted]);
+  const ofVersions = closesVersions.flatMap(({ externalId, version }) => [
+    { externalId, version },
+    { externalId, version: '' },
+  ]);
+  const ending = [
+    ...state.quarantine.where((row) => isOf(resource, row) && closed.has(row.externalId)),
+    ...rowsOf(state, resource, ofVersions),
+  ];
+  for (const row of ending.filter(isLive)) {
+    const now = state.quarantine.get(row.id) ?? row;
+    state.quarantine.update(now, { resolvedAt: now.resolvedAt ?? state.now(), requeuedAt: null });
   }
 }
 
@@ -35,9 +91,9 @@ export function tryAgain(
   { entries, runId }: { readonly entries: readonly QuarantineEntry[]; readonly runId: string },
 ): void {
   const now = state.now();
-  for (const { id, externalId, rawJson, each, errors } of entries) {
+  for (const { id, externalId, version, rawJson, each, errors } of entries) {
     if (state.quarantine.get(id)) continue;
-    const key = { id, orgId, connectionId, resourceKey, externalId };
+    const key = { id, orgId, connectionId, resourceKey, externalId, version };
     const content = {
       rawJson: jsonOrText(rawJson),
       eachJson: storedObject(each),
@@ -48,26 +104,18 @@ export function tryAgain(
   }
 }
 
-/** Closes the open rows of records that are now delivered. */
-export function resolveQuarantine(
+const isOf = ({ connectionId, resourceKey }: Omit<OfResource, 'orgId'>, row: StoredQuarantine): boolean =>
+  row.connectionId === connectionId && row.resourceKey === resourceKey;
+
+const rowsOf = (
   state: ControlState,
   resource: Omit<OfResource, 'orgId'>,
-  externalIds: ReadonlySet<string>,
-): void {
-  for (const row of openRows(state, resource, externalIds)) state.quarantine.update(row, { resolvedAt: state.now() });
-}
-
-const openRows = (
-  state: ControlState,
-  { connectionId, resourceKey }: Omit<OfResource, 'orgId'>,
-  externalIds: ReadonlySet<string>,
+  versions: readonly RecordVersion[],
 ): StoredQuarantine[] =>
   state.quarantine.where(
     (row) =>
-      row.resolvedAt === null &&
-      row.connectionId === connectionId &&
-      row.resourceKey === resourceKey &&
-      externalIds.has(row.externalId),
+      isOf(resource, row) &&
+      versions.some(({ externalId, version }) => row.externalId === externalId && row.version === version),
   );
 
 function jsonOrText(text: string): unknown {

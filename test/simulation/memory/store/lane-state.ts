@@ -1,6 +1,6 @@
 /** What is known of a lane: records, partitions, watermark. */
 import { isDeepStrictEqual } from 'node:util';
-import type { PartitionEntry, RecordEntry } from '../../../../src/core/model/receipt.ts';
+import type { PartitionEntry, Receipt } from '../../../../src/core/model/receipt.ts';
 import { type ControlState, keyOf, type StoredRun } from './control-state.ts';
 import { stored, storedObject } from './stored-json.ts';
 
@@ -10,16 +10,14 @@ type OfLane = Pick<StoredRun, 'orgId' | 'laneId'>;
 export function putRecords(
   state: ControlState,
   { laneId }: Pick<StoredRun, 'laneId'>,
-  records: readonly RecordEntry[],
+  { records, deliveredBefore }: Pick<Receipt, 'records' | 'deliveredBefore'>,
 ): void {
   refuseTwice(records.map(({ externalId }) => externalId));
   for (const { externalId, hash, cursor, status, fields } of records) {
-    const known = state.records.get(keyOf(laneId, externalId)) ?? {
-      partition: '',
-      seenRun: null,
-      missed: null,
-      missedRun: null,
-    };
+    const before = state.records.get(keyOf(laneId, externalId));
+    const known = before ?? { partition: '', seenRun: null, missed: null, missedRun: null };
+    const hasNothing = !before || before.undelivered || before.status === 'deleted';
+    const isUndelivered = status === 'quarantined' && hasNothing && !deliveredBefore.includes(externalId);
     state.records.put({
       ...known,
       laneId,
@@ -27,6 +25,7 @@ export function putRecords(
       hash: Buffer.from(hash, 'base64url').toString('base64url'),
       cursor,
       status,
+      undelivered: isUndelivered || null,
       fields: fields === null ? null : storedObject(fields),
       changedAt: fields === null ? null : state.now(),
     });

@@ -1,0 +1,85 @@
+/**
+ * The versions of records in one batch: which of them reach the destination, and which one is the last. What came last of a
+ * record is its state, whether it was delivered, kept back or deleted.
+ */
+
+import type { RecordOutcome } from '../model/page-outcome.ts';
+import type { Receipt, RecordEntry, RecordVersion } from '../model/receipt.ts';
+import { type IdKey, idKey } from './id-key.ts';
+
+/** The outcomes that reach the destination: stored drafts and receipts rely on their order. */
+export interface Versions {
+  /**
+   * The last one of each record, at the place of its first; in mode append all but a tombstone that a version follows.
+   * Some may be quarantined.
+   */
+  readonly effective: readonly RecordOutcome[];
+  /** The others; null: there are none. */
+  readonly superseded: ReadonlySet<RecordOutcome> | null;
+  /** A record may have several outcomes, or one that was kept back. */
+  readonly mayRepeat: boolean;
+}
+
+/** Compares the outcomes of a batch. `everyVersion`: the table is appended to. */
+export function compareVersions(outcomes: readonly RecordOutcome[], everyVersion: boolean): Versions {
+  const last = new Map<IdKey, RecordOutcome>();
+  const superseded = new Set<RecordOutcome>();
+  for (const outcome of outcomes) {
+    if (outcome.kind === 'quarantine' || outcome.kind === 'wait') continue;
+    const { externalId } = outcome.kind === 'delete' ? outcome.tombstone : outcome.row;
+    const key = idKey(externalId);
+    const before = last.get(key);
+    if (before && !(everyVersion && before.kind === 'deliver')) superseded.add(before);
+    last.set(key, outcome);
+  }
+  const mayRepeat = last.size < outcomes.length;
+  if (superseded.size === 0) return { effective: outcomes, superseded: null, mayRepeat };
+  const effective = everyVersion ? outcomes.filter((outcome) => !superseded.has(outcome)) : [...last.values()];
+  return { effective, superseded, mayRepeat };
+}
+
+/** What became of a version of a record, in the order in which a batch has them. */
+export interface RecordEnd {
+  readonly externalId: string;
+  readonly status: RecordEntry['status'] | 'deleted';
+  /** Its state from then on; null: it has none, or that of another version stays. */
+  readonly entry: RecordEntry | null;
+  readonly isRetried: boolean;
+  /** The version whose quarantine rows end with its delivery; null: none. */
+  readonly version: string | null;
+}
+
+/** What a receipt says of the records of its batch. */
+export type EndsInReceipt = Pick<Receipt, 'records' | 'deleted' | 'deliveredBefore' | 'closes' | 'closesVersions'>;
+
+/**
+ * The last state of each record, and which quarantine rows end with it. Of a record that was retried it is only its own row,
+ * unless the batch has read it, too.
+ */
+export function lastEnds(
+  ends: readonly RecordEnd[],
+  { everyVersion, deriveCloses }: { readonly everyVersion: boolean; readonly deriveCloses: boolean },
+): EndsInReceipt {
+  const entries = new Map<string, RecordEntry>();
+  const last = new Map<string, RecordEnd>();
+  const delivered = new Set<string>();
+  const closesVersions: RecordVersion[] = [];
+  for (const end of ends) {
+    const { externalId, status, entry, version } = end;
+    last.set(externalId, end);
+    if (entry) entries.set(externalId, entry);
+    if (status === 'deleted') entries.delete(externalId);
+    if (status === 'delivered') delivered.add(externalId);
+    if (version !== null) closesVersions.push({ externalId, version });
+  }
+  const closing = [...last.values()].filter(({ status, isRetried }) => status !== 'quarantined' && !isRetried);
+  return {
+    records: [...entries.values()],
+    deleted: [...last.values()].flatMap(({ externalId, status }) => (status === 'deleted' ? [externalId] : [])),
+    deliveredBefore: [...entries.values()].flatMap(({ externalId, status }) =>
+      status === 'quarantined' && delivered.has(externalId) ? [externalId] : [],
+    ),
+    closes: everyVersion ? [] : deriveCloses ? null : closing.map(({ externalId }) => externalId),
+    closesVersions,
+  };
+}

@@ -1,0 +1,155 @@
+/** What became of one page of a batch: its counts, the state of its records, and what goes into quarantine. */
+
+import type { Deliverable, RejectedRow, Tombstone } from '../model/batch.ts';
+import type { PageOutcome, RecordOutcome } from '../model/page-outcome.ts';
+import type { PageEntry, QuarantineEntry, RecordEntry } from '../model/receipt.ts';
+import type { Resource } from '../spec/schema/spec-schema.ts';
+import type { RecordEnd, Versions } from './batch-versions.ts';
+import { invalidRecord, quarantineEntry, type Redact } from './quarantine-entry.ts';
+
+/** The parts of a resource that decide what becomes of a record that is refused. */
+export type RefusingResource = Pick<Resource, 'key' | 'onInvalid'> & {
+  readonly target: Pick<Resource['target'], 'mode' | 'onTypeConflict'>;
+};
+
+/** What a result follows from besides the page. */
+export interface PageOptions {
+  /** The outcomes that do not reach the destination; null: there are none. */
+  readonly superseded: Versions['superseded'];
+  /** The rejections by row and tombstone, since a record may have several; null: there are none. */
+  readonly rejections: ReadonlyMap<Deliverable | Tombstone | undefined, RejectedRow> | null;
+  readonly resource: RefusingResource;
+  readonly redact: Redact;
+  readonly each: PageOutcome['each'];
+  /** Whether its records are retried. */
+  readonly isRetried: boolean;
+  /** Whether the batch has one outcome of each record, which was fetched. */
+  readonly isSimple: boolean;
+  /** Whether the table is appended to. */
+  readonly everyVersion: boolean;
+}
+
+/** See the head of this file. */
+export interface PageResult {
+  readonly page: PageEntry;
+  /** Of a simple batch, with the external ids of deleted records. */
+  readonly entries: readonly RecordEntry[];
+  readonly gone: readonly string[];
+  /** Of any other one. */
+  readonly ends: readonly RecordEnd[];
+  readonly quarantine: readonly QuarantineEntry[];
+  /** See `Receipt.again`. */
+  readonly again: readonly QuarantineEntry[];
+  /** See `Receipt.failure`. */
+  readonly failure: string | null;
+}
+
+/** The result of a page, given what the destination refused. Throws `record_invalid` as the resource says. */
+export function pageResult(
+  page: PageOutcome & Pick<PageEntry, 'pageNo' | 'requestKey'>,
+  { superseded, rejections, ...options }: PageOptions,
+): PageResult {
+  const entries: RecordEntry[] = [];
+  const gone: string[] = [];
+  const ends: RecordEnd[] = [];
+  const quarantine: QuarantineEntry[] = [];
+  const again: QuarantineEntry[] = [];
+  const { isRetried, isSimple } = options;
+  const end = (externalId: string, status: RecordEnd['status'], entry: RecordEntry | null, version?: string) => {
+    if (!isSimple) ends.push({ externalId, status, entry, isRetried, version: version ?? null });
+    else if (status === 'deleted') gone.push(externalId);
+    else if (entry) entries.push(entry);
+  };
+  let [recordsOut, deleted, flagged, failed, awaited] = [0, 0, 0, 0, 0];
+  let failure: string | null = null;
+  for (const outcome of page.outcomes) {
+    if (outcome.kind === 'quarantine') {
+      quarantine.push(outcome.row);
+      end(outcome.row.externalId, 'quarantined', outcome.entry);
+      continue;
+    }
+    if (superseded?.has(outcome)) continue;
+    if (outcome.kind === 'wait') {
+      again.push(outcome.row);
+      continue;
+    }
+    if (outcome.kind === 'delete') {
+      const { externalId, isUndelivered = false } = outcome.tombstone;
+      const refusal = rejections?.get(outcome.tombstone);
+      if (refusal) {
+        const { entry, row } = keptDeletion(outcome, refusal, options);
+        if (row) quarantine.push(row);
+        if (row) end(externalId, 'quarantined', entry);
+        continue;
+      }
+      end(externalId, 'deleted', null);
+      if (isUndelivered) continue;
+      deleted += 1;
+      if (outcome.flagged) flagged += 1;
+      continue;
+    }
+    const rejection = rejections?.get(outcome.row);
+    if (rejection && failsRun(rejection, options)) {
+      failed += 1;
+      failure ??= invalidRecord(options.resource.key, issuesOf(rejection), options.redact).message;
+      continue;
+    }
+    const { row, entry, version } = outcome;
+    if (!rejection) {
+      recordsOut += 1;
+      if (outcome.again) again.push(outcome.again);
+      end(row.externalId, 'delivered', entry, version);
+      continue;
+    }
+    quarantine.push(refusedEntry(outcome, rejection, options));
+    if (rejection.isAwaited) awaited += 1;
+    end(row.externalId, 'quarantined', entry && { ...entry, status: 'quarantined' });
+  }
+  const { pageNo, requestKey, carried, invalid } = page;
+  const recordsIn = page.recordsIn - failed;
+  // One that is awaited is no fault of the run: it is noted, and counts as skipped.
+  const quarantined = quarantine.length - awaited;
+  const skipped = recordsIn - carried - recordsOut - quarantined - flagged;
+  const numbers = { recordsIn, recordsOut, quarantined, deleted, skipped, invalid };
+  return { page: { pageNo, requestKey, ...numbers }, entries, gone, ends, quarantine, again, failure };
+}
+
+/** A retried record is quarantined again: it would otherwise fail every run from now on. */
+const failsRun = ({ isNamed }: RejectedRow, { resource, isRetried }: Pick<PageOptions, 'resource' | 'isRetried'>) =>
+  isNamed === true && resource.onInvalid !== 'quarantine' && !isRetried;
+
+/**
+ * What is kept of a record whose deletion was refused: it stays as it is known, and whatever finds it deleted again deletes
+ * it. A cursor has passed one that was flagged, so the next run tries that again.
+ */
+function keptDeletion(
+  { tombstone: { externalId }, record }: Extract<RecordOutcome, { readonly kind: 'delete' }>,
+  refusal: RejectedRow,
+  { redact, each, everyVersion }: Pick<PageOptions, 'redact' | 'each' | 'everyVersion'>,
+): { readonly row: QuarantineEntry | null; readonly entry: RecordEntry | null } {
+  if (!record) return { row: null, entry: null };
+  const { raw, retry } = record;
+  const row = quarantineEntry({ externalId, raw, each, retry, everyVersion }, issuesOf(refusal), redact);
+  return { row: { ...row, isAwaited: true }, entry: record.entry && { ...record.entry, status: 'quarantined' } };
+}
+
+const issuesOf = ({ message }: RejectedRow) => [{ path: '', message, keyword: 'destination' }];
+
+/**
+ * A record whose values do not fit the table is quarantined, unless the target says that the run fails. A retried
+ * record is quarantined again: it would otherwise fail every run from now on.
+ */
+function refusedEntry(
+  { row, raw, retry }: Extract<RecordOutcome, { readonly kind: 'deliver' }>,
+  rejection: RejectedRow,
+  { resource, redact, each, isRetried, everyVersion }: Omit<PageOptions, 'superseded' | 'rejections' | 'isSimple'>,
+): QuarantineEntry {
+  const issues = issuesOf(rejection);
+  const { isAwaited } = rejection;
+  if (resource.target.onTypeConflict === 'fail' && !isRetried && !isAwaited)
+    throw invalidRecord(resource.key, issues, redact);
+  return {
+    ...quarantineEntry({ externalId: row.externalId, raw, each, retry, everyVersion }, issues, redact),
+    ...(isAwaited && { isAwaited }),
+  };
+}
