@@ -34,6 +34,8 @@ export interface PagePosition {
   readonly url: string | null;
   /** `page.size`, once the API failed at larger pages; absent: the size of the spec. */
   readonly size?: number;
+  /** The first items that must be the last ones of the page before; absent: the pages do not overlap. */
+  readonly overlap?: number;
   /** It is requested only to see that the short page before it was the last; absent: as the API says. */
   readonly isProbe?: true;
 }
@@ -103,6 +105,33 @@ export interface JobPart {
   readonly parts: string;
 }
 
+/** The last item of a page, by which a later look at the page tells whether the list has moved. */
+export interface PageEdge {
+  /** Where the page was. */
+  readonly page: PagePosition;
+  /** The hash of the key of its last item. */
+  readonly mark: string;
+  /**
+   * The greatest cursor value up to there that no later record has, canonical text; null: none is known. From it on the
+   * list can be read anew.
+   */
+  readonly value: string | null;
+}
+
+/** What the pages of a window so far tell of the list, whose pages are numbered. */
+export interface ListTrail {
+  /** The hashes of the keys of the last items of the page before, in their order. */
+  readonly tail: readonly string[];
+  /** The ends of some of the pages before, spread over all of them. */
+  readonly edges: readonly PageEdge[];
+  /** Of how many pages one is among `edges`. */
+  readonly stride: number;
+  /** Items of the window by the count of the page before; null: it gave none. */
+  readonly total: number | null;
+  /** Requests for a page that began further and further back, because the page did not follow the one before. */
+  readonly back: number;
+}
+
 /** The page that is read next and all that the pages before it have established. Plain JSON. */
 export interface ReadPosition {
   readonly fingerprint: string;
@@ -143,4 +172,10 @@ export interface ReadPosition {
   readonly covered?: false;
   /** Items of this window on the pages before this one; absent: not known. */
   readonly read?: number;
+  /** Absent: its pages have no numbers, or it is the first page. */
+  readonly trail?: ListTrail;
+  /** Times that the list was read anew because it had moved; absent: none. */
+  readonly moves?: number;
+  /** The window begins at a value that was reached, and not where it began: requests have that value as their watermark. */
+  readonly isAnew?: true;
 }

@@ -106,7 +106,16 @@ async function refuseMorePages(
   const { evaluate } = read;
   for (const part of read.parts.slice(1)) {
     const { roots, elements } = part;
-    const page = { ...part, response: roots, items: elements, position, total: null, provesEnd: false, evaluate };
+    const page = {
+      ...part,
+      response: roots,
+      items: elements,
+      position,
+      total: null,
+      provesEnd: false,
+      overlaps: false,
+      evaluate,
+    };
     if ((await nextPage(pagination, page)) === null) continue;
     throw new AppError(
       'source_rejected',

@@ -69,7 +69,11 @@ describe('a page that the count of the API contradicts', () => {
   });
 
   test('withdraws the watermark of its window', async () => {
-    const incremental = { kind: 'cursor', cursor: { field: 'updated_at', type: 'datetime' }, order: 'asc' };
+    const incremental = {
+      kind: 'cursor',
+      cursor: { field: 'updated_at', type: 'datetime', missing: 'fail' },
+      order: 'asc',
+    };
     const resource = {
       response: { records: 'data' },
       pagination: { ...byPage, totalPages: 'body.pages' },

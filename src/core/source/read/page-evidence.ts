@@ -16,6 +16,8 @@ interface PlacedPage {
   readonly isCut: boolean;
   /** The report that it is of lacks its parts. */
   readonly isIncomplete: boolean;
+  /** Whether all items of the page are new ones of the window. */
+  readonly isExact: boolean;
   /** Null: it is not read by a cursor. */
   readonly cursor: Pick<CursorPlan, 'resultCap'> | null;
 }
@@ -47,7 +49,7 @@ function contradictsCount(placed: PlacedPage): boolean {
   const isCounted = page.counted !== null || Number.isFinite(page.pagesLeft);
   if (page.next !== null) return isCounted && page.count === 0;
   const read = itemsRead(position, page);
-  if (page.counted === null || read === undefined || isCut || repeated !== 'no') return false;
+  if (page.counted === null || read === undefined || !placed.isExact || isCut || repeated !== 'no') return false;
   const isCapped = cursor?.resultCap != null && page.counted >= cursor.resultCap.records;
   return isCapped || (pagination.stopWhen === undefined && read < page.counted);
 }

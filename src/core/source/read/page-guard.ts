@@ -19,7 +19,7 @@ export const pageKey = (content: unknown): string => hash('sha256', jsonOf(conte
  * The JSON of a page. Of a record nested too deep for `JSON.stringify` only the upper levels count: it must not fail
  * the page.
  */
-function jsonOf(content: unknown): string {
+export function jsonOf(content: unknown): string {
   try {
     return JSON.stringify(content);
   } catch (error) {

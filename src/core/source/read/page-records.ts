@@ -1,12 +1,14 @@
 /** What the decoded response of a page says: whether it is a success, the records, and where the read continues. */
 
 import { AppError } from '../../errors.ts';
+import { externalIdOf } from '../../model/external-id.ts';
 import type { PagePosition } from '../../model/read-position.ts';
 import type { Pagination } from '../../spec/schema/pagination-schema.ts';
 import type { Evaluate } from '../request/evaluate.ts';
 import { loggingBlocked } from '../request/log-blocked.ts';
 import type { RequestRoots } from '../request/request.ts';
 import type { Source } from '../source.ts';
+import { jsonOf } from './page-guard.ts';
 import { countOf, nextPage, type PageItems, pageIdentity, pageRoots, type ResponseRoots } from './paginate.ts';
 import { positionText } from './position-text.ts';
 import { type SelectedItems, shapeRecords } from './select-records.ts';
@@ -22,6 +24,10 @@ export interface PageRecords {
   readonly pagesLeft: number;
   /** What the API pages by, on this page. */
   readonly count: number;
+  /** The key of the item at an index below `count`; the content of one without. */
+  keyAt(index: number): string;
+  /** Whether each item is one record. */
+  readonly isFlat: boolean;
   /** Items of the whole window by the API, if the spec says where; null: not known. */
   readonly counted: number | null;
   /** Content by which a repeated page is recognized; null when it has none. */
@@ -59,7 +65,8 @@ export async function readRecords(
   const provesEnd = source.provesEnd ?? false;
   const { position } = page;
   refuseLarger(pagination, position, elements);
-  const paged = { response: roots, items: elements, position, total, provesEnd, evaluate, resolveLink };
+  const overlaps = (provesEnd || incremental !== undefined) && resource.job === undefined;
+  const paged = { response: roots, items: elements, position, total, provesEnd, overlaps, evaluate, resolveLink };
   const next = await loggingBlocked(source.client, resource.request.method, () => nextPage(pagination, paged));
   const now = new Date(run.startedAt);
   const records = await shapeRecords(items, rules, {
@@ -69,6 +76,7 @@ export async function readRecords(
     evaluate,
     now,
   });
+  const isFlat = elements === items;
   const last = { page: pageRoots(pagination, page.position), last: elements.at(-1) };
   const token = incremental?.kind === 'token' ? await evaluate(incremental.next, { ...roots, ...last }) : null;
   return {
@@ -77,12 +85,20 @@ export async function readRecords(
     next: next?.position ?? null,
     pagesLeft: next?.pagesLeft ?? 0,
     count: elements.length,
+    keyAt: (index) => (isFlat ? keyOf(records[index], resource.primaryKey) : jsonOf(elements[index])),
+    isFlat,
     counted: (await countOf(pagination, paged)) ?? total,
     identity: pageIdentity(pagination, { items: elements }, next?.position ?? null),
     total,
     token: tokenText(token),
     recordsMissing: missing,
   };
+}
+
+/** The text of a record's key, or of all of it. */
+function keyOf(record: unknown, primaryKey: readonly string[] = []): string {
+  const id = primaryKey.length === 0 ? null : externalIdOf(record, primaryKey);
+  return id?.ok ? id.externalId : jsonOf(record);
 }
 
 /**

@@ -27,7 +27,8 @@ export function sentRoots(
     return value === null ? null : inForm(value, cursor.form);
   };
   const window = { from: send(position.from, sendLowerBound), to: send(position.to, sendCursor) };
-  return { window, watermark: send(plan.watermarkBefore, sendLowerBound), startsFromToken: false };
+  const watermark = send(position.isAnew ? position.from : plan.watermarkBefore, sendLowerBound);
+  return { window, watermark, startsFromToken: false };
 }
 
 /** The page of a report without records, which is not requested. */
@@ -37,6 +38,8 @@ export const emptyReport: Extract<Page, { kind: 'records' }> = {
   next: null,
   pagesLeft: 0,
   count: 0,
+  keyAt: () => '',
+  isFlat: true,
   counted: null,
   identity: null,
   total: null,

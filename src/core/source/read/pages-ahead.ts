@@ -15,7 +15,7 @@
  * - Timing. Of concurrent pages the API may respond to a later one first. If a record is then inserted at the head
  * of the list, the pages behind it move back by one, and the record between two responses is in neither. But then some
  * page before repeats the end of the one before it, as the first page of a window is always requested alone: all
- * prefetched pages are then dropped and requested again. A declared overlap repeats records and covers such moves.
+ * prefetched pages are then dropped and requested again. Pages that overlap show by themselves whether they follow.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -157,7 +157,7 @@ function createNumberedPrefetch(
     const { position } = request;
     bodyBytesMax = Math.max(bodyBytesMax, page.bodyBytes);
     const items = itemsOf(page);
-    const hasMoved = position.index > 1 && !isOverlapping(source) && isRepeated(itemsBefore, items);
+    const hasMoved = position.index > 1 && position.overlap === undefined && isRepeated(itemsBefore, items);
     itemsBefore = items;
     if (hasMoved && guesses.count() > 0) guesses.miss();
     // The pages after a heavy one have to wait.
@@ -193,9 +193,7 @@ const following = (position: PagePosition, step: number): PagePosition => ({
 /** The items as the API gave them: these identify its pages. */
 const itemsOf = ({ identity }: RecordsPage): readonly unknown[] => (Array.isArray(identity) ? identity : []);
 
-const isOverlapping = ({ resource: { pagination } }: Source): boolean =>
-  pagination.kind === 'offset' && (pagination.overlap ?? 0) > 0;
-
-/** Whether a page begins with an item of the page before it. */
-const isRepeated = (before: readonly unknown[], [first]: readonly unknown[]): boolean =>
-  first !== undefined && before.some((item) => isDeepStrictEqual(item, first));
+/** Whether a page begins or ends with an item of the page before it. */
+const isRepeated = (before: readonly unknown[], items: readonly unknown[]): boolean =>
+  items.length > 0 &&
+  [items[0], items.at(-1)].some((item) => before.some((earlier) => isDeepStrictEqual(earlier, item)));

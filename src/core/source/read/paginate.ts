@@ -4,6 +4,7 @@ import type { PagePosition } from '../../model/read-position.ts';
 import type { Pagination } from '../../spec/schema/pagination-schema.ts';
 import type { Evaluate } from '../request/evaluate.ts';
 import { linkOf } from '../request/link-header.ts';
+import { overlapBehind } from './list-trail.ts';
 import { positionText } from './position-text.ts';
 
 /** A decoded response as expressions see it. */
@@ -27,6 +28,8 @@ export interface PageItems {
   readonly total: number | null;
   /** See {@link Source.provesEnd}. */
   readonly provesEnd: boolean;
+  /** Whether pages with offsets overlap without being told to. */
+  readonly overlaps: boolean;
   readonly evaluate: Evaluate;
   /** The absolute address of a link in the response; throws `egress_blocked` when it leads away from the API. */
   resolveLink(link: string): string;
@@ -94,7 +97,7 @@ async function saysStop(pagination: Pagination, page: PageItems): Promise<boolea
 }
 
 async function following(pagination: Pagination, page: PageItems): Promise<NextPage | null> {
-  const { isProbe: _, ...position } = page.position;
+  const { isProbe: _, overlap: _before, ...position } = page.position;
   const step = { ...position, index: position.index + 1, number: position.number + 1 };
   switch (pagination.kind) {
     case 'none':
@@ -124,13 +127,14 @@ async function following(pagination: Pagination, page: PageItems): Promise<NextP
 }
 
 /** Whether an empty page is the last one by the spec. */
-const isEmptyEnd = ({ emptyPage }: Pagination, { items }: PageItems): boolean =>
-  items.length === 0 && emptyPage === 'stop';
+const isEmptyEnd = ({ emptyPage }: Pagination, { items, position }: PageItems): boolean =>
+  items.length <= (position.overlap ?? 0) && emptyPage === 'stop';
 
 /** The position where it continues although the API does not count its pages; null: the page was the last. */
 function behindUncounted(pagination: Pagination, page: PageItems, next: PagePosition): NextPage | null {
   if (saysMore(pagination, page)) return uncounted(next);
-  if (page.items.length === 0) return isEmptyEnd(pagination, page) ? null : uncounted(next);
+  // Of a page that only repeats the end of the one before nothing is new.
+  if (page.items.length <= (page.position.overlap ?? 0)) return isEmptyEnd(pagination, page) ? null : uncounted(next);
   if (!isShort(pagination, page)) return uncounted(next);
   return page.provesEnd ? uncounted({ ...next, isProbe: true }) : null;
 }
@@ -140,13 +144,13 @@ async function behindOffset(
   page: PageItems,
   step: PagePosition,
 ): Promise<NextPage | null> {
-  const offset = nextOffset(pagination, page);
-  const next = { ...step, offset };
+  const next = { ...step, ...nextOffset(pagination, page) };
   const total = await countOf(pagination, page);
   if (total === null) return behindUncounted(pagination, page, next);
   if (itemsUpTo(pagination, page) >= total) return null;
-  const moved = offset - page.position.offset;
-  const pagesLeft = Math.max(1, Math.ceil((total - (pagination.overlap ?? 0) - (offset - pagination.start)) / moved));
+  const moved = next.offset - page.position.offset;
+  const left = total - (next.overlap ?? 0) - (next.offset - pagination.start);
+  const pagesLeft = Math.max(1, Math.ceil(left / moved));
   return { position: next, pagesLeft };
 }
 
@@ -195,12 +199,16 @@ function isShort(pagination: Pagination, page: PageItems): boolean {
   return pagination.stopWhen === undefined && size !== undefined && page.items.length < size;
 }
 
-function nextOffset(pagination: Extract<Pagination, { kind: 'offset' }>, page: PageItems): number {
-  const { step, overlap = 0 } = pagination;
-  const size = page.position.size ?? pagination.size;
-  const moved = (step === 'size' || page.items.length === 0 ? size : page.items.length) - overlap;
-  // A page that is all overlap would be requested again without end.
-  return page.position.offset + Math.max(1, moved);
+/** The offset behind a page, and how many items it has in common with it. */
+function nextOffset(
+  pagination: Extract<Pagination, { kind: 'offset' }>,
+  { items, position, overlaps }: PageItems,
+): Pick<PagePosition, 'offset' | 'overlap'> {
+  const size = position.size ?? pagination.size;
+  const count = items.length;
+  const overlap = overlapBehind(pagination, { count, size, overlaps });
+  const moved = pagination.step === 'size' || count === 0 ? size : count;
+  return { offset: position.offset + moved - overlap, ...(overlap > 0 && { overlap }) };
 }
 
 function withToken(step: PagePosition, token: unknown): PagePosition | null {

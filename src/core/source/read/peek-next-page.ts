@@ -35,6 +35,7 @@ export async function peekNextPage(source: Source, page: NewResponse): Promise<P
       items: [],
       total: null,
       provesEnd: false,
+      overlaps: false,
       evaluate: async () => next.of(roots),
     };
     return (await nextPage(pagination, read))?.position ?? null;

@@ -5,57 +5,28 @@
  */
 
 import { renderTemplate } from '../../expressions/template.ts';
-import { type Gap, type Gaps, isListed } from '../../model/coverage.ts';
+import type { Gaps } from '../../model/coverage.ts';
 import type { ReadPlan, ReadPosition } from '../../model/read-position.ts';
 import type { ReadNote } from '../../model/run-notes.ts';
-import type { Validators } from '../../model/validators.ts';
 import { createEvaluate, type Evaluate } from '../request/evaluate.ts';
-import { keptValidators } from '../request/validators.ts';
 import type { Source } from '../source.ts';
-import { fetchPage, type Page, type PageRequest } from './fetch-page.ts';
+import { fetchPage, type PageRequest } from './fetch-page.ts';
 import { chunksOf } from './field-chunks.ts';
 import { lookAhead } from './look-ahead.ts';
 import { type OncePerPage, oncePerPage } from './once-per-page.ts';
-import { type CursorPage, noCursors, readCursors } from './page-cursors.ts';
-import { isContradicted, itemsRead, pageGaps } from './page-evidence.ts';
-import { createPageGuard, noPages, type PageGuard } from './page-guard.ts';
+import { createPageGuard } from './page-guard.ts';
+import type { PageRead } from './page-read.ts';
 import { emptyReport, requestAt, sentRoots } from './page-request.ts';
 import { heavyBytes } from './page-size.ts';
-import { createPagesAhead, type PagesAhead } from './pages-ahead.ts';
+import { type Step, type Stepping, skippedRead, stepOf, type WindowState } from './page-step.ts';
+import { createPagesAhead } from './pages-ahead.ts';
 import { planRead } from './read-plan.ts';
-import { advance, begunAgain, isApart, restartFromStart, restartWindow, resumePosition } from './read-window.ts';
-import { repetitionOf } from './repeated-page.ts';
+import { restartFromStart, restartWindow, resumePosition } from './read-window.ts';
 import type { JobPort } from './report-job.ts';
-import { nextPart } from './report-parts.ts';
 import { prepareWindow, type ReportWindow } from './report-window.ts';
-import { firstPageLike, smallerPage } from './smaller-page.ts';
-import { canSplit, mustSplit, splitWindow } from './window-bounds.ts';
+import { smallerPage } from './smaller-page.ts';
 
-/** One page, ready for the pipeline. */
-export interface PageRead {
-  /** Number of the page in the read, from 1, over all processes that took part. */
-  readonly pageNo: number;
-  /** The records after `map` and `addFields`, in the API's order. */
-  readonly records: readonly unknown[];
-  /** The position once this page is delivered; null: the read is complete. */
-  readonly positionAfter: ReadPosition | null;
-  /**
-   * Canonical text of the watermark that holds once this page and all before are delivered; null: none does. Store it
-   * as it is, even when it is lower than that of the page before: a broken order withdraws a claim.
-   */
-  readonly watermarkAfter: string | null;
-  /** The hash of the request: method, address, body. */
-  readonly requestKey: string;
-  /** The validators for the next conditional request, from the first page; null: none. */
-  readonly validators: Validators | null;
-  /** The API returned 304: nothing was read, so absence proves nothing. */
-  readonly notModified: boolean;
-  /** Why the read does not show everything, as far as this page tells; empty: it does. */
-  readonly gaps: Gaps;
-  /** Why the spec's rules skipped this partition (its watermark stays, the run is partial); null: they did not. */
-  readonly skipped: string | null;
-  readonly notes: readonly (ReadNote | Gap)[];
-}
+export type { PageRead } from './page-read.ts';
 
 /** How a read begins. */
 export interface ReadOptions {
@@ -97,12 +68,18 @@ export async function* readPages(source: Source, options: ReadOptions): AsyncGen
       hasRoom: () => hasRoom() && !endsByRecords(plan),
       isEnough: () => enough.early(),
     });
-    return readInOrder({ source, plan, ahead, signal, enough, evaluate, jobs: options.jobs ?? null }, first, notes);
+    const look = (request: PageRequest) =>
+      fetchPage(source, request, { evaluate, chunks, signal, onResponse: nothing });
+    const looksAtOnce = () => (count > 0 && mayFetchSeveral() ? Math.min(source.http.rateLimit.maxConcurrent, 8) : 1);
+    const stepping = { source, plan, ahead, look, looksAtOnce, last: { page: null } };
+    return readInOrder({ ...stepping, signal, enough, evaluate, jobs: options.jobs ?? null }, first, notes);
   };
   const isHeavy = ({ bodyBytes }: Fetched) => bodyBytes > heavyBytes;
   const fetched = lookAhead(start, { count, isHeavy, signal: options.signal });
   for await (const { page } of fetched) yield page;
 }
+
+const nothing = async (): Promise<void> => {};
 
 /** Whether the values of its records may end or split a window. */
 const endsByRecords = ({ cursor }: ReadPlan): boolean =>
@@ -115,20 +92,12 @@ interface Fetched {
   readonly bodyBytes: number;
 }
 
-interface Reading {
-  readonly source: Source;
-  readonly plan: ReadPlan;
-  readonly ahead: PagesAhead;
+interface Reading extends Stepping {
   readonly signal: AbortSignal;
   readonly enough: OncePerPage;
   readonly evaluate: Evaluate;
   readonly jobs: JobPort | null;
 }
-
-/** A page for the consumer, or only another position to continue from. */
-type Step =
-  | { readonly read: PageRead; readonly bodyBytes: number }
-  | { readonly retryFrom: ReadPosition; readonly note: ReadNote };
 
 async function* readInOrder(
   reading: Reading,
@@ -155,22 +124,16 @@ async function* readInOrder(
     step ??= await readOne(reading, position, { guard, report });
     if ('retryFrom' in step) {
       position = step.retryFrom;
+      guard = createPageGuard(position.guard);
       // What the job said may be too old.
       report = null;
-      notes = [...notes, step.note];
+      if (step.note !== null) notes = [...notes, step.note];
       continue;
     }
     yield { page: { ...step.read, notes: [...notes, ...step.read.notes] }, bodyBytes: step.bodyBytes };
     notes = [];
     position = step.read.positionAfter;
   }
-}
-
-/** What is known of the window besides its position. */
-interface WindowState {
-  readonly guard: PageGuard;
-  /** The report that it is read from; null: it is read from none. */
-  readonly report: ReportWindow | null;
 }
 
 async function readOne(reading: Reading, position: ReadPosition, state: WindowState): Promise<Step> {
@@ -206,89 +169,6 @@ async function readOne(reading: Reading, position: ReadPosition, state: WindowSt
       return await stepOf(reading, page, { request, position, ...state });
   }
 }
-
-/** A page and its place. */
-interface PageState extends WindowState {
-  readonly request: PageRequest;
-  readonly position: ReadPosition;
-  /** Why it does not show everything; absent: its records tell. */
-  readonly gaps?: Gaps;
-  /** The API has said of the whole list that it has not changed. */
-  readonly isUnchanged?: boolean;
-}
-
-async function stepOf(
-  { plan, source, ahead }: Reading,
-  page: Extract<Page, { kind: 'records' }>,
-  at: PageState,
-): Promise<Step> {
-  const { request, position, guard, report, isUnchanged = false } = at;
-  const { cursor } = plan;
-  if (cursor && position.page.index === 1 && mustSplit(position, cursor, page.total))
-    return { retryFrom: splitWindow(position, cursor, page.total ?? 0), note: 'window_split' };
-  const seen = cursor ? await readCursors(page.records, cursor, position) : withoutCursors(page.records);
-  const repeated = repetitionOf(page, at, source);
-  const following = repeated !== 'no' || seen.belowWindow ? null : page.next;
-  if (following === null) ahead.drop();
-  else ahead.prefetch({ request, page, next: following });
-  const job = following === null ? nextPart(position.job, report?.parts ?? null) : null;
-  const next = job ? firstPageLike(plan.firstPage, position.page) : following;
-  const { serverDate, token } = page;
-  const { pagination } = source.resource;
-  const isIncomplete = report?.isIncomplete ?? false;
-  const gaps =
-    at.gaps ?? pageGaps({ page, position, pagination, repeated, isCut: seen.belowWindow, cursor, isIncomplete });
-  if (following === null && cursor && gaps.includes('count_differs') && canSplit(position, cursor))
-    return { retryFrom: splitWindow(begunAgain(plan, position), cursor, page.counted ?? 0), note: 'window_split' };
-  const facts = {
-    ...{ cursors: seen.cursors, next, guard: job ? noPages : guard.state(), serverDate, token },
-    ...{ rises: seen.rises, isUnlisted: !isUnchanged && !isListed(gaps), isContradicted: isContradicted(gaps) },
-  };
-  const moved = advance(plan, position, facts);
-  const read = following === null ? undefined : itemsRead(position, page);
-  const after = moved.position && { ...moved.position, ...(read !== undefined && { read }), ...(job && { job }) };
-  const isWhole = page.next === null && repeated === 'no' && moved.position === null;
-  const notes: readonly (ReadNote | Gap | false | undefined)[] = [
-    moved.orderBroken && 'order_broken',
-    repeated !== 'no' && 'page_repeated',
-    seen.withoutCursor > 0 && 'cursor_missing',
-    isApart(plan, position, { serverDate, now: source.now() }) && 'clock_apart',
-    // Whoever wonders why a watermark stays finds the reason.
-    plan.kind !== 'full' && (facts.isUnlisted || facts.isContradicted) && gaps.find((gap) => gap !== 'not_modified'),
-  ];
-  return {
-    bodyBytes: page.bodyBytes,
-    read: {
-      pageNo: position.pagesRead + 1,
-      records: seen.records,
-      positionAfter: after,
-      watermarkAfter: moved.watermark,
-      requestKey: page.requestKey,
-      validators:
-        position.pagesRead === 0 && isListed(gaps) ? keptValidators(source, page.validators, { isWhole }) : null,
-      notModified: false,
-      gaps,
-      skipped: null,
-      notes: notes.filter((note) => note !== false && note !== undefined),
-    },
-  };
-}
-
-/** The rest of the partition is not read, whatever of it is left. */
-const skippedRead = (position: ReadPosition, page: Extract<Page, { readonly kind: 'skipped' }>): PageRead => ({
-  pageNo: position.pagesRead + 1,
-  records: [],
-  positionAfter: null,
-  watermarkAfter: position.claim,
-  requestKey: page.requestKey,
-  validators: null,
-  notModified: false,
-  gaps: ['partition_skipped'],
-  skipped: page.reason,
-  notes: [],
-});
-
-const withoutCursors = (records: readonly unknown[]): CursorPage => ({ ...noCursors, records });
 
 /** `initial` and the fields of chunks see what requests see of the connection. */
 function initialRenderer(source: Source): (template: string) => Promise<unknown> {

@@ -63,7 +63,7 @@ describe('incremental reads', () => {
     });
     const resource = {
       request: { path: '/items', query: { from: '{{ window.from }}', to: '{{ window.to }}' } },
-      pagination: { kind: 'offset', size: 2, inject: inQuery('offset') },
+      pagination: { kind: 'offset', stable: true, size: 2, inject: inQuery('offset') },
       incremental: { ...incremental, initial: '2025-01-01', window: { size: 'P5D' } },
     };
     const now = () => new Date('2025-01-12T00:00:00Z');

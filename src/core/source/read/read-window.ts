@@ -134,7 +134,7 @@ function nextWindow(plan: ReadPlan, cursor: CursorPlan, position: ReadPosition):
   if (bounds === null) return null;
   const empty = { guard: noPages, restarts: 0, maxSeen: null, lastSeen: null };
   const page = firstPageLike(plan.firstPage, position.page);
-  const { job: _ofThisWindow, ...rest } = position;
+  const { job: _job, read: _read, trail: _trail, moves: _moves, ...rest } = position;
   return { ...rest, ...empty, ...bounds, windowNo: position.windowNo + 1, page, base: position.claim };
 }
 

@@ -18,7 +18,10 @@ export function smallerPage(pagination: Pagination, position: PagePosition): Pag
   if (rule === null || size === undefined) return position;
   const half = Math.max(rule.min, Math.floor(size / 2));
   const number = pagination.kind === 'page' ? pagination.start + 2 * (position.number - pagination.start) : null;
-  return { ...position, ...(number === null ? {} : { number }), size: half };
+  const smaller = { ...position, ...(number === null ? {} : { number }), size: half };
+  const { overlap = 0, ...rest } = smaller;
+  // Nothing of a page that is all overlap would be new.
+  return overlap < half ? smaller : { ...rest, offset: position.offset + overlap };
 }
 
 /** The first page of another window, of the size to which pages have shrunk. */

@@ -52,7 +52,7 @@ const common = {
 };
 const stable = field(
   v.optional(v.boolean(), false),
-  'True: while it is read the list only grows, and only at its end, as one that is sorted by an id or a time of creation from which nothing is deleted. Then it is not checked whether the pages follow each other.',
+  'True: while it is read the list only grows, and only at its end, as one that is sorted by an id from which nothing is deleted. Then it is not checked whether the pages follow each other.',
 );
 const EmptyPage = v.picklist(['stop', 'continue']);
 const emptyText = 'Whether a page without items is the last one.';
@@ -120,7 +120,7 @@ export const Pagination = v.pipe(
       ),
       overlap: field(
         v.exactOptional(Position),
-        'Items read again on the next page, because rows move while they are read; repeats are skipped as unchanged. Absent: 0.',
+        'Items read again on the next page, because rows move while they are read; repeats are skipped as unchanged. They must be there again, or the list has moved and is read back. Absent: one where a record that is passed over would be missed for good (with `incremental`, `deletes` by `full_scan`, `replace`), else 0.',
         5,
       ),
       stable,

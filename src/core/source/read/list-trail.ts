@@ -1,0 +1,113 @@
+/**
+ * Whether the pages of a list follow each other. A number or an offset names a place, not an item: when a record before
+ * the place leaves, the one behind it slips onto a page that was read already. So an offset begins at the last item of
+ * the page before, which must be there again. Page numbers cannot overlap: their ends are looked at again behind the
+ * last page (`list-edges.ts`).
+ */
+
+import type { ListTrail, PagePosition, ReadPosition } from '../../model/read-position.ts';
+import type { Pagination } from '../../spec/schema/pagination-schema.ts';
+import { pageKey } from './page-guard.ts';
+import type { PageRecords } from './page-records.ts';
+
+/** Items of a page that are remembered to find its end again, where its last item has left, too. */
+const tailMax = 5;
+
+/** Ends of pages that are looked at again behind the last page. */
+export const edgesMax = 16;
+
+/** Requests for one page that begin further and further back, before the window is read anew. */
+export const backMax = 2;
+
+/** Items that a page with `count` items of the wanted `size` shares with the next. */
+export function overlapBehind(
+  { overlap = 0, stable, step }: Extract<Pagination, { kind: 'offset' }>,
+  { count, size, overlaps }: { readonly count: number; readonly size: number; readonly overlaps: boolean },
+): number {
+  // Which item is the last at its place is not known of a page from which the API has left some out.
+  const automatic = stable || !overlaps || (step === 'size' && count !== size) ? 0 : 1;
+  // A page that is all overlap would be requested again without end.
+  return Math.max(0, Math.min(Math.max(overlap, automatic), count - 1));
+}
+
+/**
+ * How a page follows the one before: `joined`, by the items that they share, or as nothing says otherwise; `shifted`: it
+ * has items of it where none belong, as something has come in before; `parted`: items between the two may be missing.
+ */
+export type Joint = 'joined' | 'shifted' | 'parted';
+
+/** How the page at the position follows; `before` is the page before it, if this process has read that. */
+export function jointOf(
+  page: PageRecords,
+  { page: { overlap = 0, index }, trail }: Pick<ReadPosition, 'page' | 'trail'>,
+  before: PageRecords | null,
+): Joint {
+  if (index === 1 || trail === undefined || trail.tail.length === 0) return 'joined';
+  const { tail, back } = trail;
+  const marks = (from: number, to: number) => indexes(from, to).map((no) => pageKey(page.keyAt(no)));
+  if (back > 0) return marks(0, page.count).some((mark) => tail.includes(mark)) ? 'joined' : 'parted';
+  if (overlap === 0) return page.count > 0 && hasItemsOf(page, before, tail) ? 'shifted' : 'joined';
+  const shared = tail.slice(-overlap);
+  const first = marks(0, Math.min(overlap, page.count));
+  if (shared.length === first.length && shared.every((mark, no) => mark === first[no])) return 'joined';
+  return first[0] !== undefined && tail.includes(first[0]) ? 'shifted' : 'parted';
+}
+
+const indexes = (from: number, to: number): readonly number[] =>
+  Array.from({ length: Math.max(0, to - from) }, (_, no) => from + no);
+
+/** Whether the first or the last item was on the page before: one of them was, if fewer came in than two pages have. */
+function hasItemsOf(page: PageRecords, before: PageRecords | null, tail: readonly string[]): boolean {
+  const keys = [page.keyAt(0), page.keyAt(page.count - 1)];
+  if (before === null) return keys.some((key) => tail.includes(pageKey(key)));
+  return indexes(0, before.count).some((no) => keys.includes(before.keyAt(no)));
+}
+
+/** The same page from further back, by one page and then by two more; null: it was, or there is nothing before it. */
+export function furtherBack(
+  position: ReadPosition,
+  { size, start }: { readonly size: number; readonly start: number },
+): ReadPosition | null {
+  const { page, trail } = position;
+  if (trail === undefined || trail.back >= backMax) return null;
+  const { overlap: _, ...place } = page;
+  const by = (page.size ?? size) * (trail.back + 1);
+  const offset = Math.max(start, page.offset - by);
+  return offset === page.offset
+    ? null
+    : { ...position, page: { ...place, offset }, trail: { ...trail, back: trail.back + 1 } };
+}
+
+/** The page without the items that it shares with the one before. */
+export function withoutShared(page: PageRecords, { overlap = 0 }: PagePosition, isDeclared: boolean): PageRecords {
+  if (overlap === 0) return page;
+  // What a spec wants to be read again may be newer now.
+  const records = page.isFlat && !isDeclared ? page.records.slice(overlap) : page.records;
+  return { ...page, records, count: page.count - overlap, keyAt: (no) => page.keyAt(no + overlap) };
+}
+
+/** The trail behind a page. `value`: see {@link PageEdge}. */
+export function trailBehind(
+  page: PageRecords,
+  { page: place, trail }: Pick<ReadPosition, 'page' | 'trail'>,
+  value: string | null,
+): ListTrail {
+  const isFirst = place.index === 1 || trail === undefined;
+  const before = isFirst ? { tail: [], edges: [], stride: 1 } : trail;
+  const own = indexes(Math.max(0, page.count - tailMax), page.count).map((no) => pageKey(page.keyAt(no)));
+  const tail = [...before.tail, ...own].slice(-tailMax);
+  const mark = tail.at(-1);
+  const { isProbe: _, ...at } = place;
+  // The page before stays only if it is one of those that are spread over all pages.
+  const kept = before.edges.filter(({ page: { index } }) => index % before.stride === 0);
+  const edges = mark === undefined || page.count === 0 ? before.edges : [...kept, { page: at, mark, value }];
+  const isFull = edges.length > edgesMax;
+  const stride = isFull ? 2 * before.stride : before.stride;
+  return {
+    tail,
+    edges: isFull ? edges.filter(({ page: { index } }, no) => index % stride === 0 || no === edges.length - 1) : edges,
+    stride,
+    total: page.counted,
+    back: 0,
+  };
+}

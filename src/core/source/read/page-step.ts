@@ -1,0 +1,155 @@
+/** The step of a read behind one page: what the page gives, and where the read goes on. */
+
+import { type Gap, type Gaps, isListed, withGaps } from '../../model/coverage.ts';
+import type { ReadPlan, ReadPosition } from '../../model/read-position.ts';
+import type { ReadNote } from '../../model/run-notes.ts';
+import { keptValidators } from '../request/validators.ts';
+import type { Source } from '../source.ts';
+import type { Page, PageRequest } from './fetch-page.ts';
+import { isMovable, joinedPage, movedEdges, valueBefore } from './list-moves.ts';
+import { trailBehind } from './list-trail.ts';
+import { type CursorPage, noCursors, readCursors } from './page-cursors.ts';
+import { isContradicted, itemsRead, pageGaps } from './page-evidence.ts';
+import { noPages, type PageGuard } from './page-guard.ts';
+import type { PageRead } from './page-read.ts';
+import type { PagesAhead } from './pages-ahead.ts';
+import { advance, begunAgain, isApart } from './read-window.ts';
+import { repetitionOf } from './repeated-page.ts';
+import { nextPart } from './report-parts.ts';
+import type { ReportWindow } from './report-window.ts';
+import { firstPageLike } from './smaller-page.ts';
+import { canSplit, mustSplit, splitWindow } from './window-bounds.ts';
+
+type RecordsPage = Extract<Page, { kind: 'records' }>;
+
+/** A page for the consumer, or only another position to continue from. */
+export type Step =
+  | { readonly read: PageRead; readonly bodyBytes: number }
+  | { readonly retryFrom: ReadPosition; readonly note: ReadNote | null };
+
+/** What is known of the window besides its position. */
+export interface WindowState {
+  readonly guard: PageGuard;
+  /** The report that it is read from; null: it is read from none. */
+  readonly report: ReportWindow | null;
+}
+
+/** A read, as far as its steps need it. */
+export interface Stepping {
+  readonly source: Source;
+  readonly plan: ReadPlan;
+  readonly ahead: PagesAhead;
+  /** Requests a page that was read before. */
+  readonly look: (request: PageRequest) => Promise<Page>;
+  /** How many of those at once. */
+  readonly looksAtOnce: () => number;
+  /** The page before the current one; null: this process has read none. */
+  readonly last: { page: RecordsPage | null };
+}
+
+/** A page and its place. */
+export interface PageState extends WindowState {
+  readonly request: PageRequest;
+  readonly position: ReadPosition;
+  /** Why it does not show everything; absent: its records tell. */
+  readonly gaps?: Gaps;
+  /** The API has said of the whole list that it has not changed. */
+  readonly isUnchanged?: boolean;
+}
+
+/** The step behind a page. Throws as the rules of cursors, of repeated pages and of windows do, and what `look` throws. */
+export async function stepOf(reading: Stepping, given: RecordsPage, at: PageState): Promise<Step> {
+  const { plan, source, ahead, last, look } = reading;
+  const looksAtOnce = reading.looksAtOnce();
+  const { request, position, guard, report, isUnchanged = false } = at;
+  const { cursor } = plan;
+  if (cursor && position.page.index === 1 && mustSplit(position, cursor, given.total))
+    return { retryFrom: splitWindow(position, cursor, given.total ?? 0), note: 'window_split' };
+  const isBack = (position.trail?.back ?? 0) > 0;
+  const repeated = isBack ? 'no' : repetitionOf(given, at, source);
+  const joined = joinedPage({ plan, source, position }, given, last.page);
+  if ('retryFrom' in joined && repeated === 'no') return joined;
+  const { page, isExact, gaps: joints } = 'page' in joined ? joined : { page: given, isExact: false, gaps: [] };
+  last.page = given;
+  const seen = cursor ? await readCursors(page.records, cursor, position) : withoutCursors(page.records);
+  const following = repeated !== 'no' || seen.belowWindow ? null : page.next;
+  if (following === null) ahead.drop();
+  const isLast = following === null && !seen.belowWindow;
+  const edges = at.gaps ? null : await movedEdges({ plan, source, position, page, request, isLast, look, looksAtOnce });
+  if (edges !== null && edges !== 'moved') return edges;
+  if (following !== null) ahead.prefetch({ request, page: given, next: following });
+  const job = following === null ? nextPart(position.job, report?.parts ?? null) : null;
+  const next = job ? firstPageLike(plan.firstPage, position.page) : following;
+  const { serverDate, token } = page;
+  const { pagination } = source.resource;
+  const placed = { page, position, pagination, repeated, cursor, isExact };
+  const isIncomplete = report?.isIncomplete ?? false;
+  const found = at.gaps ?? pageGaps({ ...placed, isCut: seen.belowWindow, isIncomplete });
+  const gaps = withGaps(withGaps(joints, edges === 'moved' ? ['list_moved'] : []), found);
+  if (following === null && cursor && gaps.includes('count_differs') && canSplit(position, cursor))
+    return { retryFrom: splitWindow(begunAgain(plan, position), cursor, page.counted ?? 0), note: 'window_split' };
+  const facts = {
+    ...{ cursors: seen.cursors, next, guard: job ? noPages : guard.state(), serverDate, token },
+    ...{ rises: seen.rises, isUnlisted: !isUnchanged && !isListed(gaps), isContradicted: isContradicted(gaps) },
+  };
+  // A page that begins further back has values below those that were read.
+  const moved = advance(plan, isExact ? position : { ...position, lastSeen: null }, facts);
+  const after = moved.position && { ...moved.position, ...(job && { job }) };
+  const value = cursor ? valueBefore(seen.cursors, cursor) : null;
+  const isWhole = page.next === null && repeated === 'no' && moved.position === null;
+  const notes: readonly (ReadNote | Gap | false | undefined)[] = [
+    moved.orderBroken && 'order_broken',
+    repeated !== 'no' && 'page_repeated',
+    seen.withoutCursor > 0 && 'cursor_missing',
+    isApart(plan, position, { serverDate, now: source.now() }) && 'clock_apart',
+    // Whoever wonders why a watermark stays finds the reason.
+    plan.kind !== 'full' && (facts.isUnlisted || facts.isContradicted) && gaps.find((gap) => gap !== 'not_modified'),
+  ];
+  return {
+    bodyBytes: page.bodyBytes,
+    read: {
+      pageNo: position.pagesRead + 1,
+      records: seen.records,
+      positionAfter: after && following !== null ? { ...after, ...listed(source, placed, value) } : after,
+      watermarkAfter: moved.watermark,
+      requestKey: page.requestKey,
+      validators:
+        position.pagesRead === 0 && isListed(gaps) ? keptValidators(source, page.validators, { isWhole }) : null,
+      notModified: false,
+      gaps,
+      skipped: null,
+      notes: notes.filter((note) => note !== false && note !== undefined),
+    },
+  };
+}
+
+/** What the next page of the window has to follow. */
+function listed(
+  source: Source,
+  {
+    page,
+    position,
+    isExact,
+  }: { readonly page: RecordsPage; readonly position: ReadPosition; readonly isExact: boolean },
+  value: string | null,
+): Partial<ReadPosition> {
+  const read = isExact ? itemsRead(position, page) : undefined;
+  const { read: _, ...rest } = { read, trail: isMovable(source) ? trailBehind(page, position, value) : undefined };
+  return { ...(read !== undefined && { read }), ...(rest.trail && { trail: rest.trail }) };
+}
+
+/** The rest of the partition is not read, whatever of it is left. */
+export const skippedRead = (position: ReadPosition, page: Extract<Page, { readonly kind: 'skipped' }>): PageRead => ({
+  pageNo: position.pagesRead + 1,
+  records: [],
+  positionAfter: null,
+  watermarkAfter: position.claim,
+  requestKey: page.requestKey,
+  validators: null,
+  notModified: false,
+  gaps: ['partition_skipped'],
+  skipped: page.reason,
+  notes: [],
+});
+
+const withoutCursors = (records: readonly unknown[]): CursorPage => ({ ...noCursors, records });
