@@ -73,7 +73,9 @@ describe('a limit of the run', () => {
   };
 
   it('maxRecords ends it as partial after the page that reaches it, and the next goes on from there', async () => {
-    const limited = await connection('limited', { ...pages('limited'), limits: { maxRecords: 25 } });
+    const bounded = { ...incremental, cursor: { ...incremental.cursor, missing: 'exclude' } };
+    const parts = { ...pages('limited'), incremental: bounded, limits: { maxRecords: 25 } };
+    const limited = await connection('limited', parts);
     const first = await limited.sync();
     expect(first).toMatchObject({ status: 'partial', error: null, statsJson: { recordsIn: 30, recordsOut: 30 } });
     const second = await limited.sync();

@@ -17,6 +17,9 @@ const shared = useSharedService({
   latencyMs: () => Math.random() * 15,
 });
 
+/** Ends of pages that are looked at again behind the last one. */
+const looks = 17;
+
 const rateLimit = { requests: 1_000_000, perSeconds: 1, maxConcurrent };
 
 /** Of the requests to a collection, the most that were open at one time. */
@@ -42,7 +45,7 @@ it('reads numbered pages several at once and records them exactly, in their orde
   const runId = await sync.requestPaused();
   upstream.resume();
   const chunks = pages / chunkPages;
-  await expectExactlyOnce(stack, { sync, runId }, { records, inFlight: [(chunks - 1) * maxConcurrent] });
+  await expectExactlyOnce(stack, { sync, runId }, { records, inFlight: [(chunks - 1) * maxConcurrent, looks] });
 
   const requests = requestsOf('/page/numbered?');
   expect(openMax(requests)).toBeGreaterThan(maxConcurrent / 2);

@@ -156,7 +156,7 @@ describe('the run of a test', () => {
     const mocks = [responding('/items', [{ id: 1 }], { query: { page: 1 } })];
     const resource = {
       pagination: { kind: 'page', inject: { in: 'query', name: 'page' } },
-      incremental: { kind: 'cursor', cursor: { field: 'id', type: 'integer' }, order: 'asc' },
+      incremental: { kind: 'cursor', cursor: { field: 'id', type: 'integer', missing: 'fail' }, order: 'asc' },
       limits: { maxRecords: 1 },
     };
     expect(await run({ mocks, expect: { status: 'partial', requests: 1 } }, resource)).toEqual([]);
