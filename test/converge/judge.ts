@@ -64,7 +64,7 @@ async function settle(story: Story, account: Account, resource: ResourceGenes): 
     if (resource.cache === 'ttl') await sleep(1100);
     const run = await account.sync(resource.key);
     said.push(outcomeOf(run));
-    const status = isRefusal(run) ? 'refused' : statusOf(run);
+    const status = isRefusal(run) ? 'refused' : statusOf(run, resource);
     successes = status === 'succeeded' ? successes + 1 : 0;
     partials = status === 'partial' ? partials + 1 : 0;
     const advised = isRefusal(run) ? null : adviceOf(run);
@@ -83,9 +83,11 @@ function adviceOf({ error }: RunRow): Readonly<Record<string, unknown>> | null {
   return body === undefined ? null : JSON.parse(body);
 }
 
-/** A run that lacks only rows of another resource has done what it can. */
-function statusOf({ status, notes, statsJson }: RunRow): RunRow['status'] {
-  return status === 'partial' && notes['row_missing'] === statsJson.quarantined ? 'succeeded' : status;
+/** Where nothing is known of records, each run meets the invalid ones again: it has done what it can. */
+function statusOf({ status, notes, statsJson }: RunRow, { change }: ResourceGenes): RunRow['status'] {
+  const isDone = status === 'partial' && notes['deletes_held_back'] === undefined;
+  const isRepeated = change.mode === 'none' && statsJson.quarantined > 0;
+  return isDone && isRepeated ? 'succeeded' : status;
 }
 
 /** Often does what the plan recommends; then nothing of an earlier shape may be left. */
@@ -137,11 +139,12 @@ async function compareAll(story: Story, other: Account, fresh: StoryDestination)
 /** One more run of each resource brings nothing. */
 async function quietRuns({ account, genes, log }: Story): Promise<readonly string[]> {
   const loud: string[] = [];
-  for (const { key, cache, change, mode } of genes.resources) {
+  for (const resource of genes.resources) {
+    const { key, cache, change, mode } = resource;
     if (cache === 'ttl') await sleep(1100);
     const run = await account.sync(key);
     log(`${key} once more: ${outcomeOf(run)}`);
-    if (isRefusal(run) || statusOf(run) !== 'succeeded') {
+    if (isRefusal(run) || statusOf(run, resource) !== 'succeeded') {
       loud.push(`the run of ${key} after rest is no success: ${outcomeOf(run)}`);
       continue;
     }
