@@ -21,7 +21,7 @@ import {
 import { countReplaced, isClean, readSoFar } from '../db/queries/runs/runs.ts';
 import type { OrgScope } from '../db/scope.ts';
 import { takenOver } from '../src/core/errors.ts';
-import type { RunStore } from '../src/core/run/run-store.ts';
+import { neverRead, type RunStore } from '../src/core/run/run-store.ts';
 import type { Deps } from '../src/deps.ts';
 
 /** The store of a run, in the control database. */
@@ -75,7 +75,7 @@ export function createRunStore(
       }),
     isComplete: (parent) => isLaneComplete(db, scope, { connectionId, resourceKey: parent }),
     async partition(key) {
-      return (await findPartition(db, scope, { laneId, partition: key })) ?? { watermark: null, validators: null };
+      return (await findPartition(db, scope, { laneId, partition: key })) ?? neverRead;
     },
     countMissing: (scan) => countMissing(db, scope, { ...scan, laneId, seq }),
     findMissing: (scan, limit) => findMissing(db, scope, { ...scan, laneId, seq, limit }),

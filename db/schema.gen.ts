@@ -419,6 +419,14 @@ export interface OutboxParts {
 }
 
 export interface Partitions {
+  /**
+   * Its watermark when the list of deleted records was last read to its end; null: never, or nobody asks.
+   */
+  deletionsTo: string | null;
+  /**
+   * Where its first read began, canonical text: what is before it was never asked for. Null: not known, or everything was.
+   */
+  firstStart: string | null;
   laneId: number;
   /**
    * Changes of parent records after this instant are still to be read; null: never read to its end, or no parents.
@@ -435,6 +443,10 @@ export interface Partitions {
    */
   proof: string | null;
   proofRun: number | null;
+  /**
+   * As of when it was last read to its end, within a tenth of what the API keeps; null: never, or the API keeps everything.
+   */
+  readAt: string | null;
   updatedAt: Generated<string>;
   /**
    * Of the last complete read, for a conditional request (Validators); null: none.

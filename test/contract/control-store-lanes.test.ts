@@ -232,7 +232,7 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
       const { laneId, fence } = attempt;
       expect(attempt.meaning).toBeNull();
       await queries.conformLane(db, scope, { laneId, fence, runId: id, meaning, changed: [] });
-      expect(await partition(laneId)).toEqual({ watermark, validators: null });
+      expect(await partition(laneId)).toMatchObject({ watermark, validators: null });
       expect(await states(laneId, ['r1'])).toHaveLength(1);
       expect(await take(id)).toMatchObject({ meaning, watermarkBefore: watermark });
     });

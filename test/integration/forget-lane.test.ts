@@ -32,6 +32,7 @@ const plan = {
   watermarkBefore: null,
   start: null,
   readAt: null,
+  sentWatermark: null,
   backfill: false,
   firstPage: { index: 1, number: 1, offset: 0, cursor: null, url: null },
 } as const;

@@ -144,29 +144,6 @@ describe('windows', () => {
   });
 });
 
-describe('a watermark older than the memory of the API', () => {
-  it('fails the run, or leads to a full read that delivers only what changed', async () => {
-    const rows = [
-      { id: 1, at: ago(60 * dayMs) },
-      { id: 2, at: ago(50 * dayMs) },
-    ];
-    api.serve('old', (query) => ({ body: rows.filter(({ at }) => at >= (query.get('since') ?? '')) }));
-    const retention = { maxAge: 'P30D' };
-    const old = await connection('old', { request: since('old'), incremental: { ...incremental, retention } });
-    expect((await old.sync()).status).toBe('succeeded');
-    const failed = await old.sync();
-    expect(failed).toMatchObject({ status: 'failed', error: { code: 'source_rejected' } });
-    expect(failed.error?.message).toContain('30 days');
-
-    await old.override({ incremental: { retention: { onExceeded: 'full' } } });
-    rows.push({ id: 3, at: ago(40 * dayMs) });
-    const { watermarkAfter, ...full } = await old.sync();
-    expect(full).toMatchObject({ status: 'succeeded', statsJson: { recordsIn: 3, recordsOut: 1, skipped: 2 } });
-    expect(watermarkAfter).toBe(rows[2]?.at);
-    expect(asked('old').at(-1)?.has('since')).toBe(false);
-  });
-});
-
 describe('an API that cannot filter', () => {
   it('is read newest first down to the watermark', async () => {
     const rows = Array.from({ length: 30 }, (_, id) => ({ id, at: ago((30 - id) * dayMs) }));

@@ -151,7 +151,7 @@ export function findPartition(
 ): Promise<StoredPartition | undefined> {
   return db
     .selectFrom('partitions')
-    .select(['watermark', 'validators'])
+    .select(['watermark', 'validators', 'firstStart', 'readAt', 'deletionsTo'])
     .where('orgId', '=', scope.orgId)
     .where('laneId', '=', laneId)
     .where('partition', '=', partition)

@@ -17,6 +17,8 @@ export interface MemoryLedger {
   readonly records: MemoryRecords;
   /** Takes a batch that the destination took. */
   record(rows: readonly Deliverable[], receipt: Receipt): void;
+  /** The watermark that earlier runs left; null: none. */
+  readonly watermarkBefore: string | null;
   /** The watermark as of now, as canonical text; null: none. */
   watermarkOf(partition: string): string | null;
   /**
@@ -47,6 +49,7 @@ export function createMemoryLedger({ watermark, known }: RunStart): MemoryLedger
   let incomplete = false;
   return {
     records,
+    watermarkBefore: watermark,
     record(rows, receipt) {
       const gone = records.load(receipt.deleted).filter(({ status }) => status === 'undelivered');
       const neverDelivered = new Set(gone.map(({ externalId }) => externalId));

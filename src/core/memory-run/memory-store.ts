@@ -1,5 +1,5 @@
 import type { Scan } from '../model/scan.ts';
-import type { GoneRecord, Parent, RunStore } from '../run/run-store.ts';
+import { type GoneRecord, neverRead, type Parent, type RunStore } from '../run/run-store.ts';
 import { createMemoryDimensions } from './memory-dimensions.ts';
 import type { MemoryLedger } from './memory-ledger.ts';
 import { hidesAmong, missingAmong } from './missing-among.ts';
@@ -30,7 +30,11 @@ export function createMemoryStore({ ledger, now, parentsOf, valuesMax }: MemoryS
     },
     // They are what a run of their resource has read.
     isComplete: async () => true,
-    partition: async (key) => ({ watermark: ledger.watermarkOf(key), validators: null }),
+    partition: async (key) => ({
+      ...neverRead,
+      watermark: ledger.watermarkOf(key),
+      deletionsTo: ledger.watermarkBefore,
+    }),
     countMissing: async (scan) => ({
       missing: missingAmong(records.compared(), scan).length,
       due: dueOf(scan).length,

@@ -76,6 +76,8 @@ export interface ReadPlan {
    * The start as canonical text (of a token: the token) of `initial` or of a backfill's start; null: the begin of time.
    */
   readonly start: string | null;
+  /** What `watermark` is for requests of a list that is read whole; null: nothing. */
+  readonly sentWatermark: string | number | null;
   /** As of when an earlier read came to its end; ISO. Null: none did, or the plan does not ask. */
   readonly readAt: string | null;
   /** A backfill reads up to the watermark and never changes it. */

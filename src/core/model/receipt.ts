@@ -45,7 +45,13 @@ export interface PartitionEntry {
     readonly listedAt: string | null;
     /** The validators for the next conditional request; null: none. */
     readonly validators: Validators | null;
+    /** As of when it is read to its end; ISO. Absent: as it was before. */
+    readonly readAt?: string;
+    /** The watermark up to which the list of deleted records is known; absent: as it was before. */
+    readonly deletionsTo?: string;
   } | null;
+  /** Where its first read began, as canonical text; absent: as it was before. */
+  readonly firstStart?: string;
 }
 
 /** What the run has proved of a partition. */

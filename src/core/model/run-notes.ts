@@ -17,6 +17,8 @@ export type ReadNote =
 export type RunNote =
   | ReadNote
   | Gap
+  /** Everything was read again, as the API has forgotten what changed: what it deleted meanwhile is not known. */
+  | 'deletes_unknown'
   /** More records are missing than may be deleted at once. */
   | 'deletes_held_back'
   /** Records were skipped because a newer version of them is known. */

@@ -29,6 +29,8 @@ export interface PartitionPosition {
   readonly watermarkBefore: string | null;
   /** The validators of its first page, to be stored once the partition is complete. */
   readonly validators: Validators | null;
+  /** As of when it is read to its end, to be stored once the partition is complete; ISO. Absent: as it was before. */
+  readonly readAt?: string;
   /** The {@link PartitionTotals.gaps} of this partition alone. */
   readonly gaps: Gaps;
   readonly totals: PartitionTotals;

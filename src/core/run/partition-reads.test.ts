@@ -7,7 +7,7 @@ import { memoryStore } from '../source/lookups/lookup-store-fixture.ts';
 import { pagesOf, sourceOf } from '../source/source-fixture.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 import { openPartitionReads } from './partition-reads.ts';
-import type { RunStore } from './run-store.ts';
+import { neverRead, type RunStore } from './run-store.ts';
 
 test('no request of a partition that was read ahead outlives the reads', async () => {
   await using evaluator = createTestEvaluator({ size: 1 });
@@ -108,7 +108,7 @@ const threeValues: RunStore = {
   changedPartitions: unused,
   listingInstant: unused,
   parents: unused,
-  partition: async () => ({ watermark: null, validators: null }),
+  partition: async () => neverRead,
   isComplete: unused,
   countMissing: unused,
   findMissing: unused,

@@ -1,3 +1,4 @@
+import type { ReadPosition } from '../model/read-position.ts';
 import type { PartitionPosition } from '../model/run-position.ts';
 import { ThrottledError } from '../model/throttled.ts';
 import type { Validators } from '../model/validators.ts';
@@ -15,6 +16,10 @@ interface PartitionRead {
   /** The watermark that the read starts from, as canonical text; null: none. */
   readonly watermarkBefore: string | null;
   readonly pages: AsyncGenerator<PageRead, void, undefined>;
+  /** Where its first read begins, as canonical text, once a request was about to be made; null: no such read begins. */
+  readonly firstStart: () => string | null;
+  /** Where it was saved since it was taken, as a report job began; null: nowhere. */
+  readonly savedAt: () => ReadPosition | null;
   /** Tells where the run is, before the next page is taken. */
   readonly isAt: (position: PartitionPosition) => void;
 }
@@ -60,7 +65,10 @@ export function openPartitionReads(run: RunReading, options: RunReadOptions): Pa
       watermark: watermarkBefore,
       validators: usable(run, stored.validators),
       provesEnd: concludesAbsence(run.resource),
+      earlier: stored,
     };
+    let firstStart: string | null = null;
+    let saved: ReadPosition | null = null;
     // Only the partition that is read now sends concurrent requests.
     const mayFetchSeveral = () => no === readNo;
     let place: PartitionPosition | null = null;
@@ -70,15 +78,19 @@ export function openPartitionReads(run: RunReading, options: RunReadOptions): Pa
         // The position is moved past pages that must be recorded by then.
         await options.delivered();
         await run.store.addToDimension(jobsDimension, [], { ...place, read });
+        saved = read;
       },
       wait: options.wait ?? throttle,
     };
+    const onStart = (start: string | null) => {
+      firstStart = start;
+    };
     const how = hasJob ? { ...options, lookAhead: 0, jobs } : options;
-    const pages = readPages(source, { ...how, signal, mayFetchSeveral, position: resumed?.read ?? null });
+    const pages = readPages(source, { ...how, onStart, signal, mayFetchSeveral, position: resumed?.read ?? null });
     const isAt = (at: PartitionPosition) => {
       place = at;
     };
-    return { partition, stored, watermarkBefore, pages, isAt };
+    return { partition, stored, watermarkBefore, pages, isAt, firstStart: () => firstStart, savedAt: () => saved };
   };
   const begin = async (no: number): Promise<PartitionRead> => {
     const read = await open(no, null);

@@ -1,8 +1,10 @@
 import { AppError } from '../errors.ts';
+import { isListed } from '../model/coverage.ts';
 import { possibleIds } from '../model/external-id.ts';
 import type { PartitionEntry } from '../model/receipt.ts';
 import type { PartitionPosition, RunPosition } from '../model/run-position.ts';
 import type { Validators } from '../model/validators.ts';
+import { cursorOfText, sendLowerBound } from '../source/cursor/cursor-value.ts';
 import { readPages } from '../source/read/read-pages.ts';
 import { createEvaluateEach } from '../source/request/evaluate-each.ts';
 import { openResponseCache } from '../source/request/open-response-cache.ts';
@@ -35,42 +37,84 @@ export async function* readDeletedList(
   await options.delivered();
   const ofPartition = { ...run.source, each: partition.each };
   const recentList = recentListCache(ofPartition, deletes, run.lookupStore);
+  const known = await knownTo(run, partition, deletes);
   const source = {
     ...ofPartition,
     ...notIncremental,
-    resource: listResource(run.source.resource, deletes),
+    resource: listResource(run.source.resource, deletes, known !== null),
+    ...(known !== null && { sentWatermark: known }),
     validators: (await recentList?.find()) ?? null,
     responses: recentList ? null : openResponseCache(ofPartition, deletes.request, run.lookupStore),
   };
   let validators: Validators | null = null;
   let isRefused = false;
+  // Another attempt may have read its first pages: what came of them is not known here.
+  let isListedWhole = mayStop(deletes) && position.read === null;
+  let at = position;
   const pages = readPages(source, { ...options, position: position.read });
   for await (const page of pages) {
-    const listed = await idsOf(page.records, { key: deletes.key, source: ofPartition });
-    const live = listed.length === 0 ? [] : await run.store.findLive(listed);
+    const ids = await idsOf(page.records, { key: deletes.key, source: ofPartition });
+    const live = ids.length === 0 ? [] : await run.store.findLive(ids);
     const positionAfter = page.positionAfter === null ? next : { ...position, read: page.positionAfter };
     const tombstones = live.map((record) => tombstoneOf(record, deletes.effect));
     const incomplete = page.skipped !== null;
+    isListedWhole &&= isListed(page.gaps) && !incomplete;
     const isComplete = page.positionAfter === null && !incomplete;
-    const place = { positionAfter, partition: isComplete ? await completion() : null };
-    yield stagePage('listed', { tombstones, ...place, requestKey: page.requestKey, incomplete });
+    const part = { tombstones, requestKey: page.requestKey, incomplete };
+    // What is refused counts before the list does.
+    const isLate = isComplete && isListedWhole && live.length > 0;
+    if (isLate) yield stagePage('listed', { ...part, positionAfter: at });
+    else yield stagePage('listed', { ...part, positionAfter, partition: isComplete ? await entry() : null });
     // Whatever reads such a record next must find it deleted.
-    if (tombstones.length > 0) {
+    if (live.length > 0) {
       await options.delivered();
       // The destination refused their deletion: an unchanged list must not hide them from the next run.
       isRefused ||= (await run.store.findLive(live.map(({ externalId }) => externalId))).length > 0;
     }
+    if (isLate) yield stagePage('listed', { positionAfter, partition: await entry() });
     validators ??= page.validators;
-    if (page.positionAfter !== null) continue;
+    if (page.positionAfter !== null) {
+      at = { ...position, read: page.positionAfter };
+      continue;
+    }
     if (validators && !incomplete && !isRefused) await recentList?.note(validators);
     return next;
   }
   return undefined;
+
+  async function entry(): Promise<PartitionEntry> {
+    return withList(await completion(), isListedWhole && !isRefused);
+  }
 }
+
+/** Whether the list may end where it is known, by the watermark. */
+const mayStop = ({ stopWhen = '' }: DeletedList): boolean => /\bwatermark\b/.test(stopWhen);
+
+/**
+ * The watermark up to which the list of a partition is known, as requests carry it; null: it is not, or nobody asks. The
+ * stored one will not do: it has moved with the records of this run, or of one that failed before it read the list.
+ */
+async function knownTo(
+  { resource: { incremental }, store }: RunReading,
+  { key }: Partition,
+  deletes: DeletedList,
+): Promise<string | number | null> {
+  if (incremental?.kind !== 'cursor' || !mayStop(deletes)) return null;
+  const { deletionsTo } = await store.partition(key);
+  const value = cursorOfText(deletionsTo, incremental.cursor);
+  return value === null ? null : sendLowerBound(value, incremental.cursor);
+}
+
+/** The end of a partition whose list of deleted records was read, and is known up to its watermark if it was whole. */
+const withList = (entry: PartitionEntry, isWhole: boolean): PartitionEntry =>
+  entry.completed === null || entry.watermark === null || !isWhole
+    ? entry
+    : { ...entry, completed: { ...entry.completed, deletionsTo: entry.watermark } };
 
 const notIncremental = { watermark: null, backfill: null } as const;
 
-function listResource(resource: Source['resource'], deletes: DeletedList): Source['resource'] {
+/** A list of which nothing is known is read whole. */
+function listResource(resource: Source['resource'], deletes: DeletedList, isKnown: boolean): Source['resource'] {
   const { decoder, bigNumbers, recordsMissing } = resource.response;
   const { key, errors } = resource;
   const { request, records, pagination, stopWhen } = deletes;
@@ -79,7 +123,7 @@ function listResource(resource: Source['resource'], deletes: DeletedList): Sourc
     errors,
     request,
     response: { decoder, bigNumbers, recordsMissing, records, addFields: {} },
-    pagination: stopWhen === undefined ? pagination : { ...pagination, stopWhen },
+    pagination: stopWhen === undefined || (mayStop(deletes) && !isKnown) ? pagination : { ...pagination, stopWhen },
   };
 }
 

@@ -38,35 +38,63 @@ const isPartitioned = ({ resource }: RunReading): boolean => resource.forEach.le
 /** A backfill reads up to the watermark only: new records of changed parents are left to the next sync. */
 const completionOf = (
   { source }: RunReading,
-  { listedAt, validators }: PartitionPosition,
-): PartitionEntry['completed'] => ({ listedAt: source.backfill === null ? listedAt : null, validators });
+  { listedAt, validators, readAt }: PartitionPosition,
+): PartitionEntry['completed'] => ({
+  listedAt: source.backfill === null ? listedAt : null,
+  validators,
+  ...(readAt !== undefined && { readAt }),
+});
 
 interface ReadTo {
-  readonly partition: Partition;
+  readonly entry: Pick<PartitionEntry, 'partition' | 'firstStart'>;
+  readonly each: Partition['each'];
   readonly at: PartitionPosition;
   /** Where the run continues after the page. */
   readonly next: RunPosition | null;
 }
 
 async function* readRecords(run: RunReading, position: PartitionPosition, { reads }: PartitionOptions): Stage {
-  const { partition, stored, watermarkBefore, pages, isAt } = await reads.take(position);
+  const { partition, stored, watermarkBefore, pages, isAt, firstStart, savedAt } = await reads.take(position);
+  const { each, key } = partition;
+  const entry = (): ReadTo['entry'] => {
+    const start = firstStart();
+    return { partition: key, ...(start !== null && { firstStart: start }) };
+  };
   let at: PartitionPosition = { ...position, watermarkBefore };
   isAt(at);
-  for await (const page of pages) {
-    at = { ...at, validators: page.validators ?? (page.notModified ? stored.validators : at.validators) };
-    at = { ...at, gaps: withGaps(at.gaps, page.gaps) };
-    const next = page.positionAfter === null ? completed(run, at, page) : { ...at, read: page.positionAfter };
-    yield toRunPage(run, page, { partition, at, next });
-    if (page.positionAfter === null) return next;
-    at = { ...at, read: page.positionAfter };
-    isAt(at);
+  try {
+    for await (const page of pages) {
+      at = { ...at, validators: page.validators ?? (page.notModified ? stored.validators : at.validators) };
+      at = { ...at, gaps: withGaps(at.gaps, page.gaps), ...(page.readAt !== null && { readAt: page.readAt }) };
+      const next = page.positionAfter === null ? completed(run, at, page) : { ...at, read: page.positionAfter };
+      yield toRunPage(run, page, { entry: entry(), each, at, next });
+      if (page.positionAfter === null) return next;
+      at = { ...at, read: page.positionAfter };
+      isAt(at);
+    }
+  } catch (error) {
+    // What comes until the next run belongs to the first read, too.
+    const { firstStart: start } = entry();
+    const isUnknown = at.read === null && start !== undefined && start !== stored.firstStart;
+    if (isUnknown) yield startPage({ ...at, read: savedAt() }, entry());
+    throw error;
   }
   return undefined;
 }
 
-function toRunPage(run: RunReading, page: PageRead, { partition: { key, each }, at, next }: ReadTo): RunPage {
-  const notes: readonly RunNote[] = page.skipped === null ? page.notes : [...page.notes, 'partition_skipped'];
+/** Stores where a first read begins, although none of its pages has come. */
+const startPage = (at: PartitionPosition, entry: ReadTo['entry']): RunPage =>
+  stagePage('start', { positionAfter: at, partition: { ...entry, watermark: at.watermarkBefore, completed: null } });
+
+function toRunPage(run: RunReading, page: PageRead, { entry, each, at, next }: ReadTo): RunPage {
+  const { partition: key } = entry;
   const isLast = page.positionAfter === null;
+  const isUnknown = page.again && isLast && run.resource.deletes.mode === 'flag';
+  const notes: readonly RunNote[] = [
+    ...page.notes,
+    ...(page.skipped === null ? [] : (['partition_skipped'] as const)),
+    ...(isUnknown ? (['deletes_unknown'] as const) : []),
+  ];
   const completion = isLast && page.skipped === null ? completionOf(run, at) : null;
   const proof = proofOf(at.gaps);
   // If a run ended before its deletes, no later one would make them: it finds neither a changed parent nor a changed response.
@@ -76,12 +104,12 @@ function toRunPage(run: RunReading, page: PageRead, { partition: { key, each }, 
     records: page.records,
     each,
     positionAfter: next,
-    partition: { partition: key, watermark: page.watermarkAfter, completed: isEnd ? completion : null },
+    partition: { ...entry, watermark: page.watermarkAfter, completed: isEnd ? completion : null },
     proof:
       isLast && comparesAtEnd(run.resource) && isPartitioned(run)
         ? { partition: key, proof, completed: proof === 'whole' ? completion : null }
         : null,
-    incomplete: page.skipped !== null,
+    incomplete: page.skipped !== null || isUnknown,
     notes,
   });
 }
@@ -125,7 +153,7 @@ export function afterPartitions(
 /** Whether a run of the resource compares what it read with the records that are known. */
 const comparesAtEnd = ({ deletes }: Resource): boolean => deletes.mode === 'full_scan';
 
-const nextPartition = (position: PartitionPosition): PartitionPosition => ({
+const nextPartition = ({ readAt: _before, ...position }: PartitionPosition): PartitionPosition => ({
   ...position,
   no: position.no + 1,
   step: 'read',

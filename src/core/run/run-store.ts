@@ -3,6 +3,7 @@ import type { Retry } from '../model/record-page.ts';
 import type { RunPosition } from '../model/run-position.ts';
 import type { Scan, ScanResult } from '../model/scan.ts';
 import type { Validators } from '../model/validators.ts';
+import type { EarlierReads } from '../source/source.ts';
 
 /** A quarantined record that is to be retried, with its row. */
 export interface Requeued extends Retry {
@@ -47,11 +48,22 @@ export interface Parent {
 }
 
 /** What earlier runs stored about a partition. */
-export interface StoredPartition {
+export interface StoredPartition extends EarlierReads {
   /** The watermark as canonical text; null: no read has reached a point that may be one. */
   readonly watermark: string | null;
   readonly validators: Validators | null;
+  /** Its watermark when the list of deleted records was last read to its end; null: never. */
+  readonly deletionsTo: string | null;
 }
+
+/** A partition that was never read. */
+export const neverRead: StoredPartition = {
+  watermark: null,
+  validators: null,
+  firstStart: null,
+  readAt: null,
+  deletionsTo: null,
+};
 
 /** What a run stores and queries between its pages. Nothing here is delivered. */
 export interface RunStore {

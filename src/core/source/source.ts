@@ -18,7 +18,7 @@ export type ReadableResource = Pick<
 };
 
 /** What the reads of a partition have left besides its watermark and validators. */
-interface EarlierReads {
+export interface EarlierReads {
   /** Where the first of them began, as canonical text of the cursor; null: it is not known, or had no lower bound. */
   readonly firstStart: string | null;
   /** As of when one came to its end; ISO. Null: none did, or the resource does not ask. */
@@ -44,6 +44,8 @@ export interface Source {
   readonly run: { readonly id: string; readonly startedAt: string; readonly mode: string };
   /** The watermark as canonical text; null: never read before. */
   readonly watermark: string | null;
+  /** What `watermark` is in a list that is read whole; absent: null. */
+  readonly sentWatermark?: string | number;
   /** What earlier reads have left besides the watermark; absent: nothing, or nobody asked. */
   readonly earlier?: EarlierReads;
   /** A backfill reads from `from` (null: `initial`) to the watermark, which stays. Null: an ordinary read. */

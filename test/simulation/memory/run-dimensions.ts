@@ -85,7 +85,9 @@ function placesOf(no: number, lists: readonly { readonly count: number }[]): rea
 export const findPartition: typeof real.findPartition = (db, _scope, { laneId, partition }) =>
   memoryOf(db).transact('findPartition', (state) => {
     const found = state.partitions.get(keyOf(laneId, partition));
-    return found && { watermark: found.watermark, validators: found.validators };
+    if (!found) return undefined;
+    const { watermark, validators, firstStart, readAt, deletionsTo } = found;
+    return { watermark, validators, firstStart, readAt, deletionsTo };
   });
 
 /** As `closePartitions` of the real module. */

@@ -199,6 +199,17 @@ interface RecordParts {
   readonly returning: RawBuilder<unknown>;
 }
 
+/** What a partition keeps until a batch says otherwise. */
+const keptColumns = ['listed_at', 'first_start', 'read_at', 'deletions_to'];
+const kept = {
+  set: sql.raw(keptColumns.map((name) => `${name} = coalesce(excluded.${name}, partitions.${name})`).join(', ')),
+  isOther: sql.raw(
+    keptColumns
+      .map((name) => `excluded.${name} is distinct from partitions.${name} and excluded.${name} is not null`)
+      .join(' or '),
+  ),
+} as const;
+
 /**
  * Records a batch in one statement. The lane is locked as in {@link holdsLane}, before the run is. Only the end of a read
  * says of a partition that there were no further changes to its parents.
@@ -260,17 +271,17 @@ export const recordSql = <Row>(
         and quarantine.resource_key = run.resource_key and external_id = any(${v.closed}::text[])
         and (resolved_at is null or requeued_at is not null)
     ), read as (
-      insert into partitions (org_id, lane_id, partition, watermark, listed_at, validators)
+      insert into partitions (
+        org_id, lane_id, partition, watermark, listed_at, validators, first_start, read_at, deletions_to)
       select ${v.orgId}, ${v.laneId}::bigint, p.partition, p.watermark, (p.completed ->> 'listedAt')::timestamptz,
-        nullif(p.completed -> 'validators', 'null')
-      from run, jsonb_to_recordset(${v.partitions}::jsonb) as p (partition text, watermark text, completed jsonb)
+        nullif(p.completed -> 'validators', 'null'), p."firstStart", (p.completed ->> 'readAt')::timestamptz,
+        p.completed ->> 'deletionsTo'
+      from run, jsonb_to_recordset(${v.partitions}::jsonb) as p (
+        partition text, watermark text, completed jsonb, "firstStart" text)
       on conflict (lane_id, partition) do update set
-        watermark = excluded.watermark, updated_at = now(),
-        listed_at = coalesce(excluded.listed_at, partitions.listed_at),
-        validators = excluded.validators
-      where partitions.watermark is distinct from excluded.watermark
-        or partitions.validators is distinct from excluded.validators
-        or partitions.listed_at is distinct from coalesce(excluded.listed_at, partitions.listed_at)
+        watermark = excluded.watermark, updated_at = now(), validators = excluded.validators, ${kept.set}
+      where (partitions.watermark, partitions.validators) is distinct from (excluded.watermark, excluded.validators)
+        or ${kept.isOther}
     )
     select lane.fence, run.* from lane left join run on true`;
 

@@ -5,7 +5,7 @@ import type { OrgScope } from '../../../scope.ts';
 import { type BatchOwner, holdsLane } from '../batches/batch-owner.ts';
 import { ownLane } from '../records/own-lane.ts';
 import { newGeneration } from './new-generation.ts';
-import { rewindStart } from './rewind.ts';
+import { clearProgress, rewindStart } from './rewind.ts';
 
 /**
  * Forgets what was delivered of a lane, because its destination has nothing of it: known records, watermark, and where
@@ -26,12 +26,8 @@ export async function forgetLane(
     if (!(await holdsLane(tx, scope, owner))) return null;
     const rewinds = await isRewind(tx, scope, runId);
     const records = rewinds ? 0 : await deleteRecordStates(tx, scope, { laneId, runId });
-    const { numDeletedRows } = await tx
-      .deleteFrom('partitions')
-      .where('orgId', '=', scope.orgId)
-      .where('laneId', '=', laneId)
-      .executeTakeFirstOrThrow();
-    const hadNothing = records === 0 && numDeletedRows === 0n;
+    const partitions = await (rewinds ? clearProgress : deletePartitions)(tx, scope, laneId);
+    const hadNothing = records === 0 && partitions === 0;
     const begun = sql<string | null>`case
       when ${hadNothing} and (position ->> 'stage' = 'list' or position -> 'read' -> 'job' is not null
         or position -> 'read' ->> 'pagesRead' = '0')
@@ -55,6 +51,11 @@ export async function forgetLane(
       .executeTakeFirst();
     return { records, position: run?.position ?? null, generation };
   });
+}
+
+async function deletePartitions(tx: Db, scope: OrgScope, laneId: number): Promise<number> {
+  const ofLane = tx.deleteFrom('partitions').where('orgId', '=', scope.orgId).where('laneId', '=', laneId);
+  return Number((await ofLane.executeTakeFirstOrThrow()).numDeletedRows);
 }
 
 async function isRewind(tx: Db, scope: OrgScope, runId: string): Promise<boolean> {

@@ -114,7 +114,7 @@ export async function rewindLane(
     .returning('lanes.id')
     .executeTakeFirstOrThrow();
   if (to === null || (await wasSetBackMeanwhile(tx, scope, { runId, laneId: lane.id }))) {
-    await tx.deleteFrom('partitions').where('orgId', '=', scope.orgId).where('laneId', '=', lane.id).execute();
+    await clearProgress(tx, scope, lane.id);
   } else {
     await setBack(tx, scope, { laneId: lane.id, to });
   }
@@ -144,6 +144,21 @@ async function wasSetBackMeanwhile(
   return rows.length > 0;
 }
 
+/**
+ * Forgets how far the partitions of a lane are read, but not where their first reads began: what was delivered since is to be
+ * read again. Returns how many had something to forget.
+ */
+export async function clearProgress(tx: Db, scope: OrgScope, laneId: number): Promise<number> {
+  const ofLane = sql`org_id = ${scope.orgId} and lane_id = ${laneId}`;
+  const { numAffectedRows: deleted = 0n } = await sql`
+    delete from partitions where ${ofLane} and first_start is null`.execute(tx);
+  const { numAffectedRows: cleared = 0n } = await sql`
+    update partitions set watermark = null, validators = null, listed_at = null, read_at = null, deletions_to = null,
+      updated_at = now()
+    where ${ofLane} and num_nonnulls(watermark, validators, listed_at, read_at, deletions_to) > 0`.execute(tx);
+  return Number(deleted + cleared);
+}
+
 /** A partition that was read less far stays there. Integers compare as numbers, and what is one of a kind is not compared. */
 async function setBack(
   tx: Db,
@@ -157,7 +172,8 @@ async function setBack(
         else ${to}::text end`
     : lowerText;
   await sql`
-    update partitions set validators = null, listed_at = null, updated_at = now(), watermark = case
+    update partitions set validators = null, listed_at = null, read_at = null, deletions_to = null, updated_at = now(),
+      watermark = case
       when partition = '' then ${to}::text
       when watermark is not null then ${lower} end
     where org_id = ${scope.orgId} and lane_id = ${laneId}`.execute(tx);

@@ -11,7 +11,14 @@ const now = new Date('2026-01-31T00:00:00.000Z');
 const firstPage: PagePosition = { index: 1, number: 1, offset: 0, cursor: null, url: null };
 
 function planOf(cursor: Partial<CursorPlan>, overrides: Partial<ReadPlan> = {}): ReadPlan {
-  const base = { fingerprint: 'f1', kind: 'cursor' as const, watermarkBefore: null, start: null, readAt: null };
+  const base = {
+    fingerprint: 'f1',
+    kind: 'cursor' as const,
+    watermarkBefore: null,
+    start: null,
+    sentWatermark: null,
+    readAt: null,
+  };
   return { ...base, backfill: false, cursor: { ...plainCursorPlan, ...cursor }, firstPage, ...overrides };
 }
 

@@ -79,6 +79,17 @@ function claimOf(
   return claim === null ? null : cursorText(claim, form);
 }
 
+/**
+ * As of when a complete read has everything, where the API forgets; null: it has a hole, or leaves the watermark. Every tenth
+ * of what the API keeps is often enough: a run that finds nothing new writes nothing.
+ */
+export function readAtEnd(plan: ReadPlan, { retention, settleMs }: CursorPlan, position: ReadPosition): string | null {
+  if (retention === null || position.covered === false || !claims(plan, position)) return null;
+  const readAtMs = asOfMs(position) - settleMs;
+  const isRecent = plan.readAt !== null && readAtMs - Date.parse(plan.readAt) < retention.maxAgeMs / 10;
+  return isRecent ? null : new Date(readAtMs).toISOString();
+}
+
 /** As of when the API has responded: the earlier of the two clocks, ours at the start of the read. */
 const asOfMs = ({ runStart, apiStart = runStart }: ReadPosition): number =>
   Math.min(Date.parse(runStart), Date.parse(apiStart));

@@ -24,6 +24,10 @@ export interface PageRead {
   readonly notModified: boolean;
   /** Why the read does not show everything, as far as this page tells; empty: it does. */
   readonly gaps: Gaps;
+  /** As of when the partition is read to its end, where that is to be stored; ISO. Null: it is not. */
+  readonly readAt: string | null;
+  /** The read began at its start again, as the API no longer knows what came after the watermark. */
+  readonly again: boolean;
   /** Why the spec's rules skipped this partition (its watermark stays, the run is partial); null: they did not. */
   readonly skipped: string | null;
   readonly notes: readonly (ReadNote | Gap)[];

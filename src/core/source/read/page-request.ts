@@ -20,7 +20,8 @@ export function sentRoots(
   const { cursor } = plan;
   if (cursor === null) {
     const startsFromToken = plan.kind === 'token' && position.from !== null && position.from !== plan.start;
-    return { window: { from: position.from, to: null }, watermark: position.from, startsFromToken };
+    const watermark = plan.kind === 'token' ? position.from : (plan.sentWatermark ?? null);
+    return { window: { from: position.from, to: null }, watermark, startsFromToken };
   }
   const send = (text: string | null, inForm: typeof sendCursor) => {
     const value = cursorOfText(text, cursor.form);

@@ -117,6 +117,8 @@ export async function stepOf(reading: Stepping, given: RecordsPage, at: PageStat
         position.pagesRead === 0 && isListed(gaps) ? keptValidators(source, page.validators, { isWhole }) : null,
       notModified: false,
       gaps,
+      readAt: moved.readAt,
+      again: position.again === true,
       skipped: null,
       notes: notes.filter((note) => note !== false && note !== undefined),
     },
@@ -148,6 +150,8 @@ export const skippedRead = (position: ReadPosition, page: Extract<Page, { readon
   validators: null,
   notModified: false,
   gaps: ['partition_skipped'],
+  readAt: null,
+  again: false,
   skipped: page.reason,
   notes: [],
 });

@@ -43,6 +43,8 @@ export interface ReadOptions {
   readonly mayFetchSeveral?: () => boolean;
   /** Checked before each page is fetched; true: no further one is fetched, those fetched are still given. */
   readonly enough?: () => boolean;
+  /** Called with the start of a first read before its first request, as canonical text; null: it is no first one, or has none. */
+  readonly onStart?: (start: string | null) => void;
   /** The jobs of a resource with a report job; absent: there is none, or the read fails. */
   readonly jobs?: JobPort;
 }
@@ -57,6 +59,7 @@ export async function* readPages(source: Source, options: ReadOptions): AsyncGen
   const plan = await planRead(source, render);
   const chunks = await chunksOf(source.resource, render);
   const first = resumePosition(plan, options.position, source.now());
+  options.onStart?.(plan.cursor && plan.watermarkBefore === null && !plan.backfill ? plan.start : null);
   const notes: ReadNote[] = options.position !== null && first !== options.position ? ['position_discarded'] : [];
   const { lookAhead: count = 3, mayFetchSeveral = () => true } = options;
   const enough = oncePerPage(options.enough ?? (() => false));

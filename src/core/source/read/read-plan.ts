@@ -33,6 +33,7 @@ export async function planRead(source: Source, render: (template: string) => Pro
     cursor,
     watermarkBefore: watermark,
     start: backfill?.from || !cursor ? start : earliest(start, earlier?.firstStart ?? null, cursor),
+    sentWatermark: source.sentWatermark ?? null,
     readAt: earlier?.readAt ?? null,
     backfill: backfill !== null,
     firstPage: firstPage(resource.pagination),

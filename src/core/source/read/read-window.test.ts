@@ -18,7 +18,7 @@ function planOf(cursor: Partial<CursorPlan>, overrides: Partial<ReadPlan> = {}):
     kind: 'cursor' as const,
     watermarkBefore: null,
     start: null,
-    readAt: null,
+    ...{ sentWatermark: null, readAt: null },
     backfill: false,
   };
   return { ...base, cursor: { ...settings, ...cursor }, firstPage, ...overrides };

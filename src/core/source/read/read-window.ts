@@ -2,7 +2,7 @@ import { AppError } from '../../errors.ts';
 import type { CursorPlan, JobPosition, PagePosition, ReadPlan, ReadPosition } from '../../model/read-position.ts';
 import { type GuardState } from '../../model/read-position.ts';
 import { isTimeCursor } from '../../spec/schema/incremental-schema.ts';
-import { claimAfter, claims, type SeenCursors, withCursors } from './claims.ts';
+import { claimAfter, claims, readAtEnd, type SeenCursors, withCursors } from './claims.ts';
 import { noPages } from './page-guard.ts';
 import { firstPageLike } from './smaller-page.ts';
 import { firstBounds, nextBounds } from './window-bounds.ts';
@@ -28,8 +28,10 @@ export interface Step {
   readonly position: ReadPosition | null;
   /** The watermark as canonical text that may be stored once this page and all before are delivered; null: none yet. */
   readonly watermark: string | null;
-  /** The page broke the declared ascending order (first time in this read). */
+  /** The page broke the declared order (first time in this read). */
   readonly orderBroken: boolean;
+  /** As of when the API has been read to its end, where that is to be stored anew; ISO. Null: it is not. */
+  readonly readAt: string | null;
 }
 
 /**
@@ -123,9 +125,10 @@ function advanceCursor(
   const claim = claimAfter(plan, cursor, { position: seen, isEnd: facts.next === null });
   if (facts.next) {
     const position = { ...nextPage(seen, facts.next, facts.guard), claim };
-    return { position, watermark: claim, orderBroken };
+    return { position, watermark: claim, orderBroken, readAt: null };
   }
-  return { position: nextWindow(plan, cursor, { ...seen, claim }), watermark: claim, orderBroken };
+  const position = nextWindow(plan, cursor, { ...seen, claim });
+  return { position, watermark: claim, orderBroken, readAt: position === null ? readAtEnd(plan, cursor, seen) : null };
 }
 
 /** Null after the last window. */
@@ -173,4 +176,4 @@ function nextPage(position: ReadPosition, page: PagePosition, guard: GuardState)
   return { ...position, page, guard };
 }
 
-const quiet = (watermark: string | null) => ({ watermark, orderBroken: false });
+const quiet = (watermark: string | null) => ({ watermark, orderBroken: false, readAt: null });

@@ -35,7 +35,8 @@ export function keptValidators(
   validators: Validators | null,
   { isWhole }: { readonly isWhole: boolean },
 ): Validators | null {
-  if (validators !== null && isWhole) return { ...validators, isWhole };
+  // Where an expression ends a list, the API may have more of it.
+  if (validators !== null && isWhole && resource.pagination.stopWhen === undefined) return { ...validators, isWhole };
   return resource.request.cache.mode === 'ttl' ? validators : null;
 }
 

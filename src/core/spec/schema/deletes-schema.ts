@@ -61,7 +61,7 @@ export const Deletes = v.pipe(
       }),
       stopWhen: field(
         v.exactOptional(Expression),
-        'True after a page: the rest of the list is known already. Absent: the list is read whole.',
+        'True after a page: the rest of the list is known already. `watermark` is that of the last time when the list was read to its end; at first it is read whole. Absent: it always is.',
         'last.deleted_at < watermark',
       ),
       effect: Effect,

@@ -104,7 +104,7 @@ const CursorIncremental = v.pipe(
     cursor: Cursor,
     initial: field(
       v.exactOptional(Initial),
-      'Where the first run begins: a template, a number, or `now-<Duration>`. Absent: the beginning of time; the parameter is left out of the request.',
+      'Where the first run begins: a template, a number, or `now-<Duration>`, which counts from the first request of a partition. Absent: the beginning of time; the parameter is left out of the request.',
       '{{ params.startDate }}',
     ),
     order: field(
@@ -160,7 +160,7 @@ const CursorIncremental = v.pipe(
           maxAge: field(Duration, 'The age of the oldest records that the API still has.', 'P30D'),
           onExceeded: field(
             v.optional(v.picklist(['fail', 'full']), 'fail'),
-            'What happens when the watermark is older: the run fails, or reads from the beginning.',
+            'What happens when the watermark is older, and so is the last complete read: the run fails, or reads from the beginning.',
           ),
         }),
       ),

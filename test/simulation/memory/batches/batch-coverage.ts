@@ -1,5 +1,6 @@
 import type { LaneScan } from '../../../../db/queries/runs/records/missing-records.ts';
 import type { PartitionEntry, Receipt } from '../../../../src/core/model/receipt.ts';
+import { nothingRead } from '../lanes/rewind.ts';
 import { missingIn, placesOf, proofsIn } from '../records/missing-records.ts';
 import { type ControlState, keyOf, type StoredRun } from '../store/control-state.ts';
 import { knownOf } from '../store/lane-state.ts';
@@ -22,7 +23,7 @@ export function putCoverage(state: ControlState, { orgId, laneId, seq }: StoredR
     const known = state.partitions.get(keyOf(laneId, partition));
     const isGap = known?.proofRun === seq && known.proof === 'gap';
     state.partitions.put({
-      ...(known ?? { watermark: null, listedAt: null, validators: null, updatedAt: state.now() }),
+      ...(known ?? { ...nothingRead, firstStart: null, updatedAt: state.now() }),
       ...{ orgId, laneId, partition, proof: isGap ? 'gap' : proof, proofRun: seq, pending: stored(completed) as never },
     });
   }

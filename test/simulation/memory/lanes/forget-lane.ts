@@ -3,7 +3,7 @@ import type { RunPosition } from '../../../../src/core/model/run-position.ts';
 import { holdsLaneIn } from '../batches/batch-owner.ts';
 import type { ControlState } from '../store/control-state.ts';
 import { memoryOf } from '../store/memory-db.ts';
-import { rewindStart } from './rewind.ts';
+import { clearProgressIn, rewindStart } from './rewind.ts';
 
 /** As the query of the same name. */
 export const forgetLane: typeof real.forgetLane = (db, _scope, { runId, ...owner }) =>
@@ -16,7 +16,9 @@ export const forgetLane: typeof real.forgetLane = (db, _scope, { runId, ...owner
     const run = state.runs.get(runId);
     const rewinds = run?.backfill?.rewind === true;
     const records = rewinds ? 0 : deleteRecordStates(state, { laneId, runId });
-    const partitions = state.partitions.deleteWhere((row) => row.laneId === laneId);
+    const partitions = rewinds
+      ? clearProgressIn(state, laneId)
+      : state.partitions.deleteWhere((row) => row.laneId === laneId);
     if (run?.laneId !== laneId || run.status !== 'running') return { records, position: null, generation };
     const kept = records === 0 && partitions === 0 && isBegun(run.position) ? run.position : null;
     const position = kept ?? (rewinds ? rewindStart : null);

@@ -1,5 +1,5 @@
 import type * as real from '../../../../db/queries/runs/lanes/rewind.ts';
-import type { ControlState, StoredRun } from '../store/control-state.ts';
+import type { ControlState, StoredPartitionRow, StoredRun } from '../store/control-state.ts';
 import { laneWatermark, lowerWatermark } from '../store/lane-state.ts';
 
 /** As in the real module. */
@@ -11,11 +11,11 @@ export function rewindLaneIn(state: ControlState, { runId, to }: Parameters<type
   const lane = run && state.lanes.get(String(run.laneId));
   if (!run || !lane) return;
   state.lanes.update(lane, { recordedWith: null, recordedSince: null });
-  if (to === null || wasSetBackMeanwhile(state, run)) state.partitions.deleteWhere(({ laneId }) => laneId === lane.id);
+  if (to === null || wasSetBackMeanwhile(state, run)) clearProgressIn(state, lane.id);
   else {
     for (const row of state.partitions.where(({ laneId }) => laneId === lane.id)) {
       const watermark = row.partition === '' ? to : row.watermark === null ? null : lowerWatermark([row.watermark, to]);
-      state.partitions.update(row, { watermark, validators: null, listedAt: null, updatedAt: state.now() });
+      state.partitions.update(row, { ...nothingRead, watermark, updatedAt: state.now() });
     }
   }
   const delivered = state.records.where(({ laneId, status }) => laneId === lane.id && status === 'delivered');
@@ -26,6 +26,25 @@ export function rewindLaneIn(state: ControlState, { runId, to }: Parameters<type
   for (const other of ended) state.runs.update(other, { batchNo: other.batchNo + 1 });
   const watermark = laneWatermark(state, lane.id);
   state.runs.update(run, { watermarkBefore: watermark, watermarkAfter: watermark, position: rewindStart });
+}
+
+/** A partition of which nothing is known. */
+export const nothingRead = {
+  watermark: null,
+  validators: null,
+  listedAt: null,
+  readAt: null,
+  deletionsTo: null,
+} as const;
+
+/** As `clearProgress` of the real module. */
+export function clearProgressIn(state: ControlState, lane: number): number {
+  const deleted = state.partitions.deleteWhere(({ laneId, firstStart }) => laneId === lane && firstStart === null);
+  const isRead = ({ watermark, validators, listedAt, readAt, deletionsTo }: StoredPartitionRow): boolean =>
+    [watermark, validators, listedAt, readAt, deletionsTo].some((value) => value !== null);
+  const cleared = state.partitions.where((row) => row.laneId === lane && isRead(row));
+  for (const row of cleared) state.partitions.update(row, { ...nothingRead, updatedAt: state.now() });
+  return deleted + cleared.length;
 }
 
 const wasSetBackMeanwhile = (state: ControlState, { id, laneId, createdAt }: StoredRun): boolean =>

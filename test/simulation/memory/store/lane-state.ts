@@ -39,17 +39,19 @@ export function putPartitions(
   entries: readonly PartitionEntry[],
 ): void {
   const written: string[] = [];
-  for (const { partition, watermark, completed } of entries) {
+  for (const { partition, watermark, completed, firstStart } of entries) {
     refuseTwice([...written, partition]);
     const known = state.partitions.get(keyOf(laneId, partition));
     const read = {
       watermark,
       listedAt: completed?.listedAt ?? known?.listedAt ?? null,
       validators: stored(completed?.validators ?? null),
+      firstStart: firstStart ?? known?.firstStart ?? null,
+      readAt: completed?.readAt ?? known?.readAt ?? null,
+      deletionsTo: completed?.deletionsTo ?? known?.deletionsTo ?? null,
     };
-    const { watermark: before, listedAt, validators } = known ?? {};
     // Nothing is written where nothing changes.
-    if (known && isDeepStrictEqual({ watermark: before, listedAt, validators }, read)) continue;
+    if (known && isDeepStrictEqual({ ...known, ...read }, known)) continue;
     written.push(partition);
     const { proof = null, proofRun = null, pending = null } = known ?? {};
     state.partitions.put({ orgId, laneId, partition, ...read, proof, proofRun, pending, updatedAt: state.now() });
