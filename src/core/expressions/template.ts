@@ -14,6 +14,8 @@ export interface RenderOptions {
   readonly now: Date;
   /** A hole that is null or missing: `omit` leaves out the property, header or parameter; `fail` throws (paths). */
   readonly missing: 'omit' | 'fail';
+  /** Why a hole may not be omitted, given its expression; null: it may. Absent: every hole may. */
+  readonly whyNeeded?: (expression: string) => string | null;
   /** Makes each hole's text safe, for paths, unless it is a raw `{{{ }}}` hole. With it a result is always text. */
   readonly encode?: (text: string) => string;
 }
@@ -61,7 +63,7 @@ type Prepared =
 async function holeValue(
   hole: Extract<Prepared, { readonly plainPath: unknown }>,
   roots: Roots,
-  { evaluator, now, missing }: RenderOptions,
+  { evaluator, now, missing, whyNeeded }: RenderOptions,
 ): Promise<unknown> {
   const plain = hole.plainPath === null ? arrayOnPath : hole.plainPath(roots);
   const { expression } = hole;
@@ -70,6 +72,9 @@ async function holeValue(
       ? await evaluator.evaluate({ expression, input: mentionedRoots(expression, roots), now })
       : plain;
   if (value !== undefined && value !== null) return value;
+  const reason = missing === 'omit' ? (whyNeeded?.(expression) ?? null) : null;
+  if (reason !== null)
+    throw new AppError('spec_invalid', `The template placeholder {{ ${expression} }} has no value. ${reason}`);
   if (missing === 'omit') return undefined;
   throw new AppError(
     'spec_invalid',

@@ -20,11 +20,17 @@ export interface Renderer {
   readonly hole: FillHole;
 }
 
+/** A request that lacks what tells its partition from others would get the records of all of them. */
+const whyNeeded = (expression: string): string | null =>
+  /^\s*\$?each(?:\s*\.\s*\w+)+\s*$/.test(expression)
+    ? 'A request without it may return the records of other partitions: leave such values out with `when` of forEach, or name a default, as in {{ each.a.b ? each.a.b : "none" }}.'
+    : null;
+
 /** Fills in templates that see `roots`. */
 export function rendererFor(source: Pick<Source, 'evaluator' | 'run'>, roots: Roots): Renderer {
   const options = { evaluator: source.evaluator, now: new Date(source.run.startedAt) };
   return {
-    value: (template) => renderTemplate(template, roots, { ...options, missing: 'omit' }),
+    value: (template) => renderTemplate(template, roots, { ...options, missing: 'omit', whyNeeded }),
     hole: (expression) => renderTemplate(`{{ ${expression} }}`, roots, { ...options, missing: 'fail' }),
   };
 }

@@ -42,6 +42,17 @@ describe('a request', () => {
     expect(url).toBe(http.url.href);
   });
 
+  test('is not sent without the value that tells its partition from others, unless the template names a default', async () => {
+    const each = { p: { id: 1, region: null } };
+    const withQuery = (region: string) =>
+      buildRequest(source({ resource: { request: { path: '/items', query: { region } } } }, { each }), page);
+    await expect(withQuery('{{ each.p.region }}')).rejects.toThrow(
+      '{{ each.p.region }} has no value. A request without it may return the records of other partitions',
+    );
+    const { http } = await withQuery('{{ each.p.region ? each.p.region : "none" }}');
+    expect(http.url.search).toBe('?region=none');
+  });
+
   test('has the headers of http and its own, in lower case, without what is null', async () => {
     const request = { path: '/items', headers: { 'X-Account': '{{ params.account }}', Accept: 'text/csv' } };
     const { http } = await buildRequest(
