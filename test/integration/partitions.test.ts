@@ -15,6 +15,8 @@ const partsAsked = (name: string) => asked(name).map(({ pathname }) => pathname.
 
 const day = (no: number) => new Date(Date.UTC(2025, 0, no)).toISOString();
 const incremental = { kind: 'cursor', cursor: { field: 'at', type: 'datetime' }, order: 'asc', settle: 'PT0S' };
+/** Of such a list each page is claimed, as no record without a time comes last. */
+const timed = { ...incremental, cursor: { ...incremental.cursor, missing: 'exclude' } };
 const byToken = { kind: 'cursor', next: 'body.next', inject: { in: 'query', name: 'page' } };
 
 interface Row {
@@ -78,7 +80,7 @@ describe('a list of values', () => {
 
   it('gives a run that ends before it came to all of them none either', async () => {
     const rows = { a: [{ id: 1, at: day(1) }], b: [{ id: 1, at: day(2) }] };
-    const cut = { ...perProject('cut', rows), limits: { maxRecords: 1 } };
+    const cut = { ...perProject('cut', rows), incremental: timed, limits: { maxRecords: 1 } };
     await using of = await account({ key: 'cut', resources: [cut], params: { projects: ['a', 'b'] } });
     expect(await of.sync('cut')).toMatchObject({ status: 'partial', watermarkAfter: null });
   });
@@ -190,7 +192,7 @@ describe('a partition that the API refuses', () => {
     });
     const middle = { ...perProject('middle_', {}), key: 'middle', primaryKey: 'id' };
     const request = { path: '/middle/{{ each.project }}', query: { since: '{{ window.from }}' } };
-    const resources = [{ ...middle, request, response: { records: 'data' }, pagination: byToken }];
+    const resources = [{ ...middle, request, response: { records: 'data' }, incremental: timed, pagination: byToken }];
     await using of = await account({ key: 'middle', resources, params });
     expect(await of.sync('middle')).toMatchObject({ status: 'failed', error: { code: 'source_rejected' } });
     expect(await of.live('middle')).toEqual(['a1', 'a2', 'a3', 'b1']);

@@ -61,11 +61,12 @@ export const attemptMakers: Readonly<Record<string, WeightedMaker>> = {
     make(dice, made) {
       const [chosen, runOf] = [someAttempt(dice, made), someRun(dice, made)];
       const [batchNo, isOwn] = [dice.below(4), dice.chance(0.3)];
-      return (side) => {
+      return async (side) => {
         const { queries, db, scope } = side.org;
         const [{ laneId }, runId] = [chosen.owner(side), runOf(side)];
         const onlyOf = isOwn ? chosen.runId(side) : null;
-        return queries.findBehindSince(db, scope, { laneId, runId, batchNo, onlyOf });
+        // Each store has a clock of its own.
+        return (await queries.findBehindSince(db, scope, { laneId, runId, batchNo, onlyOf })) !== null;
       };
     },
   },

@@ -109,6 +109,14 @@ const ofPages: readonly Case[] = [
     issues: ['schema resources.0.limits.maxRecords'],
   },
   {
+    rule: 'a limit of a first read that claims nothing before its end',
+    changes: {
+      'resources.0.limits': { maxRecords: 10 },
+      'resources.0.incremental': { kind: 'cursor', cursor: { field: 'at', type: 'datetime' }, order: 'asc' },
+    },
+    issues: ['schema resources.0.limits.maxRecords'],
+  },
+  {
     rule: 'a chunk of fields in a request that has none',
     changes: { 'resources.0.enrich': [{ assignTo: 'a', request: { path: '/{{ chunk.fields }}' } }] },
     issues: ['schema resources.0.enrich.0.request.path'],

@@ -35,14 +35,26 @@ function chunksRule(resource: JsonObject, path: string): readonly Issue[] {
   );
 }
 
-/** A limited run goes on from its watermark, which only an ascending order moves before the end. */
+/**
+ * A limited run goes on from its watermark, which only an ascending order moves before the end, and in a first read only where
+ * no record without a cursor value may come last.
+ */
 function limitRule(resource: JsonObject, path: string): readonly Issue[] {
-  const { kind, order, window } = partOf(resource, 'incremental');
+  const incremental = partOf(resource, 'incremental');
+  const { kind, order, window, initial, clientFilter } = incremental;
+  const { missing = 'include' } = partOf(incremental, 'cursor');
   const advances = kind === 'cursor' && (order === 'asc' || window !== undefined);
+  const advancesAtFirst =
+    window !== undefined || initial !== undefined || clientFilter === true || missing !== 'include';
+  const isLimited = partOf(resource, 'limits')['maxRecords'] !== undefined;
+  const again = 'each run would read the same first records and end there';
+  const advice = advances
+    ? 'name `incremental.initial`, or set `incremental.cursor.missing` to `exclude` or `fail`, since records without a cursor value may come last'
+    : 'use an ascending cursor (`incremental.order: asc`) or `incremental.window`';
   return issueIf(
-    partOf(resource, 'limits')['maxRecords'] !== undefined && !advances,
+    isLimited && !(advances && advancesAtFirst),
     `${path}.limits.maxRecords`,
-    'each run would read the same first records and end there: use an ascending cursor (`incremental.order: asc`) or `incremental.window`, or remove the limit',
+    `${again}: ${advice}, or remove the limit`,
   );
 }
 
