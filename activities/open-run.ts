@@ -9,6 +9,7 @@ import { openSource } from '../src/connect/open-source.ts';
 import type { ResourceSetup } from '../src/connect/setup.ts';
 import type { Destination } from '../src/core/destinations/destination.ts';
 import type { DestinationDeps } from '../src/core/destinations/registry.ts';
+import { ownsRows } from '../src/core/destinations/target-table.ts';
 import { takenOver } from '../src/core/errors.ts';
 import type { LoggedCall } from '../src/core/http/logged-call.ts';
 import { createRedactor } from '../src/core/http/redact.ts';
@@ -73,7 +74,9 @@ export async function openRun(deps: Deps, scope: OrgScope, options: OpenRunOptio
   const clients = resources.use(new AsyncDisposableStack());
   // A destination that was restored from a backup is fresh too, and the lane knows its records.
   const rewinds = backfill?.rewind === true;
-  const seen = newLanes.take(attempt, start.fresh && !rewinds);
+  const knowsNothing = start.fresh && !rewinds && start.leftovers === 0;
+  if (start.fresh && !knowsNothing) newLanes.leave(laneId);
+  const seen = newLanes.take(attempt, knowsNothing);
   const known = createKnownRecords(storedBy(db, scope, { laneId, seen }), start.carried);
   const opening = { runId, connectionId, setup, startedAt, logCall, redactor, onRateLimit, stack: clients };
   const decodeTurns = resources.use(deps.decodeQueue.open(scope.orgId));
@@ -165,10 +168,13 @@ async function openRunDestination(
   resources.use(destination);
   const ledger = createRunLedger(db, scope, { runId, laneId, fence });
   const deliversAgain = attempt.backfill?.rewind === true || attempt.backfill?.force === true;
-  const whenBehind = deliversAgain ? 'deliver_again' : onBehind;
-  const notes = repairNotes(log, { runId, attempt });
+  const behaviour = {
+    ownsRows: ownsRows(setup.resource, setup.spec.resources),
+    whenBehind: deliversAgain ? ('deliver_again' as const) : onBehind,
+    ...repairNotes(log, { runId, attempt }),
+  };
   const openAfter = (batchNo: number) =>
-    repairFromCheckpoint({ run: { ...attempt, runId, batchNo }, ledger, destination, target, whenBehind, ...notes });
+    repairFromCheckpoint({ run: { ...attempt, runId, batchNo }, ledger, destination, target, ...behaviour });
   const opened = { destinationFingerprint: fingerprint, ledger };
   if (recordedWith !== fingerprint) {
     if (recordedWith !== null && !(await ledger.clearRecordedWith())) throw takenOver();

@@ -250,6 +250,7 @@ async function chunk({
   const runLedger: RunLedger = {
     written: { find: async () => null, add: async () => undefined },
     behindSince: async () => null,
+    noteLeftovers: async () => true,
     prepare: () => undefined,
     async record(receipt) {
       ledger.record([], receipt);
@@ -289,6 +290,7 @@ async function chunk({
     invalid: 0,
     fresh: false,
     isBehind: false,
+    leftovers: 0,
     carried: [],
   };
   const lines: string[] = [];

@@ -47,7 +47,7 @@ async function isPooled(client: pg.PoolClient): Promise<boolean> {
   return rows[0]?.pid !== Reflect.get(client, 'processID');
 }
 
-/** What becomes of statements. */
+/** How statements are sent. */
 interface Preparation {
   /** The name of a statement on the server; undefined: it has none. */
   readonly nameOf: (text: string) => string | undefined;

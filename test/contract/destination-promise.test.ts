@@ -103,6 +103,30 @@ describeKinds(promisingKinds, '', (kind) => {
     expect(await openAnew(place, { fence: 4 })).toBe(false);
   });
 
+  it('calls a lane of another generation new until a batch of it is applied, and no former one known', async () => {
+    await using place = await kind.createPlace();
+    const rows = [rowOf('1')];
+    const one = { generation: 'one' };
+    expect(await openAnew(place, { ...one, fence: 1, rows })).toBe(true);
+    expect(await openAnew(place, { ...one, fence: 2 })).toBe(false);
+    await using destination = place.connect();
+    for (const generation of ['two', 'three'])
+      expect(await destination.open(claimOf(place.schema, { fence: 3, generation }))).toMatchObject({ fresh: true });
+    await destination.apply(batchOf(rows, { runId: 'run_2' }));
+    expect(await openAnew(place, { fence: 4, generation: 'three' })).toBe(false);
+    expect(await openAnew(place, { ...one, fence: 5 })).toBe(true);
+  });
+
+  it('says what is left of the rows of its connection, if it keeps any', async () => {
+    await using place = await kind.createPlace();
+    await openAnew(place, { fence: 1, rows: ['c', 'a', 'b'].map((id) => rowOf(id)) });
+    await using destination = place.connect();
+    await destination.open(claimOf(place.schema, { fence: 2, generation: 'next' }));
+    if (!destination.leftovers) return;
+    expect(await destination.leftovers({ after: null, limit: 2 })).toEqual(['a', 'b']);
+    expect(await destination.leftovers({ after: 'b', limit: 2 })).toEqual(['c']);
+  });
+
   it('applies no batch of a run twice', async () => {
     await using place = await kind.createPlace();
     await using destination = place.connect();

@@ -55,6 +55,19 @@ describeKinds(destinationKinds, ' and records that are gone', (kind) => {
     expect(rows[1]?.['_deleted_at']).toBe(rows[1]?.['_synced_at']);
   });
 
+  it.each(['upsert', 'append'] as const)('mode %s says which rows of its connection are left', async (mode) => {
+    await using place = await kind.createPlace();
+    await deliver(place, { mode }, { rows: ['b', 'a', 'c', 'd'].map((id) => rowOf(id)) });
+    await deliver(place, { mode, fence: 2, lane: 'con_2/items', connectionId: 'con_2' }, { rows: [rowOf('other')] });
+    const tombstones = [{ externalId: 'c', effect: 'soft' }] as const;
+    await deliver(place, { mode, fence: 3 }, { runId: 'run_2', rows: [rowOf('a')], tombstones });
+    await using destination = place.connect();
+    await destination.open(claimOf(place.schema, { mode, fence: 4, generation: 'next' }));
+    const first = await destination.leftovers?.({ after: null, limit: 2 });
+    expect(first).toEqual(['a', 'b']);
+    expect(await destination.leftovers?.({ after: 'b', limit: 2 })).toEqual(['d']);
+  });
+
   it('leaves the mark of a row that is marked already', async () => {
     await using place = await kind.createPlace();
     await deliver(place, {}, { rows: [rowOf('1')] });

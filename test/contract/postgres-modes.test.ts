@@ -11,6 +11,14 @@ const refer = (place: PostgresPlace, timing: string) =>
       constraint still_used foreign key (c, e) references "${place.schema}".items ${timing});
     insert into "${place.schema}".refs default values`);
 
+it('a checkpoint table of a version that knew no generations still counts, and gets the column', async () => {
+  await using place = await createPostgresPlace();
+  await deliver(place, {}, { rows: [rowOf('1')] });
+  await place.query(`alter table "${place.schema}"._css_checkpoint drop column generation`);
+  expect(await deliver(place, { fence: 2 }, {})).toBe(false);
+  expect(await deliver(place, { fence: 3, generation: 'next' }, {})).toBe(true);
+});
+
 describe('mode replace', () => {
   it('shows the old rows to the end of the switch, however long it takes', async () => {
     await using place = await createPostgresPlace();

@@ -4,7 +4,7 @@ import { recordBatch } from '../../db/queries/runs/batches/batches.ts';
 import { beginRun } from '../../db/queries/runs/lanes/begin-run.ts';
 import { forgetLane } from '../../db/queries/runs/lanes/forget-lane.ts';
 import { rewindStart } from '../../db/queries/runs/lanes/rewind.ts';
-import { findRecordStates } from '../../db/queries/runs/records/record-state.ts';
+import { findRecordStates, noteLeftovers } from '../../db/queries/runs/records/record-state.ts';
 import { addToDimension, clearDimension } from '../../db/queries/runs/run-dimensions.ts';
 import { insertRun } from '../../db/queries/runs/runs.ts';
 import { type OrgScope, orgScope } from '../../db/scope.ts';
@@ -102,6 +102,17 @@ describe('forgetting a lane', () => {
       records: 0,
       position: null,
     });
+  });
+
+  it('leaves a list of partitions as it is where only rows are known that the destination had before', async () => {
+    const { scope, runId, attempt } = await recordedRun();
+    const { laneId, fence } = attempt;
+    await forgetLane(database.db, scope, { laneId, fence, runId });
+    const position = { ...listBegin, dimension: 1 };
+    await addToDimension(database.db, scope, { runId, owner: attempt, dimension: 0, values: [], position });
+    expect(await noteLeftovers(database.db, scope, { owner: attempt, externalIds: ['r1', 'r2'] })).toBe(true);
+    expect(await known(scope, laneId)).toMatchObject([{ hash: '', status: 'delivered' }]);
+    expect(await forgetLane(database.db, scope, { laneId, fence, runId })).toMatchObject({ position });
   });
 
   it('has a rewind repeat the deletes, unless it has begun since to list partitions or to wait for a report', async () => {

@@ -110,6 +110,15 @@ export function createDatabase(effect: Effect, counts: Counts, mayRepeat: (runId
             return isFresh ? { fresh: true, checkpoint: null } : { fresh: false, checkpoint };
           });
         },
+        async leftovers({ after, limit }) {
+          const { lane } = held?.claim ?? { lane: '' };
+          return await effect(route('rows of the destination'), () =>
+            [...laneOf(lane).rows.keys()]
+              .toSorted()
+              .filter((id) => after === null || id > after)
+              .slice(0, limit),
+          );
+        },
         prepare() {},
         async apply(batch) {
           const lane = held;

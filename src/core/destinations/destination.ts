@@ -60,6 +60,13 @@ export interface LaneClaim {
   readonly written: WrittenColumns;
 }
 
+/** A page of the ids of rows. */
+export interface LeftoverPage {
+  /** The last id of the page before; null: the first page. */
+  readonly after: string | null;
+  readonly limit: number;
+}
+
 /** The last batch that was applied for a lane. */
 export interface LastBatch {
   readonly runId: string;
@@ -117,6 +124,12 @@ export interface Destination extends AsyncDisposable {
    * say so.
    */
   peek?(lane: Pick<LaneClaim, 'lane' | 'target'>): Promise<LastBatch | null>;
+  /**
+   * External ids of the connection's rows that are in the table of the lane that `open` has claimed, and are not marked as
+   * deleted: in an order of the destination, after `after`, `limit` at most. Whoever delivered them is not known. Absent: a
+   * kind that cannot say so.
+   */
+  leftovers?(page: LeftoverPage): Promise<readonly string[]>;
   /**
    * Does what it can of `apply` without the server, while the previous batch is still in progress. Optional, and never
    * throws: without it `apply` does the same work; `apply` need not follow.

@@ -42,6 +42,7 @@ const observed = (kind: string, destination: Destination): Destination => ({
   check: () => destination.check(),
   open: (claim) => destination.open(claim),
   ...(destination.peek && { peek: destination.peek.bind(destination) }),
+  ...(destination.leftovers && { leftovers: destination.leftovers.bind(destination) }),
   prepare: (batch) => destination.prepare(batch),
   async apply(batch) {
     const begunAt = performance.now();

@@ -34,6 +34,24 @@ export function targetTable(
   };
 }
 
+/**
+ * Whether no other resource of a spec writes rows of its own to the table; one in mode `update` has none. A schema that is not
+ * named may be any.
+ */
+export function ownsRows(
+  { key, target: { table, schema } }: Pick<Resource, 'key' | 'target'>,
+  others: readonly Pick<Resource, 'key' | 'target'>[],
+): boolean {
+  const isSame = (one: string, other: string) => one.toLowerCase() === other.toLowerCase();
+  return !others.some(
+    ({ key: otherKey, target: other }) =>
+      otherKey !== key &&
+      other.mode !== 'update' &&
+      isSame(other.table, table) &&
+      (schema === undefined || other.schema === undefined || isSame(schema, other.schema)),
+  );
+}
+
 /** Columns of a record schema's properties; a property that says nothing of its type gets one with its first value. */
 function schemaColumns(schema: unknown): Column[] {
   if (!isJsonObject(schema) || !isJsonObject(schema['properties'])) return [];

@@ -149,6 +149,7 @@ function deliveryTo({ apply = async () => [], record, fresh = false }: Outside =
     ledger: {
       written: { find: async () => null, add: async () => undefined },
       behindSince: async () => null,
+      noteLeftovers: async () => true,
       prepare: () => undefined,
       async record({ pages }) {
         recorded.push(pages.length);

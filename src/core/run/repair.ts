@@ -1,5 +1,6 @@
 import type { Checkpoint, Destination, OpenedLane, TargetTable, WriteMode } from '../destinations/destination.ts';
 import { AppError, takenOver } from '../errors.ts';
+import { storableText } from '../json/storable-text.ts';
 import type { LaneKey } from '../model/lane-key.ts';
 import { decodeReceipt } from '../model/receipt.ts';
 import type { RunPosition } from '../model/run-position.ts';
@@ -33,6 +34,8 @@ export interface StartPoint extends Pick<RecordedRun, 'batchNo' | 'pageNo' | 'po
   readonly fresh: boolean;
   /** Whether the destination lacks batches, which the run delivers again: its first batch is applied in any case. */
   readonly isBehind: boolean;
+  /** Records that the destination had though the lane is new to it: they are known to be there, and nothing else of them. */
+  readonly leftovers: number;
   /** External ids of records that an earlier run read and that were acknowledged in this run. */
   readonly carried: readonly string[];
 }
@@ -45,7 +48,9 @@ interface RepairOptions {
   readonly ledger: RunLedger;
   readonly destination: Destination;
   readonly target: TargetTable;
-  /** What becomes of the run when the destination lacks a batch that it had applied. */
+  /** Whether all rows that the connection has in the table are of this resource. */
+  readonly ownsRows: boolean;
+  /** What the run does when the destination lacks a batch that it had applied. */
   readonly whenBehind: WhenBehind;
   /** Called when the destination is new to the lane, with how many records the ledger knew. */
   readonly onStartOver: (records: number) => void;
@@ -68,7 +73,14 @@ export async function repairFromCheckpoint(options: RepairOptions): Promise<Star
   const opened = await claim(options, run.generation);
   if (opened.fresh) return startOver(options);
   const { checkpoint, fresh, carried } = opened;
-  const start = { ...run, records: run.recordsIn, fresh, isBehind: false, carried: carried ? idsIn(carried) : [] };
+  const start = {
+    ...run,
+    records: run.recordsIn,
+    fresh,
+    isBehind: false,
+    leftovers: 0,
+    carried: carried ? idsIn(carried) : [],
+  };
   if (checkpoint.runId === runId && checkpoint.batchNo <= run.batchNo) return unlessBehind(options, start, checkpoint);
   const receipt = decodeReceipt(checkpoint.receipt);
   const isCarried = carried !== undefined && receipt.runId !== runId;
@@ -128,6 +140,7 @@ export const startOfRecorded = (run: RecordedRun): StartPoint => ({
   records: run.recordsIn,
   fresh: false,
   isBehind: false,
+  leftovers: 0,
   carried: [],
 });
 
@@ -147,8 +160,8 @@ function idsIn(receipt: string): readonly string[] {
 /**
  * The change filter and the watermark describe rows that do not exist: both are deleted before anything is read.
  * From then on the lane is another generation, for which it is claimed again: no other destination that it was delivered to
- * counts any more. A crash before the first batch is applied only repeats it, since nothing was recorded in between. Batch
- * and page numbers continue.
+ * counts any more. Rows that it has all the same are known from then on, so that they can be found missing. A crash before the
+ * first batch is applied only repeats it, since nothing was recorded in between. Batch and page numbers continue.
  */
 async function startOver(options: RepairOptions): Promise<StartPoint> {
   const { run, ledger, onStartOver } = options;
@@ -156,6 +169,36 @@ async function startOver(options: RepairOptions): Promise<StartPoint> {
   if (forgotten === null) throw takenOver();
   const { records, position, generation } = forgotten;
   await claim(options, generation);
+  const leftovers = await noteLeftovers(options);
   if (records > 0 || run.watermarkBefore !== null) onStartOver(records);
-  return { ...run, position, readCompleted: false, records: run.recordsIn, fresh: true, isBehind: false, carried: [] };
+  return {
+    ...run,
+    position,
+    readCompleted: false,
+    records: run.recordsIn,
+    fresh: true,
+    isBehind: false,
+    leftovers,
+    carried: [],
+  };
 }
+
+/** Ids on a page: as many as one response of a database may have rows. */
+const leftoversAtOnce = 1000;
+
+/** Notes the records of which the new table has rows, so that those that are deleted meanwhile are found; returns how many. */
+async function noteLeftovers({ ledger, destination, target, ownsRows }: RepairOptions): Promise<number> {
+  const hasOwnRows = target.mode === 'upsert' || target.mode === 'append';
+  if (!destination.leftovers || !ownsRows || !hasOwnRows) return 0;
+  for (let after: string | null = null, total = 0; ; ) {
+    const ids: readonly string[] = await destination.leftovers({ after, limit: leftoversAtOnce });
+    if (ids.length > 0 && !(await ledger.noteLeftovers(ids.filter(isStorableText)))) throw takenOver();
+    total += ids.length;
+    const last: string | null = ids.at(-1) ?? null;
+    if (ids.length < leftoversAtOnce || last === after) return total;
+    after = last;
+  }
+}
+
+/** Whether a text of a customer's table can be an id of ours. */
+const isStorableText = (text: string): boolean => storableText(text) === text;

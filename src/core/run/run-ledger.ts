@@ -56,6 +56,11 @@ export interface RunLedger {
    * lane.
    */
   clearRecordedWith(): Promise<boolean>;
+  /**
+   * Notes records that the destination has though the ledger knows nothing of them, so that it can find them missing; whatever
+   * is read of them is delivered. False: a newer attempt holds the lane.
+   */
+  noteLeftovers(externalIds: readonly string[]): Promise<boolean>;
   /** Deletes fingerprints and watermark of the lane, which is another generation then; null: a newer attempt holds the lane, and nothing was changed. */
   forget(): Promise<Forgotten | null>;
 }

@@ -15,7 +15,7 @@ import { addWrittenColumns, findWrittenColumns } from '../../../db/queries/runs/
 import * as lookups from '../../../db/queries/runs/lookup-cache.ts';
 import * as sweep from '../../../db/queries/runs/maintenance/sweep.ts';
 import * as missing from '../../../db/queries/runs/records/missing-records.ts';
-import { findRecordStates } from '../../../db/queries/runs/records/record-state.ts';
+import { findRecordStates, noteLeftovers } from '../../../db/queries/runs/records/record-state.ts';
 import * as requeue from '../../../db/queries/runs/records/requeue.ts';
 import * as dimensions from '../../../db/queries/runs/run-dimensions.ts';
 import * as runs from '../../../db/queries/runs/runs.ts';
@@ -59,6 +59,7 @@ export const realQueries = {
   countFailure: outbox.countFailure,
   endPending: outbox.endPending,
   findRecordStates,
+  noteLeftovers,
   requeueOne: requeue.requeueOne,
   requeueAll: requeue.requeueAll,
   findRequeued: requeue.findRequeued,

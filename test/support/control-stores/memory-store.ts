@@ -14,7 +14,7 @@ import { addWrittenColumns, findWrittenColumns } from '../../simulation/memory/l
 import * as lookups from '../../simulation/memory/lookup-cache.ts';
 import * as sweep from '../../simulation/memory/maintenance/sweep.ts';
 import * as missing from '../../simulation/memory/records/missing-records.ts';
-import { findRecordStates } from '../../simulation/memory/records/record-state.ts';
+import { findRecordStates, noteLeftovers } from '../../simulation/memory/records/record-state.ts';
 import * as requeue from '../../simulation/memory/records/requeue.ts';
 import * as dimensions from '../../simulation/memory/run-dimensions.ts';
 import * as runs from '../../simulation/memory/runs.ts';
@@ -41,6 +41,7 @@ const memoryQueries: Queries = {
   ...missing,
   ...outbox,
   findRecordStates,
+  noteLeftovers,
   ...{ requeueOne: requeue.requeueOne, requeueAll: requeue.requeueAll, findRequeued: requeue.findRequeued },
   ...dimensions,
   ...runs,

@@ -45,7 +45,7 @@ export const attemptMakers: Readonly<Record<string, WeightedMaker>> = {
     },
   },
   recordCarried: {
-    weight: 8,
+    weight: 12,
     make(dice, made) {
       const chosen = someAttempt(dice, made);
       const [receipt, runOf] = [someReceipt(dice, made, someAttempt(dice, made)), someRun(dice, made)];
@@ -140,6 +140,16 @@ export const attemptMakers: Readonly<Record<string, WeightedMaker>> = {
         const part = { runId: chosen.runId(side), owner: chosen.owner(side), dimension };
         if (clears) return queries.clearDimension(db, scope, part);
         return queries.addToDimension(db, scope, { ...part, values, position: listPosition(dimension) });
+      };
+    },
+  },
+  noteLeftovers: {
+    weight: 4,
+    make(dice, made) {
+      const [chosen, externalIds] = [someAttempt(dice, made), dice.some(recordIds, 'once')];
+      return (side) => {
+        const { queries, db, scope } = side.org;
+        return queries.noteLeftovers(db, scope, { owner: chosen.owner(side), externalIds });
       };
     },
   },

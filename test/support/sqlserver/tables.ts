@@ -98,6 +98,19 @@ export function createLaneTables(options: CatalogOptions = {}): LaneTables {
       apply(table, { ...row, _run_id: values['run'] ?? null, _deleted_at: now }, externalId);
   };
 
+  const leftovers = ({ sql, values }: Statements): readonly TdsRow[] => {
+    const [, table = ''] = /from "\w+"\."(\w+)"/.exec(sql) ?? [];
+    const ids = [...rowsOf(table).values()]
+      .filter((row) => row['_connection_id'] === values['connection'] && row['_deleted_at'] === null)
+      .map((row) => String(row['_external_id']));
+    const { after, limit } = values;
+    return [...new Set(ids)]
+      .toSorted()
+      .filter((id) => !sql.includes('> @after') || id > String(after))
+      .slice(0, Number(limit))
+      .map((id) => ({ id }));
+  };
+
   return {
     writes,
     rows: (table) =>
@@ -111,6 +124,7 @@ export function createLaneTables(options: CatalogOptions = {}): LaneTables {
       if (sql.includes('declare @taken')) return claim(request, { checkpoints, catalog });
       if (isBatch(request)) return runBatch(request, staged);
       if (sql.includes('as is_applied')) return held(request, checkpoints);
+      if (sql.includes('top (@limit) _external_id')) return leftovers(request);
       return unknownStatement;
     },
   };

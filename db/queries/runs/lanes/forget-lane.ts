@@ -8,11 +8,11 @@ import { newGeneration } from './new-generation.ts';
 import { clearProgress, rewindStart } from './rewind.ts';
 
 /**
- * Forgets what was delivered of a lane, because its destination has nothing of it: known records, watermark, and where
- * the running run stands. What is learned from then on is another generation. Its counts and its ledger stay. If nothing was forgotten, so do a list of partitions and the
- * report job of a window: a run that has only listed so far, or waits for its first report, would begin with it again and
- * again. The window for which a job is about to be created stays too. Otherwise a rewind begins again with the deletes. One
- * transaction; repeating it is harmless.
+ * Forgets what was delivered of a lane, because its destination has nothing of it: known records, watermark, and where the
+ * running run stands. What is learned from then on is another generation. Its counts and its ledger stay. If nothing was
+ * forgotten, so do a list of partitions and the report job of a window: a run that has only listed so far, or waits for its
+ * first report, would begin with it again and again. The window for which a job is about to be created stays too. Otherwise a
+ * rewind begins again with the deletes. One transaction; repeating it is harmless.
  *
  * Null: a newer attempt holds the lane, and nothing was changed.
  */
@@ -25,9 +25,10 @@ export async function forgetLane(
   return db.transaction().execute(async (tx) => {
     if (!(await holdsLane(tx, scope, owner))) return null;
     const rewinds = await isRewind(tx, scope, runId);
+    const hasRead = !rewinds && (await knowsMore(tx, scope, laneId));
     const records = rewinds ? 0 : await deleteRecordStates(tx, scope, { laneId, runId });
     const partitions = await (rewinds ? clearProgress : deletePartitions)(tx, scope, laneId);
-    const hadNothing = records === 0 && partitions === 0;
+    const hadNothing = !hasRead && partitions === 0;
     const begun = sql<string | null>`case
       when ${hadNothing} and (position ->> 'stage' = 'list' or position -> 'read' -> 'job' is not null
         or position -> 'read' ->> 'pagesRead' = '0')
@@ -56,6 +57,13 @@ export async function forgetLane(
 async function deletePartitions(tx: Db, scope: OrgScope, laneId: number): Promise<number> {
   const ofLane = tx.deleteFrom('partitions').where('orgId', '=', scope.orgId).where('laneId', '=', laneId);
   return Number((await ofLane.executeTakeFirstOrThrow()).numDeletedRows);
+}
+
+/** Whether more is known of a record of the lane than that it was at the destination before. */
+async function knowsMore(tx: Db, scope: OrgScope, laneId: number): Promise<boolean> {
+  const { rows } = await sql`
+    select from record_state where lane_id = ${ownLane(scope, laneId)} and hash <> '' limit 1`.execute(tx);
+  return rows.length > 0;
 }
 
 async function isRewind(tx: Db, scope: OrgScope, runId: string): Promise<boolean> {

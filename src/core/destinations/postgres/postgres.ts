@@ -20,6 +20,7 @@ import { claimLane, peekLane } from './checkpoint.ts';
 import type { SessionLimits } from './connect.ts';
 import { toAppError } from './errors.ts';
 import { fieldKind, type PostgresFields, postgresFields } from './fields.ts';
+import { findLeftovers } from './leftovers.ts';
 import { idIssue } from './rows.ts';
 import { tableKind } from './schema.ts';
 import { openSession, type Session } from './session.ts';
@@ -48,6 +49,7 @@ export function openPostgres(options: DestinationOptions, deps: PostgresDeps): D
     connect: () => openSession(address, { guard: deps.guard, limits }),
     openLane,
     peekLane: (session, { lane, target }) => peekLane(session, target.schema, lane),
+    leftovers: findLeftovers,
     admit,
     encode,
     write,

@@ -1,6 +1,6 @@
 import type { AppError } from '../../errors.ts';
 import type { Batch, Deliverable, RejectedRow } from '../../model/batch.ts';
-import type { Destination, LaneClaim, LastBatch, OpenedLane, TargetTable } from '../destination.ts';
+import type { Destination, LaneClaim, LastBatch, LeftoverPage, OpenedLane, TargetTable } from '../destination.ts';
 import { createLiveSession, type SqlSession } from './live-session.ts';
 import {
   type AdmittedFields,
@@ -17,6 +17,8 @@ export interface SqlKind<Session extends SqlSession, Fields extends WrittenField
   openLane(session: Session, claim: LaneClaim, written: readonly string[] | null): Promise<OpenedFields<Fields>>;
   /** See {@link Destination.peek}. */
   peekLane?(session: Session, lane: Pick<LaneClaim, 'lane' | 'target'>): Promise<LastBatch | null>;
+  /** See {@link Destination.leftovers}. */
+  leftovers(session: Session, lane: HeldFields<Fields>, page: LeftoverPage): Promise<readonly string[]>;
   /** Finds or makes a column for each field of the rows. */
   admit(session: Session, rows: BatchRows<Fields>): Promise<AdmittedFields<Fields>>;
   /** The rows as the server takes them, without asking it. */
@@ -43,6 +45,12 @@ export interface BatchRows<Fields> {
   readonly rows: readonly Deliverable[];
   readonly fields: Fields;
   readonly target: TargetTable;
+}
+
+/** A lane that is held, and the columns that its batches write. */
+export interface HeldFields<Fields> {
+  readonly claim: LaneClaim;
+  readonly fields: Fields;
 }
 
 /** A lane that was claimed, and the columns that its batches write. */
@@ -100,6 +108,12 @@ export function sqlDestination<Session extends SqlSession, Fields extends Writte
         held = { claim, fields, written: new Set(written), gathers: opened.checkpoint?.runId ?? null };
         return opened;
       });
+    },
+    async leftovers(page) {
+      const session = live.current();
+      if (!session || !held) throw new Error('leftovers needs a lane that open has claimed');
+      const lane = held;
+      return await translated(() => kind.leftovers(session, lane, page));
     },
     prepare(batch) {
       if (!held) return;

@@ -20,6 +20,7 @@ import { logIn } from './driver/login.ts';
 import type { Session, SessionLimits } from './driver/session.ts';
 import { toAppError } from './errors.ts';
 import { fieldKind, type SqlServerFields, sqlServerFields } from './fields.ts';
+import { findLeftovers } from './leftovers.ts';
 import { idIssue } from './rows.ts';
 import { tableKind } from './schema.ts';
 import { withConflictRetries } from './transaction.ts';
@@ -47,6 +48,7 @@ export function openSqlServer(options: DestinationOptions, deps: SqlServerDeps):
     openLane,
     // No `peekLane`: only the request that claims a lane returns what its checkpoint row holds (checkpoint.ts), and
     // `reconcile` names such lanes as not compared (docs/adr/0051-a-restored-ledger-is-behind.md).
+    leftovers: findLeftovers,
     admit,
     encode,
     write,

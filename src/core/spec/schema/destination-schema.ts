@@ -25,7 +25,7 @@ const EntraAuthentication = strictObject({
 const caText = 'Certificates that the server may be signed by, as PEM text. Absent: the public ones.';
 const ca = '{{ params.ca }}';
 
-/** What becomes of a run whose database lacks a batch that it had committed. */
+/** The end of a run whose database lacks a batch that it had committed. */
 const OnBehind = v.picklist(['fail', 'start_over']);
 export type OnBehind = v.InferOutput<typeof OnBehind>;
 

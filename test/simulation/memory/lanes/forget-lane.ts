@@ -15,12 +15,13 @@ export const forgetLane: typeof real.forgetLane = (db, _scope, { runId, ...owner
     if (lane) state.lanes.update(lane, { generation });
     const run = state.runs.get(runId);
     const rewinds = run?.backfill?.rewind === true;
+    const hasRead = !rewinds && state.records.where((row) => row.laneId === laneId && row.hash !== '').length > 0;
     const records = rewinds ? 0 : deleteRecordStates(state, { laneId, runId });
     const partitions = rewinds
       ? clearProgressIn(state, laneId)
       : state.partitions.deleteWhere((row) => row.laneId === laneId);
     if (run?.laneId !== laneId || run.status !== 'running') return { records, position: null, generation };
-    const kept = records === 0 && partitions === 0 && isBegun(run.position) ? run.position : null;
+    const kept = !hasRead && partitions === 0 && isBegun(run.position) ? run.position : null;
     const position = kept ?? (rewinds ? rewindStart : null);
     state.runs.update(run, { position, readCompleted: false, watermarkBefore: null, watermarkAfter: null });
     return { records, position, generation };
