@@ -1,7 +1,7 @@
 import { startStack } from '../support/service/stack.ts';
 import { act, begin } from './acts.ts';
 import { createApiServer } from './api-server.ts';
-import { judge } from './judge.ts';
+import { checkStory } from './check-story.ts';
 import { openStory, type StoryPlace } from './story.ts';
 
 /** What a story has come to. */
@@ -12,7 +12,7 @@ export interface StoryEnd {
   readonly differences: readonly string[];
 }
 
-/** Which stories run, and who hears of them. */
+/** Which stories run, and who is notified of them. */
 export interface Stories {
   readonly seeds: readonly number[];
   readonly atOnce: number;
@@ -65,7 +65,7 @@ async function runStory(seed: number, place: StoryPlace): Promise<StoryEnd> {
     const count = story.random.between(5, 16);
     if (story.random.chance(0.8)) await begin(story);
     for (let done = 0; done < count; done += 1) await act(story);
-    return { seed, lines, differences: await judge(story) };
+    return { seed, lines, differences: await checkStory(story) };
   } catch (error) {
     const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
     return { seed, lines, differences: [`the story ended early: ${reason}`] };

@@ -1,5 +1,5 @@
 /**
- * One story: a random spec, a random API, random acts, and then the judgement. Its seed decides all of it; only what the
+ * One story: a random spec, a random API, random acts, and then the comparison. Its seed decides all of it; only what the
  * service does meanwhile is its own.
  */
 

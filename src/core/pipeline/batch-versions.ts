@@ -38,7 +38,7 @@ export function compareVersions(outcomes: readonly RecordOutcome[], everyVersion
   return { effective, superseded, mayRepeat };
 }
 
-/** What became of a version of a record, in the order in which a batch has them. */
+/** The outcome of a version of a record, in the order in which a batch has them. */
 export interface RecordEnd {
   readonly externalId: string;
   readonly status: RecordEntry['status'] | 'deleted';

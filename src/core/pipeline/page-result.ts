@@ -1,4 +1,4 @@
-/** What became of one page of a batch: its counts, the state of its records, and what goes into quarantine. */
+/** The result of one page of a batch: its counts, the state of its records, and what goes into quarantine. */
 
 import type { Deliverable, RejectedRow, Tombstone } from '../model/batch.ts';
 import type { PageOutcome, RecordOutcome } from '../model/page-outcome.ts';
@@ -7,7 +7,7 @@ import type { Resource } from '../spec/schema/spec-schema.ts';
 import type { RecordEnd, Versions } from './batch-versions.ts';
 import { invalidRecord, quarantineEntry, type Redact } from './quarantine-entry.ts';
 
-/** The parts of a resource that decide what becomes of a record that is refused. */
+/** The parts of a resource that decide the outcome of a record that is refused. */
 export type RefusingResource = Pick<Resource, 'key' | 'onInvalid'> & {
   readonly target: Pick<Resource['target'], 'mode' | 'onTypeConflict'>;
 };

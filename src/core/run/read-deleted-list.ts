@@ -48,7 +48,7 @@ export async function* readDeletedList(
   };
   let validators: Validators | null = null;
   let isRefused = false;
-  // Another attempt may have read its first pages: what came of them is not known here.
+  // Another attempt may have read its first pages: their outcome is not known here.
   let isListedWhole = mayStop(deletes) && position.read === null;
   let at = position;
   const pages = readPages(source, { ...options, position: position.read });

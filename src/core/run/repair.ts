@@ -41,7 +41,7 @@ export interface StartPoint extends Pick<RecordedRun, 'batchNo' | 'pageNo' | 'po
 }
 
 /** `deliver_again`: the run was requested in order to deliver again what is missing. */
-export type WhenBehind = OnBehind | 'deliver_again';
+type WhenBehind = OnBehind | 'deliver_again';
 
 interface RepairOptions {
   readonly run: RecordedRun;

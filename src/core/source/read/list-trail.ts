@@ -6,7 +6,6 @@
  */
 
 import type { ListTrail, PagePosition, ReadPosition } from '../../model/read-position.ts';
-import type { Pagination } from '../../spec/schema/pagination-schema.ts';
 import { pageKey } from './page-guard.ts';
 import type { PageRecords } from './page-records.ts';
 
@@ -14,21 +13,10 @@ import type { PageRecords } from './page-records.ts';
 const tailMax = 5;
 
 /** Ends of pages that are looked at again behind the last page. */
-export const edgesMax = 16;
+const edgesMax = 16;
 
 /** Requests for one page that begin further and further back, before the window is read anew. */
-export const backMax = 2;
-
-/** Items that a page with `count` items of the wanted `size` shares with the next. */
-export function overlapBehind(
-  { overlap = 0, stable, step }: Extract<Pagination, { kind: 'offset' }>,
-  { count, size, overlaps }: { readonly count: number; readonly size: number; readonly overlaps: boolean },
-): number {
-  // Which item is the last at its place is not known of a page from which the API has left some out.
-  const automatic = stable || !overlaps || (step === 'size' && count !== size) ? 0 : 1;
-  // A page that is all overlap would be requested again without end.
-  return Math.max(0, Math.min(Math.max(overlap, automatic), count - 1));
-}
+const backMax = 2;
 
 /**
  * How a page follows the one before: `joined`, by the items that they share, or as nothing says otherwise; `shifted`: it

@@ -4,7 +4,6 @@ import type { PagePosition } from '../../model/read-position.ts';
 import type { Pagination } from '../../spec/schema/pagination-schema.ts';
 import type { Evaluate } from '../request/evaluate.ts';
 import { linkOf } from '../request/link-header.ts';
-import { overlapBehind } from './list-trail.ts';
 import { positionText } from './position-text.ts';
 
 /** A decoded response as expressions see it. */
@@ -103,7 +102,7 @@ async function following(pagination: Pagination, page: PageItems): Promise<NextP
     case 'none':
       return null;
     case 'page': {
-      const last = await count(pagination.totalPages, pagination, page);
+      const last = await numberOf(pagination.totalPages, pagination, page);
       if (last === null) return behindUncounted(pagination, page, step);
       const pagesLeft = last - (step.number - pagination.start);
       return pagesLeft <= 0 ? null : { position: step, pagesLeft };
@@ -175,7 +174,7 @@ function itemsUpTo(pagination: Pagination, page: PageItems): number | null {
 
 /** Items that the window has by the API's own count; null: it gives none. */
 export async function countOf(pagination: Pagination, page: PageItems): Promise<number | null> {
-  return pagination.kind === 'offset' ? await count(pagination.total, pagination, page) : null;
+  return pagination.kind === 'offset' ? await numberOf(pagination.total, pagination, page) : null;
 }
 
 /** The API does not say how many pages follow. */
@@ -188,7 +187,11 @@ function ask(expression: string, pagination: Pagination, page: PageItems): Promi
 }
 
 /** A number the API gives; null when the spec or the response has none. */
-async function count(expression: string | undefined, pagination: Pagination, page: PageItems): Promise<number | null> {
+async function numberOf(
+  expression: string | undefined,
+  pagination: Pagination,
+  page: PageItems,
+): Promise<number | null> {
   if (expression === undefined) return null;
   const value = Number((await ask(expression, pagination, page)) ?? Number.NaN);
   return Number.isFinite(value) ? value : null;
@@ -197,6 +200,17 @@ async function count(expression: string | undefined, pagination: Pagination, pag
 function isShort(pagination: Pagination, page: PageItems): boolean {
   const size = sizeOf(pagination, page.position);
   return pagination.stopWhen === undefined && size !== undefined && page.items.length < size;
+}
+
+/** Items that a page with `count` items of the wanted `size` shares with the next. */
+function overlapBehind(
+  { overlap = 0, stable, step }: Extract<Pagination, { kind: 'offset' }>,
+  { count, size, overlaps }: { readonly count: number; readonly size: number; readonly overlaps: boolean },
+): number {
+  // Which item is the last at its place is not known of a page from which the API has left some out.
+  const automatic = stable || !overlaps || (step === 'size' && count !== size) ? 0 : 1;
+  // A page that is all overlap would be requested again without end.
+  return Math.max(0, Math.min(Math.max(overlap, automatic), count - 1));
 }
 
 /** The offset behind a page, and how many items it has in common with it. */

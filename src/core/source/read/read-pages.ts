@@ -71,8 +71,7 @@ export async function* readPages(source: Source, options: ReadOptions): AsyncGen
       hasRoom: () => hasRoom() && !endsByRecords(plan),
       isEnough: () => enough.early(),
     });
-    const look = (request: PageRequest) =>
-      fetchPage(source, request, { evaluate, chunks, signal, onResponse: nothing });
+    const look = (request: PageRequest) => fetchPage(source, request, { evaluate, chunks, signal, onResponse: noTurn });
     const looksAtOnce = () => (count > 0 && mayFetchSeveral() ? Math.min(source.http.rateLimit.maxConcurrent, 8) : 1);
     const stepping = { source, plan, ahead, look, looksAtOnce, last: { page: null } };
     return readInOrder({ ...stepping, signal, enough, evaluate, jobs: options.jobs ?? null }, first, notes);
@@ -82,7 +81,7 @@ export async function* readPages(source: Source, options: ReadOptions): AsyncGen
   for await (const { page } of fetched) yield page;
 }
 
-const nothing = async (): Promise<void> => {};
+const noTurn = async (): Promise<void> => {};
 
 /** Whether the values of its records may end or split a window. */
 const endsByRecords = ({ cursor }: ReadPlan): boolean =>

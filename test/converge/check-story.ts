@@ -13,7 +13,7 @@ import type { Story } from './story.ts';
 const runsMax = 8;
 
 /** What is wrong once everything is at rest; empty when the destination has converged. */
-export async function judge(story: Story): Promise<readonly string[]> {
+export async function checkStory(story: Story): Promise<readonly string[]> {
   await rest(story);
   const { genes, account } = story;
   for (const resource of genes.resources) {

@@ -1,0 +1,25 @@
+import { sql } from 'kysely';
+import { textArray } from '../../../../src/core/postgres/binary-arrays.ts';
+import type { Db } from '../../../client.ts';
+import type { OrgScope } from '../../../scope.ts';
+import { type BatchOwner, holdsLane } from '../batches/batch-owner.ts';
+import { ownLane } from '../records/own-lane.ts';
+
+/**
+ * Notes records that a destination has, where nothing is known of them: no version has an empty fingerprint, so whatever is read
+ * of them is delivered. False: a newer attempt holds the lane.
+ */
+export async function noteLeftovers(
+  db: Db,
+  scope: OrgScope,
+  { owner, externalIds }: { readonly owner: BatchOwner; readonly externalIds: readonly string[] },
+): Promise<boolean> {
+  return db.transaction().execute(async (tx) => {
+    if (!(await holdsLane(tx, scope, owner))) return false;
+    await sql`
+      insert into record_state (lane_id, external_id, status, hash)
+      select ${ownLane(scope, owner.laneId)}, id, 'delivered', '' from unnest(${textArray(externalIds)}::text[]) as left_over (id)
+      on conflict (lane_id, external_id) do nothing`.execute(tx);
+    return true;
+  });
+}
