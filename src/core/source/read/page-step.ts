@@ -86,7 +86,9 @@ export async function stepOf(reading: Stepping, given: RecordsPage, at: PageStat
   const isIncomplete = report?.isIncomplete ?? false;
   const found = at.gaps ?? pageGaps({ ...placed, isCut: seen.belowWindow, isIncomplete });
   const gaps = withGaps(withGaps(joints, edges === 'moved' ? ['list_moved'] : []), found);
-  if (following === null && cursor && gaps.includes('count_differs') && canSplit(position, cursor))
+  // A count below the cap that the records contradict would contradict those of each half, too.
+  const isCapped = (page.counted ?? 0) >= (cursor?.resultCap?.records ?? Number.POSITIVE_INFINITY);
+  if (following === null && cursor && isCapped && gaps.includes('count_differs') && canSplit(position, cursor))
     return { retryFrom: splitWindow(begunAgain(plan, position), cursor, page.counted ?? 0), note: 'window_split' };
   const facts = {
     ...{ cursors: seen.cursors, next, guard: job ? noPages : guard.state(), serverDate, token },

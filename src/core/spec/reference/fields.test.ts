@@ -12,7 +12,7 @@ function nameOf({ path, kind }: Section, { name }: Field): string {
   return `${path}${kind === null ? '' : ` (${kind})`} ${name}`;
 }
 
-const ascending = { kind: 'cursor', cursor: { field: 'at', type: 'datetime' }, order: 'asc' };
+const ascending = { kind: 'cursor', cursor: { field: 'at', type: 'datetime', missing: 'exclude' }, order: 'asc' };
 
 /** What an example needs beside it to be complete. */
 const beside: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
