@@ -145,7 +145,7 @@ describe('two files', () => {
     writeFileSync(join(folder, 'a.yaml'), before);
     writeFileSync(join(folder, 'b.yaml'), before.replace('destination:', `${pets}destination:`));
     const { stdout } = await runCss({ folder }, 'diff', 'a.yaml', 'b.yaml');
-    expect(stdout).toContain('people (compatible): Each record is delivered again when it is next fetched');
+    expect(stdout).toContain('people (resets): Resources below it need other fields of its records');
     expect(stdout).toContain('pets (compatible): New: its first run reads everything.');
   });
 
