@@ -18,15 +18,9 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'the watermark advances early',
-    file: 'src/core/source/read/read-window.ts',
+    file: 'src/core/source/read/claims.ts',
     code: "if (cursor.order !== 'asc') return position.claim;",
     bug: '',
-  },
-  {
-    name: 'the fence is dropped',
-    file: 'src/core/run/repair.ts',
-    code: 'fence, connectionId, target })',
-    bug: 'fence: 1, connectionId, target })',
   },
   {
     name: 'a request is sent before it is in the outbox',
@@ -41,40 +35,10 @@ export const plants: readonly Plant[] = [
     bug: 'const keys = values.map(({ key }) => key).slice(0, 1);',
   },
   {
-    name: 'an unchanged list is taken for an empty one',
-    file: 'src/core/run/read-partition.ts',
-    code: 'gaps: withGaps(at.gaps, page.gaps) }',
-    bug: 'gaps: withGaps(at.gaps, page.notModified ? [] : page.gaps) }',
-  },
-  {
-    name: 'the second half of a split window is skipped',
-    file: 'src/core/source/read/read-window.ts',
-    code: 'const from = new Date(to - Math',
-    bug: 'const from = new Date(Math.min(end, (instantOf(position.from, cursor) ?? to) + window.sizeMs) - Math',
-  },
-  {
-    name: 'a window counts as too full only with a full first page',
-    file: 'src/core/source/read/read-pages.ts',
-    code: 'page.total > cursor.resultCap.records &&',
-    bug: 'page.total > cursor.resultCap.records && page.records.length >= cursor.resultCap.records &&',
-  },
-  {
     name: 'a backfill moves the watermark',
-    file: 'src/core/source/read/read-window.ts',
-    code: 'const claim = plan.backfill ? seen.claim : claimAtEnd(seen, cursor);',
-    bug: 'const claim = claimAtEnd(seen, cursor);',
-  },
-  {
-    name: 'a rewind does not repeat the deletes',
-    file: 'src/core/run/read-run.ts',
-    code: "if (deletes.mode === 'none' || target.mode === 'replace') return runStart;",
-    bug: "if (deletes.mode === 'none' || target.mode !== 'replace') return runStart;",
-  },
-  {
-    name: 'a window without records ends the read',
-    file: 'src/core/source/read/read-pages.ts',
-    code: '{ ...step, read: { ...step.read, notModified, gaps } }',
-    bug: '{ ...step, read: { ...step.read, notModified, gaps, positionAfter: null, watermarkAfter: position.claim } }',
+    file: 'src/core/source/read/claims.ts',
+    code: '!plan.backfill || again === true;',
+    bug: 'plan.backfill || again !== null;',
   },
   {
     name: 'a report job is taken for a later window',
