@@ -54,7 +54,7 @@ export async function prepareDestination(
     }),
     target,
     fingerprint: deps.secretBox.fingerprint(canonicalJson([options, target])),
-    onBehind: declared.kind === 'webhook' ? 'fail' : declared.onBehind,
+    onBehind: 'onBehind' in declared ? declared.onBehind : 'fail',
   };
 }
 

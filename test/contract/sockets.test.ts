@@ -28,6 +28,7 @@ const users: Readonly<Record<string, readonly string[]>> = {
   'connectors of destinations, on sockets that the guard has vetted': [
     'src/core/destinations/postgres/connect.ts',
     'src/core/destinations/postgres/errors.ts',
+    'src/core/destinations/postgres/untouched.ts',
     'src/core/destinations/postgres/wire.ts',
     'src/core/destinations/sqlserver/driver/sockets.ts',
   ],

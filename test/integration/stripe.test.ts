@@ -126,9 +126,10 @@ describe('the Stripe spec', () => {
   });
 
   it('fails loudly when the events between two runs are older than the feed remembers', async () => {
+    const longAgo = new Date((now - 40 * daySeconds) * 1000).toISOString();
     await shared()
       .stack.db.updateTable('partitions')
-      .set({ watermark: new Date((now - 40 * daySeconds) * 1000).toISOString() })
+      .set({ watermark: longAgo, readAt: longAgo })
       .where('laneId', 'in', (eb) => eb.selectFrom('lanes').select('id').where('resourceKey', '=', 'charge_updates'))
       .execute();
     const run = await customer.sync('charge_updates');

@@ -72,9 +72,9 @@ async function holeValue(
       ? await evaluator.evaluate({ expression, input: mentionedRoots(expression, roots), now })
       : plain;
   if (value !== undefined && value !== null) return value;
-  const reason = missing === 'omit' ? (whyNeeded?.(expression) ?? null) : null;
-  if (reason !== null)
-    throw new AppError('spec_invalid', `The template placeholder {{ ${expression} }} has no value. ${reason}`);
+  const advice = missing === 'omit' ? (whyNeeded?.(expression) ?? null) : null;
+  if (advice !== null)
+    throw new AppError('spec_invalid', `The template placeholder {{ ${expression} }} has no value. ${advice}`);
   if (missing === 'omit') return undefined;
   throw new AppError(
     'spec_invalid',

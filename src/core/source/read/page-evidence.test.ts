@@ -166,9 +166,15 @@ describe('a window whose count is the cap of the API', () => {
     expect(gaps).toEqual([]);
   });
 
-  test('is split where it gives fewer than it counts', async () => {
-    const { ids } = await read(capped(3, 10_000), windowed('split', 100), { now });
+  test('is split where it gives fewer than its cap', async () => {
+    const { ids } = await read(capped(3, 5), windowed('split'), { now });
     expect(new Set(ids)).toEqual(new Set(rows.map(({ id }) => id)));
+  });
+
+  test('is not split where it gives fewer than a count below the cap, and claims nothing', async () => {
+    const { pages, gaps } = await read(capped(3, 10_000), windowed('split', 100), { now });
+    expect(gaps).toEqual(['count_differs']);
+    expect(pages.at(-1)?.watermarkAfter).toBeNull();
   });
 
   test('claims nothing where it is not split', async () => {
