@@ -52,6 +52,10 @@ function toFailure(error: unknown): ApplicationFailure {
 /** Whether a later attempt may succeed. */
 const isRetried = (code: ErrorCode): boolean => (code in retried ? retried[code as RunErrorCode] : code === 'internal');
 
+/** Whether somebody who changes the connection can mend it: credentials or a destination were refused. */
+export const isRefusal = (code: string): boolean =>
+  code === 'auth_failed' || code === 'destination_login' || code === 'destination_gone';
+
 /** What the log says when the work of an activity fails. */
 interface FailureReport {
   /** Writes the line, at its level; the error is one of its fields. */

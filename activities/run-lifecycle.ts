@@ -12,7 +12,7 @@ import type { Deps } from '../src/deps.ts';
 import { runInput } from '../src/dispatch/run-input.ts';
 import { wakeEndpoints } from '../src/dispatch/wake-endpoints.ts';
 import type { RunTotals, SyncRunInput } from '../workflows/contract.ts';
-import { withFailures } from './failures.ts';
+import { isRefusal, withFailures } from './failures.ts';
 import { countsOf } from './run-ledger.ts';
 
 type LifecycleDeps = Pick<Deps, 'db' | 'orchestrator' | 'log'>;
@@ -82,8 +82,8 @@ export async function endRun(
  * or when the destination no longer exists.
  */
 async function isBreaking({ db }: Pick<Deps, 'db'>, input: SyncRunInput, { error }: RunOutcome): Promise<boolean> {
-  if (error?.code === 'auth_failed' || error?.code === 'destination_gone') return true;
-  if (error?.code !== 'destination_login') return false;
+  if (error === null || !isRefusal(error.code)) return false;
+  if (error.code !== 'destination_login') return true;
   const last = loginFailuresMax - 1;
   const { connectionId } = input;
   return (await countLoginFailures(db, orgScope(input.orgId), { connectionId, last })) === last;

@@ -8,8 +8,9 @@
  * (test/crash/kill-points.test.ts, handover.test.ts for two at the same time).
  */
 
-import type { ApplicationFailure } from '@temporalio/common';
+import { ApplicationFailure } from '@temporalio/common';
 import { type Attempt, noteFailure, resetAttempts, takeLane } from '../db/queries/runs/attempts.ts';
+import { takeUpAccess } from '../db/queries/runs/take-up-access.ts';
 import { type OrgScope, orgScope } from '../db/scope.ts';
 import { paramsSecretKind } from '../src/connect/secrets.ts';
 import { AppError } from '../src/core/errors.ts';
@@ -17,7 +18,7 @@ import { ThrottledError } from '../src/core/model/throttled.ts';
 import type { Deps } from '../src/deps.ts';
 import { type ChunkResult, nothingRead, type SyncRunInput } from '../workflows/contract.ts';
 import { throwUnlessShutdown, unlessCanceled } from './canceling.ts';
-import { retriesExhausted } from './failures.ts';
+import { isRefusal, retriesExhausted } from './failures.ts';
 import type { NewLanes } from './new-lanes.ts';
 import { openRun } from './open-run.ts';
 import { cancelMsMax, type ReadDeps, readOn } from './read-on.ts';
@@ -104,7 +105,8 @@ async function readChunk(
   if (attempt.attempts > mostAttempts) throw retriesExhausted(attempt);
   const begunAt = performance.now();
   const chunk = { ...limits, runId: input.runId, attempt, canceled, resources };
-  const { result, recordedWith, isUntouched, ...ending } = await readOrPause(deps, scope, chunk);
+  const read = await readOrPause(deps, scope, chunk).catch((error: unknown) => unlessMended(deps, scope, input, error));
+  const { result, recordedWith, isUntouched, ...ending } = read;
   // An attempt that has read the run to its end also ends it, so its number still counts.
   if (result.done) deps.newLanes.leave(attempt.laneId);
   else await resetAttempts(deps.db, scope, input.runId);
@@ -164,6 +166,22 @@ async function readOrPause(deps: ChunkDeps, scope: OrgScope, chunk: Chunk): Prom
     const totals = { pages: attempt.pageNo, records: attempt.recordsIn };
     return notRecorded({ done: false, limited: false, waitMs, waitsFor: 'destination', ...totals });
   }
+}
+
+/**
+ * Throws the error of an attempt: to be tried again where its connection has other credentials by now, which the next attempt
+ * uses, and as it is otherwise.
+ */
+async function unlessMended(
+  { db, log }: Pick<Deps, 'db' | 'log'>,
+  scope: OrgScope,
+  { runId }: SyncRunInput,
+  error: unknown,
+): Promise<never> {
+  if (!(error instanceof AppError) || !isRefusal(error.code) || !(await takeUpAccess(db, scope, runId))) throw error;
+  const { code, message } = error;
+  log.info('the connection has other credentials by now; the run goes on with them', { runId, code });
+  throw ApplicationFailure.create({ type: code, message, nonRetryable: false, cause: error });
 }
 
 const notRecorded = (result: ChunkResult): ReadOrPaused => ({ result, recordedWith: null, isUntouched: false });

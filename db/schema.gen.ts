@@ -88,6 +88,10 @@ export interface CallLog {
 }
 
 export interface Connections {
+  /**
+   * Grows when what runs sign in with is renewed: params, secrets, a grant, an activation.
+   */
+  accessNo: Generated<number>;
   createdAt: Generated<string>;
   /**
    * Deleted: it reads as absent from here on; the sweeper removes what belongs to it, then this row.
@@ -560,6 +564,10 @@ export interface RunPages {
 }
 
 export interface Runs {
+  /**
+   * connections.access_no as the run knows it; null: it began before there was one.
+   */
+  accessNo: number | null;
   /**
    * The last of its batches that its destination has applied and this database has recorded; 0: none.
    */

@@ -192,10 +192,21 @@ export function setConnectionStatus(
   { id, status }: { readonly id: string; readonly status: ConnectionStatus },
 ): Promise<ConnectionRow | undefined> {
   return updateExisting(db, scope)
-    .set({ status, errorSince: status === 'error' ? sql<string>`now()` : null })
+    .set({
+      status,
+      errorSince: status === 'error' ? sql<string>`now()` : null,
+      ...(status === 'active' && { accessNo: nextAccess }),
+    })
     .where('id', '=', id)
     .returning(columns)
     .executeTakeFirst();
+}
+
+const nextAccess = sql<number>`access_no + 1`;
+
+/** Notes that runs sign in with something else from now on: what fails with what was before says nothing of it. */
+export async function noteNewAccess(tx: Db, scope: OrgScope, id: string): Promise<void> {
+  await updateExisting(tx, scope).set({ accessNo: nextAccess }).where('id', '=', id).execute();
 }
 
 /** When the connection went to `error`; null: it is not in error, or the time is unknown. */
@@ -231,7 +242,7 @@ export function changeConnection(
       displayName: displayName ?? eb.ref('displayName'),
       externalCustomerId: externalCustomerId === undefined ? eb.ref('externalCustomerId') : externalCustomerId,
       pinnedSpecVersion: pinnedSpecVersion ?? eb.ref('pinnedSpecVersion'),
-      ...(params === undefined ? {} : { paramsJson: JSON.stringify(params) }),
+      ...(params === undefined ? {} : { paramsJson: JSON.stringify(params), accessNo: nextAccess }),
       ...(specOverrides === undefined
         ? {}
         : { specOverridesJson: specOverrides === null ? null : JSON.stringify(specOverrides) }),

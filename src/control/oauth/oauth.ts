@@ -2,7 +2,11 @@
 import { createHash } from 'node:crypto';
 import type { JWTPayload } from 'jose';
 import { generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi';
-import { lockActiveConnectionsMax, lockConnection } from '../../../db/queries/connections/connections.ts';
+import {
+  lockActiveConnectionsMax,
+  lockConnection,
+  noteNewAccess,
+} from '../../../db/queries/connections/connections.ts';
 import { insertOauthState, takeOauthState } from '../../../db/queries/connections/oauth-states.ts';
 import { replaceToken } from '../../../db/queries/connections/tokens.ts';
 import { type OrgScope, orgScope } from '../../../db/scope.ts';
@@ -114,6 +118,7 @@ export async function finishAuthorization(
     await lockActiveConnectionsMax(tx, scope);
     found(await lockConnection(tx, scope, connectionId), 'Connection');
     await replaceToken(tx, scope, { connectionId, slot: tokenSlot(resourceKey), sealed });
+    await noteNewAccess(tx, scope, connectionId);
     const missing = await missingGrants(deps, tx, scope, { connectionId, expected });
     if (missing.length > 0) return missing;
     const activation = await activateWithin(tx, scope, connectionId);

@@ -46,6 +46,7 @@ const untouched = {
   specVersion: null,
   specOverridesJson: null,
   paramsJson: null,
+  accessNo: null,
   attempts: 0,
   restarts: 0,
   batchNo: 0,

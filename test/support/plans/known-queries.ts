@@ -26,6 +26,7 @@ export const small: ReadonlyMap<string, string> = new Map(
     'runs/batches/batch-owner': 'a lane',
     'runs/lanes/forget-lane': 'deletes all that a lane has',
     'runs/lanes/conform-lane': 'a lane',
+    'runs/take-up-access': 'a run',
     'runs/lanes/leftovers': 'writes states by their keys',
     'runs/lookup-cache': 'found by its key, and removed by its time',
     'runs/batches/outbox': 'a batch for each lane',

@@ -113,8 +113,8 @@ const beginInTurn = statement(
     update runs set status = 'running', started_at = clock_timestamp(), progressed_at = now(), attempts = 1,
       dispatched_at = coalesce(dispatched_at, now()),
       watermark_before = lane_watermark(lane_id), watermark_after = lane_watermark(lane_id),
-      (spec_version, spec_overrides_json, params_json) = (
-        select pinned_spec_version, spec_overrides_json, params_json from connections where id = runs.connection_id)
+      (spec_version, spec_overrides_json, params_json, access_no) = (
+        select pinned_spec_version, spec_overrides_json, params_json, access_no from connections where id = runs.connection_id)
     where org_id = ${orgId} and id = ${runId} and status = 'queued' and cancel_requested_at is null
       and id in (select id from (${runsInTurn(orgId, queued(orgId, sql`id = ${runId}`))}) turn)
     returning ${namesRunStarted(orgId)} as names_run_started`,

@@ -88,7 +88,7 @@ export async function endRun(db: Db, scope: OrgScope, end: RunEnd): Promise<Ende
     if (owner && end.left) await leaveLane(tx, scope, { laneId: owner.laneId, ...end.left });
     const { cancelRequested, connection: facts, ...row } = ended;
     const run = watermark === undefined ? row : { ...row, watermarkAfter: watermark };
-    const broken = breaksConnection && run.status === 'failed' && (await breakConnection(tx, scope, run.connectionId));
+    const broken = breaksConnection && run.status === 'failed' && (await breakConnection(tx, scope, run));
     const connection = broken ? { ...facts, status: 'error' as const } : facts;
     const ofRun = await recordRunEnd(tx, scope, { run, connection, cancelRequested });
     const ofBreak = broken ? await recordBreak(tx, scope, { run, provider: end.provider ?? null }) : 0;
@@ -156,14 +156,22 @@ async function leaveLane(
     .execute();
 }
 
-/** Puts a connection in error; false: it is not active. */
-async function breakConnection(tx: Db, scope: OrgScope, connectionId: string): Promise<boolean> {
+/** Puts the connection of a run in error; false: it is not active, or has been mended since the run signed in. */
+async function breakConnection(tx: Db, scope: OrgScope, { id, connectionId }: RunRow): Promise<boolean> {
+  const known = await tx
+    .selectFrom('runs')
+    .select('accessNo')
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+  const accessNo = known?.accessNo ?? null;
   const broken = await tx
     .updateTable('connections')
     .set({ status: 'error', errorSince: sql<string>`now()` })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', connectionId)
     .where('status', '=', 'active')
+    .$if(accessNo !== null, (update) => update.where('accessNo', '=', accessNo))
     .returning('id')
     .executeTakeFirst();
   if (broken) await noteStatusChange(tx, scope, connectionId);

@@ -25,6 +25,7 @@ export function seedOrg(
       pinnedSpecVersion: Object.keys(versions)[0] ?? '',
       displayName: 'Simulated',
       status: 'active',
+      accessNo: 0,
       paramsJson: params,
       specOverridesJson: null,
     });
