@@ -87,7 +87,7 @@ export async function openConnection(org: TestOrg, { spec, params, secrets }: Ac
     cancel: async (runId) => void (await call('POST', `/runs/${runId}/cancel`)),
     upgrade: (toVersion) => ask('POST', '/upgrade-spec', { toVersion }),
     async patch(body) {
-      const reply = await ask('PATCH', '', body);
+      const reply = await ask('PATCH', '', { ...body, allowDeletes: true });
       return isRefusal(reply) ? reply : null;
     },
     activate: () => done('/activate'),

@@ -36,16 +36,19 @@ describe('PATCH /connections/:id', () => {
   it('changes what is given and nothing else', async () => {
     const { row, patch, read } = await connection({ params: { subdomain: 'acme' }, externalCustomerId: 'c-1' });
     expect(await patch({})).toMatchObject({ status: 200, body: row });
-    expect((await patch({ displayName: 'New', orgId: 'org_x', status: 'active' })).body).toEqual({
-      ...row,
-      displayName: 'New',
-    });
-    expect((await patch({ externalCustomerId: null })).body).toEqual({
-      ...row,
-      displayName: 'New',
-      externalCustomerId: null,
-    });
+    const renamed = { ...row, applied: true, plan: null, displayName: 'New' };
+    expect((await patch({ displayName: 'New', orgId: 'org_x', status: 'active' })).body).toEqual(renamed);
+    expect((await patch({ externalCustomerId: null })).body).toEqual({ ...renamed, externalCustomerId: null });
     expect(await read()).toEqual({ ...row, displayName: 'New', externalCustomerId: null });
+  });
+
+  it('only says what it would do when it is a dry run', async () => {
+    const { row, patch, read } = await connection({ params: { subdomain: 'acme' } });
+    const { status, body } = await patch({ displayName: 'New', params: { subdomain: 'other' }, dryRun: true });
+    expect({ status, ...body }).toMatchObject({ status: 200, ...row, applied: false, plan: { issues: [] } });
+    const broken = await patch({ params: { subdomain: 7 }, dryRun: true });
+    expect(broken).toMatchObject({ status: 200, body: { plan: { class: 'breaking', issues: [{}] } } });
+    expect(await read()).toEqual(row);
   });
 
   it('replaces params as a whole, with the defaults of the spec', async () => {

@@ -206,14 +206,14 @@ describe('a full scan', () => {
       const rows = { a: rowsOf(1, 2), b: rowsOf(1) };
       await using of = await open(scope, rows, 'dropped');
       await of.sync(`dropped_${scope}`);
-      await of.ask('PATCH', '', { params: { projects: ['a'] } });
+      await of.ask('PATCH', '', { params: { projects: ['a'] }, allowDeletes: scope === 'resource' });
       expect(await of.sync(`dropped_${scope}`)).toMatchObject({ status: 'succeeded', statsJson: { deleted } });
     });
 
     it('of scope resource deletes what is left when no partition is there any more, once that is confirmed', async () => {
       await using of = await open('resource', { a: rowsOf(1), b: rowsOf(2) }, 'no_more');
       await of.sync('no_more_resource');
-      await of.ask('PATCH', '', { params: { projects: [] } });
+      await of.ask('PATCH', '', { params: { projects: [] }, allowDeletes: true });
       expect(await of.sync('no_more_resource')).toMatchObject({ status: 'partial', statsJson: { deleted: 0 } });
       const forced = await of.backfill('no_more_resource', { force: true });
       expect(forced).toMatchObject({ status: 'succeeded', statsJson: { deleted: 2 } });

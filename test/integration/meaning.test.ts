@@ -112,6 +112,26 @@ describe('what is stored of a resource', () => {
     await of.ask('PATCH', '', { params: { area: ['us'] } });
     expect(await of.sync('areas')).toMatchObject({ notes: {}, watermarkBefore: day(2) });
   });
+
+  it('is planned by a dry run, and a change after which rows may be deleted needs consent once there are any', async () => {
+    api.serve('scopes', (query) => ({ body: [{ id: query.get('area') ?? '' }] }));
+    const resource = {
+      key: 'scopes',
+      request: { path: '/scopes', query: { area: '{{ params.area }}' } },
+      deletes: { mode: 'full_scan' },
+    };
+    await using of = await account({ key: 'scopes', resources: [resource], params: { area: ['eu'] } });
+    await of.ask('PATCH', '', { params: { area: ['de'] } });
+    await of.sync('scopes');
+    const change = { params: { area: ['us'] } };
+    const { applied, plan } = await of.ask('PATCH', '', { ...change, dryRun: true });
+    expect({ applied, resources: plan.resources }).toMatchObject({ applied: false, resources: [{ mayDelete: true }] });
+    await expect(of.ask('PATCH', '', change)).rejects.toThrow(/scopes.*may delete rows.*allowDeletes/);
+    expect(await of.sync('scopes')).toMatchObject({ statsJson: { recordsOut: 0 } });
+    expect(await of.ask('PATCH', '', { ...change, allowDeletes: true })).toMatchObject({ applied: true });
+    expect(await of.sync('scopes')).toMatchObject({ statsJson: { recordsOut: 1, deleted: 1 } });
+    expect(await of.live('scopes')).toEqual(['us']);
+  });
 });
 
 describe('what is delivered for a record', () => {

@@ -48,7 +48,7 @@ export interface SpecUpgrade {
       effect: string;
     }[];
     backfillRecommended: boolean;
-    /** Why the upgrade cannot be applied; empty when it can. */
+    /** Why the change cannot be applied; empty when it can. */
     issues: Issue[];
   };
 }
@@ -1471,7 +1471,7 @@ export interface Operations {
   /**
    * Change a connection.
    *
-   * Absent fields do not change. `params` replace all params, `secrets` merge by key (null deletes one), `specOverridesJson` replaces the overrides (null removes them). Everything is validated together against the effective spec. Later runs use the change; a current run uses only the new secrets. It keeps its spec and params, and is canceled when the change gives its resource another cursor or primary key, or lets it read other records: the next run then starts over, as after an upgrade.
+   * Absent fields do not change. `params` replace all params, `secrets` merge by key (null deletes one), `specOverridesJson` replaces the overrides (null removes them). Everything is validated together against the effective spec. Later runs use the change; a current run uses only the new secrets. It keeps its spec and params, and is canceled when the change gives its resource another cursor or primary key, or lets it read other records: the next run then starts over, as after an upgrade. `plan` says so for each resource. A change after which a run may delete rows that it no longer finds is rejected with 409 unless `allowDeletes` is true, and nothing changes.
    */
   'PATCH /connections/{id}': {
     params: {
@@ -1491,8 +1491,56 @@ export interface Operations {
       specOverridesJson?: {
         [name: string]: unknown;
       } | null;
+      /** Whether only to return the plan. */
+      dryRun?: boolean;
+      /** Whether later runs may delete rows that they no longer find. */
+      allowDeletes?: boolean;
     } | string;
-    response: ConnectionRow;
+    response: {
+      id: string;
+      orgId: string;
+      workspaceId: string;
+      specId: string;
+      pinnedSpecVersion: string;
+      displayName: string;
+      /** The caller's id of the end customer. */
+      externalCustomerId: string | null;
+      status: ConnectionStatus;
+      paramsJson: JsonObject;
+      /** Keyed merge patch on the pinned spec; null without one. */
+      specOverridesJson: JsonObject | null;
+      /** False for a dry run. */
+      applied: boolean;
+      /** What the change means for each resource; null: it is of names only. */
+      plan: {
+        /** `resets`: the next run starts over. `breaking`: something stops working. */
+        class: 'compatible' | 'resets' | 'breaking';
+        /** Parts of the spec other than its resources that differ. */
+        changed: string[];
+        resources: {
+          resourceKey: string;
+          /** `resets`: the next run starts over. `breaking`: something stops working. */
+          class: 'compatible' | 'resets' | 'breaking';
+          /** Fields of the resource that differ. */
+          changed: string[];
+          /** What the next run resets first; `state`: every known record and the watermark. */
+          resets: 'nothing' | 'watermark' | 'state';
+          /** Records delivered again although they did not change; `fetched`: those that a run fetches anyway. */
+          redelivers: 'nothing' | 'fetched' | 'everything';
+          /** Other records are read, or under other keys, and what is then not found is deleted at the destination, as far as the brake on deletes allows. */
+          mayDelete: boolean;
+          /** Delivered records keep their old form until then. */
+          backfillRecommended: boolean;
+          /** The table whose upsert keys change; null: none. */
+          rekeyedTable: string | null;
+          /** The plan of this resource in words. */
+          effect: string;
+        }[];
+        backfillRecommended: boolean;
+        /** Why the change cannot be applied; empty when it can. */
+        issues: Issue[];
+      } | null;
+    };
   };
   /**
    * Delete a connection.

@@ -13,7 +13,7 @@ import { requestRun } from '../../control/runs/runs.ts';
 import { upgradeSpec } from '../../control/specs/upgrade.ts';
 import { found } from '../../core/errors.ts';
 import { JsonObject } from '../../core/json/json-object.ts';
-import { ConnectionRow, ConnectionTest } from '../../core/resources/connection.ts';
+import { ConnectionRow, ConnectionTest, ConnectionUpdate } from '../../core/resources/connection.ts';
 import { FreshnessView } from '../../core/resources/freshness.ts';
 import { RunRow } from '../../core/resources/run.ts';
 import { SpecUpgrade } from '../../core/resources/spec.ts';
@@ -238,7 +238,7 @@ export const connectionRoutes = [
     path: '/connections/:id',
     summary: 'Change a connection',
     description:
-      'Absent fields do not change. `params` replace all params, `secrets` merge by key (null deletes one), `specOverridesJson` replaces the overrides (null removes them). Everything is validated together against the effective spec. Later runs use the change; a current run uses only the new secrets. It keeps its spec and params, and is canceled when the change gives its resource another cursor or primary key, or lets it read other records: the next run then starts over, as after an upgrade.',
+      'Absent fields do not change. `params` replace all params, `secrets` merge by key (null deletes one), `specOverridesJson` replaces the overrides (null removes them). Everything is validated together against the effective spec. Later runs use the change; a current run uses only the new secrets. It keeps its spec and params, and is canceled when the change gives its resource another cursor or primary key, or lets it read other records: the next run then starts over, as after an upgrade. `plan` says so for each resource. A change after which a run may delete rows that it no longer finds is rejected with 409 unless `allowDeletes` is true, and nothing changes.',
     tag,
     auth: 'api_key',
     costly: 'one_by_one',
@@ -251,11 +251,16 @@ export const connectionRoutes = [
       specOverridesJson: v.optional(
         v.nullable(v.pipe(JsonObject, v.description('Keyed merge patch on the pinned spec; null: none.'))),
       ),
+      dryRun: v.optional(v.pipe(v.boolean(), v.description('Whether only to return the plan.')), false),
+      allowDeletes: v.optional(
+        v.pipe(v.boolean(), v.description('Whether later runs may delete rows that they no longer find.')),
+        false,
+      ),
     }),
     yaml: true,
     bodyExample: { displayName: 'Acme of Example Ltd', secrets: { token: 'a-new-token' } },
     status: 200,
-    response: ConnectionRow,
+    response: ConnectionUpdate,
     errors: ['not_found', 'conflict'],
     handle: ({ scope, params, body }, deps) => updateConnection(deps, scope, { ...body, id: params.id }),
   }),

@@ -16,7 +16,7 @@ import { newId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json/json-object.ts';
 import type { ConnectionRow } from '../../core/resources/connection.ts';
 import type { RunRow } from '../../core/resources/run.ts';
-import type { SpecUpgrade, SpecVersionRow } from '../../core/resources/spec.ts';
+import type { ChangePlan, SpecVersionRow } from '../../core/resources/spec.ts';
 import { meaningOf, noMeaning, type StoredMeaning } from '../../core/spec/connection/meaning.ts';
 import { checkConnectionValues } from '../../core/spec/connection/params.ts';
 import { storedSpec } from '../../core/spec/connection/stored-spec.ts';
@@ -41,7 +41,7 @@ export interface SettingsChange {
 
 /** A change with its effects; `plan.issues` says why it cannot be applied. */
 export interface PlannedChange {
-  readonly plan: SpecUpgrade['plan'];
+  readonly plan: ChangePlan;
   readonly params: JsonObject;
   readonly secrets: JsonObject;
   /** The sealed secrets have to be written. */

@@ -6,7 +6,7 @@ import type { OrgScope } from '../../../db/scope.ts';
 import { conflict, found } from '../../core/errors.ts';
 import { connectionSpecUpgraded } from '../../core/events/connection-events.ts';
 import { newId } from '../../core/ids.ts';
-import type { SpecUpgrade, SpecVersionRow } from '../../core/resources/spec.ts';
+import type { ChangePlan, SpecUpgrade, SpecVersionRow } from '../../core/resources/spec.ts';
 import { wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
 import { applyChange, type ChangeDeps, planChange } from '../connections/change.ts';
 import { cancelWorkflows } from '../runs/runs.ts';
@@ -71,7 +71,7 @@ export function refuseUnlessPublished({ version, status }: SpecVersionRow): void
 }
 
 /** A conflict carries no issues on the wire, so its message names the first few. */
-function refuseBroken({ issues }: SpecUpgrade['plan'], toVersion: string): void {
+function refuseBroken({ issues }: ChangePlan, toVersion: string): void {
   if (issues.length === 0) return;
   const named = issues.slice(0, 3).map(({ path, message }) => `${path} ${message}`);
   const more = issues.length > named.length ? `, and ${issues.length - named.length} more` : '';

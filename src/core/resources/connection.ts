@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { JsonObject } from '../json/json-object.ts';
+import { ChangePlan } from './spec.ts';
 import { WorkspaceRow } from './workspace.ts';
 
 /** `pending`: never activated; `error`: credentials or destination refused; only `active` syncs. */
@@ -27,6 +28,17 @@ export const ConnectionRow = v.object({
   ),
 });
 export type ConnectionRow = v.InferOutput<typeof ConnectionRow>;
+
+/** A connection after a change, or after a dry run of one. */
+export const ConnectionUpdate = v.object({
+  ...ConnectionRow.entries,
+  applied: v.pipe(v.boolean(), v.description('False for a dry run.')),
+  plan: v.pipe(
+    v.nullable(ChangePlan),
+    v.description('What the change means for each resource; null: it is of names only.'),
+  ),
+});
+export type ConnectionUpdate = v.InferOutput<typeof ConnectionUpdate>;
 
 /** What trying a connection came to. */
 export const ConnectionTest = v.object({

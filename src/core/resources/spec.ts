@@ -100,18 +100,22 @@ const ResourcePlan = v.object({
   effect: v.pipe(v.string(), v.description('The plan of this resource in words.')),
 });
 
+/** What a change of what a connection reads means: of its spec, its overrides or its params. */
+export const ChangePlan = v.object({
+  class: UpgradeClass,
+  changed: v.pipe(v.array(v.string()), v.description('Parts of the spec other than its resources that differ.')),
+  resources: v.array(ResourcePlan),
+  backfillRecommended: v.boolean(),
+  issues: v.pipe(v.array(Issue), v.description('Why the change cannot be applied; empty when it can.')),
+});
+export type ChangePlan = v.InferOutput<typeof ChangePlan>;
+
 /** What an upgrade of a connection's spec did, or would do. */
 export const SpecUpgrade = v.object({
   connectionId: v.string(),
   from: v.pipe(v.string(), v.examples(['1.0.0'])),
   to: v.pipe(v.string(), v.examples(['1.1.0'])),
   applied: v.pipe(v.boolean(), v.description('False for a dry run.')),
-  plan: v.object({
-    class: UpgradeClass,
-    changed: v.pipe(v.array(v.string()), v.description('Parts of the spec other than its resources that differ.')),
-    resources: v.array(ResourcePlan),
-    backfillRecommended: v.boolean(),
-    issues: v.pipe(v.array(Issue), v.description('Why the upgrade cannot be applied; empty when it can.')),
-  }),
+  plan: ChangePlan,
 });
 export type SpecUpgrade = v.InferOutput<typeof SpecUpgrade>;

@@ -49,7 +49,10 @@ export function readDefinition({ http }: Pick<ConnectorSpec, 'http'>, resource: 
   };
 }
 
-/** Where in a resource, or in what its requests share, an expression decides which records are read. */
+/**
+ * Where in a resource, or in what its requests share, an expression decides which records are read. The values of partitions
+ * do not: each partition is known by its own.
+ */
 export const readPlaces = (index: number): ((at: string) => boolean) => {
   const own = [
     ...[
@@ -66,7 +69,7 @@ export const readPlaces = (index: number): ((at: string) => boolean) => {
     ...['incremental.initial'],
   ].map((name) => `resources.${index}.${name}`);
   const places = ['http.baseUrl', 'http.query', 'http.headers', 'http.errors', ...own];
-  return (at) => places.some((place) => at === place || at.startsWith(`${place}.`));
+  return (at) => !listsPartitions(at) && places.some((place) => at === place || at.startsWith(`${place}.`));
 };
 
 /** What decides the values of a table. */
@@ -120,3 +123,6 @@ function isOfPage(text: string): boolean {
   const roots = rootsIn('templates', { path: '', value: text });
   return roots.size === 1 && roots.has('page');
 }
+
+/** Whether a place of a spec lists partitions: what is stored of one is about its own values alone. */
+export const listsPartitions = (at: string): boolean => /\.forEach\.\*(?:\.union\.\*)?\.values$/.test(at);

@@ -1,16 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Issue, schemaIssue } from '../../errors.ts';
 import type { JsonObject } from '../../json/json-object.ts';
-import type { SpecUpgrade } from '../../resources/spec.ts';
+import type { ChangePlan } from '../../resources/spec.ts';
 import type { ConnectorSpec, Resource } from '../schema/spec-schema.ts';
 import { changedFacets, type Facet, meaningOf, type StoredMeaning } from './meaning.ts';
+import { partitionValues } from './partition-values.ts';
 import { readsAll } from './reads-all.ts';
 import { resourceFingerprint } from './resource-fingerprint.ts';
 import { shapeValues } from './shape-values.ts';
 import { storedFieldsOf } from './stored-fields.ts';
 
-type UpgradePlan = SpecUpgrade['plan'];
-type ResourcePlan = UpgradePlan['resources'][number];
+
+type ResourcePlan = ChangePlan['resources'][number];
 
 /** A spec, and the params that it is used with, defaults filled in. */
 export interface SpecInUse {
@@ -31,7 +32,7 @@ export interface PlannedSpecs {
 }
 
 /** Compares what a connection reads now with what it will read, resource by resource, in the order of the new spec. */
-export function planUpgrade(specs: PlannedSpecs): UpgradePlan {
+export function planUpgrade(specs: PlannedSpecs): ChangePlan {
   const { before, after, issues: found } = specs;
   const resources = after === null ? [] : planResources({ ...specs, after });
   const issues = [...authIssues(before?.spec ?? null, after?.spec ?? null), ...found];
@@ -47,7 +48,7 @@ export function planUpgrade(specs: PlannedSpecs): UpgradePlan {
 
 const comparedElsewhere: ReadonlySet<string> = new Set(['metadata', 'resources', 'tests']);
 
-function worstOf(resources: readonly ResourcePlan[]): UpgradePlan['class'] {
+function worstOf(resources: readonly ResourcePlan[]): ChangePlan['class'] {
   const classes = new Set(resources.map((resource) => resource.class));
   return (['breaking', 'resets'] as const).find((candidate) => classes.has(candidate)) ?? 'compatible';
 }
@@ -112,7 +113,8 @@ function planResource(old: Place | null, place: Place, stored: StoredMeaning): R
   const { spec, params, resource } = place;
   const changed = old === null ? [] : changedFields(old.resource, resource);
   const facets = changedFacets(stored, meaningOf(spec, resource, params));
-  const mayDelete = infersDeletes(resource) && (facets.includes('key') || facets.includes('read'));
+  const readsOthers = facets.includes('key') || facets.includes('read') || (old !== null && losesPartitions(old, place));
+  const mayDelete = infersDeletes(resource) && readsOthers;
   const plan = { ...untouched(resource.key), changed, mayDelete };
   if (facets.includes('key')) return rekeyed(plan, resource);
   const reshaped = old !== null && !isDeepStrictEqual(formOf(old), formOf(place));
@@ -148,7 +150,7 @@ function fullReadEffect(
   { effect, redelivers, mayDelete }: Pick<ResourcePlan, 'effect' | 'redelivers' | 'mayDelete'>,
 ): string {
   const reshaped = redelivers === 'everything';
-  if (!facets.includes('read')) return reshaped ? 'The next run delivers every record again.' : effect;
+  if (!mayDelete && !facets.includes('read')) return reshaped ? 'The next run delivers every record again.' : effect;
   const delivered = reshaped ? 'delivers every record again' : 'delivers those that differ';
   const missing = mayDelete
     ? 'deletes those at the destination that it no longer finds'
@@ -171,6 +173,14 @@ function formOf({ resource, spec, params }: Place): unknown {
     hashed,
   ];
 }
+
+/** Whether a run compares the records of partitions that may be there no more. */
+const losesPartitions = (old: Place, place: Place): boolean =>
+  !(place.resource.deletes.mode === 'full_scan' && place.resource.deletes.scope === 'partition') &&
+  !isDeepStrictEqual(
+    partitionValues(old.spec, old.resource, old.params),
+    partitionValues(place.spec, place.resource, place.params),
+  );
 
 /** Whether a record that a read does not show is taken for deleted. */
 const infersDeletes = ({ deletes, target }: Resource): boolean =>
