@@ -196,7 +196,7 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
     });
 
     it.each([
-      ['its watermarks', ['read'], { cursor: '7', fields: { a: 1 } }],
+      ['its watermarks and the cursor values of its records', ['read'], { cursor: null, fields: { a: 1 } }],
       ['the cursor values of its records', ['cursor'], { cursor: null, fields: { a: 1 } }],
       ['the fields stored for others', ['fields'], { cursor: '7', fields: null }],
       ['every record', ['read', 'key'], null],
@@ -221,6 +221,46 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
       // What only the destination has of the earlier run brings back no record that is forgotten.
       expect(await row(earlier.id)).toMatchObject({ batchNo: startsOver ? 2 : 1 });
       expect(await record(attempt, receiptOf(earlier.id, 2))).toEqual({ outcome: 'fenced' });
+    });
+
+    it('takes each record again where other fields are stored of it, from where its first read began', async () => {
+      const { org, queries, db, scope, started, record, end, partition } = await start();
+      const earlier = await started();
+      const entry = { hash: 'A'.repeat(20), cursor: '7', fields: { a: 1 } } as const;
+      const records = [
+        { ...entry, externalId: 'r1', status: 'delivered' },
+        { ...entry, externalId: 'r2', status: 'quarantined' },
+        { ...entry, externalId: 'r3', status: 'delivered' },
+      ] as const;
+      const firstStart = '2025-01-01T00:00:00.000Z';
+      await record(earlier.attempt, receiptOf(earlier.id, 1, { records, position: listPosition(0) }));
+      const read = partitionEntry({ firstStart });
+      await record(
+        earlier.attempt,
+        receiptOf(earlier.id, 2, {
+          records: [],
+          deleted: ['r3'],
+          partitions: [read, partitionEntry({ partition: 'p' })],
+        }),
+      );
+      await end(earlier.id);
+      const { id, attempt } = await started();
+      const conformation = { laneId: attempt.laneId, fence: attempt.fence, runId: id, meaning };
+      expect(await queries.conformLane(db, scope, { ...conformation, changed: ['fields'] })).not.toBeNull();
+      const states = await queries.findRecordStates(db, scope, {
+        laneId: attempt.laneId,
+        externalIds: ['r1', 'r2', 'r3'],
+      });
+      expect(Object.fromEntries(states.map(({ externalId, hash }) => [externalId, hash]))).toEqual({
+        r1: '',
+        r2: '',
+        r3: 'A'.repeat(20),
+      });
+      expect((await org.rows()).recordState).toMatchObject([{ fields: null }, { fields: null }, { fields: null }]);
+      expect(await partition(attempt.laneId)).toMatchObject({ watermark: null, firstStart });
+      expect(await partition(attempt.laneId, 'p')).toBeUndefined();
+      await queries.conformLane(db, scope, { ...conformation, changed: ['fields', 'read'] });
+      expect(await partition(attempt.laneId)).toBeUndefined();
     });
 
     it('keeps everything where it only did not say what it means', async () => {

@@ -132,6 +132,26 @@ describe('what is stored of a resource', () => {
     expect(await of.sync('scopes')).toMatchObject({ statsJson: { recordsOut: 1, deleted: 1 } });
     expect(await of.live('scopes')).toEqual(['us']);
   });
+
+  it('takes no version for an older one that another area hands out with a lower cursor value', async () => {
+    const items = [
+      { id: 1, area: 'eu', at: day(100), n: 'of eu' },
+      { id: 1, area: 'us', at: day(1), n: 'of us' },
+    ];
+    api.serve('shared', (query) => ({
+      body: items.filter(({ area, at }) => area === query.get('area') && at >= (query.get('since') ?? '')),
+    }));
+    const resource = {
+      key: 'shared',
+      request: { path: '/shared', query: { area: '{{ params.area }}', since: '{{ window.from }}' } },
+      incremental: cursor({ field: 'at', type: 'datetime' }),
+    };
+    await using of = await account({ key: 'shared', resources: [resource], params: { area: ['eu'] } });
+    await of.sync('shared');
+    await of.ask('PATCH', '', { params: { area: ['us'] } });
+    expect(await of.sync('shared')).toMatchObject({ notes: { read_from_start: 1 }, statsJson: { recordsOut: 1 } });
+    expect(await of.rows('shared')).toMatchObject([{ n: 'of us' }]);
+  });
 });
 
 describe('what is delivered for a record', () => {

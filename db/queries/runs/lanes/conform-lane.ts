@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { RunNote } from '../../../../src/core/model/run-notes.ts';
 import type { RunPosition } from '../../../../src/core/model/run-position.ts';
 import type { Facet, Meaning, StoredMeaning } from '../../../../src/core/spec/connection/meaning.ts';
@@ -7,9 +7,9 @@ import type { OrgScope } from '../../../scope.ts';
 import type { BatchOwner } from '../batches/batch-owner.ts';
 import { passOverEndedRuns } from '../batches/batches.ts';
 import { ownLane } from '../records/own-lane.ts';
-import { deleteRecordStates, noteCleared } from './forget-lane.ts';
+import { deletePartitions, deleteRecordStates, noteCleared } from './forget-lane.ts';
 import { newGeneration } from './new-generation.ts';
-import { rewindStart } from './rewind.ts';
+import { clearProgress, rewindStart } from './rewind.ts';
 
 /** A lane that an attempt holds, and what its facts are to mean. */
 export interface Conformation extends BatchOwner {
@@ -30,10 +30,10 @@ export interface Conformed {
 
 /**
  * Resets what a lane stores that no longer means the same, before its run reads: the watermarks in any case, so that
- * everything is read once and what differs is delivered; with another key everything that is known, with another cursor the
- * cursor values of records, with other fields those that were stored for the resources below. With another key the last batch of
- * an earlier run that only the destination has is left out; otherwise it is to be recorded before. One transaction; repeating it
- * is harmless.
+ * everything is read once and what differs is delivered; with another key everything that is known, with another cursor or other
+ * requests the cursor values of records: another area may hand out lower ones. With other fields each record is taken again, from
+ * where its first read began. With another key the last batch of an earlier run that only the destination has is left out;
+ * otherwise it is to be recorded before. One transaction; repeating it is harmless.
  *
  * Null: a newer attempt holds the lane, and nothing was changed.
  */
@@ -62,16 +62,17 @@ export async function conformLane(db: Db, scope: OrgScope, conformation: Conform
 }
 
 async function reset(tx: Db, scope: OrgScope, { laneId, runId, changed }: Conformation): Promise<void> {
-  await tx.deleteFrom('partitions').where('orgId', '=', scope.orgId).where('laneId', '=', laneId).execute();
   const startsOver = changed.includes('key');
+  if (changed.every((facet) => facet === 'fields')) await clearProgress(tx, scope, laneId);
+  else await deletePartitions(tx, scope, laneId);
   if (startsOver) {
     await deleteRecordStates(tx, scope, { laneId, runId });
     await passOverEndedRuns(tx, scope, { laneId, runId });
   } else {
-    if (changed.includes('cursor')) await forget(tx, scope, { laneId, column: 'cursor' });
+    if (changed.includes('cursor') || changed.includes('read')) await forget(tx, scope, { laneId, ...cursors });
     if (changed.includes('fields')) {
       await noteCleared(tx, scope, { laneId, runId });
-      await forget(tx, scope, { laneId, column: 'fields' });
+      await forget(tx, scope, { laneId, ...fields });
     }
   }
   const note: RunNote = startsOver ? 'started_over' : 'read_from_start';
@@ -96,17 +97,30 @@ async function reset(tx: Db, scope: OrgScope, { laneId, runId, changed }: Confor
 /** Rows in one statement: seconds at most, so that the lane of ten million records does not meet the statement limit. */
 const piece = 200_000;
 
+/** A part of what is known of records: how it is forgotten, and of which of them something is. */
+interface Forgettable {
+  readonly set: RawBuilder<unknown>;
+  readonly isKnown: RawBuilder<unknown>;
+}
+
+const cursors: Forgettable = { set: sql`cursor = null`, isKnown: sql`cursor is not null` };
+
+/** No version has an empty fingerprint, so each record is taken again, also one that had these fields before. */
+const fields: Forgettable = {
+  set: sql`fields = null, hash = case when status = 'deleted' then hash else '' end`,
+  isKnown: sql`(fields is not null or (hash <> '' and status <> 'deleted'))`,
+};
+
 async function forget(
   tx: Db,
   scope: OrgScope,
-  { laneId, column }: { readonly laneId: number; readonly column: 'cursor' | 'fields' },
+  { laneId, set, isKnown }: Forgettable & { readonly laneId: number },
 ): Promise<void> {
-  const stored = sql.ref(column);
   for (;;) {
     const { numAffectedRows = 0n } = await sql`
-      update record_state set ${stored} = null where ctid = any(array(
+      update record_state set ${set} where ctid = any(array(
         select ctid from record_state
-        where lane_id = ${ownLane(scope, laneId)} and ${stored} is not null limit ${piece}))`.execute(tx);
+        where lane_id = ${ownLane(scope, laneId)} and ${isKnown} limit ${piece}))`.execute(tx);
     if (numAffectedRows < piece) return;
   }
 }

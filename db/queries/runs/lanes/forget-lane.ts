@@ -54,7 +54,8 @@ export async function forgetLane(
   });
 }
 
-async function deletePartitions(tx: Db, scope: OrgScope, laneId: number): Promise<number> {
+/** Forgets how far the partitions of a lane are read, and where their first reads began; returns how many there were. */
+export async function deletePartitions(tx: Db, scope: OrgScope, laneId: number): Promise<number> {
   const ofLane = tx.deleteFrom('partitions').where('orgId', '=', scope.orgId).where('laneId', '=', laneId);
   return Number((await ofLane.executeTakeFirstOrThrow()).numDeletedRows);
 }

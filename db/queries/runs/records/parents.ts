@@ -26,7 +26,8 @@ interface ParentPage extends LaneKey {
 
 /**
  * Stored records of a parent resource that are not deleted, by external id. One without a key, of which nothing is stored, is
- * among them while it is quarantined.
+ * among them while it is quarantined. One that no read has shown since a table had it, or since its fields were forgotten, is none:
+ * whether such reads were whole, {@link isLaneComplete} says.
  */
 export async function findParents(db: Db, scope: OrgScope, page: ParentPage): Promise<Parent[]> {
   const { after, limit, changedFor } = page;
@@ -36,6 +37,7 @@ export async function findParents(db: Db, scope: OrgScope, page: ParentPage): Pr
     .select(['r.externalId', 'r.fields'])
     .where('r.laneId', '=', ofLane(db, scope, page).select('id'))
     .where('r.status', '!=', 'deleted')
+    .where(sql<boolean>`(r.hash <> '' or r.fields is not null)`)
     .where(
       sql<boolean>`(r.fields is not null or r.status <> 'quarantined' or exists (
         select from quarantine q

@@ -2,7 +2,7 @@ import type * as real from '../../../../db/queries/runs/lanes/conform-lane.ts';
 import type { ControlState } from '../store/control-state.ts';
 import { memoryOf } from '../store/memory-db.ts';
 import { deleteRecordStates, noteCleared } from './forget-lane.ts';
-import { rewindStart } from './rewind.ts';
+import { clearProgressIn, rewindStart } from './rewind.ts';
 
 /** As the query of the same name. */
 export const conformLane: typeof real.conformLane = (db, _scope, conformation) =>
@@ -17,17 +17,19 @@ export const conformLane: typeof real.conformLane = (db, _scope, conformation) =
   });
 
 function resetIn(state: ControlState, { laneId, runId, changed }: real.Conformation): void {
-  state.partitions.deleteWhere((row) => row.laneId === laneId);
   const startsOver = changed.includes('key');
+  if (changed.every((facet) => facet === 'fields')) clearProgressIn(state, laneId);
+  else state.partitions.deleteWhere((row) => row.laneId === laneId);
   if (startsOver) {
     deleteRecordStates(state, { laneId, runId });
     passOverEndedRuns(state, { laneId, runId });
   } else {
     const ofLane = (row: { readonly laneId: number }) => row.laneId === laneId;
-    if (changed.includes('cursor')) state.records.updateWhere(ofLane, { cursor: null });
+    if (changed.includes('cursor') || changed.includes('read')) state.records.updateWhere(ofLane, { cursor: null });
     if (changed.includes('fields')) {
       noteCleared(state, { laneId, runId });
       state.records.updateWhere(ofLane, { fields: null });
+      state.records.updateWhere((row) => ofLane(row) && row.status !== 'deleted', { hash: '' });
     }
   }
   const run = state.runs.get(runId);

@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import { useSharedAccounts } from '../support/sync/use-accounts.ts';
+import { createScriptedApi } from '../support/upstream/scripted-api.ts';
+import type { UpstreamRequest } from '../support/upstream/upstream.ts';
+
+const api = createScriptedApi();
+const { account } = useSharedAccounts(api);
+
+const day = (no: number) => new Date(Date.UTC(2025, 0, no)).toISOString();
+const incremental = { kind: 'cursor', cursor: { field: 'at', type: 'datetime' }, order: 'asc', settle: 'PT0S' };
+/** The second segment of a path. */
+const partOf = ({ url }: Pick<UpstreamRequest, 'url'>): string => url.split(/[/?]/)[2] ?? '';
+
+interface Owner {
+  readonly id: number;
+  readonly at: string;
+  readonly [field: string]: unknown;
+}
+
+/** Owners `{name}`, read by their cursor, and `{name}_pets`, read once per stored owner. */
+function family(
+  name: string,
+  { owners, above = {} }: { readonly owners: () => readonly Owner[]; readonly above?: object },
+) {
+  const pets = `${name}_pets`;
+  const asked: string[] = [];
+  api.serve(name, (query) => ({ body: owners().filter(({ at }) => at >= (query.get('since') ?? '')) }));
+  api.serve(pets, (query, request) => {
+    asked.push([partOf(request), query.get('state')].filter((part) => part !== null).join(' '));
+    return { body: [{ id: `of ${partOf(request)}` }] };
+  });
+  const parent = {
+    key: name,
+    request: { path: `/${name}`, query: { since: '{{ window.from }}' } },
+    incremental,
+    ...above,
+  };
+  const child = (parts: object = {}) => ({
+    key: pets,
+    forEach: [{ as: 'owner', resource: name, from: 'store', select: 'changed' }],
+    request: { path: `/${pets}/{{ each.owner.id }}` },
+    ...parts,
+  });
+  return { parent, child, takeAsked: () => asked.splice(0).toSorted() };
+}
+
+describe('parents that are stored', () => {
+  it('are not those that only a table still has: their children are read whole without them', async () => {
+    let owners = [1, 2].map((id) => ({ id, at: day(id) }));
+    const { parent, child, takeAsked } = family('kept', { owners: () => owners });
+    const below = child({ forEach: [{ as: 'owner', resource: 'kept', from: 'store' }] });
+    await using of = await account({ key: 'kept', resources: [parent, below] });
+    await of.sync('kept');
+    await of.destination.query('drop table _css_checkpoint');
+    owners = [1, 3].map((id) => ({ id, at: day(id) }));
+    await of.sync('kept');
+    expect(await of.live('kept')).toEqual(['1', '2', '3']);
+    expect(await of.sync('kept_pets')).toMatchObject({ status: 'succeeded', notes: {} });
+    expect(takeAsked()).toEqual(['1', '3']);
+  });
+
+  it('are stored again for a resource below them that comes back, with the fields that they had', async () => {
+    const owners = [1, 2].map((id) => ({ id, at: day(id) }));
+    const { parent, child, takeAsked } = family('again', { owners: () => owners });
+    await using of = await account({ key: 'again', resources: [parent, child()] });
+    await of.sync('again');
+    await of.upgrade('1.1.0', [parent]);
+    await of.sync('again');
+    await of.upgrade('1.2.0', [parent, child()]);
+    await of.sync('again');
+    expect(await of.sync('again_pets')).toMatchObject({ status: 'succeeded', notes: {} });
+    expect(takeAsked()).toEqual(['1', '2']);
+  });
+});
