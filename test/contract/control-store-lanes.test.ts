@@ -37,6 +37,41 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
     });
   });
 
+  describe('of a record that is deleted', () => {
+    const entry = (parts: object) => ({ ...receiptOf('', 1).records[0], ...parts }) as never;
+
+    it('is that it is, also where no version of it was delivered, with the cursor value of its last version', async () => {
+      const { org, queries, db, scope, started, record, states } = await start();
+      const { id, attempt } = await started();
+      const { laneId } = attempt;
+      const records = [entry({ status: 'quarantined', cursor: '7' })];
+      await record(attempt, receiptOf(id, 1, { records, position: listPosition(0) }));
+      expect(await states(laneId, ['r1'])).toMatchObject([{ status: 'undelivered' }]);
+      await record(attempt, receiptOf(id, 2, { records: [], deleted: ['r1'] }));
+      expect(await states(laneId, ['r1'])).toMatchObject([{ status: 'deleted', cursor: '7' }]);
+      expect((await org.rows()).recordState).toMatchObject([{ undelivered: null }]);
+      expect(await queries.countKnown(db, scope, laneId)).toBe(0);
+    });
+
+    it('is that it is, also where it was delivered in the same batch', async () => {
+      const { queries, db, scope, started, record, states } = await start();
+      const { id, attempt } = await started();
+      await record(attempt, receiptOf(id, 1, { records: [], deleted: ['r2', 'r2'] }));
+      expect(await states(attempt.laneId, ['r2'])).toMatchObject([{ status: 'deleted', hash: '' }]);
+      expect(await queries.findDeleted(db, scope, { laneId: attempt.laneId, after: null, limit: 9 })).toEqual(['r2']);
+    });
+
+    it('is that something of it is at the destination, where that has a row of one that was only kept back', async () => {
+      const { queries, db, scope, started, record, states } = await start();
+      const { id, attempt } = await started();
+      const records = [entry({ status: 'quarantined' })];
+      await record(attempt, receiptOf(id, 1, { records, position: listPosition(0) }));
+      const externalIds = ['r1'];
+      expect(await queries.noteLeftovers(db, scope, { owner: attempt, externalIds })).toBe(true);
+      expect(await states(attempt.laneId, externalIds)).toMatchObject([{ status: 'quarantined', hash: 'aGFzaA' }]);
+    });
+  });
+
   it('of the columns that a lane has written is all that its attempts noted, unless a newer one holds the lane', async () => {
     const { queries, db, scope, started } = await start();
     const { attempt } = await started();

@@ -39,10 +39,7 @@ export function createMemoryRecords(known: readonly string[]): MemoryRecords {
           const places = records.get(externalId)?.places.filter((place) => place.partition !== partition);
           if (places) change(externalId, { places: [...places, { partition, isSeen: true }] });
         }
-      for (const externalId of deleted) {
-        if (records.get(externalId)?.status === 'undelivered') records.delete(externalId);
-        else change(externalId, { status: 'deleted', places: [] });
-      }
+      for (const externalId of deleted) change(externalId, { status: 'deleted', places: [] });
       for (const { partition, proof } of proved) if (proofs.get(partition) !== 'gap') proofs.set(partition, proof);
     },
     compared: () => ({

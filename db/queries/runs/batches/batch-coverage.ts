@@ -34,13 +34,16 @@ export async function putCoverage(tx: Db, scope: OrgScope, batch: CoverageOfBatc
   if (receipt.scan) await endScan(tx, scope, { ...receipt.scan, laneId, seq });
 }
 
+/** One that the batch has delivered as well, and so is not stored, is known as deleted all the same. */
 async function putDeleted(tx: Db, scope: OrgScope, { laneId, receipt }: CoverageOfBatch): Promise<void> {
-  const deleted = sql`lane_id = ${ownLane(scope, laneId)} and external_id = any(${textArray(receipt.deleted)}::text[])`;
-  // Nothing is to be deleted of what was never delivered: it is as if it had not been read.
-  await sql`delete from record_state where ${deleted} and undelivered`.execute(tx);
-  await sql`update record_state set status = 'deleted', partition = '', missed = null, missed_run = null
-    where ${deleted}`.execute(tx);
-  await sql`delete from record_partitions where ${deleted}`.execute(tx);
+  const lane = ownLane(scope, laneId);
+  const ids = sql`${textArray(receipt.deleted)}::text[]`;
+  await sql`
+    insert into record_state (lane_id, external_id, status, hash)
+    select ${lane}, gone.id, 'deleted', '' from (select distinct unnest(${ids}) as id) gone
+    on conflict (lane_id, external_id) do update set
+      status = 'deleted', undelivered = null, partition = '', missed = null, missed_run = null`.execute(tx);
+  await sql`delete from record_partitions where lane_id = ${lane} and external_id = any(${ids})`.execute(tx);
 }
 
 /** A gap outweighs whatever else the run proves of a partition. */

@@ -6,8 +6,8 @@ import { type BatchOwner, holdsLane } from '../batches/batch-owner.ts';
 import { ownLane } from '../records/own-lane.ts';
 
 /**
- * Notes records that a destination has, where nothing is known of them: no version has an empty fingerprint, so whatever is read
- * of them is delivered. False: a newer attempt holds the lane.
+ * Notes records that a destination has. Where nothing is known of them, no version has an empty fingerprint, so whatever is read
+ * of them is delivered; of one that was only kept back, something is there after all. False: a newer attempt holds the lane.
  */
 export async function noteLeftovers(
   db: Db,
@@ -19,7 +19,7 @@ export async function noteLeftovers(
     await sql`
       insert into record_state (lane_id, external_id, status, hash)
       select ${ownLane(scope, owner.laneId)}, id, 'delivered', '' from unnest(${textArray(externalIds)}::text[]) as left_over (id)
-      on conflict (lane_id, external_id) do nothing`.execute(tx);
+      on conflict (lane_id, external_id) do update set undelivered = null where record_state.undelivered`.execute(tx);
     return true;
   });
 }

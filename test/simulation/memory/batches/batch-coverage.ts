@@ -3,7 +3,7 @@ import type { PartitionEntry, Receipt } from '../../../../src/core/model/receipt
 import { nothingRead } from '../lanes/rewind.ts';
 import { missingIn, placesOf, proofsIn } from '../records/missing-records.ts';
 import { type ControlState, keyOf, type StoredRun } from '../store/control-state.ts';
-import { knownOf } from '../store/lane-state.ts';
+import { knownOf, nothingKnown } from '../store/lane-state.ts';
 import { stored } from '../store/stored-json.ts';
 
 /** As the function of the same name. */
@@ -14,10 +14,11 @@ export function putCoverage(state: ControlState, { orgId, laneId, seq }: StoredR
       else state.places.put({ laneId, externalId: record.externalId, partition, seenRun: seq });
     }
   }
-  for (const record of knownOf(state, laneId, receipt.deleted)) {
-    if (record.undelivered) state.records.deleteWhere((row) => row === record);
-    else state.records.update(record, { status: 'deleted', partition: '', missed: null, missedRun: null });
-    state.places.deleteWhere((row) => row.laneId === laneId && row.externalId === record.externalId);
+  for (const externalId of receipt.deleted) {
+    const known = state.records.get(keyOf(laneId, externalId)) ?? { ...nothingKnown, laneId, externalId };
+    const gone = { status: 'deleted', undelivered: null, partition: '', missed: null, missedRun: null } as const;
+    state.records.put({ ...known, ...gone });
+    state.places.deleteWhere((row) => row.laneId === laneId && row.externalId === externalId);
   }
   for (const { partition, proof, completed } of receipt.proofs) {
     const known = state.partitions.get(keyOf(laneId, partition));

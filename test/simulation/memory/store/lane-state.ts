@@ -6,6 +6,12 @@ import { stored, storedObject } from './stored-json.ts';
 
 type OfLane = Pick<StoredRun, 'orgId' | 'laneId'>;
 
+/** A record of which nothing is known but its status. */
+export const nothingKnown = {
+  ...{ hash: '', cursor: null, fields: null, changedAt: null, partition: '', seenRun: null },
+  ...{ missed: null, missedRun: null, undelivered: null },
+} as const;
+
 /** Inserts the records, or puts this version in place of the stored one. Throws when one is there twice. */
 export function putRecords(
   state: ControlState,
