@@ -18,6 +18,8 @@ export interface Versions {
   readonly superseded: ReadonlySet<RecordOutcome> | null;
   /** A record may have several outcomes, or one that was kept back. */
   readonly mayRepeat: boolean;
+  /** Whether its record ends otherwise behind it, so that it need not be tried again; in mode append only with a deletion. */
+  isOvertaken(outcome: RecordOutcome): boolean;
 }
 
 /** Compares the outcomes of a batch. `everyVersion`: the table is appended to. */
@@ -26,17 +28,33 @@ export function compareVersions(outcomes: readonly RecordOutcome[], everyVersion
   const superseded = new Set<RecordOutcome>();
   for (const outcome of outcomes) {
     if (outcome.kind === 'quarantine' || outcome.kind === 'wait') continue;
-    const { externalId } = outcome.kind === 'delete' ? outcome.tombstone : outcome.row;
-    const key = idKey(externalId);
+    const key = keyOf(outcome);
     const before = last.get(key);
     if (before && !(everyVersion && before.kind === 'deliver')) superseded.add(before);
     last.set(key, outcome);
   }
   const mayRepeat = last.size < outcomes.length;
-  if (superseded.size === 0) return { effective: outcomes, superseded: null, mayRepeat };
+  const isOvertaken = createIsOvertaken(outcomes, everyVersion);
+  if (superseded.size === 0) return { effective: outcomes, superseded: null, mayRepeat, isOvertaken };
   const effective = everyVersion ? outcomes.filter((outcome) => !superseded.has(outcome)) : [...last.values()];
-  return { effective, superseded, mayRepeat };
+  return { effective, superseded, mayRepeat, isOvertaken };
 }
+
+/** Few batches ask, so nothing is compared before. */
+function createIsOvertaken(outcomes: readonly RecordOutcome[], everyVersion: boolean): Versions['isOvertaken'] {
+  let places: ReadonlyMap<RecordOutcome, number> | null = null;
+  const ends = new Map<IdKey, number>();
+  return (outcome) => {
+    if (places === null) {
+      places = new Map(outcomes.map((each, place) => [each, place]));
+      for (const [each, place] of places) if (!everyVersion || each.kind === 'delete') ends.set(keyOf(each), place);
+    }
+    return (ends.get(keyOf(outcome)) ?? -1) > (places.get(outcome) ?? 0);
+  };
+}
+
+const keyOf = (outcome: RecordOutcome): IdKey =>
+  idKey(outcome.kind === 'delete' ? outcome.tombstone.externalId : outcome.row.externalId);
 
 /** The outcome of a version of a record, in the order in which a batch has them. */
 export interface RecordEnd {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { RejectedRow } from '../model/batch.ts';
 import type { RecordOutcome } from '../model/page-outcome.ts';
 import { decodeReceipt, encodeReceipt, type QuarantineEntry, type Receipt } from '../model/receipt.ts';
 import { runStart } from '../model/run-position.ts';
@@ -74,6 +75,23 @@ describe('a batch', () => {
     expect(back.receiptOf([])).toMatchObject({ deleted: [], records: [{ externalId: 'a', status: 'quarantined' }] });
     const gone = assembleBatch([page(1, [quarantine('a'), tombstone('a', true)], 2)], options);
     expect(gone.receiptOf([])).toMatchObject({ deleted: ['a'], records: [], quarantine: [{ externalId: 'a' }] });
+  });
+
+  it.each<[string, RecordOutcome, readonly RejectedRow[]]>([
+    ['delivered', deliver('a', 2), []],
+    ['deleted', tombstone('a', true), []],
+    ['refused', deliver('a', 2), [{ index: 0, externalId: 'a', message: 'no' }]],
+    ['kept back', quarantine('a'), []],
+  ])('tries no version again of a record that is %s behind it', (_end, end, rejected) => {
+    const { row } = quarantine('a') as Extract<RecordOutcome, { readonly kind: 'quarantine' }>;
+    const retried = { ...page(1, [{ kind: 'wait', row }], 1), retried: ['quar_0'] };
+    expect(assembleBatch([retried], options).receiptOf([]).again).toEqual([row]);
+    expect(assembleBatch([retried, page(2, [end], 1)], options).receiptOf(rejected).again).toBeUndefined();
+    const degraded = { ...deliver('a'), again: row } as RecordOutcome;
+    expect(assembleBatch([page(1, [degraded, end], 2)], options).receiptOf(rejected).again).toBeUndefined();
+    const append = { ...options, resource: { ...resource, target: { ...resource.target, mode: 'append' } } } as const;
+    const ofAll = assembleBatch([retried, page(2, [end], 1)], append).receiptOf(rejected).again ?? [];
+    expect(ofAll).toHaveLength(end.kind === 'delete' ? 0 : 1);
   });
 
   it('sends no deletion of a record that was never delivered, and counts none', () => {

@@ -58,7 +58,7 @@ export function assembleBatch(
 ): PageBatch {
   const outcomes = pages.flatMap((page) => page.outcomes);
   const everyVersion = resource.target.mode === 'append';
-  const { effective, superseded, mayRepeat } = compareVersions(outcomes, everyVersion);
+  const { effective, superseded, mayRepeat, isOvertaken } = compareVersions(outcomes, everyVersion);
   const rows: Deliverable[] = [];
   const tombstones: Tombstone[] = [];
   for (const outcome of effective) {
@@ -78,6 +78,7 @@ export function assembleBatch(
     const results = pages.map((page) =>
       pageResult(page, {
         superseded,
+        isOvertaken,
         rejections,
         resource,
         redact,

@@ -16,6 +16,7 @@ export type RefusingResource = Pick<Resource, 'key' | 'onInvalid'> & {
 export interface PageOptions {
   /** The outcomes that do not reach the destination; null: there are none. */
   readonly superseded: Versions['superseded'];
+  readonly isOvertaken: Versions['isOvertaken'];
   /** The rejections by row and tombstone, since a record may have several; null: there are none. */
   readonly rejections: ReadonlyMap<Deliverable | Tombstone | undefined, RejectedRow> | null;
   readonly resource: RefusingResource;
@@ -47,7 +48,7 @@ export interface PageResult {
 /** The result of a page, given what the destination refused. Throws `record_invalid` as the resource says. */
 export function pageResult(
   page: PageOutcome & Pick<PageEntry, 'pageNo' | 'requestKey'>,
-  { superseded, rejections, ...options }: PageOptions,
+  { superseded, isOvertaken, rejections, ...options }: PageOptions,
 ): PageResult {
   const entries: RecordEntry[] = [];
   const gone: string[] = [];
@@ -70,7 +71,7 @@ export function pageResult(
     }
     if (superseded?.has(outcome)) continue;
     if (outcome.kind === 'wait') {
-      again.push(outcome.row);
+      if (!isOvertaken(outcome)) again.push(outcome.row);
       continue;
     }
     if (outcome.kind === 'delete') {
@@ -97,7 +98,7 @@ export function pageResult(
     const { row, entry, version } = outcome;
     if (!rejection) {
       recordsOut += 1;
-      if (outcome.again) again.push(outcome.again);
+      if (outcome.again && !isOvertaken(outcome)) again.push(outcome.again);
       end(row.externalId, 'delivered', entry, version);
       continue;
     }
@@ -142,7 +143,13 @@ const issuesOf = ({ message }: RejectedRow) => [{ path: '', message, keyword: 'd
 function refusedEntry(
   { row, raw, retry }: Extract<RecordOutcome, { readonly kind: 'deliver' }>,
   rejection: RejectedRow,
-  { resource, redact, each, isRetried, everyVersion }: Omit<PageOptions, 'superseded' | 'rejections' | 'isSimple'>,
+  {
+    resource,
+    redact,
+    each,
+    isRetried,
+    everyVersion,
+  }: Omit<PageOptions, 'superseded' | 'isOvertaken' | 'rejections' | 'isSimple'>,
 ): QuarantineEntry {
   const issues = issuesOf(rejection);
   const { isAwaited } = rejection;
