@@ -97,6 +97,22 @@ describe('what a request announced', () => {
     expect(await runs()).toMatchObject([{ status: 'queued' }, { status: 'failed' }, { status: 'failed' }]);
   });
 
+  it.each([
+    ['is read by another run after one that its limits ended', 'partial', false],
+    ['is not read again after one that left something out', 'partial', true],
+    ['is not read again after one that failed behind its last page', 'failed', true],
+  ] as const)('%s', async (_what, status, readCompleted) => {
+    const { hook, step } = await openHook();
+    await hook.post('1');
+    const { runId } = await step();
+    const { db } = api.deps;
+    await db.updateTable('runs').set({ readCompleted }).where('id', '=', runId).execute();
+    const outcome = status === 'failed' ? failed : ({ status, error: null } as const);
+    await endRun(db, orgScope(org.orgId), { runId: runId ?? '', outcome, breaksConnection: false });
+    await waitedFor(hook.id);
+    expect((await step()).outcome).toBe(readCompleted ? 'no request is waiting' : 'started');
+  });
+
   it('is announced again in the same words once its run has begun, and not before', async () => {
     const { hook, step, runs } = await openHook();
     const isDuplicate = async () => (await (await hook.post('changed')).text()).includes('duplicate');

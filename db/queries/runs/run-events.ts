@@ -59,7 +59,8 @@ export const connectionColumn = sql<EventConnection>`(
   where c.id = runs.connection_id)`.as('connection');
 
 /**
- * Records how a run ended, and before it what it quarantined; what hooks announced is tried again unless it was read. The last act of the transaction in which it did. Returns how
+ * Records how a run ended, and before it what it quarantined; what hooks announced is tried again unless it was read: one that
+ * failed may have read all, and one that its limits ended has not. The last act of the transaction in which it did. Returns how
  * many endpoints the events are queued for.
  */
 export async function recordRunEnd(
@@ -67,12 +68,22 @@ export async function recordRunEnd(
   scope: OrgScope,
   { run, connection, cancelRequested }: RunOfConnection & { readonly cancelRequested: boolean },
 ): Promise<number> {
-  if (run.status === 'failed' || run.status === 'canceled') await awaitNextRun(tx, scope, run);
+  if (run.status !== 'succeeded' && !(await wasReadToItsEnd(tx, scope, run.id))) await awaitNextRun(tx, scope, run);
   const hasQuarantined = run.statsJson.quarantined > 0;
   const records = hasQuarantined ? await firstQuarantined(tx, scope, run.id) : [];
   const rejected = run.status === 'partial' && hasQuarantined ? await countRejected(tx, scope, run.id) : 0;
   const queued = hasQuarantined ? await recordEvent(tx, scope, recordsQuarantined({ run, connection, records })) : 0;
   return queued + (await recordEvent(tx, scope, runEnded({ run, connection, rejected, cancelRequested })));
+}
+
+async function wasReadToItsEnd(tx: Db, scope: OrgScope, runId: string): Promise<boolean> {
+  const { readCompleted } = await tx
+    .selectFrom('runs')
+    .select('readCompleted')
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', runId)
+    .executeTakeFirstOrThrow();
+  return readCompleted;
 }
 
 /** The first records that the run quarantined. */
