@@ -239,6 +239,34 @@ describe('a record whose enrichment fails', () => {
     });
   });
 
+  it.each(['ttl', 'conditional'])(
+    'and takes null, is enriched by the next run that finds its list in the cache: %s',
+    async (mode) => {
+      let isAway = true;
+      const name = `cached${mode}`;
+      await using of = await world(
+        name,
+        {
+          enrich: [
+            { assignTo: 'plan', key: 'record.plan', request: { path: `/${name}-plans/{{ key }}` }, onError: 'null' },
+          ],
+          transform: "{ 'id': id, 'plan': $lookups.plan.name }",
+          request: { path: `/${name}`, cache: { mode, ...(mode === 'ttl' && { ttlSeconds: 3600 }) } },
+        },
+        { plans: (_query, { url }) => (isAway ? { status: 500 } : { body: { name: last(url) } }) },
+      );
+      const body = [{ id: 1, plan: 'basic' }];
+      api.serve(name, (_query, { headers }) =>
+        headers['if-none-match'] === '"1"' ? { status: 304 } : { body, headers: { etag: '"1"' } },
+      );
+      await of.sync(name);
+      isAway = false;
+      expect((await of.sync(name)).statsJson).toMatchObject({ recordsOut: 1 });
+      expect(await of.rows()).toEqual([{ id: 1, plan: 'basic' }]);
+      expect((await of.sync(name)).statsJson).toMatchObject({ recordsOut: 0 });
+    },
+  );
+
   it('fails the run where the step says nothing, without a value of the record in the message', async () => {
     const enrich = [{ assignTo: 'plan', key: 'record.plan', request: { path: '/failing-plans/{{ key }}' } }];
     await using of = await world('failing', { enrich }, { plans: () => ({ status: 400 }) });

@@ -13,7 +13,7 @@ import type { PageOutcome, RecordOutcome } from '../model/page-outcome.ts';
 import type { RecordEntry } from '../model/receipt.ts';
 import type { RecordPage, Retry } from '../model/record-page.ts';
 import { noNotes, type RunNotes } from '../model/run-notes.ts';
-import { readsAll } from '../spec/connection/reads-all.ts';
+import { fetchesAll } from '../spec/connection/reads-all.ts';
 import type { StoredFields } from '../spec/connection/stored-fields.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 import { mapWithPauses } from '../work/map-with-pauses.ts';
@@ -176,7 +176,7 @@ function createConclude({
   const fieldsOf = createFieldPicker(storedFields);
   const effect = resource.deletes.mode === 'none' ? 'soft' : resource.deletes.effect;
   const everyVersion = resource.target.mode === 'append';
-  const fetchesAgain = readsAll(resource);
+  const fetchesAgain = fetchesAll(resource);
   return (candidate, { each, origin }) => {
     const { raw, externalId, hash, cursor, issues, data, quarantine, isDeleted, isDegraded, retry, before } = candidate;
     // A record without a key is no parent.
