@@ -111,6 +111,8 @@ export interface JobPart {
 export interface PageEdge {
   /** Where the page was. */
   readonly page: PagePosition;
+  /** The hashes of the keys of some items before its last one, in their order. */
+  readonly before: readonly string[];
   /** The hash of the key of its last item. */
   readonly mark: string;
   /**

@@ -10,6 +10,7 @@ import { type CursorValue, compareCursors, cursorText } from '../cursor/cursor-v
 import type { Source } from '../source.ts';
 import type { Page, PageRequest } from './fetch-page.ts';
 import { furtherBack, jointOf, withoutShared } from './list-trail.ts';
+import { isMovable } from './movable.ts';
 import { noPages, pageKey } from './page-guard.ts';
 import { begunAgain } from './read-window.ts';
 
@@ -43,10 +44,6 @@ const movesMax = 3;
 
 /** Pages up to which a list is read anew from its first page where something came in before. */
 const anewPagesMax = 32;
-
-/** Whether the pages of a source have numbers, and their list may move; a report that is ready does not. */
-export const isMovable = ({ resource: { pagination, job } }: Source): boolean =>
-  (pagination.kind === 'page' || pagination.kind === 'offset') && !pagination.stable && job === undefined;
 
 /** Whether a record that is passed over is missed for longer than until the next run. */
 const missesForLong = ({ resource, provesEnd }: Source): boolean =>
@@ -149,7 +146,7 @@ function behind({ plan, source, position }: LookedAt, trail: ListTrail, good: Pa
   const retryFrom: ReadPosition = {
     ...begun,
     page,
-    trail: { ...trail, tail: [good.mark], edges, total: null },
+    trail: { ...trail, tail: [...good.before, good.mark], edges, total: null },
     // Of an ascending list what is claimed follows from the pages that are read now.
     maxSeen: plan.cursor?.order === 'asc' ? null : position.maxSeen,
   };

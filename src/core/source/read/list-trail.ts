@@ -88,7 +88,10 @@ export function trailBehind(
   const { isProbe: _, ...at } = place;
   // The page before stays only if it is one of those that are spread over all pages.
   const kept = before.edges.filter(({ page: { index } }) => index % before.stride === 0);
-  const edges = mark === undefined || page.count === 0 ? before.edges : [...kept, { page: at, mark, value }];
+  const edges =
+    mark === undefined || page.count === 0
+      ? before.edges
+      : [...kept, { page: at, before: tail.slice(0, -1), mark, value }];
   const isFull = edges.length > edgesMax;
   const stride = isFull ? 2 * before.stride : before.stride;
   return {

@@ -6,8 +6,9 @@ import type { ReadNote } from '../../model/run-notes.ts';
 import { keptValidators } from '../request/validators.ts';
 import type { Source } from '../source.ts';
 import type { Page, PageRequest } from './fetch-page.ts';
-import { isMovable, joinedPage, movedEdges, valueBefore } from './list-moves.ts';
+import { joinedPage, movedEdges, type ReadBack, valueBefore } from './list-moves.ts';
 import { trailBehind } from './list-trail.ts';
+import { isMovable } from './movable.ts';
 import { type CursorPage, noCursors, readCursors } from './page-cursors.ts';
 import { isContradicted, itemsRead, pageGaps } from './page-evidence.ts';
 import { noPages, type PageGuard } from './page-guard.ts';
@@ -68,15 +69,17 @@ export async function stepOf(reading: Stepping, given: RecordsPage, at: PageStat
   const isBack = (position.trail?.back ?? 0) > 0;
   const repeated = isBack ? 'no' : repetitionOf(given, at, source);
   const joined = joinedPage({ plan, source, position }, given, last.page);
-  if ('retryFrom' in joined && repeated === 'no') return joined;
+  if ('retryFrom' in joined && repeated === 'no') return goBack(reading, joined);
   const { page, isExact, gaps: joints } = 'page' in joined ? joined : { page: given, isExact: false, gaps: [] };
   last.page = given;
-  const seen = cursor ? await readCursors(page.records, cursor, position) : withoutCursors(page.records);
+  // A page that begins further back has values below those that were read.
+  const place = isExact || !isMovable(source) ? position : { ...position, lastSeen: null };
+  const seen = cursor ? await readCursors(page.records, cursor, place) : withoutCursors(page.records);
   const following = repeated !== 'no' || seen.belowWindow ? null : page.next;
   if (following === null) ahead.drop();
-  const isLast = following === null && !seen.belowWindow;
-  const edges = at.gaps ? null : await movedEdges({ plan, source, position, page, request, isLast, look, looksAtOnce });
-  if (edges !== null && edges !== 'moved') return edges;
+  const isLast = following === null;
+  const edges = await movedEdges({ plan, source, position, page, request, isLast, look, looksAtOnce });
+  if (edges !== null && edges !== 'moved') return goBack(reading, edges);
   if (following !== null) ahead.prefetch({ request, page: given, next: following });
   const job = following === null ? nextPart(position.job, report?.parts ?? null) : null;
   const next = job ? firstPageLike(plan.firstPage, position.page) : following;
@@ -94,8 +97,7 @@ export async function stepOf(reading: Stepping, given: RecordsPage, at: PageStat
     ...{ cursors: seen.cursors, next, guard: job ? noPages : guard.state(), serverDate, token },
     ...{ rises: seen.rises, isUnlisted: !isUnchanged && !isListed(gaps), isContradicted: isContradicted(gaps) },
   };
-  // A page that begins further back has values below those that were read.
-  const moved = advance(plan, isExact ? position : { ...position, lastSeen: null }, facts);
+  const moved = advance(plan, place, facts);
   const after = moved.position && { ...moved.position, ...(job && { job }) };
   const value = cursor ? valueBefore(seen.cursors, cursor) : null;
   const isWhole = page.next === null && repeated === 'no' && moved.position === null;
@@ -112,7 +114,7 @@ export async function stepOf(reading: Stepping, given: RecordsPage, at: PageStat
     read: {
       pageNo: position.pagesRead + 1,
       records: seen.records,
-      positionAfter: after && following !== null ? { ...after, ...listed(source, placed, value) } : after,
+      positionAfter: after && following !== null ? listed(source, { ...placed, after }, value) : after,
       watermarkAfter: moved.watermark,
       requestKey: page.requestKey,
       validators:
@@ -127,19 +129,26 @@ export async function stepOf(reading: Stepping, given: RecordsPage, at: PageStat
   };
 }
 
-/** What the next page of the window has to follow. */
-function listed(
-  source: Source,
-  {
-    page,
-    position,
-    isExact,
-  }: { readonly page: RecordsPage; readonly position: ReadPosition; readonly isExact: boolean },
-  value: string | null,
-): Partial<ReadPosition> {
+/** The page that comes next is not the one behind the last page that was read. */
+function goBack({ last }: Stepping, back: ReadBack): ReadBack {
+  last.page = null;
+  return back;
+}
+
+/** A page that was read, and the position behind it. */
+interface ListedPage {
+  readonly page: RecordsPage;
+  readonly position: ReadPosition;
+  readonly after: ReadPosition;
+  readonly isExact: boolean;
+}
+
+/** The position with what the next page of the window has to follow. */
+function listed(source: Source, { page, position, after, isExact }: ListedPage, value: string | null): ReadPosition {
+  const { read: _read, trail: _trail, ...rest } = after;
   const read = isExact ? itemsRead(position, page) : undefined;
-  const { read: _, ...rest } = { read, trail: isMovable(source) ? trailBehind(page, position, value) : undefined };
-  return { ...(read !== undefined && { read }), ...(rest.trail && { trail: rest.trail }) };
+  const trail = isMovable(source) ? trailBehind(page, position, value) : undefined;
+  return { ...rest, ...(read !== undefined && { read }), ...(trail && { trail }) };
 }
 
 /** The rest of the partition is not read, whatever of it is left. */

@@ -1,0 +1,111 @@
+/** For tests: a list in this process, whose records may come, leave and move between two requests. */
+
+import type { Evaluator } from '../../expressions/evaluation.ts';
+import type { Gap } from '../../model/coverage.ts';
+import type { HttpClient } from '../../model/http.ts';
+import type { ReadPosition } from '../../model/read-position.ts';
+import type { Source } from '../source.ts';
+import { classified, inQuery, sourceOf } from '../source-fixture.ts';
+import { type PageRead, readPages } from './read-pages.ts';
+
+/** A record of the list; `at` is its cursor. */
+export interface Row {
+  readonly id: number;
+  readonly at: string;
+}
+
+/** The list before the request with a number, from 1. */
+export type Change = (list: readonly Row[], request: number) => readonly Row[];
+
+/** A time in minutes after the first one. */
+export const at = (minute: number): string => new Date(Date.UTC(2025, 0, 1, 0, minute)).toISOString();
+
+/** Records in the order of their times. */
+export const listOf = (count: number): readonly Row[] =>
+  Array.from({ length: count }, (_, no) => ({ id: no + 1, at: at(no) }));
+
+export const without = (list: readonly Row[], ...ids: readonly number[]): readonly Row[] =>
+  list.filter((row) => !ids.includes(row.id));
+
+/** The list whose record has changed, which is its last one now. */
+export const toTheEnd = (list: readonly Row[], id: number): readonly Row[] => [
+  ...without(list, id),
+  { id, at: at(500) },
+];
+
+export const byPage = { kind: 'page', size: 2, inject: inQuery('page') };
+export const byOffset = { kind: 'offset', size: 3, inject: inQuery('offset') };
+export const ascending = {
+  request: { path: '/items', query: { since: '{{ window.from }}' } },
+  incremental: { kind: 'cursor', cursor: { field: 'at', type: 'datetime' }, order: 'asc', initial: at(0) },
+};
+/** Newest first, of an API that cannot filter. */
+export const newestFirst = {
+  request: { path: '/items' },
+  incremental: { kind: 'cursor', cursor: { field: 'at', type: 'datetime' }, order: 'desc', clientFilter: true },
+};
+
+/** How a list is read. */
+export interface MovingRead extends Partial<Omit<Source, 'resource'>> {
+  readonly evaluator: Evaluator;
+  readonly resource: Readonly<Record<string, unknown>>;
+  /** The status of a page behind the end; absent: it is empty. */
+  readonly statusBehind?: number;
+  readonly position?: ReadPosition | null;
+}
+
+/** Reads a list that `change` may replace before each request. */
+export async function readMoving(first: readonly Row[], change: Change, options: MovingRead) {
+  const { evaluator, resource, statusBehind, position = null, ...overrides } = options;
+  const lists: (readonly Row[])[] = [first];
+  const asked: string[] = [];
+  const client = clientOf((url) => {
+    const list = change(lists.at(-1) ?? first, asked.length + 1);
+    lists.push(list);
+    asked.push(url.search);
+    const { data, total } = pageOf(list, url.searchParams);
+    if (data.length === 0 && statusBehind !== undefined && asked.length > 1) return { status: statusBehind, body: {} };
+    return { status: 200, body: { data, total } };
+  });
+  const parts = { response: { records: 'data' }, ...resource };
+  const http = { rateLimit: { maxConcurrent: 1 } };
+  const api = { origin: 'http://list.example' };
+  const source = sourceOf({ api, evaluator, resource: parts, http }, { client, ...overrides });
+  const pages: PageRead[] = [];
+  let error: unknown = null;
+  try {
+    for await (const page of readPages(source, { position, signal: new AbortController().signal })) pages.push(page);
+  } catch (thrown) {
+    error = thrown;
+  }
+  const gaps: readonly Gap[] = [...new Set(pages.flatMap((page) => page.gaps))];
+  const records = pages.flatMap((page) => page.records as readonly Row[]);
+  const ids = new Set(records.map(({ id }) => id));
+  const notes = [...new Set(pages.flatMap((page) => page.notes))];
+  return { pages, error, gaps, ids, records, notes, asked, lists };
+}
+
+/** The number of each page that was asked for. */
+export const numbersOf = (asked: readonly string[]): readonly number[] =>
+  asked.map((search) => Number(new URLSearchParams(search).get('page') ?? 1));
+
+function pageOf(list: readonly Row[], query: URLSearchParams) {
+  const since = query.get('since') ?? '';
+  const found = list.filter((row) => row.at >= since);
+  const isByPage = query.has('page');
+  const size = isByPage ? byPage.size : byOffset.size;
+  const from = isByPage ? (Number(query.get('page')) - 1) * size : Number(query.get('offset') ?? 0);
+  return { data: found.slice(from, from + size), total: found.length };
+}
+
+const clientOf = (reply: (url: URL) => { readonly status: number; readonly body: unknown }): HttpClient => ({
+  send: async (request, { classify }) => {
+    const { status, body } = reply(request.url);
+    const bytes = new TextEncoder().encode(JSON.stringify(body));
+    const headers = { 'content-type': 'application/json' };
+    return await classified({ status, headers, body: bytes, url: request.url }, request, classify);
+  },
+  logSaved: async () => {},
+  logBlocked: async () => {},
+  [Symbol.asyncDispose]: async () => {},
+});
