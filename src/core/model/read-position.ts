@@ -61,6 +61,8 @@ export interface CursorPlan {
   readonly clientFilter: boolean;
   /** Pages repeat records of the page before on purpose (offset with overlap). */
   readonly overlap: boolean;
+  /** A page tells nothing of those before it: only behind the last one is known whether the list moved. */
+  readonly claimsAtEnd: boolean;
 }
 
 /** The fixed values of one read of one resource (and partition). */

@@ -155,7 +155,7 @@ describe('the run of a test', () => {
   it('ends partial at the limit of the resource', async () => {
     const mocks = [responding('/items', [{ id: 1 }], { query: { page: 1 } })];
     const resource = {
-      pagination: { kind: 'page', inject: { in: 'query', name: 'page' } },
+      pagination: { kind: 'page', stable: true, inject: { in: 'query', name: 'page' } },
       incremental: { kind: 'cursor', cursor: { field: 'id', type: 'integer', missing: 'fail' }, order: 'asc' },
       limits: { maxRecords: 1 },
     };

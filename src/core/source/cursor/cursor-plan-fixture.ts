@@ -15,4 +15,5 @@ export const plainCursorPlan: CursorPlan = {
   retention: null,
   clientFilter: false,
   overlap: false,
+  claimsAtEnd: false,
 };

@@ -57,6 +57,13 @@ describe('a first read without a lower bound', () => {
   });
 });
 
+test('a plan whose pages tell nothing of those before claims at the end of a window', () => {
+  const plan = planOf({ missing: 'exclude', claimsAtEnd: true });
+  const one = read(plan, firstPosition(plan, now), { times: ['2026-01-02T00:00:00Z'], more: true });
+  expect(one.watermark).toBeNull();
+  expect(read(plan, one.position, { times: ['2026-01-03T00:00:00Z'] }).watermark).toBe('2026-01-03T00:00:00.000Z');
+});
+
 describe('the clock of the API', () => {
   const before = '2026-01-01T00:00:00.000Z';
   const plan = planOf({}, { watermarkBefore: before });

@@ -52,7 +52,7 @@ export const claims = (plan: ReadPlan, { again }: ReadPosition): boolean => !pla
  * a lower bound also shows records without a cursor value, last in some APIs, and no later request matches them.
  */
 function claimDuring(position: ReadPosition, cursor: CursorPlan): string | null {
-  if (cursor.order !== 'asc') return position.claim;
+  if (cursor.order !== 'asc' || cursor.claimsAtEnd) return position.claim;
   if (!position.ordered) return position.base;
   if (cursor.missing === 'include' && position.from === null && !cursor.clientFilter) return position.claim;
   const maxSeen = cursorOfText(position.maxSeen, cursor.form);

@@ -62,6 +62,22 @@ describe('the end of a list that has moved', () => {
   });
 });
 
+describe('a read that fails behind a page that its list has moved to', () => {
+  const failing: Change = (list, request) => {
+    if (request === 4) throw new Error('the API is down');
+    return request === 2 ? without(list, 1) : list;
+  };
+  test.each([
+    ['page numbers claim nothing before the end of the list', byPage, [1, 2, 4, 5, 6, 7], null],
+    ['page numbers of a list that only grows claim', { ...byPage, stable: true }, [1, 2, 4, 5, 6, 7], at(6)],
+    ['offsets claim, as each page follows the one before', byOffset, [1, 2, 3, 4], at(3)],
+  ])('%s', async (_, pagination, ids, watermark) => {
+    const { pages, ...found } = await read(listOf(10), failing, { resource: { ...ascending, pagination } });
+    expect([...found.ids]).toEqual(ids);
+    expect(pages.at(-1)?.watermarkAfter).toBe(watermark);
+  });
+});
+
 describe('a read that went back', () => {
   test('compares the next page with the one before it, and not with the last one', async () => {
     const change: Change = (list, request) =>

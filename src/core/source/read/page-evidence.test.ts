@@ -76,7 +76,7 @@ describe('a page that the count of the API contradicts', () => {
     };
     const resource = {
       response: { records: 'data' },
-      pagination: { ...byPage, totalPages: 'body.pages' },
+      pagination: { ...byPage, totalPages: 'body.pages', stable: true },
       incremental,
     };
     const { pages } = await read(

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 /**
  * The fingerprint of a plan. `specChecksum` is the effective spec's, `partition` the values of `each`, `backfillFrom`
- * undefined for an ordinary read.
+ * undefined for an ordinary read, `isNumbered` whether pages have numbers and their list may move.
  */
 export function readFingerprint(parts: {
   readonly resourceKey: string;
@@ -10,11 +10,13 @@ export function readFingerprint(parts: {
   readonly watermarkBefore: string | null;
   readonly specChecksum: string;
   readonly backfillFrom: string | null | undefined;
+  readonly isNumbered: boolean;
 }): string {
-  const { resourceKey, partition, watermarkBefore, specChecksum, backfillFrom } = parts;
-  // The first entry is the form of ReadPosition: raise it when a read can no longer continue from old ones.
+  const { resourceKey, partition, watermarkBefore, specChecksum, backfillFrom, isNumbered } = parts;
+  // The first entry is the form of ReadPosition: raise it when a read can no longer continue from old ones. Those of the first
+  // form do not prove how numbered pages follow each other.
   const content = [
-    1,
+    isNumbered ? 2 : 1,
     resourceKey,
     partition,
     watermarkBefore,

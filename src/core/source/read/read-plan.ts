@@ -5,6 +5,7 @@ import { durationMs } from '../../spec/schema/duration.ts';
 import type { Incremental } from '../../spec/schema/incremental-schema.ts';
 import { compareCursors, cursorOfText, cursorText, parseInitialCursor } from '../cursor/cursor-value.ts';
 import type { Source } from '../source.ts';
+import { isMovable } from './movable.ts';
 import { firstPage } from './paginate.ts';
 import { readFingerprint } from './read-fingerprint.ts';
 
@@ -17,7 +18,7 @@ type CursorIncremental = Extract<Incremental, { kind: 'cursor' }>;
 export async function planRead(source: Source, render: (template: string) => Promise<unknown>): Promise<ReadPlan> {
   const { resource, each, watermark, specChecksum, backfill, earlier } = source;
   const { incremental } = resource;
-  const cursor = incremental?.kind === 'cursor' ? cursorPlan(incremental, resource.pagination) : null;
+  const cursor = incremental?.kind === 'cursor' ? cursorPlan(incremental, source) : null;
   const startedAt = new Date(source.run.startedAt);
   const declared = backfill?.from ?? (await startOf(incremental, { cursor, render, startedAt }));
   const start = declared !== null && cursor ? canonical(declared, cursor) : declared;
@@ -28,6 +29,7 @@ export async function planRead(source: Source, render: (template: string) => Pro
       watermarkBefore: watermark,
       specChecksum,
       backfillFrom: backfill?.from,
+      isNumbered: isMovable(source),
     }),
     kind: incremental?.kind ?? 'full',
     cursor,
@@ -40,7 +42,8 @@ export async function planRead(source: Source, render: (template: string) => Pro
   };
 }
 
-function cursorPlan(incremental: CursorIncremental, pagination: Source['resource']['pagination']): CursorPlan {
+function cursorPlan(incremental: CursorIncremental, source: Source): CursorPlan {
+  const { pagination } = source.resource;
   const { cursor, order, window, resultCap, retention, clientFilter } = incremental;
   return {
     form: cursor,
@@ -54,6 +57,7 @@ function cursorPlan(incremental: CursorIncremental, pagination: Source['resource
     retention: retention ? { maxAgeMs: lengthOf(retention.maxAge), onExceeded: retention.onExceeded } : null,
     clientFilter,
     overlap: pagination.kind === 'offset' && (pagination.overlap ?? 0) > 0,
+    claimsAtEnd: pagination.kind === 'page' && isMovable(source),
   };
 }
 

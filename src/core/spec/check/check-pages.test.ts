@@ -116,6 +116,17 @@ const ofPages: readonly Case[] = [
     },
     issues: ['schema resources.0.limits.maxRecords'],
   },
+  ...[false, true].map((stable) => ({
+    rule: `a limit of page numbers, which claim at the end of a list that may move: stable ${stable}`,
+    changes: {
+      'resources.0.limits': { maxRecords: 10 },
+      'resources.0.pagination': { ...byPage, stable },
+      'resources.0.incremental': {
+        ...{ kind: 'cursor', cursor: { field: 'at', type: 'datetime' }, order: 'asc', initial: '2025-01-01' },
+      },
+    },
+    issues: stable ? [] : ['schema resources.0.limits.maxRecords'],
+  })),
   {
     rule: 'a chunk of fields in a request that has none',
     changes: { 'resources.0.enrich': [{ assignTo: 'a', request: { path: '/{{ chunk.fields }}' } }] },

@@ -36,26 +36,35 @@ function chunksRule(resource: JsonObject, path: string): readonly Issue[] {
 }
 
 /**
- * A limited run goes on from its watermark, which only an ascending order moves before the end, and in a first read only where
- * no record without a cursor value may come last.
+ * A limited run goes on from its watermark, which only an ascending order moves before the end: not by page numbers, which show
+ * there alone whether the list moved, and in a first read only where no record without a cursor value may come last.
  */
 function limitRule(resource: JsonObject, path: string): readonly Issue[] {
   const incremental = partOf(resource, 'incremental');
   const { kind, order, window, initial, clientFilter } = incremental;
   const { missing = 'include' } = partOf(incremental, 'cursor');
-  const advances = kind === 'cursor' && (order === 'asc' || window !== undefined);
+  const tellsAtEnd = tellsMovesAtEnd(resource);
+  const advances = kind === 'cursor' && ((order === 'asc' && !tellsAtEnd) || window !== undefined);
   const advancesAtFirst =
     window !== undefined || initial !== undefined || clientFilter === true || missing !== 'include';
   const isLimited = partOf(resource, 'limits')['maxRecords'] !== undefined;
   const again = 'each run would read the same first records and end there';
   const advice = advances
     ? 'name `incremental.initial`, or set `incremental.cursor.missing` to `exclude` or `fail`, since records without a cursor value may come last'
-    : 'use an ascending cursor (`incremental.order: asc`) or `incremental.window`';
+    : tellsAtEnd && order === 'asc'
+      ? 'pages with numbers claim at their end only: say `pagination.stable: true` if the list only grows at its end, or use `incremental.window`'
+      : 'use an ascending cursor (`incremental.order: asc`) or `incremental.window`';
   return issueIf(
     isLimited && !(advances && advancesAtFirst),
     `${path}.limits.maxRecords`,
     `${again}: ${advice}, or remove the limit`,
   );
+}
+
+/** Whether it is known only behind the last page whether the list moved. */
+function tellsMovesAtEnd(resource: JsonObject): boolean {
+  const { kind, stable } = partOf(resource, 'pagination');
+  return kind === 'page' && stable !== true && resource['job'] === undefined;
 }
 
 function partOf(value: JsonObject, key: string): JsonObject {

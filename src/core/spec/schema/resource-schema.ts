@@ -115,7 +115,7 @@ const RecordRules = strictObject({
 const Limits = strictObject({
   maxRecords: field(
     v.exactOptional(v.pipe(v.number(), v.safeInteger(), v.minValue(1))),
-    'Ends the run as `partial` after the page that reaches it; the next one continues from the watermark, so it needs an ascending cursor or a `window`. Absent: no limit.',
+    'Ends the run as `partial` after the page that reaches it; the next one continues from the watermark, so it needs an ascending cursor (with page numbers `pagination.stable`, too) or a `window`. Absent: no limit.',
     1_000_000,
   ),
   maxDurationSeconds: field(
