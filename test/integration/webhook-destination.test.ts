@@ -186,11 +186,12 @@ describe('records that the receiver refuses', () => {
   );
 
   it('although they were not sent to it are counted in the log of the run and otherwise ignored', async () => {
-    const rejected = ['made-up-1', 'made-up-2'].map((externalId) => ({ externalId, message: 'unknown to us' }));
-    const sync = await syncOf('stray', { rows: () => rowsOf(3), reply: () => ({ body: { rejected } }) });
+    const rejected = ['made-up-1', '1', 'made-up-2'].map((externalId) => ({ externalId, message: 'unknown to us' }));
+    const resource = { onInvalid: 'quarantine' };
+    const sync = await syncOf('stray', { rows: () => rowsOf(3), reply: () => ({ body: { rejected } }), resource });
     const run = await sync.sync();
-    expect(run).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 3 } });
-    expect(await sync.quarantine()).toEqual([]);
+    expect(run).toMatchObject({ status: 'partial', statsJson: { recordsOut: 2 } });
+    expect(await sync.quarantine()).toMatchObject([{ externalId: '1' }]);
     const worker = shared().stack.worker();
     await worker.logged('rejected records that were not sent to it');
     const line = worker

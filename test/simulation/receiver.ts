@@ -119,10 +119,12 @@ export function createReceiver({ scheduler, effect, counts, isCalm, say }: Recei
     for (const record of accepted) take(target, lane, record);
     sent.acknowledge({ url, id, body }, accepted);
     count(counts, 'requests taken');
-    const results = [...rejected.map(rejectionOf), ...strays()];
+    const results = rejected.map(rejectionOf);
     target.taken.set(id, results);
     // Whether an error means that nothing was done, its receiver cannot know.
-    return !isCalm() && random.chance(0.01) ? respondWith(500) : respondWith(200, { rejected: results });
+    return !isCalm() && random.chance(0.01)
+      ? respondWith(500)
+      : respondWith(200, { rejected: [...results, ...strays()] });
   };
   const refuse = ({ refused }: Lane, { externalId, data }: PostedRecord): void => {
     count(counts, 'records refused by the receiver');

@@ -6,7 +6,8 @@ import type { LoggedCall } from '../../http/logged-call.ts';
 import { type HttpResponse } from '../../model/http.ts';
 import type { WebhookOptions } from './options.ts';
 import type { OutboxPart } from './outbox.ts';
-import { interpretResponse, type WebhookVerdict } from './response.ts';
+import { recordsOf } from './parts.ts';
+import { interpretResponse, verdictAbout, type WebhookVerdict } from './response.ts';
 
 /**
  * Posts parts to one receiver, one attempt at a time. Disposing ends the request in progress: `post` throws, and the
@@ -62,7 +63,9 @@ export function createWebhookClient(
   return {
     async post(part) {
       try {
-        return interpretResponse(await send(part), now());
+        const response = await send(part);
+        const sent = () => new Set(recordsOf(part).map(({ externalId }) => externalId));
+        return verdictAbout(interpretResponse(response, now()), response.status, sent);
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
         if (error.code === 'source_unavailable') return { kind: 'failing', what: 'sent no response' };

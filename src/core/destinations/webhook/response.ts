@@ -89,6 +89,18 @@ function accepted(status: number, response: unknown): WebhookVerdict {
   return { kind: 'accepted', rejections: output.map(rejectionOf) };
 }
 
+/**
+ * The verdict on a request with these records. One that refuses others, and none of them, is unreadable: any of them may be
+ * meant, as where a receiver has lost the zeros before a number.
+ */
+export function verdictAbout(verdict: WebhookVerdict, status: number, sent: () => ReadonlySet<string>): WebhookVerdict {
+  if (verdict.kind !== 'accepted' || verdict.rejections.length === 0) return verdict;
+  const ids = sent();
+  return verdict.rejections.some(({ externalId }) => ids.has(externalId))
+    ? verdict
+    : illegible(status, 'a `rejected` that names no record of the request');
+}
+
 const illegible = (status: number, what: string): WebhookVerdict => ({
   kind: 'failing',
   what: `responded with ${status} and ${what}`,

@@ -51,11 +51,26 @@ describe('records that the receiver rejects in its response', () => {
     expect(rejected).toMatchObject([{ externalId: '1' }]);
   });
 
-  it('and that were not sent to it are reported, and change nothing', async () => {
-    const stray = () => ({ body: { rejected: [{ externalId: 'other' }, { externalId: 'another' }] } });
-    const { rejected, strays, completed } = await delivered(batchOfTwo, stray);
-    expect(rejected).toEqual([]);
+  it('and that were not sent to it are reported beside one that was, and change nothing', async () => {
+    const [other, another] = [{ externalId: 'other' }, { externalId: 'another' }];
+    const stray = () => ({ body: { rejected: [other, { externalId: '1', code: 'no' }, another] } });
+    const { rejected, strays } = await delivered(batchOfTwo, stray);
+    expect(rejected).toMatchObject([{ index: 1, externalId: '1' }]);
     expect(strays).toMatchObject([{ rejections: 2 }]);
+  });
+
+  it.each([
+    ['a number that has lost its zeros', ['007', '008'], 7],
+    ['a number that is no id of theirs', ['a', 'b'], 1],
+    ['the ids of others', ['a', 'b'], 'c'],
+  ])('and are none of those that were sent make no acceptance: %s', async (_, ids, externalId) => {
+    const replies: ApiReply[] = [{ body: { rejected: [{ externalId }] } }, { body: { rejected: [] } }];
+    const { sent, strays, completed } = await delivered(
+      batchOf(ids.map((id) => rowOf(id))),
+      () => replies.shift() ?? {},
+    );
+    expect(sent).toEqual([ids, ids]);
+    expect(strays).toEqual([]);
     expect(completed).toEqual([receiptOf([])]);
   });
 

@@ -206,7 +206,7 @@ interface PartResponse extends Pick<WebhookDeps, 'onStrayRejections'> {
   readonly rejections: readonly Rejection[];
 }
 
-/** External ids that were not sent are ignored. */
+/** External ids that were not sent are ignored, where others were. */
 function partResult(part: OutboxPart, { rejections, onStrayRejections }: PartResponse): SentPart {
   if (rejections.length === 0) return { refused: [], parts: [] };
   const byId = new Map(rejections.map((rejection) => [rejection.externalId, rejection]));
