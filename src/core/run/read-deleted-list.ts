@@ -1,5 +1,5 @@
 import { AppError } from '../errors.ts';
-import { isListed } from '../model/coverage.ts';
+import { isWhole } from '../model/coverage.ts';
 import { possibleIds } from '../model/external-id.ts';
 import type { PartitionEntry } from '../model/receipt.ts';
 import type { PartitionPosition, RunPosition } from '../model/run-position.ts';
@@ -45,6 +45,8 @@ export async function* readDeletedList(
     ...(known !== null && { sentWatermark: known }),
     validators: (await recentList?.find()) ?? null,
     responses: recentList ? null : openResponseCache(ofPartition, deletes.request, run.lookupStore),
+    // From its end on it is known.
+    provesEnd: mayStop(deletes),
   };
   let validators: Validators | null = null;
   let isRefused = false;
@@ -58,7 +60,7 @@ export async function* readDeletedList(
     const positionAfter = page.positionAfter === null ? next : { ...position, read: page.positionAfter };
     const tombstones = live.map((record) => tombstoneOf(record, deletes.effect));
     const incomplete = page.skipped !== null;
-    isListedWhole &&= isListed(page.gaps) && !incomplete;
+    isListedWhole &&= isWhole(page.gaps) && !incomplete;
     const isComplete = page.positionAfter === null && !incomplete;
     const part = { tombstones, requestKey: page.requestKey, incomplete };
     // What is refused counts before the list does.
