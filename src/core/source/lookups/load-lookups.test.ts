@@ -74,6 +74,26 @@ describe('a table', () => {
     expect(loaded).toEqual([{ assignTo: 'users', entries: 5, duplicates: 0, withoutKey: 0 }]);
   });
 
+  it('does not end with a short page', async () => {
+    const pages = [[users[0]], users.slice(1, 3), users.slice(3)];
+    await using api = await startApi((request) => ({ body: pages[numberOf(request, 'page', 1) - 1] ?? [] }));
+    const pagination = { kind: 'page', size: 2, inject: inQuery('page') };
+    expect((await load(api, { lookups: [{ ...all, pagination }] })).tables).toEqual({ users: emails });
+  });
+
+  it('is read again where it has moved meanwhile', async () => {
+    let list = users;
+    let asked = 0;
+    await using api = await startApi((request) => {
+      asked += 1;
+      if (asked === 2) list = users.slice(1);
+      const from = (numberOf(request, 'page', 1) - 1) * 2;
+      return { body: list.slice(from, from + 2) };
+    });
+    const pagination = { kind: 'page', size: 2, inject: inQuery('page') };
+    expect((await load(api, { lookups: [{ ...all, pagination }] })).tables).toEqual({ users: emails });
+  });
+
   it('holds whole items by default, the last of those with one key, and none without a key', async () => {
     const body = [{ id: 1, n: 'a' }, { id: '1', n: 'b' }, { n: 'c' }, { id: 2 }];
     await using api = await startApi(() => ({ body }));

@@ -129,7 +129,9 @@ function sourceOfTable(source: Omit<Source, 'watermark'>, lookup: RequestLookup,
   const { assignTo: key, request, pagination, records, successWhen } = lookup;
   const response = v.parse(ResponseSettings, { records, ...(successWhen !== undefined && { successWhen }) });
   const resource: ReadableResource = { key, request, response, pagination, errors: [] };
-  const described = { ...source, resource, each: {}, watermark: null, backfill: null, validators: null };
+  // An item that the table lacks is null in all records that name it.
+  const whole = { provesEnd: true, validators: null };
+  const described = { ...source, resource, each: {}, watermark: null, backfill: null, ...whole };
   return { ...described, responses: openResponseCache(source, request, store) };
 }
 
