@@ -123,13 +123,14 @@ async function unlessBehind(options: RepairOptions, start: StartPoint, last: Che
 }
 
 function destinationBehind({ connectionId, resourceKey }: LaneKey, mode: WriteMode, since: string): AppError {
-  // The API has only the last versions.
-  const [command, body] = mode === 'append' ? ['backfill', '"force": true'] : ['rewind', `"rewindTo": "${since}"`];
-  const options = mode === 'append' ? '--force' : `--to ${since}`;
+  // The API has only the last versions, which a rewind refuses; no command makes a backfill.
+  const isAppended = mode === 'append';
+  const command = isAppended ? '' : `css rewind ${connectionId} ${resourceKey} --to ${since}, or `;
+  const body = isAppended ? '"force": true' : `"rewindTo": "${since}"`;
   return new AppError(
     'destination_behind',
     `The destination has lost batches that it had committed: it was restored from an older copy, or crashed. What was delivered ` +
-      `since ${since} may be missing. To deliver it again: css ${command} ${connectionId} ${resourceKey} ${options}, or ` +
+      `since ${since} may be missing. To deliver it again: ${command}` +
       `POST /connections/${connectionId}/backfill with {"resource": "${resourceKey}", ${body}}.`,
   );
 }
