@@ -270,28 +270,6 @@ export interface Lanes {
   resourceKey: string;
 }
 
-export interface ListedDeletions {
-  /**
-   * Its time in the form of record_state.cursor; null: it has none.
-   */
-  deletedAt: string | null;
-  /**
-   * What tells this deletion of the record from an earlier one: its time, or a digest.
-   */
-  entry: string;
-  externalId: string;
-  /**
-   * runs.seq of the run that first read this entry.
-   */
-  firstRun: number;
-  laneId: number;
-  /**
-   * runs.seq of the last run whose list had it.
-   */
-  lastRun: number;
-  partition: string;
-}
-
 export interface LookupCache {
   connectionId: string;
   expiresAt: string;
@@ -989,7 +967,6 @@ export interface DB {
   hookTriggers: HookTriggers;
   idempotencyKeys: IdempotencyKeys;
   lanes: Lanes;
-  listedDeletions: ListedDeletions;
   lookupCache: LookupCache;
   oauthStates: OauthStates;
   orgs: Orgs;

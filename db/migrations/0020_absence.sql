@@ -12,7 +12,7 @@ create table record_partitions (
   autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02,
   autovacuum_vacuum_insert_scale_factor = 0.05
 );
-comment on table record_partitions is 'The partitions that have a record, of resources whose deletions are found by absence or by lists.';
+comment on table record_partitions is 'The partitions that have a record, of resources whose deletions are found by absence.';
 comment on column record_partitions.seen_run is 'runs.seq of the last run that saw it there.';
 create index record_partitions_of_partition on record_partitions (lane_id, partition);
 comment on column record_state.partition is 'Where a full scan saw it last, from before record_partitions; empty: no partition, or it is there.';
@@ -29,23 +29,6 @@ alter table record_state
   add column missed_run bigint;
 comment on column record_state.missed is 'How many complete reads in a row lacked it, the last one missed_run; null: none.';
 create index record_state_missed on record_state (lane_id) where missed is not null;
-
--- What the lists of deleted records name. An entry is older than any record that a run has read after it was first listed.
-create table listed_deletions (
-  lane_id bigint not null,
-  first_run bigint not null,
-  last_run bigint not null,
-  external_id text not null,
-  partition text not null,
-  entry text not null,
-  deleted_at text,
-  primary key (lane_id, partition, external_id)
-);
-comment on table listed_deletions is 'The entries of lists of deleted records, known records or not.';
-comment on column listed_deletions.first_run is 'runs.seq of the run that first read this entry.';
-comment on column listed_deletions.last_run is 'runs.seq of the last run whose list had it.';
-comment on column listed_deletions.entry is 'What tells this deletion of the record from an earlier one: its time, or a digest.';
-comment on column listed_deletions.deleted_at is 'Its time in the form of record_state.cursor; null: it has none.';
 
 alter table lanes add column cleared_run bigint;
 comment on column lanes.cleared_run is 'runs.seq of the run from which on its records are known again, after they were forgotten; null: they never were.';

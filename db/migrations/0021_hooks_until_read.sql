@@ -8,6 +8,7 @@ create index hook_triggers_by_run on hook_triggers (run_id) where run_id is not 
 
 -- As before, but a notification without an id of its own is compared only with those that still wait for their run: the
 -- same words at another time announce something else.
+drop function accept_hook_request(text, text, text, text, text[], bytea);
 create function accept_hook_request(
   request text, org text, hook text, connection text, resource_keys text[], notification bytea, has_id boolean
 ) returns boolean language plpgsql as $$

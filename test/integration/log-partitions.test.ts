@@ -196,7 +196,7 @@ describe('the log of requests to hooks', () => {
     await addPartition(api.deps.db, 'hook_requests', range);
     await addPartition(api.deps.db, 'hook_triggers', range);
     const id = firstIdAt('hreq', new Date(range.from.getTime() + 1000));
-    await sql`select accept_hook_request(${id}, ${org.orgId}, ${hook.id}, ${connectionId}, ${['items']}::text[], null)`.execute(
+    await sql`select accept_hook_request(${id}, ${org.orgId}, ${hook.id}, ${connectionId}, ${['items']}::text[], null, false)`.execute(
       api.deps.db,
     );
     expect([await countIn('hook_requests'), await countIn('hook_triggers')]).toEqual([1, 1]);

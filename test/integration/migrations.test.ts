@@ -61,7 +61,7 @@ describe('the tables', () => {
     const without = tables.filter(({ columns }) => !columns.some(({ name }) => name === 'org_id'));
     const names = without.map(({ name }) => name).filter((name) => !name.startsWith('kysely'));
     // Fingerprints, and where records were seen, have that of their lane.
-    const ofLanes = ['listed_deletions', 'record_partitions', 'record_state'];
+    const ofLanes = ['record_partitions', 'record_state'];
     expect(names.toSorted()).toEqual([...ofLanes, 'orgs', 'secret_canary'].toSorted());
   });
 

@@ -102,7 +102,6 @@ export async function deleteRecordStates(
 ): Promise<number> {
   await noteCleared(tx, scope, { laneId, runId });
   await deleteOfLane(tx, scope, { laneId, table: 'record_partitions' });
-  await deleteOfLane(tx, scope, { laneId, table: 'listed_deletions' });
   return await deleteOfLane(tx, scope, { laneId, table: 'record_state' });
 }
 
