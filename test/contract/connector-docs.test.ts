@@ -3,6 +3,7 @@ import { statusOf } from '../../src/api/errors.ts';
 import { createProgram, everyCommand } from '../../src/cli/program.ts';
 import { runFailureCodes } from '../../src/core/events/run-failure.ts';
 import { createEvaluatorPool } from '../../src/core/expressions/evaluator-pool.ts';
+import type { RunNote } from '../../src/core/model/run-notes.ts';
 import { Issue } from '../../src/core/resources/spec.ts';
 import { checkSpec } from '../../src/core/spec/check/check.ts';
 import { runSpecTests } from '../../src/core/spec-tests/run-spec-tests.ts';
@@ -20,6 +21,37 @@ function leafCommands(): readonly { readonly name: string; readonly options: rea
       options: command.options.flatMap(({ long }) => long ?? []),
     }));
 }
+
+/** Each note of a run; a missing word does not compile. */
+const runNotes: Readonly<Record<RunNote, true>> = {
+  not_modified: true,
+  list_missing: true,
+  partition_skipped: true,
+  list_moved: true,
+  page_short: true,
+  count_differs: true,
+  key_missing: true,
+  page_repeated: true,
+  parents_incomplete: true,
+  report_incomplete: true,
+  order_broken: true,
+  window_restarted: true,
+  window_split: true,
+  page_shrunk: true,
+  token_expired: true,
+  cursor_missing: true,
+  clock_apart: true,
+  position_discarded: true,
+  deletes_unknown: true,
+  deletes_held_back: true,
+  stale: true,
+  left_filter: true,
+  delete_refused: true,
+  row_missing: true,
+  started_over: true,
+  read_from_start: true,
+  degraded: true,
+};
 
 describe('the pages for authors of connectors', () => {
   it.each(leafCommands())(
@@ -95,5 +127,11 @@ describe('the pages for authors of connectors', () => {
     expect(codesIn('Errors of the API')).toEqual([...Object.keys(statusOf), 'without-a-code']);
     expect(codesIn('Issues')).toEqual(Issue.entries.code.options);
     expect(new Set(codesIn('Errors of runs'))).toEqual(new Set(runFailureCodes));
+  });
+
+  it('explain every note of a run, and no other', () => {
+    const [, text = ''] = readPage('errors').split(/^## Notes of runs$/m);
+    const rows = [...text.matchAll(/^\| `(\w+)` \| (.+) \| (.+) \|$/gm)].map(([, note]) => note ?? '');
+    expect(rows.toSorted()).toEqual(Object.keys(runNotes).toSorted());
   });
 });
