@@ -137,7 +137,10 @@ async function expectManual(): Promise<void> {
   });
 }
 
-/** What the firings take of these processes, from the second one on: the first after the last schedule was made is for warming up. */
+/**
+ * What the firings take of these processes, from the second one on. The first one after the last schedule was made is
+ * for warming up.
+ */
 async function fire(pids: ControlPlane['pids']): Promise<Measured<void> & { readonly due: Firings }> {
   const due = { schedules: connections.length, firstMs: nextMultiple(everyMs) + everyMs, everyMs, count: firings };
   await until(due.firstMs - 500);

@@ -6,8 +6,9 @@ import type { OrgSlots } from '../src/core/work/org-slots.ts';
 const caller = new AsyncLocalStorage<string>();
 
 /**
- * Does the work of a request of an org: its statements and transactions then take connections in turn with those of other
- * orgs, and have half of them at most, since they may all wait for one lock. No transaction may wait for a second connection.
+ * Does the work of a request of an org. Its statements and transactions take connections in turn with those of other
+ * orgs. An org has half of the connections at most, since its transactions may all wait for one lock. No transaction
+ * may wait for a second connection.
  */
 export const requestOf = <Result>(orgId: string, work: () => Promise<Result>): Promise<Result> =>
   caller.run(orgId, work);

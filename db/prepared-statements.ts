@@ -5,9 +5,10 @@ import { createStatementNames } from '../src/core/postgres/statement-names.ts';
 import { noteBroken, noteUnopened } from './database-away.ts';
 
 /**
- * The pool with commits that are durable, and statements prepared on their third use: the server then reads and plans them once per connection instead
- * of every time, which is most of the work of a small one. Behind a pooler no statement is prepared: the next transaction may be
- * on another connection of the server, which knows none of them, and each transaction sets for itself that its commit is durable.
+ * The pool with durable commits, and with statements that are prepared on their third use. The server then reads and
+ * plans them once per connection, which is most of the work of a small one. Behind a pooler no statement is prepared,
+ * because the next transaction may be on another connection of the server. There each transaction sets for itself that
+ * its commit is durable.
  */
 export function preparing(pool: pg.Pool): PostgresPool {
   const clients = new WeakMap<pg.PoolClient, PostgresPoolClient>();
@@ -32,13 +33,16 @@ export function preparing(pool: pg.Pool): PostgresPool {
   };
 }
 
-/** What a statement is behind a pooler: one that begins a transaction also sets its commit, without another round trip. */
+/**
+ * The text of a statement behind a pooler. One that begins a transaction also makes its commit durable, without another
+ * round trip.
+ */
 const durably = (text: string): string =>
   /^(?:begin|start transaction)\b/.test(text) ? `${text}; select ${durableCommitSql('transaction')}` : text;
 
 /**
- * Sets the commits of a new connection, and asks whether a pooler (PgBouncer, for one) is in between: the process that the
- * server announced at the start of the connection is then not the one that executes. One query for each connection.
+ * Makes the commits of a new connection durable, and asks whether a pooler such as PgBouncer is in between. If one is,
+ * the process that executes is not the one that was announced when the connection began. One query for each connection.
  */
 async function isPooled(client: pg.PoolClient): Promise<boolean> {
   const { rows } = await client.query<{ pid: number }>(

@@ -5,8 +5,9 @@ import { AppError } from '../core/errors.ts';
 import { cleanError, type LogFields, maskSecrets } from '../log.ts';
 
 /**
- * What an operator may read of an error on a terminal: the message of one that explains itself, a sentence for what a
- * database or a network refuses, and of all others what the log keeps, as text. No secret and no value is in it.
+ * Returns what an operator may read of an error on a terminal. An error that explains itself keeps its message, and a
+ * refusal of a database or a network becomes a sentence. Any other error is shown as the log keeps it. It contains no
+ * secret and no value.
  */
 export function explainError(error: unknown): string {
   if (!(error instanceof Error)) return 'A value that is not an error was thrown.';

@@ -70,8 +70,9 @@ export interface ErrorResponse {
 }
 
 /**
- * The headers of some codes. A database that fails over is back within seconds. `rate_limited` means here that too many runs are queued. A run takes seconds or minutes, so one
- * may have ended after 10 s. The gates know better how long to wait, and their rejections have a `retry-after` of their own.
+ * The headers of some codes. A database that fails over is back within seconds. `rate_limited` means here that too many
+ * runs are queued: a run takes seconds or minutes, so one may have ended after 10 s. The gates know better how long to
+ * wait, and their rejections have a `retry-after` of their own.
  */
 const headersOf: Partial<Record<RequestErrorCode, Readonly<Record<string, string>>>> = {
   unauthorized: { 'www-authenticate': 'Bearer' },

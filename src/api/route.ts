@@ -87,9 +87,9 @@ export interface Route {
   /** What a repeated `Idempotency-Key` gets: the first response again, or 409. Absent: the header is ignored. */
   readonly repeated?: 'same_response' | 'conflict';
   /**
-   * Whether it is costly: it checks a spec, evaluates expressions or waits for servers that a customer names: an org
-   * may have only some of them in progress at once; `one_by_one`: it checks specs in a transaction, so only one of them
-   * has a connection of the database.
+   * Whether it is costly, because it checks a spec, evaluates expressions or waits for servers that a customer names.
+   * An org may have only some of them in progress at once. `one_by_one`: it checks specs in a transaction, so only one
+   * of them has a connection of the database.
    */
   readonly costly?: CostlyOrder;
   /** Checks the request; returns the function that does the work. Throws `AppError` or `HttpRejection`. */

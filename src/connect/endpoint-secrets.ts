@@ -23,7 +23,10 @@ export const signingContext = (orgId: string, secretId: string): SecretContext =
   kind: 'webhook-secret',
 });
 
-/** The secrets of an endpoint, opened. Throws not_found when it is absent or deleted, and when the key ring does not open them. */
+/**
+ * The secrets of an endpoint, opened. Throws not_found when it is absent or deleted, and when the key ring does not
+ * open them.
+ */
 export async function openSigningSecrets(
   { secretBox }: Pick<Deps, 'secretBox'>,
   db: Db,

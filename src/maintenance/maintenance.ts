@@ -1,9 +1,9 @@
 /**
- * Background work without a request: starting runs whose start or whose workflow was lost, keeping Temporal's schedules
- * as their rows say, waking workflows that were not notified of requests to hooks or of deliveries, reporting overdue
- * data and missed firings, keeping partitions, removing what belonged to deleted connections and what is too old.
- * It runs inside the worker, not as Temporal schedules: the operator's list of workflows stays a list of runs, and the
- * same loop repairs a lost namespace.
+ * Background work without a request. It starts runs whose start or workflow was lost, keeps Temporal's schedules as
+ * their rows say, and wakes workflows that were not notified of requests to hooks or of deliveries. It reports overdue
+ * data and missed firings, makes and drops partitions, and removes deleted connections and old rows. It runs inside the
+ * worker, not as Temporal schedules: the operator's list of workflows stays a list of runs, and the same loop repairs a
+ * lost namespace.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';

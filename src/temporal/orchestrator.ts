@@ -66,8 +66,8 @@ export interface Orchestrator {
 
 const deadlineMs = 1500;
 /**
- * Calls in progress; an org has half of them. A flood of one org otherwise keeps Temporal so busy that the calls for others
- * time out, and a run that is left to the sweeper begins behind those that the flood has left to it.
+ * Calls in progress; an org has half of them. Otherwise a flood of one org keeps Temporal so busy that the calls for
+ * others time out. Their runs are then left to the sweeper, and begin behind those of the flood.
  */
 const callsMax = 20;
 /** The milliseconds for which runs start without search attributes: a worker that starts registers what is missing. */

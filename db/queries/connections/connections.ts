@@ -53,8 +53,8 @@ export async function lockConnection(tx: Db, scope: OrgScope, id: string): Promi
 }
 
 /**
- * Finds and locks the connection of a schedule, as {@link lockConnection} does, before it the org, as whoever lets a run
- * begin, and after it the schedule, which nobody changes or deletes until the transaction ends.
+ * Finds and locks the connection of a schedule, as {@link lockConnection} does. It locks the org first, as every
+ * transaction that lets a run begin, and the schedule last, so that it does not change until the transaction ends.
  */
 export async function lockConnectionOfSchedule(
   tx: Db,

@@ -74,8 +74,8 @@ async function purge(db: Db, { table, old, order, rowsMax }: Purged): Promise<nu
  * that is listed can always be sent again; how many events. One stays while a message of it waits, or an attempt is
  * requested or in progress.
  *
- * Whoever gives an old event something to do holds it (`for key share`) or its message; the second statement sees what
- * they committed before the first one took the event, and they do not find it afterwards.
+ * A transaction that queues an old event again locks it (`for key share`) or its message. What it committed before the
+ * first statement took the event is seen by the second statement; afterwards it finds no event.
  */
 export function purgeEvents(db: Db, { before, rowsMax }: OldRows): Promise<number> {
   return db.transaction().execute(async (tx) => {

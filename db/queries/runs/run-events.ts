@@ -59,9 +59,9 @@ export const connectionColumn = sql<EventConnection>`(
   where c.id = runs.connection_id)`.as('connection');
 
 /**
- * Records how a run ended, and before it what it quarantined; what hooks announced is tried again unless it was read: one that
- * failed may have read all, and one that its limits ended has not. The last act of the transaction in which it did. Returns how
- * many endpoints the events are queued for.
+ * Records how a run ended, and before that what it quarantined. What hooks announced is tried again unless it was read:
+ * a run that failed may have read all, one that its limits ended has not. It is the last act of the transaction that
+ * ends the run. Returns how many endpoints the events are queued for.
  */
 export async function recordRunEnd(
   tx: Db,

@@ -69,8 +69,8 @@ function createLines(): (orgId: string) => Promise<Disposable> {
 const shortMs = 20;
 
 /**
- * Resolves for one request after the other, and lets other work run in between: a request of another org takes several
- * turns of the event loop, so it gets as much time as the one before held the process.
+ * Resolves for one request after the other, and lets other work run in between. A request of another org takes several
+ * turns of the event loop, so it gets as much time as the request before has used.
  */
 function createBeginnings(): (orgId: string) => Promise<void> {
   const waiting = createFairQueue<() => void>();

@@ -24,8 +24,9 @@ export interface Activation {
 }
 
 /**
- * Sets a connection active, as part of a transaction, and requests what its hooks announced while it was not: {@link recordActivation} is its last act, and the schedules of the
- * connection are to be applied after the commit. An active one stays as it is. Throws not_found, plan_limit.
+ * Sets a connection active, as part of a transaction, and requests what its hooks announced while it was not. The last
+ * act of the transaction is {@link recordActivation}; after the commit the schedules of the connection are to be
+ * applied. An active connection stays as it is. Throws not_found, plan_limit.
  */
 export async function activateWithin(tx: Db, scope: OrgScope, id: string): Promise<Activation> {
   const max = await lockActiveConnectionsMax(tx, scope);

@@ -19,9 +19,9 @@ interface Rewind {
 }
 
 /**
- * How far a lane has to be set back so that everything that it delivered after a time is delivered again: to the lowest
- * watermark that a run since then has begun with; to its beginning if one of them read from before its watermark. Throws
- * validation (the time is in the future), conflict (the destination cannot be filled again, or need not be).
+ * Plans how far a lane is set back so that everything it delivered after a time is delivered again: to the lowest
+ * watermark that a run since then has begun with, or to its beginning if one of them read from before its watermark.
+ * Throws validation (the time is in the future), conflict (the destination cannot be filled again, or need not be).
  */
 export async function planRewind(
   db: Db,

@@ -1,8 +1,8 @@
 /**
  * Derives the health of an endpoint from its attempts. After five failures in a row it counts as down and is probed:
- * only its oldest event is tried, after 5 s, 30 s and then each minute, so that after an outage the receiver gets no
- * burst and waiting events keep their attempts. The first success makes all waiting events due at once, in order, with
- * one concurrent request at first and one more for each success.
+ * only its oldest event is tried, after 5 s, 30 s and then each minute. So the receiver gets no burst after an outage,
+ * and waiting events keep their attempts. The first success makes all waiting events due at once, in order, with one
+ * concurrent request at first and one more for each success.
  *
  * Only automatic attempts count; attempts that a user requested do not. 410 and `webhook-delivery: disable` are
  * classify-attempt.ts.

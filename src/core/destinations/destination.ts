@@ -125,9 +125,9 @@ export interface Destination extends AsyncDisposable {
    */
   peek?(lane: Pick<LaneClaim, 'lane' | 'target'>): Promise<LastBatch | null>;
   /**
-   * External ids of the connection's rows that are in the table of the lane that `open` has claimed, and are not marked as
-   * deleted: in an order of the destination, after `after`, `limit` at most. Whoever delivered them is not known. Absent: a
-   * kind that cannot say so.
+   * External ids of the connection's rows in the table of the lane that `open` has claimed, without those that are
+   * marked as deleted. At most `limit` ids, in an order of the destination, behind `after`. Which lane delivered them
+   * is not known. Absent: the kind cannot list them.
    */
   leftovers?(page: LeftoverPage): Promise<readonly string[]>;
   /**

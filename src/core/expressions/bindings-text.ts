@@ -6,7 +6,8 @@ export const bindingsLengthMax = 16_000_000;
 
 /**
  * Makes the function that turns bindings into JSON text. The text of each bound object is cached while the object
- * lives, so a large lookup table is written once and not for every page. Throws `AppError` `spec_invalid` above {@link bindingsLengthMax}.
+ * lives, so a large lookup table is written once and not for every page. Throws `AppError` `spec_invalid` above
+ * {@link bindingsLengthMax}.
  */
 export function createBindingsText(): (bindings: Bindings) => string {
   const texts = new WeakMap<object, string>();

@@ -11,8 +11,8 @@
  *  2. Token bucket (`takeToken`). Before the deadline starts: waiting for one's turn is not the server's slowness. One
  *     token per attempt, because a retry is a request like any other to the API that counts them. Credentials are added
  *     after the wait (request-signer.ts): a token may have expired, or been replaced by another process, meanwhile.
- *  3. Deadline (attempt.ts), over request and body together. undici's own limits are per chunk; a server that drips a byte every
- *     second satisfies them for ever.
+ *  3. Deadline (attempt.ts), over request and body together. undici's own limits are per chunk; a server that drips a
+ *     byte every second satisfies them for ever.
  *  4. Exchange (exchange.ts). undici's `dispatch`, not `fetch`, which follows redirects by itself and serves
  *     `data:` without any connector. Bodies are decoded here, counted after decoding: 1.7 KB can hold a gigabyte.
  *  5. Redirects by hand (redirect.ts). Each hop passes the guard again and is logged; another origin gets no credential
@@ -20,13 +20,14 @@
  *  6. Call log (logged-call.ts), once per hop and also for a blocked one. Before the verdict, so what is logged is what
  *     happened, not what was made of it. Secrets are masked before bodies are cut: a cut secret would pass the mask. Only
  *     `onResponse` comes first: it may see where a read goes on and have the next request sent meanwhile.
- *  7. Verdict and retry (retry.ts, next-wait.ts), outermost, so that each attempt goes through all of the above. The wait is slept
- *     here when it is short. A longer one, which the bucket or the server requests, becomes a {@link ThrottledError}: the
- *     run then sleeps on a durable timer instead of holding a worker slot. A backoff is never longer than that, and a
- *     wait above `maxWaitSeconds` fails the run.
+ *  7. Verdict and retry (retry.ts, next-wait.ts), outermost, so that each attempt goes through all of the above. The wait
+ *     is slept here when it is short. A longer one, which the bucket or the server requests, becomes a
+ *     {@link ThrottledError}: the run then sleeps on a durable timer instead of holding a worker slot. A backoff is never
+ *     longer than that, and a wait above `maxWaitSeconds` fails the run.
  *
- * One client per run, with sockets of its own or those that an earlier run of its connection left open (sockets.ts): none is
- * ever shared by two customers. `HTTP_PROXY` and its like are not read, as a proxy would open the socket past the guard; that of `EGRESS_PROXY` is the guard's own (egress.ts).
+ * One client per run, with sockets of its own or those that an earlier run of its connection left open (sockets.ts): none
+ * is ever shared by two customers. `HTTP_PROXY` and its like are not read, as a proxy would open the socket past the guard.
+ * The proxy of `EGRESS_PROXY` is the guard's own (egress.ts).
  */
 
 import { setTimeout as sleepFor } from 'node:timers/promises';

@@ -6,7 +6,8 @@ import { takesTooLong } from './record-work.ts';
 /**
  * Makes the coercion of a JSON Schema: `"12"` becomes 12 where an integer or a number is wanted, `"true"` true, and a
  * number or a boolean text. Never with loss: `"012"`, `""` and what a double cannot hold stay unchanged, for the
- * validator to check; so does a record that takes too long. Unchanged values are not copied. Throws `AppError` `spec_invalid` for an invalid schema.
+ * validator to check; so does a record that takes too long. Unchanged values are not copied. Throws `AppError`
+ * `spec_invalid` for an invalid schema.
  */
 export function createCoerce(document: unknown): (record: JsonObject) => JsonObject {
   const { schema: root, cost } = prepareSchema(document, { bigIntegers: false });

@@ -18,9 +18,9 @@ export type Schema = boolean | { readonly [keyword: string]: unknown };
 const limits = { lengthMax: 262_144, weightMax: 5_000 } as const;
 
 /**
- * Makes a customer's schema fit to run in our own process: `x-` keywords and identifiers are removed, references may
- * only point into the schema itself and never form a cycle, and the whole is bounded, so that a validation costs at
- * most its cost times the record's values. With `bigIntegers` an integer may also be a decimal string beyond 2^53, as the
+ * Makes a customer's schema fit to run in our own process. `x-` keywords and identifiers are removed. References may
+ * only point into the schema itself and never form a cycle. The whole is bounded, so a validation costs at most its
+ * cost times the record's values. With `bigIntegers` an integer may also be a decimal string beyond 2^53, as the
  * decoder gives it. Throws `AppError` `spec_invalid`.
  */
 export function prepareSchema(document: unknown, options: { readonly bigIntegers: boolean }): PreparedSchema {

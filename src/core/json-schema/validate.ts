@@ -1,9 +1,13 @@
 /**
  * Validates records against the JSON Schema of a resource, in our own process: under 1 µs per record, instead of about
  * 20 for a round trip to a child. This is safe because everything that could hang or flood us in a customer's schema is
- * bounded: patterns run on a linear engine without backtracking (lookaround and backreferences are refused), references
- * cannot multiply or form a cycle (document.ts), formats and `uniqueItems` are bounded (compiler.ts), a record that is
- * too large for its schema is refused (record-work.ts), and all errors are collected only where there cannot be many.
+ * bounded:
+ *
+ * - Patterns run on a linear engine without backtracking; lookaround and backreferences are refused.
+ * - References cannot multiply or form a cycle (document.ts).
+ * - Formats and `uniqueItems` are bounded (compiler.ts).
+ * - A record that is too large for its schema is refused (record-work.ts).
+ * - All errors are collected only where there cannot be many.
  */
 import { hash } from 'node:crypto';
 import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';

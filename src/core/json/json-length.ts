@@ -1,6 +1,6 @@
 /**
- * Whether the JSON text of a value surely has more than so many characters: counts each string as if it needed no escape
- * and any other value as one, and looks at no more of the value than that.
+ * Whether the JSON text of a value surely has more than so many characters. Counts each string as if it needed no
+ * escape, and any other value as one character. Stops as soon as it knows.
  */
 export function isSurelyLongerThan(value: unknown, max: number): boolean {
   const open = [value];

@@ -10,9 +10,9 @@ const listKeys: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Applies overrides to a spec document as a keyed merge patch: objects merge, null deletes, the items of
- * `resources`, `connectionParams`, `lookups`, `enrich` and `forEach` merge by their key (`"$delete": true` removes
- * one, a new key appends), other lists and values are replaced. Neither input is changed.
+ * Applies overrides to a spec document as a keyed merge patch. Objects merge, and null deletes. The items of
+ * `resources`, `connectionParams`, `lookups`, `enrich` and `forEach` merge by their key: `"$delete": true` removes one,
+ * and a new key appends. Other lists and values are replaced. Neither input is changed.
  */
 export const mergeOverrides = (document: unknown, overrides: unknown): unknown => merge(document, overrides, '');
 

@@ -13,7 +13,10 @@ export interface Deliverable {
  * touched.
  */
 export interface RejectedRow {
-  /** The position in the batch, from 0: its rows, then its tombstones. A record whose deletion is refused stays as it is known. */
+  /**
+   * The position in the batch, from 0: its rows, then its tombstones. A record whose deletion is refused stays as it is
+   * known.
+   */
   readonly index: number;
   readonly externalId: string;
   /** Safe to show: says which column and why, never the value. */

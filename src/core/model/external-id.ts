@@ -30,8 +30,8 @@ export function externalIdOf(record: unknown, primaryKey: string | readonly stri
 }
 
 /**
- * The ids that a record may have whose key is listed elsewhere, where a number or a boolean may be a text or the other way
- * round; a list stands for a key of several fields. Null: it is no key.
+ * The ids that a record may have whose key appears in another list, where a number or a boolean may be written as a
+ * text, or the other way round. A list is a key of several fields. Null: the value is not a key.
  */
 export function possibleIds(key: unknown): readonly string[] | null {
   const parts: readonly unknown[] = Array.isArray(key) ? key : [key];

@@ -73,9 +73,10 @@ export const listBegin: ListPosition = {
 };
 
 /**
- * Where a run continues. Plain JSON. Its stages come in this order: `bury` repeats known deletes in a run that sets its
- * lane back; `retry` is for records that are retried; then come the list of partitions and each partition; `sweep` deletes
- * the records that are missing; `switch` replaces a table. Runs store the names of the stages.
+ * Where a run continues. Plain JSON. Its stages come in this order. `bury` repeats known deletes in a run that sets its
+ * lane back. `retry` takes records that are tried again. `list` and `partition` read the list of partitions and each
+ * partition. `sweep` deletes the records that are missing, and `switch` replaces a table. Runs store the names of the
+ * stages.
  */
 export type RunPosition =
   | { readonly stage: 'bury'; readonly after: string | null }

@@ -106,11 +106,17 @@ export function createChangeFilter(
 /** Whether it is delivered or deleted; the filter of a resource without deletes drops all others. */
 const isWanted = ({ isFiltered, isDeleted }: Candidate): boolean => !isFiltered || isDeleted;
 
-/** Whether the last version of a record is not done: it was kept back, or a step failed for it, and no fingerprint is known. */
+/**
+ * Whether the last version of a record is not done: it was kept back, or a step failed for it, and its fingerprint is
+ * empty.
+ */
 const isOpen = ({ status, hash }: KnownRecord): boolean =>
   status === 'quarantined' || status === 'undelivered' || (status === 'delivered' && hash === '');
 
-/** A candidate with what is known of its record, where that one was kept back; a retried one is the last only if it is not done. */
+/**
+ * A candidate with what is known of its record, where that one was kept back. A retried candidate is the last one only
+ * if it is not done.
+ */
 function withBefore(candidate: Candidate, before: KnownRecord): Candidate {
   const { status } = before;
   if (status === 'quarantined' || status === 'undelivered') return { ...candidate, before: status };

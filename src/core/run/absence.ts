@@ -1,7 +1,7 @@
 /**
- * The gate of everything that is concluded from absence: what a run may take for deleted at the API because its read lacks it,
- * and whether a table may be replaced by what it gathered. A record is missing only if every place that ever showed it was read
- * whole in this run, and lacks it; and so many may be missing at once.
+ * Decides everything that is concluded from absence: which records count as deleted at the API because a read lacks
+ * them, and whether what a run gathered may replace a table. A record is missing only if every place that ever showed
+ * it was read whole in this run and lacks it. The brake limits how many may be missing at once.
  */
 
 import type { PartitionTotals } from '../model/run-position.ts';

@@ -139,7 +139,10 @@ interface Outside {
   readonly fresh?: boolean;
 }
 
-/** A delivery of run_1; `sent` has the rows of each batch that was applied, `recorded` the pages of each recorded, `leftToEnd` of one that was not. */
+/**
+ * A delivery of run_1. `sent` has the rows of each batch that was applied, `recorded` the pages of each that was
+ * recorded, and `leftToEnd` those of one that was not.
+ */
 function deliveryTo({ apply = async () => [], record, fresh = false }: Outside = {}) {
   const resource = failingResource();
   const sent: number[] = [];

@@ -61,6 +61,9 @@ export interface RunLedger {
    * is read of them is delivered. False: a newer attempt holds the lane.
    */
   noteLeftovers(externalIds: readonly string[]): Promise<boolean>;
-  /** Deletes fingerprints and watermark of the lane, which is another generation then; null: a newer attempt holds the lane, and nothing was changed. */
+  /**
+   * Deletes fingerprints and watermark of the lane, which becomes another generation. Null: a newer attempt holds the
+   * lane, and nothing was changed.
+   */
   forget(): Promise<Forgotten | null>;
 }

@@ -6,9 +6,9 @@ const workMsMax = 10;
 const quickItems = { count: 8, ms: 1 } as const;
 
 /**
- * `items.map(map)` that lets other work of this process have its turn every 10 ms; a small page never pauses. What `map`
- * needs to know of the page is its `context`, so that it can be a function that outlives the page: what V8 has compiled
- * for one that nobody holds is lost when it collects garbage.
+ * `items.map(map)` that lets other work of this process have its turn every 10 ms; a small page never pauses. What
+ * `map` needs to know of the page is its `context`, so that it can be a function that outlives the page. V8 drops the
+ * compiled code of a function that is no longer referenced.
  */
 export async function mapWithPauses<Item, Result, Context = undefined>(
   items: readonly Item[],

@@ -12,8 +12,8 @@ export const workOf = <Result>(orgId: string, work: () => Promise<Result>): Prom
 export const orgOfWork = (): string => owner.getStore() ?? '';
 
 /**
- * Waits for the turn of one slice of long work. One slice of all long work runs in each turn of the event loop, the orgs in
- * turn: whatever is short waits for one slice, and not for one of each run that has much to do.
+ * Waits for the turn of one slice of long work. Each turn of the event loop runs one slice of all long work, the orgs
+ * in turn. So short work waits for one slice only, however many runs have much to do.
  */
 export function nextSlice(): Promise<void> {
   return new Promise((begin) => {

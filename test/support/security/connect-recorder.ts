@@ -15,7 +15,8 @@ interface TcpHandle {
 
 /**
  * Leads every TCP connect of the process to `server` and records where it was meant to go. Below `net`, so nothing that
- * opens sockets escapes it; sockets report the address that was asked for as their peer unless `peer` is `actual`. Disposing ends it.
+ * opens sockets escapes it; sockets report the address that was asked for as their peer unless `peer` is `actual`.
+ * Disposing ends it.
  */
 export function recordConnects(
   server: LocalServer,

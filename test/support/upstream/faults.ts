@@ -15,7 +15,10 @@ export type FaultIssue =
   /** A valid response of `bytes` bytes: the right one and blanks after it. */
   | { readonly kind: 'huge'; readonly bytes: number };
 
-/** Sends `response`, spoilt by `issue`. Resolves when all is sent or the caller has gone. Returns the status sent, null after a reset. */
+/**
+ * Sends `response`, spoilt by `issue`, until all is sent or the caller has closed the connection. Returns the status
+ * sent; null after a reset.
+ */
 export async function sendFaulty(
   issue: FaultIssue,
   reply: UpstreamResponse,

@@ -59,8 +59,8 @@ async function putProofs(tx: Db, scope: OrgScope, { laneId, receipt, seq }: Cove
 }
 
 /**
- * Ends a comparison, once its deletions are made: records leave the partitions that lack them, and those partitions count as read
- * to their end unless one of their records waits: for more reads, or because its deletion was refused.
+ * Ends a comparison, once its deletions are made. Records leave the partitions that lack them. Those partitions count
+ * as read to their end, unless one of their records waits for more reads or its deletion was refused.
  */
 async function endScan(tx: Db, scope: OrgScope, scan: LaneScan): Promise<void> {
   const { laneId, seq, isPartitioned, coversAll } = scan;

@@ -29,11 +29,13 @@ export interface Conformed {
 }
 
 /**
- * Resets what a lane stores that no longer means the same, before its run reads: the watermarks in any case, so that
- * everything is read once and what differs is delivered; with another key everything that is known, with another cursor or other
- * requests the cursor values of records: another area may hand out lower ones. With other fields each record is taken again, from
- * where its first read began. With another key the last batch of an earlier run that only the destination has is left out;
- * otherwise it is to be recorded before. One transaction; repeating it is harmless.
+ * Resets the facts of a lane that no longer mean the same, before its run reads. Watermarks are reset in any case, so
+ * that everything is read once and what differs is delivered. Another key resets everything that is known. Another
+ * cursor and other requests reset the cursor values of records: another area may hand out lower ones. With other fields
+ * each record is taken again, from where its first read began.
+ *
+ * With another key the last batch of an earlier run that only the destination has is left out; otherwise it has to be
+ * recorded before. One transaction; repeating it is harmless.
  *
  * Null: a newer attempt holds the lane, and nothing was changed.
  */

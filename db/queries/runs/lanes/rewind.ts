@@ -8,8 +8,8 @@ import { ownLane } from '../records/own-lane.ts';
 export interface RunsSince {
   readonly count: number;
   /**
-   * The lowest watermark that one of them began with; that of the first one where only the API knows their order; null: one began with none, or there
-   * is no such run.
+   * The lowest watermark that one of them began with, or that of the first one where only the API knows their order.
+   * Null: one began without a watermark, or there is no such run.
    */
   readonly watermark: string | null;
   /** One of them was a backfill, or a quarantined record was retried: they delivered records from before their watermark. */

@@ -12,8 +12,8 @@ import { type Placeholders, statement } from '../../../statement.ts';
 import type { AddressedRun } from '../firings.ts';
 
 /**
- * Ready runs looked at, in the order of their turns: it bounds the time of a look, 30 ms where none of them may begin (measured). One
- * behind them still begins when it tries to, but nobody wakes it.
+ * How many ready runs are looked at, in the order of their turns. It bounds the time of a look: 30 ms where none of
+ * them may begin (measured). A run behind them still begins when it tries to, but is not woken.
  */
 const lookedAtMax = 1000;
 /**
@@ -23,10 +23,10 @@ const lookedAtMax = 1000;
 const silentSecondsMax = 90;
 
 /**
- * The runs of an org that may begin, in the order of their turns, as many as the org has places for: people's runs, then those of schedules
- * and hooks, then backfills, each in the order of arrival. A run is left out while its connection is not active, while that
- * has as many runs in progress or ahead of it as its API allows requests at once, and while it waits for a run of another
- * resource.
+ * The runs of an org that may begin, in the order of their turns, as many as the org has places for. People's runs come
+ * first, then those of schedules and hooks, then backfills, each in the order of arrival. A run is left out while its
+ * connection is not active and while it waits for a run of another resource. It is also left out while its connection
+ * has as many runs in progress or ahead of it as its API allows requests at once.
  *
  * No part of it can become a join of all that waits: a queue grows faster than the database learns of its size.
  *

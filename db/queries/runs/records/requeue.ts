@@ -5,7 +5,8 @@ import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 
 /**
- * Resolves a quarantined record and marks it for another try, unless it was too large to be kept. False: it is resolved already, absent, or of another org.
+ * Resolves a quarantined record and marks it for another try, unless it was too large to be kept. False: it is resolved
+ * already, absent, or of another org.
  */
 export async function requeueOne(db: Db, scope: OrgScope, id: string): Promise<boolean> {
   const requeued = await unresolved(db, scope).where('id', '=', id).returning('id').executeTakeFirst();

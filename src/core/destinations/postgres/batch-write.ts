@@ -31,8 +31,8 @@ export interface BatchWrite extends PostgresBatch {
 }
 
 /**
- * Locks the checkpoint row and moves it on, if the lane is still held and the batch is new; in mode replace also only
- * while the table still stands in which the run has gathered its rows. The commit of the batch is a durable one.
+ * Locks the checkpoint row and moves it on, if the lane is still held and the batch is new. In mode replace the table
+ * in which the run has gathered its rows must still be there, too. The commit of the batch is a durable one.
  */
 export const claimSql = ({ prepared }: PostgresFields): string => `
   update ${checkpointName(prepared.schema)}

@@ -10,9 +10,10 @@ export interface NamedQuery {
 }
 
 /**
- * Has the server keep statements from their second use on, so that it need not read and plan them for every batch. A pooler
- * may hand the next statement to a server that has not kept it, or that keeps another by its name; then nothing was done,
- * and this one and all others are sent whole. For statements that are transactions of their own.
+ * Has the server keep statements from their second use on, so that it need not read and plan them for every batch. A
+ * pooler may hand the next statement to a server that has not kept it, or that keeps another one by its name. Nothing
+ * is done then, and from that moment on all statements are sent whole. For statements that are transactions of their
+ * own.
  */
 export function createPreparedQueries<Result>(run: (query: NamedQuery) => Promise<Result>) {
   // One for each set of columns and their forms, of which a lane has few.

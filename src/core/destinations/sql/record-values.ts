@@ -4,8 +4,8 @@ export interface Misfit {
 }
 
 /**
- * A value for a column: the text that the server casts to the column's type, which carries integers beyond 2^53 and
- * decimals unharmed, or a number, where it is no text and the kind of destination can send it as it is.
+ * A value for a column. A text is cast by the server to the type of the column, which keeps integers beyond 2^53 and
+ * decimals exact. A number is sent as it is by the kinds of destination that can do so.
  */
 export type Cell = string | number;
 

@@ -30,8 +30,8 @@ export interface BatchWrite extends SqlServerBatch {
 }
 
 /**
- * Locks the checkpoint row and moves it on, if the lane is still held and the batch is new; in mode replace also only
- * while the table still stands in which the run has gathered its rows.
+ * Locks the checkpoint row and moves it on, if the lane is still held and the batch is new. In mode replace the table
+ * in which the run has gathered its rows must still be there, too.
  */
 export const claimSql = ({ schema, mode, written }: SqlServerTable): string => `
   update ${checkpointName(schema)}

@@ -124,9 +124,9 @@ function takenCheck(checked: Checked, rule: UniqueRule): string | null {
 const roundsMax = 8;
 
 /**
- * A check of unique keys: of rows of the batch with the same unique key the first stays, if no earlier one rules it out
- * by another key: so rows are kept that no earlier one clashes with, then those go that clash with a kept one, and
- * again. Holds if no other row is refused. Null: there is nothing to check.
+ * A check of unique keys. Of rows with the same unique key the first one stays, unless an earlier row rules it out by
+ * another key. Each round keeps the rows that clash with no earlier one, and then drops those that clash with a kept
+ * one. Holds if no other row is refused. Null: there is nothing to check.
  */
 export function twinCheck(
   checked: Checked,

@@ -6,10 +6,14 @@ import { idIssue, type SqlServerRows, type SqlServerWriter } from './rows.ts';
 import { withConflictRetries } from './transaction.ts';
 
 /**
- * The temporary table with the rows of a batch: `n` is the place among them, `issue` why the row is refused (an error of
- * the server's with its text in `reason`, or a negative number of the check that found it), `kept` that a check has
- * decided for it against a later one, `given` says in mode update which columns a record gives, and c1, c2, … are the
- * values. Beyond {@link columnsEach} of them the next ones are in `#rows2`, `#rows3`, …, by the same `n`.
+ * The temporary table with the rows of a batch:
+ *
+ * - `n`: the place of the row.
+ * - `issue`: why it is refused: an error of the server's, with its text in `reason`, or a negative number of a check.
+ * - `kept`: a check has decided for it against a later row.
+ * - `given`: in mode update, which columns the record gives.
+ * - `c1`, `c2`, …: the values. Beyond {@link columnsEach} of them the next ones are in `#rows2`, `#rows3`, …, by the
+ *   same `n`.
  */
 export const rowsTable = '#rows';
 
@@ -17,9 +21,9 @@ export const rowsTable = '#rows';
 export const deletedTable = '#deleted';
 
 /**
- * Values of one temporary table. Each is staged as a text, of which at most 74 bytes are in the row (a root of 72 and its
- * offset), so 100 of them fit into the 8,060 bytes of a row whatever they hold: a row that its own table can hold can
- * always be staged.
+ * Values of one temporary table. Each is staged as a text, of which at most 74 bytes are in the row (a root of 72 and
+ * its offset). So 100 of them fit into the 8,060 bytes of a row whatever they hold, and every row that its own table
+ * can hold can be staged.
  */
 export const columnsEach = 100;
 

@@ -38,9 +38,9 @@ export const searchValues = ({ decided, nextStep, failedUpto, lastRefused }: Sea
 
 /**
  * Finds the rows that the server refuses, and marks them with its error. A trial is the transaction of a batch over the
- * rows before a place, always rolled back: each row is tried behind all those that the server takes, so rows which only
- * clash with each other are found too. The search halves what failed and doubles what passed, from the distance of the
- * last two refused rows on. A duplicate key is first taken for a lost race.
+ * rows before a place, and is always rolled back. Each row is tried behind all rows that the server takes, so rows that
+ * only clash with each other are found too. The search halves what failed and doubles what passed, from the distance of
+ * the last two refused rows on. A duplicate key is first taken for a lost race.
  *
  * Returns one row: the current {@link Search}, and the outcome of the last trial, `refused` or as {@link batchSql}
  * says. An error that no row causes is the error of the request.

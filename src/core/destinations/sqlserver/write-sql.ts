@@ -22,9 +22,10 @@ export interface BatchSteps {
 }
 
 /**
- * The statements of a batch in one go: a transaction that begins with the claim on the checkpoint row. Returns
- * one row: `written`, `lost` when the lane is not held or the batch not new, `race` when another session wrote the same
- * rows in between, or `untouched` when mode update finds no row of a record. `@upto` is the number of staged rows, `@deleted` that of deleted records.
+ * The statements of a batch in one request: a transaction that begins with the claim on the checkpoint row. It returns
+ * one row with its outcome: `written`, `lost` (the lane is not held, or the batch is not new), `race` (another session
+ * wrote the same rows in between) or `untouched` (mode update finds no row of a record). `@upto` is the number of
+ * staged rows, `@deleted` that of deleted records.
  */
 export function batchSql({ prepared, rows, deletes, opensGeneration, completes }: BatchSteps): string {
   return `

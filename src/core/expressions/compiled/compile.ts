@@ -4,9 +4,9 @@
  * times faster than jsonata there. No text becomes code; there is no recursion, no user-defined function, no pattern.
  * Each evaluation has a limited allowance of work, so it cannot take long or grow large.
  *
- * The results are exactly those of JSONata. If an evaluation ends in an error, exceeds the allowance or is odd in a way
- * that only JSONata knows, the record is handed back: it goes through the evaluator's processes, which find the same
- * error and report it. An expression with any other part is not compiled at all.
+ * The results are exactly those of JSONata. If an evaluation ends in an error, exceeds the allowance or depends on a
+ * detail that only JSONata knows, the record is handed back. It then goes through the evaluator's processes, which find
+ * the same error and report it. An expression with any other part is not compiled at all.
  */
 import { type AstNode, parseExpression } from '../expression.ts';
 import { knownFunctions, refusedFunctions } from '../jsonata-functions.ts';

@@ -72,9 +72,9 @@ const earlier = (one: number | null, other: number | null): number | null =>
   one === null || other === null ? (one ?? other) : Math.min(one, other);
 
 /**
- * The instant that a value names, in milliseconds since the epoch: an ISO 8601 or HTTP date, or a number, by its size
- * milliseconds since the epoch (from 1e11), seconds since the epoch (from 1e9) or seconds from now. Null when it names
- * none.
+ * The instant that a value names, in milliseconds since the epoch. The value is an ISO 8601 or HTTP date, or a number:
+ * from 1e11 it counts milliseconds since the epoch, from 1e9 seconds since the epoch, below that seconds from now.
+ * Null: it names none.
  */
 export function instantOf(value: unknown, nowMs: number): number | null {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;

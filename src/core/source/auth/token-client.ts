@@ -16,10 +16,10 @@ export const tokenTransport = { timeoutMs: 20_000, responseBytesMax: 65_536, all
 const retry = { maxAttempts: 3, baseMs: 500, maxMs: 2_000, maxWaitSeconds: 3_600 } as const;
 
 /**
- * The client for token and login requests; disposing lets them finish. Guard and call log are as for every request, but
- * without the API's bucket (a request that holds its turn would wait for a second one), its error rules and redirects,
- * which no credential follows. `takeToken` is called for the login's own bucket; absent: there is none. In the log
- * their bodies are masked as a whole: they hold only secrets.
+ * The client for token and login requests; disposing lets them finish. Guard and call log are those of every request.
+ * It takes no token of the API's bucket, because a request that holds its turn would wait for a second one. It has none
+ * of the API's error rules and follows no redirect, since a credential must not. `takeToken` is called for the login's
+ * own bucket; absent: there is none. In the log their bodies are masked as a whole: they hold only secrets.
  */
 export function createTokenClient(
   options: Pick<HttpClientOptions, 'egress' | 'logCall' | 'secrets' | 'sleep' | 'random' | 'noteResponse'> &

@@ -110,8 +110,8 @@ export function createEnrichRequests(
 }
 
 /**
- * The template of a batch with `batch.keys` as `batch.keys[]` wherever an expression uses more of it: JSONata takes a
- * list of one for its only element, so the batch of the last key would not be a list as the others are.
+ * The template of a batch, with `batch.keys[]` for `batch.keys` wherever an expression uses more than the list itself.
+ * JSONata takes a list of one for its only element, so a batch of one key would otherwise not be a list.
  */
 const withListOfKeys = (request: Enrichment['request']): Enrichment['request'] =>
   JSON.parse(JSON.stringify(request).replaceAll(/\bbatch\.keys\b(?!\s*(?:\[|\}\}))/g, 'batch.keys[]'));

@@ -34,8 +34,9 @@ const sharedTtlSeconds = 3600;
 
 /**
  * The tables by name. Fetched tables see the ones they depend on, and use the client of `source`, its credentials and
- * the error rules of `http`. Throws `source_rejected` for a table above its limits, and for tables above their limit
- * together, `spec_invalid`, and what the client throws; the part of a table read until then is stored for the next attempt.
+ * the error rules of `http`. Throws `source_rejected` for a table above its limits and for tables above their common
+ * limit, `spec_invalid`, and what the client throws. The part of a table that was read until then is stored for the
+ * next attempt.
  */
 export async function loadLookups(
   source: Omit<Source, 'watermark'>,

@@ -1,6 +1,6 @@
 /**
- * The error that mssql has wrapped: of several messages of the server the first, as they are classified by it; of a
- * connection that broke, or of a statement that was given up, the one of tedious, with its code and its causes.
+ * The error that mssql has wrapped. Of several messages of the server it is the first, by which they are classified. Of
+ * a broken connection, or of a statement that was stopped, it is the error of tedious, with its code and causes.
  */
 export function driverError(error: unknown): unknown {
   const first = firstOf(error);

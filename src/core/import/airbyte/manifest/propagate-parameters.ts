@@ -17,8 +17,8 @@ interface Options {
 }
 
 /**
- * A component and its parts with their types filled in and the `$parameters` of those above: a field that is missing or
- * empty takes the parameter of its name, and the component keeps all parameters for its expressions. Like the CDK's
+ * Fills in the types of a component and its parts, and the `$parameters` of the components above. A missing or empty
+ * field takes the parameter of its name, and the component keeps all parameters for its expressions. So does the CDK's
  * `ManifestComponentTransformer`. The result is new; the input stays as it is.
  */
 export function propagateParameters(field: string, component: Values, options: Options): Record<string, unknown> {
