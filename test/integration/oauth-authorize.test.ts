@@ -249,14 +249,15 @@ describe('callback', () => {
     expect((await org.call('GET', `/connections/${id}`)).body.status).toBe('pending');
   });
 
-  it('activates no more connections than the plan allows, and then keeps no token', async () => {
+  it('activates no more connections than the plan allows, and keeps the grant for later', async () => {
     const small = await api.newOrg({ activeConnectionsMax: 1 });
     const [one, other] = [await connect({}, undefined, small), await connect({}, undefined, small)];
     expect((await come(await oauth.agree(await authorizeUrl(one, small)))).status).toBe(200);
     expect((await come(await oauth.agree(await authorizeUrl(one, small)))).status).toBe(200);
     const refused = await come(await oauth.agree(await authorizeUrl(other, small)));
     expect(refused).toMatchObject({ status: 402, body: { error: { code: 'plan_limit' } } });
-    expect(await tokensOf(other)).toBe(0);
+    expect(await tokensOf(other)).toBe(1);
+    expect((await small.call('GET', `/connections/${other}`)).body.status).toBe('pending');
   });
 });
 

@@ -709,6 +709,7 @@ export type Auth = {
     };
     [name: `x-${string}`]: unknown;
   };
+  account?: string[];
   refreshUrl?: string;
   revokeUrl?: string;
   [name: `x-${string}`]: unknown;
@@ -2017,6 +2018,8 @@ export interface Operations {
     query?: {
       /** Key of a resource whose own `auth` is authorized; absent: that of the spec. */
       resource?: string;
+      /** Whether the customer may sign in to another account than before: everything is then read from the start. */
+      newAccount?: 'true' | 'false';
     };
     response: {
       /** The page of the provider where the customer agrees. */

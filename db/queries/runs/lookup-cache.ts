@@ -65,6 +65,16 @@ export async function dropLookupValues(
     .execute();
 }
 
+/** Forgets what the runs of a connection share. */
+export async function dropConnectionLookups(db: Db, scope: OrgScope, connectionId: string): Promise<void> {
+  await db
+    .deleteFrom('lookupCache')
+    .where('orgId', '=', scope.orgId)
+    .where('connectionId', '=', connectionId)
+    .where('runId', '=', '')
+    .execute();
+}
+
 /** Forgets up to `rowsMax` values that have expired; across orgs. */
 export async function purgeLookupValues(db: Db, rowsMax: number): Promise<void> {
   await sql`

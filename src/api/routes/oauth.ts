@@ -47,6 +47,13 @@ export const oauthRoutes = [
       resource: v.optional(
         v.pipe(QueryText, v.description('Key of a resource whose own `auth` is authorized; absent: that of the spec.')),
       ),
+      newAccount: v.pipe(
+        v.optional(v.picklist(['true', 'false']), 'false'),
+        v.description(
+          'Whether the customer may sign in to another account than before: everything is then read from the start.',
+        ),
+        v.transform((text) => text === 'true'),
+      ),
     }),
     status: 200,
     response: v.object({
@@ -58,7 +65,11 @@ export const oauthRoutes = [
     }),
     errors: ['not_found', 'conflict'],
     handle: ({ scope, params, query }, deps) =>
-      beginAuthorization(deps, scope, { ...params, resourceKey: query.resource ?? null }),
+      beginAuthorization(deps, scope, {
+        ...params,
+        resourceKey: query.resource ?? null,
+        newAccount: query.newAccount,
+      }),
   }),
   route({
     method: 'get',

@@ -37,6 +37,8 @@ export interface Grants extends AsyncDisposable {
   readonly all: readonly Authorizable[];
   /** The one of a resource; null: that of the connection. Throws conflict (it has none), validation (no such resource). */
   of(resourceKey: string | null): Authorizable;
+  /** The keys of the resources that are read with a grant. */
+  readersOf(grant: Authorizable): readonly string[];
   readonly context: TokenRequestContext;
 }
 
@@ -58,6 +60,8 @@ export async function openGrants(deps: GrantDeps, scope: OrgScope, connectionId:
   return {
     all,
     of: (resourceKey) => all.find((one) => one.resourceKey === resourceKey) ?? refuse(spec, all, resourceKey),
+    readersOf: ({ resourceKey }) =>
+      resourceKey === null ? spec.resources.filter((one) => !one.auth).map(({ key }) => key) : [resourceKey],
     context: { client, values, now },
     [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
   };

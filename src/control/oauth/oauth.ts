@@ -12,13 +12,15 @@ import { replaceToken } from '../../../db/queries/connections/tokens.ts';
 import { type OrgScope, orgScope } from '../../../db/scope.ts';
 import { tokenSlot } from '../../connect/token-store.ts';
 import { signToken, type TokenKind, verifyToken } from '../../core/crypto/signed-token.ts';
-import { AppError, found } from '../../core/errors.ts';
+import { AppError, conflict, found } from '../../core/errors.ts';
 import { authorizeUrl, exchangeCode, grantKey } from '../../core/source/auth/authorization-code.ts';
 import { sealToken } from '../../core/source/auth/sealed-token.ts';
 import type { Deps, OauthSettings } from '../../deps.ts';
 import { wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
 import { activateWithin, recordActivation } from '../connections/activation.ts';
+import { cancelWorkflows } from '../runs/runs.ts';
 import { type ApplyDeps, applySchedulesOf } from '../schedules/apply.ts';
+import { forgetAccount, isOtherAccount } from './accounts.ts';
 import { expectedGrants, type GrantDeps, missingGrants, openGrants, orConflict } from './grant.ts';
 
 type OauthDeps = GrantDeps & Pick<Deps, 'oauth'>;
@@ -32,6 +34,8 @@ interface AuthorizationWish {
   readonly connectionId: string;
   /** A resource with an auth of its own; null: the connection as a whole. */
   readonly resourceKey: string | null;
+  /** Whether the customer may choose another account than before. */
+  readonly newAccount: boolean;
 }
 
 /**
@@ -42,14 +46,18 @@ interface AuthorizationWish {
 export async function beginAuthorization(
   deps: OauthDeps,
   scope: OrgScope,
-  { connectionId, resourceKey }: AuthorizationWish,
+  { connectionId, resourceKey, newAccount }: AuthorizationWish,
 ): Promise<{ readonly authorizeUrl: string }> {
   await using grants = await openGrants(deps, scope, connectionId);
   const { auth } = grants.of(resourceKey);
   const { context } = grants;
   const { stateKeys, redirectUri } = configured(deps);
   const stateId = generateRandomState();
-  const claims = { jti: stateId, ...(resourceKey === null ? {} : { resource: resourceKey }) };
+  const claims = {
+    jti: stateId,
+    ...(resourceKey === null ? {} : { resource: resourceKey }),
+    ...(newAccount ? { newAccount } : {}),
+  };
   const state = await signToken(stateKeys, stateKind, { claims, ttlSeconds: stateSeconds });
   const codeVerifier = auth.pkce ? generateRandomCodeVerifier() : null;
   const url = await orConflict(async () => {
@@ -88,10 +96,10 @@ interface Authorized {
 }
 
 /**
- * Exchanges the code and, unless another authorization is missing, sets the connection active: tokens and status in one
- * transaction. The state is its own credential and used up by the attempt. Throws unauthorized (state unknown, expired
- * or used, or a response of another issuer), conflict (the provider gave no token, or the resource is not found),
- * plan_limit, not_found (deleted meanwhile), internal (not configured).
+ * Exchanges the code and, unless another authorization is missing, sets the connection active. The state is its own
+ * credential and used up by the attempt. Throws unauthorized (state unknown, expired or used, or a response of another
+ * issuer), conflict (the provider gave no token, the resource is not found, or the account is another one, which was not
+ * agreed to), plan_limit (the grant is stored all the same), not_found (deleted meanwhile), internal (not configured).
  */
 export async function finishAuthorization(
   deps: OauthDeps & ApplyDeps,
@@ -105,7 +113,8 @@ export async function finishAuthorization(
   await using grants = await openGrants(deps, scope, connectionId);
   const { context } = grants;
   const requested = typeof claims['resource'] === 'string' ? claims['resource'] : null;
-  const { auth, resourceKey } = await orConflict(async () => grants.of(requested));
+  const grant = await orConflict(async () => grants.of(requested));
+  const { auth, resourceKey } = grant;
   const codeVerifier = verifier && deps.secretBox.open(verifier, verifierOf(scope, connectionId));
   const token = await orConflict(async () => ({
     ...(await exchangeCode(auth, { query: { ...others, code }, redirectUri, codeVerifier }, context)),
@@ -113,12 +122,20 @@ export async function finishAuthorization(
   }));
   const sealed = sealToken(deps.secretBox, token, { orgId: scope.orgId, ownerId: connectionId });
   const expected = await expectedGrants(grants);
+  const stopped = await deps.db.transaction().execute(async (tx) => {
+    found(await lockConnection(tx, scope, connectionId), 'Connection');
+    const isOther = await isOtherAccount(deps, tx, scope, { connectionId, grant, token });
+    if (isOther && claims['newAccount'] !== true) throw otherAccount();
+    await replaceToken(tx, scope, { connectionId, slot: tokenSlot(resourceKey), sealed });
+    await noteNewAccess(tx, scope, connectionId);
+    return isOther ? forgetAccount(tx, scope, { connectionId, resourceKeys: grants.readersOf(grant) }) : [];
+  });
+  await cancelWorkflows(deps, scope, stopped);
+  // The grant stays where the plan allows no other active connection.
   const awaiting = await deps.db.transaction().execute(async (tx) => {
     // In the order of an activation. Of two authorizations that end at once, the later one sees the other's token.
     await lockActiveConnectionsMax(tx, scope);
     found(await lockConnection(tx, scope, connectionId), 'Connection');
-    await replaceToken(tx, scope, { connectionId, slot: tokenSlot(resourceKey), sealed });
-    await noteNewAccess(tx, scope, connectionId);
     const missing = await missingGrants(deps, tx, scope, { connectionId, expected });
     if (missing.length > 0) return missing;
     const activation = await activateWithin(tx, scope, connectionId);
@@ -143,6 +160,11 @@ function configured({ oauth }: Pick<OauthDeps, 'oauth'>): OauthSettings {
   if (oauth) return oauth;
   throw new AppError('internal', 'OAuth is not configured on this deployment: set OAUTH_STATE_KEYS.');
 }
+
+const otherAccount = (): AppError =>
+  conflict(
+    'The customer signed in to another account of the provider than before, so nothing was changed. Authorize again with ?newAccount=true if that is meant: everything is then read from the start.',
+  );
 
 const unauthorized = (): AppError => {
   const message = `The state is unknown, was used already, or is older than ${stateSeconds / 60} minutes.`;

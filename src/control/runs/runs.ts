@@ -117,7 +117,11 @@ export async function cancelRun(deps: RunDeps, scope: OrgScope, runId: string): 
 }
 
 /** Notifies the workflows of runs whose cancel is requested. The sweeper notifies those that are not reached. */
-export async function cancelWorkflows(deps: RunDeps, scope: OrgScope, runs: readonly RunRow[]): Promise<void> {
+export async function cancelWorkflows(
+  deps: Pick<RunDeps, 'db' | 'orchestrator' | 'log'>,
+  scope: OrgScope,
+  runs: readonly RunRow[],
+): Promise<void> {
   for (const run of runs.filter(({ status }) => status === 'canceled')) publishRunEnded(run);
   const open = runs.filter((run) => run.status !== 'canceled');
   await Promise.all(open.map((run) => cancelWorkflow(deps, scope, run)));

@@ -144,6 +144,19 @@ export async function keepMeanings(
       and lanes.resource_key = known.resource_key`.execute(tx);
 }
 
+/** Lets the lanes of resources mean other records: their next run reads from the start. */
+export async function readFromStart(
+  tx: Db,
+  scope: OrgScope,
+  { connectionId, resourceKeys }: { readonly connectionId: string; readonly resourceKeys: readonly string[] },
+): Promise<void> {
+  await sql`
+    update lanes set meaning = coalesce(meaning, '{}') || '{"read": ""}'
+    where org_id = ${scope.orgId} and connection_id = ${connectionId} and resource_key = any(${resourceKeys}::text[])`.execute(
+    tx,
+  );
+}
+
 /** What the facts of the lanes of a connection mean, by resource; null: not known. A resource that never ran has none. */
 export async function findMeanings(
   tx: Db,

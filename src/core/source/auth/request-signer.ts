@@ -34,7 +34,9 @@ export async function authRoot(
   { auth, tokens }: Pick<Source, 'auth' | 'tokens'>,
   signal: AbortSignal,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const isDeclared = 'tokenResponse' in auth && Object.keys(auth.tokenResponse.metadata).length > 0;
+  const isDeclared =
+    ('tokenResponse' in auth && Object.keys(auth.tokenResponse.metadata).length > 0) ||
+    ('callback' in auth && Object.keys(auth.callback.metadata).length > 0);
   return isDeclared && tokens ? (await tokens.current(signal)).metadata : {};
 }
 

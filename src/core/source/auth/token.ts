@@ -9,7 +9,7 @@ export interface Token {
   readonly obtainedAtMs: number;
   /** The refresh token; null: the provider gave none, or the kind has none. */
   readonly refreshToken: string | null;
-  /** `tokenResponse.metadata`; requests see it as `auth`. */
+  /** `tokenResponse.metadata` and `callback.metadata`; requests see it as `auth`. */
   readonly metadata: Readonly<Record<string, unknown>>;
   /**
    * The response to the login of a session, so that the next login can be a conditional request; absent: nothing is

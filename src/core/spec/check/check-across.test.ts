@@ -49,6 +49,16 @@ const acrossPlaces: readonly Case[] = [
     issues: ['schema resources.0.request.url'],
   },
   {
+    rule: 'an account of values that nobody keeps',
+    changes: {
+      auth: {
+        ...{ kind: 'oauth2_authorization_code', tokenUrl: 'https://a.test/t', authorizeUrl: 'https://a.test/a' },
+        ...{ clientId: 'c', clientSecret: 's', account: ['realm', 'org'], tokenResponse: { metadata: { org: 'org' } } },
+      },
+    },
+    issues: ['schema auth.account.0'],
+  },
+  {
     rule: 'a token URL with a password',
     changes: {
       auth: {

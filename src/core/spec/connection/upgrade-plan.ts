@@ -10,7 +10,6 @@ import { resourceFingerprint } from './resource-fingerprint.ts';
 import { shapeValues } from './shape-values.ts';
 import { storedFieldsOf } from './stored-fields.ts';
 
-
 type ResourcePlan = ChangePlan['resources'][number];
 
 /** A spec, and the params that it is used with, defaults filled in. */
@@ -113,7 +112,8 @@ function planResource(old: Place | null, place: Place, stored: StoredMeaning): R
   const { spec, params, resource } = place;
   const changed = old === null ? [] : changedFields(old.resource, resource);
   const facets = changedFacets(stored, meaningOf(spec, resource, params));
-  const readsOthers = facets.includes('key') || facets.includes('read') || (old !== null && losesPartitions(old, place));
+  const readsOthers =
+    facets.includes('key') || facets.includes('read') || (old !== null && losesPartitions(old, place));
   const mayDelete = infersDeletes(resource) && readsOthers;
   const plan = { ...untouched(resource.key), changed, mayDelete };
   if (facets.includes('key')) return rekeyed(plan, resource);

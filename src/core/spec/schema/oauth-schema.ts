@@ -131,6 +131,11 @@ export const AuthorizationCode = v.pipe(
       'Where the query has its values with which the provider sends the person back. A grant that was made before a change has the earlier ones: authorize again.',
       { metadata: { realm: 'realmId' } },
     ),
+    account: field(
+      v.exactOptional(v.pipe(v.array(VariableName), v.maxLength(20))),
+      'The kept values (`callback.metadata`, `tokenResponse.metadata`) by which one account at the provider differs from another. Absent: all of them. Whoever authorizes another account has to say so (`newAccount`), and everything is read from the start.',
+      ['realm'],
+    ),
     refreshUrl: field(
       v.exactOptional(Template),
       'The address that refreshes tokens. Absent: the token URL.',

@@ -1,0 +1,50 @@
+/** Whose data a grant gives: nothing that is stored of one account at a provider counts for another one. */
+
+import { isDeepStrictEqual } from 'node:util';
+import type { Db } from '../../../db/client.ts';
+import { findToken } from '../../../db/queries/connections/tokens.ts';
+import { requestCancelOfRunning } from '../../../db/queries/runs/cancel.ts';
+import { readFromStart } from '../../../db/queries/runs/lanes/conform-lane.ts';
+import { dropConnectionLookups } from '../../../db/queries/runs/lookup-cache.ts';
+import type { OrgScope } from '../../../db/scope.ts';
+import { tokenSlot } from '../../connect/token-store.ts';
+import type { RunRow } from '../../core/resources/run.ts';
+import { openToken } from '../../core/source/auth/sealed-token.ts';
+import type { Token } from '../../core/source/auth/token.ts';
+import type { OauthAuthorizationCode } from '../../core/spec/schema/auth-schema.ts';
+import type { Deps } from '../../deps.ts';
+import type { Authorizable } from './grant.ts';
+
+/** Whether the stored grant of a connection is of another account than a new token of it; false: that is not known. */
+export async function isOtherAccount(
+  { secretBox }: Pick<Deps, 'secretBox'>,
+  tx: Db,
+  scope: OrgScope,
+  {
+    connectionId,
+    grant,
+    token,
+  }: { readonly connectionId: string; readonly grant: Authorizable; readonly token: Token },
+): Promise<boolean> {
+  const sealed = await findToken(tx, scope, { connectionId, slot: tokenSlot(grant.resourceKey) });
+  if (!sealed) return false;
+  const before = openToken(secretBox, sealed, { orgId: scope.orgId, ownerId: connectionId });
+  return namesOf(grant.auth).some((name) => {
+    const [known, given] = [before.metadata[name], token.metadata[name]];
+    return known !== undefined && given !== undefined && !isDeepStrictEqual(known, given);
+  });
+}
+
+const namesOf = ({ account, callback, tokenResponse }: OauthAuthorizationCode): readonly string[] =>
+  account ?? Object.keys({ ...callback.metadata, ...tokenResponse.metadata });
+
+/** Lets the next run of the resources read everything from the start; running runs are to be canceled after the commit. */
+export async function forgetAccount(
+  tx: Db,
+  scope: OrgScope,
+  resources: { readonly connectionId: string; readonly resourceKeys: readonly string[] },
+): Promise<readonly RunRow[]> {
+  await readFromStart(tx, scope, resources);
+  await dropConnectionLookups(tx, scope, resources.connectionId);
+  return requestCancelOfRunning(tx, scope, resources);
+}

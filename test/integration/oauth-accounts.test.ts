@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type AuditedDestination, openAuditedDestination } from '../support/destinations/audit.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { type Stack, startStack } from '../support/service/stack.ts';
+import { type OauthServer, startOauthServer } from '../support/upstream/oauth-server.ts';
+import { createScriptedApi } from '../support/upstream/scripted-api.ts';
+import { startUpstream, type Upstream } from '../support/upstream/upstream.ts';
+
+const started = new AsyncDisposableStack();
+const api = createScriptedApi();
+let upstream: Upstream;
+let oauth: OauthServer;
+let stack: Stack;
+let destination: AuditedDestination;
+let id: string;
+beforeAll(async () => {
+  upstream = started.use(await startUpstream({ collections: {}, reply: api.reply }));
+  oauth = started.use(await startOauthServer());
+  stack = started.use(await startStack({ allow: [upstream.hostPort, oauth.hostPort] }));
+  destination = await openAuditedDestination();
+  await ask('POST', '/specs', spec());
+  await ask('POST', '/specs/realms/versions/1.0.0/publish');
+  const names = { workspaceId: stack.org.workspaceId, specKey: 'realms', specVersion: '1.0.0', displayName: 'r' };
+  id = (await ask('POST', '/connections', { ...names, params: {}, secrets: { databaseUrl: destination.url } })).id;
+}, 60_000);
+afterAll(() => started.disposeAsync());
+
+/** What each account has; record 1 is another one in each. */
+const records: Readonly<Record<string, readonly object[]>> = {
+  a: [{ id: 1, at: '2025-03-01T00:00:00Z', of: 'a' }],
+  b: [
+    { id: 1, at: '2025-01-01T00:00:00Z', of: 'b' },
+    { id: 2, at: '2025-02-01T00:00:00Z', of: 'b' },
+  ],
+};
+
+api.serve('things', (query, { headers }) => {
+  const all = records[String(headers['x-realm'])] ?? [];
+  return { body: all.filter((one) => 'at' in one && String(one.at) >= (query.get('since') ?? '')) };
+});
+
+const spec = () => ({
+  metadata: { key: 'realms', name: 'realms', version: '1.0.0' },
+  connectionParams: [{ key: 'databaseUrl', type: 'string', secret: true }],
+  auth: {
+    kind: 'oauth2_authorization_code',
+    authorizeUrl: `${oauth.url}/authorize`,
+    tokenUrl: oauth.tokenUrl,
+    clientId: 'client',
+    clientAuth: 'none',
+    callback: { metadata: { realm: 'realmId' } },
+  },
+  http: { baseUrl: upstream.url, headers: { 'x-realm': '{{ auth.realm }}' }, rateLimit: { requests: 10_000 } },
+  resources: [
+    {
+      key: 'things',
+      primaryKey: 'id',
+      request: { path: '/things', query: { since: '{{ window.from }}' } },
+      incremental: { kind: 'cursor', cursor: { field: 'at', type: 'datetime' }, order: 'asc', settle: 'PT0S' },
+    },
+  ],
+  destination: { kind: 'postgres', url: '{{ secrets.databaseUrl }}', ssl: 'disable' },
+});
+
+async function ask(method: string, path: string, body?: unknown) {
+  const reply = await stack.org.call(method, path, { body });
+  expect(reply.status, JSON.stringify(reply.body)).toBeLessThan(400);
+  return reply.body;
+}
+
+/** The customer signs in to the account of a realm, and comes back. */
+async function authorize(realmId: string, query = '') {
+  oauth.sentBack = { realmId };
+  const { authorizeUrl } = await ask('GET', `/oauth/${id}/authorize${query}`);
+  return await stack.org.call('GET', (await oauth.agree(authorizeUrl)).replace('/api/v1', ''));
+}
+
+async function sync() {
+  const { id: runId } = await ask('POST', `/connections/${id}/sync`, { resource: 'things' });
+  return eventually('the run ends', async () => {
+    const run = await ask('GET', `/runs/${runId}`);
+    return run.finishedAt !== null && run;
+  });
+}
+
+describe('a customer who authorizes again', () => {
+  it('goes on where the last run stopped, if the account is the same', async () => {
+    expect((await authorize('a')).status).toBe(200);
+    expect(await sync()).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 1 } });
+    expect((await authorize('a')).status).toBe(200);
+    expect(await sync()).toMatchObject({ notes: {}, watermarkBefore: '2025-03-01T00:00:00.000Z' });
+  });
+
+  it('is told so, and changes nothing, if the account is another one', async () => {
+    const reply = await authorize('b');
+    expect(reply).toMatchObject({ status: 409, body: { error: { message: expect.stringContaining('newAccount') } } });
+    expect(await sync()).toMatchObject({ status: 'succeeded', notes: {}, statsJson: { recordsOut: 0 } });
+  });
+
+  it('gets all of another account, if that is meant', async () => {
+    expect((await authorize('b', '?newAccount=true')).status).toBe(200);
+    expect(await sync()).toMatchObject({ status: 'succeeded', notes: { read_from_start: 1 } });
+    const rows = await destination.query('select id::int, of from things order by id');
+    expect(rows).toEqual([
+      { id: 1, of: 'b' },
+      { id: 2, of: 'b' },
+    ]);
+    expect((await authorize('b')).status).toBe(200);
+    expect(await sync()).toMatchObject({ notes: {}, statsJson: { recordsOut: 0 } });
+  });
+});
