@@ -8,6 +8,7 @@ import { renderTemplate } from '../core/expressions/template.ts';
 import { canonicalJson } from '../core/json/canonical-json.ts';
 import { leafTexts } from '../core/source/auth/auth.ts';
 import { DestinationSpec, type OnBehind } from '../core/spec/schema/destination-schema.ts';
+import type { Resource } from '../core/spec/schema/spec-schema.ts';
 import type { Deps } from '../deps.ts';
 import type { ResourceSetup } from './setup.ts';
 
@@ -20,6 +21,8 @@ interface PreparedRun extends Pick<DestinationDeps, 'outbox' | 'logCall' | 'onSt
 export interface PreparedDestination {
   readonly destination: Destination;
   readonly target: TargetTable;
+  /** The table of another resource there. */
+  readonly targetOf: (resource: Resource) => TargetTable;
   /** A text that stays the same as long as the rows go to the same place, under the same credentials. */
   readonly fingerprint: string;
   /** See DestinationSpec; a webhook is never behind. */
@@ -53,6 +56,7 @@ export async function prepareDestination(
       resource: { resourceKey: resource.key, specVersion: spec.metadata.version },
     }),
     target,
+    targetOf: (other) => targetTable(other, declared),
     fingerprint: deps.secretBox.fingerprint(canonicalJson([options, target])),
     onBehind: 'onBehind' in declared ? declared.onBehind : 'fail',
   };

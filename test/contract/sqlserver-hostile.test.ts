@@ -175,7 +175,7 @@ describe('the process of a driver', () => {
     const code = `
       const { connectFake } = await import(${JSON.stringify(script)});
       await using destination = connectFake({ port: ${fake.port} });
-      console.log(await destination.check());`;
+      console.log(await destination.check([]));`;
     const ending = spawn(process.execPath, ['--input-type=module', '--eval', code], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });

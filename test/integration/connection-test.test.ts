@@ -57,6 +57,7 @@ async function customer(): Promise<TestOrg> {
         request: { path: '/cursor/records', query: { per_page: '{{ page.size }}' } },
         response: { records: 'data' },
         pagination: { kind: 'cursor', next: 'body.next_cursor', size: 100, inject: { in: 'query', name: 'cursor' } },
+        target: { table: 'records', columns: { name: { type: 'text' } } },
       },
     ],
     destination: { kind: 'postgres', url: '{{ secrets.databaseUrl }}', ssl: 'disable' },
@@ -114,6 +115,22 @@ describe('a test of a connection', () => {
       steps: [{ ok: true }, { step: 'source', ok: false, code: 'auth_failed' }, { step: 'destination', ok: true }],
     });
     expect(JSON.stringify(body)).not.toContain('a-refused-token');
+  });
+
+  it('says that a table does not fit the spec, before a run finds out', async () => {
+    await using other = await openAuditedDestination();
+    const id = await connection({ databaseUrl: other.url });
+    await other.query(`create table records (
+      id text, name integer, _connection_id text, _external_id text, _run_id text, _synced_at timestamptz,
+      _deleted_at timestamptz, primary key (_connection_id, _external_id))`);
+    const { body } = await test(id);
+    expect(body).toMatchObject({ ok: false, steps: [{}, {}, { step: 'destination', code: 'destination_rejected' }] });
+    expect(body.steps[2].message).toContain('"name"');
+    await other.query('alter table records alter name type text');
+    expect((await test(id)).body.steps[2]).toMatchObject({
+      ok: true,
+      message: expect.stringContaining('its table fits'),
+    });
   });
 
   it('says that the destination refuses the login, without the password', async () => {

@@ -1,3 +1,4 @@
+import { withRetypedColumns } from '../../core/destinations/retyped-columns.ts';
 import { planUpgrade, type SpecInUse } from '../../core/spec/connection/upgrade-plan.ts';
 import { exitCodes, usageError } from '../command-error.ts';
 import { type CommandResult, issueLine } from '../output.ts';
@@ -14,7 +15,10 @@ export async function diff(
 ): Promise<CommandResult> {
   const [from, to] = await pairOf(tools, first, second, args);
   sameKey(from, to);
-  const plan = planUpgrade({ before: inUse(from), after: inUse(to), issues: to.issues });
+  const plan = withRetypedColumns(planUpgrade({ before: inUse(from), after: inUse(to), issues: to.issues }), {
+    before: from.spec,
+    after: to.spec,
+  });
   const changed = plan.resources.filter(
     (one) =>
       one.changed.length > 0 || one.class !== 'compatible' || one.backfillRecommended || isNew(from, one.resourceKey),

@@ -10,6 +10,7 @@ import { findPinnedSpec } from '../../../db/queries/specs.ts';
 import { recordEvent } from '../../../db/queries/webhooks/events.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { openSecrets } from '../../connect/secrets.ts';
+import { withRetypedColumns } from '../../core/destinations/retyped-columns.ts';
 import { found, type Issue } from '../../core/errors.ts';
 import { scheduleUpdated } from '../../core/events/schedule-events.ts';
 import { newId } from '../../core/ids.ts';
@@ -42,6 +43,8 @@ export interface SettingsChange {
 /** A change with its effects; `plan.issues` says why it cannot be applied. */
 export interface PlannedChange {
   readonly plan: ChangePlan;
+  /** The resources of the spec from now on. */
+  readonly resourceKeys: readonly string[];
   readonly params: JsonObject;
   readonly secrets: JsonObject;
   /** The sealed secrets have to be written. */
@@ -67,7 +70,11 @@ export async function planChange(
   const meanings = meaningsOf(await findMeanings(tx, scope, connection.id), inUse);
   const specs = { before: inUse, after: after.spec && { spec: after.spec, params: values.params } };
   return {
-    plan: planUpgrade({ ...specs, issues: [...after.issues, ...values.issues], stored: meanings }),
+    plan: withRetypedColumns(planUpgrade({ ...specs, issues: [...after.issues, ...values.issues], stored: meanings }), {
+      before: inUse?.spec ?? null,
+      after: after.spec,
+    }),
+    resourceKeys: after.spec?.resources.map(({ key }) => key) ?? [],
     meanings,
     params: values.params,
     secrets: values.secrets,
@@ -140,11 +147,10 @@ export async function applyChange(
   const { plan, params, secrets, reseals, meanings } = checked;
   const connection = await changeConnection(tx, scope, { ...facts, id, params });
   if (reseals) await sealSecrets(deps, tx, scope, { connectionId: id, secrets });
-  const kept = plan.resources.filter((resource) => resource.class !== 'breaking').map((r) => r.resourceKey);
-  const silenced = await disableSchedulesExcept(tx, scope, { connectionId: id, resourceKeys: kept });
+  const silenced = await disableSchedulesExcept(tx, scope, { connectionId: id, resourceKeys: checked.resourceKeys });
   await keepMeanings(tx, scope, { connectionId: id, meanings });
-  const resourceKeys = plan.resources.filter((resource) => resource.class !== 'compatible').map((r) => r.resourceKey);
-  const stopped = await requestCancelOfRunning(tx, scope, { connectionId: id, resourceKeys });
+  const changed = plan.resources.filter((resource) => resource.class !== 'compatible').map((r) => r.resourceKey);
+  const stopped = await requestCancelOfRunning(tx, scope, { connectionId: id, resourceKeys: changed });
   const deduplicationId = newId('evt');
   for (const schedule of silenced) {
     const previous = { ...schedule, enabled: true };

@@ -180,7 +180,9 @@ async function reachDestination(trial: OpenTrial): Promise<Tried<null>> {
     logCall,
     onStrayRejections: () => undefined,
   };
-  const { destination } = await prepareDestination(deps, trial.scope, { ...setup, resource: resourceOf(trial) }, run);
+  const prepared = await prepareDestination(deps, trial.scope, { ...setup, resource: resourceOf(trial) }, run);
+  const { destination, targetOf } = prepared;
   stack.use(destination);
-  return { message: await destination.check(), value: null };
+  const tried = trial.resourceKey === null ? setup.spec.resources : [resourceOf(trial)];
+  return { message: await destination.check(tried.map(targetOf)), value: null };
 }

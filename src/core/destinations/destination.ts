@@ -109,10 +109,10 @@ export type OpenedLane =
  */
 export interface Destination extends AsyncDisposable {
   /**
-   * Tests the destination without changing or sending anything; returns what works, as a sentence. Throws as `open`
-   * does.
+   * Tests the destination, and those of the tables that are there, without changing or sending anything. Returns what works,
+   * as a sentence. Throws as `open` does.
    */
-  check(): Promise<string>;
+  check(targets: readonly TargetTable[]): Promise<string>;
   /**
    * Creates or evolves what is missing, claims the lane, returns what is known of it. The attempt that holds the lane may
    * claim it again for another generation.

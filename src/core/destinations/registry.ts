@@ -39,7 +39,7 @@ export function openDestination(options: DestinationOptions, deps: DestinationDe
 
 /** The destination, which publishes each batch. */
 const observed = (kind: string, destination: Destination): Destination => ({
-  check: () => destination.check(),
+  check: (targets) => destination.check(targets),
   open: (claim) => destination.open(claim),
   ...(destination.peek && { peek: destination.peek.bind(destination) }),
   ...(destination.leftovers && { leftovers: destination.leftovers.bind(destination) }),

@@ -9,13 +9,13 @@ import { columnTypeOf } from './sql/column-types.ts';
 
 /**
  * Where the rows of a resource go: `target`, with its columns derived from `validate.schema` where
- * `target.columns` is silent, and the destination's schema where `target.schema` is.
+ * `target.columns` is silent, and the destination's schema where `target.schema` is. `destination` undefined: the default one.
  *
  * Throws `destination_rejected` for a column type that does not exist.
  */
 export function targetTable(
   resource: Pick<Resource, 'target' | 'validate'>,
-  destination: DestinationSpec,
+  destination: DestinationSpec | undefined,
 ): TargetTable {
   const { target, validate } = resource;
   const columns = new Map<string, Column>();
@@ -24,7 +24,7 @@ export function targetTable(
     const column = overridden(name, { options, derived: columns.get(name) });
     if (column) columns.set(name, column);
   }
-  const schema = 'schema' in destination ? destination.schema : undefined;
+  const schema = destination && 'schema' in destination ? destination.schema : undefined;
   return {
     schema: target.schema ?? schema ?? null,
     table: target.table,

@@ -13,8 +13,12 @@ export const prepareDestination: Prepare = async (deps, _scope, setup, run) => (
   destination: deliversToWebhook() ? openReceiver(deps.egress, setup, run) : currentDatabase().connect(),
   fingerprint: 'simulated',
   onBehind: 'start_over',
-  target: { schema: null, table: setup.resource.key, columns: [], evolve: 'none', mode: 'upsert' },
+  target: tableOf(setup.resource),
+  targetOf: tableOf,
 });
+
+const tableOf = ({ key }: Pick<Parameters<Prepare>[2]['resource'], 'key'>) =>
+  ({ schema: null, table: key, columns: [], evolve: 'none', mode: 'upsert' }) as const;
 
 function openReceiver(
   guard: EgressGuard,

@@ -60,7 +60,9 @@ interface Upgrade {
 const upgrade = (deps: ChangeDeps, scope: OrgScope, { connectionId: id, version, plan }: Upgrade): Promise<unknown> =>
   deps.db.transaction().execute(async (tx) => {
     const locked = await lockConnection(tx, scope, id);
-    const checked = { plan, params: locked?.paramsJson ?? {}, secrets: {}, reseals: false, meanings: new Map() };
+    const resourceKeys = plan.resources.filter((one) => one.class !== 'breaking').map((one) => one.resourceKey);
+    const values = { params: locked?.paramsJson ?? {}, secrets: {}, reseals: false };
+    const checked = { plan, resourceKeys, ...values, meanings: new Map() };
     return applyChange(deps, tx, scope, { id, checked, facts: { pinnedSpecVersion: version } });
   });
 

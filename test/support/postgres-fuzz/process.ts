@@ -117,7 +117,7 @@ async function open(responses: readonly Response[], { encrypted, hangsUp, limits
   };
   const destination = openPostgres(options, { guard, limits });
   try {
-    await destination.check();
+    await destination.check([]);
     await destination.open(claimOf('recorded'));
     await destination.apply(batchOf([rowOf('1')]));
     return 'completed';

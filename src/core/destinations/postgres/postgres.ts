@@ -8,7 +8,7 @@ import type { EgressGuard } from '../../http/egress.ts';
 import type { RejectedRow } from '../../model/batch.ts';
 import type { Destination, LaneClaim } from '../destination.ts';
 import type { DestinationOptions } from '../sql/address-fields.ts';
-import { prepareTable } from '../sql/prepare-table.ts';
+import { checkTable, prepareTable } from '../sql/prepare-table.ts';
 import { type AdmittedFields, admitFields } from '../sql/record-fields.ts';
 import { encodeRows } from '../sql/record-rows.ts';
 import { type BatchRows, type LaneBatch, type OpenedFields, sqlDestination } from '../sql/sql-destination.ts';
@@ -48,6 +48,7 @@ export function openPostgres(options: DestinationOptions, deps: PostgresDeps): D
   return sqlDestination({
     connect: () => openSession(address, { guard: deps.guard, limits }),
     openLane,
+    checkTable: (session, target) => checkTable(tableKind(session), target),
     peekLane: (session, { lane, target }) => peekLane(session, target.schema, lane),
     leftovers: findLeftovers,
     admit,

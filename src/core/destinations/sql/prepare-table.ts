@@ -89,6 +89,18 @@ export async function prepareTable<Stored extends StoredTable>(
   }
 }
 
+/** Whether the table is there; nothing is changed. Throws `destination_rejected` as {@link prepareTable} does. */
+export async function checkTable<Stored extends StoredTable>(
+  kind: TableKind<Stored>,
+  target: TargetTable,
+): Promise<boolean> {
+  const place = { schema: ownSchema(target.schema ?? kind.defaultSchema), target };
+  checkNames(place);
+  const { stored } = await findTables(kind, place);
+  if (stored) missingColumns(stored, target);
+  return stored !== undefined;
+}
+
 /**
  * Adds a column for each new field; returns the table as it then is. Throws `destination_unavailable` when the columns are
  * not there afterwards.
@@ -133,7 +145,13 @@ function checkNames({ schema, target }: Place): void {
 
 /** The table, if it is there, and the statements that create what is missing. */
 async function findMissing<Stored extends StoredTable>(kind: TableKind<Stored>, place: Place) {
-  const { schema, target } = place;
+  const { tables, stored } = await findTables(kind, place);
+  const missing = stored ? missingColumns(stored, place.target) : [];
+  return { stored, statements: await kind.createSql(place, { tables, stored, missing }) };
+}
+
+/** The tables of a place that are there, each of them as it should be. */
+async function findTables<Stored extends StoredTable>(kind: TableKind<Stored>, { schema, target }: Place) {
   const names = new Set([target.table, writtenTable(target), checkpointTable, ...kind.ownTables]);
   const tables = await kind.readTables(schema, [...names]);
   const stored = tables?.get(target.table);
@@ -143,8 +161,7 @@ async function findMissing<Stored extends StoredTable>(kind: TableKind<Stored>, 
     kind.checkOurs(stored, { schema, mode: target.mode });
     kind.checkTypes(stored, { schema, columns: target.columns });
   }
-  const missing = stored ? missingColumns(stored, target) : [];
-  return { stored, statements: await kind.createSql(place, { tables, stored, missing }) };
+  return { tables, stored };
 }
 
 /** A creator that knows nothing of the lock shows up as a duplicate object. */

@@ -15,6 +15,8 @@ export interface SqlKind<Session extends SqlSession, Fields extends WrittenField
   connect(): Promise<Session>;
   /** Prepares the table and claims the lane. `written`: see `WrittenColumns.find`. */
   openLane(session: Session, claim: LaneClaim, written: readonly string[] | null): Promise<OpenedFields<Fields>>;
+  /** Whether a table is there. Throws `destination_rejected` where it could not be written as the spec says. */
+  checkTable(session: Session, target: TargetTable): Promise<boolean>;
   /** See {@link Destination.peek}. */
   peekLane?(session: Session, lane: Pick<LaneClaim, 'lane' | 'target'>): Promise<LastBatch | null>;
   /** See {@link Destination.leftovers}. */
@@ -96,9 +98,14 @@ export function sqlDestination<Session extends SqlSession, Fields extends Writte
     ...(kind.peekLane && {
       peek: (lane) => translated(async () => (await kind.peekLane?.(await live.connected(), lane)) ?? null),
     }),
-    async check() {
-      await translated(() => live.connected());
-      return 'The destination is reachable and accepts the login.';
+    async check(targets) {
+      return translated(async () => {
+        const current = await live.connected();
+        let found = 0;
+        for (const target of targets) if (await kind.checkTable(current, target)) found += 1;
+        const tables = found === 0 ? '' : `, and ${found === 1 ? 'its table fits' : `${found} tables fit`} the spec`;
+        return `The destination is reachable and accepts the login${tables}.`;
+      });
     },
     async open(claim) {
       const written = await claim.written.find();

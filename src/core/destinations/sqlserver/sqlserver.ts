@@ -7,7 +7,7 @@
 import type { RejectedRow } from '../../model/batch.ts';
 import type { Destination, LaneClaim } from '../destination.ts';
 import type { DestinationOptions } from '../sql/address-fields.ts';
-import { prepareTable } from '../sql/prepare-table.ts';
+import { checkTable, prepareTable } from '../sql/prepare-table.ts';
 import { type AdmittedFields, admitFields } from '../sql/record-fields.ts';
 import { encodeRows } from '../sql/record-rows.ts';
 import { type BatchRows, type LaneBatch, type OpenedFields, sqlDestination } from '../sql/sql-destination.ts';
@@ -46,6 +46,7 @@ export function openSqlServer(options: DestinationOptions, deps: SqlServerDeps):
   return sqlDestination({
     connect: () => logIn(parsed, { ...deps, limits }),
     openLane,
+    checkTable: (session, target) => checkTable(tableKind(session), target),
     // No `peekLane`: only the request that claims a lane returns what its checkpoint row holds (checkpoint.ts), and
     // `reconcile` names such lanes as not compared (docs/adr/0051-a-restored-ledger-is-behind.md).
     leftovers: findLeftovers,
