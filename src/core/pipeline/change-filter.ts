@@ -1,6 +1,6 @@
 import { type Candidate, idOf } from '../model/candidate.ts';
 import type { RecordPage } from '../model/record-page.ts';
-import { compareCursors, cursorOfText, latestMeaning } from '../source/cursor/cursor-value.ts';
+import { cursorOfText, isOlder } from '../source/cursor/cursor-value.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 import { mapWithPauses } from '../work/map-with-pauses.ts';
 import type { KnownRecord, KnownRecords, Snapshot } from './known-records.ts';
@@ -58,7 +58,7 @@ export function createChangeFilter(
     if (!changeDetection.versionGuard || incremental?.kind !== 'cursor') return false;
     const now = cursorOfText(cursor, incremental.cursor);
     const then = cursorOfText(before.cursor, incremental.cursor);
-    return now !== null && then !== null && compareCursors(latestMeaning(now, incremental.cursor), then) < 0;
+    return now !== null && then !== null && isOlder(now, then, incremental.cursor);
   };
 
   const newsOf = (

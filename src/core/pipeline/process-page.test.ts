@@ -81,8 +81,18 @@ describe('the pipeline', () => {
     };
     const stored = storedFrom(await pipeline(resource)([{ id: 1, name: 'new', at: '2026-01-02T00:00:00Z' }]));
     const run = pipeline(resource, stored);
-    expect((await run([{ id: 1, name: 'old', at: '2026-01-01T23:59:59+00:00' }])).skipped).toBe(1);
+    expect((await run([{ id: 1, name: 'old', at: '2026-01-01T23:59:58+00:00' }])).skipped).toBe(1);
     expect((await run([{ id: 1, name: 'newer', at: '2026-01-02T00:00:00.001Z' }])).skipped).toBe(0);
+  });
+
+  it('takes a version for a newer one whose server may be behind that of the one before', async () => {
+    const resource = {
+      ...shape,
+      incremental: { kind: 'cursor', cursor: { field: 'at', type: 'datetime' }, order: 'asc' },
+    };
+    const stored = storedFrom(await pipeline(resource)([{ id: 1, name: 'old', at: '2026-01-02T00:00:00.900Z' }]));
+    const page = await pipeline(resource, stored)([{ id: 1, name: 'new', at: '2026-01-02T00:00:00.200Z' }]);
+    expect(page.skipped).toBe(0);
   });
 
   it('takes a reading that the clock shows twice for the later one, rather than lose a version', async () => {

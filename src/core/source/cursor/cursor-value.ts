@@ -36,6 +36,16 @@ export function parseInitialCursor(raw: unknown, form: CursorShape): CursorValue
   return milliseconds(parseIso(raw, form.timezone ?? 'UTC'));
 }
 
+/** Milliseconds by which the clocks of an API's servers may differ: a version that is newer may say that it is older. */
+const serverSkewMs = 1000n;
+
+/** Whether one version of a record is older than another, whichever of the API's servers wrote them. */
+export function isOlder(value: CursorValue, than: CursorValue, form: CursorShape): boolean {
+  const skew = isTimeCursor(form.type) ? serverSkewMs : 0n;
+  const latest = latestMeaning(value, form);
+  return compareCursors(typeof latest === 'string' ? latest : latest + skew, than) < 0;
+}
+
 /** Negative, zero or positive, as `sort` wants it. Both must come from one cursor. */
 export const compareCursors = (left: CursorValue, right: CursorValue): number =>
   left < right ? -1 : left > right ? 1 : 0;

@@ -76,7 +76,7 @@ const ChangeDetection = v.pipe(
     ),
     versionGuard: field(
       v.exactOptional(v.boolean()),
-      'True: a record with a cursor lower than the stored one is stale and skipped. Absent: true with `incremental` of kind `cursor`.',
+      'True: a record with a cursor lower than the stored one, times by a second at least, is stale and skipped. Absent: true with `incremental` of kind `cursor`.',
     ),
     lookups: field(
       v.optional(v.pipe(v.array(v.string()), v.maxLength(100)), []),
