@@ -8,6 +8,7 @@ import * as v from 'valibot';
 import { listApiKeys } from '../../db/queries/orgs/api-keys.ts';
 import { readOrgLimits, setOrgLimits } from '../../db/queries/orgs/org-limits.ts';
 import { findOrg, listOrgs } from '../../db/queries/orgs/orgs.ts';
+import { advanceSequences } from '../../db/queries/webhooks/events.ts';
 import type { Database } from '../../db/schema.ts';
 import { type OrgScope, orgScope } from '../../db/scope.ts';
 import { createApiKeyWithin, revokeApiKeyWithin } from '../control/orgs/api-keys.ts';
@@ -211,6 +212,17 @@ export const commands: readonly Command[] = [
     synopsis: '',
     options: v.object({}),
     run: reconcile,
+  }),
+  command({
+    name: 'events renumber',
+    summary:
+      'After a restore of the control database, once and before any process starts: number the events of each connection on behind a gap, as numbers since the backup were sent under other ids.',
+    synopsis: '',
+    options: v.object({}),
+    async run({ db }) {
+      const connections = await advanceSequences(db);
+      return { json: { connections }, lines: [`events of ${connections} connections are numbered on behind a gap`] };
+    },
   }),
   command({
     name: 'worker-version list',

@@ -10,7 +10,7 @@ import { runAdmin } from '../support/service/admin.ts';
 import { eventually } from '../support/service/eventually.ts';
 import { findPostgresPrograms, startPostgresWithPrograms } from '../support/service/postgres-programs.ts';
 import { scratchFolder } from '../support/service/scratch-folder.ts';
-import { startStack } from '../support/service/stack.ts';
+import { type Stack, startStack } from '../support/service/stack.ts';
 import { createSync, type Sync } from '../support/sync/sync.ts';
 import { generateRecords, startUpstream } from '../support/upstream/upstream.ts';
 import { createEndpoint, emit, recordEvents } from '../support/webhooks/endpoints.ts';
@@ -72,6 +72,9 @@ test.skipIf(programs === null)(
     const restoredUrl = await server.createDatabase('restored');
     await server.restore(dump, restoredUrl);
     const restored = cleanup.use(await startStack({ allow, databaseUrl: restoredUrl, keyRing, workers: 0 }));
+    const before = await sequences(restored);
+    expect((await runAdmin(restored.env, 'events', 'renumber', '--json')).exitCode).toBe(0);
+    expect(await sequences(restored)).toEqual(before.map((last) => last + 1_000_000));
     const { stdout, exitCode } = await runAdmin(restored.env, 'reconcile', '--json');
     expect(exitCode).toBe(0);
     const report = JSON.parse(stdout);
@@ -135,3 +138,9 @@ test.skipIf(programs === null)(
   },
   180_000,
 );
+
+/** The last number of the events of each connection. */
+async function sequences({ db }: Pick<Stack, 'db'>): Promise<readonly number[]> {
+  const rows = await db.selectFrom('eventSequences').select('last').orderBy('connectionId').execute();
+  return rows.map(({ last }) => Number(last));
+}

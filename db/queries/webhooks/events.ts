@@ -126,3 +126,18 @@ export async function findRecentEvents(
     where connection_id = ${connectionId} order by occurred_at desc, sequence desc limit ${limit}`.execute(db);
   return rows;
 }
+
+/** What no connection has sent since a backup of the control database. */
+const sequenceGap = 1_000_000;
+
+/**
+ * Numbers the events of every connection on behind a gap, across orgs: a restored database does not know which numbers were
+ * sent since its backup, under other ids. Returns how many connections have events.
+ */
+export async function advanceSequences(db: Db): Promise<number> {
+  const { numUpdatedRows } = await db
+    .updateTable('eventSequences')
+    .set((eb) => ({ last: eb('last', '+', sequenceGap) }))
+    .executeTakeFirst();
+  return Number(numUpdatedRows);
+}

@@ -28,6 +28,7 @@ export const queriesAcrossOrgs: ReadonlyMap<string, string> = new Map(
     'runs/maintenance/sweep.findEndpointsToWake': 'sweeper: ids only',
     'runs/maintenance/restored.findOpenRuns': 'operator: ids only',
     'runs/maintenance/restored.findUsedLanes': 'operator: ids only',
+    'webhooks/events.advanceSequences': 'operator: after a restore of the control database',
     'webhooks/queue.countPendingMessages': 'operator: ids and counts only',
     'connections/overdue.findOverdueFlips': 'sweeper: ids only',
     'hooks/hook-requests.findOverdueResources': 'sweeper: ids only',
