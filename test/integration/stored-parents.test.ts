@@ -71,4 +71,29 @@ describe('parents that are stored', () => {
     expect(await of.sync('again_pets')).toMatchObject({ status: 'succeeded', notes: {} });
     expect(takeAsked()).toEqual(['1', '2']);
   });
+
+  it('have children of their own under another key: what was read for another parent of that name does not count', async () => {
+    const owners = [
+      { id: 1, number: 2, at: day(1) },
+      { id: 2, number: 1, at: day(2) },
+    ];
+    const pets = [
+      { id: 'a', owner: 1, at: day(100) },
+      { id: 'b', owner: 2, at: day(3) },
+    ];
+    const { parent, child } = family('rekeyed', { owners: () => owners });
+    api.serve('rekeyed_pets', (query, request) => ({
+      body: pets.filter(({ owner, at }) => String(owner) === partOf(request) && at >= (query.get('since') ?? '')),
+    }));
+    const request = { path: '/rekeyed_pets/{{ each.owner.id }}', query: { since: '{{ window.from }}' } };
+    const below = child({ request, incremental });
+    await using of = await account({ key: 'rekeyed', resources: [parent, below] });
+    await of.sync('rekeyed');
+    await of.sync('rekeyed_pets');
+    await of.upgrade('2.0.0', [{ ...parent, primaryKey: 'number' }, below]);
+    pets.push({ id: 'c', owner: 2, at: day(50) });
+    await of.sync('rekeyed');
+    await of.sync('rekeyed_pets');
+    expect(await of.live('rekeyed_pets')).toEqual(['a', 'b', 'c']);
+  });
 });

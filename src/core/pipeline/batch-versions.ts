@@ -19,7 +19,7 @@ export interface Versions {
   /** A record may have several outcomes, or one that was kept back. */
   readonly mayRepeat: boolean;
   /** Whether its record ends otherwise behind it, so that it need not be tried again; in mode append only with a deletion. */
-  isOvertaken(outcome: RecordOutcome): boolean;
+  readonly isOvertaken: (outcome: RecordOutcome) => boolean;
 }
 
 /** Compares the outcomes of a batch. `everyVersion`: the table is appended to. */

@@ -2,9 +2,9 @@ import { fingerprintOf } from '../../crypto/digest.ts';
 import { canonicalJson } from '../../json/canonical-json.ts';
 import type { JsonObject } from '../../json/json-object.ts';
 import type { ConnectorSpec, Resource } from '../schema/spec-schema.ts';
-import { findResource } from './find-resource.ts';
-import { type Mentions, mentionsAt, valuesOf } from './mentions.ts';
-import { lookupDefinition, readDefinition, readPlaces } from './read-definition.ts';
+import { addedFields, keyFields, withAdded } from './added-fields.ts';
+import { isWithin, type Mentions, mentionsAt, type Names, perResource, valuesOf } from './mentions.ts';
+import { lookupDefinition, readDefinition, readMentions } from './read-definition.ts';
 import { storedFieldsOf } from './stored-fields.ts';
 
 /**
@@ -12,9 +12,9 @@ import { storedFieldsOf } from './stored-fields.ts';
  * the spec and the params of the run.
  */
 export interface Meaning {
-  /** The primary key: known records, and so everything else. */
+  /** The primary key, and what makes its fields: known records, and so everything else. */
   readonly key: string;
-  /** The definition of the cursor: watermarks, and the cursor values of known records. */
+  /** The definition of the cursor, and what makes its field: watermarks, and the cursor values of known records. */
   readonly cursor: string;
   /** What decides which records are read: watermarks, validators, and when parents were listed. */
   readonly read: string;
@@ -33,8 +33,13 @@ export const noMeaning: StoredMeaning = { key: '' };
 
 /** What the facts of a resource mean under a spec and params, defaults filled in. Secrets are no part of it. */
 export function meaningOf(spec: ConnectorSpec, resource: Resource, params: JsonObject): Meaning {
-  const { key, cursor, fields, definition, mentions } = definitionOf(spec, resource.key);
-  return { key, cursor, read: digest([definition, valuesOf(mentions.params, params)]), fields };
+  const { key, cursor, read, fields } = definitionOf(spec, resource.key);
+  return {
+    key: key.params.size === 0 ? key.digest : digest([key.digest, valuesOf(key.params, params)]),
+    cursor: cursor.params.size === 0 ? cursor.digest : digest([cursor.digest, valuesOf(cursor.params, params)]),
+    read: digest([read.digest, valuesOf(read.params, params)]),
+    fields,
+  };
 }
 
 /** The kinds of stored facts that no longer mean the same. Fields that are no longer stored leave no fact that is used. */
@@ -51,42 +56,65 @@ export const isMeaning = (stored: StoredMeaning | null, today: Meaning): boolean
 
 const facets = ['key', 'cursor', 'read', 'fields'] as const satisfies readonly Facet[];
 
-/** What of a meaning does not depend on params. */
-interface Definition extends Omit<Meaning, 'read'> {
-  /** Digest of what decides which records are read. */
-  readonly definition: string;
-  readonly mentions: Mentions;
+/** A definition, and the params that count beside it. */
+interface Definition {
+  readonly digest: string;
+  readonly params: Names;
 }
 
-/** Kept with a parsed spec, which stays in memory while runs use it: each run asks. */
-const known = new WeakMap<ConnectorSpec, Map<string, Definition>>();
-
-function definitionOf(spec: ConnectorSpec, resourceKey: string): Definition {
-  const ofSpec = known.get(spec) ?? new Map<string, Definition>();
-  known.set(spec, ofSpec);
-  const definition = ofSpec.get(resourceKey) ?? define(spec, findResource(spec, resourceKey));
-  ofSpec.set(resourceKey, definition);
-  return definition;
+/** What a meaning follows from. */
+interface Definitions extends Pick<Meaning, 'fields'> {
+  readonly key: Definition;
+  readonly cursor: Definition;
+  readonly read: Definition;
 }
 
-function define(spec: ConnectorSpec, resource: Resource): Definition {
-  const mentions = mentionsAt(spec, readPlaces(spec.resources.indexOf(resource)));
+const definitionOf = perResource((spec, resource): Definitions => {
   const stored = storedFieldsOf(spec, resource.key);
+  const mentions = readMentions(spec, resource);
   return {
-    key: digest(resource.primaryKey),
-    cursor: digest(cursorDefinition(resource)),
+    key: keyDefinition(spec, resource),
+    cursor: cursorDefinition(spec, resource),
+    read: {
+      digest: digest([readDefinition(spec, resource), mentions.lookups.map(lookupDefinition)]),
+      params: mentions.params,
+    },
     fields: stored === null ? '' : digest(stored),
-    definition: digest([readDefinition(spec, resource), mentions.lookups.map(lookupDefinition)]),
-    mentions,
+  };
+});
+
+function keyDefinition(spec: ConnectorSpec, resource: Resource): Definition {
+  const { primaryKey } = resource;
+  const added = keyFields(resource);
+  return {
+    digest: digest(Object.keys(added).length === 0 ? primaryKey : [primaryKey, added]),
+    params: madeOf(spec, resource, { added, isMapped: false }).params,
   };
 }
 
 /** A cursor value is what a record has after `map` and `addFields`. */
-function cursorDefinition({ incremental, response: { map, addFields } }: Resource): unknown {
-  if (incremental?.kind !== 'cursor') return incremental && { kind: incremental.kind, next: incremental.next };
+function cursorDefinition(spec: ConnectorSpec, resource: Resource): Definition {
+  const { incremental, response } = resource;
+  if (incremental?.kind !== 'cursor') {
+    return { digest: digest(incremental && { kind: incremental.kind, next: incremental.next }), params: new Set() };
+  }
   const { field, type, format, timezone } = incremental.cursor;
-  const made = field === undefined ? undefined : { map, added: addFields[field.split('.', 1)[0] ?? field] };
-  return { field, type, format, timezone, made };
+  if (field === undefined) return { digest: digest({ field, type, format, timezone }), params: new Set() };
+  const mentions = madeOf(spec, resource, { added: addedFields(resource, [field]), isMapped: true });
+  const made = { map: response.map, added: response.addFields[field.split('.', 1)[0] ?? field] };
+  const tables = mentions.lookups.length === 0 ? undefined : mentions.lookups.map(lookupDefinition);
+  return { digest: digest({ field, type, format, timezone, made, tables }), params: mentions.params };
+}
+
+/** What `addFields`, as far as it makes some fields, mentions, and `map` if it counts. */
+function madeOf(
+  spec: ConnectorSpec,
+  resource: Resource,
+  { added, isMapped }: { readonly added: ReturnType<typeof addedFields>; readonly isMapped: boolean },
+): Mentions {
+  const places = ['response.addFields', ...(isMapped ? ['response.map'] : [])];
+  const narrowed = { ...spec, resources: [withAdded(resource, added)] };
+  return mentionsAt(narrowed, isWithin(places.map((name) => `resources.0.${name}`)));
 }
 
 const digest = (value: unknown): string => fingerprintOf(canonicalJson(value));

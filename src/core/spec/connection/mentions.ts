@@ -6,7 +6,8 @@ import { type ExpressionPlace, expressionPlaces } from '../check/expression-plac
 import { expressionsAt } from '../check/expressions.ts';
 import { dependenciesOf, lookupReferences } from '../check/step-dependencies.ts';
 import type { Lookup } from '../schema/lookup-schema.ts';
-import type { ConnectorSpec } from '../schema/spec-schema.ts';
+import type { ConnectorSpec, Resource } from '../schema/spec-schema.ts';
+import { findResource } from './find-resource.ts';
 
 /** The names that texts of a spec read from outside; null among them: any. */
 export type Names = ReadonlySet<string | null>;
@@ -44,6 +45,36 @@ export function mentionsAt(spec: ConnectorSpec, isPlace: (at: string) => boolean
   const references = all.flatMap(referencesIn);
   return { params: membersOf(references, 'params'), lookups, each: membersOf(own.flatMap(referencesIn), 'each') };
 }
+
+/** A test for the places that are one of these, or are within it. */
+export const isWithin =
+  (places: readonly string[]): ((at: string) => boolean) =>
+  (at) =>
+    places.some((place) => at === place || at.startsWith(`${place}.`));
+
+/** Keeps what is made of a resource with its parsed spec, which stays in memory while runs use it: each run asks. */
+export function perResource<Made>(
+  make: (spec: ConnectorSpec, resource: Resource) => Made,
+): (spec: ConnectorSpec, resourceKey: string) => Made {
+  const known = new WeakMap<ConnectorSpec, Map<string, Made>>();
+  return (spec, resourceKey) => {
+    const ofSpec = known.get(spec) ?? new Map<string, Made>();
+    known.set(spec, ofSpec);
+    const made = ofSpec.get(resourceKey) ?? make(spec, findResource(spec, resourceKey));
+    ofSpec.set(resourceKey, made);
+    return made;
+  };
+}
+
+/** The names of the fields that an expression reads of its input; `all`: it may read any. */
+export function fieldsIn(text: string): 'all' | readonly string[] {
+  const parsed = parseExpression(text);
+  if (!parsed.ok || wholeInput.test(text)) return 'all';
+  return referencesIn(text).flatMap(({ kind, name }) => (kind === 'field' ? [name] : []));
+}
+
+/** Ways to reach a field without its name: `$`, `$$`, wildcards. */
+const wholeInput = /\$(?![A-Za-z_])|\*/;
 
 /** The values of the mentioned params; null for one that is not set. */
 export function valuesOf(names: Names, params: JsonObject): JsonObject {

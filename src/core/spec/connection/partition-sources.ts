@@ -1,5 +1,5 @@
 import { textOf } from '../../json/json-text.ts';
-import type { Resource } from '../schema/spec-schema.ts';
+import type { ConnectorSpec, Resource } from '../schema/spec-schema.ts';
 
 type Dimension = Resource['forEach'][number];
 
@@ -15,3 +15,18 @@ export function sourcesOf(dimension: Dimension): readonly PartitionSource[] {
 /** What `each.<as>` is for the values of a group. */
 export const groupValue = (group: NonNullable<Dimension['group']>, values: readonly unknown[]): unknown =>
   group.join === undefined ? values : values.map(textOf).join(group.join);
+
+/** The resources whose records give the partitions of a resource, then those that give theirs, each once. */
+export function ancestorsOf({ resources }: Pick<ConnectorSpec, 'resources'>, resource: Resource): readonly Resource[] {
+  const found = new Set<Resource>();
+  const add = (child: Resource): void => {
+    const keys = child.forEach.flatMap(sourcesOf).map((source) => source.resource);
+    for (const parent of resources.filter(({ key }) => keys.includes(key))) {
+      if (found.has(parent)) continue;
+      found.add(parent);
+      add(parent);
+    }
+  };
+  add(resource);
+  return [...found];
+}

@@ -3,15 +3,18 @@ import type { ErrorRule, RequestTemplate } from '../schema/http-schema.ts';
 import type { Lookup } from '../schema/lookup-schema.ts';
 import type { Pagination } from '../schema/pagination-schema.ts';
 import type { ConnectorSpec, Resource } from '../schema/spec-schema.ts';
-import { rootsIn } from './mentions.ts';
-import { sourcesOf } from './partition-sources.ts';
+import { addedFields, keyFields, withAdded } from './added-fields.ts';
+import { fieldsIn, isWithin, type Mentions, mentionsAt, rootsIn } from './mentions.ts';
+import { ancestorsOf, sourcesOf } from './partition-sources.ts';
 import { resourceFingerprint } from './resource-fingerprint.ts';
+import { shapePlaces } from './shape-values.ts';
 
 /**
  * What of a spec decides which records a resource reads, as JSON. Nothing of it is a default that a later version of the
  * service may add, so that its digest changes with the document only. Sizes, limits and credentials decide nothing here.
  */
-export function readDefinition({ http }: Pick<ConnectorSpec, 'http'>, resource: Resource): unknown {
+export function readDefinition(spec: Pick<ConnectorSpec, 'http' | 'resources'>, resource: Resource): unknown {
+  const { http } = spec;
   const { response, fieldChunks, job, filter, onInvalid, incremental } = resource;
   return {
     http: {
@@ -34,7 +37,9 @@ export function readDefinition({ http }: Pick<ConnectorSpec, 'http'>, resource: 
       group: dimension.group,
       sources: sourcesOf(dimension).map((source) => [source.values, source.resource, source.when, source.value]),
     })),
+    above: aboveDefinition(ancestorsOf(spec, resource)),
     filter,
+    chosenBy: chosenDefinition(resource),
     // A record that is skipped as invalid now may be valid under other rules.
     valid: onInvalid === 'skip' ? resourceFingerprint(resource) : null,
     incremental: incremental && {
@@ -49,28 +54,71 @@ export function readDefinition({ http }: Pick<ConnectorSpec, 'http'>, resource: 
   };
 }
 
+/** What a partition is of: another record of another list may have the same id. Absent: it is of no record. */
+const aboveDefinition = (ancestors: readonly Resource[]): unknown =>
+  ancestors.length === 0
+    ? undefined
+    : ancestors.map((above) => [
+        above.primaryKey,
+        keyFields(above),
+        requestDefinition(above.request),
+        above.job && requestDefinition(above.job.create),
+        above.response.records,
+      ]);
+
+/** What makes the fields by which records are chosen. Absent: they come as the API has them. */
+function chosenDefinition(resource: Resource): unknown {
+  const [fields, map] = [choosingFields(resource), resource.response.map];
+  if (fields === null) return undefined;
+  const added = fields === 'all' ? resource.response.addFields : addedFields(resource, fields);
+  return map === undefined && Object.keys(added).length === 0 ? undefined : { map, added };
+}
+
+/** The fields that the filter, or the mark of deleted records, sees; null: there is neither. */
+function choosingFields({ filter, deletes }: Resource): 'all' | readonly string[] | null {
+  const conditions = [filter, deletes.mode === 'flag' ? deletes.when : undefined].filter((text) => text !== undefined);
+  if (conditions.length === 0) return null;
+  const fields = conditions.map(fieldsIn);
+  return fields.includes('all') ? 'all' : fields.flatMap((names) => (names === 'all' ? [] : names));
+}
+
 /**
- * Where in a resource, or in what its requests share, an expression decides which records are read. The values of partitions
- * do not: each partition is known by its own.
+ * What the expressions mention that decide which records a resource reads. The values of partitions do not: each partition is
+ * known by its own.
  */
-export const readPlaces = (index: number): ((at: string) => boolean) => {
-  const own = [
-    ...[
-      'forEach',
-      'request',
-      'fieldChunks',
-      'job',
-      'response.successWhen',
-      'pagination',
-      'errors',
-      'filter',
-      'deletes',
-    ],
-    ...['incremental.initial'],
-  ].map((name) => `resources.${index}.${name}`);
-  const places = ['http.baseUrl', 'http.query', 'http.headers', 'http.errors', ...own];
-  return (at) => !listsPartitions(at) && places.some((place) => at === place || at.startsWith(`${place}.`));
-};
+export function readMentions(spec: ConnectorSpec, resource: Resource): Mentions {
+  const above = new Set(ancestorsOf(spec, resource));
+  const resources = spec.resources.map((each) =>
+    each === resource ? chosen(each) : above.has(each) ? withAdded(each, keyFields(each)) : each,
+  );
+  const places = spec.resources.flatMap((each, index) =>
+    each === resource ? ownPlaces(each, index) : above.has(each) ? abovePlaces(index) : [],
+  );
+  const shared = ['baseUrl', 'query', 'headers', 'errors'].map((name) => `http.${name}`);
+  const isPlace = isWithin([...shared, ...places]);
+  return mentionsAt({ ...spec, resources }, (at) => isPlace(at) && !listsPartitions(at));
+}
+
+/** A resource with the fields only that decide which of its records are read. */
+function chosen(resource: Resource): Resource {
+  const fields = choosingFields(resource);
+  if (resource.onInvalid === 'skip' || fields === 'all') return resource;
+  return withAdded(resource, addedFields(resource, fields ?? []));
+}
+
+/** Where in a resource an expression decides which records are read. */
+function ownPlaces(resource: Resource, index: number): readonly string[] {
+  const requests = ['forEach', 'request', 'fieldChunks', 'job', 'response.successWhen', 'pagination', 'errors'];
+  const rest = ['filter', 'deletes', 'incremental.initial', 'response.addFields'];
+  const made = choosingFields(resource) === null ? [] : ['response.map'];
+  return [
+    ...[...requests, ...rest, ...made].map((name) => `resources.${index}.${name}`),
+    ...(resource.onInvalid === 'skip' ? shapePlaces(index) : []),
+  ];
+}
+
+const abovePlaces = (index: number): readonly string[] =>
+  ['request', 'job.create', 'response.addFields'].map((name) => `resources.${index}.${name}`);
 
 /** What decides the values of a table. */
 export const lookupDefinition = (lookup: Lookup): unknown =>

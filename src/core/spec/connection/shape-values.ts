@@ -2,13 +2,13 @@ import { digestOf } from '../../crypto/digest.ts';
 import { canonicalJson } from '../../json/canonical-json.ts';
 import type { JsonObject } from '../../json/json-object.ts';
 import type { ConnectorSpec } from '../schema/spec-schema.ts';
-import { type Mentions, mentionsAt, valuesOf } from './mentions.ts';
+import { isWithin, mentionsAt, perResource, valuesOf } from './mentions.ts';
 
 /** Where a resource has the expressions that decide what is delivered for a raw record. */
-const shapePlaces = ['response.map', 'response.addFields', 'enrich', 'transform', 'deletes.when'];
-
-/** Kept with a parsed spec, which stays in memory while runs use it. */
-const known = new WeakMap<ConnectorSpec, Map<string, Mentions>>();
+export const shapePlaces = (index: number): readonly string[] =>
+  ['response.map', 'response.addFields', 'enrich', 'transform', 'deletes.when'].map(
+    (name) => `resources.${index}.${name}`,
+  );
 
 /**
  * A digest of the params and of the tables in the spec that shape the records of a resource; empty: none does. It is part of
@@ -23,14 +23,6 @@ export function shapeValues(spec: ConnectorSpec, resourceKey: string, params: Js
   return digestOf(canonicalJson([valuesOf(mentions.params, params), tables]));
 }
 
-function mentionsOf(spec: ConnectorSpec, resourceKey: string): Mentions {
-  const ofSpec = known.get(spec) ?? new Map<string, Mentions>();
-  known.set(spec, ofSpec);
-  const index = spec.resources.findIndex(({ key }) => key === resourceKey);
-  const places = shapePlaces.map((name) => `resources.${index}.${name}`);
-  const found =
-    ofSpec.get(resourceKey) ??
-    mentionsAt(spec, (at) => places.some((place) => at === place || at.startsWith(`${place}.`)));
-  ofSpec.set(resourceKey, found);
-  return found;
-}
+const mentionsOf = perResource((spec, resource) =>
+  mentionsAt(spec, isWithin(shapePlaces(spec.resources.indexOf(resource)))),
+);

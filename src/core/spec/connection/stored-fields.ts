@@ -1,6 +1,5 @@
-import { parseExpression } from '../../expressions/expression.ts';
-import { expressionReferences } from '../../expressions/references.ts';
 import type { ConnectorSpec, Resource } from '../schema/spec-schema.ts';
+import { fieldsIn } from './mentions.ts';
 import { type PartitionSource, sourcesOf } from './partition-sources.ts';
 
 /** Names of the fields of a parent record that its children refer to; `all`: some expression may read any of them. */
@@ -30,12 +29,8 @@ export function parentFields(
   const named =
     dimension.value === undefined ? fieldsOfEach(dimension.as, { resource, http }) : ownNames(dimension.value);
   if (named === 'all') return 'all';
-  const fields = new Set(named);
-  if (dimension.when === undefined) return [...fields];
-  const parsed = parseExpression(dimension.when);
-  if (!parsed.ok || wholeInput.test(dimension.when)) return 'all';
-  for (const { kind, name } of expressionReferences(parsed.ast)) if (kind === 'field') fields.add(name);
-  return [...fields];
+  const chosenBy = dimension.when === undefined ? [] : fieldsIn(dimension.when);
+  return chosenBy === 'all' ? 'all' : [...new Set([...named, ...chosenBy])];
 }
 
 /** A name with dots may be that of a field. */
@@ -58,9 +53,6 @@ function fieldsOfEach(
 
 /** `each.issue.number`: the name of the dimension and the field, each where it is written as a plain name. */
 const eachPath = /\beach\b(?:\s*\.\s*([A-Za-z_]\w*)(?:\s*\.\s*([A-Za-z_]\w*))?)?/g;
-
-/** Ways to reach a field without its name: `$`, `$$`, wildcards. */
-const wholeInput = /\$(?![A-Za-z_])|\*/;
 
 function textsOf(value: unknown): readonly string[] {
   if (typeof value === 'string') return [value];
