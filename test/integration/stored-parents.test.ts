@@ -96,4 +96,35 @@ describe('parents that are stored', () => {
     await of.sync('rekeyed_pets');
     expect(await of.live('rekeyed_pets')).toEqual(['a', 'b', 'c']);
   });
+
+  it.each([
+    ['fetched', {}],
+    ['said to be unchanged', { cache: { mode: 'conditional' } }],
+  ])(
+    'by another name have their records delivered again, once, although those are %s as they were',
+    async (what, cache) => {
+      const name = `named_${what.split(' ', 1)[0]}`;
+      let owners = [1, 2].map((id) => ({ id, at: day(id), name: 'old', mood: 'good' }));
+      const { parent, child } = family(name, { owners: () => owners });
+      api.serve(`${name}_pets`, (_query, request) =>
+        request.headers['if-none-match'] === '"1"'
+          ? { status: 304 }
+          : { body: [{ id: `of ${partOf(request)}` }], headers: { etag: '"1"' } },
+      );
+      const request = { path: `/${name}_pets/{{ each.owner.id }}`, query: { mood: '{{ each.owner.mood }}' }, ...cache };
+      const below = child({ request, transform: "{ 'id': id, 'owner': $each.owner.name }" });
+      await using of = await account({ key: name.replace('_', '-'), resources: [parent, below] });
+      const sync = async () => {
+        await of.sync(name);
+        return (await of.sync(`${name}_pets`)).statsJson.recordsOut;
+      };
+      expect(await sync()).toBe(2);
+      owners = owners.map((owner) => (owner.id === 2 ? { ...owner, name: 'new', at: day(9) } : owner));
+      expect(await sync()).toBe(1);
+      expect((await of.rows(`${name}_pets`)).map(({ owner }) => owner)).toEqual(['old', 'new']);
+      owners = owners.map((owner) => (owner.id === 2 ? { ...owner, mood: 'bad', at: day(10) } : owner));
+      expect(await sync()).toBe(0);
+      expect(await sync()).toBe(0);
+    },
+  );
 });

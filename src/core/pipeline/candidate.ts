@@ -11,7 +11,7 @@ import { resourceFingerprint } from '../spec/connection/resource-fingerprint.ts'
 import type { StoredFields } from '../spec/connection/stored-fields.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 import { admittedRecord } from './admitted-record.ts';
-import { createFingerprint } from './fingerprint.ts';
+import { createFingerprint, saltIn } from './fingerprint.ts';
 import { cutRecord, excessBytes, recordBytesMaxDefault } from './record-size.ts';
 import { createFieldPicker } from './stored-fields.ts';
 
@@ -25,14 +25,14 @@ interface IdentifyOptions {
 
 /**
  * The first stage: the id of a raw record, and whether it can pass at all. It never throws. `lookups` are the tables by
- * name.
+ * name. The second argument is a digest of what of its partition shapes the record; empty: nothing does.
  */
 export function createIdentify(
   resource: Resource,
   storedFields: StoredFields | null,
   lookups: Readonly<Record<string, unknown>>,
   { recordBytesMax = recordBytesMaxDefault, shapeValues = '' }: IdentifyOptions = {},
-): (raw: unknown) => Candidate {
+): (raw: unknown, ofPartition: string) => Candidate {
   const { changeDetection, primaryKey } = resource;
   const { mode, field, ignore } = changeDetection;
   const salt = [
@@ -43,18 +43,18 @@ export function createIdentify(
   const fingerprint = createFingerprint({ ignore, salt });
   const versionOf = (record: unknown) => (mode === 'field' && field !== undefined ? valueAt(record, field) : null);
   const withFields = withStoredFields(resource, storedFields);
-  const hashOf = (record: unknown) =>
-    mode === 'none' ? null : fingerprint(withFields(record, versionOf(record) ?? record));
+  const hashOf = (record: unknown, ofPartition: string) =>
+    mode === 'none' ? null : fingerprint(withFields(record, versionOf(record) ?? record), ofPartition);
   const soundOf = mode === 'hash' && ignore.length === 0 ? admittedRecord : () => null;
   const cursorOf = createCursorReader(resource);
-  const oversized = (raw: unknown, bytes: number): Candidate => {
+  const oversized = (raw: unknown, bytes: number, saltOfPage: string): Candidate => {
     const message = `is ${bytes} bytes of JSON, more than the ${recordBytesMax} that a record may have`;
     const id = externalIdOf(raw, primaryKey);
     const json = JSON.stringify(raw);
     return {
       raw: cutRecord(json, bytes),
       externalId: id.ok ? id.externalId : keylessExternalId(String(bytes)),
-      hash: mode === 'none' ? null : fingerprintOf(salt + json),
+      hash: mode === 'none' ? null : fingerprintOf(saltOfPage + json),
       isPlain: false,
       cursor: cursorOf(raw),
       issues: [{ path: '', message, keyword: 'too_large' }, ...issuesOf(null, id)],
@@ -66,11 +66,12 @@ export function createIdentify(
       isFiltered: false,
     };
   };
-  return (raw) => {
+  return (raw, ofPartition) => {
+    const saltOfPage = saltIn(salt, ofPartition);
     // A character takes three bytes at most, except for escapes, which are checked more closely.
-    const sound = soundOf(raw, salt, recordBytesMax / 3);
+    const sound = soundOf(raw, saltOfPage, recordBytesMax / 3);
     const excess = sound === null ? excessBytes(raw, recordBytesMax) : null;
-    if (excess !== null) return oversized(raw, excess);
+    if (excess !== null) return oversized(raw, excess, saltOfPage);
     const issue = sound === null ? findIssue(raw) : null;
     const storable: unknown = issue === null ? raw : JSON.parse(storableJson(raw));
     const id = externalIdOf(storable, primaryKey);
@@ -79,7 +80,7 @@ export function createIdentify(
     return {
       raw,
       externalId,
-      hash: sound === null ? hashOf(storable) : fingerprintOf(sound.text),
+      hash: sound === null ? hashOf(storable, ofPartition) : fingerprintOf(sound.text),
       isPlain: sound?.isPlain ?? false,
       cursor,
       issues: issue === null && id.ok ? null : issuesOf(issue, id),

@@ -11,12 +11,20 @@ interface FingerprintOptions {
 
 /**
  * Makes the function that gives a record its fingerprint: the digest (20 characters) of the record's canonical
- * JSON without the ignored paths, and over the salt. Equal fingerprints mean that the record needs no delivery.
+ * JSON without the ignored paths, and over the salt, that of its partition included. Equal fingerprints mean that the record
+ * needs no delivery.
  */
-export function createFingerprint({ ignore, salt }: FingerprintOptions): (record: unknown) => string {
+export function createFingerprint({
+  ignore,
+  salt,
+}: FingerprintOptions): (record: unknown, ofPartition?: string) => string {
   const ignored = ignore.length === 0 ? undefined : pathTree(ignore);
-  return (record) => fingerprintOf(`${salt}\n${canonicalJson(record, ignored)}`);
+  return (record, ofPartition = '') => fingerprintOf(`${saltIn(salt, ofPartition)}\n${canonicalJson(record, ignored)}`);
 }
+
+/** The salt in a partition; a digest of what of that shapes records is empty where nothing does. */
+export const saltIn = (salt: string, ofPartition: string): string =>
+  ofPartition === '' ? salt : `${salt}\n${ofPartition}`;
 
 function pathTree(paths: readonly string[]): IgnoredPaths {
   const root: MutablePaths = new Map();

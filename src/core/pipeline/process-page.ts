@@ -46,6 +46,8 @@ export interface PipelineOptions {
   readonly redact: Redact;
   /** Digest of the params and tables of the spec that shape the records; empty unless given: none does. */
   readonly shapeValues?: string;
+  /** The same of the values of a partition; absent: nothing of them does. */
+  readonly shapeEach?: (each: JsonObject) => string;
   /** Bytes of a record's JSON, at most; 1 MiB unless given. */
   readonly recordBytesMax?: number;
 }
@@ -83,7 +85,7 @@ interface Selection {
 
 /** The pipeline of a run. */
 export function createPipeline(options: PipelineOptions): Pipeline {
-  const { resource, known, enrich, redeliver } = options;
+  const { resource, known, enrich, redeliver, shapeEach = () => '' } = options;
   const evaluate = createEvaluateRecords(options);
   const identify = createIdentify(resource, options.storedFields, options.lookups, options);
   const markFiltered = createRecordFilter(resource, evaluate);
@@ -97,7 +99,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     { records, each, origin, retries }: RecordPage,
     before: Promise<unknown>,
   ): Promise<Selection> => {
-    const identified = await mapWithPauses(records, identify);
+    const identified = await mapWithPauses(records, identify, shapeEach(each));
     const all = retries ? identified.map((candidate, index) => withRetry(candidate, retries[index])) : identified;
     const marked = await markFiltered(await flagDeleted(all, each), each);
     const { candidates, allNew, carried, stale, left } = await dropUnchanged(marked, { origin, before });

@@ -21,7 +21,7 @@ import type { LookupStore } from '../source/lookups/lookup-store.ts';
 import type { Source } from '../source/source.ts';
 import { findResource } from '../spec/connection/find-resource.ts';
 import { lookupsInUse } from '../spec/connection/lookups-in-use.ts';
-import { shapeValues } from '../spec/connection/shape-values.ts';
+import { shapeEach, shapeValues } from '../spec/connection/shape-values.ts';
 import { storedFieldsOf } from '../spec/connection/stored-fields.ts';
 import type { ConnectorSpec, Resource } from '../spec/schema/spec-schema.ts';
 import { createOrderedQueue } from './ordered-queue.ts';
@@ -152,7 +152,8 @@ async function open(
     const source = await options.openSource(opened);
     const used = lookupsInUse(spec, opened.key);
     const lookups = await loadLookups(source, used, { store: lookupStore, signal, onLoaded });
-    return { resource: opened, source: { ...source, lookups, shapedBy: shapedBy(options, opened, lookups) } };
+    const shapes = { shapedBy: shapedBy(options, opened, lookups), shapedByEach: shapeEach(spec, opened.key) };
+    return { resource: opened, source: { ...source, lookups, ...shapes } };
   };
   const { source } = await openResource(resource);
   const reading: RunReading = {
@@ -173,6 +174,7 @@ async function open(
     known,
     storedFields: storedFieldsOf(spec, resource.key),
     shapeValues: shapeValues(spec, resource.key, params),
+    shapeEach: shapeEach(spec, resource.key),
     enrich: createEnrich(source, resource.enrich, { store: lookupStore, signal }),
     redeliver,
     evaluator,

@@ -35,6 +35,8 @@ export interface Source {
   readonly specChecksum: string;
   /** Digest of the tables and params whose change is a change of every record; absent or empty: there are none. */
   readonly shapedBy?: string;
+  /** The same of what of `each` shapes the records; absent: nothing does. */
+  readonly shapedByEach?: (each: Source['each']) => string;
   readonly params: Readonly<Record<string, unknown>>;
   readonly secrets: Readonly<Record<string, unknown>>;
   /** Tables by name. */

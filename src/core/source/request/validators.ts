@@ -14,9 +14,14 @@ export function validatorsOf(source: Source, requestKey: string, response: HttpR
   return { requestKey, specChecksum: meaningOf(source), etag, lastModified, at: source.now().toISOString() };
 }
 
-/** What an earlier response is about besides its request: with another spec, table or param its records have another form. */
-const meaningOf = ({ specChecksum, shapedBy = '' }: Source): string =>
-  shapedBy === '' ? specChecksum : digestOf(`${specChecksum}\n${shapedBy}`);
+/**
+ * What an earlier response is about besides its request: with another spec, table or param, or below a parent that has changed,
+ * its records have another form.
+ */
+function meaningOf({ specChecksum, shapedBy = '', shapedByEach = () => '', each }: Source): string {
+  const shapes = [shapedBy, shapedByEach(each)].filter((text) => text !== '');
+  return shapes.length === 0 ? specChecksum : digestOf([specChecksum, ...shapes].join('\n'));
+}
 
 /** The validators of an earlier response to exactly this request; null: nothing, or not valid for this page. */
 export function storedFor(source: Source, position: PagePosition, requestKey: string): Validators | null {

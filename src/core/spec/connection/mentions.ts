@@ -17,17 +17,12 @@ export interface Mentions {
   readonly params: Names;
   /** The tables, and those that these need. */
   readonly lookups: readonly Lookup[];
-  /** The names of partition values: `x` in `each.x`. */
-  readonly each: Names;
 }
 
 /** What the expressions at some places of a spec mention; `isPlace` is asked with patterns such as `resources.0.filter`. */
 export function mentionsAt(spec: ConnectorSpec, isPlace: (at: string) => boolean): Mentions {
   const places = expressionPlaces(spec);
-  const own = textsAt(
-    spec,
-    places.filter(({ at }) => isPlace(at)),
-  );
+  const own = textsWithin(spec, isPlace);
   const lookups = withDependencies(
     spec,
     own.flatMap((text) => lookupReferences(text, parseExpression)),
@@ -43,7 +38,7 @@ export function mentionsAt(spec: ConnectorSpec, isPlace: (at: string) => boolean
     ),
   ];
   const references = all.flatMap(referencesIn);
-  return { params: membersOf(references, 'params'), lookups, each: membersOf(own.flatMap(referencesIn), 'each') };
+  return { params: membersOf(references, 'params'), lookups };
 }
 
 /** A test for the places that are one of these, or are within it. */
@@ -89,10 +84,11 @@ export function rootsIn(form: ExpressionPlace['form'], located: Located): Readon
   return new Set(texts.flatMap((text) => referencesIn(text).map(({ name }) => name)));
 }
 
-const textsAt = (spec: ConnectorSpec, places: readonly ExpressionPlace[]): readonly string[] =>
-  places.flatMap(({ at, form }) =>
-    valuesAt(spec, at).flatMap((located) => expressionsAt(form, located, parseExpression)),
-  );
+/** The expressions at some places of a spec; see {@link mentionsAt}. */
+export const textsWithin = (spec: ConnectorSpec, isPlace: (at: string) => boolean): readonly string[] =>
+  expressionPlaces(spec)
+    .filter(({ at }) => isPlace(at))
+    .flatMap(({ at, form }) => valuesAt(spec, at).flatMap((located) => expressionsAt(form, located, parseExpression)));
 
 function withDependencies({ lookups }: ConnectorSpec, names: readonly (string | null)[]): readonly Lookup[] {
   if (names.includes(null)) return lookups;

@@ -2,7 +2,8 @@ import { digestOf } from '../../crypto/digest.ts';
 import { canonicalJson } from '../../json/canonical-json.ts';
 import type { JsonObject } from '../../json/json-object.ts';
 import type { ConnectorSpec } from '../schema/spec-schema.ts';
-import { isWithin, mentionsAt, perResource, valuesOf } from './mentions.ts';
+import { eachFieldsIn, pickEach } from './each-fields.ts';
+import { isWithin, mentionsAt, perResource, textsWithin, valuesOf } from './mentions.ts';
 
 /** Where a resource has the expressions that decide what is delivered for a raw record. */
 export const shapePlaces = (index: number): readonly string[] =>
@@ -26,3 +27,22 @@ export function shapeValues(spec: ConnectorSpec, resourceKey: string, params: Js
 const mentionsOf = perResource((spec, resource) =>
   mentionsAt(spec, isWithin(shapePlaces(spec.resources.indexOf(resource)))),
 );
+
+/**
+ * Makes a digest of what of the values of a partition shapes its records; empty: nothing does. It is part of every record's
+ * fingerprint, so that a parent by another name has its records delivered again once they are fetched.
+ */
+export function shapeEach(spec: ConnectorSpec, resourceKey: string): (each: JsonObject) => string {
+  const fields = eachFieldsOf(spec, resourceKey);
+  if (fields !== 'all' && fields.size === 0) return () => '';
+  return (each) => digestOf(canonicalJson(pickEach(fields, each)));
+}
+
+const eachFieldsOf = perResource((spec, resource) => {
+  const index = spec.resources.indexOf(resource);
+  // What these make is in the record, which is compared whole unless a field of it says whether it has changed.
+  const inRecord = ['response.map', 'response.addFields'].map((name) => `resources.${index}.${name}`);
+  const isSeen = resource.changeDetection.mode === 'field' ? () => false : isWithin(inRecord);
+  const isShape = isWithin(shapePlaces(index));
+  return eachFieldsIn(textsWithin(spec, (at) => isShape(at) && !isSeen(at)));
+});

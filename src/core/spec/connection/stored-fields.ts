@@ -1,4 +1,5 @@
 import type { ConnectorSpec, Resource } from '../schema/spec-schema.ts';
+import { eachFieldsIn } from './each-fields.ts';
 import { fieldsIn } from './mentions.ts';
 import { type PartitionSource, sourcesOf } from './partition-sources.ts';
 
@@ -41,18 +42,9 @@ function fieldsOfEach(
   as: string,
   { resource, http }: { readonly resource: Resource; readonly http: ConnectorSpec['http'] },
 ): StoredFields {
-  const fields = new Set<string>();
-  for (const text of textsOf([{ ...resource, name: '', description: '' }, http])) {
-    for (const [, name, field] of text.matchAll(eachPath)) {
-      if (name === undefined || (name === as && field === undefined)) return 'all';
-      if (name === as && field !== undefined) fields.add(field);
-    }
-  }
-  return [...fields];
+  const fields = eachFieldsIn(textsOf([{ ...resource, name: '', description: '' }, http]));
+  return fields === 'all' ? 'all' : (fields.get(as) ?? []);
 }
-
-/** `each.issue.number`: the name of the dimension and the field, each where it is written as a plain name. */
-const eachPath = /\beach\b(?:\s*\.\s*([A-Za-z_]\w*)(?:\s*\.\s*([A-Za-z_]\w*))?)?/g;
 
 function textsOf(value: unknown): readonly string[] {
   if (typeof value === 'string') return [value];

@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import { specDocument } from '../../../../test/support/upstream/api-fixtures.ts';
+import { checkSpec } from '../check/check.ts';
+import { shapeEach } from './shape-values.ts';
+
+const [item] = specDocument().resources;
+
+function digestOf(parts: object): (each: object) => string {
+  const thing = {
+    ...item,
+    key: 'things',
+    forEach: [
+      { as: 'owner', resource: 'items', from: 'store' },
+      { as: 'area', values: '{{ ["eu"] }}' },
+    ],
+    request: { path: '/{{ each.area }}/{{ each.owner.id }}', query: { state: '{{ each.owner.state }}' } },
+    target: { table: 'things' },
+    ...parts,
+  };
+  const checked = checkSpec({ ...specDocument(), resources: [item, thing] });
+  if (!checked.valid) throw new Error(JSON.stringify(checked.issues));
+  return shapeEach(checked.spec, 'things') as (each: object) => string;
+}
+
+const each = { owner: { id: 1, state: 'open', name: 'a' }, area: 'eu' };
+const renamed = { ...each, owner: { ...each.owner, name: 'b' } };
+
+test.each<[string, object]>([
+  ['transform', { transform: "{ 'id': id, 'of': $each.owner.name }" }],
+  [
+    'an enrichment',
+    { enrich: [{ assignTo: 'x', key: '$each.owner.name', request: { path: '/x/{{ each.owner.name }}' } }] },
+  ],
+  ['the mark of deleted records', { deletes: { mode: 'flag', when: '$each.owner.name = name' } }],
+  [
+    'an added field beside a field that says what has changed',
+    {
+      response: { records: 'data', addFields: { of: 'each.owner.name' } },
+      changeDetection: { mode: 'field', field: 'v' },
+    },
+  ],
+])('counts where %s reads it, and no other field of it', (_by, parts) => {
+  const digest = digestOf(parts);
+  expect(digest(each)).not.toBe(digest(renamed));
+  expect(digest(each)).toBe(digest({ owner: { ...each.owner, state: 'closed' }, area: 'us' }));
+});
+
+test.each<[string, object]>([
+  ['only requests read it', {}],
+  ['the record has it', { response: { records: 'data', addFields: { of: 'each.owner.name' } } }],
+])('is no part of a fingerprint where %s', (_by, parts) => {
+  expect(digestOf(parts)(each)).toBe('');
+});
+
+test.each<[string, string]>([
+  ['all of a value', "{ 'id': id, 'of': $each.owner }"],
+  ['all values', "{ 'id': id, 'of': $each }"],
+])('counts whole where %s is read', (_what, transform) => {
+  const digest = digestOf({ transform });
+  expect(digest(each)).not.toBe(digest({ ...each, owner: { ...each.owner, state: 'closed' } }));
+});
