@@ -5,11 +5,12 @@ import { lockConnectionOfSchedule } from '../../db/queries/connections/connectio
 import { takeLane } from '../../db/queries/runs/attempts.ts';
 import { recordBatch } from '../../db/queries/runs/batches/batches.ts';
 import { requestCancel } from '../../db/queries/runs/cancel.ts';
+import { leaveToSweeper } from '../../db/queries/runs/dispatch.ts';
 import { findFiringFacts } from '../../db/queries/runs/firings.ts';
 import { beginRun } from '../../db/queries/runs/lanes/begin-run.ts';
 import { endRun } from '../../db/queries/runs/lanes/end-run.ts';
 import { requeueOne } from '../../db/queries/runs/records/requeue.ts';
-import { insertRun } from '../../db/queries/runs/runs.ts';
+import { findWaitingRun, insertRun } from '../../db/queries/runs/runs.ts';
 import { claimDue } from '../../db/queries/webhooks/queue.ts';
 import { recordAttempts } from '../../db/queries/webhooks/record-attempts.ts';
 import { type OrgScope, orgScope } from '../../db/scope.ts';
@@ -157,6 +158,20 @@ describe('a firing that waits for its schedule', () => {
     await requestCancel(db, scope, id);
     await gate.open();
     expect(await facts).toMatchObject({ isWaitedFor: false, runId: null });
+  });
+});
+
+describe('a request to a hook', () => {
+  it('joins no run that somebody cancels meanwhile', async () => {
+    const { scope, connectionId } = await connection();
+    const { id } = await insertRun(db, scope, newRun(connectionId));
+    await leaveToSweeper(db, scope, id);
+    const waiting = await whileCommitting(
+      { table: 'runs', on: 'update', when: `new.id = '${id}' and new.status = 'canceled'` },
+      () => db.transaction().execute((tx) => requestCancel(tx, scope, id)),
+      () => db.transaction().execute((tx) => findWaitingRun(tx, scope, { connectionId, resourceKey: 'a' })),
+    );
+    expect(waiting).toBeUndefined();
   });
 });
 

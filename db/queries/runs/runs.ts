@@ -114,7 +114,10 @@ const runsByIds = statement(
       .where('id', '=', sql<string>`any(${ids}::text[])`),
 );
 
-/** A run of the resource that waits and will read what is new: neither a backfill nor one that was asked to stop. */
+/**
+ * A run of the resource that waits and will read what is new: neither a backfill nor one that was asked to stop. It is locked:
+ * whoever cancels it waits, and finds what has joined it.
+ */
 export async function findWaitingRun(
   db: Db,
   scope: OrgScope,
@@ -135,7 +138,8 @@ const waitingRun = statement(
       .where('status', '=', 'queued')
       .where('trigger', '<>', 'backfill')
       .where('cancelRequestedAt', 'is', null)
-      .limit(1),
+      .limit(1)
+      .forNoKeyUpdate(),
 );
 
 /** How many of the last ended runs of a connection failed at the destination's login. */
