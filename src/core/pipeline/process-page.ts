@@ -13,6 +13,7 @@ import type { PageOutcome, RecordOutcome } from '../model/page-outcome.ts';
 import type { RecordEntry } from '../model/receipt.ts';
 import type { RecordPage, Retry } from '../model/record-page.ts';
 import { noNotes, type RunNotes } from '../model/run-notes.ts';
+import { concludesAbsence } from '../spec/connection/concludes-absence.ts';
 import { fetchesAll } from '../spec/connection/reads-all.ts';
 import type { StoredFields } from '../spec/connection/stored-fields.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
@@ -94,7 +95,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const shape = createShape(resource, evaluate);
   const conclude = createConclude(options);
   const scans = resource.deletes.mode === 'full_scan';
-  const concludes = scans || resource.target.mode === 'replace';
+  const concludes = concludesAbsence(resource);
   const select = async (
     { records, each, origin, retries }: RecordPage,
     before: Promise<unknown>,

@@ -4,7 +4,7 @@ import { ThrottledError } from '../model/throttled.ts';
 import type { Validators } from '../model/validators.ts';
 import { type PageRead, readPages } from '../source/read/read-pages.ts';
 import type { JobPort } from '../source/read/report-job.ts';
-import { concludesAbsence } from './concludes-absence.ts';
+import { concludesAbsence } from '../spec/connection/concludes-absence.ts';
 import { partitionAt } from './partition-at.ts';
 import type { Partition, RunReading, RunReadOptions } from './reading.ts';
 import type { StoredPartition } from './run-store.ts';

@@ -3,6 +3,7 @@ import { type Issue, schemaIssue } from '../../errors.ts';
 import type { JsonObject } from '../../json/json-object.ts';
 import type { ChangePlan } from '../../resources/spec.ts';
 import type { ConnectorSpec, Resource } from '../schema/spec-schema.ts';
+import { concludesAbsence } from './concludes-absence.ts';
 import { changedFacets, type Facet, meaningOf, type StoredMeaning } from './meaning.ts';
 import { partitionValues } from './partition-values.ts';
 import { readsAll } from './reads-all.ts';
@@ -114,7 +115,7 @@ function planResource(old: Place | null, place: Place, stored: StoredMeaning): R
   const facets = changedFacets(stored, meaningOf(spec, resource, params));
   const readsOthers =
     facets.includes('key') || facets.includes('read') || (old !== null && losesPartitions(old, place));
-  const mayDelete = infersDeletes(resource) && readsOthers;
+  const mayDelete = concludesAbsence(resource) && readsOthers;
   const plan = { ...untouched(resource.key), changed, mayDelete };
   if (facets.includes('key')) return rekeyed(plan, resource);
   const reshaped = old !== null && !isDeepStrictEqual(formOf(old), formOf(place));
@@ -181,10 +182,6 @@ const losesPartitions = (old: Place, place: Place): boolean =>
     partitionValues(old.spec, old.resource, old.params),
     partitionValues(place.spec, place.resource, place.params),
   );
-
-/** Whether a record that a read does not show is taken for deleted. */
-const infersDeletes = ({ deletes, target }: Resource): boolean =>
-  deletes.mode === 'full_scan' || target.mode === 'replace';
 
 function changedFields<T extends object>(before: T, after: T): string[] {
   const [old, next] = [new Map(Object.entries(before)), new Map(Object.entries(after))];
