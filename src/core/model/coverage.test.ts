@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isWhole, withGaps } from './coverage.ts';
+import { gapsOf, isWhole, withGaps } from './coverage.ts';
 
 describe('the gaps of a read', () => {
   it('come together, each once', () => {
@@ -9,8 +9,12 @@ describe('the gaps of a read', () => {
     ]);
   });
 
+  it('are the reasons why it is not whole', () => {
+    expect([isWhole([]), isWhole(['page_short'])]).toEqual([true, false]);
+  });
+
   it('are understood in positions of an earlier version', () => {
-    expect([withGaps(false, []), withGaps(true, ['list_moved'])]).toEqual([[], ['list_missing', 'list_moved']]);
-    expect([isWhole(false), isWhole(true), isWhole([]), isWhole(['page_short'])]).toEqual([true, false, true, false]);
+    expect([false, true, undefined].map(gapsOf)).toEqual([[], ['list_missing'], ['list_missing']]);
+    expect(gapsOf(['list_moved'])).toEqual(['list_moved']);
   });
 });

@@ -29,11 +29,16 @@ export type Gap =
 /** The distinct gaps of a read, in the order in which they were found; empty: it is whole. */
 export type Gaps = readonly Gap[];
 
-/** The gaps of two parts together. `before` may come from a position that an earlier version of the service has stored. */
-export function withGaps(before: Gaps | boolean, more: Gaps): Gaps {
-  const known: Gaps = before === true ? ['list_missing'] : before === false ? [] : before;
-  const added = more.filter((gap) => !known.includes(gap));
-  return added.length === 0 ? known : [...known, ...new Set(added)];
+/** Gaps as a position has stored them: an earlier version of the service knew only whether there was one, or not even that. */
+export function gapsOf(stored: Gaps | boolean | undefined): Gaps {
+  if (stored === false) return [];
+  return stored === true || stored === undefined ? ['list_missing'] : stored;
+}
+
+/** The gaps of two parts together. */
+export function withGaps(before: Gaps, more: Gaps): Gaps {
+  const added = more.filter((gap) => !before.includes(gap));
+  return added.length === 0 ? before : [...before, ...new Set(added)];
 }
 
 /** What a page lacks although the API has just listed everything that it says to be there. */
@@ -42,8 +47,8 @@ const besideTheList: Gaps = ['page_short', 'key_missing', 'parents_incomplete'];
 /** Whether a page with these gaps is a list that the API has sent now: without one, no watermark passes what it may hide. */
 export const isListed = (gaps: Gaps): boolean => gaps.every((gap) => besideTheList.includes(gap));
 
-/** Whether nothing is missing; see {@link withGaps}. */
-export const isWhole = (gaps: Gaps | boolean): boolean => gaps === false || (gaps !== true && gaps.length === 0);
+/** Whether nothing is missing. */
+export const isWhole = (gaps: Gaps): boolean => gaps.length === 0;
 
 /**
  * What a run has proved of a partition. `whole`: every record that it has was read. `unchanged`: nothing was listed, because

@@ -1,4 +1,4 @@
-import type { Gaps } from './coverage.ts';
+import { type Gaps, gapsOf } from './coverage.ts';
 import type { ReadPosition } from './read-position.ts';
 import type { Validators } from './validators.ts';
 
@@ -93,3 +93,25 @@ export type RunPosition =
 
 /** The first position of a run. */
 export const runStart: RunPosition = { stage: 'retry', after: null };
+
+/** The position in its form of today: an earlier version of the service may have stored it. */
+export function currentPosition(stored: RunPosition): RunPosition {
+  switch (stored.stage) {
+    case 'bury':
+    case 'retry':
+      return stored;
+    case 'list':
+    case 'switch':
+      return { ...stored, gaps: gapsOf(stored.gaps) };
+    case 'partition':
+      return { ...stored, gaps: gapsOf(stored.gaps), totals: currentTotals(stored.totals) };
+    case 'sweep':
+      return { ...stored, totals: currentTotals(stored.totals) };
+  }
+}
+
+const currentTotals = ({ gaps, listGaps, ...totals }: PartitionTotals): PartitionTotals => ({
+  ...totals,
+  gaps: gapsOf(gaps),
+  ...(listGaps !== undefined && { listGaps: gapsOf(listGaps) }),
+});

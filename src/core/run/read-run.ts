@@ -7,6 +7,7 @@
 import { canonicalJson } from '../json/canonical-json.ts';
 import { hidingGaps, isWhole } from '../model/coverage.ts';
 import {
+  currentPosition,
   type ListPosition,
   listBegin,
   type PartitionPosition,
@@ -34,7 +35,7 @@ export async function* readRun(
   options: RunReadOptions,
 ): AsyncGenerator<RunPage, void, undefined> {
   await using reads = openPartitionReads(run, options);
-  let position: RunPosition | null | undefined = start;
+  let position: RunPosition | null | undefined = currentPosition(start);
   while (position) position = yield* stageOf(run, position, { ...options, reads });
 }
 
