@@ -75,7 +75,10 @@ export async function fetchPage(source: Source, page: PageRequest, options: Fetc
   const parts: PagePart[] = [];
   for (const chunk of options.chunks ?? [undefined]) {
     const part = await fetchPart(source, page, { chunk, isFirst: parts.length === 0, options });
-    if ('kind' in part) return part;
+    if ('kind' in part) {
+      if (part.kind === 'past_end' && parts.some(hasItems)) throw chunkPastEnd(page);
+      return part;
+    }
     parts.push(part);
     // There are no records to which other chunks could add fields.
     if (part.selected.items.length === 0 && source.resource.fieldChunks?.onMissing !== 'keep') break;
@@ -222,6 +225,15 @@ function refuseLaterEmpty(
       : 'but the action "empty" is valid on the first page only';
   throw new AppError('source_rejected', `The API ${did} on page ${position.index}, ${why}.`);
 }
+
+/** The first chunk has records there, whose other fields would be missing without a word. */
+const chunkPastEnd = ({ position }: PageRequest): AppError =>
+  new AppError(
+    'source_unavailable',
+    `The API responded to a request for more fields of the records of page ${position.index} as if that page did not exist: they changed while they were read. Start the run again.`,
+  );
+
+const hasItems = ({ selected }: PagePart): boolean => selected.items.length > 0;
 
 const linksIn = (
   { http }: Source,

@@ -273,6 +273,18 @@ describe('chunks of fields', () => {
     expect(error).toMatchObject({ code: 'source_rejected', message: expect.stringContaining('mergeBy') });
   });
 
+  test('fail the read where a later one says that there is no page, of which the first has records', async () => {
+    const reply = ({ url }: ApiRequest): ApiReply => {
+      const isFirst = url.searchParams.get('page') === '1';
+      if (!isFirst && url.searchParams.get('fields') === 'b') return { status: 404 };
+      return { body: { data: [{ id: isFirst ? 1 : 2 }] } };
+    };
+    const pagination = { kind: 'page', size: 2, inject: inQuery('page') };
+    const { error, ids } = await read(reply, { ...chunked({}), pagination }, { provesEnd: true });
+    expect(ids).toEqual([1]);
+    expect(error).toMatchObject({ code: 'source_unavailable', message: expect.stringContaining('more fields') });
+  });
+
   test('are refused where a later one has a further page and the first has none', async () => {
     const reply = ({ url }: ApiRequest): ApiReply =>
       url.searchParams.get('fields') === 'a'
