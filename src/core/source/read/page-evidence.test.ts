@@ -142,48 +142,6 @@ describe('a short page of an API that gives no count', () => {
   });
 });
 
-describe('a window whose count is the cap of the API', () => {
-  const windowed = (onReached: string, cap = 5): Parts => ({
-    request: { path: '/items', query: { from: '{{ window.from }}', to: '{{ window.to }}' } },
-    response: { records: 'data', total: 'total' },
-    incremental: {
-      ...{ kind: 'cursor', cursor: { field: 'updated_at', type: 'datetime' }, order: 'none', initial: '2025-01-01' },
-      ...{ window: { size: 'P10D' }, resultCap: { records: cap, onReached } },
-    },
-  });
-  const capped =
-    (most: number, cap = most) =>
-    ({ url: { searchParams } }: ApiRequest): ApiReply => {
-      const [from, to] = [searchParams.get('from') ?? '', searchParams.get('to') ?? ''];
-      const found = rows.filter((row) => row.updated_at >= from && row.updated_at < to);
-      return { body: { total: Math.min(found.length, cap), data: found.slice(0, most) } };
-    };
-  const now = () => new Date('2025-01-11T00:00:00Z');
-
-  test('is split, as it may have more', async () => {
-    const { ids, gaps } = await read(capped(5), windowed('split'), { now });
-    expect(ids).toEqual(rows.map(({ id }) => id));
-    expect(gaps).toEqual([]);
-  });
-
-  test('is split where it gives fewer than its cap', async () => {
-    const { ids } = await read(capped(3, 5), windowed('split'), { now });
-    expect(new Set(ids)).toEqual(new Set(rows.map(({ id }) => id)));
-  });
-
-  test('is not split where it gives fewer than a count below the cap, and claims nothing', async () => {
-    const { pages, gaps } = await read(capped(3, 10_000), windowed('split', 100), { now });
-    expect(gaps).toEqual(['count_differs']);
-    expect(pages.at(-1)?.watermarkAfter).toBeNull();
-  });
-
-  test('claims nothing where it is not split', async () => {
-    const { pages, gaps } = await read(capped(5), windowed('fail'), { now });
-    expect(gaps).toEqual(['count_differs']);
-    expect(pages.at(-1)?.watermarkAfter).toBeNull();
-  });
-});
-
 describe('pages of a path with *', () => {
   const orders = [
     { id: 1, lines: [{ id: 10 }] },

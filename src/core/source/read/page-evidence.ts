@@ -5,6 +5,7 @@ import type { CursorPlan, ReadPosition } from '../../model/read-position.ts';
 import type { Pagination } from '../../spec/schema/pagination-schema.ts';
 import type { PageRecords } from './page-records.ts';
 import type { Repetition } from './repeated-page.ts';
+import { isAtCap } from './window-bounds.ts';
 
 /** A page at its place in the read. */
 interface PlacedPage {
@@ -48,10 +49,11 @@ function contradictsCount(placed: PlacedPage): boolean {
   const { page, position, pagination, repeated, isCut, cursor } = placed;
   const isCounted = page.counted !== null || Number.isFinite(page.pagesLeft);
   if (page.next !== null) return isCounted && page.count === 0;
+  if (page.counted === null || isCut) return false;
+  if (cursor && isAtCap(page.counted, cursor)) return true;
   const read = itemsRead(position, page);
-  if (page.counted === null || read === undefined || !placed.isExact || isCut || repeated !== 'no') return false;
-  const isCapped = cursor?.resultCap != null && page.counted >= cursor.resultCap.records;
-  return isCapped || (pagination.stopWhen === undefined && read < page.counted);
+  if (read === undefined || !placed.isExact || repeated !== 'no') return false;
+  return pagination.stopWhen === undefined && read < page.counted;
 }
 
 const contradictions: readonly Gap[] = ['list_moved', 'count_differs', 'page_repeated', 'report_incomplete'];

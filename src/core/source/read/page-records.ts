@@ -32,8 +32,6 @@ export interface PageRecords {
   readonly counted: number | null;
   /** Content by which a repeated page is recognized; null when it has none. */
   readonly identity: unknown;
-  /** Records of the whole window by the API's count; null when the spec does not request it. */
-  readonly total: number | null;
   /** Token reads: where the next run starts; null when the response has none. */
   readonly token: string | null;
   /** The body had no list where one was expected (`recordsMissing: empty`). */
@@ -89,7 +87,6 @@ export async function readRecords(
     isFlat,
     counted: (await countOf(pagination, paged)) ?? total,
     identity: pageIdentity(pagination, { items: elements }, next?.position ?? null),
-    total,
     token: tokenText(token),
     recordsMissing: missing,
   };

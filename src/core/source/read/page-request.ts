@@ -43,7 +43,6 @@ export const emptyReport: Extract<Page, { kind: 'records' }> = {
   isFlat: true,
   counted: null,
   identity: null,
-  total: null,
   token: null,
   recordsMissing: false,
   requestKey: 'job',

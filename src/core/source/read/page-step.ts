@@ -19,7 +19,7 @@ import { repetitionOf } from './repeated-page.ts';
 import { nextPart } from './report-parts.ts';
 import type { ReportWindow } from './report-window.ts';
 import { firstPageLike } from './smaller-page.ts';
-import { canSplit, mustSplit, splitWindow } from './window-bounds.ts';
+import { isAtCap, mustSplit, splitWindow } from './window-bounds.ts';
 
 type RecordsPage = Extract<Page, { kind: 'records' }>;
 
@@ -64,8 +64,8 @@ export async function stepOf(reading: Stepping, given: RecordsPage, at: PageStat
   const looksAtOnce = reading.looksAtOnce();
   const { request, position, guard, report, isUnchanged = false } = at;
   const { cursor } = plan;
-  if (cursor && position.page.index === 1 && mustSplit(position, cursor, given.total))
-    return { retryFrom: splitWindow(position, cursor, given.total ?? 0), note: 'window_split' };
+  if (cursor && position.page.index === 1 && mustSplit(position, cursor, given.counted))
+    return { retryFrom: splitWindow(position, cursor, given.counted ?? 0), note: 'window_split' };
   const isBack = (position.trail?.back ?? 0) > 0;
   const repeated = isBack ? 'no' : repetitionOf(given, at, source);
   const joined = joinedPage({ plan, source, position }, given, last.page);
@@ -90,8 +90,7 @@ export async function stepOf(reading: Stepping, given: RecordsPage, at: PageStat
   const found = at.gaps ?? pageGaps({ ...placed, isCut: seen.belowWindow, isIncomplete });
   const gaps = withGaps(withGaps(joints, edges === 'moved' ? ['list_moved'] : []), found);
   // A count below the cap that the records contradict would contradict those of each half, too.
-  const isCapped = (page.counted ?? 0) >= (cursor?.resultCap?.records ?? Number.POSITIVE_INFINITY);
-  if (following === null && cursor && isCapped && gaps.includes('count_differs') && canSplit(position, cursor))
+  if (following === null && cursor && isAtCap(page.counted, cursor) && gaps.includes('count_differs'))
     return { retryFrom: splitWindow(begunAgain(plan, position), cursor, page.counted ?? 0), note: 'window_split' };
   const facts = {
     ...{ cursors: seen.cursors, next, guard: job ? noPages : guard.state(), serverDate, token },

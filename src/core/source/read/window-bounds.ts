@@ -39,29 +39,33 @@ export function nextBounds(
   return { from: new Date(from).toISOString(), to: new Date(next).toISOString(), edge: position.to };
 }
 
-/**
- * Whether a window is read in halves by its count. A count that is the cap itself may be cut there: such a window is
- * split if that is possible.
- */
-export function mustSplit(position: ReadPosition, cursor: CursorPlan, total: number | null): boolean {
-  const cap = cursor.resultCap?.records ?? Number.POSITIVE_INFINITY;
-  return total !== null && (total > cap || (total === cap && canSplit(position, cursor)));
+/** Whether the API may have cut the window there: a count that is the cap itself may be more. */
+export const isAtCap = (counted: number | null, { resultCap }: Pick<CursorPlan, 'resultCap'>): boolean =>
+  counted !== null && resultCap !== null && counted >= resultCap.records;
+
+/** Whether a window is read in halves by its count. One that is cut may still be read where newest records come first. */
+export function mustSplit(position: ReadPosition, cursor: CursorPlan, counted: number | null): boolean {
+  if (!isAtCap(counted, cursor)) return false;
+  const endsBelow = cursor.clientFilter && cursor.order === 'desc';
+  return counted !== cursor.resultCap?.records || !endsBelow || canSplit(position, cursor);
 }
 
 /** Whether the spec allows to split the window, and its halves are a second at least. */
-export function canSplit(position: ReadPosition, cursor: CursorPlan): boolean {
+function canSplit(position: ReadPosition, cursor: CursorPlan): boolean {
   const [from, to] = [instantOf(position.from, cursor), instantOf(position.to, cursor)];
   return cursor.resultCap?.onReached === 'split' && from !== null && to !== null && to - edgeOf(position, from) >= 2000;
 }
 
 /**
- * The window with the first half of what it has beyond the one before, as it has more records than the API returns for one.
+ * The window with the first half of what it has beyond the one before, as it may have more records than the API returns for one.
  * Throws `source_rejected` when it may not or cannot be split (to 1 s at the least).
  */
 export function splitWindow(position: ReadPosition, cursor: CursorPlan, total: number): ReadPosition {
   const from = instantOf(position.from, cursor);
   const to = instantOf(position.to, cursor);
-  const reason = `A window has ${total} records, more than the API returns (${cursor.resultCap?.records ?? 0})`;
+  const cap = cursor.resultCap?.records ?? 0;
+  const bound = total > cap ? 'more than the API returns' : 'as many as the API returns at most, so it may have more';
+  const reason = `A window has ${total} records, ${bound} (${cap})`;
   if (cursor.resultCap?.onReached !== 'split')
     throw new AppError('source_rejected', `${reason}. Use a smaller window.`);
   if (from === null || to === null) {
