@@ -12,6 +12,7 @@ import {
   numbersOf,
   type Row,
   readMoving,
+  toTheEnd,
   without,
 } from './moving-list-fixture.ts';
 
@@ -60,6 +61,17 @@ describe('the end of a list that has moved', () => {
     expect(ids).toEqual(new Set([9, 8, 7, 6, 5, 4, 3]));
     expect(pages.at(-1)?.watermarkAfter).toBe(at(7));
   });
+});
+
+test('the end of a page is where it was only if the items before it are, too: its last one may have come back', async () => {
+  // The one before the last goes to the end, and then its page begins one later: its old place is the end once more.
+  const change: Change = (list, request) => {
+    if (request === 6) return toTheEnd(list, 10, at(500));
+    return request === 11 ? without(list, 1) : list;
+  };
+  const { ids, pages } = await read(listOf(11), change, { resource: { ...ascending, pagination: byPage } });
+  expect(ids.size).toBe(11);
+  expect(pages.at(-1)?.watermarkAfter).toBe(at(500));
 });
 
 describe('a read that fails behind a page that its list has moved to', () => {

@@ -9,9 +9,9 @@ import type { ReadNote } from '../../model/run-notes.ts';
 import { type CursorValue, compareCursors, cursorText } from '../cursor/cursor-value.ts';
 import type { Source } from '../source.ts';
 import type { Page, PageRequest } from './fetch-page.ts';
-import { furtherBack, jointOf, withoutShared } from './list-trail.ts';
+import { endsAt, furtherBack, jointOf, withoutShared } from './list-trail.ts';
 import { isMovable } from './movable.ts';
-import { noPages, pageKey } from './page-guard.ts';
+import { noPages } from './page-guard.ts';
 import { begunAgain } from './read-window.ts';
 
 type RecordsPage = Extract<Page, { kind: 'records' }>;
@@ -114,10 +114,9 @@ export async function movedEdges(at: LookedAt): Promise<ReadBack | 'moved' | nul
 /** The index of the first page whose end is no longer where it was; -1: all are. */
 async function firstMoved(at: LookedAt, edges: readonly PageEdge[]): Promise<number> {
   const { request, look, looksAtOnce } = at;
-  const holds = async ({ page: position, mark }: PageEdge): Promise<boolean> => {
-    const page = await look({ ...request, position });
-    if (page.kind === 'empty') return page.notModified;
-    return page.kind === 'records' && page.count > 0 && pageKey(page.keyAt(page.count - 1)) === mark;
+  const holds = async (edge: PageEdge): Promise<boolean> => {
+    const page = await look({ ...request, position: edge.page });
+    return page.kind === 'empty' ? page.notModified : page.kind === 'records' && endsAt(page, edge);
   };
   for (let from = 0; from < edges.length; from += looksAtOnce) {
     const held = await Promise.all(edges.slice(from, from + looksAtOnce).map(holds));

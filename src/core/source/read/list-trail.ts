@@ -5,7 +5,7 @@
  * last page (`list-edges.ts`).
  */
 
-import type { ListTrail, PagePosition, ReadPosition } from '../../model/read-position.ts';
+import type { ListTrail, PageEdge, PagePosition, ReadPosition } from '../../model/read-position.ts';
 import { pageKey } from './page-guard.ts';
 import type { PageRecords } from './page-records.ts';
 
@@ -49,6 +49,13 @@ function hasItemsOf(page: PageRecords, before: PageRecords | null, tail: readonl
   const keys = [page.keyAt(0), page.keyAt(page.count - 1)];
   if (before === null) return keys.some((key) => tail.includes(pageKey(key)));
   return indexes(0, before.count).some((no) => keys.includes(before.keyAt(no)));
+}
+
+/** Whether a page still ends where it did: its last item alone may be one that has left and has come back there. */
+export function endsAt(page: PageRecords, { before, mark }: PageEdge): boolean {
+  const marks = [...before, mark].slice(-page.count);
+  const first = page.count - marks.length;
+  return page.count > 0 && marks.every((one, no) => pageKey(page.keyAt(first + no)) === one);
 }
 
 /** The same page from further back, by one page and then by two more; null: it was, or there is nothing before it. */

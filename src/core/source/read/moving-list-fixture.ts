@@ -28,9 +28,9 @@ export const without = (list: readonly Row[], ...ids: readonly number[]): readon
   list.filter((row) => !ids.includes(row.id));
 
 /** The list whose record has changed, which is its last one now. */
-export const toTheEnd = (list: readonly Row[], id: number): readonly Row[] => [
+export const toTheEnd = (list: readonly Row[], id: number, now: string): readonly Row[] => [
   ...without(list, id),
-  { id, at: at(500) },
+  { id, at: now },
 ];
 
 export const byPage = { kind: 'page', size: 2, inject: inQuery('page') };
@@ -52,11 +52,13 @@ export interface MovingRead extends Partial<Omit<Source, 'resource'>> {
   /** The status of a page behind the end; absent: it is empty. */
   readonly statusBehind?: number;
   readonly position?: ReadPosition | null;
+  /** Numbers of the pages behind which another process goes on. */
+  readonly stops?: readonly number[];
 }
 
 /** Reads a list that `change` may replace before each request. */
 export async function readMoving(first: readonly Row[], change: Change, options: MovingRead) {
-  const { evaluator, resource, statusBehind, position = null, ...overrides } = options;
+  const { evaluator, resource, statusBehind, position = null, stops = [], ...overrides } = options;
   const lists: (readonly Row[])[] = [first];
   const asked: string[] = [];
   const client = clientOf((url) => {
@@ -73,8 +75,19 @@ export async function readMoving(first: readonly Row[], change: Change, options:
   const source = sourceOf({ api, evaluator, resource: parts, http }, { client, ...overrides });
   const pages: PageRead[] = [];
   let error: unknown = null;
+  const { signal } = new AbortController();
+  let next: { readonly from: ReadPosition | null } | null = { from: position };
   try {
-    for await (const page of readPages(source, { position, signal: new AbortController().signal })) pages.push(page);
+    while (next !== null) {
+      const { from }: { readonly from: ReadPosition | null } = next;
+      next = null;
+      for await (const page of readPages(source, { position: from, signal, lookAhead: 0 })) {
+        pages.push(page);
+        if (page.positionAfter === null || !stops.includes(pages.length)) continue;
+        next = { from: JSON.parse(JSON.stringify(page.positionAfter)) as ReadPosition };
+        break;
+      }
+    }
   } catch (thrown) {
     error = thrown;
   }
