@@ -108,8 +108,8 @@ async function knownTo(
 }
 
 /** The end of a partition whose list of deleted records was read, and is known up to its watermark if it was whole. */
-const withList = (entry: PartitionEntry, isWhole: boolean): PartitionEntry =>
-  entry.completed === null || entry.watermark === null || !isWhole
+const withList = (entry: PartitionEntry, isListedWhole: boolean): PartitionEntry =>
+  entry.completed === null || entry.watermark === null || !isListedWhole
     ? entry
     : { ...entry, completed: { ...entry.completed, deletionsTo: entry.watermark } };
 

@@ -61,7 +61,8 @@ async function violationOf(story: Story, kind: Kind): Promise<string | null> {
   const how = { ...kind, evaluator, stops: story.stops, now: () => new Date(at(begin)) };
   const { pages, error, gaps, ids, lists } = await readMoving(first, changeOf(story), how);
   // A page that the API refuses ends the read with an error, unless it is known to be behind the last one.
-  if (error !== null && kind.statusBehind === undefined) return `fails: ${String(error)}`;
+  if (error !== null && kind.statusBehind === undefined)
+    return `fails: ${error instanceof Error ? error.message : 'no error'}`;
   const last = lists.at(-1) ?? first;
   const seen: Row[] = [];
   for (const { records, watermarkAfter: claimed } of pages) {
@@ -103,6 +104,15 @@ async function shrunk(story: Story, kind: Kind): Promise<{ readonly story: Story
   return { story, violation: await violationOf(story, kind) };
 }
 
+/** The smallest story that shows something wrong; null: none does. */
+async function smallestViolation(kind: Kind): Promise<Awaited<ReturnType<typeof shrunk>> | null> {
+  for (let seed = 1; seed <= 150; seed += 1) {
+    const story = storyOf(seed);
+    if ((await violationOf(story, kind)) !== null) return await shrunk(story, kind);
+  }
+  return null;
+}
+
 const counted = { response: { records: 'data', total: 'total' } };
 const paginations: readonly (readonly [string, object])[] = [
   ['page numbers', { pagination: byPage }],
@@ -124,10 +134,7 @@ const kinds: readonly (readonly [string, Kind])[] = paginations.flatMap(([name, 
 test.each(kinds)(
   'a list that moves while it is read loses no record without a word, and no watermark passes one: %s',
   async (_, kind) => {
-    for (let seed = 1; seed <= 150; seed += 1) {
-      const story = storyOf(seed);
-      if ((await violationOf(story, kind)) !== null) expect(await shrunk(story, kind)).toEqual({ violation: null });
-    }
+    expect(await smallestViolation(kind)).toBeNull();
   },
   60_000,
 );
