@@ -22,7 +22,7 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'an unchanged first page counts for all pages',
-    file: 'src/core/source/read/read-pages.ts',
+    file: 'src/core/source/read/page-step.ts',
     code: 'validators:\n        position.pagesRead === 0 && isListed(gaps) ? keptValidators(source, page.validators, { isWhole }) : null,',
     bug: 'validators: position.pagesRead === 0 ? keptValidators(source, page.validators, { isWhole: true }) : null,',
   },

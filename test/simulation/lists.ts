@@ -49,7 +49,8 @@ export function createLists({ counts, collections, deleted, pageSize }: ListsOpt
     const page = records.slice(0, size);
     const last = page.at(-1);
     const data = fields === undefined ? page : page.map((record) => partOf(record, fields));
-    const total = isCut ? all.length : Math.min(all.length, windowRecordsMax);
+    // A count at the cap would say that they may be more.
+    const total = isCut ? all.length : Math.min(all.length, windowRecordsMax - 1);
     return { status: 200, body: { data, total, next: last && records.length > size ? keyOf(last) : null } };
   };
   return { pageOf };

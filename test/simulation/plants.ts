@@ -35,6 +35,30 @@ export const plants: readonly Plant[] = [
     bug: 'const keys = values.map(({ key }) => key).slice(0, 1);',
   },
   {
+    name: 'the fence is dropped',
+    file: 'src/core/run/repair.ts',
+    code: 'lane, fence, generation,',
+    bug: 'lane, fence: 1, generation,',
+  },
+  {
+    name: 'an unchanged list is taken for an empty one',
+    file: 'src/core/run/read-partition.ts',
+    code: 'gaps: withGaps(at.gaps, page.gaps),',
+    bug: 'gaps: withGaps(at.gaps, page.notModified ? [] : page.gaps),',
+  },
+  {
+    name: 'the second half of a split window is skipped',
+    file: 'src/core/source/read/window-bounds.ts',
+    code: 'const from = Math.max(to - window.overlapMs, first);',
+    bug: 'const from = Math.min(end, first + window.sizeMs);',
+  },
+  {
+    name: 'a window without records ends the read',
+    file: 'src/core/source/read/read-pages.ts',
+    code: '{ ...step, read: { ...step.read, notModified } }',
+    bug: '{ ...step, read: { ...step.read, notModified, positionAfter: null, watermarkAfter: position.claim } }',
+  },
+  {
     name: 'a backfill moves the watermark',
     file: 'src/core/source/read/claims.ts',
     code: '!plan.backfill || again === true;',
