@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../json/json-object.ts';
 import { isJsonObject } from '../../json/is-json-object.ts';
+import type { JsonObject } from '../../json/json-object.ts';
 
 /** Names of fields; `all`: any of them may be read. */
 type FieldNames = 'all' | readonly string[];

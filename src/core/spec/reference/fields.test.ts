@@ -16,6 +16,7 @@ const ascending = { kind: 'cursor', cursor: { field: 'at', type: 'datetime', mis
 
 /** What an example needs beside it to be complete. */
 const beside: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  'auth (oauth2_authorization_code) account': { callback: { metadata: { realm: 'realmId' } } },
   'resources[].request url': { path: undefined },
   'resources[].request body': { method: 'POST' },
   'resources[].forEach[] resource': { values: undefined },
