@@ -94,7 +94,7 @@ export async function openRun(deps: Deps, scope: OrgScope, options: OpenRunOptio
         resource: opened,
         backfill: opened === resource && !rewinds ? backfill : null,
       }),
-    store: createRunStore(deps, scope, { runId, attempt }),
+    store: createRunStore(deps, scope, { runId, attempt, spec }),
     lookupStore: createLookupStore(deps, scope, { connectionId, runId }),
     known,
     evaluator: deps.evaluators.forOrg(scope.orgId),

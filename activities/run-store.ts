@@ -22,13 +22,15 @@ import { countReplaced, isClean, readSoFar } from '../db/queries/runs/runs.ts';
 import type { OrgScope } from '../db/scope.ts';
 import { takenOver } from '../src/core/errors.ts';
 import { neverRead, type RunStore } from '../src/core/run/run-store.ts';
+import { fieldsMeaning } from '../src/core/spec/connection/meaning.ts';
+import type { ConnectorSpec } from '../src/core/spec/schema/spec-schema.ts';
 import type { Deps } from '../src/deps.ts';
 
 /** The store of a run, in the control database. */
 export function createRunStore(
   { db }: Pick<Deps, 'db'>,
   scope: OrgScope,
-  { runId, attempt }: { readonly runId: string; readonly attempt: Attempt },
+  { runId, attempt, spec }: { readonly runId: string; readonly attempt: Attempt; readonly spec: ConnectorSpec },
 ): RunStore {
   const { laneId, fence, connectionId, resourceKey, seq, hasRequeued } = attempt;
   // Needed for every partition, and fixed once all dimensions are listed.
@@ -71,6 +73,7 @@ export function createRunStore(
         connectionId,
         resourceKey: parent,
         changedFor: select === 'changed' ? laneId : null,
+        fields: fieldsMeaning(spec, parent),
         ...page,
       }),
     isComplete: (parent) => isLaneComplete(db, scope, { connectionId, resourceKey: parent }),

@@ -192,7 +192,14 @@ describe('of an org with 60,000 runs, no statement reads what is old:', () => {
       await lastCallSequence(db, scope, runId);
       await insertCalls(db, scope, [newCall({ runId, sequence: 1 })]);
       await findRecordStates(db, scope, { laneId: owner.laneId, externalIds: ['r1', 'r2', 'new'] });
-      await findParents(db, scope, { connectionId, resourceKey: 'items', after: 'r1', limit: 100, changedFor: null });
+      await findParents(db, scope, {
+        connectionId,
+        resourceKey: 'items',
+        after: 'r1',
+        limit: 100,
+        changedFor: null,
+        fields: 'f',
+      });
       await findChangedPartitions(db, scope, {
         connectionId,
         laneId: owner.laneId,

@@ -128,3 +128,49 @@ describe('parents that are stored', () => {
     },
   );
 });
+
+describe('an upgrade', () => {
+  const twoOwners = () => [1, 2].map((id) => ({ id, at: day(id), state: 'open' }));
+
+  it('that adds a resource below parents has its first run read the children of all of them, of which none is synced', async () => {
+    const { parent, child } = family('below', { owners: twoOwners });
+    const asked: string[] = [];
+    api.serve('below_toys', (_query, request) => {
+      asked.push(partOf(request));
+      return { body: [{ id: `toy of ${partOf(request)}` }] };
+    });
+    const toys = { ...child(), key: 'below_toys', request: { path: '/below_toys/{{ each.owner.id }}' } };
+    await using of = await account({ key: 'below', resources: [parent, child()] });
+    await of.sync('below');
+    await of.sync('below_pets');
+    await of.upgrade('1.1.0', [parent, child(), toys]);
+    expect(await of.sync('below_toys')).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 2 } });
+    expect(asked.toSorted()).toEqual(['1', '2']);
+  });
+
+  it.each([
+    ['after the parents', false],
+    ['before the parents', true],
+  ])(
+    'to a request with another field of parents has the children of all of them read with it, %s',
+    async (_when, isFirst) => {
+      const name = isFirst ? 'early' : 'late';
+      const { parent, child, takeAsked } = family(name, { owners: twoOwners });
+      await using of = await account({ key: name, resources: [parent, child()] });
+      await of.sync(name);
+      await of.sync(`${name}_pets`);
+      takeAsked();
+      const request = { path: `/${name}_pets/{{ each.owner.id }}`, query: { state: '{{ each.owner.state }}' } };
+      await of.upgrade('2.0.0', [parent, child({ request })]);
+      if (isFirst) {
+        expect(await of.sync(`${name}_pets`)).toMatchObject({ status: 'partial', notes: { parents_incomplete: 1 } });
+        expect(takeAsked()).toEqual([]);
+      }
+      await of.sync(name);
+      expect(await of.sync(`${name}_pets`)).toMatchObject({ status: 'succeeded' });
+      expect(takeAsked()).toEqual(['1 open', '2 open']);
+      await of.sync(`${name}_pets`);
+      expect(takeAsked()).toEqual([]);
+    },
+  );
+});

@@ -64,7 +64,7 @@ async function firstValue({ params, run, evaluator }: OpenedSource, values: stri
 }
 
 async function firstStored({ db }: Pick<Deps, 'db'>, scope: OrgScope, parent: LaneKey): Promise<unknown> {
-  const [first] = await findParents(db, scope, { ...parent, after: null, limit: 1, changedFor: null });
+  const [first] = await findParents(db, scope, { ...parent, after: null, limit: 1, changedFor: null, fields: null });
   return first?.fields;
 }
 

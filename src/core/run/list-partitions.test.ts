@@ -72,7 +72,11 @@ describe('stored parents', () => {
 
   it('of which some may be missing leave the run incomplete, and prove nothing of the others', async () => {
     const incomplete = { gaps: ['parents_incomplete'], incomplete: true };
-    expect((await listed({ forEach, parents: [parent('a')], isComplete: false })).end).toMatchObject(incomplete);
+    expect((await listed({ forEach, parents: [parent('a')], isComplete: [false, true] })).end).toMatchObject(
+      incomplete,
+    );
+    // They were forgotten meanwhile.
+    expect((await listed({ forEach, parents: [], isComplete: [true, false] })).end).toMatchObject(incomplete);
     const { values, end } = await listed({ forEach, parents: [parent('a'), parent('b', null)] });
     expect(values.map(({ key }) => key)).toEqual(['a']);
     expect(end).toMatchObject(incomplete);
@@ -154,7 +158,8 @@ interface World {
   /** Stored parents. */
   readonly parents?: readonly Parent[];
   /** Whether they are all; true unless given. */
-  readonly isComplete?: boolean;
+  /** At first, and then. */
+  readonly isComplete?: readonly [boolean, boolean];
   /** Of the parents that are read live. */
   readonly incremental?: object;
   /** Pages of the parents that are read live, and those of any part but the first. */
@@ -216,6 +221,7 @@ async function listed({ forEach, at = listBegin, parents = [], parts = [], ...wo
   const lists = new Map<number, DimensionValue[]>();
   const positions: ListPosition[] = [];
   const cleared: number[] = [];
+  const complete = [...(world.isComplete ?? [])];
   const asked: Parameters<RunStore['parents']>[1][] = [];
   const store = {
     async clearDimension(list) {
@@ -234,7 +240,7 @@ async function listed({ forEach, at = listBegin, parents = [], parts = [], ...wo
       return value;
     },
     listingInstant: async () => listingInstant,
-    isComplete: async () => world.isComplete ?? true,
+    isComplete: async () => complete.shift() ?? true,
     async parents(_key, options) {
       asked.push(options);
       const { after, limit } = options;

@@ -147,7 +147,7 @@ async function listStored(listing: OpenListing, { step, at: begin }: DimensionLi
   if (at.after === null) {
     // The start of each list: what this run counts as seen may be no later than any of them.
     if (isOwn) at = { ...at, listedAt: earlier(at.listedAt, await store.listingInstant(resourceKey)) };
-    if (!(await store.isComplete(resourceKey))) at = withoutSome(at, 'parents_incomplete');
+    at = await unlessComplete(listing, resourceKey, at);
     if (step.begins) await store.clearDimension(list);
   }
   for (;;) {
@@ -161,12 +161,21 @@ async function listStored(listing: OpenListing, { step, at: begin }: DimensionLi
       step,
       wanted.map(({ externalId, fields }) => ({ key: externalId, value: eachOf(dimension, fields) })),
     );
+    // They may have been forgotten while they were listed.
+    if (done) at = await unlessComplete(listing, resourceKey, at);
     const next: ListPosition = done ? following(at) : { ...at, after: last.externalId };
     await store.addToDimension(list, values, next);
     if (done) return next;
     at = next;
   }
 }
+
+/** The position, which notes that parents are missing unless every one is stored. */
+const unlessComplete = async (
+  { store }: Pick<Listing, 'store'>,
+  resourceKey: string,
+  at: ListPosition,
+): Promise<ListPosition> => ((await store.isComplete(resourceKey)) ? at : withoutSome(at, 'parents_incomplete'));
 
 /** The list lacks parents, or may. */
 const withoutSome = (at: ListPosition, gap: Gap): ListPosition => ({

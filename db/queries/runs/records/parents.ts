@@ -22,6 +22,8 @@ interface ParentPage extends LaneKey {
   readonly limit: number;
   /** The lane whose partitions the parents are; only those changed since their partition was read. Null: all of them. */
   readonly changedFor: number | null;
+  /** What the stored fields are to mean; where they mean something else, none is stored. Null: whatever they do. */
+  readonly fields: string | null;
 }
 
 /**
@@ -31,11 +33,18 @@ interface ParentPage extends LaneKey {
  */
 export async function findParents(db: Db, scope: OrgScope, page: ParentPage): Promise<Parent[]> {
   const { after, limit, changedFor } = page;
+  const lane = ofLane(db, scope, page);
+  const meant = lane.select(sql<string>`coalesce(meaning ->> 'fields', ${page.fields})`.as('meant'));
   // A join would not let the primary key give the order: every page would sort all that is left.
   let query = db
     .selectFrom('recordState as r')
-    .select(['r.externalId', 'r.fields'])
-    .where('r.laneId', '=', ofLane(db, scope, page).select('id'))
+    .select([
+      'r.externalId',
+      sql<Parent['fields']>`case when ${page.fields}::text is null or (${meant}) = ${page.fields} then r.fields end`.as(
+        'fields',
+      ),
+    ])
+    .where('r.laneId', '=', lane.select('id'))
     .where('r.status', '!=', 'deleted')
     .where(sql<boolean>`(r.hash <> '' or r.fields is not null)`)
     .where(

@@ -83,6 +83,10 @@ const definitionOf = perResource((spec, resource): Definitions => {
   };
 });
 
+/** What the stored fields of a resource mean; see {@link Meaning.fields}. */
+export const fieldsMeaning = (spec: ConnectorSpec, resourceKey: string): string =>
+  definitionOf(spec, resourceKey).fields;
+
 function keyDefinition(spec: ConnectorSpec, resource: Resource): Definition {
   const { primaryKey } = resource;
   const added = keyFields(resource);
