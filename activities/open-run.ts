@@ -13,6 +13,7 @@ import { ownsRows } from '../src/core/destinations/target-table.ts';
 import { takenOver } from '../src/core/errors.ts';
 import type { LoggedCall } from '../src/core/http/logged-call.ts';
 import { createRedactor } from '../src/core/http/redact.ts';
+import { deletesFirst } from '../src/core/model/run-position.ts';
 import { createInvalidLimit } from '../src/core/pipeline/invalid-limit.ts';
 import { createKnownRecords } from '../src/core/pipeline/known-records.ts';
 import type { SeenIdFilter } from '../src/core/pipeline/seen-id-filter.ts';
@@ -143,7 +144,8 @@ async function openConformed(
   const opened = await openRunDestination(deps, scope, options, uses);
   const conformed = await conformer.conform();
   if (conformed === null) return opened;
-  return { ...opened, start: { ...opened.start, position: conformed.position, readCompleted: false } };
+  const position = conformed.position ?? (opened.start.isBehind ? deletesFirst : null);
+  return { ...opened, start: { ...opened.start, position, readCompleted: false } };
 }
 
 /**
@@ -167,7 +169,9 @@ async function openRunDestination(
   });
   resources.use(destination);
   const ledger = createRunLedger(db, scope, { runId, laneId, fence });
-  const deliversAgain = attempt.backfill?.rewind === true || attempt.backfill?.force === true;
+  const { backfill } = attempt;
+  // One that begins at some time leaves what was lost of older records.
+  const deliversAgain = backfill?.rewind === true || (backfill?.force === true && backfill.from === null);
   const behaviour = {
     ownsRows: ownsRows(setup.resource, setup.spec.resources),
     whenBehind: deliversAgain ? ('deliver_again' as const) : onBehind,
@@ -176,7 +180,8 @@ async function openRunDestination(
   const openAfter = (batchNo: number) =>
     repairFromCheckpoint({ run: { ...attempt, runId, batchNo }, ledger, destination, target, ...behaviour });
   const opened = { destinationFingerprint: fingerprint, ledger };
-  if (recordedWith !== fingerprint) {
+  // What is delivered again begins where the destination stands.
+  if (recordedWith !== fingerprint || deliversAgain) {
     if (recordedWith !== null && !(await ledger.clearRecordedWith())) throw takenOver();
     const start = await openAfter(attempt.batchNo);
     return { ...opened, destination, start, isUntouched: () => false };

@@ -76,3 +76,45 @@ test('where every version is kept, a backfill with force ends it', async () => {
   expect(new Set((await of.rows(table)).map(({ name }) => name))).toEqual(new Set(['a', 'b']));
   expect(await of.sync('versions-lost')).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 0 } });
 });
+
+test('a backfill with force makes the deletes again that were lost', async () => {
+  let rows = rowsOf('a', 'a', 'a', 'a');
+  api.serve('lost-deletes', () => ({ body: rows }));
+  const { stack, upstream } = shared();
+  const resource = {
+    key: 'lost-deletes',
+    target: { table: 'lost_deletes' },
+    deletes: { mode: 'full_scan', effect: 'hard' },
+  };
+  await using of = await openAccount(stack, { key: 'lost-deletes', baseUrl: upstream.url, resources: [resource] });
+  await of.sync('lost-deletes');
+  await backup(of, 'lost_deletes');
+  rows = rowsOf('a', 'a', 'a');
+  expect(await of.sync('lost-deletes')).toMatchObject({ statsJson: { deleted: 1 } });
+  await restoreInPlace(of, 'lost_deletes');
+  expect(await of.backfill('lost-deletes', { force: true })).toMatchObject({ status: 'succeeded' });
+  expect(await of.live('lost_deletes')).toEqual(['1', '2', '3']);
+});
+
+test('a backfill with force from some time on does not end it: older records may be missing', async () => {
+  const incremental = { kind: 'cursor', cursor: { field: 'at', type: 'datetime' }, order: 'asc' };
+  const at = (no: number) => new Date(Date.UTC(2025, 0, no)).toISOString();
+  let rows = [{ id: 1, at: at(1) }];
+  api.serve('lost-part', () => ({ body: rows }));
+  const { stack, upstream } = shared();
+  const resource = {
+    key: 'lost-part',
+    target: { table: 'lost_part' },
+    incremental: { ...incremental, clientFilter: true },
+  };
+  await using of = await openAccount(stack, { key: 'lost-part', baseUrl: upstream.url, resources: [resource] });
+  await of.sync('lost-part');
+  await backup(of, 'lost_part');
+  rows = [1, 2, 9].map((id) => ({ id, at: at(id) }));
+  await of.sync('lost-part');
+  await restoreInPlace(of, 'lost_part');
+  const behind = { status: 'failed', error: { code: 'destination_behind' } };
+  expect(await of.backfill('lost-part', { force: true, from: at(5) })).toMatchObject(behind);
+  expect(await of.backfill('lost-part', { force: true })).toMatchObject({ status: 'succeeded' });
+  expect(await of.live('lost_part')).toEqual(['1', '2', '9']);
+});

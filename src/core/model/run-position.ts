@@ -74,9 +74,9 @@ export const listBegin: ListPosition = {
 
 /**
  * Where a run continues. Plain JSON. Its stages come in this order. `bury` repeats known deletes in a run that sets its
- * lane back. `retry` takes records that are tried again. `list` and `partition` read the list of partitions and each
- * partition. `sweep` deletes the records that are missing, and `switch` replaces a table. Runs store the names of the
- * stages.
+ * lane back, or that delivers again what its destination has lost. `retry` takes records that are tried again. `list` and
+ * `partition` read the list of partitions and each partition. `sweep` deletes the records that are missing, and `switch`
+ * replaces a table. Runs store the names of the stages.
  */
 export type RunPosition =
   | { readonly stage: 'bury'; readonly after: string | null }
@@ -93,6 +93,9 @@ export type RunPosition =
 
 /** The first position of a run. */
 export const runStart: RunPosition = { stage: 'retry', after: null };
+
+/** The first position of a run that begins with the deletes. */
+export const deletesFirst: RunPosition = { stage: 'bury', after: null };
 
 /** The position in its form of today: an earlier version of the service may have stored it. */
 export function currentPosition(stored: RunPosition): RunPosition {

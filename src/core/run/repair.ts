@@ -3,7 +3,7 @@ import { AppError, takenOver } from '../errors.ts';
 import { storableText } from '../json/storable-text.ts';
 import type { LaneKey } from '../model/lane-key.ts';
 import { decodeReceipt } from '../model/receipt.ts';
-import type { RunPosition } from '../model/run-position.ts';
+import { deletesFirst, type RunPosition } from '../model/run-position.ts';
 import type { OnBehind } from '../spec/schema/destination-schema.ts';
 import type { RunLedger } from './run-ledger.ts';
 
@@ -117,7 +117,7 @@ async function unlessBehind(options: RepairOptions, start: StartPoint, last: Che
   const since = await ledger.behindSince(last, target.mode === 'replace');
   if (since === null) return start;
   if (whenBehind === 'deliver_again' && (await ledger.behindSince(last, true)) === null)
-    return { ...start, isBehind: true };
+    return { ...start, isBehind: true, position: start.position ?? deletesFirst };
   if (whenBehind === 'start_over') return startOver(options);
   throw destinationBehind(run, target.mode, since);
 }
