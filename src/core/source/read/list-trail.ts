@@ -2,7 +2,7 @@
  * Whether the pages of a list follow each other. A number or an offset names a place, not an item: when a record before
  * the place leaves, the one behind it slips onto a page that was read already. So an offset begins at the last item of
  * the page before, which must be there again. Page numbers cannot overlap: their ends are looked at again behind the
- * last page (`list-edges.ts`).
+ * last page (`list-moves.ts`).
  */
 
 import type { ListTrail, PageEdge, PagePosition, ReadPosition } from '../../model/read-position.ts';

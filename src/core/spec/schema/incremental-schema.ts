@@ -109,7 +109,7 @@ const CursorIncremental = v.pipe(
     ),
     order: field(
       v.picklist(['asc', 'desc', 'none']),
-      'The order by this cursor in which the API returns records. With `asc` the watermark advances with every page, otherwise at the end of a window. A record out of order ends that for the run.',
+      'The order by this cursor in which the API returns records. With `asc` the watermark advances with every page (with page numbers only where `pagination.stable` is true), otherwise at the end of a window. A record out of order ends that for the run.',
     ),
     settle: field(
       v.exactOptional(Duration),
