@@ -5,6 +5,7 @@ import type { PartitionEntry } from '../model/receipt.ts';
 import type { PartitionPosition, RunPosition } from '../model/run-position.ts';
 import type { Validators } from '../model/validators.ts';
 import { cursorOfText, sendLowerBound } from '../source/cursor/cursor-value.ts';
+import { followedBy } from '../source/read/list-items.ts';
 import { readPages } from '../source/read/read-pages.ts';
 import { createEvaluateEach } from '../source/request/evaluate-each.ts';
 import { openResponseCache } from '../source/request/open-response-cache.ts';
@@ -38,10 +39,12 @@ export async function* readDeletedList(
   const ofPartition = { ...run.source, each: partition.each };
   const recentList = recentListCache(ofPartition, deletes, run.lookupStore);
   const known = await knownTo(run, partition, deletes);
+  const { pagination, ...named } = followedBy(deletes);
   const source = {
     ...ofPartition,
     ...notIncremental,
-    resource: listResource(run.source.resource, deletes, known !== null),
+    ...named,
+    resource: listResource(run.source.resource, { ...deletes, pagination }, known !== null),
     ...(known !== null && { sentWatermark: known }),
     validators: (await recentList?.find()) ?? null,
     responses: recentList ? null : openResponseCache(ofPartition, deletes.request, run.lookupStore),

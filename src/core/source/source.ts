@@ -69,6 +69,8 @@ export interface Source {
    * Absent: no.
    */
   readonly provesEnd?: boolean;
+  /** What names an item of a list without a primary key; absent: all of the item. */
+  readonly itemKey?: (item: unknown) => unknown;
   /** Our clock. */
   now(): Date;
 }

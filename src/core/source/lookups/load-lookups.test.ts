@@ -81,6 +81,20 @@ describe('a table', () => {
     expect((await load(api, { lookups: [{ ...all, pagination }] })).tables).toEqual({ users: emails });
   });
 
+  it.each([
+    ['page', 'id'],
+    ['offset', 'id'],
+    ['page', '$string(id)'],
+    ['offset', '$string(id)'],
+  ])('is read whole although its items have other addresses in each response: %s by %s', async (kind, keyBy) => {
+    await using api = await startApi((request) => {
+      const { data } = pageOf(request).body as { readonly data: readonly object[] };
+      return { body: data.map((user) => ({ ...user, picture: crypto.randomUUID() })) };
+    });
+    const pagination = { kind, size: 2, inject: inQuery(kind) };
+    expect((await load(api, { lookups: [{ ...all, keyBy, pagination }] })).tables).toEqual({ users: emails });
+  });
+
   it('is read again where it has moved meanwhile', async () => {
     let list = users;
     let asked = 0;

@@ -6,6 +6,7 @@ import { dependenciesOf } from '../../spec/check/step-dependencies.ts';
 import type { Lookup } from '../../spec/schema/lookup-schema.ts';
 import { ResponseSettings } from '../../spec/schema/resource-schema.ts';
 import { authRoot } from '../auth/request-signer.ts';
+import { followedBy } from '../read/list-items.ts';
 import { firstPage } from '../read/paginate.ts';
 import { openResponseCache } from '../request/open-response-cache.ts';
 import { buildRequest } from '../request/request.ts';
@@ -127,11 +128,12 @@ async function readKept(
 
 /** The table as a resource of its own. */
 function sourceOfTable(source: Omit<Source, 'watermark'>, lookup: RequestLookup, store: LookupStore): Source {
-  const { assignTo: key, request, pagination, records, successWhen } = lookup;
+  const { assignTo: key, request, records, successWhen } = lookup;
+  const { pagination, ...named } = followedBy({ ...lookup, key: lookup.keyBy });
   const response = v.parse(ResponseSettings, { records, ...(successWhen !== undefined && { successWhen }) });
   const resource: ReadableResource = { key, request, response, pagination, errors: [] };
   // An item that the table lacks is null in all records that name it.
-  const whole = { provesEnd: true, validators: null };
+  const whole = { ...named, provesEnd: true, validators: null };
   const described = { ...source, resource, each: {}, watermark: null, backfill: null, ...whole };
   return { ...described, responses: openResponseCache(source, request, store) };
 }

@@ -83,7 +83,7 @@ export async function readRecords(
     next: next?.position ?? null,
     pagesLeft: next?.pagesLeft ?? 0,
     count: elements.length,
-    keyAt: (index) => (isFlat ? keyOf(records[index], resource.primaryKey) : jsonOf(elements[index])),
+    keyAt: (index) => (isFlat ? keyOf(records[index], source) : jsonOf(elements[index])),
     isFlat,
     counted: (await countOf(pagination, paged)) ?? total,
     identity: pageIdentity(pagination, { items: elements }, next?.position ?? null),
@@ -93,7 +93,9 @@ export async function readRecords(
 }
 
 /** The text of a record's key, or of all of it. */
-function keyOf(record: unknown, primaryKey: readonly string[] = []): string {
+function keyOf(record: unknown, { resource: { primaryKey = [] }, itemKey }: Source): string {
+  const named = itemKey?.(record);
+  if (typeof named === 'string' || typeof named === 'number') return jsonOf(named);
   const id = primaryKey.length === 0 ? null : externalIdOf(record, primaryKey);
   return id?.ok ? id.externalId : jsonOf(record);
 }
