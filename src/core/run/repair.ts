@@ -161,16 +161,17 @@ function idsIn(receipt: string): readonly string[] {
 /**
  * The change filter and the watermark describe rows that do not exist: both are deleted before anything is read.
  * From then on the lane is another generation, for which it is claimed again: no other destination that it was delivered to
- * counts any more. Rows that it has all the same are known from then on, so that they can be found missing. A crash before the
+ * counts any more. Rows that it has all the same are known from then on, so that they can be found missing, unless they are of
+ * another key: those stay, as the plan of the change says. A crash before the
  * first batch is applied only repeats it, since nothing was recorded in between. Batch and page numbers continue.
  */
 async function startOver(options: RepairOptions): Promise<StartPoint> {
   const { run, ledger, onStartOver } = options;
   const forgotten = await ledger.forget();
   if (forgotten === null) throw takenOver();
-  const { records, position, generation } = forgotten;
+  const { records, position, generation, isRekeyed } = forgotten;
   await claim(options, generation);
-  const leftovers = await noteLeftovers(options);
+  const leftovers = isRekeyed ? 0 : await noteLeftovers(options);
   if (records > 0 || run.watermarkBefore !== null) onStartOver(records);
   return {
     ...run,

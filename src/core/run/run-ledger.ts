@@ -24,6 +24,8 @@ export interface Forgotten {
   readonly position: RunPosition | null;
   /** The generation that the lane has from now on. */
   readonly generation: string;
+  /** The run is the first under another key: ids at the destination are of the one before. */
+  readonly isRekeyed: boolean;
 }
 
 /** The ledger of a lane, as one attempt at a run writes it. Each call is all or nothing, and safe to repeat. */

@@ -48,9 +48,9 @@ export async function forgetLane(
       .where('id', '=', runId)
       .where('laneId', '=', laneId)
       .where('status', '=', 'running')
-      .returning('position')
+      .returning(['position', sql<boolean>`notes -> 'started_over' is not null`.as('isRekeyed')])
       .executeTakeFirst();
-    return { records, position: run?.position ?? null, generation };
+    return { records, position: run?.position ?? null, generation, isRekeyed: run?.isRekeyed ?? false };
   });
 }
 
