@@ -21,7 +21,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   'src/telemetry': ['telemetry', 'metrics/core-exporter'],
   'src/telemetry/metrics': ['metrics', 'core-exporter'],
   'src/telemetry/traces': ['traces'],
-  'src/core/destinations': ['destination', 'registry', 'target-table', 'webhook/outbox'],
+  'src/core/destinations': ['destination', 'registry', 'retyped-columns', 'target-table', 'webhook/outbox'],
   'src/core/destinations/postgres': ['postgres'],
   'src/core/destinations/sqlserver': ['sqlserver'],
   'src/core/destinations/sqlserver/driver': ['session', 'entra', 'entra-client', 'login', 'messages'],

@@ -142,5 +142,5 @@ test.skipIf(programs === null)(
 /** The last number of the events of each connection. */
 async function sequences({ db }: Pick<Stack, 'db'>): Promise<readonly number[]> {
   const rows = await db.selectFrom('eventSequences').select('last').orderBy('connectionId').execute();
-  return rows.map(({ last }) => Number(last));
+  return rows.map(({ last }) => last);
 }

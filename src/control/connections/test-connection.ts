@@ -183,6 +183,6 @@ async function reachDestination(trial: OpenTrial): Promise<Tried<null>> {
   const prepared = await prepareDestination(deps, trial.scope, { ...setup, resource: resourceOf(trial) }, run);
   const { destination, targetOf } = prepared;
   stack.use(destination);
-  const tried = trial.resourceKey === null ? setup.spec.resources : [resourceOf(trial)];
-  return { message: await destination.check(tried.map(targetOf)), value: null };
+  const resources = trial.resourceKey === null ? setup.spec.resources : [resourceOf(trial)];
+  return { message: await destination.check(resources.map(targetOf)), value: null };
 }
