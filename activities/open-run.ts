@@ -160,7 +160,7 @@ async function openRunDestination(
 ): Promise<RunDestination> {
   const { db, log } = deps;
   const { laneId, fence, recordedWith } = attempt;
-  const { destination, target, fingerprint, onBehind } = await prepareDestination(deps, scope, setup, {
+  const { destination, target, fingerprint, place, onBehind } = await prepareDestination(deps, scope, setup, {
     id: runId,
     startedAt,
     outbox: createOutbox(deps, scope, { owner: { laneId, fence, runId }, redact }),
@@ -168,7 +168,7 @@ async function openRunDestination(
     onStrayRejections: (stray) => log.warn('the receiver rejected records that were not sent to it', { ...stray }),
   });
   resources.use(destination);
-  const ledger = createRunLedger(db, scope, { runId, laneId, fence });
+  const ledger = createRunLedger(db, scope, { runId, laneId, fence, place });
   const { backfill } = attempt;
   // One that begins at some time leaves what was lost of older records.
   const deliversAgain = backfill?.rewind === true || (backfill?.force === true && backfill.from === null);

@@ -18,11 +18,11 @@ export interface AttemptLedger extends RunLedger {
   readonly leftToEnd: Receipt | null;
 }
 
-/** The ledger of a lane in the control database, as the attempt that holds the lane writes it. */
+/** The ledger of a lane in the control database, as the attempt that holds the lane writes it; `place`: see PreparedDestination. */
 export function createRunLedger(
   db: Db,
   scope: OrgScope,
-  { runId, laneId, fence }: BatchOwner & { readonly runId: string },
+  { runId, laneId, fence, place }: BatchOwner & { readonly runId: string; readonly place: string },
 ): AttemptLedger {
   const owner = { laneId, fence };
   let leftToEnd: Receipt | null = null;
@@ -34,9 +34,9 @@ export function createRunLedger(
       leftToEnd = receipt;
     },
     written: {
-      find: () => findWrittenColumns(db, scope, laneId),
+      find: () => findWrittenColumns(db, scope, { laneId, target: place }),
       async add(names) {
-        if (!(await addWrittenColumns(db, scope, { owner, names }))) throw takenOver();
+        if (!(await addWrittenColumns(db, scope, { owner, target: place, names }))) throw takenOver();
       },
     },
     prepare: prepareRecord,

@@ -953,6 +953,10 @@ export interface WrittenColumns {
   laneId: number;
   names: string[];
   orgId: string;
+  /**
+   * Names the table and its database: those of another one are not its columns.
+   */
+  target: string;
 }
 
 export interface DB {

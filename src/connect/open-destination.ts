@@ -1,11 +1,13 @@
 import * as v from 'valibot';
 import type { OrgScope } from '../../db/scope.ts';
+import { fingerprintOf } from '../core/crypto/digest.ts';
 import type { Destination, TargetTable } from '../core/destinations/destination.ts';
 import { type DestinationDeps, openDestination } from '../core/destinations/registry.ts';
 import { targetTable } from '../core/destinations/target-table.ts';
 import { AppError } from '../core/errors.ts';
 import { renderTemplate } from '../core/expressions/template.ts';
 import { canonicalJson } from '../core/json/canonical-json.ts';
+import type { JsonObject } from '../core/json/json-object.ts';
 import { leafTexts } from '../core/source/auth/auth.ts';
 import { DestinationSpec, type OnBehind } from '../core/spec/schema/destination-schema.ts';
 import type { Resource } from '../core/spec/schema/spec-schema.ts';
@@ -25,6 +27,8 @@ export interface PreparedDestination {
   readonly targetOf: (resource: Resource) => TargetTable;
   /** A text that stays the same as long as the rows go to the same place, under the same credentials. */
   readonly fingerprint: string;
+  /** Names the table and its database, whatever the credentials. */
+  readonly place: string;
   /** See DestinationSpec; a webhook is never behind. */
   readonly onBehind: OnBehind;
 }
@@ -58,8 +62,17 @@ export async function prepareDestination(
     target,
     targetOf: (other) => targetTable(other, declared),
     fingerprint: deps.secretBox.fingerprint(canonicalJson([options, target])),
+    place: placeOf(options, target),
     onBehind: 'onBehind' in declared ? declared.onBehind : 'fail',
   };
+}
+
+function placeOf(options: JsonObject, { schema, table }: TargetTable): string {
+  const url = URL.parse(String(options['url']));
+  const database = url
+    ? [url.hostname, url.port, url.pathname]
+    : ['host', 'port', 'database'].map((name) => options[name] ?? null);
+  return fingerprintOf(canonicalJson([options['kind'], ...database, schema, table]));
 }
 
 function defaultDestination(configured: unknown): DestinationSpec {

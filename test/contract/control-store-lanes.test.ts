@@ -72,17 +72,18 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
     });
   });
 
-  it('of the columns that a lane has written is all that its attempts noted, unless a newer one holds the lane', async () => {
+  it('of the columns that a lane has written in a table is all that its attempts noted, unless a newer one holds the lane', async () => {
     const { queries, db, scope, started } = await start();
     const { attempt } = await started();
     const { laneId, fence } = attempt;
-    expect(await queries.findWrittenColumns(db, scope, laneId)).toBe(null);
+    const find = (target = 't') => queries.findWrittenColumns(db, scope, { laneId, target });
+    expect(await find()).toBe(null);
     const add = (names: readonly string[], by = fence) =>
-      queries.addWrittenColumns(db, scope, { owner: { laneId, fence: by }, names });
+      queries.addWrittenColumns(db, scope, { owner: { laneId, fence: by }, target: 't', names });
     expect(await add(['b', 'Z', 'b'])).toBe(true);
     expect(await add(['a', 'b'])).toBe(true);
     expect(await add(['late'], fence - 1)).toBe(false);
-    expect(await queries.findWrittenColumns(db, scope, laneId)).toEqual(['Z', 'a', 'b']);
+    expect([await find(), await find('u')]).toEqual([['Z', 'a', 'b'], null]);
   });
 
   describe('of quarantined records', () => {

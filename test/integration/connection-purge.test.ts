@@ -125,7 +125,7 @@ async function filledConnection() {
     rate: { connectionId, name: 'http', requests: 1, perSeconds: 1, burst: 1 },
     waitMsMax: 0,
   });
-  await addWrittenColumns(db, scope, { owner, names: ['name'] });
+  await addWrittenColumns(db, scope, { owner, target: 't', names: ['name'] });
   const sender = { ...owner, runId };
   await openOutbox(db, scope, {
     owner: sender,

@@ -113,8 +113,8 @@ test('a backfill with force from some time on does not end it: older records may
   rows = [1, 2, 9].map((id) => ({ id, at: at(id) }));
   await of.sync('lost-part');
   await restoreInPlace(of, 'lost_part');
-  const behind = { status: 'failed', error: { code: 'destination_behind' } };
-  expect(await of.backfill('lost-part', { force: true, from: at(5) })).toMatchObject(behind);
+  const refused = { status: 'failed', error: { code: 'destination_behind' } };
+  expect(await of.backfill('lost-part', { force: true, from: at(5) })).toMatchObject(refused);
   expect(await of.backfill('lost-part', { force: true })).toMatchObject({ status: 'succeeded' });
   expect(await of.live('lost_part')).toEqual(['1', '2', '9']);
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { useSharedService } from '../support/service/use-shared-service.ts';
+import { openAccount } from '../support/sync/account.ts';
 import { type Connected, connect } from '../support/sync/connected.ts';
 import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 
@@ -118,4 +119,31 @@ it('a lane that a version before this has written keeps to the columns that it m
   list.rows = [{ id: 1, n: 2 }, before[1] ?? {}];
   expect(await of.sync()).toMatchObject({ status: 'succeeded' });
   expect(await notes(of)).toEqual([null, 'y']);
+});
+
+it('a column of the customer in another table stays as it is, although the lane has filled one of that name before', async () => {
+  let rows: readonly Row[] = before;
+  api.serve('moved_from', () => ({ body: rows }));
+  const { stack, upstream } = shared();
+  const resource = (table: string) => ({ key: 'moved_from', target: { table } });
+  const options = { key: 'moved-from', baseUrl: upstream.url, resources: [resource('moved_from')] };
+  await using of = await openAccount(stack, options);
+  await of.sync('moved_from');
+  rows = rows.map(({ id }) => ({ id, n: 2 }));
+  await of.destination.query(tableByHand('moved_to'));
+  await of.upgrade('2.0.0', [resource('moved_to')]);
+  await of.sync('moved_from');
+  await of.destination.query(`update moved_to set note = 'theirs'`);
+  rows = rows.map(({ id }) => ({ id, n: 3 }));
+  await of.sync('moved_from');
+  expect((await of.rows('moved_to')).map(({ note, n }) => [note, n])).toEqual([
+    ['theirs', '3'],
+    ['theirs', '3'],
+  ]);
+  await of.upgrade('3.0.0', [resource('moved_from')]);
+  await of.sync('moved_from');
+  expect((await of.rows('moved_from')).map(({ note, n }) => [note, n])).toEqual([
+    [null, '3'],
+    [null, '3'],
+  ]);
 });

@@ -12,6 +12,7 @@ type Prepare = typeof real.prepareDestination;
 export const prepareDestination: Prepare = async (deps, _scope, setup, run) => ({
   destination: deliversToWebhook() ? openReceiver(deps.egress, setup, run) : currentDatabase().connect(),
   fingerprint: 'simulated',
+  place: 'here',
   onBehind: 'start_over',
   target: tableOf(setup.resource),
   targetOf: tableOf,

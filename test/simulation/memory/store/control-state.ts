@@ -67,8 +67,9 @@ export class ControlState {
   readonly lookups = this.#table<Selectable<Database['lookupCache']>>('lookup_cache', ({ connectionId, runId, key }) =>
     keyOf(connectionId, runId, key),
   );
-  readonly writtenColumns = this.#table<Selectable<Database['writtenColumns']>>('written_columns', ({ laneId }) =>
-    String(laneId),
+  readonly writtenColumns = this.#table<Selectable<Database['writtenColumns']>>(
+    'written_columns',
+    ({ laneId, target }) => keyOf(laneId, target),
   );
 
   readonly outboxes = this.#table<StoredOutbox>('outboxes', ({ laneId }) => String(laneId));
