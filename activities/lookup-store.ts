@@ -1,5 +1,6 @@
 import { findLookupValues, putLookupValues } from '../db/queries/runs/lookup-cache.ts';
 import type { OrgScope } from '../db/scope.ts';
+import type { SealedEchoes } from '../src/connect/sealed-echoes.ts';
 import type { LookupStore, NewCachedValue } from '../src/core/source/lookups/lookup-store.ts';
 import type { Deps } from '../src/deps.ts';
 
@@ -13,20 +14,20 @@ const writeMax = { values: 1000, length: 8_000_000 } as const;
 export function createLookupStore(
   { db }: Pick<Deps, 'db'>,
   scope: OrgScope,
-  run: { readonly connectionId: string; readonly runId: string },
+  run: { readonly connectionId: string; readonly runId: string; readonly echoes: SealedEchoes },
 ): LookupStore {
-  const { connectionId } = run;
+  const { connectionId, echoes } = run;
   const ownerOf = (cache: 'run' | 'connection') => ({ connectionId, runId: cache === 'run' ? run.runId : null });
   return {
     async read(cache, keys) {
       const found = await findLookupValues(db, scope, { ...ownerOf(cache), keys });
-      return new Map(found.map(({ key, value }) => [key, value]));
+      return new Map(found.map(({ key, value }) => [key, echoes.reveal(value)]));
     },
     async write(cache, values) {
       for (const part of inParts(values)) {
         const rows = part.map(({ key, text, ttlSeconds }) => ({
           key,
-          value: text,
+          value: echoes.hide(text),
           ttlSeconds: ttlSeconds ?? runTtlSeconds,
         }));
         await putLookupValues(db, scope, { ...ownerOf(cache), values: rows });

@@ -6,6 +6,7 @@ import { findRecordStates } from '../db/queries/runs/records/record-state.ts';
 import type { OrgScope } from '../db/scope.ts';
 import { prepareDestination } from '../src/connect/open-destination.ts';
 import { openSource } from '../src/connect/open-source.ts';
+import { createSealedEchoes } from '../src/connect/sealed-echoes.ts';
 import type { ResourceSetup } from '../src/connect/setup.ts';
 import type { Destination } from '../src/core/destinations/destination.ts';
 import type { DestinationDeps } from '../src/core/destinations/registry.ts';
@@ -71,7 +72,10 @@ export async function openRun(deps: Deps, scope: OrgScope, options: OpenRunOptio
   const logCall = (call: LoggedCall) => callLog.write(call);
   const redactor = createRedactor([]);
   const redact = (text: string) => redactor.values(text);
-  const { destination, ledger, start, ...at } = await openConformed(deps, scope, options, { logCall, redact });
+  const hasSecret = (text: string) => redactor.values(text) !== text;
+  const echoes = createSealedEchoes(deps.secretBox, scope, { connectionId, hasSecret });
+  const { destination, ledger, start: stored, ...at } = await openConformed(deps, scope, options, { logCall, redact });
+  const start = { ...stored, position: echoes.reveal(stored.position) };
   const clients = resources.use(new AsyncDisposableStack());
   // A destination that was restored from a backup is fresh too, and the lane knows its records.
   const rewinds = backfill?.rewind === true;
@@ -95,8 +99,8 @@ export async function openRun(deps: Deps, scope: OrgScope, options: OpenRunOptio
         resource: opened,
         backfill: opened === resource && !rewinds ? backfill : null,
       }),
-    store: createRunStore(deps, scope, { runId, attempt, spec }),
-    lookupStore: createLookupStore(deps, scope, { connectionId, runId }),
+    store: createRunStore(deps, scope, { runId, attempt, spec, echoes }),
+    lookupStore: createLookupStore(deps, scope, { connectionId, runId, echoes }),
     known,
     evaluator: deps.evaluators.forOrg(scope.orgId),
     redact,
@@ -111,6 +115,10 @@ export async function openRun(deps: Deps, scope: OrgScope, options: OpenRunOptio
     known,
     callsStored: () => callLog.stored(),
     redact,
+    seal: ({ positionAfter, partition, proof, ...page }) => ({
+      ...page,
+      ...echoes.hide({ positionAfter, partition, proof }),
+    }),
     batchNo: start.batchNo,
     appliesFirst: start.fresh || start.isBehind,
     invalidLimit: createInvalidLimit(resource, { recordsIn: start.records, invalid: start.invalid }),

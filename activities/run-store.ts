@@ -20,17 +20,25 @@ import {
 } from '../db/queries/runs/run-dimensions.ts';
 import { countReplaced, isClean, readSoFar } from '../db/queries/runs/runs.ts';
 import type { OrgScope } from '../db/scope.ts';
+import type { SealedEchoes } from '../src/connect/sealed-echoes.ts';
 import { takenOver } from '../src/core/errors.ts';
 import { neverRead, type RunStore } from '../src/core/run/run-store.ts';
 import { fieldsMeaning } from '../src/core/spec/connection/meaning.ts';
 import type { ConnectorSpec } from '../src/core/spec/schema/spec-schema.ts';
 import type { Deps } from '../src/deps.ts';
 
+interface RunStoreOptions {
+  readonly runId: string;
+  readonly attempt: Attempt;
+  readonly spec: ConnectorSpec;
+  readonly echoes: SealedEchoes;
+}
+
 /** The store of a run, in the control database. */
 export function createRunStore(
   { db }: Pick<Deps, 'db'>,
   scope: OrgScope,
-  { runId, attempt, spec }: { readonly runId: string; readonly attempt: Attempt; readonly spec: ConnectorSpec },
+  { runId, attempt, spec, echoes }: RunStoreOptions,
 ): RunStore {
   const { laneId, fence, connectionId, resourceKey, seq, hasRequeued } = attempt;
   // Needed for every partition, and fixed once all dimensions are listed.
@@ -50,14 +58,15 @@ export function createRunStore(
     },
     async addToDimension(dimension, values, position) {
       counts = null;
-      const part = { runId, owner: { laneId, fence }, dimension, values, position };
+      const listed = values.map(({ key, value }) => ({ key, value: echoes.hide(value) }));
+      const part = { runId, owner: { laneId, fence }, dimension, values: listed, position: echoes.hide(position) };
       if (!(await addToDimension(db, scope, part))) throw takenOver();
     },
     dimensionCounts,
     async dimensionValue(dimension, no) {
       const value = await findDimensionValue(db, scope, { runId, dimension, no });
       if (!value) throw new Error(`Dimension ${dimension} of run ${runId} has no value ${no}`);
-      return value;
+      return echoes.reveal(value);
     },
     async combinations(dimensions, page) {
       const sizes = await dimensionCounts(dimensions);
@@ -78,7 +87,7 @@ export function createRunStore(
       }),
     isComplete: (parent) => isLaneComplete(db, scope, { connectionId, resourceKey: parent }),
     async partition(key) {
-      return (await findPartition(db, scope, { laneId, partition: key })) ?? neverRead;
+      return echoes.reveal((await findPartition(db, scope, { laneId, partition: key })) ?? neverRead);
     },
     countMissing: (scan) => countMissing(db, scope, { ...scan, laneId, seq }),
     findMissing: (scan, limit) => findMissing(db, scope, { ...scan, laneId, seq, limit }),

@@ -18,7 +18,8 @@ beforeEach(async () => {
 });
 
 const storeOf = ({ orgId, connectionId } = ids, runId = 'run_1'): LookupStore =>
-  createLookupStore(database, orgScope(orgId), { connectionId, runId });
+  createLookupStore(database, orgScope(orgId), { connectionId, runId, echoes: noEchoes });
+const noEchoes = { hide: <Value>(value: Value) => value, reveal: <Value>(value: Value) => value };
 const value = (key: string, text: string | null, ttlSeconds: number | null = null) => ({ key, text, ttlSeconds });
 const expire = (key: string) =>
   sql`update lookup_cache set expires_at = now() where key = ${key} and connection_id = ${ids.connectionId}`.execute(

@@ -32,6 +32,8 @@ interface DeliveryOptions {
   readonly callsStored: () => Promise<void>;
   /** Masks secrets in stored parts of a record. */
   readonly redact: (text: string) => string;
+  /** Seals what of a page repeats a secret and is stored to go on from. Absent: nothing is sealed. */
+  readonly seal?: (page: ReadyPage) => ReadyPage;
   /** The last batch recorded. */
   readonly batchNo: number;
   /**
@@ -122,7 +124,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   return {
     async add(page) {
-      filling.push(page);
+      filling.push(options.seal?.(page) ?? page);
       rows += page.outcomes.length;
       const full = rows >= rowsMax || filling.length >= pagesMax;
       if (full || performance.now() - sentAt >= pauseMsMax) await send();

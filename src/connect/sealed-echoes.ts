@@ -1,0 +1,60 @@
+/**
+ * What an API sends back of a secret: it may stand in a next link, a page token, the values of a report, a list of partitions,
+ * a watermark or a cached response, and a run goes on from all of these. Such a text is sealed wherever it is stored, at the
+ * destination too, and is plain only while a run works with it.
+ */
+
+import type { OrgScope } from '../../db/scope.ts';
+import type { SecretBox } from '../core/crypto/secret-box.ts';
+import { isJsonObject } from '../core/json/is-json-object.ts';
+
+/** Hides texts that repeat a secret in JSON values, and shows them again. */
+export interface SealedEchoes {
+  /** The value with its telling texts sealed; the value itself where it has none. */
+  hide<Value>(value: Value): Value;
+  /** The value as it was before it was hidden. Throws when the key ring no longer opens it. */
+  reveal<Value>(value: Value): Value;
+}
+
+/** Begins a sealed text; one of an API that begins so is sealed, too. */
+const prefix = 'sealed:';
+
+/** For one connection; `hasSecret` tells whether a text repeats a secret of it, in whatever spelling. */
+export function createSealedEchoes(
+  box: SecretBox,
+  { orgId }: OrgScope,
+  { connectionId, hasSecret }: { readonly connectionId: string; readonly hasSecret: (text: string) => boolean },
+): SealedEchoes {
+  const context = { orgId, ownerId: connectionId, kind: 'echo' } as const;
+  /** Texts that were sealed before: they stay so, although a secret in them has been replaced since. */
+  const revealed = new Set<string>();
+  const isTelling = (text: string): boolean => text.includes(prefix) || revealed.size > 0 || hasSecret(text);
+  const seal = (text: string): string => {
+    if (!text.startsWith(prefix) && !revealed.has(text) && !hasSecret(text)) return text;
+    const { kekId, wrappedKey, nonce, ciphertext } = box.seal(text, context);
+    const parts = [wrappedKey, nonce, ciphertext].map((part) => Buffer.from(part).toString('base64url'));
+    return [`${prefix}${kekId}`, ...parts].join('.');
+  };
+  const open = (text: string): string => {
+    if (!text.startsWith(prefix)) return text;
+    const [kekId = '', ...parts] = text.slice(prefix.length).split('.');
+    const [wrappedKey, nonce, ciphertext] = parts.map((part) => Buffer.from(part, 'base64url'));
+    if (!wrappedKey || !nonce || !ciphertext) return text;
+    const plain = box.open({ kekId, wrappedKey, nonce, ciphertext }, context);
+    revealed.add(plain);
+    return plain;
+  };
+  return {
+    hide: (value) => (isTelling(JSON.stringify(value) ?? '') ? withTexts(value, seal) : value),
+    reveal: (value) => (JSON.stringify(value)?.includes(prefix) ? withTexts(value, open) : value),
+  };
+}
+
+/** JSON with its texts changed; the names of fields stay. */
+function withTexts<Value>(value: Value, change: (text: string) => string): Value;
+function withTexts(value: unknown, change: (text: string) => string): unknown {
+  if (typeof value === 'string') return change(value);
+  if (Array.isArray(value)) return value.map((child) => withTexts(child, change));
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, withTexts(child, change)]));
+}

@@ -1,0 +1,148 @@
+import { describe, expect, it } from 'vitest';
+import { openAuditedDestination } from '../support/destinations/audit.ts';
+import { dumpTables, searchForSecrets } from '../support/security/planted-secrets.ts';
+import { eventually } from '../support/service/eventually.ts';
+import { useStack } from '../support/service/use-stack.ts';
+
+const planted = { apiKey: 'S3CR3T/source+api key&0123456789' };
+const pages = 4;
+
+/** The page behind which the API refuses the next request; null: none. */
+let brokenAt: number | null = null;
+
+/** Repeats the key of each request wherever a run goes on from what it got. */
+const shared = useStack({
+  reply: ({ url }) => {
+    const { pathname, searchParams, origin, search } = new URL(url, 'http://upstream');
+    const page = Number(searchParams.get('page') ?? /\d+$/.exec(searchParams.get('cursor') ?? '')?.[0] ?? '1');
+    const key = searchParams.get('access_token') ?? '';
+    const again = new URLSearchParams({ access_token: key, page: String(page + 1) });
+    const link = `${origin === 'http://upstream' ? '' : origin}${pathname}?${again}`;
+    const body = (rest: object) => JSON.stringify({ data: [{ id: page, ref: 'one' }], ...rest });
+    const isLast = page >= pages;
+    if (brokenAt !== null && page > brokenAt) return { status: 400, body: '{}' };
+    if (pathname === '/linked') return { body: body(isLast ? {} : { next: link }) };
+    if (pathname === '/headed') return { headers: isLast ? {} : { link: `<${link}>; rel="next"` }, body: body({}) };
+    if (pathname === '/tokened') return { body: body(isLast ? {} : { next: `${key}#${page + 1}` }) };
+    if (pathname === '/delta') return { body: body({ token: `${key}#${search.length}` }) };
+    if (pathname === '/parents') return { body: JSON.stringify([{ id: 'p', self: `${link}` }]) };
+    if (pathname === '/names') return { body: JSON.stringify([{ key: 'one', value: key }]) };
+    if (pathname === '/children') return { body: JSON.stringify([{ id: 1 }]) };
+    if (pathname === '/jobs') return { body: JSON.stringify({ id: `${key}-job`, status: 'done', file: link }) };
+    if (pathname === '/rows') return { body: body(isLast ? {} : { next: link }) };
+    return undefined;
+  },
+});
+
+const byNext = { kind: 'next_url', next: 'body.next' };
+const resources: Readonly<Record<string, object>> = {
+  linked: { response: { records: 'data' }, pagination: byNext },
+  headed: { response: { records: 'data' }, pagination: { kind: 'link_header' } },
+  tokened: {
+    response: { records: 'data' },
+    pagination: { kind: 'cursor', next: 'body.next', inject: { in: 'query', name: 'cursor' } },
+  },
+  delta: {
+    request: { path: '/delta', query: { since: '{{ window.from }}' } },
+    response: { records: 'data' },
+    incremental: { kind: 'token', next: 'body.token' },
+    transform: "{ 'id': id, 'name': $lookups.names.one ? 'known' : 'unknown' }",
+  },
+  rows: {
+    job: {
+      create: { method: 'POST', path: '/jobs' },
+      id: 'body.id',
+      poll: { path: '/jobs' },
+      status: 'body.status',
+      completed: ['done'],
+      failed: ['failed'],
+      intervalSeconds: 1,
+      values: { file: 'body.file' },
+    },
+    request: { path: '/rows', query: { of: '{{ job.id }}', file: '{{ job.file }}' } },
+    response: { records: 'data' },
+    pagination: byNext,
+  },
+  parents: { key: 'parents' },
+  children: {
+    forEach: [{ as: 'parent', resource: 'parents', from: 'live' }],
+    request: { path: '/children', query: { of: '{{ each.parent.id }}', self: '{{ each.parent.self }}' } },
+  },
+};
+
+async function connect() {
+  const { stack, upstream } = shared();
+  const destination = await openAuditedDestination();
+  const ask = async (method: string, path: string, body?: unknown) => {
+    const reply = await stack.org.call(method, path, { body });
+    expect(reply.status, JSON.stringify(reply.body)).toBeLessThan(400);
+    return reply.body;
+  };
+  await ask('POST', '/specs', {
+    metadata: { key: 'echoing', name: 'echoing', version: '1.0.0' },
+    connectionParams: ['apiKey', 'databaseUrl'].map((key) => ({ key, type: 'string', secret: true })),
+    auth: { kind: 'api_key', in: 'query', name: 'access_token', value: '{{ secrets.apiKey }}' },
+    http: { baseUrl: upstream.url, retry: { maxAttempts: 1 } },
+    lookups: [
+      {
+        assignTo: 'names',
+        kind: 'request',
+        request: { path: '/names' },
+        keyBy: 'key',
+        value: 'value',
+        cache: { scope: 'connection', ttlSeconds: 3600 },
+      },
+    ],
+    resources: Object.entries(resources).map(([key, resource]) => ({
+      ...{ key, primaryKey: 'id', request: { path: `/${key}` } },
+      ...resource,
+    })),
+    destination: { kind: 'postgres', url: '{{ secrets.databaseUrl }}', ssl: 'disable' },
+  });
+  await ask('POST', '/specs/echoing/versions/1.0.0/publish');
+  const names = { workspaceId: stack.org.workspaceId, specKey: 'echoing', specVersion: '1.0.0', displayName: 'e' };
+  const secrets = { ...planted, databaseUrl: destination.url };
+  const { id } = await ask('POST', '/connections', { ...names, params: {}, secrets });
+  await ask('POST', `/connections/${id}/activate`);
+  const sync = async (resource: string) => {
+    const { id: runId } = await ask('POST', `/connections/${id}/sync`, { resource });
+    return eventually('the run ends', async () => {
+      const run = await ask('GET', `/runs/${runId}`);
+      return run.finishedAt !== null && run;
+    });
+  };
+  const receipts = async () => JSON.stringify(await destination.query('select * from _css_checkpoint'));
+  return { destination, sync, receipts };
+}
+
+describe('a key that the API sends back', () => {
+  it('stands nowhere in the control database or at the destination, and runs go on from it', async () => {
+    const of = await connect();
+    const ended: Record<string, unknown> = {};
+    for (const resource of ['linked', 'headed', 'tokened', 'rows']) {
+      brokenAt = 2;
+      expect((await of.sync(resource)).status).toBe('failed');
+      brokenAt = null;
+    }
+    for (const resource of ['delta', 'children']) ended[resource] = await of.sync(resource);
+    expect(ended).toMatchObject({ delta: { status: 'succeeded' }, children: { status: 'succeeded' } });
+    const places = {
+      runs: JSON.stringify(ended),
+      tables: await dumpTables(shared().stack),
+      receipts: await of.receipts(),
+    };
+    expect(places.tables).toContain('sealed:');
+    expect(places.receipts).toContain('sealed:');
+    expect(searchForSecrets(places, planted)).toEqual([]);
+    // What was sealed is used: the lists end, and the token of the API is sent as it was.
+    for (const resource of ['linked', 'headed', 'tokened', 'rows']) {
+      expect(await of.sync(resource)).toMatchObject({ status: 'succeeded' });
+      expect(await of.destination.query(`select id::int from ${resource} order by id`)).toHaveLength(pages);
+    }
+    await of.sync('delta');
+    const asked = shared()
+      .upstream.journal.filter(({ url }) => url.startsWith('/delta'))
+      .at(-1);
+    expect(new URL(asked?.url ?? '', 'http://a').searchParams.get('since')).toContain(planted.apiKey);
+  });
+});
