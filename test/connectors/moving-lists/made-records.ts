@@ -76,9 +76,9 @@ function timeLike(example: unknown, at: number): unknown {
   return `${date}${text.includes(' ') ? ' ' : 'T'}${clock}${zone}`;
 }
 
-/** A pattern of the texts that a template can become. */
-const patternOf = (template: string): string =>
+/** A pattern of the texts that a template can become, with a group for each hole. */
+export const patternOf = (template: string): string =>
   template
     .split(/\{\{\{?.*?\}?\}\}/)
     .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
-    .join('.+');
+    .join('(.+)');

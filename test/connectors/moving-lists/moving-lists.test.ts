@@ -26,20 +26,28 @@ const listsWhere = (isMeant: (resource: Resource) => boolean) =>
 
 /** A resource with pages of a few items, as each story needs several. */
 function stageOf(key: string, spec: ConnectorSpec, resource: Resource): Stage {
-  const { pagination } = resource;
-  const size = pageSize(exampleOf(spec, resource));
-  const small = pagination.size === undefined ? resource : { ...resource, pagination: { ...pagination, size } };
+  const small = withSmallPages(spec, resource);
   const resources = spec.resources.map((one) => (one === resource ? small : one));
   const changed = { ...spec, resources };
   return { key, spec: changed, example: exampleOf(changed, small), evaluator };
 }
 
+function withSmallPages(spec: ConnectorSpec, resource: Resource): Resource {
+  const { pagination } = resource;
+  const size = pageSize(exampleOf(spec, resource));
+  return pagination.size === undefined ? resource : { ...resource, pagination: { ...pagination, size } };
+}
+
 /** Links and tokens that hold a place in the list, not a number: with numbers in them nobody sees that the list moves. */
 const placesInLinks = ['github issues'];
 
-const numbered = listsWhere(
-  ({ pagination: { kind, ...rest } }) => (kind === 'page' || kind === 'offset') && !('stable' in rest && rest.stable),
-);
+/** Whether the values of a partition come from a list that is read in the same run. */
+const isLive = ({ resource, from }: Resource['forEach'][number]): boolean => resource !== undefined && from === 'live';
+
+const isNumbered = ({ pagination }: Resource): boolean =>
+  (pagination.kind === 'page' || pagination.kind === 'offset') && !pagination.stable;
+
+const numbered = listsWhere(isNumbered);
 
 /** Records of a list by the time of creation do not move when they change. */
 const isByCreation = ({ incremental }: Resource): boolean =>
@@ -78,6 +86,32 @@ describe.each(numbered)('the numbered list of %s', (_name, stage) => {
         expect(await tellOfMove(stage, { change, before, isKnown }), place).toEqual([]);
       }
   });
+});
+
+/** Resources whose parents come from a numbered list, with that list. */
+const families = specs.flatMap(({ key, spec }) =>
+  spec.resources.flatMap((resource) => {
+    const [source] = resource.forEach.filter(isLive);
+    const found = spec.resources.find((one) => one.key === source?.resource);
+    if (!found || !isNumbered(found)) return [];
+    const parent = withSmallPages(spec, found);
+    const changed = { ...spec, resources: spec.resources.map((one) => (one === found ? parent : one)) };
+    const example = exampleOf(changed, resource);
+    const stage: Stage = { key, spec: changed, example, parent: exampleOf(changed, parent), evaluator };
+    return [[`${key} ${resource.key}`, stage] as const];
+  }),
+);
+
+describe.each(families)('the records of %s', (_name, stage) => {
+  const { parent: example = stage.example } = stage;
+  it.each(changesOf({ ...stage, example }))(
+    'are all there when of their parents %s',
+    async (_what, change) => {
+      for (const before of [1, 2])
+        for (const isKnown of [true, false])
+          expect(await tellOfMove(stage, { change, before, isKnown }), `before later page ${before}`).toEqual([]);
+    },
+  );
 });
 
 describe('links of the header', () => {

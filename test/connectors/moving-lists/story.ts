@@ -5,7 +5,7 @@ import { valueAt } from '../../../src/core/json/dotted-path.ts';
 import type { ConnectorSpec } from '../../../src/core/spec/schema/spec-schema.ts';
 import { type Lane, type LaneRun, openLane } from './lane.ts';
 import { type Example, keyOf, type Row } from './made-records.ts';
-import { pageSize, type VendorList, vendorApi } from './vendor-list.ts';
+import { familyApi, pageSize, type VendorList, vendorApi } from './vendor-list.ts';
 
 /** What happens to a list, whose records change at `now`. */
 export type Change = (rows: readonly Row[], now: number) => readonly Row[];
@@ -16,6 +16,8 @@ export interface Stage {
   readonly key: string;
   readonly spec: ConnectorSpec;
   readonly example: Example;
+  /** The list whose records it is read for, one for each; absent: the list is its own. */
+  readonly parent?: Example;
   readonly evaluator: Evaluator;
 }
 
@@ -41,7 +43,9 @@ export async function tellOfMove(
   stage: Stage,
   { change, before, isKnown }: { readonly change: Change; readonly before: number; readonly isKnown: boolean },
 ): Promise<readonly string[]> {
-  const { list, lane, run, wrong, expectWhole, end } = begin(stage, { rows: firstRows(stage.example) });
+  const { list, lane, run, wrong, expectWhole, end } = begin(stage, {
+    rows: firstRows(stage.parent ?? stage.example),
+  });
   if (isKnown) expectWhole(await run(), 'the run before');
   const rowsBefore = [...lane.rows.keys()];
   let isChanged = false;
@@ -72,7 +76,7 @@ export async function tellOfChange(
 }
 
 function begin(
-  { spec, key, example, evaluator }: Stage,
+  { spec, key, example, parent, evaluator }: Stage,
   { rows, isConditional = false }: { readonly rows: readonly Row[]; readonly isConditional?: boolean },
 ) {
   const lane = openLane(spec, example, evaluator);
@@ -80,7 +84,8 @@ function begin(
   const wrong: string[] = [];
   const run = async (): Promise<LaneRun> => {
     list.now += hour;
-    return await lane.run(vendorApi(key, example, list), new Date(list.now));
+    const api = parent ? familyApi(key, parent, example, list) : vendorApi(key, example, list);
+    return await lane.run(api, new Date(list.now));
   };
   const expectWhole = ({ status, error, notes }: LaneRun, name: string): void => {
     if (status !== 'succeeded') wrong.push(`${name} is ${status}: ${error ?? notes.join(', ')}`);

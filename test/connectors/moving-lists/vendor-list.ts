@@ -5,7 +5,7 @@ import { valueAt, withValueAt } from '../../../src/core/json/dotted-path.ts';
 import type { HttpRequest, HttpResponse } from '../../../src/core/model/http.ts';
 import { isForAddress } from '../../../src/core/spec-tests/match-request.ts';
 import { createMockApi, type MockApi } from '../../../src/core/spec-tests/mock-api.ts';
-import { type Example, itemOf, type Row } from './made-records.ts';
+import { type Example, itemOf, keyOf, patternOf, type Row } from './made-records.ts';
 import { type PageFacts, saysOf } from './vendor-counts.ts';
 
 /** What a vendor shows, and what happens to it. */
@@ -47,6 +47,21 @@ export function vendorApi(key: string, example: Example, list: VendorList): Mock
     return reply(request, list, { headers, body: bodyOf(example, items, body) });
   };
   return { response, requests: [], noResponse: null, unused: [] };
+}
+
+/** The API of a resource that is read for each record of a list: each of them has one record. */
+export function familyApi(key: string, parent: Example, child: Example, list: VendorList): MockApi {
+  const parents = vendorApi(key, parent, list);
+  const path = new RegExp(`${patternOf(child.resource.request.path ?? '')}$`);
+  const response = (request: HttpRequest, basePath: string): HttpResponse => {
+    const [, id] = path.exec(request.url.pathname) ?? [];
+    if (id === undefined) return parents.response(request, basePath);
+    const items = list.rows.filter((row) => keyOf(parent, row) === id).map((row) => itemOf(child, row));
+    const place = { url: request.url, position: pageStart(child), from: 0, size: pageSize(child) };
+    const { body = {}, headers = {} } = saysOf(key, { ...place, count: items.length, total: items.length });
+    return reply(request, list, { headers, body: bodyOf(child, items, body) });
+  };
+  return { ...parents, response };
 }
 
 function reply(
