@@ -16,7 +16,7 @@ const tls = { cert: fixture('db.test.crt'), key: fixture('db.test.key') };
 const connect = (
   changes: Record<string, unknown>,
   { openPort = port, ...deps }: Partial<PostgresDeps> & { openPort?: number } = {},
-) => openPostgres({ ...optionsFor(url, openPort), ...changes }, { guard: guardFor(openPort), ...deps });
+) => openPostgres({ ...optionsFor(url, openPort), ...changes }, { guard: guardFor(openPort), orgId: 'org_1', ...deps });
 
 afterEach(() => {
   vi.unstubAllEnvs();

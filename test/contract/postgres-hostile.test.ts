@@ -22,7 +22,7 @@ describe('a server that sends what no PostgreSQL sends', () => {
     async () => {
       await using place = await createPostgresPlace();
       const recording = await record(Number(url.port), async (port) => {
-        await using destination = openPostgres(optionsFor(url, port), { guard: guardFor(port) });
+        await using destination = openPostgres(optionsFor(url, port), { guard: guardFor(port), orgId: 'org_1' });
         await destination.open(claimOf(place.schema));
         await destination.apply(batchOf([rowOf('1')]));
       });

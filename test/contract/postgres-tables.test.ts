@@ -89,6 +89,7 @@ describe('what is there already', () => {
     ],
     ['a view', 'create view "$s".items as select 1 as id'],
     ['another table with the name of the checkpoint', 'create table "$s"._css_checkpoint (id int)'],
+    ['another table with the name of that of owners', 'create table "$s"._css_tables (id int)'],
   ])('refuses %s and changes nothing', async (_, sql) => {
     await using place = await createPostgresPlace();
     await place.execute(`create schema "${place.schema}"; ${sql.replaceAll('$s', place.schema)}`);

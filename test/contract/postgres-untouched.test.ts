@@ -108,6 +108,7 @@ it('a row that row security hides from an update or a deletion is a refused one'
     create role ${role} login password 'x';
     grant all on schema "${place.schema}" to ${role};
     alter table "${place.schema}"._css_checkpoint owner to ${role};
+    alter table "${place.schema}"._css_tables owner to ${role};
     alter table ${table} owner to ${role};
     alter table ${table} enable row level security; alter table ${table} force row level security;
     create policy shown on ${table} for select using (true);

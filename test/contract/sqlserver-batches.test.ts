@@ -201,6 +201,7 @@ describe('tables', () => {
     expect(made.map(firstWords)).toEqual([
       'create schema "shop";',
       'create table "shop"."_css_checkpoint" ( lane',
+      'create table "shop"."_css_tables" ( table_name',
       'create table "shop"."_css_columns" ( table_id',
       'create table "shop"."items" (_connection_id nvarchar(100)',
     ]);

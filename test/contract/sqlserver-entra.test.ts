@@ -20,8 +20,13 @@ const granted = (count: number, expires_in = 3600): TokenResponse => ({
 });
 
 let orgs = 0;
+/** The org that the table of the fake belongs to: the one that connects. */
+let owner = '';
 /** Tokens are kept for each client of an org: each test has its own. */
-const newOrg = (): string => `org_entra_${(orgs += 1)}`;
+const newOrg = (): string => {
+  owner = `org_entra_${(orgs += 1)}`;
+  return owner;
+};
 
 const optionsOf = (changes: object = {}) => ({
   host: 'db.test',
@@ -40,7 +45,7 @@ const optionsOf = (changes: object = {}) => ({
 
 /** A server that lets in who has one of these tokens. */
 const servedBy = (isGood: (login: TdsLogin) => boolean, more: object = {}) => ({
-  ...laneScript(),
+  ...laneScript(undefined, () => owner),
   ...more,
   tls,
   login: (login: TdsLogin) => (isGood(login) ? ('ok' as const) : { number: 18_456, message: 'Login failed.' }),
@@ -109,6 +114,7 @@ describe('a login by Entra ID', () => {
     await using fake = await startTdsFake(servedBy(({ token }) => tokens.push(token) > 0));
     const deps = { guard: entra.guard, orgId: newOrg(), logCall: () => undefined };
     const openOne = async (options = optionsOf(), orgId = deps.orgId) => {
+      owner = orgId;
       await using destination = connectFake(fake, options, { ...deps, orgId });
       await destination.open(claim);
     };

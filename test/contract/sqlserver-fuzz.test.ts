@@ -63,7 +63,7 @@ async function runLane(lane: number): Promise<readonly string[]> {
 
 async function runPart(seeds: readonly number[], orgId: string): Promise<readonly string[]> {
   let tamper: Tamper | null = null;
-  const script = { ...laneScript(), tamper: (): Tamper => tamper ?? ((bytes) => bytes) };
+  const script = { ...laneScript(undefined, () => orgId), tamper: (): Tamper => tamper ?? ((bytes) => bytes) };
   await using plain = await startTdsFake(script);
   await using encrypted = await startTdsFake({ ...script, tls });
   const ports = [plain.port, encrypted.port];

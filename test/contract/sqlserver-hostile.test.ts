@@ -100,11 +100,14 @@ describe('the process of a driver', () => {
     let isHeld = true;
     const asked = Promise.withResolvers<void>();
     await using fake = await startTdsFake(
-      laneScript((request) => {
-        if (!isBatch(request) || !isHeld) return undefined;
-        asked.resolve();
-        return 'silence';
-      }),
+      laneScript(
+        (request) => {
+          if (!isBatch(request) || !isHeld) return undefined;
+          asked.resolve();
+          return 'silence';
+        },
+        () => 'org_killed',
+      ),
     );
     const before = own();
     await using destination = connectFake(fake, {}, { orgId: 'org_killed' });
@@ -119,8 +122,10 @@ describe('the process of a driver', () => {
   });
 
   it('serves the sessions of its org one after the other, and those of no other', async () => {
-    await using fake = await startTdsFake(laneScript());
+    let owner = '';
+    await using fake = await startTdsFake(laneScript(undefined, () => owner));
     const serve = async (orgId: string): Promise<number> => {
+      owner = orgId;
       const before = own();
       await using destination = connectFake(fake, {}, { orgId });
       await destination.open(claim);

@@ -25,6 +25,11 @@ export type WriteMode = Target['mode'];
 export interface TargetTable {
   /** The schema of the table; null: the destination's own default. */
   readonly schema: string | null;
+  /**
+   * Where the table was before each org had a schema of its own; one that stands there stays in use. Null: the destination's
+   * own default. Absent: there was no other.
+   */
+  readonly formerSchema?: string | null;
   readonly table: string;
   /** The columns known from `target.columns` and `validate.schema`; fields beyond them are added as they appear. */
   readonly columns: readonly Column[];

@@ -10,7 +10,8 @@ export interface DeliveryKind {
 /** Somewhere records go, and a way around the destination to look at them. */
 export interface DeliveryPlace extends AsyncDisposable {
   readonly schema: string;
-  connect(): Destination;
+  /** A destination of an org; `org_1` unless given. */
+  connect(options?: { readonly orgId?: string }): Destination;
   /** Values as text, null for none, ordered by external id. */
   rows(table: string): Promise<readonly Readonly<Record<string, string | null>>[]>;
 }
@@ -32,7 +33,7 @@ export interface Place extends DeliveryPlace {
   /** Bytes of the request whose response tells that a batch is committed; null: a batch is one request. */
   readonly commitMark: Buffer | null;
   /** A destination of this server; through another port when a proxy is in between. */
-  connect(options?: { readonly port?: number }): Destination;
+  connect(options?: { readonly port?: number; readonly orgId?: string }): Destination;
   columnTypes(table: string): Promise<Readonly<Record<string, string>>>;
   execute(sql: string): Promise<void>;
   /** Holds the checkpoint row of a lane while `work` runs, so that a batch waits inside the server. */

@@ -13,7 +13,12 @@ import type { DestinationKind, Place } from './destination-kind.ts';
 export interface PostgresPlace extends Place {
   query(sql: string, values?: readonly unknown[]): Promise<readonly Record<string, unknown>[]>;
   /** A destination that logs in as another role. */
-  connect(options?: { readonly port?: number; readonly user?: string; readonly password?: string }): Destination;
+  connect(options?: {
+    readonly port?: number;
+    readonly orgId?: string;
+    readonly user?: string;
+    readonly password?: string;
+  }): Destination;
   /** The process ids of destinations that wait for a lock in this place. */
   waiting(): Promise<readonly unknown[]>;
 }
@@ -46,8 +51,8 @@ export async function createPostgresPlace(): Promise<PostgresPlace> {
     typeNames: { text: 'text', numeric: 'numeric(18,4)' },
     keyTypes: { connectionId: 'text', externalId: 'text' },
     commitMark: null,
-    connect: ({ port = Number(url.port), ...login } = {}) =>
-      openDestination({ ...optionsFor(url, port), ...login }, destinationDeps(guardFor(port))),
+    connect: ({ port = Number(url.port), orgId = 'org_1', ...login } = {}) =>
+      openDestination({ ...optionsFor(url, port), ...login }, destinationDeps(guardFor(port), { orgId })),
     query,
     waiting,
     rows: (table) => readRows(query, `"${schema}"."${table}"`),

@@ -115,7 +115,7 @@ async function open(responses: readonly Response[], { encrypted, hangsUp, limits
     password,
     ssl: encrypted ? 'require' : 'disable',
   };
-  const destination = openPostgres(options, { guard, limits });
+  const destination = openPostgres(options, { guard, orgId: 'org_1', limits });
   try {
     await destination.check([]);
     await destination.open(claimOf('recorded'));

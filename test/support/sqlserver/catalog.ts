@@ -39,6 +39,7 @@ export function createCatalog({ foldsNames = false }: CatalogOptions = {}): Cata
   const schemas = new Set(['dbo']);
   const tables: Table[] = [];
   const notes: Note[] = [];
+  const owners = new Map<string, string>();
   const find = (schema: string, name: string) => tables.find((table) => table.schema === schema && table.name === name);
 
   const change = (sql: string): readonly TdsRow[] | TdsError | undefined => {
@@ -59,7 +60,13 @@ export function createCatalog({ foldsNames = false }: CatalogOptions = {}): Cata
     if (isEvolved !== undefined && id !== undefined) {
       notes.push({ id, row: { name, kind, is_evolved: Number(isEvolved) } });
     }
-    return [schema, body, added, isEvolved].some((found) => found !== undefined) ? [] : undefined;
+    const [, space = '', owned = '', org] =
+      /insert into "(\w+)"\."_css_tables" .* values \(N'(\w+)', N'(\w+)',/.exec(sql) ?? [];
+    if (org !== undefined && owners.has(`${space}.${owned}`)) return { number: 2627, message: 'Duplicate key.' };
+    if (org !== undefined) owners.set(`${space}.${owned}`, org);
+    const [, from = '', disowned] = /delete from "(\w+)"\."_css_tables" where table_name = N'(\w+)';/.exec(sql) ?? [];
+    if (disowned !== undefined) owners.delete(`${from}.${disowned}`);
+    return [schema, body, added, isEvolved, org, disowned].some((found) => found !== undefined) ? [] : undefined;
   };
 
   const ask = (sql: string, values: TdsRow): readonly TdsRow[] | undefined => {
@@ -75,6 +82,11 @@ export function createCatalog({ foldsNames = false }: CatalogOptions = {}): Cata
       return columnRows(asked?.columns ?? [], { foldsNames, asksWritten: sql.includes('information_schema.columns') });
     }
     if (sql.includes('from sys.indexes')) return (asked?.key ?? []).map((name) => ({ index_id: 2, name }));
+    const [, space = ''] = /select org_id as org_id from "(\w+)"\."_css_tables"/.exec(sql) ?? [];
+    if (space !== '') {
+      const org_id = owners.get(`${space}.${values['table']}`);
+      return org_id === undefined ? [] : [{ org_id }];
+    }
     return sql.includes('_css_columns where table_id')
       ? notes.filter((note) => note.id === id).map(({ row }) => row)
       : undefined;

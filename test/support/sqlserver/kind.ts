@@ -34,9 +34,9 @@ async function createSqlServerPlace(): Promise<Place> {
     keyTypes: keyTypes('Latin1_General_100_BIN2'),
     // Several requests make a batch; this is in the one that commits.
     commitMark: Buffer.from('declare @outcome', 'utf16le'),
-    connect: ({ port: proxyPort } = {}) => {
+    connect: ({ port: proxyPort, orgId = 'org_1' } = {}) => {
       const target = proxyPort === undefined ? server : { host: '127.0.0.1', port: proxyPort };
-      return openDestination(optionsFor(url, target), destinationDeps(guardFor(target)));
+      return openDestination(optionsFor(url, target), destinationDeps(guardFor(target), { orgId }));
     },
     rows: async (table) => {
       const types = await query(columnTypesSql(schema, table));

@@ -11,7 +11,7 @@ async function createLanePlace(): Promise<DeliveryPlace> {
   const server = await startLaneServer();
   return {
     schema: 'shop',
-    connect: () => connectFake(server),
+    connect: (deps) => connectFake(server, {}, deps),
     async rows(table) {
       const rows = server.rows(table);
       // A column that came later is null in the rows before.

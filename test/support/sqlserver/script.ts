@@ -8,9 +8,15 @@ import type { TdsRow } from './tds-tokens.ts';
 /** Responds to a request; undefined leaves it to {@link laneScript}. */
 type Responding = (request: TdsRequest) => RequestReply | undefined;
 
-/** A server on which the table items (column `a`, a text, and `n`, a bigint) and all that goes with it exist. */
-export function laneScript(responding: Responding = () => undefined): Required<Pick<TdsScript, 'request'>> {
-  return { request: (request) => responding(request) ?? usualResponse(request) };
+/**
+ * A server on which the table items (column `a`, a text, and `n`, a bigint) and all that goes with it exist, recorded for an
+ * org: `org_1` unless given.
+ */
+export function laneScript(
+  responding: Responding = () => undefined,
+  owner = () => 'org_1',
+): Required<Pick<TdsScript, 'request'>> {
+  return { request: (request) => responding(request) ?? usualResponse(request, owner()) };
 }
 
 /** The statements that were sent, of all requests but bulk copies. */
@@ -52,7 +58,7 @@ export const connectFake = (
   deps: Partial<SqlServerDeps> = {},
 ) => openSqlServer({ ...fakeOptions(port), ...changes }, { ...destinationDeps(openGuard), ...deps });
 
-function usualResponse(request: TdsRequest): RequestReply {
+function usualResponse(request: TdsRequest, owner: string): RequestReply {
   if (request.kind === 'load') return [];
   const { sql } = request;
   if (sql.includes('select schema_id(@schema)')) return [{ id: 1 }];
@@ -60,6 +66,7 @@ function usualResponse(request: TdsRequest): RequestReply {
   const table = tables.find(({ id }) => request.kind === 'statements' && id === request.values['id']);
   if (sql.includes('from sys.columns')) return table?.columns ?? [];
   if (sql.includes('from sys.indexes')) return (table?.key ?? []).map((name) => ({ index_id: 2, name }));
+  if (sql.includes('select org_id as org_id')) return [{ org_id: owner }];
   if (sql.includes('sp_getapplock')) return [{ result: 0 }];
   if (sql.includes('declare @taken')) return [{ run_id: null, batch_no: null, receipt: null }];
   return isBatch(request) ? written : [];
@@ -104,4 +111,10 @@ const tables: readonly {
     key: ['lane'],
   },
   { id: 13, name: '_css_columns', columns: [column('table_id', 'int')], key: ['table_id', 'column_name'] },
+  {
+    id: 14,
+    name: '_css_tables',
+    columns: ['table_name', 'org_id', 'recorded_at'].map((name) => column(name, 'nvarchar')),
+    key: ['table_name'],
+  },
 ];

@@ -3,18 +3,20 @@ import type { Batch } from '../../../src/core/model/batch.ts';
 import type { DeliveryPlace } from '../destinations/destination-kind.ts';
 import { batchOf, claimOf, rowOf } from './batches.ts';
 
+type Claimed = NonNullable<Parameters<typeof claimOf>[1]> & { readonly orgId?: string };
+
 /**
  * An attempt of its own that applies one batch and ends, in mode replace the last of its read. True: the lane was new.
  */
 export async function deliver(
   place: DeliveryPlace,
-  claim: Parameters<typeof claimOf>[1],
+  { orgId = 'org_1', ...claim }: Claimed = {},
   overrides: Partial<Batch> = {},
 ): Promise<boolean> {
-  await using destination = place.connect();
+  await using destination = place.connect({ orgId });
   const { fresh, checkpoint } = await destination.open(claimOf(place.schema, claim));
   const batchNo = (checkpoint?.batchNo ?? 0) + 1;
-  await destination.apply(batchOf([], { batchNo, completesGeneration: claim?.mode === 'replace', ...overrides }));
+  await destination.apply(batchOf([], { batchNo, completesGeneration: claim.mode === 'replace', ...overrides }));
   return fresh;
 }
 

@@ -3,6 +3,7 @@ import type { LaneClaim, LastBatch, OpenedLane } from '../destination.ts';
 import { checkpointName, tableSql } from '../sql/identifiers.ts';
 import type { PreparedTable } from '../sql/record-fields.ts';
 import { openedLane, type StoredCheckpoint } from '../sql/stored-checkpoint.ts';
+import type { LanePlace } from '../sql/table-kind.ts';
 import type { Session } from './session.ts';
 
 /** The columns that identify the checkpoint table; an older one lacks `generation`. */
@@ -56,6 +57,16 @@ export async function claimLane(
     { bytesMax: receiptBytesMax + responseHeadBytes, rowsMax: 1 },
   );
   return openedLane(row);
+}
+
+/** Whether the checkpoint row of a lane is about one of the tables. */
+export async function hasLane(session: Session, { schema, lane, tables }: LanePlace): Promise<boolean> {
+  const rows = await session.query(
+    `select lane from ${checkpointName(schema)}
+     where lane = $1 and table_oid in (select to_regclass(one) from unnest($2::text[]) as one)`,
+    [lane, tables.map((table) => tableSql(schema, table))],
+  );
+  return rows.length > 0;
 }
 
 /** What the checkpoint row of a lane says; null: there is no such table or row, or no batch was applied. */

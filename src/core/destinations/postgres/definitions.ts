@@ -1,6 +1,7 @@
 import type { Column, TargetTable } from '../destination.ts';
 import { quoted } from '../sql/identifiers.ts';
 import { postgresType } from './column-sql.ts';
+import type { StoredColumn } from './table.ts';
 
 const recordKey = 'primary key (_connection_id, _external_id)';
 
@@ -34,5 +35,9 @@ export const recreateNextSql = (next: string, table: string): string[] => [
 /** Adds columns, but those that are there. */
 export const addColumnsSql = (table: string, columns: readonly Column[]): string =>
   `alter table ${table} ${columns.map((column) => `add column if not exists ${columnSql(column)}`).join(', ')}`;
+
+/** Adds columns of another table, with its types. */
+export const copyColumnsSql = (table: string, columns: readonly StoredColumn[]): string =>
+  `alter table ${table} ${columns.map(({ name, type }) => `add column if not exists ${quoted(name)} ${type}`).join(', ')}`;
 
 const columnSql = ({ name, type }: Column): string => `${quoted(name)} ${postgresType(type)}`;

@@ -16,8 +16,8 @@ export const postgresFields = (prepared: PostgresTable, columns: Parameters<type
   initialFields(prepared, columns, writerOf);
 
 /** What the rules for fields need of a session. */
-export const fieldKind = (session: Session): FieldKind<PostgresTable, PostgresWriter> => ({
-  addColumns: (prepared, columns) => addColumns(tableKind(session), prepared, columns),
+export const fieldKind = (session: Session, orgId: string): FieldKind<PostgresTable, PostgresWriter> => ({
+  addColumns: (prepared, columns) => addColumns(tableKind(session, orgId), prepared, columns),
   writerOf,
 });
 

@@ -6,7 +6,7 @@
 
 import type { EgressGuard } from '../../http/egress.ts';
 import type { RejectedRow } from '../../model/batch.ts';
-import type { Destination, LaneClaim } from '../destination.ts';
+import type { Destination, LaneClaim, LastBatch } from '../destination.ts';
 import type { DestinationOptions } from '../sql/address-fields.ts';
 import { checkTable, prepareTable } from '../sql/prepare-table.ts';
 import { type AdmittedFields, admitFields } from '../sql/record-fields.ts';
@@ -29,6 +29,8 @@ import { withConflictRetries } from './transaction.ts';
 /** The dependencies of a postgres destination. */
 export interface PostgresDeps {
   readonly guard: Pick<EgressGuard, 'vetHost'>;
+  /** The org that writes. */
+  readonly orgId: string;
   /** Milliseconds the server may take; a minute per statement unless given. */
   readonly limits?: SessionLimits;
 }
@@ -45,13 +47,17 @@ const defaultLimits: SessionLimits = { connectMs: 10_000, statementMs: 60_000 };
 export function openPostgres(options: DestinationOptions, deps: PostgresDeps): Destination {
   const address = parsePostgresAddress(options);
   const limits = deps.limits ?? defaultLimits;
+  const { orgId } = deps;
   return sqlDestination({
     connect: () => openSession(address, { guard: deps.guard, limits }),
-    openLane,
-    checkTable: (session, target) => checkTable(tableKind(session), target),
-    peekLane: (session, { lane, target }) => peekLane(session, target.schema, lane),
+    openLane: (session, claim, written) => openLane(session, claim, { written, orgId }),
+    checkTable: (session, target) => checkTable(tableKind(session, orgId), target),
+    peekLane: peek,
     leftovers: findLeftovers,
-    admit,
+    admit: (session, { rows, fields, target }) =>
+      withConflictRetries(session, () =>
+        admitFields({ map: fields, rows, evolve: target.evolve }, fieldKind(session, orgId)),
+      ),
     encode,
     write,
     toAppError,
@@ -61,18 +67,18 @@ export function openPostgres(options: DestinationOptions, deps: PostgresDeps): D
 async function openLane(
   session: Session,
   claim: LaneClaim,
-  written: readonly string[] | null,
+  { written, orgId }: { readonly written: readonly string[] | null; readonly orgId: string },
 ): Promise<OpenedFields<PostgresFields>> {
-  const prepared = await withConflictRetries(session, () => prepareTable(tableKind(session), claim.target));
+  const prepared = await withConflictRetries(session, () => prepareTable(tableKind(session, orgId), claim));
   const opened = await withConflictRetries(session, () => claimLane(session, prepared, claim));
   return { fields: postgresFields(prepared, { target: claim.target, written }), opened };
 }
 
-const admit = (
-  session: Session,
-  { rows, fields, target }: BatchRows<PostgresFields>,
-): Promise<AdmittedFields<PostgresFields>> =>
-  withConflictRetries(session, () => admitFields({ map: fields, rows, evolve: target.evolve }, fieldKind(session)));
+/** A lane of before may stand in the former schema. */
+async function peek(session: Session, { lane, target }: Pick<LaneClaim, 'lane' | 'target'>): Promise<LastBatch | null> {
+  const found = await peekLane(session, target.schema, lane);
+  return found ?? (target.formerSchema === undefined ? null : await peekLane(session, target.formerSchema, lane));
+}
 
 async function encode(
   { rows, fields, target }: BatchRows<PostgresFields>,

@@ -8,7 +8,7 @@ const scaled = (precision: number, scale: number) => ((precision << 16) | (scale
 function check(wanted: string, typeName: string, modifier = -1): void {
   const type = parseColumnType(wanted);
   if (!type) throw new Error(`${wanted} is no type`);
-  const flags = { nullable: true, generated: false, evolved: false };
+  const flags = { nullable: true, generated: false, type: '', isPlain: true, evolved: false };
   const columns = [{ name: 'a', typeName, castType: typeName, modifier, ...flags }];
   const table = { name: 'items', kind: 'r', columns, keys: [] };
   checkTypes(table, { schema: 's', columns: [{ name: 'a', type, nullable: true }] });

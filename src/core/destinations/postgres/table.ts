@@ -7,11 +7,15 @@ export interface StoredColumn {
   readonly typeName: string;
   /** The type as SQL, without length or precision: a cast with them would cut instead of refuse. */
   readonly castType: string;
+  /** The type as SQL, with length or precision. */
+  readonly type: string;
   /** Length, or precision and scale, in PostgreSQL's coding; -1: none. */
   readonly modifier: number;
   readonly nullable: boolean;
   /** The database computes it. */
   readonly generated: boolean;
+  /** It may be null, and no default, constraint or collation of its own is about it. */
+  readonly isPlain: boolean;
   /** A version before this added it for a field of the records. */
   readonly evolved: boolean;
 }
@@ -51,8 +55,12 @@ const readSql = `
     coalesce((
       select json_agg(json_build_object(
         'name', a.attname, 'typeName', t.typname, 'castType', format_type(a.atttypid, null),
+        'type', format_type(a.atttypid, a.atttypmod),
         'modifier', a.atttypmod, 'nullable', not a.attnotnull,
         'generated', a.attgenerated <> '' or a.attidentity = 'a',
+        'isPlain', not a.attnotnull and not a.atthasdef and a.attidentity = '' and a.attcollation = t.typcollation
+          and not exists (
+            select from pg_catalog.pg_constraint r where r.conrelid = c.oid and a.attnum = any(r.conkey)),
         'evolved', coalesce(col_description(c.oid, a.attnum) = $3, false)) order by a.attnum)
       from pg_catalog.pg_attribute a join pg_catalog.pg_type t on t.oid = a.atttypid
       where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped), '[]') as columns,

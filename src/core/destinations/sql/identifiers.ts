@@ -5,6 +5,9 @@ import { isColumnName, isTableName } from '../../json/property-names.ts';
 /** The table with one row per lane: its holder and the last applied batch. In the schema of its tables. */
 export const checkpointTable = '_css_checkpoint';
 
+/** The table that names the org of each table of its schema. */
+export const ownersTable = '_css_tables';
+
 /** The table where the next generation of a table gathers; in the same schema. The hash tells long names apart. */
 export function nextTable(table: string): string {
   const name = `_css_next_${table}`;
@@ -51,6 +54,12 @@ export const tableSql = (schema: string, table: string): string => `${quoted(sch
 
 /** The checkpoint table of a schema, as SQL. */
 export const checkpointName = (schema: string): string => tableSql(schema, checkpointTable);
+
+/** The table of owners of a schema, as SQL. */
+export const ownersName = (schema: string): string => tableSql(schema, ownersTable);
+
+/** A text as SQL, of the service's own: names and ids have neither quotes nor backslashes. */
+export const textSql = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
 /** A name from foreign data for a message: quoted, control characters escaped, at most 80 characters. */
 export const shownName = (name: string): string => JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name);

@@ -1,68 +1,11 @@
 /** How a target table is made ready for a lane, and how it grows: the same for every kind of database. */
 import { AppError } from '../../errors.ts';
-import type { Column, TargetTable } from '../destination.ts';
-import { checkColumnNames, checkName, checkpointTable, nextTable } from './identifiers.ts';
+import type { Column, LaneClaim, TargetTable } from '../destination.ts';
+import { checkColumnNames, checkName, checkpointTable, ownersTable } from './identifiers.ts';
 import type { PreparedTable } from './record-fields.ts';
-import {
-  type CheckedTable,
-  checkCheckpointTable,
-  missingColumns,
-  type Purpose,
-  type WantedColumns,
-} from './table-check.ts';
-
-/** A target table and its schema. */
-export interface Place {
-  readonly schema: string;
-  readonly target: TargetTable;
-}
-
-/** How a kind of database finds and creates tables. */
-export interface TableKind<Stored extends StoredTable> {
-  /** The schema of a target that names none; null: there is no such schema. */
-  readonly defaultSchema: string | null;
-  /** The columns that identify the checkpoint table. */
-  readonly checkpointColumns: readonly string[];
-  /** The tables of the service that a schema has beside the checkpoint table. */
-  readonly ownTables: readonly string[];
-  /** Reads the given tables of a schema. Null when the schema is missing; tables that are missing are left out. */
-  readTables(schema: string, names: readonly string[]): Promise<ReadonlyMap<string, Stored> | null>;
-  /** Throws `destination_rejected` unless rows can be kept in the table as the mode says. */
-  checkOurs(table: Stored, purpose: Purpose): void;
-  /** Throws `destination_rejected` for a column whose type would change the values that the spec's type describes. */
-  checkTypes(table: Stored, wanted: WantedColumns): void;
-  /** The statements that create what is missing. Throws `destination_rejected` as {@link TableKind.checkOurs} does. */
-  createSql(place: Place, found: FoundTables<Stored>): Promise<readonly string[]>;
-  /** The statements that add columns for new fields. */
-  growSql(prepared: PreparedTable<Stored>, columns: readonly Column[]): Promise<readonly string[]>;
-  /** Creates under a lock: one creator per schema at a time. */
-  runLocked(work: LockedWork): Promise<void>;
-  /** Whether another session has created the same meanwhile. */
-  isDuplicateObject(error: unknown): boolean;
-}
-
-/** A table as it is in the database. */
-type StoredTable = CheckedTable & PreparedTable['stored'];
-
-/** What is there when a table is prepared. */
-export interface FoundTables<Stored> {
-  /** The service's tables and those of the target, by name; null: their schema is missing. */
-  readonly tables: ReadonlyMap<string, Stored> | null;
-  /** The target's table; undefined: it is missing. */
-  readonly stored: Stored | undefined;
-  /** The columns that it lacks. */
-  readonly missing: readonly Column[];
-}
-
-/** What a creator does in a schema. */
-export interface LockedWork {
-  readonly schema: string;
-  /** The statements to run. Called under the lock, so that it sees what others created meanwhile. */
-  readonly statements: () => Promise<readonly string[]>;
-}
-
-/** Where batches write: the table itself, or in mode replace the one where its next generation gathers. */
-export const writtenTable = ({ mode, table }: TargetTable): string => (mode === 'replace' ? nextTable(table) : table);
+import { type CheckedTable, checkCheckpointTable, missingColumns } from './table-check.ts';
+import { type LockedWork, type Place, type StoredTable, type TableKind, writtenTable } from './table-kind.ts';
+import { checkOwner, ownerOf, schemaOf } from './table-owner.ts';
 
 /**
  * Several creators at once, and tables that follow from others: the loser finds the winner's work, and what is missing then
@@ -76,9 +19,9 @@ const attemptsMax = 6;
  */
 export async function prepareTable<Stored extends StoredTable>(
   kind: TableKind<Stored>,
-  target: TargetTable,
+  { target, lane }: Pick<LaneClaim, 'target' | 'lane'>,
 ): Promise<PreparedTable<Stored>> {
-  const schema = ownSchema(target.schema ?? kind.defaultSchema);
+  const schema = await schemaOf(kind, target, lane);
   const place = { schema, target };
   checkNames(place);
   for (let attempt = 1; ; attempt += 1) {
@@ -94,7 +37,7 @@ export async function checkTable<Stored extends StoredTable>(
   kind: TableKind<Stored>,
   target: TargetTable,
 ): Promise<boolean> {
-  const place = { schema: ownSchema(target.schema ?? kind.defaultSchema), target };
+  const place = { schema: await schemaOf(kind, target, null), target };
   checkNames(place);
   const { stored } = await findTables(kind, place);
   if (stored) missingColumns(stored, target);
@@ -111,29 +54,33 @@ export async function addColumns<Stored extends StoredTable>(
   columns: readonly Column[],
 ): Promise<PreparedTable<Stored>> {
   const { schema, stored } = prepared;
-  await runLocked(kind, { schema, statements: () => kind.growSql(prepared, columns) });
+  const statements = async () => {
+    checkOwner(kind, { schema, table: stored.name }, await kind.readOwner(schema, stored.name));
+    return kind.growSql(prepared, columns);
+  };
+  await runLocked(kind, { schema, statements });
   const found = (await kind.readTables(schema, [stored.name]))?.get(stored.name);
   const names = new Set(found?.columns.map(({ name }) => name));
   if (found && columns.every(({ name }) => names.has(name))) return { ...prepared, stored: found };
   throw new AppError('destination_unavailable', 'The new columns were removed again at once; try again.');
 }
 
-/** Whether a next generation has the columns of its table with their types; those that the database computes do not count. */
-export function hasColumnsOf<Stored extends CheckedTable['columns'][number]>(
+/**
+ * The columns that a next generation lacks of its table; null: one of them has another type. Those that the database computes
+ * do not count.
+ */
+export function lackingColumns<Stored extends CheckedTable['columns'][number]>(
   next: { readonly columns: readonly Stored[] },
   { columns }: { readonly columns: readonly Stored[] },
   hasTypeOf: (one: Stored, other: Stored) => boolean,
-): boolean {
+): readonly Stored[] | null {
   const found = new Map(next.columns.map((column) => [column.name, column]));
-  return columns.every((column) => {
-    const own = found.get(column.name);
-    return column.generated || (own !== undefined && hasTypeOf(own, column));
-  });
-}
-
-function ownSchema(schema: string | null): string {
-  if (schema !== null) return schema;
-  throw new AppError('destination_rejected', 'The destination names no schema and its role has none; name one.');
+  const own = columns.filter(({ generated }) => !generated);
+  const isOther = (column: Stored) => {
+    const copy = found.get(column.name);
+    return copy !== undefined && !hasTypeOf(copy, column);
+  };
+  return own.some(isOther) ? null : own.filter(({ name }) => !found.has(name));
 }
 
 /** Throws `destination_rejected` when a name of the schema, the table or a column cannot be one. */
@@ -145,23 +92,28 @@ function checkNames({ schema, target }: Place): void {
 
 /** The table, if it is there, and the statements that create what is missing. */
 async function findMissing<Stored extends StoredTable>(kind: TableKind<Stored>, place: Place) {
-  const { tables, stored } = await findTables(kind, place);
+  const { tables, stored, owner } = await findTables(kind, place);
   const missing = stored ? missingColumns(stored, place.target) : [];
-  return { stored, statements: await kind.createSql(place, { tables, stored, missing }) };
+  const found = { tables, stored, owner, missing };
+  // The key of the row decides between two orgs. It is read again before anything else is changed.
+  const isTaken = stored && owner === null;
+  return { stored, statements: await (isTaken ? kind.takeSql(place, found) : kind.createSql(place, found)) };
 }
 
 /** The tables of a place that are there, each of them as it should be. */
 async function findTables<Stored extends StoredTable>(kind: TableKind<Stored>, { schema, target }: Place) {
-  const names = new Set([target.table, writtenTable(target), checkpointTable, ...kind.ownTables]);
+  const names = new Set([target.table, writtenTable(target), checkpointTable, ownersTable, ...kind.ownTables]);
   const tables = await kind.readTables(schema, [...names]);
   const stored = tables?.get(target.table);
   const checkpoint = tables?.get(checkpointTable);
   if (checkpoint) checkCheckpointTable(checkpoint, schema, kind.checkpointColumns);
+  const owner = await ownerOf(kind, { schema, tables }, stored);
   if (stored) {
+    checkOwner(kind, { schema, table: stored.name }, owner);
     kind.checkOurs(stored, { schema, mode: target.mode });
     kind.checkTypes(stored, { schema, columns: target.columns });
   }
-  return { tables, stored };
+  return { tables, stored, owner };
 }
 
 /** A creator that knows nothing of the lock shows up as a duplicate object. */

@@ -2,6 +2,7 @@ import type { LaneClaim, OpenedLane } from '../destination.ts';
 import { checkpointName } from '../sql/identifiers.ts';
 import type { PreparedTable } from '../sql/record-fields.ts';
 import { openedLane, type StoredCheckpoint } from '../sql/stored-checkpoint.ts';
+import type { LanePlace } from '../sql/table-kind.ts';
 import { keyCollation } from './definitions.ts';
 import type { Session } from './driver/session.ts';
 
@@ -47,6 +48,16 @@ export async function claimLane(session: Session, prepared: Place, claim: LaneCl
     generation: claim.generation,
   });
   return openedLane(row);
+}
+
+/** Whether the checkpoint row of a lane is about one of the tables. */
+export async function hasLane(session: Session, { schema, lane, tables }: LanePlace): Promise<boolean> {
+  const ids = tables.map((table) => tableIdSql(schema, table));
+  const rows = await session.query<{ readonly lane: string }>(
+    `select lane as lane from ${checkpointName(schema)} where lane = @lane and table_id in (${ids.join(', ')});`,
+    { lane },
+  );
+  return rows.length > 0;
 }
 
 /** Where the lane is claimed, and what it writes. */

@@ -1,7 +1,7 @@
 import type { Column, TargetTable } from '../destination.ts';
 import { quoted, tableSql } from '../sql/identifiers.ts';
 import { sqlServerType } from './column-sql.ts';
-import type { StoredRules, StoredTable } from './table.ts';
+import type { StoredColumn, StoredRules, StoredTable } from './table.ts';
 
 /** Case and accents tell keys apart, whatever the database's own rules are. */
 export const keyCollation = 'Latin1_General_100_BIN2';
@@ -43,6 +43,26 @@ export const dropTableSql = (table: string): string => `drop table if exists ${t
 export const addColumnSql = (table: string, column: Column): string => `alter table ${table} add ${columnSql(column)};`;
 
 const columnSql = ({ name, type }: Column): string => `${quoted(name)} ${sqlServerType(type)} null`;
+
+/**
+ * Adds a column of another table, with its type; null: it is not one that the service makes, or has rules of the database that
+ * only a copy of the whole table keeps.
+ */
+export function copyColumnSql(table: string, column: StoredColumn, { checks }: StoredRules): string | null {
+  const { name, typeName, nullable, hasDefault } = column;
+  const type = copiedTypes.get(typeName)?.(column);
+  const isRuled = !nullable || hasDefault || checks.some(({ definition }) => definition.includes(name));
+  return type === undefined || isRuled ? null : `alter table ${table} add ${quoted(name)} ${type} null;`;
+}
+
+/** The types that the service makes, as SQL. */
+const copiedTypes = new Map<string, (column: StoredColumn) => string>([
+  ['nvarchar', ({ length }) => `nvarchar(${length < 0 ? 'max' : length})`],
+  ['decimal', ({ precision, scale }) => `decimal(${precision},${scale})`],
+  ['float', () => 'float(53)'],
+  ['datetimeoffset', ({ scale }) => `datetimeoffset(${scale})`],
+  ...['int', 'bigint', 'bit', 'date', 'uniqueidentifier'].map((name) => [name, () => name] as const),
+]);
 
 /** A table, and the one to gather its next generation in. */
 export interface NextTable {

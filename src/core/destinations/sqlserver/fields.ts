@@ -17,8 +17,8 @@ export const sqlServerFields = (
 ): SqlServerFields => initialFields(prepared, columns, writerOf);
 
 /** What the rules for fields need of a session. */
-export const fieldKind = (session: Session): FieldKind<SqlServerTable, SqlServerWriter> => ({
-  addColumns: (prepared, columns) => addColumns(tableKind(session), prepared, columns),
+export const fieldKind = (session: Session, orgId: string): FieldKind<SqlServerTable, SqlServerWriter> => ({
+  addColumns: (prepared, columns) => addColumns(tableKind(session, orgId), prepared, columns),
   writerOf,
 });
 

@@ -1,19 +1,21 @@
 import { AppError } from '../../errors.ts';
 import type { Column } from '../destination.ts';
-import { checkpointTable, quoted, tableSql } from '../sql/identifiers.ts';
-import {
-  type FoundTables,
-  hasColumnsOf,
-  type LockedWork,
-  type Place,
-  type TableKind,
-  writtenTable,
-} from '../sql/prepare-table.ts';
+import { checkpointTable, ownersTable, quoted, tableSql } from '../sql/identifiers.ts';
+import { lackingColumns } from '../sql/prepare-table.ts';
 import type { PreparedTable } from '../sql/record-fields.ts';
 import { hasGeneration } from '../sql/table-check.ts';
-import { alterCheckpointSql, checkpointColumns, createCheckpointSql, tableIdSql } from './checkpoint.ts';
-import { addColumnSql, createTableSql, dropTableSql, keyCollation, recreateNextSql } from './definitions.ts';
+import { type FoundTables, type LockedWork, type Place, type TableKind, writtenTable } from '../sql/table-kind.ts';
+import { alterCheckpointSql, checkpointColumns, createCheckpointSql, hasLane, tableIdSql } from './checkpoint.ts';
+import {
+  addColumnSql,
+  copyColumnSql,
+  createTableSql,
+  dropTableSql,
+  keyCollation,
+  recreateNextSql,
+} from './definitions.ts';
 import type { Session } from './driver/session.ts';
+import { createOwnersSql, ownSql, readOwner, takeSql } from './owners.ts';
 import { isDuplicateObject } from './server-error.ts';
 import { columnsTable, readRules, readTables, type StoredColumn, type StoredTable } from './table.ts';
 import { checkOurs, checkTypes } from './table-check.ts';
@@ -26,24 +28,35 @@ export type SqlServerTable = PreparedTable<StoredTable>;
 const creatorLockMs = 30_000;
 
 /** How SQL Server finds and creates tables. */
-export const tableKind = (session: Session): TableKind<StoredTable> => ({
+export const tableKind = (session: Session, orgId: string): TableKind<StoredTable> => ({
+  orgId,
   defaultSchema: 'dbo',
   checkpointColumns,
   ownTables: [columnsTable],
   readTables: (schema, names) => readTables(session, { schema, names }),
+  readOwner: (schema, table) => readOwner(session, { schema, table }),
+  hasLane: (lane) => hasLane(session, lane),
   checkOurs,
   checkTypes,
-  createSql: (place, found) => createSql(session, place, found),
+  takeSql: (place, { tables, stored }) => [
+    ...ownersSql(place, tables),
+    takeSql({ schema: place.schema, table: stored?.name ?? place.target.table }, orgId),
+  ],
+  createSql: (place, found) => createSql({ session, orgId }, place, found),
   growSql: (prepared, columns) => growSql(session, prepared, columns),
   runLocked: (work) => withConflictRetries(session, () => runLocked(session, work)),
   isDuplicateObject,
 });
 
+const ownersSql = ({ schema }: Place, tables: FoundTables<StoredTable>['tables']): string[] =>
+  tables?.has(ownersTable) ? [] : [createOwnersSql(schema)];
+
 async function createSql(
-  session: Session,
-  { schema, target }: Place,
+  { session, orgId }: { readonly session: Session; readonly orgId: string },
+  place: Place,
   { tables, stored, missing }: FoundTables<StoredTable>,
 ): Promise<readonly string[]> {
+  const { schema, target } = place;
   // A schema can only be created by itself; the rest follows at the next attempt.
   if (tables === null) return [`create schema ${quoted(schema)};`];
   const table = { schema, table: target.table };
@@ -51,11 +64,12 @@ async function createSql(
   const checkpoint = tables.get(checkpointTable);
   if (!checkpoint) statements.push(createCheckpointSql(schema));
   else if (!hasGeneration(checkpoint)) statements.push(alterCheckpointSql(schema));
+  statements.push(...ownersSql(place, tables));
   if (!tables.has(columnsTable)) statements.push(createNotesSql(schema));
   if (!stored) {
     // Gathered for a dropped table of this name; created again once the table exists.
     if (target.mode === 'replace') statements.push(dropTableSql(tableSql(schema, writtenTable(target))));
-    statements.push(...createTableSql(tableSql(schema, target.table), target));
+    statements.push(...createTableSql(tableSql(schema, target.table), target), ...ownSql(table, orgId));
     statements.push(...target.columns.map((column) => noteSql(table, column)));
   }
   statements.push(...addColumnsSql(table, missing));
@@ -85,7 +99,10 @@ interface Generations extends Pick<FoundTables<StoredTable>, 'missing'> {
   readonly next: StoredTable | undefined;
 }
 
-/** A next generation that began for another table, or for other columns, is dropped with its table. */
+/**
+ * A next generation that began for another table, or for other types, is made anew. Columns that the table has got since are
+ * added to it, and what others gather there stays; only for those with rules of the database it is made anew.
+ */
 async function prepareNext(
   session: Session,
   { schema, target }: Place,
@@ -93,12 +110,13 @@ async function prepareNext(
 ): Promise<readonly string[]> {
   const name = writtenTable(target);
   if (next) checkOurs(next, { schema, mode: target.mode });
-  if (next && hasColumnsOf(next, stored, hasTypeOf)) {
-    return addColumnsSql({ schema, table: name }, missing);
-  }
+  const lacking = next ? lackingColumns(next, stored, hasTypeOf) : null;
+  if (lacking?.length === 0) return addColumnsSql({ schema, table: name }, missing);
   // Copied once the table has all its columns.
   if (missing.length > 0) return [];
-  return recreateNextSql(schema, { next: name, stored, rules: await readRules(session, stored.id) });
+  const rules = await readRules(session, stored.id);
+  const copies = lacking?.map((column) => copyColumnSql(tableSql(schema, name), column, rules));
+  return copies?.every((sql) => sql !== null) ? copies : recreateNextSql(schema, { next: name, stored, rules });
 }
 
 const hasTypeOf = (one: StoredColumn, other: StoredColumn): boolean =>

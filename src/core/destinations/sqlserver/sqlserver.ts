@@ -43,14 +43,18 @@ const defaultLimits: SessionLimits = { connectMs: 10_000, statementMs: 60_000, l
 export function openSqlServer(options: DestinationOptions, deps: SqlServerDeps): Destination {
   const parsed = parseSqlServerAddress(options);
   const limits = deps.limits ?? defaultLimits;
+  const { orgId } = deps;
   return sqlDestination({
     connect: () => logIn(parsed, { ...deps, limits }),
-    openLane,
-    checkTable: (session, target) => checkTable(tableKind(session), target),
+    openLane: (session, claim, written) => openLane(session, claim, { written, orgId }),
+    checkTable: (session, target) => checkTable(tableKind(session, orgId), target),
     // No `peekLane`: only the request that claims a lane returns what its checkpoint row holds (checkpoint.ts), and
     // `reconcile` names such lanes as not compared (docs/adr/0051-a-restored-ledger-is-behind.md).
     leftovers: findLeftovers,
-    admit,
+    admit: (session, { rows, fields, target }) =>
+      withConflictRetries(session, () =>
+        admitFields({ map: fields, rows, evolve: target.evolve }, fieldKind(session, orgId)),
+      ),
     encode,
     write,
     toAppError,
@@ -60,18 +64,12 @@ export function openSqlServer(options: DestinationOptions, deps: SqlServerDeps):
 async function openLane(
   session: Session,
   claim: LaneClaim,
-  written: readonly string[] | null,
+  { written, orgId }: { readonly written: readonly string[] | null; readonly orgId: string },
 ): Promise<OpenedFields<SqlServerFields>> {
-  const prepared = await withConflictRetries(session, () => prepareTable(tableKind(session), claim.target));
+  const prepared = await withConflictRetries(session, () => prepareTable(tableKind(session, orgId), claim));
   const opened = await withConflictRetries(session, () => claimLane(session, prepared, claim));
   return { fields: sqlServerFields(prepared, { target: claim.target, written }), opened };
 }
-
-const admit = (
-  session: Session,
-  { rows, fields, target }: BatchRows<SqlServerFields>,
-): Promise<AdmittedFields<SqlServerFields>> =>
-  withConflictRetries(session, () => admitFields({ map: fields, rows, evolve: target.evolve }, fieldKind(session)));
 
 function encode(
   { rows, fields, target }: BatchRows<SqlServerFields>,
