@@ -23,7 +23,7 @@ import { createEgressGuard, type EgressGuard } from './core/http/egress.ts';
 import { createSocketCache, type SocketCache } from './core/http/sockets.ts';
 import { createDecodeQueue, type DecodeQueue } from './core/source/decode/decode-turns.ts';
 import type { Log } from './log.ts';
-import { createDataConverter } from './temporal/data-converter.ts';
+import { createDataConverter, createWorkerConverter } from './temporal/data-converter.ts';
 import { createOrchestrator, type Orchestrator } from './temporal/orchestrator.ts';
 
 /** What authorizing connections at their providers takes. */
@@ -68,7 +68,7 @@ export interface Deps extends AsyncDisposable {
   readonly poolCounts: () => PoolCounts;
   /** Connected lazily: a process starts and responds while Temporal is away. */
   readonly temporal: Client;
-  /** Encrypts what Temporal stores, with the keys of `secretBox`. */
+  /** The converter of the workers. It encrypts what Temporal stores, with the keys of `secretBox`. */
   readonly dataConverter: DataConverter;
   readonly orchestrator: Orchestrator;
   readonly secretBox: SecretBox;
@@ -123,8 +123,11 @@ export function createDeps(config: Config, log: Log, { clientInterceptors }: Tra
   });
   stack.defer(() => db.destroy());
   const keyRing = secretsKeyRing(config);
-  const dataConverter = createDataConverter(keyRing);
-  const { temporal, namespace } = openTemporal(stack, { dataConverter, clientInterceptors });
+  const dataConverter = createWorkerConverter(keyRing);
+  const { temporal, namespace } = openTemporal(stack, {
+    dataConverter: createDataConverter(keyRing),
+    clientInterceptors,
+  });
   const egress = createEgressGuard({
     allow: parseAllowList(config.egressAllow),
     deny: parseDenyList(config.egressDeny),

@@ -16,6 +16,7 @@ import { announceReady, respondToProbes } from './process/parent-watch.ts';
 import { coreMetrics, freeCoreAddress } from './telemetry/metrics/core-exporter.ts';
 import { serveMetricsOf, startTracesOf } from './telemetry/telemetry.ts';
 import { registerSearchAttributes } from './temporal/register-search-attributes.ts';
+import { sealedInputs } from './temporal/sealed-inputs.ts';
 import { startWorkerHealth } from './temporal/worker-health.ts';
 import { createLendableSlots, type LendableSlots } from './temporal/worker-slots.ts';
 import { workflowBundle } from './temporal/workflow-bundle.ts';
@@ -105,6 +106,7 @@ async function createWorkers(
   ownDeps: Deps,
   { connection: native, namespace }: { readonly connection: NativeConnection; readonly namespace: string },
 ): Promise<Worker[]> {
+  const interceptors = { activity: [sealedInputs, ...(traces?.workerOptions.interceptors?.activity ?? [])] };
   const shared = {
     connection: native,
     namespace,
@@ -112,6 +114,7 @@ async function createWorkers(
     ...versioned(config),
     activities: createActivities(ownDeps, slots),
     ...traces?.workerOptions,
+    interceptors,
     // Cancellation reaches a chunk with its next heartbeat; throttled longer it would be seen that much later.
     maxHeartbeatThrottleInterval: '500ms',
     // A frozen worker swallows a task for each poll it has open, and each costs a heartbeat timeout. The option

@@ -52,7 +52,7 @@ export const syncRunId = ({ connectionId, resourceKey, runId, firing }: Omit<Syn
     : `${scheduledRunId({ connectionId, resourceKey, scheduleId: firing.scheduleId })}-${toSeconds(firing.scheduledFor)}`;
 
 /** The form in which Temporal appends a time to a workflow's id. */
-const toSeconds = (time: string): string => `${new Date(time).toISOString().slice(0, 19)}Z`;
+export const toSeconds = (time: string): string => `${new Date(time).toISOString().slice(0, 19)}Z`;
 
 /** The workflow that a schedule starts each time it fires: it creates the run of the firing and executes it. */
 export const scheduledRunType = 'scheduledRun';

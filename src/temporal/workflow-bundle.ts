@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, type Logger } from '@temporalio/worker';
 import { ownFolder } from '../process/cached-program.mjs';
-import { failureConverterPath } from './data-converter.ts';
+import { failureConverterPath, sealedInputsPath } from './data-converter.ts';
 
 const sources = fileURLToPath(new URL('../../workflows', import.meta.url));
 const sdk = fileURLToPath(new URL('../../node_modules/@temporalio/worker/package.json', import.meta.url));
@@ -15,7 +15,7 @@ interface BundleOptions {
   /** Whether the worker is: its workflows then say which of them follow the current build. */
   readonly isVersioned: boolean;
   readonly logger: Logger;
-  /** Files whose interceptors the bundle contains. */
+  /** Files whose interceptors the bundle contains besides our own. */
   readonly workflowInterceptorModules?: readonly string[];
 }
 
@@ -38,7 +38,7 @@ export async function workflowBundle(
   const { code } = await bundleWorkflowCode({
     workflowsPath,
     failureConverterPath,
-    workflowInterceptorModules: [...workflowInterceptorModules],
+    workflowInterceptorModules: [sealedInputsPath, ...workflowInterceptorModules],
     logger,
   });
   if (codePath === null) return { code };

@@ -1,6 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { createPayloadCodec, type Payload, payloadKeyId, UnknownPayloadKeyError } from './payload-codec.ts';
+import { sealedBefore } from '../../../test/support/security/sealed-before.ts';
+import {
+  createPayloadCodec,
+  type Payload,
+  type PayloadContext,
+  payloadKeyId,
+  UnknownPayloadKeyError,
+} from './payload-codec.ts';
 
 const key = (id: string) => ({ id, key: new Uint8Array(randomBytes(32)) });
 const [k1, k2] = [key('k1'), key('k2')];
@@ -70,6 +77,81 @@ describe('the payload codec', () => {
   ] as const)('refuses %s', async (_what, alter, ring) => {
     const altered = alter(await encode(json({ runId: 'run_a' }))) as Payload;
     await expect(createPayloadCodec(ring).decode([altered])).rejects.toThrow('The sealed value');
+  });
+});
+
+const ofRun = { type: 'workflow', workflowId: 'sync:con:items:run_a' } as const;
+const ofOther = { ...ofRun, workflowId: 'sync:con:items:run_b' };
+const ofActivity = { type: 'activity', workflowId: ofRun.workflowId, activityId: '1' } as const;
+const placeOf = (context: PayloadContext) => JSON.stringify(context);
+
+describe('a payload that was sealed for a workflow or an activity', () => {
+  const bound = createPayloadCodec([k1], { placeOf });
+  const payload = json({ runId: 'run_a' });
+
+  it('opens there, and for operators, who have no place', async () => {
+    const sealed = await bound.encode([payload], ofRun);
+    expect(await bound.decode(sealed, ofRun)).toEqual([payload]);
+    expect(await createPayloadCodec([k1]).decode(sealed)).toEqual([payload]);
+  });
+
+  it.each([
+    ['another workflow', ofOther],
+    ['an activity of the workflow', ofActivity],
+  ])('does not open in %s', async (_where, context) => {
+    await expect(bound.decode(await bound.encode([payload], ofRun), context)).rejects.toThrow(
+      'The sealed value is for',
+    );
+  });
+
+  it('does not open where its name of the place was changed', async () => {
+    const [sealed] = await bound.encode([payload], ofRun);
+    const metadata = { ...sealed?.metadata, 'sealed-for': Buffer.from(placeOf(ofOther)) };
+    await expect(bound.decode([{ ...sealed, metadata }], ofOther)).rejects.toThrow(
+      'The sealed value cannot be decrypted',
+    );
+    const { 'sealed-for': _, ...without } = metadata;
+    await expect(bound.decode([{ ...sealed, metadata: without }], ofOther)).rejects.toThrow(
+      'The sealed value cannot be',
+    );
+  });
+});
+
+describe('a worker', () => {
+  const refusal = (reason: string) => ({ refused: reason });
+  const worker = createPayloadCodec([k1], { placeOf, refusal });
+  const read = async (payload: Payload) => {
+    const [decoded] = await worker.decode([payload], ofRun);
+    return JSON.parse(Buffer.from(decoded?.data ?? []).toString());
+  };
+
+  it.each([
+    ['plain JSON', async () => json({ runId: 'run_a' })],
+    ['current details', async () => json({ definition: {}, currentDetails: '' })],
+    ['no value', async () => nothing],
+    ['no JSON', async () => ({ metadata: { encoding: Buffer.from('json/plain') }, data: Buffer.from('{') })],
+  ])('refuses %s that nobody sealed', async (_what, make) => {
+    expect((await read(await make())).refused).toContain('not sealed by the key ring');
+  });
+
+  it('refuses what was altered, or is for another workflow', async () => {
+    const [foreign] = await worker.encode([json(1)], ofOther);
+    const [own] = await worker.encode([json(1)], ofRun);
+    for (const payload of [foreign ?? {}, { ...own, data: turned(own?.data) }]) {
+      expect((await read(payload)).refused).toContain('was sealed for another workflow or activity');
+    }
+    expect(await read(own ?? {})).toBe(1);
+  });
+
+  it('reads texts for operators, and still fails while the ring lacks a key', async () => {
+    expect(await read(json('a summary'))).toBe('a summary');
+    const lost = await createPayloadCodec([k2], { placeOf }).encode([json(1)], ofRun);
+    await expect(worker.decode(lost, ofRun)).rejects.toThrow(UnknownPayloadKeyError);
+  });
+
+  it('reads what the version before sealed, for no place', async () => {
+    const [sealed] = await sealedBefore([k1])([json({ runId: 'run_a' })]);
+    expect(await read(sealed ?? {})).toEqual({ runId: 'run_a' });
   });
 });
 

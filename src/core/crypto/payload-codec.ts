@@ -1,6 +1,8 @@
 /**
  * What Temporal stores of workflows, encrypted: inputs, results, heartbeats, failures. They hold ids and totals only, so
- * this is the second line. What an operator reads in the Temporal UI stays readable, see {@link isForOperators}.
+ * this is the second line. It is the first against whoever may write to Temporal: a payload that opens was sealed by one of
+ * our processes, for the workflow or activity that gets it. What an operator reads in the Temporal UI stays readable, see
+ * {@link isForOperators}.
  */
 import { hkdfSync, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -13,14 +15,31 @@ export interface Payload {
   data?: Uint8Array | null;
 }
 
+/** Whose a payload is, in the words of the SDK. */
+export type PayloadContext =
+  | { readonly type: 'workflow'; readonly workflowId: string }
+  | { readonly type: 'activity'; readonly workflowId?: string; readonly activityId?: string };
+
 /** Encrypts what is sent to Temporal and decrypts what comes back. */
 export interface PayloadCodec {
-  encode(this: void, payloads: Payload[]): Promise<Payload[]>;
+  /** Without a context a payload is sealed for no place, and opens in none that has one. */
+  encode(this: void, payloads: Payload[], context?: PayloadContext): Promise<Payload[]>;
   /**
-   * What is not encrypted comes back as it is: some payloads are for operators, see {@link isForOperators}. Rejects with
-   * {@link UnknownPayloadKeyError} when the ring lacks the key, with another error when a payload was altered.
+   * Without a context a payload opens wherever it is for, as operators read it. Rejects with {@link UnknownPayloadKeyError}
+   * when the ring lacks the key. What else does not open is refused as {@link CodecOptions} say.
    */
-  decode(this: void, payloads: Payload[]): Promise<Payload[]>;
+  decode(this: void, payloads: Payload[], context?: PayloadContext): Promise<Payload[]>;
+}
+
+/** What differs between a worker and everybody else. */
+export interface CodecOptions {
+  /** The name of the place of a payload; one that was sealed for another place does not open. */
+  readonly placeOf?: (context: PayloadContext) => string;
+  /**
+   * What a worker reads in place of a payload that nobody of us sealed for it. Absent: what is not encrypted comes back as
+   * it is, and what does not open rejects.
+   */
+  readonly refusal?: (reason: string) => unknown;
 }
 
 /** A payload is under a key that this process was not given. */
@@ -30,32 +49,45 @@ export class UnknownPayloadKeyError extends Error {
 
 const encryptedEncoding = 'binary/encrypted';
 const keyIdName = 'encryption-key-id';
+/** The name of the place that a payload is sealed for. The version before sealed for none, and did not have it. */
+const placeName = 'sealed-for';
 const saltBytes = 32;
 /** The payloads that share a salt: with random nonces of 12 bytes a key is good for 2^32. */
 const sharedMax = 2 ** 20;
 /** Salts whose keys are remembered: each process that writes has one at a time. */
 const rememberedMax = 100;
-const aad = (keyId: string): string => `css|1|temporal-payload|${keyId}`;
+const aad = (keyId: string, place: string | undefined): string =>
+  place === undefined ? `css|1|temporal-payload|${keyId}` : `css|2|temporal-payload|${keyId}|${place}`;
 
 /** A codec over the ring: the first key encrypts, all decrypt. Throws when the ring is empty. */
-export function createPayloadCodec(ring: readonly RingKey[]): PayloadCodec {
+export function createPayloadCodec(
+  ring: readonly RingKey[],
+  { placeOf = ({ type }) => type, refusal }: CodecOptions = {},
+): PayloadCodec {
   const [current] = ring;
   if (!current) throw new Error('The key ring is empty: a payload codec needs at least one key.');
   const keyOf = rememberKeys();
   const saltNow = createSalts();
-  const seal = (payload: Payload): Payload => {
+  const seal = (payload: Payload, place: string): Payload => {
     const { id } = current;
     const salt = saltNow();
     const nonce = randomBytes(nonceBytes);
-    const sealed = encrypt(pack(payload), { key: keyOf(current, salt), nonce, aad: aad(id) });
+    const sealed = encrypt(pack(payload), { key: keyOf(current, salt), nonce, aad: aad(id, place) });
+    const names = { encoding: encryptedEncoding, [keyIdName]: id, [placeName]: place };
     return {
-      metadata: { encoding: Buffer.from(encryptedEncoding), [keyIdName]: Buffer.from(id) },
+      metadata: Object.fromEntries(Object.entries(names).map(([name, text]) => [name, Buffer.from(text)])),
       data: Buffer.concat([salt, nonce, sealed]),
     };
   };
   return {
-    encode: async (payloads) => payloads.map((payload) => (isForOperators(payload) ? payload : seal(payload))),
-    decode: async (payloads) => payloads.map((payload) => open(payload, ring, keyOf)),
+    async encode(payloads, context) {
+      const place = context ? placeOf(context) : '';
+      return payloads.map((payload) => (isForOperators(payload) ? payload : seal(payload, place)));
+    },
+    async decode(payloads, context) {
+      const opening = { ring, keyOf, place: context ? placeOf(context) : null };
+      return payloads.map((payload) => (refusal ? openSealed(payload, opening, refusal) : open(payload, opening)));
+    },
   };
 }
 
@@ -92,7 +124,15 @@ export function payloadKeyId({ metadata }: Payload): string | null {
   return textOf(metadata?.[keyIdName]) ?? '';
 }
 
-function open(payload: Payload, ring: readonly RingKey[], keyOf: KeyOf): Payload {
+/** What a payload is opened with. */
+interface Opening {
+  readonly ring: readonly RingKey[];
+  readonly keyOf: KeyOf;
+  /** Where it is read; null: not known. */
+  readonly place: string | null;
+}
+
+function open(payload: Payload, { ring, keyOf, place }: Opening): Payload {
   const keyId = payloadKeyId(payload);
   if (keyId === null) return payload;
   const ringKey = ring.find(({ id }) => id === keyId);
@@ -101,10 +141,34 @@ function open(payload: Payload, ring: readonly RingKey[], keyOf: KeyOf): Payload
       `A payload in Temporal is encrypted with key ${keyId}, which SECRETS_KEYS does not contain: add it again after the current key.`,
     );
   }
+  const sealedFor = textOf(payload.metadata?.[placeName] ?? undefined);
+  if (place !== null && sealedFor !== undefined && sealedFor !== place) {
+    throw new Error(`The sealed value is for "${sealedFor}", not for "${place}".`);
+  }
   const bytes = Buffer.from(payload.data ?? []);
   const [salt, nonce] = [bytes.subarray(0, saltBytes), bytes.subarray(saltBytes, saltBytes + nonceBytes)];
   const sealed = bytes.subarray(saltBytes + nonceBytes);
-  return unpack(decrypt(sealed, { key: keyOf(ringKey, salt), nonce, aad: aad(keyId) }));
+  return unpack(decrypt(sealed, { key: keyOf(ringKey, salt), nonce, aad: aad(keyId, sealedFor) }));
+}
+
+/**
+ * For a worker, which does what its inputs say. A missing key is a mistake of the configuration: its error is thrown, so that
+ * the task is repeated until the key is there.
+ */
+function openSealed(payload: Payload, opening: Opening, refusal: (reason: string) => unknown): Payload {
+  const refused = (reason: string): Payload => ({
+    metadata: { encoding: Buffer.from(jsonEncoding) },
+    data: Buffer.from(JSON.stringify(refusal(reason))),
+  });
+  if (payloadKeyId(payload) === null) {
+    return isText(payload) ? payload : refused('It is not sealed by the key ring of this service (SECRETS_KEYS).');
+  }
+  try {
+    return open(payload, opening);
+  } catch (error) {
+    if (error instanceof UnknownPayloadKeyError) throw error;
+    return refused('It was altered, or was sealed for another workflow or activity.');
+  }
 }
 
 const newline = 0x0a;
@@ -130,11 +194,25 @@ function unpack(packed: Buffer): Payload {
  * a state (`running`) and a time; a failure is encoded as an object. The other thing for operators is the response of a
  * workflow to the question for its current details.
  */
-function isForOperators({ metadata, data }: Payload): boolean {
-  if (textOf(metadata?.['encoding']) !== 'json/plain' || !data) return false;
-  const value: unknown = JSON.parse(Buffer.from(data).toString('utf8'));
+function isForOperators(payload: Payload): boolean {
+  const value = jsonOf(payload);
   if (typeof value !== 'object') return typeof value === 'string';
   return value !== null && Object.keys(value).join() === 'definition,currentDetails';
+}
+
+/** A text on its own: a summary, details, a value of a memo. Nothing that a worker acts on is one. */
+const isText = (payload: Payload): boolean => typeof jsonOf(payload) === 'string';
+
+const jsonEncoding = 'json/plain';
+
+/** The value of a readable payload; undefined: it is none. */
+function jsonOf({ metadata, data }: Payload): unknown {
+  if (textOf(metadata?.['encoding']) !== jsonEncoding || !data) return undefined;
+  try {
+    return JSON.parse(Buffer.from(data).toString('utf8'));
+  } catch {
+    return undefined;
+  }
 }
 
 const textOf = (bytes: Uint8Array | undefined): string | undefined => bytes && Buffer.from(bytes).toString('utf8');

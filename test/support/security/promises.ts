@@ -37,6 +37,7 @@ export const promises = {
     says: 'hostile expressions after which the API or the worker is another process',
     of: 'expressions',
   },
+  forgedInputs: { says: 'inputs without a seal for it that a worker acts on', of: 'inputs' },
   // Checked here and not in the tests: a machine that is busy with other things delays everything.
   hostilePreviewMs: { says: 'the slowest response to a hostile preview', of: 'previews', most: 3000, unit: 'ms' },
   hostileHealthMs: { says: 'the 99th percentile of /api/health meanwhile', of: 'probes', most: 200, unit: 'ms' },

@@ -1,0 +1,55 @@
+/**
+ * The interceptors of every workflow: inputs that nobody of us sealed for it are refused before its first step, and what it
+ * sends to activities is bound to them. A signal that is refused is ignored, and the workflow goes on: whoever sent it could
+ * otherwise end it.
+ */
+import { ApplicationFailure } from '@temporalio/common';
+import { log, type WorkflowInterceptors, workflowInfo } from '@temporalio/workflow';
+import { boundArgs, whyAnyRefused, whyNotStarted, whyRefused } from './bound-inputs.ts';
+
+/** The interceptors of one workflow. */
+export const interceptors = (): WorkflowInterceptors => ({
+  inbound: [
+    {
+      async execute(input, next) {
+        const { workflowType, workflowId } = workflowInfo();
+        const reason = whyNotStarted(workflowType, workflowId, input.args);
+        if (reason !== null) {
+          throw refused(
+            `The input of workflow ${workflowType}`,
+            `${reason} Nothing was done: only the service starts it.`,
+          );
+        }
+        return await next(input);
+      },
+      async handleSignal(input, next) {
+        const reason = whyAnyRefused(input.args);
+        if (reason === null) return await next(input);
+        log.warn('signal refused: only the service sends inputs of signals', { signal: input.signalName, reason });
+      },
+      async handleUpdate(input, next) {
+        const reason = whyAnyRefused(input.args);
+        if (reason !== null) throw refused(`The input of update ${input.name}`, `${reason} Nothing was done.`);
+        return await next(input);
+      },
+    },
+  ],
+  outbound: [
+    {
+      scheduleActivity: async (input, next) =>
+        resultOf(input.activityType, await next({ ...input, args: boundArgs(input.activityType, input.args) })),
+      scheduleLocalActivity: async (input, next) =>
+        resultOf(input.activityType, await next({ ...input, args: boundArgs(input.activityType, input.args) })),
+    },
+  ],
+});
+
+/** The result of an activity, if a worker of ours sealed it. */
+function resultOf(activity: string, result: unknown): unknown {
+  const reason = whyRefused(result);
+  if (reason !== null) throw refused(`The result of activity ${activity}`, `${reason} Its workflow ends with this.`);
+  return result;
+}
+
+const refused = (what: string, reason: string): ApplicationFailure =>
+  ApplicationFailure.nonRetryable(`${what} was refused. ${reason}`, 'internal');
