@@ -51,6 +51,7 @@ const users: Readonly<Record<string, readonly string[]>> = {
   'services of development, on loopback, and whether the API responds': [
     'src/dev/embedded/ports.ts',
     'src/dev/embedded/postgres.ts',
+    'src/dev/embedded/temporal-ui.ts',
     'src/dev/supervisor.ts',
   ],
   'the demo, which plays the outside world': ['src/dev/demo/destination.ts', 'src/dev/demo/upstream.ts'],

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { request } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -63,9 +65,18 @@ async function expectReadableUi({ uiUrl }: ReadyFacts): Promise<void> {
   const settings = (await (await fetch(`${uiUrl}/api/v1/settings`)).json()) as {
     readonly Codec: { readonly Endpoint: string };
   };
+  // A name of another site that leads here. `fetch` sends no other Host than that of the address.
+  expect(await statusOf(`${uiUrl}/api/v1/settings`, 'evil.example')).toBe(421);
   expect(settings.Codec.Endpoint).toMatch(new RegExp(`^http://localhost:${port}/api/codec/[\\w-]{43}$`));
   const decoded = await fetch(`${settings.Codec.Endpoint}/decode`, { method: 'POST', body: '{"payloads":[]}' });
   expect([decoded.status, await decoded.json()]).toEqual([200, { payloads: [] }]);
+}
+
+async function statusOf(url: string, host: string): Promise<number | undefined> {
+  const asked = request(url, { headers: { host } }).end();
+  const [response] = await once(asked, 'response');
+  response.resume();
+  return response.statusCode;
 }
 
 /** Kills the worker; the pid of the next one as soon as it is noted. */

@@ -59,6 +59,7 @@ export async function startEmbedded(
   const processes = [temporal, postgres].flatMap((result) =>
     result.status === 'fulfilled' && result.value !== null ? [result.value.process] : [],
   );
+  if (temporal.status === 'fulfilled' && temporal.value !== null) stack.use(temporal.value.ui);
   stack.defer(async () => void (await Promise.all(processes.map((process) => process.stop()))));
   if (postgres.status === 'rejected') throw postgres.reason;
   if (temporal.status === 'rejected') throw temporal.reason;

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes, randomInt } from 'node:crypto';
 import { chmodSync, closeSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
@@ -15,14 +16,16 @@ import {
   temporalDevFile,
   temporalFlags,
 } from './temporal-dev-file.ts';
+import { serveTemporalUi } from './temporal-ui.ts';
 
 /** A Temporal dev server of ours. */
 export interface EmbeddedTemporal {
   /** `host:port` of the gRPC frontend. */
   readonly address: string;
   readonly namespace: string;
-  /** The Temporal UI. */
+  /** The Temporal UI, under its own names only. */
   readonly uiUrl: string;
+  readonly ui: AsyncDisposable;
   readonly process: SupervisedProcess;
 }
 
@@ -55,16 +58,22 @@ export async function startTemporal(options: TemporalOptions): Promise<EmbeddedT
   await stopLeftover(note, database);
   const output = serverLog(join(dataDir, 'logs', 'temporal.log'));
   const startOn = async (ports: Ports): Promise<EmbeddedTemporal | null> => {
-    const args = argumentsOf(settings, { database, ports, codecEndpoint });
+    const found = placesOf(settings, ports);
+    const innerUi = await innerPlace(ports);
+    const ui = await serveTemporalUi({ ip: found.ip, port: ports.ui }, innerUi);
+    if (ui === null) return null;
+    await using stack = new AsyncDisposableStack();
+    stack.use(ui);
+    const args = argumentsOf(settings, { database, ports, innerUi, codecEndpoint });
     const spawnServer = () => run(program, args, { note, output });
     const server = superviseProcess({ name: 'temporal', stop, rank: 1, spawn: spawnServer }, options);
-    const found = placesOf(settings, ports);
     const ask = () => describeNamespace(found, output);
     const response = awaitResponse({ ask, child: server.current(), timeoutMs: startMs });
     if (await response.catch(() => false)) {
       // One that was there before, from a backup perhaps, may be open to others.
       chmodSync(database, 0o600);
-      return { ...found, process: server };
+      stack.move();
+      return { ...found, ui, process: server };
     }
     await server.stop();
     // Somebody may take a port between the check and the start.
@@ -92,24 +101,44 @@ const freePorts = async ({ grpc, ui }: Ports): Promise<Ports> => ({
   ui: await freePort(ui),
 });
 
-function placesOf({ cli }: TemporalDevSettings, { grpc, ui }: Ports): Omit<EmbeddedTemporal, 'process'> {
+/** Where the server is, from outside. */
+interface Places extends Pick<EmbeddedTemporal, 'address' | 'uiUrl' | 'namespace'> {
+  readonly ip: string;
+}
+
+function placesOf({ cli }: TemporalDevSettings, { grpc, ui }: Ports): Places {
   const ip = cli['ip'] ?? '127.0.0.1';
-  return { address: `${ip}:${grpc}`, uiUrl: `http://${ip}:${ui}`, namespace: cli['namespace'] ?? 'default' };
+  return { ip, address: `${ip}:${grpc}`, uiUrl: `http://${ip}:${ui}`, namespace: cli['namespace'] ?? 'default' };
+}
+
+/**
+ * Where the server itself serves its UI: at a port that nobody knows, and on Linux, where all of 127.0.0.0/8 is this machine,
+ * at an address that no page of another site can guess either.
+ */
+async function innerPlace({ grpc, ui }: Ports): Promise<{ readonly ip: string; readonly port: number }> {
+  const [a = 1, b = 1, c = 1] = randomBytes(3);
+  const ip = process.platform === 'linux' ? `127.${a}.${b}.${(c % 254) + 1}` : '127.0.0.1';
+  for (;;) {
+    const port = await freePort(randomInt(20_000, 30_000));
+    if (port !== grpc && port !== ui) return { ip, port };
+  }
 }
 
 interface ServerPlaces extends Pick<TemporalOptions, 'codecEndpoint'> {
   readonly database: string;
   readonly ports: Ports;
+  readonly innerUi: { readonly ip: string; readonly port: number };
 }
 
 /** The CLI reads the file itself; flags add what the file cannot say to it, and what differs here. */
 function argumentsOf(
   settings: TemporalDevSettings,
-  { database, ports, codecEndpoint }: ServerPlaces,
+  { database, ports, innerUi, codecEndpoint }: ServerPlaces,
 ): readonly string[] {
   return [
     ...['server', 'start-dev', '--env-file', temporalDevFile, '--env', temporalDevEnv, '--db-filename', database],
-    ...['--port', String(ports.grpc), '--ui-port', String(ports.ui), '--ui-codec-endpoint', codecEndpoint],
+    ...['--port', String(ports.grpc), '--ui-ip', innerUi.ip, '--ui-port', String(innerUi.port)],
+    ...['--ui-codec-endpoint', codecEndpoint],
     ...temporalFlags(settings),
   ];
 }
@@ -146,10 +175,7 @@ async function stopLeftover(note: string, database: string): Promise<void> {
 }
 
 /** Who responds at the address may be another server that took the port: ours has said in its log that it listens. */
-async function describeNamespace(
-  { address, namespace }: Omit<EmbeddedTemporal, 'process'>,
-  output: ServerLog,
-): Promise<void> {
+async function describeNamespace({ address, namespace }: Places, output: ServerLog): Promise<void> {
   if (!output.says('Temporal Server:')) throw new Error('not listening yet');
   const connection = await Connection.connect({ address, connectTimeout: 2000 });
   try {
