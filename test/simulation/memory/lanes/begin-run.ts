@@ -44,6 +44,7 @@ function tryToBegin(state: ControlState, runId: string, onlyIfQuick: boolean): B
       specVersion: connection.pinnedSpecVersion,
       specOverridesJson: connection.specOverridesJson,
       paramsJson: connection.paramsJson,
+      accessNo: connection.accessNo,
     });
     if (run.backfill?.rewind) rewindLaneIn(state, { runId, to: run.backfill.from });
     return { ...notBegun, turn: 'running', isFirst: true };

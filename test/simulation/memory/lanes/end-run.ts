@@ -6,7 +6,7 @@ import type { Receipt } from '../../../../src/core/model/receipt.ts';
 import { holdsLaneIn } from '../batches/batch-owner.ts';
 import { recordMain } from '../batches/batches.ts';
 import { closePartitionsIn } from '../run-dimensions.ts';
-import type { ControlState, StoredRun } from '../store/control-state.ts';
+import type { ControlState, StoredConnection, StoredRun } from '../store/control-state.ts';
 import { memoryOf } from '../store/memory-db.ts';
 import { runRow } from '../store/run-row.ts';
 import { findNextRunsIn } from './turns.ts';
@@ -41,7 +41,7 @@ function endIn(
   const lane = owner && left ? state.lanes.get(String(owner.laneId)) : undefined;
   if (lane && left) state.lanes.update(lane, { ...left, recordedSince: lane.recordedSince ?? state.now() });
   const run = state.runs.get(runId) ?? open;
-  if (breaksConnection && run.status === 'failed') breakConnection(state, run.connectionId);
+  if (breaksConnection && run.status === 'failed') breakConnection(state, run);
   return { run: runRow(run), ended: true, eventsFor: 0 };
 }
 
@@ -57,9 +57,11 @@ function statusOf(run: StoredRun, { status }: real.RunOutcome): StoredRun['statu
   return run.quarantined > 0 || run.incomplete || status === 'partial' ? 'partial' : 'succeeded';
 }
 
-function breakConnection(state: ControlState, connectionId: string): void {
+function breakConnection(state: ControlState, { connectionId, accessNo: known }: StoredRun): void {
   const broken = { status: 'error', errorSince: state.now() } as const;
-  state.connections.updateWhere(({ id, status }) => id === connectionId && status === 'active', broken);
+  const isMeant = ({ id, status, accessNo }: StoredConnection) =>
+    id === connectionId && status === 'active' && (known === null || known === accessNo);
+  state.connections.updateWhere(isMeant, broken);
 }
 
 /** What every end of a run sets. */

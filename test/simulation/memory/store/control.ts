@@ -21,15 +21,18 @@ export interface Changed {
 /** Sets a connection active, from any status. Throws not_found. */
 export const activateConnection = (db: Db, _scope: OrgScope, id: string): Promise<ConnectionRow> =>
   memoryOf(db).transact('activateConnection', (state) => {
-    const change = { status: 'active', errorSince: null } as const;
-    return connectionRow(state.connections.update(found(state, id), change));
+    const connection = found(state, id);
+    if (connection.status === 'active') return connectionRow(connection);
+    const change = { status: 'active', errorSince: null, accessNo: connection.accessNo + 1 } as const;
+    return connectionRow(state.connections.update(connection, change));
   });
 
 /** Gives a connection other params; runs keep those with which they began. Throws not_found. */
 export const changeParams = (db: Db, _scope: OrgScope, id: string, paramsJson: JsonObject): Promise<ConnectionRow> =>
-  memoryOf(db).transact('changeParams', (state) =>
-    connectionRow(state.connections.update(found(state, id), { paramsJson })),
-  );
+  memoryOf(db).transact('changeParams', (state) => {
+    const connection = found(state, id);
+    return connectionRow(state.connections.update(connection, { paramsJson, accessNo: connection.accessNo + 1 }));
+  });
 
 /** Sets a connection paused, from any status, and asks its open runs to stop. Throws not_found. */
 export const pauseConnection = (db: Db, _scope: OrgScope, id: string): Promise<Changed> =>
@@ -51,7 +54,9 @@ export const upgradeConnection = (
   { id, version, plan }: { readonly id: string; readonly version: string; readonly plan: SpecUpgrade['plan'] },
 ): Promise<Changed> =>
   memoryOf(db).transact('upgradeConnection', (state) => {
-    const connection = state.connections.update(found(state, id), { pinnedSpecVersion: version });
+    const before = found(state, id);
+    const change = { pinnedSpecVersion: version, accessNo: before.accessNo + 1 };
+    const connection = state.connections.update(before, change);
     const touched = plan.resources.filter((resource) => resource.class !== 'compatible');
     const resourceKeys = touched.map(({ resourceKey }) => resourceKey);
     const stopped = cancelRunningIn(state, { connectionId: id, resourceKeys });
