@@ -16,7 +16,7 @@ export interface VendorList {
   now: number;
   /** Called before each page that is not the first one of its list, with its number among those of the run. */
   onLaterPage: ((no: number, now: number) => void) | null;
-  /** Answers a request with an `ETag` and, for the same one, with 304. */
+  /** Responds to a request with an `ETag` and, for the same one, with 304. */
   readonly isConditional: boolean;
 }
 
@@ -72,12 +72,12 @@ function reply(
   const text = JSON.stringify(body);
   const etag = `"${digestOf(text)}"`;
   const sent = { date: new Date(now).toUTCString(), 'content-type': 'application/json', ...headers };
-  if (!isConditional) return answer(request, 200, sent, text);
+  if (!isConditional) return respond(request, 200, sent, text);
   const isSame = request.headers['if-none-match'] === etag;
-  return isSame ? answer(request, 304, { ...sent, etag }, '') : answer(request, 200, { ...sent, etag }, text);
+  return isSame ? respond(request, 304, { ...sent, etag }, '') : respond(request, 200, { ...sent, etag }, text);
 }
 
-const answer = (
+const respond = (
   { url }: HttpRequest,
   status: number,
   headers: Readonly<Record<string, string>>,
