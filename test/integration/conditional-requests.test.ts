@@ -132,6 +132,17 @@ describe('a conditional request', () => {
     expect((await of.backfill('again', { force: true })).statsJson).toMatchObject({ recordsIn: 3, recordsOut: 3 });
   });
 
+  it('that is full hides no record that comes in behind it', async () => {
+    const collection: Collection = { rows: [1, 2, 3].map((id) => ({ id, at: day(1) })), size: 3 };
+    const pagination = { kind: 'cursor', size: 3, next: 'body.next', inject: { in: 'query', name: 'page' } };
+    await using of = await account({ key: 'brimful', resources: [cached('brimful', collection, { pagination })] });
+    await of.sync('brimful');
+    await of.sync('brimful');
+    collection.rows = [...collection.rows, { id: 4, at: day(1) }];
+    await of.sync('brimful');
+    expect(await of.live('brimful')).toEqual(['1', '2', '3', '4']);
+  });
+
   it('whose response is 304 deletes nothing: it is no full read', async () => {
     const collection = { rows: three() };
     const deletes = { mode: 'full_scan', maxRatio: 1 };

@@ -136,6 +136,8 @@ export interface ListTrail {
   readonly total: number | null;
   /** Requests for a page that began further and further back, because the page did not follow the one before. */
   readonly back: number;
+  /** The offset of the last page that did not follow the one before it; absent: each did. */
+  readonly partedAt?: number;
 }
 
 /** The page that is read next and all that the pages before it have established. Plain JSON. */

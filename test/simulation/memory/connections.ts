@@ -12,6 +12,6 @@ export const findConnection: typeof real.findConnection = (db, _scope, id) =>
 
 /** A connection as the API shows it. */
 export function connectionRow(connection: StoredConnection): ConnectionRow {
-  const { createdAt: _createdAt, deletedAt: _deletedAt, errorSince: _errorSince, ...row } = connection;
+  const { createdAt: _created, deletedAt: _deleted, errorSince: _since, accessNo: _access, ...row } = connection;
   return row;
 }

@@ -42,7 +42,7 @@ async function read(
     const since = request.url.searchParams.get('since') ?? '';
     if (numberOf(request, 'page', 1) === 1) begun.push(since);
     const found = list.filter((row) => row.at >= since);
-    const size = request.url.searchParams.has('page') ? 2 : 3;
+    const size = request.url.searchParams.has('page') ? 2 : numberOf(request, 'limit', 3);
     const from = request.url.searchParams.has('page')
       ? (numberOf(request, 'page', 1) - 1) * size
       : numberOf(request, 'offset', 0);
@@ -113,6 +113,16 @@ test('a record that comes in before makes a full read begin again, which then se
     expect(ids.size).toBe(8);
     expect(gaps).toEqual([]);
   }
+});
+
+test('offsets that overlap by more than is remembered of a page come to the end', async () => {
+  const pagination = { kind: 'offset', size: 14, overlap: 10, inject: byOffset.inject };
+  const still = (list: readonly Row[]) => list;
+  const request = { path: '/items', query: { since: '{{ window.from }}', limit: '{{ page.size }}' } };
+  const { ids, gaps, requests } = await read(listOf(30), still, { resource: { ...ascending, request, pagination } });
+  expect(ids.size).toBe(30);
+  expect(gaps).toEqual([]);
+  expect(requests).toBeLessThan(12);
 });
 
 test('page numbers of an ascending list begin anew at a value that was reached, and not at the first record', async () => {

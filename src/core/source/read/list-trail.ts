@@ -37,7 +37,10 @@ export function jointOf(
   if (overlap === 0) return page.count > 0 && hasItemsOf(page, before, tail) ? 'shifted' : 'joined';
   const shared = tail.slice(-overlap);
   const first = marks(0, Math.min(overlap, page.count));
-  if (shared.length === first.length && shared.every((mark, no) => mark === first[no])) return 'joined';
+  // Of a longer overlap only the last items are remembered.
+  const expected = tail.length < tailMax ? shared.length : overlap;
+  const last = first.slice(first.length - shared.length);
+  if (first.length === expected && shared.every((mark, no) => mark === last[no])) return 'joined';
   return first[0] !== undefined && tail.includes(first[0]) ? 'shifted' : 'parted';
 }
 
@@ -65,12 +68,14 @@ export function furtherBack(
 ): ReadPosition | null {
   const { page, trail } = position;
   if (trail === undefined || trail.back >= backMax) return null;
+  // It was here before, and has come no further.
+  if (trail.back === 0 && page.offset <= (trail.partedAt ?? -1)) return null;
   const { overlap: _, ...place } = page;
   const by = (page.size ?? size) * (trail.back + 1);
   const offset = Math.max(start, page.offset - by);
   return offset === page.offset
     ? null
-    : { ...position, page: { ...place, offset }, trail: { ...trail, back: trail.back + 1 } };
+    : { ...position, page: { ...place, offset }, trail: { ...trail, back: trail.back + 1, ...(trail.back === 0 && { partedAt: page.offset }) } };
 }
 
 /** The page without the items that it shares with the one before. */
@@ -107,5 +112,6 @@ export function trailBehind(
     stride,
     total: page.counted,
     back: 0,
+    ...(!isFirst && trail.partedAt !== undefined && { partedAt: trail.partedAt }),
   };
 }
