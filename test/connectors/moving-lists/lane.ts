@@ -46,23 +46,12 @@ export function openLane(spec: ConnectorSpec, example: Example, evaluator: Evalu
   const partitions = new Map<string, StoredPartition>();
   const rows = new Map<string, Readonly<Record<string, unknown>>>();
 
-  const take = ({ partitions: entries, proofs, scan }: Receipt): void => {
-    const proved = scan === null ? [] : proofs;
-    const waiting = proofs.filter(() => scan === null);
-    for (const { partition, watermark, completed, firstStart } of entries) {
-      const before = partitions.get(partition) ?? neverRead;
-      partitions.set(partition, {
-        ...before,
-        watermark,
-        ...(firstStart !== undefined && { firstStart }),
-        ...(completed && { validators: completed.validators, ...definedOf(completed) }),
-      });
-    }
-    for (const { partition, completed } of [...proved, ...waiting]) {
-      const before = partitions.get(partition) ?? neverRead;
-      if (completed)
-        partitions.set(partition, { ...before, validators: completed.validators, ...definedOf(completed) });
-    }
+  const take = ({ partitions: entries, proofs }: Receipt): void => {
+    const change = (partition: string, part: Partial<StoredPartition>): void =>
+      void partitions.set(partition, { ...(partitions.get(partition) ?? neverRead), ...part });
+    for (const { partition, watermark, completed, firstStart } of entries)
+      change(partition, { watermark, ...(firstStart !== undefined && { firstStart }), ...completed });
+    for (const { partition, completed } of proofs) change(partition, { ...completed });
   };
 
   return {
@@ -85,7 +74,7 @@ export function openLane(spec: ConnectorSpec, example: Example, evaluator: Evalu
               const { records: found } = assembleBatch([ready], {
                 ...{ resource: findResource(spec, key), runId, batchNo: ready.pageNo, redact },
               }).receiptOf([]);
-              read.push(...found.map(({ externalId, fields }) => ({ externalId, fields: fields as Parent['fields'] })));
+              read.push(...found.map(({ externalId, fields }) => ({ externalId, fields })));
             },
           },
         );
@@ -154,8 +143,3 @@ export function openLane(spec: ConnectorSpec, example: Example, evaluator: Evalu
     },
   };
 }
-
-const definedOf = ({ readAt, deletionsTo }: { readonly readAt?: string; readonly deletionsTo?: string }) => ({
-  ...(readAt !== undefined && { readAt }),
-  ...(deletionsTo !== undefined && { deletionsTo }),
-});

@@ -53,7 +53,7 @@ export function itemOf({ resource, keyPath, item }: Example, { no, at, revision 
   const field = incremental?.kind === 'cursor' ? incremental.cursor.field : undefined;
   const raw = field === undefined ? undefined : (rawFields[field] ?? field);
   const timed = raw === undefined ? keyed : withValueAt(keyed, raw, timeLike(valueAt(item, raw), at));
-  return withValueAt(timed, 'revision', revision) as JsonObject;
+  return withValueAt(timed, 'revision', revision);
 }
 
 /** The key of a row as its record has it. */
@@ -72,7 +72,7 @@ function timeLike(example: unknown, at: number): unknown {
   if (text.startsWith('/Date(')) return `/Date(${at}+0000)/`;
   const [date = '', time = ''] = new Date(at).toISOString().slice(0, -1).split('T');
   const clock = text.includes('.') ? time : time.slice(0, 8);
-  const zone = /Z$/.test(text) ? 'Z' : /[+-]\d\d:\d\d$/.test(text) ? '+00:00' : '';
+  const zone = text.endsWith('Z') ? 'Z' : /[+-]\d\d:\d\d$/.test(text) ? '+00:00' : '';
   return `${date}${text.includes(' ') ? ' ' : 'T'}${clock}${zone}`;
 }
 

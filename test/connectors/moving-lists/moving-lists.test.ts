@@ -104,14 +104,11 @@ const families = specs.flatMap(({ key, spec }) =>
 
 describe.each(families)('the records of %s', (_name, stage) => {
   const { parent: example = stage.example } = stage;
-  it.each(changesOf({ ...stage, example }))(
-    'are all there when of their parents %s',
-    async (_what, change) => {
-      for (const before of [1, 2])
-        for (const isKnown of [true, false])
-          expect(await tellOfMove(stage, { change, before, isKnown }), `before later page ${before}`).toEqual([]);
-    },
-  );
+  it.each(changesOf({ ...stage, example }))('are all there when of their parents %s', async (_what, change) => {
+    for (const before of [1, 2])
+      for (const isKnown of [true, false])
+        expect(await tellOfMove(stage, { change, before, isKnown }), `before later page ${before}`).toEqual([]);
+  });
 });
 
 describe('links of the header', () => {

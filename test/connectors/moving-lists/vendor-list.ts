@@ -2,6 +2,7 @@
 
 import { digestOf } from '../../../src/core/crypto/digest.ts';
 import { valueAt, withValueAt } from '../../../src/core/json/dotted-path.ts';
+import { textOf } from '../../../src/core/json/json-text.ts';
 import type { HttpRequest, HttpResponse } from '../../../src/core/model/http.ts';
 import { isForAddress } from '../../../src/core/spec-tests/match-request.ts';
 import { createMockApi, type MockApi } from '../../../src/core/spec-tests/mock-api.ts';
@@ -122,7 +123,7 @@ function within({ resource }: Example, request: HttpRequest): (row: Row) => bool
 }
 
 function boundIn(
-  { query = {}, headers = {}, body }: Example['resource']['request'],
+  { query, headers, body }: Example['resource']['request'],
   request: HttpRequest,
   bound: 'from' | 'to',
 ): number | null {
@@ -132,7 +133,7 @@ function boundIn(
     ...placesOf(headers, bound).map((name) => request.headers[name.toLowerCase()]),
     ...placesOf(body && 'json' in body ? body.json : {}, bound).map((path) => valueAt(sent, path)),
   ];
-  const text = String(texts.find((one) => one !== null && one !== undefined) ?? '');
+  const text = textOf(texts.find((one) => one !== null && one !== undefined) ?? '');
   const [time] = /\d{4}-\d\d-\d\d(?:[T ][\d:.]+)?/.exec(text) ?? [];
   if (time !== undefined) return Date.parse(`${time.replace(' ', 'T')}${time.length > 10 ? 'Z' : ''}`);
   const [count] = /\d{9,13}/.exec(text) ?? [];
