@@ -44,7 +44,8 @@ curl -s $api/catalogue/github -H "$auth" | jq .spec | curl -s $api/specs -H "$au
 curl -s $api/specs/github/versions/1.0.0/publish -H "$auth" -X POST
 \`\`\`
 
-No spec of the catalogue has a \`destination\`: records go to the one of the deployment (\`DEFAULT_DESTINATION\`). A connection has its own
+No spec of the catalogue has a \`destination\`: records go to the one of the deployment (\`DEFAULT_DESTINATION\`), into a schema of
+the org. A connection has its own
 by its overrides, which also declare the secret (\`PATCH /connections/:id\`):
 
 \`\`\`json

@@ -105,7 +105,7 @@ const Environment = v.object({
   ),
   DEFAULT_DESTINATION: variable(
     v.optional(form.jsonObject),
-    'Destination of specs that declare none, in the form a spec declares it.',
+    'Destination of specs that declare none, in the form a spec declares it. All orgs share it: in a database each has a schema of its own, <schema>_<org id>, and of the URL of a webhook they see the origin only.',
   ),
   SCHEDULE_MIN_INTERVAL_SECONDS: variable(
     v.optional(form.integer(1, 86_400), '1'),

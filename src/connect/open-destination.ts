@@ -3,12 +3,13 @@ import type { OrgScope } from '../../db/scope.ts';
 import { fingerprintOf } from '../core/crypto/digest.ts';
 import type { Destination, TargetTable } from '../core/destinations/destination.ts';
 import { type DestinationDeps, openDestination } from '../core/destinations/registry.ts';
-import { targetTable } from '../core/destinations/target-table.ts';
+import { defaultTarget, targetTable } from '../core/destinations/target-table.ts';
 import { AppError } from '../core/errors.ts';
 import { renderTemplate } from '../core/expressions/template.ts';
 import { canonicalJson } from '../core/json/canonical-json.ts';
 import type { JsonObject } from '../core/json/json-object.ts';
 import { leafTexts } from '../core/source/auth/auth.ts';
+import { placeRefusal } from '../core/spec/connection/default-place.ts';
 import { DestinationSpec, type OnBehind } from '../core/spec/schema/destination-schema.ts';
 import type { Resource } from '../core/spec/schema/spec-schema.ts';
 import type { Deps } from '../deps.ts';
@@ -48,7 +49,15 @@ export async function prepareDestination(
     missing: 'omit',
   });
   const options = v.parse(v.looseObject({ kind: v.string() }), filled);
-  const target = targetTable(resource, declared);
+  const isOperators = spec.destination === undefined;
+  const targetOf = (one: Resource): TargetTable => {
+    const refusal = placeRefusal(spec, one, deps.defaultDestination);
+    if (refusal !== null) throw new AppError('spec_invalid', refusal);
+    const target = targetTable(one, declared);
+    const isPlaced = isOperators && declared.kind !== 'webhook';
+    return isPlaced ? defaultTarget(target, deps.defaultDestination, scope.orgId) : target;
+  };
+  const target = targetOf(resource);
   return {
     destination: openDestination(options, {
       guard: deps.egress,
@@ -57,10 +66,11 @@ export async function prepareDestination(
       logCall,
       onStrayRejections,
       secrets: leafTexts(secrets),
-      resource: { resourceKey: resource.key, specVersion: spec.metadata.version },
+      isOperators,
+      resource: { orgId: scope.orgId, resourceKey: resource.key, specVersion: spec.metadata.version },
     }),
     target,
-    targetOf: (other) => targetTable(other, declared),
+    targetOf,
     fingerprint: deps.secretBox.fingerprint(canonicalJson([options, target])),
     place: placeOf(options, target),
     onBehind: 'onBehind' in declared ? declared.onBehind : 'fail',

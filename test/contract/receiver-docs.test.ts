@@ -48,7 +48,13 @@ describe('the page for receivers', () => {
         runId: example.runId,
       },
       {
-        ...{ connectionId: example.connectionId, resourceKey: 'contacts', specVersion: '1.2.0', mode: 'upsert' },
+        ...{
+          orgId: example.orgId,
+          connectionId: example.connectionId,
+          resourceKey: 'contacts',
+          specVersion: '1.2.0',
+          mode: 'upsert',
+        },
         ...{ sequenceBefore: 16, preparedAt: new Date(example.timestamp), recordsMax: 500, bytesMax: 1_048_576 },
         ...{ takenBytesMax: null, parallelism: 1 },
       },

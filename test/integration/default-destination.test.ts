@@ -28,7 +28,7 @@ test('a spec that declares no destination delivers to the one of the deployment'
   const sync = await createSyncInto(stack, undeclared, { upstream, collection: 'given' });
   const run = await sync.ended(await sync.request());
   expect(run).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 30 } });
-  expect(await standard.count('shared.given')).toBe(30);
+  expect(await standard.count(`shared_${stack.org.orgId}.given`)).toBe(30);
 });
 
 test('a spec that declares one delivers there', async () => {
@@ -37,5 +37,5 @@ test('a spec that declares one delivers there', async () => {
   const run = await sync.ended(await sync.request());
   expect(run).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 20 } });
   expect(await tablesOf(named)).toEqual([{ schemaname: 'public', tablename: 'declared' }]);
-  expect(await tablesOf(standard)).toEqual([{ schemaname: 'shared', tablename: 'given' }]);
+  expect(await tablesOf(standard)).toEqual([{ schemaname: `shared_${stack.org.orgId}`, tablename: 'given' }]);
 });

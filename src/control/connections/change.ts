@@ -18,6 +18,7 @@ import type { JsonObject } from '../../core/json/json-object.ts';
 import type { ConnectionRow } from '../../core/resources/connection.ts';
 import type { RunRow } from '../../core/resources/run.ts';
 import type { ChangePlan, SpecVersionRow } from '../../core/resources/spec.ts';
+import { placeIssues } from '../../core/spec/connection/default-place.ts';
 import { meaningOf, noMeaning, type StoredMeaning } from '../../core/spec/connection/meaning.ts';
 import { checkConnectionValues } from '../../core/spec/connection/params.ts';
 import { storedSpec } from '../../core/spec/connection/stored-spec.ts';
@@ -69,8 +70,10 @@ export async function planChange(
   const inUse = before.valid ? specInUse(before.spec, stored) : null;
   const meanings = meaningsOf(await findMeanings(tx, scope, connection.id), inUse);
   const specs = { before: inUse, after: after.spec && { spec: after.spec, params: values.params } };
+  const places = after.spec ? placeIssues(after.spec, deps.defaultDestination) : [];
+  const issues = [...after.issues, ...places, ...values.issues];
   return {
-    plan: withRetypedColumns(planUpgrade({ ...specs, issues: [...after.issues, ...values.issues], stored: meanings }), {
+    plan: withRetypedColumns(planUpgrade({ ...specs, issues, stored: meanings }), {
       before: inUse?.spec ?? null,
       after: after.spec,
     }),

@@ -1,8 +1,9 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
+import { isTableName } from '../json/property-names.ts';
 import { DestinationSpec } from '../spec/schema/destination-schema.ts';
 import { Resource } from '../spec/schema/resource-schema.ts';
-import { targetTable } from './target-table.ts';
+import { defaultTarget, targetTable } from './target-table.ts';
 
 const postgres = v.parse(DestinationSpec, { kind: 'postgres', url: '{{ secrets.url }}', schema: 'crm' });
 
@@ -90,4 +91,24 @@ describe('targetTable', () => {
       { name: 'd', type: { kind: 'date' }, nullable: true },
     ]);
   });
+});
+
+const placed = { schema: 'anything', table: 'contacts', columns: [], evolve: 'none', mode: 'upsert' } as const;
+const orgId = 'org_01hv5j3m8x2k4w6q9r7t1y3z5a';
+
+it.each([
+  ['the one that the deployment names', { schema: 'shared' }, `shared_${orgId}`, 'shared'],
+  ['none', {}, `css_${orgId}`, null],
+])(
+  'a table of the default destination is in a schema of its org, made of %s',
+  (_case, configured, schema, formerSchema) => {
+    expect(defaultTarget(placed, configured, orgId)).toEqual({ ...placed, schema, formerSchema });
+  },
+);
+
+it('a long schema is cut so that the org stays whole', () => {
+  const { schema } = defaultTarget(placed, { schema: 's'.repeat(63) }, orgId);
+  expect(schema).toHaveLength(63);
+  expect(schema?.endsWith(`_${orgId}`)).toBe(true);
+  expect(isTableName(schema ?? '')).toBe(true);
 });

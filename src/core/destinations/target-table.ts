@@ -34,6 +34,24 @@ export function targetTable(
   };
 }
 
+/** The longest name of a schema that both kinds of database keep whole. */
+const nameLengthMax = 63;
+
+/**
+ * A table at the deployment's default destination, which all orgs share. The schema is the org's own, whatever a spec says.
+ *
+ * @param configured the destination as the deployment declares it.
+ */
+export function defaultTarget(target: TargetTable, configured: unknown, orgId: string): TargetTable {
+  const formerSchema = configuredSchema(configured);
+  const prefix = (formerSchema ?? 'css').slice(0, nameLengthMax - orgId.length - 1);
+  return { ...target, schema: `${prefix}_${orgId}`, formerSchema };
+}
+
+/** Null: the deployment names none. */
+const configuredSchema = (configured: unknown): string | null =>
+  isJsonObject(configured) && typeof configured['schema'] === 'string' ? configured['schema'] : null;
+
 /**
  * Whether no other resource of a spec writes rows of its own to the table; one in mode `update` has none. A schema that is not
  * named may be any.

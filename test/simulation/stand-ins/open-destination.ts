@@ -9,8 +9,8 @@ import { setTimeout as sleepFor } from './timers-promises.ts';
 
 type Prepare = typeof real.prepareDestination;
 
-export const prepareDestination: Prepare = async (deps, _scope, setup, run) => ({
-  destination: deliversToWebhook() ? openReceiver(deps.egress, setup, run) : currentDatabase().connect(),
+export const prepareDestination: Prepare = async (deps, scope, setup, run) => ({
+  destination: deliversToWebhook() ? openReceiver(deps.egress, scope, setup, run) : currentDatabase().connect(),
   fingerprint: 'simulated',
   place: 'here',
   onBehind: 'start_over',
@@ -23,6 +23,7 @@ const tableOf = ({ key }: Pick<Parameters<Prepare>[2]['resource'], 'key'>) =>
 
 function openReceiver(
   guard: EgressGuard,
+  { orgId }: Parameters<Prepare>[1],
   { spec, resource }: Parameters<Prepare>[2],
   { outbox, logCall, onStrayRejections }: Parameters<Prepare>[3],
 ): Destination {
@@ -31,8 +32,8 @@ function openReceiver(
   return openWebhook(
     { ...options, url: urlOf(resource.key), signingSecret: 'simulated', headers: {} },
     {
-      ...{ guard, outbox, logCall, onStrayRejections, secrets: [] },
-      resource: { resourceKey: resource.key, specVersion: spec.metadata.version },
+      ...{ guard, outbox, logCall, onStrayRejections, secrets: [], isOperators: false },
+      resource: { orgId, resourceKey: resource.key, specVersion: spec.metadata.version },
     },
     { now: Date.now, sleep: (ms) => sleepFor(ms), random: random.next },
   );

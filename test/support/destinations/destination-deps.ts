@@ -12,7 +12,8 @@ export const destinationDeps = (
   logCall: notUsed,
   onStrayRejections: notUsed,
   secrets: [],
-  resource: { resourceKey: 'items', specVersion: '1.0.0' },
+  isOperators: false,
+  resource: { orgId: 'org_1', resourceKey: 'items', specVersion: '1.0.0' },
   ...overrides,
 });
 

@@ -15,6 +15,7 @@ export interface ReceivedRecord {
 interface ReceivedBatch {
   readonly id: string;
   readonly type: string;
+  readonly orgId: string;
   readonly connectionId: string;
   readonly runId: string;
   readonly resourceKey: string;

@@ -32,6 +32,8 @@ export const promises = {
   },
   textsInternal: { says: 'hostile texts that end in an unexpected error', of: 'texts' },
   crossOrg: { says: 'endpoints that show or change something of another org', of: 'endpoints' },
+  foreignTables: { says: 'ways by which an org reaches tables of another at one destination', of: 'ways' },
+  operatorUrl: { says: 'texts that show an org more of the default receiver than its origin', of: 'texts' },
   hostileContained: { says: 'hostile expressions not contained in 3 s by the evaluator', of: 'expressions' },
   hostileRestarts: {
     says: 'hostile expressions after which the API or the worker is another process',

@@ -71,17 +71,15 @@ describe('the table of a lane', () => {
 });
 
 describe('a table of another org', () => {
-  const rejected = { code: 'destination_rejected', message: expect.not.stringContaining('org_2') };
-
   it('is neither written, grown nor dropped, nor said anything of', async () => {
     const database = createDatabase({ ...ready, foreign: ['id'] }, { owner: 'org_2' });
     for (const table of ['contacts', 'foreign']) {
       const wanted = { ...target('replace'), table, columns: [column('more')] };
       await expect(prepareTable(database.kind, claim(wanted))).rejects.toMatchObject({
-        ...rejected,
-        message: expect.stringContaining('belongs to another org'),
+        code: 'destination_rejected',
+        message: expect.stringMatching(/^(?!.*org_2).*belongs to another org/),
       });
-      await expect(checkTable(database.kind, wanted)).rejects.toMatchObject(rejected);
+      await expect(checkTable(database.kind, wanted)).rejects.toMatchObject({ code: 'destination_rejected' });
     }
     expect(database.tried()).toBe(0);
   });
@@ -90,7 +88,9 @@ describe('a table of another org', () => {
     const database = createDatabase();
     const prepared = await prepareTable(database.kind, claim(target()));
     const sold: typeof database.kind = { ...database.kind, readOwner: async () => 'org_2' };
-    await expect(addColumns(sold, prepared, [column('seats')])).rejects.toMatchObject(rejected);
+    await expect(addColumns(sold, prepared, [column('seats')])).rejects.toMatchObject({
+      code: 'destination_rejected',
+    });
     expect(database.ran).toHaveLength(1);
   });
 

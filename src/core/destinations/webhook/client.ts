@@ -3,6 +3,7 @@ import { AppError } from '../../errors.ts';
 import { createHttpClient } from '../../http/client.ts';
 import type { EgressGuard } from '../../http/egress.ts';
 import type { LoggedCall } from '../../http/logged-call.ts';
+import { createRedactor, type Redactor } from '../../http/redact.ts';
 import { type HttpResponse } from '../../model/http.ts';
 import type { WebhookOptions } from './options.ts';
 import type { OutboxPart } from './outbox.ts';
@@ -24,6 +25,8 @@ export interface WebhookClientDeps {
   readonly logCall: (call: LoggedCall) => void;
   /** Values that no log may show. */
   readonly secrets: readonly string[];
+  /** The URL is the operator's, not the org's: of it only the origin is shown. */
+  readonly isOperators: boolean;
 }
 
 /** The rest of a response is not needed. */
@@ -36,12 +39,15 @@ export function createWebhookClient(
   now: () => number,
 ): WebhookClient {
   const { url, signingSecret, headers, timeoutMs } = options;
+  const hidden = deps.isOperators ? partsBehindOrigin(url) : [];
+  const shownAs = deps.isOperators ? { url: url.origin } : {};
+  const redactor = createRedactor(hidden);
   const closing = new AbortController();
   const client = createHttpClient({
     egress: deps.guard,
     takeToken: async () => 0,
-    logCall: (call) => deps.logCall({ ...call, reqBodyRedacted: withoutRecords(call.reqBodyRedacted) }),
-    secrets: [...deps.secrets, signingSecret, ...Object.values(headers)],
+    logCall: (call) => deps.logCall({ ...call, ...shownAs, reqBodyRedacted: withoutRecords(call.reqBodyRedacted) }),
+    secrets: [...deps.secrets, signingSecret, ...Object.values(headers), ...hidden],
     retry: { maxAttempts: 1, baseMs: 0, maxMs: 0, maxWaitSeconds: 0 },
     redirects: 'none',
     classify: async () => ({ action: 'accept' }),
@@ -65,7 +71,7 @@ export function createWebhookClient(
       try {
         const response = await send(part);
         const sent = () => new Set(recordsOf(part).map(({ externalId }) => externalId));
-        return verdictAbout(interpretResponse(response, now()), response.status, sent);
+        return withoutUrl(verdictAbout(interpretResponse(response, now()), response.status, sent), redactor);
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
         if (error.code === 'source_unavailable') return { kind: 'failing', what: 'sent no response' };
@@ -78,6 +84,21 @@ export function createWebhookClient(
       await client[Symbol.asyncDispose]();
     },
   };
+}
+
+/** The path of a URL, its segments, and what its query gives: a receiver may send each of them back. */
+const partsBehindOrigin = ({ pathname, search, searchParams }: URL): readonly string[] => [
+  pathname + search,
+  pathname,
+  ...pathname.split('/'),
+  ...searchParams.values(),
+];
+
+/** The receiver's words about records are shown to the org. */
+function withoutUrl(verdict: WebhookVerdict, redactor: Redactor): WebhookVerdict {
+  if (verdict.kind !== 'accepted') return verdict;
+  const rejections = verdict.rejections.map((one) => ({ ...one, message: redactor.values(one.message) }));
+  return { ...verdict, rejections };
 }
 
 /** Records belong to the customer: the log shows only their envelope. */

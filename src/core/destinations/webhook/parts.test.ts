@@ -6,6 +6,7 @@ import { partitionsOf } from './partitions.ts';
 import { againOf, halvesOf, partitionOf, recordsOf, splitBatch } from './parts.ts';
 
 const options = {
+  orgId: 'org_1',
   connectionId: 'con_1',
   resourceKey: 'contacts',
   specVersion: '1.2.0',
@@ -32,6 +33,7 @@ describe('a batch in parts', () => {
         type: 'records.batch',
         timestamp: '2026-11-21T03:00:00.000Z',
         apiVersion: '2026-11',
+        orgId: 'org_1',
         connectionId: 'con_1',
         runId: 'run_1',
         resourceKey: 'contacts',

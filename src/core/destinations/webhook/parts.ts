@@ -8,6 +8,7 @@ import type { OutboxPart } from './outbox.ts';
 
 /** The resource of the sent records. */
 export interface SentResource {
+  readonly orgId: string;
   readonly resourceKey: string;
   readonly specVersion: string;
 }
@@ -60,6 +61,7 @@ interface Envelope {
   readonly type: 'records.batch';
   readonly timestamp: string;
   readonly apiVersion: string;
+  readonly orgId: string;
   readonly connectionId: string;
   readonly runId: string;
   readonly resourceKey: string;
@@ -82,12 +84,13 @@ export async function splitBatch(
   { mode, preparedAt, sequenceBefore, recordsMax, bytesMax, takenBytesMax, parallelism, ...source }: SplitOptions,
 ): Promise<{ readonly parts: readonly OutboxPart[]; readonly rejected: readonly RejectedRow[] }> {
   const { runId, rows } = batch;
-  const { connectionId, resourceKey, specVersion } = source;
+  const { orgId, connectionId, resourceKey, specVersion } = source;
   const timestamp = preparedAt.toISOString();
   const common = {
     type: 'records.batch',
     timestamp,
     apiVersion,
+    orgId,
     connectionId,
     runId,
     resourceKey,

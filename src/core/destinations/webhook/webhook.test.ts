@@ -155,7 +155,8 @@ async function delivered(
       logCall: () => undefined,
       secrets: [],
       outbox: outbox.of(left),
-      resource: { resourceKey: 'items', specVersion: '1.0.0' },
+      isOperators: false,
+      resource: { orgId: 'org_1', resourceKey: 'items', specVersion: '1.0.0' },
       onStrayRejections: (stray) => void strays.push(stray),
     },
   );

@@ -2,6 +2,7 @@ import { conflict } from '../../errors.ts';
 import type { JsonObject } from '../../json/json-object.ts';
 import { destinationKind } from '../schema/destination-kinds.ts';
 import type { Resource } from '../schema/spec-schema.ts';
+import { placeRefusal } from './default-place.ts';
 import { sourcesOf } from './partition-sources.ts';
 import { invalidSpec, unknownResource } from './spec-errors.ts';
 import { storedSpec } from './stored-spec.ts';
@@ -30,8 +31,8 @@ interface RunQuestion {
 }
 
 /**
- * The terms of a run of a resource. Throws conflict (the effective spec is invalid, or has no destination), validation
- * (no such resource, at `path`).
+ * The terms of a run of a resource. Throws conflict (the effective spec is invalid, has no destination, or names a schema at
+ * the default one), validation (no such resource, at `path`).
  */
 export function runTerms(question: RunQuestion): RunTerms {
   const { specJson, specOverridesJson, resourceKey, defaultDestination, path } = question;
@@ -45,6 +46,8 @@ export function runTerms(question: RunQuestion): RunTerms {
       'The spec declares no destination, and this deployment has no default one (DEFAULT_DESTINATION): add `destination` to the spec.',
     );
   }
+  const refusal = placeRefusal(checked.spec, resource, defaultDestination);
+  if (refusal !== null) throw conflict(refusal);
   return {
     resource,
     keepsRows: destinationKind({ destination: destination ?? defaultDestination }).keepsRows,

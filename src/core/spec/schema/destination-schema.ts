@@ -156,7 +156,11 @@ export type TargetColumn = v.InferOutput<typeof TargetColumn>;
 /** The table of a resource. */
 export const Target = strictObject({
   table: field(v.exactOptional(TableName), 'The table. Absent: the key of the resource with `-` as `_`.', 'accounts'),
-  schema: field(v.exactOptional(TableName), "The schema of the table. Absent: the destination's.", 'crm'),
+  schema: field(
+    v.exactOptional(TableName),
+    "The schema of the table. Absent: the destination's. Refused where the spec declares no destination and the deployment's default is a database: there each org has a schema of its own.",
+    'crm',
+  ),
   mode: field(
     v.optional(v.picklist(['upsert', 'append', 'update', 'replace']), 'upsert'),
     'How rows are written. `upsert`: one row per record, the latest version. `append`: one row per version. `update`: only the given columns of rows that exist. `replace`: a complete read replaces the table when it succeeds; only without `incremental`.',
