@@ -33,6 +33,11 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- end -}}
 
+{{/* The Secret with the certificate that Temporal wants; empty: none. */}}
+{{- define "css.temporalCertificate" -}}
+{{- if .Values.temporal.tls.enabled }}{{ .Values.temporal.tls.secret }}{{ end -}}
+{{- end -}}
+
 {{/* What all pods have in common, from securityContext to nodeSelector. Takes the root. */}}
 {{- define "css.podBasics" -}}
 automountServiceAccountToken: false
@@ -60,6 +65,10 @@ affinity: {{- toYaml . | nindent 2 }}
 volumes:
   - name: tmp
     emptyDir: { sizeLimit: 64Mi }
+{{- if include "css.temporalCertificate" . }}
+  - name: temporal-tls
+    secret: { secretName: {{ .Values.temporal.tls.secret }}, defaultMode: 0444 }
+{{- end }}
 {{- with .Values.extraVolumes }}
 {{- toYaml . | nindent 2 }}
 {{- end }}
@@ -77,6 +86,9 @@ envFrom:
   - secretRef: { name: {{ required "existingSecret: name the Secret with DATABASE_URL and SECRETS_KEYS" .Values.existingSecret }} }
 volumeMounts:
   - { name: tmp, mountPath: /tmp }
+{{- if include "css.temporalCertificate" . }}
+  - { name: temporal-tls, mountPath: /etc/temporal-tls, readOnly: true }
+{{- end }}
 {{- with .Values.extraVolumeMounts }}
 {{- toYaml . | nindent 2 }}
 {{- end }}
@@ -88,6 +100,26 @@ volumeMounts:
   value: {{ required "temporal.address: host:port of Temporal" .Values.temporal.address | quote }}
 - name: TEMPORAL_NAMESPACE
   value: {{ .Values.temporal.namespace | quote }}
+{{- with .Values.temporal.tls }}
+{{- if .enabled }}
+- name: TEMPORAL_TLS
+  value: "true"
+{{- if .secret }}
+- name: TEMPORAL_TLS_CLIENT_CERT_PATH
+  value: /etc/temporal-tls/tls.crt
+- name: TEMPORAL_TLS_CLIENT_KEY_PATH
+  value: /etc/temporal-tls/tls.key
+{{- if .ca }}
+- name: TEMPORAL_TLS_SERVER_CA_CERT_PATH
+  value: /etc/temporal-tls/ca.crt
+{{- end }}
+{{- end }}
+{{- with .serverName }}
+- name: TEMPORAL_TLS_SERVER_NAME
+  value: {{ . | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- with .Values.publicUrl }}
 - name: PUBLIC_URL
   value: {{ . | quote }}
