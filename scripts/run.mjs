@@ -3,11 +3,11 @@
  * later with nothing installed: it fetches what is missing (a Node, then the packages of the lockfile), then gives way.
  */
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { constants } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { ownFolder } from '../src/process/cached-program.mjs';
+import { isOwn, ownFolder } from '../src/process/cached-program.mjs';
 import { installDependencies } from './launcher/dependencies.mjs';
 import { cacheFolder, findNode } from './launcher/node.mjs';
 
@@ -45,11 +45,17 @@ try {
   process.exitCode = 1;
 }
 
-/** Compiled modules are kept, where nobody else can put others: every process of a second start is ready that much sooner. */
+/**
+ * Compiled modules are kept, where nobody else can put others: every process of a second start is ready that much sooner. Node
+ * runs what it finds there, so a cache of which anything may be from others is thrown away.
+ */
 function compileCache() {
+  const path = join(cacheFolder(), 'compiled');
   try {
     ownFolder(cacheFolder());
-    return { NODE_COMPILE_CACHE: join(cacheFolder(), 'compiled') };
+    ownFolder(path);
+    if (!isOwn(path)) rmSync(path, { recursive: true, force: true });
+    return { NODE_COMPILE_CACHE: path };
   } catch {
     return {};
   }

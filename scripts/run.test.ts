@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -54,6 +54,38 @@ describe('scripts/run.mjs', () => {
     expect(commandLine(pid)).toContain('killed.ts');
     launcher.kill('SIGKILL');
     expect(await eventually('the target is gone', async () => identify(pid) === null)).toBe(true);
+  });
+});
+
+describe('the compiled modules in the cache', () => {
+  it('are thrown away when others may have written some of them, or could', async () => {
+    const cache = join(folder, 'compile-cache');
+    const compiled = join(cache, 'connector-sync', 'compiled');
+    const planted = join(compiled, 'v26-x64', 'planted');
+    const plant = (mode: number) => {
+      mkdirSync(dirname(planted), { recursive: true });
+      writeFileSync(planted, '');
+      chmodSync(planted, mode);
+    };
+    const file = join(folder, 'compiled.ts');
+    writeFileSync(file, '');
+    const start = async () => {
+      const args = ['scripts/run.mjs', file];
+      const env = { XDG_CACHE_HOME: cache, NODE_COMPILE_CACHE: undefined };
+      await using launcher = startSupervisor({ command: process.execPath, args, env });
+      expect(await launcher.ended()).toBe(0);
+      return existsSync(planted);
+    };
+    plant(0o600);
+    expect(await start()).toBe(true);
+    plant(0o666);
+    expect(await start()).toBe(false);
+    plant(0o600);
+    chmodSync(compiled, 0o777);
+    expect(await start()).toBe(false);
+    plant(0o600);
+    chmodSync(join(cache, 'connector-sync'), 0o777);
+    expect(await start()).toBe(false);
   });
 });
 

@@ -1,19 +1,77 @@
 /** What makes a program in a cache safe to run. Loaded by the launcher too, under Node 18. */
 import { createHash } from 'node:crypto';
-import { chmodSync, closeSync, mkdirSync, openSync, readSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { join } from 'node:path';
+
+const isWindows = process.platform === 'win32';
+/** @param {number} uid */
+const isTrusted = (uid) => uid === 0 || uid === (process.getuid?.() ?? uid);
+/** @param {number} mode */
+const isOpen = (mode) => (mode & 0o022) !== 0;
 
 /**
- * Makes the folder, or takes one that is there from everybody else: whoever can write to it decides what we run.
- * Throws when it cannot be made, or belongs to a user who is neither we nor root, or to root and others may write to it.
+ * Makes the folder, or takes one that is there from everybody else: whoever can write to it decides what we run. One that
+ * others could write to is replaced by an empty one, as nobody knows who wrote what is in it.
+ * Throws when it cannot be made or replaced, or belongs to a user who is neither we nor root, or to root and others may write
+ * to it.
  * @param {string} path
  */
 export function ownFolder(path) {
   mkdirSync(path, { recursive: true, mode: 0o700 });
   const { uid, mode } = statSync(path);
-  const [we, isOpen] = [process.getuid?.() ?? uid, (mode & 0o077) !== 0];
-  if (uid === we && isOpen && process.platform !== 'win32') chmodSync(path, 0o700);
-  if (uid === we || (uid === 0 && (mode & 0o022) === 0)) return;
-  throw new Error(`${path} can be written to by others (it belongs to user ${uid}): delete it, or set XDG_CACHE_HOME`);
+  const isOurs = uid === (process.getuid?.() ?? uid);
+  if (isWindows || (isTrusted(uid) && (mode & 0o077) === 0)) return;
+  if (isOurs && isOpen(mode)) replaceFolder(path);
+  else if (isOurs) chmodSync(path, 0o700);
+  else if (!isTrusted(uid) || isOpen(mode)) {
+    throw new Error(`${path} can be written to by others (it belongs to user ${uid}): delete it, or set XDG_CACHE_HOME`);
+  }
+}
+
+/** In one step: a process that starts at the same moment sees the open folder, none, or an empty one. @param {string} path */
+function replaceFolder(path) {
+  const aside = `${path}.open-${process.pid}`;
+  try {
+    renameSync(path, aside);
+  } catch (error) {
+    // Another process has replaced it.
+    if (error.code !== 'ENOENT') {
+      throw new Error(`${path} could be written to by others and cannot be replaced: delete it, or set XDG_CACHE_HOME`, {
+        cause: error,
+      });
+    }
+  }
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  try {
+    chmodSync(aside, 0o700);
+    rmSync(aside, { recursive: true, force: true });
+  } catch {
+    // It has folders of others. Nothing of it is used.
+  }
+}
+
+/**
+ * Whether a file, or a folder with all that is in it, can only have been written by us or root: nothing of it belongs to
+ * others, can be written to by others, or is a link. False when it is not there.
+ * @param {string} path
+ * @returns {boolean}
+ */
+export function isOwn(path) {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (!found || !(found.isFile() || found.isDirectory())) return false;
+  if (!isWindows && (!isTrusted(found.uid) || isOpen(found.mode))) return false;
+  return found.isFile() || readdirSync(path).every((name) => isOwn(join(path, name)));
 }
 
 /** Read at once; a whole program would stay in the memory of the launcher. */

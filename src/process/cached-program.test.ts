@@ -1,8 +1,18 @@
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ownFolder, sha256Of } from './cached-program.mjs';
+import { isOwn, ownFolder, sha256Of } from './cached-program.mjs';
 
 const asRoot = process.getuid?.() === 0;
 /** The user `nobody` of every Unix. */
@@ -23,11 +33,24 @@ describe('a folder of a cache', () => {
   });
 
   it('that is ours is closed to others', () => {
-    const folder = join(base, 'open');
+    const folder = join(base, 'readable');
     mkdirSync(folder);
-    chmodSync(folder, 0o777);
+    writeFileSync(join(folder, 'kept'), '');
+    chmodSync(folder, 0o755);
     ownFolder(folder);
     expect(modeOf(folder)).toBe(0o700);
+    expect(readdirSync(folder)).toEqual(['kept']);
+  });
+
+  it.each([0o777, 0o775, 0o722])('that others could write to is replaced by an empty one: %o', (mode) => {
+    const folder = join(base, 'open');
+    mkdirSync(join(folder, 'deep'), { recursive: true });
+    writeFileSync(join(folder, 'deep', 'planted.js'), '');
+    chmodSync(folder, mode);
+    ownFolder(folder);
+    expect(modeOf(folder)).toBe(0o700);
+    expect(readdirSync(folder)).toEqual([]);
+    expect(readdirSync(base)).toEqual(['open']);
   });
 
   // Only root can give a folder to another user.
@@ -37,6 +60,35 @@ describe('a folder of a cache', () => {
     chownSync(folder, nobody, nobody);
     expect(() => ownFolder(folder)).toThrow(`it belongs to user ${nobody}`);
     expect(modeOf(folder)).toBe(0o755);
+  });
+});
+
+describe('a file of a cache', () => {
+  const file = (name: string, mode = 0o644): string => {
+    const path = join(base, name);
+    writeFileSync(path, '');
+    chmodSync(path, mode);
+    return path;
+  };
+
+  it('is run when nobody else can have written it, and so are all of a folder', () => {
+    expect(isOwn(file('own.js'))).toBe(true);
+    expect(isOwn(base)).toBe(true);
+  });
+
+  it.each([
+    ['that others may write', () => file('open.js', 0o666)],
+    ['that is a link', () => (symlinkSync(file('target.js'), join(base, 'link.js')), join(base, 'link.js'))],
+    ['that is not there', () => join(base, 'nothing.js')],
+    ['in a folder with one that others may write', () => (file('open.js', 0o646), base)],
+  ])('is not run: one %s', (_what, make) => {
+    expect(isOwn(make())).toBe(false);
+  });
+
+  it.runIf(asRoot)('of another user is not run', () => {
+    const planted = file('planted.js');
+    chownSync(planted, nobody, nobody);
+    expect([isOwn(planted), isOwn(base)]).toEqual([false, false]);
   });
 });
 

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
-import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, type Logger } from '@temporalio/worker';
-import { ownFolder } from '../process/cached-program.mjs';
+import { isOwn, ownFolder } from '../process/cached-program.mjs';
 import { failureConverterPath, sealedInputsPath } from './data-converter.ts';
 
 const sources = fileURLToPath(new URL('../../workflows', import.meta.url));
@@ -33,7 +33,7 @@ export async function workflowBundle(
   const folder = bundleFolder(cacheDir, logger);
   const entry = isVersioned ? 'versioned' : 'index';
   const codePath = folder && join(folder, `workflows-${entry}-${await contentHash(workflowInterceptorModules)}.js`);
-  if (codePath !== null && existsSync(codePath)) return { codePath };
+  if (codePath !== null && isKept(codePath, logger)) return { codePath };
   const workflowsPath = join(sources, `${entry}.ts`);
   const { code } = await bundleWorkflowCode({
     workflowsPath,
@@ -44,7 +44,9 @@ export async function workflowBundle(
   if (codePath === null) return { code };
   try {
     const draft = `${codePath}.${process.pid}`;
-    await writeFile(draft, code);
+    await rm(draft, { recursive: true, force: true });
+    // A new file, whatever was there: one that could be written to by others is not run.
+    await writeFile(draft, code, { flag: 'wx', mode: 0o644 });
     await rename(draft, codePath);
     return { codePath };
   } catch (error) {
@@ -53,12 +55,20 @@ export async function workflowBundle(
   }
 }
 
+/** Whether the bundle is there, and nobody but us or root can have written it. */
+function isKept(codePath: string, logger: Logger): boolean {
+  if (!existsSync(codePath)) return false;
+  if (isOwn(codePath)) return true;
+  logger.warn('the kept workflow bundle may have been written by another user; it is made anew', { codePath });
+  return false;
+}
+
 /** Where bundles are kept; null: nowhere. */
 function bundleFolder(cacheDir: string, logger: Logger): string | null {
   const path = join(cacheDir, 'workflows');
   try {
     ownFolder(cacheDir);
-    mkdirSync(path, { recursive: true });
+    mkdirSync(path, { recursive: true, mode: 0o700 });
     return path;
   } catch (error) {
     logger.warn('workflow bundle not cached', { error });

@@ -120,6 +120,7 @@ export async function findTemporalCli(
     if (!existsSync(path)) throw new Error(`${path} does not exist`);
     ownFolder(dir);
     const digest = sha256Of(path);
+    if (digest === null) throw new Error(`${dir} could be written to by others, and was emptied`);
     const expected = digests.get(platform)?.executable;
     if (digest !== expected) {
       log.warn('the cached Temporal CLI was altered after its download', { path, digest });
