@@ -36,7 +36,9 @@ ${body}
 
 /** The document of a page behind a session. */
 export function framed(view: View, visit: Pick<Visit, 'session' | 'address'>): Html {
-  const notice = notices[new URL(visit.address, 'http://console').searchParams.get('notice') ?? ''];
+  const named = new URL(visit.address, 'http://console').searchParams.get('notice') ?? '';
+  // `constructor` and the like are in every object.
+  const notice = Object.hasOwn(notices, named) ? notices[named] : undefined;
   return document(
     view.title,
     html`<body>
