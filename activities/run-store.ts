@@ -1,4 +1,5 @@
 import type { Attempt } from '../db/queries/runs/attempts.ts';
+import { countListed, findDue, findListed } from '../db/queries/runs/records/listed-deletions.ts';
 import {
   countKnown,
   countMissing,
@@ -8,7 +9,6 @@ import {
 } from '../db/queries/runs/records/missing-records.ts';
 import { findParents, isLaneComplete, parentsInstant } from '../db/queries/runs/records/parents.ts';
 import { findChangedPartitions } from '../db/queries/runs/records/partition-changes.ts';
-import { findRecordStates } from '../db/queries/runs/records/record-state.ts';
 import { findRequeued } from '../db/queries/runs/records/requeue.ts';
 import {
   addToDimension,
@@ -22,7 +22,7 @@ import { countReplaced, isClean, readSoFar } from '../db/queries/runs/runs.ts';
 import type { OrgScope } from '../db/scope.ts';
 import type { SealedEchoes } from '../src/connect/sealed-echoes.ts';
 import { takenOver } from '../src/core/errors.ts';
-import { neverRead, type RunStore } from '../src/core/run/run-store.ts';
+import { listedRecord, neverRead, type RunStore } from '../src/core/run/run-store.ts';
 import { fieldsMeaning } from '../src/core/spec/connection/meaning.ts';
 import type { ConnectorSpec } from '../src/core/spec/schema/spec-schema.ts';
 import type { Deps } from '../src/deps.ts';
@@ -96,12 +96,12 @@ export function createRunStore(
     readSoFar: () => readSoFar(db, scope, runId),
     countReplaced: () => countReplaced(db, scope, { laneId, seq }),
     findDeleted: (page) => findDeleted(db, scope, { laneId, ...page }),
-    async findLive(externalIds) {
-      const states = await findRecordStates(db, scope, { laneId, externalIds });
-      return states.flatMap(({ externalId, status }) =>
-        status === 'deleted' ? [] : [{ externalId, isUndelivered: status === 'undelivered' }],
-      );
+    async findListed({ drops, ...asked }) {
+      const rows = await findListed(db, scope, { laneId, ...asked });
+      return rows.map((row) => listedRecord(row, { seq, drops }));
     },
+    countListed: (scan) => countListed(db, scope, { ...scan, laneId, seq }),
+    findDue: (scan, limit) => findDue(db, scope, { ...scan, laneId, seq, limit }),
     isClean: () => isClean(db, scope, runId),
   };
 }

@@ -28,6 +28,7 @@ const reviewed: ReadonlyMap<string, string> = new Map([
   ['runs/batches/batch-coverage.putCoverage', 'the lane is locked before, and whoever writes its records locks it'],
   ['runs/batches/batch-coverage.endScan', 'the lane is locked before, and whoever writes its records locks it'],
   ['runs/batches/batch-coverage.countMissed', 'the lane is locked before, and whoever writes its records locks it'],
+  ['runs/records/listed-deletions.endListed', 'the lane is locked before, and whoever writes its records locks it'],
   [
     'runs/batches/batch-rest.openAgain',
     'rows of the lane are opened under its lock, and closed ones are not opened by others',

@@ -270,6 +270,27 @@ export interface Lanes {
   resourceKey: string;
 }
 
+export interface ListedDeletions {
+  /**
+   * When it was deleted, canonical text; null: the list does not say.
+   */
+  deletedAt: string | null;
+  externalId: string;
+  laneId: number;
+  /**
+   * runs.seq of the last run whose list named it.
+   */
+  listedRun: number;
+  /**
+   * The partition whose list named it; empty: the list is of the whole resource.
+   */
+  partition: string;
+  /**
+   * before: named before the first read of its partition; pending: read as live before it was named, so the next run decides; due: to be deleted; done: it was, or is older than the record.
+   */
+  state: string;
+}
+
 export interface LookupCache {
   connectionId: string;
   expiresAt: string;
@@ -414,6 +435,10 @@ export interface Partitions {
    * Changes of parent records after this instant are still to be read; null: never read to its end, or no parents.
    */
   listedAt: string | null;
+  /**
+   * runs.seq of the last run that read its list of deleted records to the end; null: none did.
+   */
+  listRun: number | null;
   orgId: string;
   partition: Generated<string>;
   /**
@@ -971,6 +996,7 @@ export interface DB {
   hookTriggers: HookTriggers;
   idempotencyKeys: IdempotencyKeys;
   lanes: Lanes;
+  listedDeletions: ListedDeletions;
   lookupCache: LookupCache;
   oauthStates: OauthStates;
   orgs: Orgs;

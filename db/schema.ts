@@ -1,5 +1,6 @@
 import type { ColumnType, JSONColumnType } from 'kysely';
 import type { JsonObject } from '../src/core/json/json-object.ts';
+import type { DeletionState } from '../src/core/model/receipt.ts';
 import type { RunNotes } from '../src/core/model/run-notes.ts';
 import type { RunPosition } from '../src/core/model/run-position.ts';
 import type { Validators } from '../src/core/model/validators.ts';
@@ -48,6 +49,7 @@ export interface Database
     | 'callLog'
     | 'recordState'
     | 'partitions'
+    | 'listedDeletions'
     | 'runDimensions'
     | 'hooks'
     | 'lanes'
@@ -86,6 +88,7 @@ export interface Database
   >;
   recordState: Typed<DB['recordState'], { fields: NullableJsonObject }>;
   lanes: Typed<DB['lanes'], { meaning: NullableJson<StoredMeaning> }>;
+  listedDeletions: Typed<DB['listedDeletions'], { state: DeletionState }>;
   partitions: Typed<DB['partitions'], { validators: NullableJson<Validators> }>;
   runDimensions: Typed<DB['runDimensions'], { value: AnyJson }>;
   webhookEndpoints: Typed<

@@ -44,6 +44,7 @@ const runNotes: Readonly<Record<RunNote, true>> = {
   position_discarded: true,
   deletes_unknown: true,
   deletes_held_back: true,
+  deletes_pending: true,
   stale: true,
   left_filter: true,
   delete_refused: true,

@@ -60,8 +60,8 @@ describe('the tables', () => {
     const tables = await database.db.introspection.getTables();
     const without = tables.filter(({ columns }) => !columns.some(({ name }) => name === 'org_id'));
     const names = without.map(({ name }) => name).filter((name) => !name.startsWith('kysely'));
-    // Fingerprints, and where records were seen, have that of their lane.
-    const ofLanes = ['record_partitions', 'record_state'];
+    // What is known of records has that of their lane.
+    const ofLanes = ['listed_deletions', 'record_partitions', 'record_state'];
     expect(names.toSorted()).toEqual([...ofLanes, 'orgs', 'secret_canary'].toSorted());
   });
 

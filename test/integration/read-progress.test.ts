@@ -173,7 +173,7 @@ describe('a list of deleted records that ends at the watermark', () => {
     });
     const deletes = {
       ...{ mode: 'endpoint', request: { path: '/gone' }, records: 'data', key: 'id', pagination: byToken },
-      ...{ stopWhen: 'last.deleted_at < watermark', effect: 'hard' },
+      ...{ stopWhen: 'last.deleted_at < watermark', at: 'deleted_at', effect: 'hard' },
     };
     const kept = resourceOf('kept', { incremental: always, deletes });
     await using of = await account({ key: 'kept', resources: [kept] });

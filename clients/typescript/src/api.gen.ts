@@ -1077,7 +1077,10 @@ export type Resource = {
     records?: string;
     pagination?: Pagination;
     stopWhen?: string;
+    at?: string;
     effect?: 'soft' | 'hard';
+    maxRatio?: number;
+    minRecords?: number;
     [name: `x-${string}`]: unknown;
   };
   target?: {

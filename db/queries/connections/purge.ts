@@ -44,6 +44,7 @@ const parts = [
   'quarantine',
   'recordState',
   'recordPartitions',
+  'listedDeletions',
   'lookupCache',
   'callLog',
   'runPages',
@@ -97,6 +98,7 @@ function belongsTo(part: (typeof parts)[number], { orgId }: OrgScope, connection
   switch (part) {
     case 'recordState':
     case 'recordPartitions':
+    case 'listedDeletions':
     case 'partitions':
       return sql`lane_id in (select id from lanes where ${ofConnection})`;
     case 'callLog':

@@ -1,6 +1,9 @@
 import type { Proof } from '../model/coverage.ts';
 import type { Receipt, RecordEntry } from '../model/receipt.ts';
+import type { ListedScan } from '../model/scan.ts';
 import type { KnownRecord } from '../pipeline/known-records.ts';
+import type { StoredListed } from '../run/run-store.ts';
+import { isGone, type ListRuns, lastSeen, type NamedRecord, type StoredDeletion } from './listed-among.ts';
 import type { Compared, ComparedRecord } from './missing-among.ts';
 
 /** A record as the control database would know it. */
@@ -11,7 +14,13 @@ export interface MemoryRecords {
   /** The stored versions of the given records. */
   load(externalIds: readonly string[]): readonly StoredRecord[];
   /** Takes what a page says of records. */
-  record(receipt: Pick<Receipt, 'records' | 'deliveredBefore' | 'seen' | 'deleted' | 'proofs'>): void;
+  record(receipt: Pick<Receipt, 'records' | 'deliveredBefore' | 'seen' | 'deleted' | 'proofs' | 'listed'>): void;
+  /** As the query of the same name. */
+  listed(partition: string, externalIds: readonly string[]): readonly StoredListed[];
+  /** External ids of the records that lists have named and that are to be deleted. */
+  due(scan: ListedScan): readonly string[];
+  /** How many deletions that lists have named are not done. */
+  countOpen(): number;
   /** Records that are not deleted, by external id, with what the run has proved. */
   compared(): Compared<StoredRecord>;
 }
@@ -20,12 +29,23 @@ export interface MemoryRecords {
 export function createMemoryRecords(known: readonly string[]): MemoryRecords {
   const records = new Map<string, StoredRecord>();
   const proofs = new Map<string, Proof>();
+  const deletions = new Map<string, StoredDeletion>();
+  const listRuns = new Set<string>();
+  const runs: ListRuns = {
+    seq: runSeq,
+    listRunOf: (partition) => ((partition === '' ? listRuns.size > 0 : listRuns.has(partition)) ? runSeq : null),
+  };
+  const namedOf = ({ externalId, status, places }: StoredRecord): NamedRecord => ({
+    isLive: status !== 'deleted',
+    places: places.map(({ partition, isSeen }) => ({ partition, seenRun: isSeen ? runSeq : null })),
+    deletions: [...deletions.values()].filter((one) => one.externalId === externalId),
+  });
   const change = (externalId: string, part: Partial<StoredRecord>): void =>
     void records.set(externalId, { ...(records.get(externalId) ?? unseen(externalId)), ...part });
   for (const externalId of known) change(externalId, {});
   return {
     load: (externalIds) => externalIds.flatMap((externalId) => records.get(externalId) ?? []),
-    record({ records: versions, deliveredBefore, seen, deleted, proofs: proved }) {
+    record({ records: versions, deliveredBefore, seen, deleted, proofs: proved, listed = [] }) {
       for (const version of versions) {
         const { status: before = 'deleted' } = records.get(version.externalId) ?? {};
         const isUndelivered =
@@ -40,8 +60,38 @@ export function createMemoryRecords(known: readonly string[]): MemoryRecords {
           if (places) change(externalId, { places: [...places, { partition, isSeen: true }] });
         }
       for (const externalId of deleted) change(externalId, { status: 'deleted', places: [] });
+      for (const [key, one] of deletions)
+        if (deleted.includes(one.externalId)) deletions.set(key, { ...one, state: 'done' });
+      for (const { partition, named, end } of listed) {
+        for (const one of named)
+          deletions.set(keyOf(partition, one.externalId), { ...one, partition, listedRun: runSeq });
+        if (end !== null) listRuns.add(partition);
+      }
       for (const { partition, proof } of proved) if (proofs.get(partition) !== 'gap') proofs.set(partition, proof);
     },
+    listed: (partition, externalIds) =>
+      externalIds
+        .flatMap((externalId) => records.get(externalId) ?? [])
+        .filter(({ status, places }) => {
+          const isHere = places.length === 0 || places.some((place) => place.partition === partition);
+          return status !== 'deleted' && (partition === '' || isHere);
+        })
+        .map((record) => {
+          const { externalId, cursor, status } = record;
+          const one = deletions.get(keyOf(partition, externalId));
+          return {
+            ...{ externalId, cursor, isUndelivered: status === 'undelivered' },
+            ...{ state: one?.state ?? null, listedRun: one?.listedRun ?? null, deletedAt: one?.deletedAt ?? null },
+            seenRun: lastSeen(namedOf(record), partition),
+            listRun: runs.listRunOf(partition),
+          };
+        }),
+    due: (scan) =>
+      [...records.values()]
+        .filter((record) => isGone(namedOf(record), { ...scan, ...runs }))
+        .map(({ externalId }) => externalId)
+        .toSorted(),
+    countOpen: () => [...deletions.values()].filter(({ state }) => state !== 'done').length,
     compared: () => ({
       records: [...records.values()]
         .filter(({ status }) => status !== 'deleted')
@@ -50,6 +100,11 @@ export function createMemoryRecords(known: readonly string[]): MemoryRecords {
     }),
   };
 }
+
+/** The number of the only run. */
+export const runSeq = 1;
+
+const keyOf = (partition: string, externalId: string): string => JSON.stringify([partition, externalId]);
 
 const unseen = (externalId: string): StoredRecord => ({
   externalId,

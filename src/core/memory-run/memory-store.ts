@@ -1,7 +1,8 @@
 import type { Scan } from '../model/scan.ts';
-import { type GoneRecord, neverRead, type Parent, type RunStore } from '../run/run-store.ts';
+import { type GoneRecord, listedRecord, neverRead, type Parent, type RunStore } from '../run/run-store.ts';
 import { createMemoryDimensions } from './memory-dimensions.ts';
 import type { MemoryLedger } from './memory-ledger.ts';
+import { runSeq } from './memory-records.ts';
 import { hidesAmong, missingAmong } from './missing-among.ts';
 
 interface MemoryStoreOptions {
@@ -19,6 +20,7 @@ export function createMemoryStore({ ledger, now, parentsOf, valuesMax }: MemoryS
   // Nothing was missing before the run.
   const dueOf = (scan: Scan) => (scan.confirm > 1 ? [] : missingAmong(records.compared(), scan));
   return {
+    isStill: true,
     requeued: async () => [],
     ...createMemoryDimensions(valuesMax),
     // Nothing was read before the run.
@@ -48,10 +50,14 @@ export function createMemoryStore({ ledger, now, parentsOf, valuesMax }: MemoryS
     readSoFar: async () => ledger.totals().stats,
     countReplaced: async () => 0,
     findDeleted: async () => [],
-    async findLive(externalIds) {
-      const live = records.load(externalIds).filter(({ status }) => status !== 'deleted');
-      return live.map(({ externalId }) => goneOf(records, externalId));
-    },
+    findListed: async ({ partition, externalIds, drops }) =>
+      records.listed(partition, externalIds).map((record) => listedRecord(record, { seq: runSeq, drops })),
+    countListed: async (scan) => ({ due: records.due(scan).length, open: records.countOpen() }),
+    findDue: async (scan, limit) =>
+      records
+        .due(scan)
+        .slice(0, limit)
+        .map((externalId) => goneOf(records, externalId)),
     isClean: async () => ledger.isClean(),
   };
 }

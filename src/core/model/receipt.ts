@@ -2,7 +2,7 @@ import { AppError } from '../errors.ts';
 import type { Proof } from './coverage.ts';
 import { noNotes, type RunNotes } from './run-notes.ts';
 import type { RunPosition } from './run-position.ts';
-import type { Scan } from './scan.ts';
+import type { ListedScan, Scan } from './scan.ts';
 import type { Validators } from './validators.ts';
 
 /** One complete page as the ledger keeps it. */
@@ -61,6 +61,36 @@ export interface PartitionProof {
   readonly proof: Proof;
   /** The end of its read, which counts once its deletions are made; null: the partition is read again. */
   readonly completed: PartitionEntry['completed'];
+}
+
+/**
+ * The state of a deletion that a list has named. `before`: it was named before the first read of its partition, which
+ * shows whether the record lives. `pending`: the record was read as live before it was named, so that the next run decides.
+ * `due`: the record is to be deleted. `done`: it was deleted, or is a later one.
+ */
+export type DeletionState = 'before' | 'pending' | 'due' | 'done';
+
+/** A deletion that a list has named. */
+export interface NamedDeletion {
+  readonly externalId: string;
+  readonly state: DeletionState;
+  /** When it was, as canonical text; null: the list does not say. */
+  readonly deletedAt: string | null;
+}
+
+/** What a page of a list of deleted records says. */
+export interface ListedDeletions {
+  /** The partition whose records the list names; empty: the list is of the whole resource. */
+  readonly partition: string;
+  readonly named: readonly NamedDeletion[];
+  /** The list is read whole up to its end (`all`), or to where it is known (`known`). Null: it is not. */
+  readonly end: 'all' | 'known' | null;
+}
+
+/** The end of the deletions of a run that lists have named. */
+export interface ListedEnd extends ListedScan {
+  /** The brake holds them back: lists are read whole again. */
+  readonly isHeld: boolean;
 }
 
 /** A record that is kept instead of delivered. */
@@ -128,6 +158,10 @@ export interface Receipt {
   readonly proofs: readonly PartitionProof[];
   /** The comparison that is at its end with this batch; null: none is. */
   readonly scan: Scan | null;
+  /** What lists of deleted records have named; absent: nothing. */
+  readonly listed?: readonly ListedDeletions[];
+  /** The deletions that are at their end with this batch; absent: none are. */
+  readonly listedEnd?: ListedEnd;
   /** Whether something was skipped on purpose, so the run ends `partial`. */
   readonly incomplete: boolean;
   readonly notes: RunNotes;
@@ -153,10 +187,13 @@ export const isPlain = ({
   retried,
   proofs,
   scan,
+  listed = [],
+  listedEnd,
   closesVersions,
 }: Receipt): boolean =>
   scan === null &&
-  [seen, deleted, quarantine, again, retried, proofs, closesVersions].every(({ length }) => length === 0);
+  listedEnd === undefined &&
+  [seen, deleted, quarantine, again, retried, proofs, listed, closesVersions].every(({ length }) => length === 0);
 
 /**
  * Bytes of a receipt: what a destination stores for us is read back up to here. A record takes about 100, so this is more

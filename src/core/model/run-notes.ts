@@ -19,7 +19,9 @@ export type RunNote =
   | Gap
   /** Everything was read again, as the API has forgotten what changed: what it deleted meanwhile is not known. */
   | 'deletes_unknown'
-  /** More records are missing than may be deleted at once. */
+  /** Listed as deleted after they were read, or before that and created again: the next run reads them again and decides. */
+  | 'deletes_pending'
+  /** More records are missing, or named as deleted, than may be deleted at once. */
   | 'deletes_held_back'
   /** Records were skipped because a newer version of them is known. */
   | 'stale'

@@ -14,13 +14,26 @@ export interface PartitionTotals {
   readonly listGaps?: Gaps;
 }
 
+/** A list of deleted records, as far as it is read. */
+export interface ListProgress {
+  readonly gaps: Gaps;
+  /**
+   * It names a record of which only the next run shows whether it lives, and which was read in this run, or in one since the list
+   * was last read whole. Null: it names none.
+   */
+  readonly pending: 'now' | 'since' | null;
+}
+
 /** Where in a partition a run is, and what held before it came there. */
 export interface PartitionPosition {
   readonly stage: 'partition';
   /** The number of the partition, from 0, in the order of the partitions. */
   readonly no: number;
-  /** `read`: its records; `listed`: the list of deleted ones; `sweep`: nothing, for an earlier version of the service. */
-  readonly step: 'read' | 'listed' | 'sweep';
+  /**
+   * `named`: the list of deleted records before the first read; `read`: its records; `listed`: the list of deleted ones;
+   * `sweep`: nothing, for an earlier version of the service.
+   */
+  readonly step: 'named' | 'read' | 'listed' | 'sweep';
   /** The place in the read; null: at the first page. */
   readonly read: ReadPosition | null;
   /**
@@ -33,6 +46,10 @@ export interface PartitionPosition {
   readonly readAt?: string;
   /** The {@link PartitionTotals.gaps} of this partition alone. */
   readonly gaps: Gaps;
+  /** Whether the list of deleted records that was read before the records was whole. Absent: none was. */
+  readonly isNamed?: boolean;
+  /** What the pages of the list of deleted records have shown so far; absent: nothing is read of it. */
+  readonly list?: ListProgress;
   readonly totals: PartitionTotals;
   /** When the list of partitions was begun; null: it has no parents. ISO. */
   readonly listedAt: string | null;

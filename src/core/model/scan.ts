@@ -13,6 +13,20 @@ export interface Scan {
   readonly confirm: number;
 }
 
+/** How a run decides which of the deletions that lists have named are made. */
+export interface ListedScan {
+  /** The run listed all partitions and read the lists of all: a record is in no other one. */
+  readonly coversAll: boolean;
+}
+
+/** What lists have named that is not done yet. */
+export interface ListedResult {
+  /** Records that are to be deleted. */
+  readonly due: number;
+  /** Named deletions that are not done, whether or not they will be. */
+  readonly open: number;
+}
+
 /** What a comparison has found. */
 export interface ScanResult {
   /** Records that this run has proved to be missing. */

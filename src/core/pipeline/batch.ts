@@ -2,6 +2,8 @@ import type { Batch, Deliverable, RejectedRow, Tombstone } from '../model/batch.
 import type { PageOutcome, RecordOutcome } from '../model/page-outcome.ts';
 import {
   encodeReceipt,
+  type ListedDeletions,
+  type ListedEnd,
   type PartitionEntry,
   type PartitionProof,
   type Receipt,
@@ -25,6 +27,10 @@ export interface ReadyPage extends PageOutcome {
   readonly proof: PartitionProof | null;
   /** See {@link Receipt.scan}. */
   readonly scan: Scan | null;
+  /** See {@link Receipt.listed}; null or absent: it is of no list. */
+  readonly listed?: ListedDeletions | null;
+  /** See {@link Receipt.listedEnd}; null or absent: it is none. */
+  readonly listedEnd?: ListedEnd | null;
   /** Quarantine rows that it retried. */
   readonly retried: readonly string[];
   /** Something was omitted on purpose, so the run ends `partial`. */
@@ -90,6 +96,8 @@ export function assembleBatch(
     );
     const again = results.flatMap((page) => page.again);
     const failure = results.find((page) => page.failure !== null)?.failure ?? null;
+    const listed = pages.flatMap((page) => page.listed ?? []);
+    const listedEnd = pages.findLast((page) => page.listedEnd)?.listedEnd;
     const kept = rejections === null ? 0 : tombstones.filter((one) => rejections.has(one)).length;
     return {
       runId,
@@ -117,6 +125,8 @@ export function assembleBatch(
       partitions: failure === null ? latestOf(pages) : [],
       proofs: failure === null ? proofsOf(pages) : [],
       scan: pages.findLast(({ scan }) => scan)?.scan ?? null,
+      ...(listed.length > 0 && { listed }),
+      ...(listedEnd && { listedEnd }),
       incomplete: kept > 0 || pages.some(({ incomplete }) => incomplete),
       // A draft of an earlier version of the service has no notes.
       notes: sumOfNotes([

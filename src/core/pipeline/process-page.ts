@@ -95,6 +95,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const shape = createShape(resource, evaluate);
   const conclude = createConclude(options);
   const scans = resource.deletes.mode === 'full_scan';
+  const notesSeen = scans || resource.deletes.mode === 'endpoint';
   const concludes = concludesAbsence(resource);
   const select = async (
     { records, each, origin, retries }: RecordPage,
@@ -111,7 +112,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       carried,
       each,
       origin,
-      seen: scans && origin === 'fetched' ? marked.filter(isKept).map(idOf) : [],
+      seen: notesSeen && origin === 'fetched' ? marked.filter(isKept).map(idOf) : [],
       gaps: concludes && origin === 'fetched' && marked.some(isKeylessEntry) ? ['key_missing'] : [],
       notes: stale + left === 0 ? noNotes : { ...(stale > 0 && { stale }), ...(left > 0 && { left_filter: left }) },
     };

@@ -43,5 +43,9 @@ export async function isHeldBack(
   const { recordsIn } = await store.readSoFar();
   if (missing < minRecords && recordsIn > 0) return false;
   const known = await countKnown();
-  return (missing >= minRecords && missing > known * maxRatio) || (recordsIn === 0 && missing >= known);
+  return exceeds(missing, known, { maxRatio, minRecords }) || (recordsIn === 0 && missing >= known);
 }
+
+/** Whether so many deletions are too many at once for so many known records. */
+export const exceeds = (deletions: number, known: number, { maxRatio, minRecords }: Brake): boolean =>
+  deletions > 0 && maxRatio < 1 && deletions >= minRecords && deletions > known * maxRatio;

@@ -57,7 +57,9 @@ function world(after = Number.POSITIVE_INFINITY) {
     readSoFar: unused,
     countReplaced: unused,
     findDeleted: unused,
-    findLive: unused,
+    findListed: unused,
+    countListed: unused,
+    findDue: unused,
     isClean: unused,
   };
   return {

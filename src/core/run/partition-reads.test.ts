@@ -117,7 +117,9 @@ const threeValues: RunStore = {
   readSoFar: unused,
   countReplaced: unused,
   findDeleted: unused,
-  findLive: unused,
+  findListed: unused,
+  countListed: unused,
+  findDue: unused,
   isClean: unused,
 };
 

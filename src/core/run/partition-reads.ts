@@ -5,6 +5,7 @@ import type { Validators } from '../model/validators.ts';
 import { type PageRead, readPages } from '../source/read/read-pages.ts';
 import type { JobPort } from '../source/read/report-job.ts';
 import { concludesAbsence } from '../spec/connection/concludes-absence.ts';
+import { isNamedFirst } from './listed-deletions.ts';
 import { partitionAt } from './partition-at.ts';
 import type { Partition, RunReading, RunReadOptions } from './reading.ts';
 import type { StoredPartition } from './run-store.ts';
@@ -94,6 +95,8 @@ export function openPartitionReads(run: RunReading, options: RunReadOptions): Pa
   };
   const begin = async (no: number): Promise<PartitionRead> => {
     const read = await open(no, null);
+    // Its list of deleted records comes first.
+    if (read.stored.watermark === null && isNamedFirst(run.resource)) return read;
     return { ...read, pages: begun(read.pages) };
   };
 

@@ -36,7 +36,7 @@ const resource = {
   },
 };
 
-/** The ids that a list names as deleted, and up to where it is known from then on. */
+/** The ids that a list names as deleted of live records, and up to where it is known from then on. */
 async function readList(pages: readonly ApiReply[]) {
   await using evaluator = createTestEvaluator({ size: 1 });
   await using api = await startApi((request) => pages[numberOf(request, 'page', 1) - 1] ?? { body: [] });
@@ -44,22 +44,23 @@ async function readList(pages: readonly ApiReply[]) {
   const completed = { listedAt: null, validators: null };
   const list = { position, partition, next: null, completion: async () => ({ partition: '', watermark, completed }) };
   const options = { signal: new AbortController().signal, delivered: async () => {} };
-  const gone = new Set<string>();
   const found: RunPage[] = [];
-  const findLive = async (ids: readonly string[]) => live(ids.filter((id) => !gone.has(id)));
+  const findListed: RunStore['findListed'] = async ({ externalIds }) => externalIds.map(knownBefore);
   const run = {
     // The fixture parses a whole spec; its type shows what reading needs of it. No other part of a store is asked.
-    ...{ resource: source.resource as Resource, source, store: { ...store, findLive } as RunStore },
+    ...{ resource: source.resource as Resource, source, store: { ...store, findListed } as RunStore },
     ...{ lookupStore: memoryStore(), force: false, findResource: unused, openParent: unused },
   };
   for await (const page of readDeletedList(run, list, options)) {
-    for (const { externalId } of page.tombstones) gone.add(externalId);
     found.push(page);
   }
-  return { deleted: [...gone], deletionsTo: found.at(-1)?.partition?.completed?.deletionsTo };
+  const named = found.flatMap(({ listed }) => listed?.named ?? []);
+  const deleted = named.flatMap(({ externalId, state }) => (state === 'due' ? [externalId] : []));
+  return { deleted, deletionsTo: found.at(-1)?.partition?.completed?.deletionsTo };
 }
 
-const live = (ids: readonly string[]) => ids.map((externalId) => ({ externalId, isUndelivered: false }));
+const knownBefore = (externalId: string) =>
+  ({ externalId, isUndelivered: false, cursor: null, seen: 'before', mark: null }) as const;
 
 const unused = (): never => {
   throw new Error('not used by this test');

@@ -1,21 +1,21 @@
 import { AppError } from '../errors.ts';
-import { isWhole } from '../model/coverage.ts';
+import { storableText } from '../json/storable-text.ts';
+import { isWhole, withGaps } from '../model/coverage.ts';
 import { possibleIds } from '../model/external-id.ts';
-import type { PartitionEntry } from '../model/receipt.ts';
-import type { PartitionPosition, RunPosition } from '../model/run-position.ts';
+import type { ListedDeletions, NamedDeletion, PartitionEntry } from '../model/receipt.ts';
+import type { ListProgress, PartitionPosition, RunPosition } from '../model/run-position.ts';
 import type { Validators } from '../model/validators.ts';
-import { cursorOfText, sendLowerBound } from '../source/cursor/cursor-value.ts';
+import { cursorOfText, cursorText, parseInitialCursor, sendLowerBound } from '../source/cursor/cursor-value.ts';
 import { followedBy } from '../source/read/list-items.ts';
-import { readPages } from '../source/read/read-pages.ts';
+import { type PageRead, readPages } from '../source/read/read-pages.ts';
 import { createEvaluateEach } from '../source/request/evaluate-each.ts';
 import { openResponseCache } from '../source/request/open-response-cache.ts';
 import type { Source } from '../source/source.ts';
-import type { Resource } from '../spec/schema/spec-schema.ts';
+import { type DeletedList, isOfResource, type ListContext, mayStop, stateOf, timesOf } from './listed-deletions.ts';
 import type { Partition, RunReading, RunReadOptions, Stage } from './reading.ts';
 import { recentListCache } from './recent-list-cache.ts';
-import { stagePage, tombstoneOf } from './run-page.ts';
-
-type DeletedList = Extract<Resource['deletes'], { readonly mode: 'endpoint' }>;
+import { stagePage } from './run-page.ts';
+import type { ListedQuestion } from './run-store.ts';
 
 interface ListRead {
   readonly position: PartitionPosition;
@@ -25,20 +25,111 @@ interface ListRead {
   readonly completion: () => Promise<PartitionEntry>;
 }
 
-/** Tombstones for the records that the API lists as deleted, as far as they are known and not deleted yet. */
+/**
+ * Notes which known records the API lists as deleted. Where that leaves open whether one of them lives, the next run reads
+ * again what this one has read.
+ */
 export async function* readDeletedList(
   run: RunReading,
   { position, partition, next, completion }: ListRead,
   options: RunReadOptions,
 ): Stage {
-  const { resource } = run;
+  const { resource, store } = run;
   if (resource.deletes.mode !== 'endpoint') return next;
   const { deletes } = resource;
-  // The records just read must be known, or a record created and deleted in between would stay.
+  // Whether a listed record lives, what was just read of it tells.
   await options.delivered();
+  const { deletionsTo } = await store.partition(partition.key);
+  const key = isOfResource(resource) ? '' : partition.key;
+  const context = contextOf(run, position);
+  const { watermarkBefore } = position;
+  const isBackfill = run.source.backfill !== null;
+  const { pages, isPart, note } = await openList(run, { deletes, partition, deletionsTo, position }, options);
+  let list = position.list ?? nothingListed;
+  let validators: Validators | null = null;
+  for await (const page of pages) {
+    const named = await namedOn(page, { run, deletes, partition, key, context, drops: isPart || !mayStop(deletes) });
+    const incomplete = page.skipped !== null;
+    list = {
+      gaps: withGaps(list.gaps, page.gaps),
+      pending: earlier([list.pending, ...named.map(({ pending }) => pending)]),
+    };
+    validators ??= page.validators;
+    const isEnd = page.positionAfter === null && !incomplete;
+    const isKnown = isEnd && isWhole(list.gaps) && !isBackfill;
+    const entry = isEnd ? await completion() : null;
+    yield stagePage('listed', {
+      requestKey: page.requestKey,
+      incomplete,
+      positionAfter: page.positionAfter === null ? next : { ...position, read: page.positionAfter, list },
+      partition: entry && endOf(entry, { list, isKnown, from: list.pending === 'now' ? watermarkBefore : deletionsTo }),
+      listed: {
+        partition: key,
+        named: named.flatMap(({ deletion }) => deletion ?? []),
+        end: !isKnown ? null : isPart ? 'known' : 'all',
+      },
+      notes: isEnd && list.pending !== null ? ['deletes_pending'] : [],
+    });
+    if (page.positionAfter !== null) continue;
+    if (validators && isEnd && !isBackfill && list.pending === null) {
+      // From then on the list may be left out.
+      await options.delivered();
+      await note(validators);
+    }
+    return next;
+  }
+  return undefined;
+}
+
+const nothingListed: ListProgress = { gaps: [], pending: null };
+
+/** From where on records that are pending were read; null: nothing is pending. */
+function earlier(pending: readonly ListProgress['pending'][]): ListProgress['pending'] {
+  if (pending.includes('since')) return 'since';
+  return pending.includes('now') ? 'now' : null;
+}
+
+/** Notes what the list names before the records of a partition are read for the first time. */
+export async function* readListBefore(
+  run: RunReading,
+  { position, partition }: Pick<ListRead, 'position' | 'partition'>,
+  options: RunReadOptions,
+): Stage {
+  const { deletes } = run.resource;
+  const { list = nothingListed, ...begin } = position;
+  let { gaps } = list;
+  const next = (): PartitionPosition => ({ ...begin, step: 'read', read: null, isNamed: isWhole(gaps) });
+  if (deletes.mode !== 'endpoint') return next();
+  const { pages } = await openList(run, { deletes, partition, deletionsTo: null, position }, options);
+  for await (const page of pages) {
+    const items = await itemsOf(page.records, { run, deletes, partition });
+    const named = [...items].map(([externalId, deletedAt]) => ({ externalId, deletedAt, state: 'before' }) as const);
+    const listed: ListedDeletions = { partition: partition.key, named, end: null };
+    gaps = withGaps(gaps, page.gaps);
+    const { positionAfter: read } = page;
+    const positionAfter = read === null ? next() : { ...position, read, list: { ...list, gaps } };
+    yield stagePage('named', { requestKey: page.requestKey, positionAfter, listed });
+    if (read === null) return positionAfter;
+  }
+  return undefined;
+}
+
+interface OpenedList {
+  readonly deletes: DeletedList;
+  readonly partition: Partition;
+  /** See `StoredPartition.deletionsTo`. */
+  readonly deletionsTo: string | null;
+  readonly position: PartitionPosition;
+}
+
+async function openList(
+  run: RunReading,
+  { deletes, partition, deletionsTo, position }: OpenedList,
+  options: RunReadOptions,
+) {
   const ofPartition = { ...run.source, each: partition.each };
   const recentList = recentListCache(ofPartition, deletes, run.lookupStore);
-  const known = await knownTo(run, partition, deletes);
+  const known = knownTo(run, deletionsTo, deletes);
   const { pagination, ...named } = followedBy(deletes);
   const source = {
     ...ofPartition,
@@ -51,70 +142,39 @@ export async function* readDeletedList(
     // From its end on it is known.
     provesEnd: mayStop(deletes),
   };
-  let validators: Validators | null = null;
-  let isRefused = false;
-  // Another attempt may have read its first pages: their outcome is not known here.
-  let isListedWhole = mayStop(deletes) && position.read === null;
-  let at = position;
   const pages = readPages(source, { ...options, position: position.read });
-  for await (const page of pages) {
-    const ids = await idsOf(page.records, { key: deletes.key, source: ofPartition });
-    const live = ids.length === 0 ? [] : await run.store.findLive(ids);
-    const positionAfter = page.positionAfter === null ? next : { ...position, read: page.positionAfter };
-    const tombstones = live.map((record) => tombstoneOf(record, deletes.effect));
-    const incomplete = page.skipped !== null;
-    isListedWhole &&= isWhole(page.gaps) && !incomplete;
-    const isComplete = page.positionAfter === null && !incomplete;
-    const part = { tombstones, requestKey: page.requestKey, incomplete };
-    // What is refused counts before the list does.
-    const isLate = isComplete && isListedWhole && live.length > 0;
-    if (isLate) yield stagePage('listed', { ...part, positionAfter: at });
-    else yield stagePage('listed', { ...part, positionAfter, partition: isComplete ? await entry() : null });
-    // Whatever reads such a record next must find it deleted.
-    if (live.length > 0) {
-      await options.delivered();
-      // The destination refused their deletion: an unchanged list must not hide them from the next run.
-      isRefused ||= (await run.store.findLive(live.map(({ externalId }) => externalId))).length > 0;
-    }
-    if (isLate) yield stagePage('listed', { positionAfter, partition: await entry() });
-    validators ??= page.validators;
-    if (page.positionAfter !== null) {
-      at = { ...position, read: page.positionAfter };
-      continue;
-    }
-    if (validators && !incomplete && !isRefused) await recentList?.note(validators);
-    return next;
-  }
-  return undefined;
-
-  async function entry(): Promise<PartitionEntry> {
-    return withList(await completion(), isListedWhole && !isRefused);
-  }
+  // It may end where it is known.
+  const isPart = known !== null || (deletes.stopWhen !== undefined && !mayStop(deletes));
+  return { pages, isPart, note: async (validators: Validators) => await recentList?.note(validators) };
 }
-
-/** Whether the list may end where it is known, by the watermark. */
-const mayStop = ({ stopWhen = '' }: DeletedList): boolean => /\bwatermark\b/.test(stopWhen);
 
 /**
  * The watermark up to which the list of a partition is known, as requests carry it; null: it is not, or nobody asks. The
  * stored one will not do: it has moved with the records of this run, or of one that failed before it read the list.
  */
-async function knownTo(
-  { resource: { incremental }, store }: RunReading,
-  { key }: Partition,
+function knownTo(
+  { resource: { incremental } }: RunReading,
+  deletionsTo: string | null,
   deletes: DeletedList,
-): Promise<string | number | null> {
+): string | number | null {
   if (incremental?.kind !== 'cursor' || !mayStop(deletes)) return null;
-  const { deletionsTo } = await store.partition(key);
   const value = cursorOfText(deletionsTo, incremental.cursor);
   return value === null ? null : sendLowerBound(value, incremental.cursor);
 }
 
-/** The end of a partition whose list of deleted records was read, and is known up to its watermark if it was whole. */
-const withList = (entry: PartitionEntry, isListedWhole: boolean): PartitionEntry =>
-  entry.completed === null || entry.watermark === null || !isListedWhole
-    ? entry
-    : { ...entry, completed: { ...entry.completed, deletionsTo: entry.watermark } };
+/**
+ * The end of a partition whose list of deleted records was read to its end. Where something is pending, the next run reads from
+ * `from` on. A list that is whole is known up to the watermark.
+ */
+function endOf(
+  entry: PartitionEntry,
+  { list, isKnown, from }: { readonly list: ListProgress; readonly isKnown: boolean; readonly from: string | null },
+): PartitionEntry {
+  const { completed, watermark } = entry;
+  if (completed === null) return entry;
+  if (list.pending !== null) return { ...entry, watermark: from, completed: { listedAt: null, validators: null } };
+  return isKnown && watermark !== null ? { ...entry, completed: { ...completed, deletionsTo: watermark } } : entry;
+}
 
 const notIncremental = { watermark: null, backfill: null } as const;
 
@@ -132,21 +192,88 @@ function listResource(resource: Source['resource'], deletes: DeletedList, isKnow
   };
 }
 
-/** The ids that records may have whose keys are listed; a list of values stands for a key of several fields. */
-async function idsOf(
-  items: readonly unknown[],
-  { key, source }: { readonly key: string; readonly source: Omit<Source, 'watermark'> },
-): Promise<readonly string[]> {
-  const results = await createEvaluateEach(source)(key, items);
-  const ids = results.flatMap((result) => {
-    if (result.ok) return idsOfKey(result.value);
-    throw new AppError('spec_invalid', `deletes.key fails on an item: ${result.message}`);
-  });
-  return [...new Set(ids)];
+function contextOf({ resource, source }: RunReading, position: PartitionPosition): ListContext {
+  const { gaps, totals, watermarkBefore, isNamed = false } = position;
+  const isFull = resource.incremental === undefined;
+  const ofResource = isOfResource(resource);
+  const isRead = ofResource ? isWhole(totals.gaps) && totals.listGaps?.length === 0 : isWhole(gaps);
+  const kind = isFull ? 'full' : source.backfill ? 'backfill' : watermarkBefore === null ? 'first' : 'changes';
+  return { form: timesOf(resource), showsAll: isFull && isRead, kind, isNamed, readsAgain: !ofResource };
 }
 
+interface ListedOf {
+  readonly run: RunReading;
+  readonly deletes: DeletedList;
+  readonly partition: Partition;
+}
+
+/** A known record that a page names. */
+interface Named {
+  /** Null: nothing is noted. */
+  readonly deletion: NamedDeletion | null;
+  readonly pending: ListProgress['pending'];
+}
+
+/** The deletions of the known records that a page names. */
+async function namedOn(
+  page: PageRead,
+  {
+    key,
+    context,
+    drops,
+    ...of
+  }: ListedOf & Pick<ListedQuestion, 'drops'> & { readonly key: string; readonly context: ListContext },
+): Promise<readonly Named[]> {
+  const items = await itemsOf(page.records, of);
+  if (items.size === 0) return [];
+  const asked = { partition: key, externalIds: [...items.keys()], drops };
+  const known = await of.run.store.findListed(asked);
+  return known.map((record) => {
+    const { externalId, seen } = record;
+    const deletedAt = items.get(externalId) ?? null;
+    const state = stateOf(record, deletedAt, context);
+    const pending = state !== 'pending' ? null : seen === 'now' ? 'now' : 'since';
+    return { deletion: state && { externalId, state, deletedAt }, pending };
+  });
+}
+
+/** The last time of each id that records may have whose keys are listed, as canonical text; null: it has none. */
+async function itemsOf(
+  items: readonly unknown[],
+  { run, deletes, partition }: ListedOf,
+): Promise<ReadonlyMap<string, string | null>> {
+  const evaluate = createEvaluateEach({ ...run.source, each: partition.each });
+  const form = timesOf(run.resource);
+  const valuesOf = async (name: 'key' | 'at', expression: string): Promise<readonly unknown[]> =>
+    (await evaluate(expression, items)).map((result) => {
+      if (result.ok) return result.value;
+      throw new AppError('spec_invalid', `deletes.${name} fails on an item: ${result.message}`);
+    });
+  const keys = await valuesOf('key', deletes.key);
+  const times = deletes.at === undefined ? [] : await valuesOf('at', deletes.at);
+  const found = new Map<string, string | null>();
+  for (const [index, key] of keys.entries()) {
+    const time = timeOf(times[index], form);
+    for (const id of idsOfKey(key)) {
+      const before = cursorOfText(found.get(id) ?? null, form);
+      if (!found.has(id) || before === null || (time !== null && time > before))
+        found.set(id, time === null ? null : cursorText(time, form));
+    }
+  }
+  return found;
+}
+
+function timeOf(value: unknown, form: ReturnType<typeof timesOf>) {
+  if (value === null || value === undefined || value === '') return null;
+  const time = parseInitialCursor(value, form);
+  if (time !== null) return time;
+  const message = `deletes.at selects no value of type ${form.type} in an item of the list.`;
+  throw new AppError('source_rejected', `${message} Correct it in the spec.`);
+}
+
+/** A list of values stands for a key of several fields. */
 function idsOfKey(key: unknown): readonly string[] {
   const ids = possibleIds(key);
-  if (ids) return ids;
+  if (ids) return ids.map(storableText);
   throw new AppError('source_rejected', 'deletes.key selects no value in an item of the list. Correct it in the spec.');
 }

@@ -6,9 +6,10 @@ import type { PartitionPosition, PartitionTotals, RunPosition } from '../model/r
 import type { Validators } from '../model/validators.ts';
 import type { PageRead } from '../source/read/read-pages.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
+import { isNamedFirst, isOfResource } from './listed-deletions.ts';
 import { partitionAt } from './partition-at.ts';
 import type { PartitionReads } from './partition-reads.ts';
-import { readDeletedList } from './read-deleted-list.ts';
+import { readDeletedList, readListBefore } from './read-deleted-list.ts';
 import type { Partition, RunReading, RunReadOptions, Stage } from './reading.ts';
 import { type RunPage, stagePage } from './run-page.ts';
 
@@ -19,18 +20,36 @@ export interface PartitionOptions extends RunReadOptions {
 
 /** One partition from `position` on. */
 export async function* readPartition(run: RunReading, position: PartitionPosition, options: PartitionOptions): Stage {
-  if (position.step === 'read') return yield* readRecords(run, position, options);
+  if (position.step === 'read')
+    return (await beginsWithList(run, position))
+      ? { ...position, step: 'named' }
+      : yield* readRecords(run, position, options);
   const next = nextPosition(run, position);
   if (position.step === 'sweep') {
     yield stagePage(position.step, { positionAfter: next });
     return next;
   }
   const partition = await partitionAt(run, position.no);
+  if (position.step === 'named') return yield* readListBefore(run, { position, partition }, options);
   const completion = async (): Promise<PartitionEntry> => {
     const { watermark } = await run.store.partition(partition.key);
     return { partition: partition.key, watermark, completed: completionOf(run, position) };
   };
   return yield* readDeletedList(run, { position, partition, next, completion }, options);
+}
+
+/** Whether the list of deleted records comes before the records of a partition. */
+async function beginsWithList(run: RunReading, { no, read, isNamed }: PartitionPosition): Promise<boolean> {
+  if (
+    isNamed !== undefined ||
+    read !== null ||
+    run.store.isStill ||
+    run.source.backfill !== null ||
+    !isNamedFirst(run.resource)
+  )
+    return false;
+  const { key } = await partitionAt(run, no);
+  return (await run.store.partition(key)).watermark === null;
 }
 
 const isPartitioned = ({ resource }: RunReading): boolean => resource.forEach.length > 0;
@@ -123,7 +142,9 @@ function completed(run: RunReading, at: PartitionPosition, { skipped }: PageRead
     throw new AppError('source_rejected', `${message}: ${skipped}. The calls of the run show its responses.`);
   }
   const read = { ...at, totals: { ...totals, gaps: withGaps(totals.gaps, at.gaps) }, read: null };
-  const isListed = skipped === null && run.resource.deletes.mode === 'endpoint';
+  const isLast = at.no + 1 === totals.count;
+  const isListed =
+    skipped === null && run.resource.deletes.mode === 'endpoint' && (isLast || !isOfResource(run.resource));
   return isListed ? { ...read, step: 'listed' } : nextPosition(run, read);
 }
 
@@ -145,6 +166,7 @@ export function afterPartitions(
   validators: Validators | null = null,
 ): RunPosition | null {
   const { resource } = run;
+  if (resource.deletes.mode === 'endpoint') return { stage: 'sweep', totals };
   const isUnchanged = !isPartitioned(run) && proofOf(totals.gaps) === 'unchanged';
   if (comparesAtEnd(resource) && !isUnchanged) return { stage: 'sweep', totals, validators };
   return resource.target.mode === 'replace' ? { stage: 'switch', gaps: totals.gaps } : null;
@@ -153,7 +175,12 @@ export function afterPartitions(
 /** Whether a run of the resource compares what it read with the records that are known. */
 const comparesAtEnd = ({ deletes }: Resource): boolean => deletes.mode === 'full_scan';
 
-const nextPartition = ({ readAt: _before, ...position }: PartitionPosition): PartitionPosition => ({
+const nextPartition = ({
+  readAt: _before,
+  isNamed: _named,
+  list: _list,
+  ...position
+}: PartitionPosition): PartitionPosition => ({
   ...position,
   no: position.no + 1,
   step: 'read',

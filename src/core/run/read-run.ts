@@ -16,6 +16,7 @@ import {
   runStart,
 } from '../model/run-position.ts';
 import { brakeOf, isHeldBack } from './absence.ts';
+import { deleteListed } from './delete-listed.ts';
 import { deleteMissing, tombstonesMax } from './delete-missing.ts';
 import { listPartitions } from './list-partitions.ts';
 import { type ListStep, listSteps } from './list-steps.ts';
@@ -50,7 +51,7 @@ function stageOf(run: RunReading, position: RunPosition, options: PartitionOptio
     case 'partition':
       return readPartition(run, position, options);
     case 'sweep':
-      return deleteMissing(run, position, options);
+      return (run.resource.deletes.mode === 'endpoint' ? deleteListed : deleteMissing)(run, position, options);
     case 'switch':
       return switchTable(run, position, options);
   }

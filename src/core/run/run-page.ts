@@ -1,5 +1,5 @@
 import type { Tombstone } from '../model/batch.ts';
-import type { PartitionEntry, PartitionProof } from '../model/receipt.ts';
+import type { ListedDeletions, ListedEnd, PartitionEntry, PartitionProof } from '../model/receipt.ts';
 import type { RecordPage } from '../model/record-page.ts';
 import type { RunNote } from '../model/run-notes.ts';
 import type { RunPosition } from '../model/run-position.ts';
@@ -21,6 +21,10 @@ export interface RunPage extends RecordPage {
   readonly proof: PartitionProof | null;
   /** The comparison that is at its end then; null: none is. */
   readonly scan: Scan | null;
+  /** What a list of deleted records names on it; null: it is of no list. */
+  readonly listed: ListedDeletions | null;
+  /** The end of the deletions that lists have named; null: it is not. */
+  readonly listedEnd: ListedEnd | null;
   /** Something was omitted on purpose, so the run ends `partial`. */
   readonly incomplete: boolean;
   /** The read of a replaced table is complete and clean: the table may be switched. */
@@ -46,6 +50,8 @@ export const stagePage = (stage: string, parts: Partial<RunPage> & Pick<RunPage,
   partition: null,
   proof: null,
   scan: null,
+  listed: null,
+  listedEnd: null,
   incomplete: false,
   completesGeneration: false,
   notes: [],

@@ -1,7 +1,8 @@
 import type { JsonObject } from '../json/json-object.ts';
+import type { DeletionState } from '../model/receipt.ts';
 import type { Retry } from '../model/record-page.ts';
 import type { RunPosition } from '../model/run-position.ts';
-import type { Scan, ScanResult } from '../model/scan.ts';
+import type { ListedResult, ListedScan, Scan, ScanResult } from '../model/scan.ts';
 import type { Validators } from '../model/validators.ts';
 import type { EarlierReads } from '../source/source.ts';
 
@@ -17,6 +18,65 @@ export interface GoneRecord {
   readonly externalId: string;
   /** No version of it is at the destination. */
   readonly isUndelivered: boolean;
+}
+
+/** A known record that a list of deleted records names, and that is not deleted. */
+export interface ListedRecord extends GoneRecord {
+  /** The cursor value of its known version, canonical text; null: it has none. */
+  readonly cursor: string | null;
+  /** When it was last read where the list is of: in this run, in one since the list was last read whole, or before that. */
+  readonly seen: 'now' | 'since' | 'before';
+  /** The state of the deletion that the list named last; null: it named none, or has left it out since. */
+  readonly mark: {
+    readonly state: DeletionState;
+    readonly deletedAt: string | null;
+    /** It was named in this run. */
+    readonly isOfThisRun: boolean;
+    /** The record was read in the run that named it, or in a later one. */
+    readonly isSeen: boolean;
+    /** The record was read in a later run. */
+    readonly isSeenSince: boolean;
+  } | null;
+}
+
+/** A known record that a list names, with what is stored of it. */
+export interface StoredListed extends GoneRecord {
+  /** The cursor value of its known version, canonical text; null: it has none. */
+  readonly cursor: string | null;
+  /** `runs.seq` of the last run that saw it where the list is of; null: none did. */
+  readonly seenRun: number | null;
+  /** `runs.seq` of the last run that read the list whole; null: none did. */
+  readonly listRun: number | null;
+  /** The state of the deletion that was named last; null: none was. */
+  readonly state: DeletionState | null;
+  readonly listedRun: number | null;
+  readonly deletedAt: string | null;
+}
+
+/** What is stored of a record, as the run `seq` sees it; `drops`: see `ListedQuestion`. */
+export function listedRecord(
+  { seenRun, listRun, state, listedRun, deletedAt, externalId, isUndelivered, cursor }: StoredListed,
+  { seq, drops }: { readonly seq: number; readonly drops: boolean },
+): ListedRecord {
+  const seen = seenRun === seq ? 'now' : seenRun !== null && seenRun > (listRun ?? 0) ? 'since' : 'before';
+  const known = { externalId, isUndelivered, cursor, seen } as const;
+  if (state === null || listedRun === null) return { ...known, mark: null };
+  // The record was there when the list was read whole, and the list did not name it.
+  const isLeftOut = drops && listedRun < (listRun ?? 0) && seen === 'before';
+  const [isSeen, isSeenSince] = [(seenRun ?? 0) >= listedRun, (seenRun ?? 0) > listedRun];
+  return {
+    ...known,
+    mark: isLeftOut ? null : { state, deletedAt, isOfThisRun: listedRun === seq, isSeen, isSeenSince },
+  };
+}
+
+/** Records that a list of deleted records names. */
+export interface ListedQuestion {
+  /** The partition whose list it is; empty: it is of the whole resource. */
+  readonly partition: string;
+  readonly externalIds: readonly string[];
+  /** What a list has left out since it was named does not come back in it: if it is named again, it was deleted again. */
+  readonly drops: boolean;
 }
 
 /** One value of a dimension of the partitions. */
@@ -67,6 +127,8 @@ export const neverRead: StoredPartition = {
 
 /** What a run stores and queries between its pages. Nothing here is delivered. */
 export interface RunStore {
+  /** Nothing is deleted while a run reads, so no list of deleted records is read before it. Absent: something may be. */
+  readonly isStill?: true;
   /** Records to retry, after the quarantine row `after`, oldest first. */
   requeued(options: { readonly after: string | null; readonly limit: number }): Promise<readonly Requeued[]>;
   /** Empties a dimension. */
@@ -108,8 +170,12 @@ export interface RunStore {
   countReplaced(): Promise<number>;
   /** External ids of records that are known as deleted, after `after`, in order. */
   findDeleted(options: { readonly after: string | null; readonly limit: number }): Promise<readonly string[]>;
-  /** Those of the given records that are known and not deleted. */
-  findLive(externalIds: readonly string[]): Promise<readonly GoneRecord[]>;
+  /** Those of the given records that are known, and not deleted, where the list is of that names them. */
+  findListed(asked: ListedQuestion): Promise<readonly ListedRecord[]>;
+  /** Counts the records that lists have named and that no later read has shown. */
+  countListed(scan: ListedScan): Promise<ListedResult>;
+  /** Those records, in the order of their external ids. */
+  findDue(scan: ListedScan, limit: number): Promise<readonly GoneRecord[]>;
   /** Whether the run has delivered or skipped everything so far: it has quarantined and omitted nothing. */
   isClean(): Promise<boolean>;
 }

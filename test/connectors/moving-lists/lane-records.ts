@@ -16,7 +16,14 @@ interface LaneRecord extends KnownRecord, Pick<RecordEntry, 'externalId' | 'fiel
 
 type LaneStore = Pick<
   RunStore,
-  'countMissing' | 'findMissing' | 'hidesMissing' | 'countKnown' | 'findDeleted' | 'findLive'
+  | 'countMissing'
+  | 'findMissing'
+  | 'hidesMissing'
+  | 'countKnown'
+  | 'findDeleted'
+  | 'findListed'
+  | 'countListed'
+  | 'findDue'
 >;
 
 /** The records of a lane. */
@@ -50,10 +57,10 @@ export function createLaneRecords(): LaneRecords {
       hidesMissing: async (scan) => hidesAmong(compared(), scan),
       countKnown: async () => compared().records.length,
       findDeleted: async () => [],
-      findLive: async (externalIds) =>
-        load(externalIds)
-          .filter(({ status }) => status !== 'deleted')
-          .map(gone),
+      // No list that moves here has one of deleted records beside it.
+      findListed: async () => [],
+      countListed: async () => ({ due: 0, open: 0 }),
+      findDue: async () => [],
     },
     load,
     begin() {

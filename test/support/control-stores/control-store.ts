@@ -15,6 +15,7 @@ import { noteLeftovers } from '../../../db/queries/runs/lanes/leftovers.ts';
 import { addWrittenColumns, findWrittenColumns } from '../../../db/queries/runs/lanes/written-columns.ts';
 import * as lookups from '../../../db/queries/runs/lookup-cache.ts';
 import * as sweep from '../../../db/queries/runs/maintenance/sweep.ts';
+import * as listed from '../../../db/queries/runs/records/listed-deletions.ts';
 import * as missing from '../../../db/queries/runs/records/missing-records.ts';
 import { findRecordStates } from '../../../db/queries/runs/records/record-state.ts';
 import * as requeue from '../../../db/queries/runs/records/requeue.ts';
@@ -47,6 +48,9 @@ export const realQueries = {
   findLookupValues: lookups.findLookupValues,
   putLookupValues: lookups.putLookupValues,
   dropLookupValues: lookups.dropLookupValues,
+  findListed: listed.findListed,
+  countListed: listed.countListed,
+  findDue: listed.findDue,
   countMissing: missing.countMissing,
   findMissing: missing.findMissing,
   hidesMissing: missing.hidesMissing,

@@ -14,6 +14,7 @@ import { noteLeftovers } from '../../simulation/memory/lanes/leftovers.ts';
 import { addWrittenColumns, findWrittenColumns } from '../../simulation/memory/lanes/written-columns.ts';
 import * as lookups from '../../simulation/memory/lookup-cache.ts';
 import * as sweep from '../../simulation/memory/maintenance/sweep.ts';
+import * as listed from '../../simulation/memory/records/listed-deletions.ts';
 import * as missing from '../../simulation/memory/records/missing-records.ts';
 import { findRecordStates } from '../../simulation/memory/records/record-state.ts';
 import * as requeue from '../../simulation/memory/records/requeue.ts';
@@ -39,6 +40,7 @@ const memoryQueries: Queries = {
   ...{ insertCalls: calls.insertCalls, lastCallSequence: calls.lastCallSequence },
   ...{ beginRun, endRun },
   ...lookups,
+  ...listed,
   ...missing,
   ...outbox,
   findRecordStates,
@@ -90,6 +92,7 @@ const rowsOf = (state: ControlState): Rows => ({
   partitions: sorted(state.partitions.all(), ({ laneId, partition }) => [laneId, partition]),
   recordState: sorted(state.records.all(), ({ laneId, externalId }) => [laneId, externalId]),
   recordPartitions: sorted(state.places.all(), ({ laneId, externalId, partition }) => [laneId, externalId, partition]),
+  listedDeletions: sorted(state.listed.all(), ({ laneId, externalId, partition }) => [laneId, externalId, partition]),
   quarantine: sorted(state.quarantine.all(), ({ id }) => [id]),
   runPages: sorted(state.pages.all(), ({ runId, pageNo }) => [runId, pageNo]),
   outboxes: sorted(state.outboxes.all(), ({ laneId }) => [laneId]).map(withTexts),

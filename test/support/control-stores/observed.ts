@@ -11,6 +11,7 @@ export interface Rows {
   readonly partitions: readonly Row[];
   readonly recordState: readonly Row[];
   readonly recordPartitions: readonly Row[];
+  readonly listedDeletions: readonly Row[];
   readonly quarantine: readonly Row[];
   readonly runPages: readonly Row[];
   readonly outboxes: readonly Row[];
@@ -34,7 +35,7 @@ const leftOut = new Set([
 ]);
 
 /** Columns with the number of a lane or a run. */
-const numbered = new Set(['laneId', 'seq', 'seenRun', 'proofRun', 'missedRun', 'clearedRun']);
+const numbered = new Set(['laneId', 'seq', 'seenRun', 'proofRun', 'missedRun', 'clearedRun', 'listedRun', 'listRun']);
 
 const isTime = (name: string, value: unknown): value is string =>
   typeof value === 'string' && (/(At|Since)$/.test(name) || /^\d{4}-\d{2}-\d{2}T/.test(value));

@@ -91,6 +91,7 @@ async function rowsOf(db: Db, connectionId: string): Promise<Rows> {
     table('partitions', 'lane_id, partition', ofLanes),
     table('record_state', 'lane_id, external_id', ofLanes),
     table('record_partitions', 'lane_id, external_id, partition', ofLanes),
+    table('listed_deletions', 'lane_id, external_id, partition', ofLanes),
     table('quarantine', 'id'),
     table('run_pages', '(select seq from runs where id = t.run_id), page_no', ofRuns),
     table('outboxes', 'lane_id', ofLanes),

@@ -1,7 +1,7 @@
 import type { RunOutcome } from '../../../db/queries/runs/lanes/end-run.ts';
 import { takeOptions } from '../service/receipts.ts';
 import { someAttempt, someReceipt, someRun, type WeightedMaker } from './random-choices.ts';
-import { listPosition, recordIds, scan } from './random-receipts.ts';
+import { listedScan, listPosition, recordIds, scan } from './random-receipts.ts';
 
 const outcomes: readonly RunOutcome[] = [
   { status: 'succeeded', error: null },
@@ -124,7 +124,8 @@ export const attemptMakers: Readonly<Record<string, WeightedMaker>> = {
       return (side) => {
         const { queries, db, scope } = side.org;
         const [runId, owner] = [chosen.runId(side), owned ? chosen.owner(side) : null];
-        const last = hasLast ? { ...receipt(side), ...quietEnd, runId } : null;
+        const { listed: _listed, listedEnd: _end, ...plain } = receipt(side);
+        const last = hasLast ? { ...plain, ...quietEnd, runId } : null;
         return queries.endRun(db, scope, { runId, outcome, owner, last, breaksConnection });
       };
     },
@@ -169,6 +170,22 @@ export const attemptMakers: Readonly<Record<string, WeightedMaker>> = {
           replaced: await queries.countReplaced(db, scope, { laneId, seq }),
           states: states.toSorted((a, b) => (a.externalId < b.externalId ? -1 : 1)),
           partition: await queries.findPartition(db, scope, { laneId, partition: partition ?? 'p2' }),
+        };
+      };
+    },
+  },
+  listed: {
+    weight: 5,
+    make(dice, made) {
+      const [chosen, partition, decided] = [someAttempt(dice, made), dice.pick(['', 'p1', 'p2']), listedScan(dice)];
+      return async (side) => {
+        const { queries, db, scope } = side.org;
+        const { laneId, seq } = chosen.attempt(side);
+        const named = await queries.findListed(db, scope, { laneId, partition, externalIds: recordIds });
+        return {
+          named: named.toSorted((a, b) => (a.externalId < b.externalId ? -1 : 1)),
+          counts: await queries.countListed(db, scope, { laneId, seq, ...decided }),
+          due: await queries.findDue(db, scope, { laneId, seq, ...decided, limit: 3 }),
         };
       };
     },

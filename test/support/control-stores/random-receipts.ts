@@ -1,4 +1,5 @@
 import type {
+  ListedDeletions,
   PageEntry,
   PartitionEntry,
   PartitionProof,
@@ -7,7 +8,7 @@ import type {
   RecordEntry,
 } from '../../../src/core/model/receipt.ts';
 import { listBegin, type RunPosition } from '../../../src/core/model/run-position.ts';
-import type { Scan } from '../../../src/core/model/scan.ts';
+import type { ListedScan, Scan } from '../../../src/core/model/scan.ts';
 import type { Dice } from './dice.ts';
 
 const totals = { count: 2, skipped: 0, gaps: [] };
@@ -62,6 +63,8 @@ export function randomReceipt(dice: Dice, facts: ReceiptFacts): Receipt {
       .some(dice.pick([[''], [''], ['p1', 'p2']]), dice.chance(0.02) ? 'with repeats' : 'once')
       .map((key) => partition(dice, key)),
     proofs: rare(() => proof(dice)),
+    ...(!isPlain && dice.chance(0.5) && { listed: [namedOf(dice)] }),
+    ...(!isPlain && dice.chance(0.3) && { listedEnd: { ...listedScan(dice), isHeld: dice.chance(0.3) } }),
     scan: isPlain || dice.chance(0.6) ? null : scan(dice),
     incomplete: dice.chance(0.1),
     notes: dice.pick([{}, {}, { stale: 2 }, { stale: 1, list_moved: 1 }]),
@@ -120,6 +123,19 @@ const proof = (dice: Dice): PartitionProof => ({
   proof: dice.pick(['whole', 'whole', 'gap', 'unchanged']),
   completed: dice.pick([null, { listedAt: '2026-01-02T00:00:00.000Z', validators: null }]),
 });
+
+const namedOf = (dice: Dice): ListedDeletions => ({
+  partition: dice.pick(['', 'p1', 'p1', 'p2']),
+  named: dice.some(recordIds, 'once').map((externalId) => ({
+    externalId,
+    state: dice.pick(['before', 'pending', 'due', 'due', 'due', 'done'] as const),
+    deletedAt: dice.pick([null, '4']),
+  })),
+  end: dice.pick([null, null, 'all', 'known'] as const),
+});
+
+/** How a run decides which deletions count that lists have named. */
+export const listedScan = (dice: Dice): ListedScan => ({ coversAll: dice.chance(0.3) });
 
 /** How a run compares. */
 export const scan = (dice: Dice): Scan => ({

@@ -69,7 +69,9 @@ const policies = `
   alter table record_state enable row level security, force row level security;
   create policy one_org on record_state using (exists (select from lanes where lanes.id = lane_id));
   alter table record_partitions enable row level security, force row level security;
-  create policy one_org on record_partitions using (exists (select from lanes where lanes.id = lane_id))`;
+  create policy one_org on record_partitions using (exists (select from lanes where lanes.id = lane_id));
+  alter table listed_deletions enable row level security, force row level security;
+  create policy one_org on listed_deletions using (exists (select from lanes where lanes.id = lane_id))`;
 
 /** Statements that may name no org. Of all dialects of the process: some are compiled once, by the first that needs them. */
 const acrossOrgs = new WeakSet<QueryId>();

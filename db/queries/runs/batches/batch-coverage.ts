@@ -4,6 +4,7 @@ import type { Receipt } from '../../../../src/core/model/receipt.ts';
 import { textArray } from '../../../../src/core/postgres/binary-arrays.ts';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
+import { closeListed, endListed, putListed } from '../records/listed-deletions.ts';
 import { isMissing, type LaneScan } from '../records/missing-records.ts';
 import { ownLane } from '../records/own-lane.ts';
 
@@ -31,6 +32,8 @@ export async function putCoverage(tx: Db, scope: OrgScope, batch: CoverageOfBatc
   }
   if (receipt.deleted.length > 0) await putDeleted(tx, scope, batch);
   if (receipt.proofs.length > 0) await putProofs(tx, scope, batch);
+  if (receipt.listed) await putListed(tx, scope, { laneId, seq, listed: receipt.listed });
+  if (receipt.listedEnd) await endListed(tx, scope, { ...receipt.listedEnd, laneId, seq });
   if (receipt.scan) await endScan(tx, scope, { ...receipt.scan, laneId, seq });
 }
 
@@ -44,6 +47,7 @@ async function putDeleted(tx: Db, scope: OrgScope, { laneId, receipt }: Coverage
     on conflict (lane_id, external_id) do update set
       status = 'deleted', undelivered = null, partition = '', missed = null, missed_run = null`.execute(tx);
   await sql`delete from record_partitions where lane_id = ${lane} and external_id = any(${ids})`.execute(tx);
+  await closeListed(tx, scope, { laneId, externalIds: receipt.deleted });
 }
 
 /** A gap outweighs whatever else the run proves of a partition. */

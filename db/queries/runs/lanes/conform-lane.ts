@@ -7,7 +7,7 @@ import type { OrgScope } from '../../../scope.ts';
 import type { BatchOwner } from '../batches/batch-owner.ts';
 import { passOverEndedRuns } from '../batches/batches.ts';
 import { ownLane } from '../records/own-lane.ts';
-import { deletePartitions, deleteRecordStates, noteCleared } from './forget-lane.ts';
+import { deleteListed, deletePartitions, deleteRecordStates, noteCleared } from './forget-lane.ts';
 import { newGeneration } from './new-generation.ts';
 import { clearProgress, rewindStart } from './rewind.ts';
 
@@ -71,7 +71,10 @@ async function reset(tx: Db, scope: OrgScope, { laneId, runId, changed }: Confor
     await deleteRecordStates(tx, scope, { laneId, runId });
     await passOverEndedRuns(tx, scope, { laneId, runId });
   } else {
-    if (changed.includes('cursor') || changed.includes('read')) await forget(tx, scope, { laneId, ...cursors });
+    if (changed.includes('cursor') || changed.includes('read')) {
+      await forget(tx, scope, { laneId, ...cursors });
+      await deleteListed(tx, scope, laneId);
+    }
     if (changed.includes('fields')) {
       await noteCleared(tx, scope, { laneId, runId });
       await forget(tx, scope, { laneId, ...fields });

@@ -102,8 +102,13 @@ export async function deleteRecordStates(
 ): Promise<number> {
   await noteCleared(tx, scope, { laneId, runId });
   await deleteOfLane(tx, scope, { laneId, table: 'record_partitions' });
+  await deleteListed(tx, scope, laneId);
   return await deleteOfLane(tx, scope, { laneId, table: 'record_state' });
 }
+
+/** Forgets what lists of deleted records have named. */
+export const deleteListed = (tx: Db, scope: OrgScope, laneId: number): Promise<number> =>
+  deleteOfLane(tx, scope, { laneId, table: 'listed_deletions' });
 
 async function deleteOfLane(
   tx: Db,

@@ -95,6 +95,7 @@ function resourcePlaces(resource: unknown, index: number): readonly ExpressionPl
     expression(`${at}.deletes.when`, scopes.item),
     ...requestPlaces(`${at}.deletes.request`, scopes.request),
     expression(`${at}.deletes.key`, scopes.item),
+    expression(`${at}.deletes.at`, scopes.item),
     ...paginationPlaces(`${at}.deletes.pagination`),
     expression(`${at}.deletes.stopWhen`, scopes.response),
   ];

@@ -86,6 +86,14 @@ it.each<[string, string, Part, Part?]>([
     without({ union: [{ values: '{{ [1] }}' }, { resource: 'parents' }], group: { size: 2 } }),
   ],
   [
+    'a list of deleted records of a group',
+    'resources.1.deletes.request: a group',
+    {
+      ...over({ value: 'id', group: { size: 2 } }),
+      deletes: { mode: 'endpoint', request: { path: '/gone/{{ each.parent }}' }, key: 'id' },
+    },
+  ],
+  [
     'a scan that compares groups',
     'resources.1.deletes.scope: a group',
     { ...over({ value: 'id', group: { size: 2 } }), deletes: { mode: 'full_scan', scope: 'partition' } },

@@ -1,6 +1,7 @@
 import { type Issue, issueIf } from '../../errors.ts';
 import { isJsonObject } from '../../json/is-json-object.ts';
 import type { JsonObject } from '../../json/json-object.ts';
+import { namesPartition } from '../connection/deleted-list.ts';
 import { type Located, valuesAt } from './document-paths.ts';
 
 /** Rules of partitions and deletes for the resources that they refer to, beyond their own properties. */
@@ -62,6 +63,13 @@ function deleteIssues(path: string, resource: JsonObject): readonly Issue[] {
       mode === 'full_scan' && scope === 'partition' && valuesAt(resource, 'forEach.*.group').length > 0,
       `${at}.scope`,
       'a group whose values change is another partition, so nothing would compare with the old one: use `resource`',
+    ),
+    ...issueIf(
+      mode === 'endpoint' &&
+        valuesAt(resource, 'forEach.*.group').length > 0 &&
+        namesPartition(part(resource, 'deletes')),
+      `${at}.request`,
+      'a group whose values change is another partition, so a record would stay in the old one: read a list of the whole resource, or a partition for each value',
     ),
   ];
 }

@@ -148,8 +148,8 @@ function pagesDefinition(pagination: Pagination): unknown {
 function deletesDefinition(deletes: Resource['deletes']): unknown {
   if (deletes.mode === 'flag') return { mode: deletes.mode, when: deletes.when };
   if (deletes.mode !== 'endpoint') return { mode: deletes.mode };
-  const { mode, request, key, records, pagination, stopWhen } = deletes;
-  return { mode, request: requestDefinition(request), key, records, pages: pagesDefinition(pagination), stopWhen };
+  const { mode, request, key, records, pagination, stopWhen, at } = deletes;
+  return { mode, request: requestDefinition(request), key, records, pages: pagesDefinition(pagination), stopWhen, at };
 }
 
 /** The conditions under which a response counts as a page without records. */

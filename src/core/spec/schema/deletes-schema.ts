@@ -17,6 +17,14 @@ export const Count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 /** The brake on what is concluded from absence, unless the spec says otherwise. */
 export const brakeDefaults = { maxRatio: 0.3, minRecords: 20 } as const;
 
+const brake = (what: string) => ({
+  maxRatio: field(
+    v.optional(Ratio, brakeDefaults.maxRatio),
+    `The brake: if a run would delete more than this share of all known records, and at least \`minRecords\`, it deletes none, ${what}, and ends \`partial\`. 1: no brake.`,
+  ),
+  minRecords: field(v.optional(Count, brakeDefaults.minRecords), 'Fewer records are deleted whatever their share is.'),
+});
+
 /** How records deleted in the API are found. */
 export const Deletes = v.pipe(
   v.variant('mode', [
@@ -64,7 +72,13 @@ export const Deletes = v.pipe(
         'True after a page: the rest of the list is known already. `watermark` is that of the last time when the list was read to its end; at first it is read whole. Absent: it always is.',
         'last.deleted_at < watermark',
       ),
+      at: field(
+        v.exactOptional(Expression),
+        'Over an item of the list: when the record was deleted, as `incremental.cursor` writes its values, or in ISO 8601. A record whose cursor is later lives: it was created again. Absent: a record that is read after the list has named it does.',
+        'deleted_at',
+      ),
       effect: Effect,
+      ...brake('keeps in mind what the lists have named'),
     }),
   ]),
   v.metadata({ description: 'How deleted records are found.' }),

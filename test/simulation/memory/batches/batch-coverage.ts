@@ -1,6 +1,7 @@
 import type { LaneScan } from '../../../../db/queries/runs/records/missing-records.ts';
 import type { PartitionEntry, Receipt } from '../../../../src/core/model/receipt.ts';
 import { nothingRead } from '../lanes/rewind.ts';
+import { closeListed, endListed, putListed } from '../records/listed-deletions.ts';
 import { missingIn, placesOf, proofsIn } from '../records/missing-records.ts';
 import { type ControlState, keyOf, type StoredRun } from '../store/control-state.ts';
 import { knownOf, nothingKnown } from '../store/lane-state.ts';
@@ -20,14 +21,17 @@ export function putCoverage(state: ControlState, { orgId, laneId, seq }: StoredR
     state.records.put({ ...known, ...gone });
     state.places.deleteWhere((row) => row.laneId === laneId && row.externalId === externalId);
   }
+  closeListed(state, laneId, receipt.deleted);
   for (const { partition, proof, completed } of receipt.proofs) {
     const known = state.partitions.get(keyOf(laneId, partition));
     const isGap = known?.proofRun === seq && known.proof === 'gap';
     state.partitions.put({
-      ...(known ?? { ...nothingRead, firstStart: null, updatedAt: state.now() }),
+      ...(known ?? { ...nothingRead, firstStart: null, listRun: null, updatedAt: state.now() }),
       ...{ orgId, laneId, partition, proof: isGap ? 'gap' : proof, proofRun: seq, pending: stored(completed) as never },
     });
   }
+  if (receipt.listed) putListed(state, { laneId, seq }, receipt.listed);
+  if (receipt.listedEnd) endListed(state, { laneId, seq }, receipt.listedEnd);
   if (receipt.scan) endScan(state, { ...receipt.scan, laneId, seq });
 }
 

@@ -25,7 +25,10 @@ function resetIn(state: ControlState, { laneId, runId, changed }: real.Conformat
     passOverEndedRuns(state, { laneId, runId });
   } else {
     const ofLane = (row: { readonly laneId: number }) => row.laneId === laneId;
-    if (changed.includes('cursor') || changed.includes('read')) state.records.updateWhere(ofLane, { cursor: null });
+    if (changed.includes('cursor') || changed.includes('read')) {
+      state.records.updateWhere(ofLane, { cursor: null });
+      state.listed.deleteWhere(ofLane);
+    }
     if (changed.includes('fields')) {
       noteCleared(state, { laneId, runId });
       state.records.updateWhere(ofLane, { fields: null });

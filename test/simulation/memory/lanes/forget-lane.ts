@@ -49,5 +49,6 @@ export function deleteRecordStates(
 ): number {
   noteCleared(state, { laneId, runId });
   state.places.deleteWhere((row) => row.laneId === laneId);
+  state.listed.deleteWhere((row) => row.laneId === laneId);
   return state.records.deleteWhere((row) => row.laneId === laneId);
 }

@@ -22,6 +22,8 @@ export type StoredLane = Omit<Selectable<Database['lanes']>, 'overdueSince'>;
 export type StoredPartitionRow = Selectable<Database['partitions']>;
 /** A row of `record_state`; the hash is base64url. */
 export type StoredRecord = Omit<Selectable<Database['recordState']>, 'hash'> & { readonly hash: string };
+/** A row of `listed_deletions`. */
+export type StoredListing = Selectable<Database['listedDeletions']>;
 /** A row of `quarantine`. */
 export type StoredQuarantine = Selectable<Database['quarantine']>;
 /** A row of `connections`. */
@@ -54,6 +56,9 @@ export class ControlState {
   readonly places = this.#table<Selectable<Database['recordPartitions']>>(
     'record_partitions',
     ({ laneId, externalId, partition }) => keyOf(laneId, externalId, partition),
+  );
+  readonly listed = this.#table<StoredListing>('listed_deletions', ({ laneId, externalId, partition }) =>
+    keyOf(laneId, externalId, partition),
   );
   readonly quarantine = this.#table<StoredQuarantine>('quarantine', ({ id }) => id);
   readonly pages = this.#table<Selectable<Database['runPages']>>('run_pages', ({ runId, pageNo }) =>

@@ -59,8 +59,9 @@ export function putPartitions(
     // Nothing is written where nothing changes.
     if (known && isDeepStrictEqual({ ...known, ...read }, known)) continue;
     written.push(partition);
-    const { proof = null, proofRun = null, pending = null } = known ?? {};
-    state.partitions.put({ orgId, laneId, partition, ...read, proof, proofRun, pending, updatedAt: state.now() });
+    const { proof = null, proofRun = null, pending = null, listRun = null } = known ?? {};
+    const kept = { proof, proofRun, pending, listRun };
+    state.partitions.put({ orgId, laneId, partition, ...read, ...kept, updatedAt: state.now() });
   }
 }
 

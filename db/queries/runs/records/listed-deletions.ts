@@ -1,0 +1,180 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { ListedDeletions, ListedEnd } from '../../../../src/core/model/receipt.ts';
+import type { ListedResult, ListedScan } from '../../../../src/core/model/scan.ts';
+import { textArray } from '../../../../src/core/postgres/binary-arrays.ts';
+import type { GoneRecord, StoredListed } from '../../../../src/core/run/run-store.ts';
+import type { Db } from '../../../client.ts';
+import type { OrgScope } from '../../../scope.ts';
+import { ownLane } from './own-lane.ts';
+
+/** Those of the given records that are known, not deleted, and not known to be in other partitions only. */
+export async function findListed(
+  db: Db,
+  scope: OrgScope,
+  asked: { readonly laneId: number; readonly partition: string; readonly externalIds: readonly string[] },
+): Promise<readonly StoredListed[]> {
+  const { laneId, partition, externalIds } = asked;
+  const places = sql`select from record_partitions m where m.lane_id = r.lane_id and m.external_id = r.external_id`;
+  const isHere =
+    partition === '' ? sql`true` : sql`(not exists (${places}) or exists (${places} and m.partition = ${partition}))`;
+  const { rows } = await sql<StoredListed>`
+    select r.external_id, coalesce(r.undelivered, false) as is_undelivered, r.cursor, d.state, d.deleted_at,
+      d.listed_run::float8, greatest(r.seen_run, (${seenAt(partition)}))::float8 as seen_run,
+      (${listRunOf(scope, partition)})::float8 as list_run
+    from record_state r
+    left join listed_deletions d
+      on d.lane_id = r.lane_id and d.external_id = r.external_id and d.partition = ${partition}
+    where r.lane_id = ${ownLane(scope, laneId)} and r.external_id = any(${textArray(externalIds)}::text[])
+      and r.status <> 'deleted' and ${isHere}`.execute(db);
+  return rows;
+}
+
+/** The last run that saw record `r` where a list is of. */
+const seenAt = (partition: string | RawBuilder<unknown>) => sql`
+  select max(m.seen_run) from record_partitions m
+  where m.lane_id = r.lane_id and m.external_id = r.external_id and (${partition} = '' or m.partition = ${partition})`;
+
+/** The last run that read a list whole; one of the whole resource counts for each partition. */
+const listRunOf = ({ orgId }: OrgScope, partition: string) => sql`
+  select max(p.list_run) from partitions p
+  where p.org_id = ${orgId} and p.lane_id = r.lane_id and (${partition} = '' or p.partition = ${partition})`;
+
+/** A run that makes the deletions that lists have named. */
+export interface LaneListed extends ListedScan {
+  readonly laneId: number;
+  /** `runs.seq` of the run. */
+  readonly seq: number;
+}
+
+/** Counts the records that lists have named and that no later read has shown, and what is open in any way. */
+export async function countListed(db: Db, scope: OrgScope, listed: LaneListed): Promise<ListedResult> {
+  const { rows } = await sql<ListedResult>`
+    select (select count(*) from record_state r where ${isGone(scope, listed)})::float8 as due,
+      (select count(*) from listed_deletions where lane_id = ${ownLane(scope, listed.laneId)} and state <> 'done')::float8
+        as open`.execute(db);
+  return rows[0] ?? { due: 0, open: 0 };
+}
+
+/** The records that {@link countListed} counts, in the order of their external ids. */
+export async function findDue(
+  db: Db,
+  scope: OrgScope,
+  { limit, ...listed }: LaneListed & { readonly limit: number },
+): Promise<readonly GoneRecord[]> {
+  const { rows } = await sql<GoneRecord>`
+    select r.external_id, coalesce(r.undelivered, false) as is_undelivered from record_state r
+    where ${isGone(scope, listed)} order by r.external_id limit ${limit}`.execute(db);
+  return rows;
+}
+
+/** Whether record `r` is not known as deleted, and is deleted wherever it may be. */
+function isGone(scope: OrgScope, listed: LaneListed): RawBuilder<boolean> {
+  const { laneId } = listed;
+  return sql`r.lane_id = ${ownLane(scope, laneId)} and r.status <> 'deleted'
+    and r.external_id in (
+      select d.external_id from listed_deletions d where d.lane_id = ${ownLane(scope, laneId)} and d.state = 'due')
+    and exists (${dueOf()})
+    and (exists (${dueOf(sql`d.partition = ''`)}) or not exists (${livingPlaces(scope, listed)}))`;
+}
+
+/** Deletions of record `r` that count: no read since has shown it there. */
+const dueOf = (condition: RawBuilder<unknown> = sql`true`) => sql`
+  select from listed_deletions d
+  where d.lane_id = r.lane_id and d.external_id = r.external_id and d.state = 'due' and ${condition}
+    and coalesce(greatest(r.seen_run, (${seenAt(sql`d.partition`)})), 0) <= d.listed_run`;
+
+/** The partitions that have record `r`, as far as is known. */
+const livingPlaces = (scope: OrgScope, listed: LaneListed) => sql`
+  select from record_partitions m
+  where m.lane_id = r.lane_id and m.external_id = r.external_id
+    and not exists (${dueOf(sql`d.partition = m.partition`)})
+    and ${
+      listed.coversAll
+        ? sql`exists (select from partitions p
+            where p.org_id = ${scope.orgId} and p.lane_id = m.lane_id and p.partition = m.partition
+              and p.list_run = ${listed.seq})`
+        : sql`true`
+    }`;
+
+interface ListedOfBatch {
+  readonly laneId: number;
+  readonly seq: number;
+}
+
+/** Notes what pages of lists have named. */
+export async function putListed(
+  tx: Db,
+  scope: OrgScope,
+  { laneId, seq, listed }: ListedOfBatch & { readonly listed: readonly ListedDeletions[] },
+): Promise<void> {
+  for (const { partition, named, end } of listed) {
+    const list = (of: (one: (typeof named)[number]) => string | null) => textArray(named.map(of));
+    if (named.length > 0) {
+      await sql`
+        insert into listed_deletions (lane_id, external_id, partition, state, deleted_at, listed_run)
+        select ${ownLane(scope, laneId)}, d.external_id, ${partition}, d.state, d.deleted_at, ${seq}
+        from unnest(${list(({ externalId }) => externalId)}::text[], ${list(({ state }) => state)}::text[],
+          ${list(({ deletedAt }) => deletedAt)}::text[]) as d (external_id, state, deleted_at)
+        on conflict (lane_id, external_id, partition) do update set
+          state = excluded.state, deleted_at = excluded.deleted_at, listed_run = excluded.listed_run`.execute(tx);
+    }
+    if (end === null) continue;
+    const ofList = sql`lane_id = ${laneId} and (${partition} = '' or partition = ${partition})`;
+    await sql`update partitions set list_run = ${seq} where org_id = ${scope.orgId} and ${ofList}`.execute(tx);
+    // The list does not name them any more, or names no record that is known.
+    await sql`
+      delete from listed_deletions
+      where lane_id = ${ownLane(scope, laneId)} and partition = ${partition}
+        and (state = 'before' or (${end === 'all'} and state <> 'done' and listed_run < ${seq}))`.execute(tx);
+  }
+}
+
+/**
+ * Ends the deletions of a run, once they are made. A record leaves the partitions whose lists name it and stays in the
+ * others; what no longer counts is forgotten. If they are held back, their lists are read whole again.
+ */
+export async function endListed(
+  tx: Db,
+  scope: OrgScope,
+  { isHeld, ...listed }: ListedEnd & ListedOfBatch,
+): Promise<void> {
+  const { laneId } = listed;
+  const lane = ownLane(scope, laneId);
+  if (isHeld) {
+    await sql`
+      update partitions set deletions_to = null where org_id = ${scope.orgId} and lane_id = ${laneId}`.execute(tx);
+  } else {
+    await sql`
+      with gone as (
+        delete from record_partitions here using record_state r
+        where here.lane_id = ${lane} and r.lane_id = here.lane_id and r.external_id = here.external_id
+          and r.external_id in (
+            select d.external_id from listed_deletions d where d.lane_id = ${lane} and d.state = 'due')
+          and exists (${dueOf(sql`d.partition = here.partition`)})
+          and exists (${livingPlaces(scope, listed)})
+        returning here.external_id, here.partition
+      )
+      update listed_deletions named set state = 'done' from gone
+      where named.lane_id = ${lane} and named.external_id = gone.external_id and named.partition = gone.partition`.execute(
+      tx,
+    );
+  }
+  await sql`
+    delete from listed_deletions named
+    where named.lane_id = ${lane} and named.state = 'due' and not exists (
+      select from record_state r
+      where r.lane_id = named.lane_id and r.external_id = named.external_id and r.status <> 'deleted'
+        and exists (${dueOf(sql`d.partition = named.partition`)}))`.execute(tx);
+}
+
+/** What lists have named of these records is done. */
+export async function closeListed(
+  tx: Db,
+  scope: OrgScope,
+  { laneId, externalIds }: { readonly laneId: number; readonly externalIds: readonly string[] },
+): Promise<void> {
+  await sql`
+    update listed_deletions set state = 'done'
+    where lane_id = ${ownLane(scope, laneId)} and external_id = any(${textArray(externalIds)}::text[])
+      and state <> 'done'`.execute(tx);
+}

@@ -1,0 +1,44 @@
+import type { PartitionTotals, RunPosition } from '../model/run-position.ts';
+import type { ListedScan } from '../model/scan.ts';
+import type { Resource } from '../spec/schema/spec-schema.ts';
+import { exceeds } from './absence.ts';
+import { tombstonesMax } from './delete-missing.ts';
+import { isOfResource } from './listed-deletions.ts';
+import type { RunReading, RunReadOptions, Stage } from './reading.ts';
+import { stagePage, tombstoneOf } from './run-page.ts';
+
+/**
+ * Tombstones for the known records that lists have named, in this run or in one that held them back: once, at the end of the
+ * run. If they are too many at once, none is sent and the run ends `partial`.
+ */
+export async function* deleteListed(
+  { resource, store, source, force }: RunReading,
+  position: Extract<RunPosition, { readonly stage: 'sweep' }>,
+  options: RunReadOptions,
+): Stage {
+  const { deletes } = resource;
+  if (deletes.mode !== 'endpoint') return null;
+  await options.delivered();
+  const scan = listedScanOf(resource, position.totals, source.backfill !== null);
+  const { due, open } = await store.countListed(scan);
+  if (!force && exceeds(due, due < deletes.minRecords ? 0 : await store.countKnown(), deletes)) {
+    const listedEnd = { ...scan, isHeld: true };
+    yield stagePage('sweep', { positionAfter: null, incomplete: true, notes: ['deletes_held_back'], listedEnd });
+    return null;
+  }
+  for (let left = due; left > 0; left -= tombstonesMax) {
+    const gone = await store.findDue(scan, tombstonesMax);
+    const tombstones = gone.map((record) => tombstoneOf(record, deletes.effect));
+    yield stagePage('sweep', { tombstones, positionAfter: position });
+    await options.delivered();
+  }
+  yield stagePage('sweep', { positionAfter: null, listedEnd: open > 0 ? { ...scan, isHeld: false } : null });
+  return null;
+}
+
+/** A backfill does not tell how far lists are read, and a run over the changed partitions does not list the others. */
+function listedScanOf(resource: Resource, totals: PartitionTotals, isBackfill: boolean): ListedScan {
+  const listsAll = resource.forEach.every(({ select }) => select !== 'changed') && totals.listGaps?.length === 0;
+  const coversAll = listsAll && totals.skipped === 0 && !isBackfill && !isOfResource(resource);
+  return { coversAll };
+}
