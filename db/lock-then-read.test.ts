@@ -26,7 +26,8 @@ const reviewed: ReadonlyMap<string, string> = new Map([
     'the caller has locked the endpoint, and nobody else makes messages of old events',
   ],
   ['runs/batches/batch-coverage.putCoverage', 'the lane is locked before, and whoever writes its records locks it'],
-  ['runs/batches/batch-coverage.endScan', 'the lane is locked before, and whoever writes its records locks it'],
+  ['runs/batches/batch-coverage.leavePartitions', 'the lane is locked before, and whoever writes its records locks it'],
+  ['runs/batches/batch-coverage.endPartitions', 'the lane is locked before, and whoever writes its records locks it'],
   ['runs/batches/batch-coverage.countMissed', 'the lane is locked before, and whoever writes its records locks it'],
   ['runs/records/listed-deletions.endListed', 'the lane is locked before, and whoever writes its records locks it'],
   [

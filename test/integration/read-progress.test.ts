@@ -123,7 +123,7 @@ describe('an API that forgets changes after 30 days', () => {
     expect((await of.sync('gap')).status).toBe('succeeded');
   });
 
-  it('is read in full where the spec says so; what was deleted meanwhile is not known, and the run says that', async () => {
+  it('is read in full where the spec says so, and what it lacks then is deleted', async () => {
     const rows = [{ id: 1, at: ago(60 * dayMs) }];
     serve('full', rows);
     const full = quiet('full', { retention: { ...retention, onExceeded: 'full' } });
@@ -131,30 +131,88 @@ describe('an API that forgets changes after 30 days', () => {
     await using of = await account({ key: 'full', resources: [{ ...full, deletes }] });
     await of.sync('full');
     await age(of.connectionId);
-    rows.push({ id: 2, at: ago(40 * dayMs) });
-    const read = { recordsIn: 2, recordsOut: 1, skipped: 1 };
-    expect(await of.sync('full')).toMatchObject({ status: 'partial', statsJson: read, notes: { deletes_unknown: 1 } });
+    rows.splice(0, 1, { id: 2, at: ago(40 * dayMs) }, { id: 3, at: ago(39 * dayMs) });
+    const read = { recordsIn: 2, recordsOut: 2, deleted: 1 };
+    expect(await of.sync('full')).toMatchObject({ status: 'succeeded', statsJson: read, notes: {} });
+    expect(await of.live('"full"')).toEqual(['2', '3']);
     expect(starts('full').at(-1)).toBeNull();
     expect(await of.sync('full')).toMatchObject({ status: 'succeeded', notes: {} });
   });
 });
 
-it('a full read after an expired token says that what was deleted meanwhile is not known', async () => {
-  let current = 't1';
-  api.serve('feed', (query) => {
-    const token = query.get('token');
-    return token === null || token === current ? { body: { data: [{ id: 1 }], token: current } } : { status: 410 };
-  });
-  const feed = {
-    ...{ key: 'feed', request: { path: '/feed', query: { token: '{{ watermark }}' } } },
-    ...{ response: { records: 'data' }, incremental: { kind: 'token', next: 'body.token' } },
-    deletes: { mode: 'flag', when: 'gone = true' },
+describe('a full read after an expired token', () => {
+  const openFeed = (key: string, incremental: Readonly<Record<string, unknown>> = {}) => {
+    const state = { current: 't1', ids: [1, 2], page: {} as Readonly<Record<string, unknown>>, asked: 0 };
+    api.serve(key, (query) => {
+      state.asked += 1;
+      const token = query.get('token');
+      if (token !== null && token !== state.current && token !== 'begin') return { status: 410 };
+      const data = token === state.current ? [] : state.ids.map((id) => ({ id }));
+      return { body: { data, token: state.current, ...state.page } };
+    });
+    const feed = {
+      ...{ key, request: { path: `/${key}`, query: { token: '{{ watermark }}' } } },
+      ...{ response: { records: 'data' }, incremental: { kind: 'token', next: 'body.token', ...incremental } },
+      deletes: { mode: 'flag', when: 'gone = true' },
+    };
+    return { state, feed };
   };
-  await using of = await account({ key: 'feed', resources: [feed] });
-  expect((await of.sync('feed')).status).toBe('succeeded');
-  current = 't2';
-  expect(await of.sync('feed')).toMatchObject({ status: 'partial', notes: { token_expired: 1, deletes_unknown: 1 } });
-  expect(await of.sync('feed')).toMatchObject({ status: 'succeeded', notes: {} });
+
+  it('deletes what was deleted meanwhile', async () => {
+    const { state, feed } = openFeed('feed');
+    await using of = await account({ key: 'feed', resources: [feed] });
+    expect((await of.sync('feed')).status).toBe('succeeded');
+    Object.assign(state, { current: 't2', ids: [2, 3] });
+    const read = { status: 'succeeded', statsJson: { recordsOut: 1, deleted: 1 }, watermarkAfter: 't2' };
+    expect(await of.sync('feed')).toMatchObject({ ...read, notes: { token_expired: 1 } });
+    expect(await of.live('feed')).toEqual(['2', '3']);
+    expect(await of.watermarks('feed')).toEqual({ '': 't2' });
+    expect(await of.sync('feed')).toMatchObject({ status: 'succeeded', notes: {}, statsJson: { recordsIn: 0 } });
+  });
+
+  it('that does not begin at the beginning says that what was deleted meanwhile is not known', async () => {
+    const { state, feed } = openFeed('begun-feed', { initial: 'begin' });
+    await using of = await account({ key: 'begun-feed', resources: [{ ...feed, target: { table: 'begun_feed' } }] });
+    await of.sync('begun-feed');
+    Object.assign(state, { current: 't2', ids: [2] });
+    const unknown = { status: 'partial', notes: { token_expired: 1, deletes_unknown: 1 } };
+    expect(await of.sync('begun-feed')).toMatchObject({ ...unknown, statsJson: { deleted: 0 } });
+    expect(await of.sync('begun-feed')).toMatchObject({ status: 'succeeded', notes: {} });
+  });
+
+  it('is held back by the brake, and read again by each run until a forced backfill', async () => {
+    const { state, feed } = openFeed('held');
+    await using of = await account({ key: 'held', resources: [feed] });
+    state.ids = Array.from({ length: 40 }, (_, id) => id);
+    await of.sync('held');
+    Object.assign(state, { current: 't2', ids: [1, 2] });
+    for (let time = 0; time < 2; time += 1) {
+      const held = { status: 'partial', notes: { token_expired: 1, deletes_held_back: 1 }, statsJson: { deleted: 0 } };
+      expect(await of.sync('held')).toMatchObject(held);
+    }
+    expect(await of.watermarks('held')).toEqual({ '': 't1' });
+    expect(await of.backfill('held', { force: true })).toMatchObject({ statsJson: { deleted: 38 } });
+    expect(await of.live('held')).toEqual(['1', '2']);
+    expect(await of.sync('held')).toMatchObject({ status: 'succeeded', notes: {} });
+  });
+
+  it('that a run did not finish deletes nothing, and the next one reads everything again', async () => {
+    const { state, feed } = openFeed('unended');
+    const pagination = { kind: 'cursor', next: 'body.next', inject: { in: 'query', name: 'page' } };
+    await using of = await account({ key: 'unended', resources: [{ ...feed, pagination }] });
+    await of.sync('unended');
+    Object.assign(state, { current: 't2', ids: [2] });
+    api.serve('unended', (query) => {
+      if (query.get('token') === 't1') return { status: 410 };
+      return query.get('page') === null ? { body: { data: [{ id: 2 }], next: 'x' } } : { status: 400 };
+    });
+    expect(await of.sync('unended')).toMatchObject({ status: 'failed', statsJson: { deleted: 0 } });
+    api.serve('unended', (query) =>
+      query.get('token') === 't1' ? { status: 410 } : { body: { data: [{ id: 2 }], token: 't2' } },
+    );
+    expect(await of.sync('unended')).toMatchObject({ status: 'succeeded', statsJson: { deleted: 1 } });
+    expect(await of.live('unended')).toEqual(['2']);
+  });
 });
 
 describe('a list of deleted records that ends at the watermark', () => {

@@ -42,6 +42,8 @@ export interface MemoryLedger {
 export function createMemoryLedger({ watermark, known }: RunStart): MemoryLedger {
   const records = createMemoryRecords(known);
   const watermarks = new Map<string, string | null>();
+  /** Of partitions whose deletions are still to be made. */
+  const pending = new Map<string, string | null>();
   const stats = { recordsIn: 0, recordsOut: 0, skipped: 0, deleted: 0, quarantined: 0 };
   const delivered: Deliverable['data'][] = [];
   const deleted: string[] = [];
@@ -55,6 +57,9 @@ export function createMemoryLedger({ watermark, known }: RunStart): MemoryLedger
       const neverDelivered = new Set(gone.map(({ externalId }) => externalId));
       records.record(receipt);
       for (const entry of receipt.partitions) watermarks.set(entry.partition, entry.watermark);
+      for (const { partition, completed } of receipt.proofs)
+        if (completed?.watermark !== undefined) pending.set(partition, completed.watermark);
+      if (receipt.scan) for (const [partition, text] of pending) watermarks.set(partition, text);
       for (const page of receipt.pages) for (const name of v.keyof(RunStats).options) stats[name] += page[name];
       delivered.push(...rows.map(({ data }) => data));
       deleted.push(...receipt.deleted.filter((externalId) => !neverDelivered.has(externalId)));

@@ -59,8 +59,11 @@ export interface PartitionProof {
   /** Key of the partition; empty without `forEach`. */
   readonly partition: string;
   readonly proof: Proof;
-  /** The end of its read, which counts once its deletions are made; null: the partition is read again. */
-  readonly completed: PartitionEntry['completed'];
+  /**
+   * The end of its read, which counts once its deletions are made; `watermark`: where it is read on from then. Null: the partition
+   * is read again.
+   */
+  readonly completed: (NonNullable<PartitionEntry['completed']> & { readonly watermark?: string | null }) | null;
 }
 
 /**

@@ -16,6 +16,8 @@ export interface RecordPage {
   readonly each: Readonly<Record<string, unknown>>;
   /** `retried`: quarantined by an earlier run and requeued; `fetched`: as the API gave them in this one. */
   readonly origin: 'fetched' | 'retried';
+  /** Its records count as seen in a read of everything, wherever they are; absent: as the resource says. */
+  readonly isCompared?: true;
   /** Of each retried record its row, in the order of the records; absent: they were fetched. */
   readonly retries?: readonly Retry[];
 }

@@ -8,6 +8,11 @@ export interface PartitionTotals {
   readonly count: number;
   /** Partitions that an error rule skipped. */
   readonly skipped: number;
+  /**
+   * Partitions that were read again from their start, as the API had forgotten what changed. Absent: none was read again; 0: none from
+   * its start.
+   */
+  readonly again?: number;
   /** Why absent records must not count as deleted; empty: everything read so far was whole. */
   readonly gaps: Gaps;
   /** The gaps of the list of partitions alone. Absent: an earlier version of the service listed them, which proves nothing. */

@@ -11,6 +11,8 @@ export interface Scan {
   readonly listsAll: boolean;
   /** How many complete reads in a row must lack a record before it counts as deleted; at least 1. */
   readonly confirm: number;
+  /** Nothing is concluded: partitions that were read whole come to their end. Absent: records are compared. */
+  readonly endsOnly?: true;
 }
 
 /** How a run decides which of the deletions that lists have named are made. */

@@ -27,6 +27,8 @@ export interface ReadyPage extends PageOutcome {
   readonly proof: PartitionProof | null;
   /** See {@link Receipt.scan}. */
   readonly scan: Scan | null;
+  /** See `RecordPage.isCompared`. */
+  readonly isCompared?: true;
   /** See {@link Receipt.listed}; null or absent: it is of no list. */
   readonly listed?: ListedDeletions | null;
   /** See {@link Receipt.listedEnd}; null or absent: it is none. */
@@ -116,8 +118,8 @@ export function assembleBatch(
             lists,
           )),
       allNew,
-      seen: pages.flatMap(({ seen, partition }) =>
-        seen.length === 0 ? [] : [{ partition: partition?.partition ?? '', externalIds: seen }],
+      seen: pages.flatMap(({ seen, partition, isCompared }) =>
+        seen.length === 0 ? [] : [{ partition: isCompared ? '' : (partition?.partition ?? ''), externalIds: seen }],
       ),
       quarantine: results.flatMap(({ quarantine }) => quarantine),
       ...(again.length > 0 && { again }),

@@ -98,7 +98,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const notesSeen = scans || resource.deletes.mode === 'endpoint';
   const concludes = concludesAbsence(resource);
   const select = async (
-    { records, each, origin, retries }: RecordPage,
+    { records, each, origin, retries, isCompared }: RecordPage,
     before: Promise<unknown>,
   ): Promise<Selection> => {
     const identified = await mapWithPauses(records, identify, shapeEach(each));
@@ -112,8 +112,11 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       carried,
       each,
       origin,
-      seen: notesSeen && origin === 'fetched' ? marked.filter(isKept).map(idOf) : [],
-      gaps: concludes && origin === 'fetched' && marked.some(isKeylessEntry) ? ['key_missing'] : [],
+      seen: (notesSeen || isCompared === true) && origin === 'fetched' ? marked.filter(isKept).map(idOf) : [],
+      gaps:
+        (concludes || isCompared === true) && origin === 'fetched' && marked.some(isKeylessEntry)
+          ? ['key_missing']
+          : [],
       notes: stale + left === 0 ? noNotes : { ...(stale > 0 && { stale }), ...(left > 0 && { left_filter: left }) },
     };
   };

@@ -65,7 +65,7 @@ export function openPartitionReads(run: RunReading, options: RunReadOptions): Pa
       each: partition.each,
       watermark: watermarkBefore,
       validators: usable(run, stored.validators),
-      provesEnd: concludesAbsence(run.resource),
+      provesEnd: concludesAbsence(run.resource) || (run.resource.deletes.mode === 'flag' && ('again' as const)),
       earlier: stored,
     };
     let firstStart: string | null = null;

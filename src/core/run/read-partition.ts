@@ -108,34 +108,38 @@ const startPage = (at: PartitionPosition, entry: ReadTo['entry']): RunPage =>
 function toRunPage(run: RunReading, page: PageRead, { entry, each, at, next }: ReadTo): RunPage {
   const { partition: key } = entry;
   const isLast = page.positionAfter === null;
-  const isUnknown = page.again && isLast && run.resource.deletes.mode === 'flag';
-  const notes: readonly RunNote[] = [
-    ...page.notes,
-    ...(page.skipped === null ? [] : (['partition_skipped'] as const)),
-    ...(isUnknown ? (['deletes_unknown'] as const) : []),
-  ];
+  const isAgain = page.again && run.resource.deletes.mode === 'flag';
+  const notes: readonly RunNote[] = [...page.notes, ...(page.skipped === null ? [] : (['partition_skipped'] as const))];
   const completion = isLast && page.skipped === null ? completionOf(run, at) : null;
   const proof = proofOf(at.gaps);
   // If a run ended before its deletes, no later one would make them: it finds neither a changed parent nor a changed response.
   const hasDeletes = comparesAtEnd(run.resource) || (next?.stage === 'partition' && next.step === 'listed');
+  // Until its deletions are made, what a read of everything shows leaves the watermark: the next run would not read it again.
+  const waits = isAgain && (!isLast || (proof === 'whole' && page.isFromBeginning && page.skipped === null));
+  const waiting = isLast && waits && completion ? { ...completion, watermark: page.watermarkAfter } : null;
   const isEnd = !hasDeletes || (proof === 'unchanged' && comparesAtEnd(run.resource));
   return stagePage(page.requestKey, {
     records: page.records,
     each,
     positionAfter: next,
-    partition: { ...entry, watermark: page.watermarkAfter, completed: isEnd ? completion : null },
-    proof:
-      isLast && comparesAtEnd(run.resource) && isPartitioned(run)
+    ...(isAgain && { isCompared: true }),
+    partition: waits
+      ? { ...entry, watermark: at.watermarkBefore, completed: null }
+      : { ...entry, watermark: page.watermarkAfter, completed: isEnd ? completion : null },
+    proof: waiting
+      ? { partition: key, proof, completed: waiting }
+      : isLast && comparesAtEnd(run.resource) && isPartitioned(run)
         ? { partition: key, proof, completed: proof === 'whole' ? completion : null }
         : null,
-    incomplete: page.skipped !== null || isUnknown,
+    incomplete: page.skipped !== null,
     notes,
   });
 }
 
 /** Where the run continues after the last page of a partition. Throws when the API has refused every partition. */
-function completed(run: RunReading, at: PartitionPosition, { skipped }: PageRead): RunPosition | null {
-  const totals = skipped === null ? at.totals : { ...at.totals, skipped: at.totals.skipped + 1 };
+function completed(run: RunReading, at: PartitionPosition, page: PageRead): RunPosition | null {
+  const { skipped } = page;
+  const totals = withAgain(skipped === null ? at.totals : { ...at.totals, skipped: at.totals.skipped + 1 }, page);
   if (skipped !== null && totals.skipped === totals.count && readsAll(run)) {
     const message =
       totals.count === 1 ? 'The API rejected the read' : `The API rejected all ${totals.count} partitions`;
@@ -147,6 +151,9 @@ function completed(run: RunReading, at: PartitionPosition, { skipped }: PageRead
     skipped === null && run.resource.deletes.mode === 'endpoint' && (isLast || !isOfResource(run.resource));
   return isListed ? { ...read, step: 'listed' } : nextPosition(run, read);
 }
+
+const withAgain = (totals: PartitionTotals, { again, isFromBeginning }: PageRead): PartitionTotals =>
+  again ? { ...totals, again: (totals.again ?? 0) + (isFromBeginning ? 1 : 0) } : totals;
 
 /** Whether the run reads every partition of its resource; otherwise one that the API refuses may be the only one. */
 const readsAll = ({ resource, source }: RunReading): boolean =>
@@ -166,7 +173,8 @@ export function afterPartitions(
   validators: Validators | null = null,
 ): RunPosition | null {
   const { resource } = run;
-  if (resource.deletes.mode === 'endpoint') return { stage: 'sweep', totals };
+  const { mode } = resource.deletes;
+  if (mode === 'endpoint' || (mode === 'flag' && totals.again !== undefined)) return { stage: 'sweep', totals };
   const isUnchanged = !isPartitioned(run) && proofOf(totals.gaps) === 'unchanged';
   if (comparesAtEnd(resource) && !isUnchanged) return { stage: 'sweep', totals, validators };
   return resource.target.mode === 'replace' ? { stage: 'switch', gaps: totals.gaps } : null;

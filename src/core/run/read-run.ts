@@ -18,6 +18,7 @@ import {
 import { brakeOf, isHeldBack } from './absence.ts';
 import { deleteListed } from './delete-listed.ts';
 import { deleteMissing, tombstonesMax } from './delete-missing.ts';
+import { deleteUnseen } from './delete-unseen.ts';
 import { listPartitions } from './list-partitions.ts';
 import { type ListStep, listSteps } from './list-steps.ts';
 import { countPartitions } from './partition-at.ts';
@@ -51,10 +52,16 @@ function stageOf(run: RunReading, position: RunPosition, options: PartitionOptio
     case 'partition':
       return readPartition(run, position, options);
     case 'sweep':
-      return (run.resource.deletes.mode === 'endpoint' ? deleteListed : deleteMissing)(run, position, options);
+      return deletionsOf(run.resource)(run, position, options);
     case 'switch':
       return switchTable(run, position, options);
   }
+}
+
+/** How the deletions are made that a run has found by its end. */
+function deletionsOf({ deletes }: RunReading['resource']): typeof deleteMissing {
+  if (deletes.mode === 'endpoint') return deleteListed;
+  return deletes.mode === 'flag' ? deleteUnseen : deleteMissing;
 }
 
 /**

@@ -66,9 +66,9 @@ export interface Source {
   readonly evaluator: Evaluator;
   /**
    * Whether something is concluded from what the list does not have: then a short page is no proof that it has ended.
-   * Absent: no.
+   * `again`: only where it is read from its start again. Absent: no.
    */
-  readonly provesEnd?: boolean;
+  readonly provesEnd?: boolean | 'again';
   /** What names an item of a list without a primary key; absent: all of the item. */
   readonly itemKey?: (item: unknown) => unknown;
   /** Our clock. */

@@ -121,7 +121,11 @@ const partition = (dice: Dice, key: string): PartitionEntry => ({
 const proof = (dice: Dice): PartitionProof => ({
   partition: dice.pick(['', 'p1', 'p2']),
   proof: dice.pick(['whole', 'whole', 'gap', 'unchanged']),
-  completed: dice.pick([null, { listedAt: '2026-01-02T00:00:00.000Z', validators: null }]),
+  completed: dice.pick([
+    null,
+    { listedAt: '2026-01-02T00:00:00.000Z', validators: null },
+    { listedAt: null, validators: null, readAt: '2026-01-03T00:00:00.000Z', watermark: '30' },
+  ]),
 });
 
 const namedOf = (dice: Dice): ListedDeletions => ({
@@ -143,4 +147,5 @@ export const scan = (dice: Dice): Scan => ({
   coversAll: dice.chance(0.5),
   listsAll: dice.chance(0.5),
   confirm: dice.pick([1, 1, 2]),
+  ...(dice.chance(0.2) && { endsOnly: true }),
 });

@@ -67,9 +67,12 @@ async function putProofs(tx: Db, scope: OrgScope, { laneId, receipt, seq }: Cove
  * as read to their end, unless one of their records waits for more reads or its deletion was refused.
  */
 async function endScan(tx: Db, scope: OrgScope, scan: LaneScan): Promise<void> {
-  const { laneId, seq, isPartitioned, coversAll } = scan;
-  await countMissed(tx, scope, scan);
-  if (!isPartitioned) return;
+  if (!scan.endsOnly) await countMissed(tx, scope, scan);
+  if (scan.isPartitioned) await leavePartitions(tx, scope, scan);
+  await endPartitions(tx, scope, scan);
+}
+
+async function leavePartitions(tx: Db, scope: OrgScope, { laneId, seq, coversAll }: LaneScan): Promise<void> {
   const proved = sql`select partition from partitions
     where org_id = ${scope.orgId} and lane_id = ${laneId} and proof_run = ${seq}`;
   const lacks = (partition: string) =>
@@ -87,8 +90,13 @@ async function endScan(tx: Db, scope: OrgScope, scan: LaneScan): Promise<void> {
     update record_state set partition = ''
     where lane_id = ${ownLane(scope, laneId)} and partition <> '' and ${lacks('partition')}
       and seen_run is distinct from ${seq} and missed_run is distinct from ${seq}`.execute(tx);
+}
+
+async function endPartitions(tx: Db, scope: OrgScope, { laneId, seq }: LaneScan): Promise<void> {
   await sql`
     update partitions p set pending = null, updated_at = now(),
+      watermark = coalesce(pending ->> 'watermark', watermark),
+      read_at = coalesce((pending ->> 'readAt')::timestamptz, read_at),
       listed_at = coalesce((pending ->> 'listedAt')::timestamptz, listed_at),
       validators = nullif(pending -> 'validators', 'null')
     where p.org_id = ${scope.orgId} and p.lane_id = ${laneId} and proof_run = ${seq} and proof = 'whole'

@@ -52,6 +52,8 @@ export interface PageRequest {
   readonly startsFromToken: boolean;
   /** The window was restarted, as the token of a page had expired. */
   readonly isRestarted: boolean;
+  /** It is of a read that begins at its start again. */
+  readonly isAgain?: true;
 }
 
 /** How a page is fetched. */

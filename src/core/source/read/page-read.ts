@@ -28,6 +28,8 @@ export interface PageRead {
   readonly readAt: string | null;
   /** The read began at its start again, as the API no longer knows what came after the watermark. */
   readonly again: boolean;
+  /** Then its start is the beginning of time: it shows every record. */
+  readonly isFromBeginning: boolean;
   /** Why the spec's rules skipped this partition (its watermark stays, the run is partial); null: they did not. */
   readonly skipped: string | null;
   readonly notes: readonly (ReadNote | Gap)[];

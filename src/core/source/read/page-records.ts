@@ -52,7 +52,7 @@ interface SelectedResponse extends Pick<PageItems, 'evaluate' | 'resolveLink'> {
  */
 export async function readRecords(
   source: Source,
-  page: RequestRoots & { readonly position: PagePosition },
+  page: RequestRoots & { readonly position: PagePosition; readonly isAgain?: true },
   read: SelectedResponse,
 ): Promise<PageRecords> {
   const { roots, selected, elements, resolveLink, evaluate } = read;
@@ -60,7 +60,7 @@ export async function readRecords(
   const { response: rules, pagination, incremental } = resource;
   const { items, missing } = selected;
   const total = await totalOf(rules.total, roots, evaluate);
-  const provesEnd = source.provesEnd ?? false;
+  const provesEnd = source.provesEnd === true || (source.provesEnd === 'again' && page.isAgain === true);
   const { position } = page;
   refuseLarger(pagination, position, elements);
   const overlaps = (provesEnd || incremental !== undefined) && resource.job === undefined;

@@ -9,6 +9,7 @@ export const requestAt = (plan: ReadPlan, position: ReadPosition): PageRequest =
   position: position.page,
   ...sentRoots(plan, position),
   isRestarted: position.restarts > 0,
+  ...(position.again && { isAgain: true }),
   ...(position.job && { job: jobRoot(position.job) }),
 });
 

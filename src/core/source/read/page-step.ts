@@ -124,6 +124,7 @@ export async function stepOf(reading: Stepping, given: RecordsPage, at: PageStat
       gaps,
       readAt: moved.readAt,
       again: position.again === true,
+      isFromBeginning: plan.start === null,
       skipped: null,
       notes: notes.filter((note) => note !== false && note !== undefined),
     },
@@ -164,6 +165,7 @@ export const skippedRead = (position: ReadPosition, page: Extract<Page, { readon
   gaps: ['partition_skipped'],
   readAt: null,
   again: false,
+  isFromBeginning: false,
   skipped: page.reason,
   notes: [],
 });

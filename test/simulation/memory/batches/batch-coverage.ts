@@ -1,5 +1,5 @@
 import type { LaneScan } from '../../../../db/queries/runs/records/missing-records.ts';
-import type { PartitionEntry, Receipt } from '../../../../src/core/model/receipt.ts';
+import type { PartitionProof, Receipt } from '../../../../src/core/model/receipt.ts';
 import { nothingRead } from '../lanes/rewind.ts';
 import { closeListed, endListed, putListed } from '../records/listed-deletions.ts';
 import { missingIn, placesOf, proofsIn } from '../records/missing-records.ts';
@@ -36,9 +36,13 @@ export function putCoverage(state: ControlState, { orgId, laneId, seq }: StoredR
 }
 
 function endScan(state: ControlState, scan: LaneScan): void {
-  const { laneId, seq, isPartitioned, coversAll } = scan;
-  countMissed(state, scan);
-  if (!isPartitioned) return;
+  if (!scan.endsOnly) countMissed(state, scan);
+  if (scan.isPartitioned) leavePartitions(state, scan);
+  endPartitions(state, scan);
+}
+
+function leavePartitions(state: ControlState, scan: LaneScan): void {
+  const { laneId, seq, coversAll } = scan;
   const proofs = proofsIn(state, scan);
   const lacks = (partition: string) => (proofs.get(partition) ?? (coversAll ? 'whole' : 'gap')) === 'whole';
   const waits = (externalId: string) => state.records.get(keyOf(laneId, externalId))?.missedRun === seq;
@@ -49,8 +53,11 @@ function endScan(state: ControlState, scan: LaneScan): void {
     if (lacks(record.partition) && record.seenRun !== seq && record.missedRun !== seq)
       state.records.update(record, { partition: '' });
   }
+}
+
+function endPartitions(state: ControlState, { laneId, seq }: LaneScan): void {
   for (const row of state.partitions.where((each) => each.laneId === laneId && each.proofRun === seq)) {
-    const pending = row.pending as PartitionEntry['completed'];
+    const pending = row.pending as PartitionProof['completed'];
     if (row.proof !== 'whole' || pending === null) continue;
     const waiting = state.records.where(
       (record) => record.laneId === laneId && record.missed !== null && record.missedRun === seq,
@@ -58,9 +65,10 @@ function endScan(state: ControlState, scan: LaneScan): void {
     const isIn = (record: (typeof waiting)[number]) =>
       placesOf(state, record).some(({ partition }) => partition === row.partition);
     if (waiting.some(isIn)) continue;
-    const { listedAt, validators } = pending;
+    const { listedAt, validators, readAt, watermark } = pending;
     state.partitions.update(row, {
       ...{ pending: null, listedAt: listedAt ?? row.listedAt, validators, updatedAt: state.now() },
+      ...{ readAt: readAt ?? row.readAt, watermark: watermark ?? row.watermark },
     });
   }
 }
