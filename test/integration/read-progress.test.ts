@@ -183,7 +183,7 @@ describe('a full read after an expired token', () => {
   it('is held back by the brake, and read again by each run until a forced backfill', async () => {
     const { state, feed } = openFeed('held');
     await using of = await account({ key: 'held', resources: [feed] });
-    state.ids = Array.from({ length: 40 }, (_, id) => id);
+    state.ids = Array.from({ length: 40 }, (_each, id) => id);
     await of.sync('held');
     Object.assign(state, { current: 't2', ids: [1, 2] });
     for (let time = 0; time < 2; time += 1) {
