@@ -35,7 +35,9 @@ export function ownFolder(path) {
   if (isOurs && isOpen(mode)) replaceFolder(path);
   else if (isOurs) chmodSync(path, 0o700);
   else if (!isTrusted(uid) || isOpen(mode)) {
-    throw new Error(`${path} can be written to by others (it belongs to user ${uid}): delete it, or set XDG_CACHE_HOME`);
+    throw new Error(
+      `${path} can be written to by others (it belongs to user ${uid}): delete it, or set XDG_CACHE_HOME`,
+    );
   }
 }
 
@@ -47,9 +49,12 @@ function replaceFolder(path) {
   } catch (error) {
     // Another process has replaced it.
     if (error.code !== 'ENOENT') {
-      throw new Error(`${path} could be written to by others and cannot be replaced: delete it, or set XDG_CACHE_HOME`, {
-        cause: error,
-      });
+      throw new Error(
+        `${path} could be written to by others and cannot be replaced: delete it, or set XDG_CACHE_HOME`,
+        {
+          cause: error,
+        },
+      );
     }
   }
   mkdirSync(path, { recursive: true, mode: 0o700 });
