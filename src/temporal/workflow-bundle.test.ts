@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { scratchFolder } from '../../test/support/service/scratch-folder.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 
-it('a bundle that another user may have planted in the cache is never run', { timeout: 60_000 }, async () => {
+it('a bundle that another user may have planted in the cache is never run', async () => {
   const cacheDir = join(scratchFolder(), 'cache');
   const said: string[] = [];
   const logger = new DefaultLogger('WARN', ({ message }) => void said.push(message));
@@ -39,4 +39,4 @@ it('a bundle that another user may have planted in the cache is never run', { ti
   chmodSync(path, 0o666);
   await bundle();
   expect(readdirSync(join(cacheDir, 'workflows'))).toHaveLength(1);
-});
+}, 60_000);
