@@ -16,7 +16,7 @@ const shared = useStack({
     const { pathname, searchParams, origin, search } = new URL(url, 'http://upstream');
     const page = Number(searchParams.get('page') ?? /\d+$/.exec(searchParams.get('cursor') ?? '')?.[0] ?? '1');
     const key = searchParams.get('access_token') ?? '';
-    const again = new URLSearchParams({ access_token: key, page: String(page + 1) });
+    const again = String(new URLSearchParams({ access_token: key, page: String(page + 1) }));
     const link = `${origin === 'http://upstream' ? '' : origin}${pathname}?${again}`;
     const body = (rest: object) => JSON.stringify({ data: [{ id: page, ref: 'one' }], ...rest });
     const isLast = page >= pages;
@@ -25,7 +25,7 @@ const shared = useStack({
     if (pathname === '/headed') return { headers: isLast ? {} : { link: `<${link}>; rel="next"` }, body: body({}) };
     if (pathname === '/tokened') return { body: body(isLast ? {} : { next: `${key}#${page + 1}` }) };
     if (pathname === '/delta') return { body: body({ token: `${key}#${search.length}` }) };
-    if (pathname === '/parents') return { body: JSON.stringify([{ id: 'p', self: `${link}` }]) };
+    if (pathname === '/parents') return { body: JSON.stringify([{ id: 'p', self: link }]) };
     if (pathname === '/names') return { body: JSON.stringify([{ key: 'one', value: key }]) };
     if (pathname === '/children') return { body: JSON.stringify([{ id: 1 }]) };
     if (pathname === '/jobs') return { body: JSON.stringify({ id: `${key}-job`, status: 'done', file: link }) };

@@ -9,13 +9,7 @@ export interface RingKey {
 }
 
 /** What a sealed value is for. A value sealed for one kind does not open as another. */
-type SecretKind =
-  | 'params-secret'
-  | 'oauth-token'
-  | 'oauth-verifier'
-  | 'webhook-secret'
-  | 'upstream-webhook'
-  | 'echo';
+type SecretKind = 'params-secret' | 'oauth-token' | 'oauth-verifier' | 'webhook-secret' | 'upstream-webhook' | 'echo';
 
 /** Where a value belongs; moved to another row it does not open. */
 export interface SecretContext {

@@ -75,7 +75,11 @@ export function furtherBack(
   const offset = Math.max(start, page.offset - by);
   return offset === page.offset
     ? null
-    : { ...position, page: { ...place, offset }, trail: { ...trail, back: trail.back + 1, ...(trail.back === 0 && { partedAt: page.offset }) } };
+    : {
+        ...position,
+        page: { ...place, offset },
+        trail: { ...trail, back: trail.back + 1, ...(trail.back === 0 && { partedAt: page.offset }) },
+      };
 }
 
 /** The page without the items that it shares with the one before. */

@@ -100,7 +100,9 @@ export async function stepOf(reading: Stepping, given: RecordsPage, at: PageStat
   const after = moved.position && { ...moved.position, ...(job && { job }) };
   const value = cursor ? valueBefore(seen.cursors, cursor) : null;
   // Behind a full page another one may begin, and this one stays as it is.
-  const isFull = given.count >= (position.page.size ?? ('size' in pagination ? pagination.size : undefined) ?? Number.POSITIVE_INFINITY);
+  const isFull =
+    given.count >=
+    (position.page.size ?? ('size' in pagination ? pagination.size : undefined) ?? Number.POSITIVE_INFINITY);
   const isWhole = page.next === null && repeated === 'no' && moved.position === null && !isFull;
   const notes: readonly (ReadNote | Gap | false | undefined)[] = [
     moved.orderBroken && 'order_broken',
