@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Database } from '../../db/schema.ts';
 import type { Proof } from '../../src/core/model/coverage.ts';
+import type { DeletionState } from '../../src/core/model/receipt.ts';
 import { ConnectionStatus } from '../../src/core/resources/connection.ts';
 import { HookRequestStatus } from '../../src/core/resources/hook.ts';
 import { RunStatus, RunTrigger } from '../../src/core/resources/run.ts';
@@ -20,12 +21,14 @@ const messageStatuses: Record<Database['webhookMessages']['status'], true> = {
   skipped: true,
 };
 
+const deletionStates: Readonly<Record<DeletionState, true>> = { before: true, pending: true, due: true, done: true };
 const proofs: Readonly<Record<Proof, true>> = { whole: true, unchanged: true, gap: true };
 
 /** The words of each column with a check `column in (…)`, as the code knows them. */
 const known: Readonly<Record<string, readonly string[]>> = {
   'connections.status': ConnectionStatus.options,
   'hook_requests.status': HookRequestStatus.options,
+  'listed_deletions.state': Object.keys(deletionStates),
   'partitions.proof': Object.keys(proofs),
   'runs.status': RunStatus.options,
   'runs.trigger': RunTrigger.options,

@@ -14,6 +14,7 @@ import { endRun } from '../../db/queries/runs/lanes/end-run.ts';
 import { insertInTurn } from '../../db/queries/runs/lanes/insert-in-turn.ts';
 import { findLastDispatched, readBacklog } from '../../db/queries/runs/maintenance/backlog.ts';
 import { findLastBatch, findOpenRuns, findUsedLanes } from '../../db/queries/runs/maintenance/restored.ts';
+import { countListed, findDue, findListed } from '../../db/queries/runs/records/listed-deletions.ts';
 import { countKnown, countMissing, findMissing, hidesMissing } from '../../db/queries/runs/records/missing-records.ts';
 import { findParents } from '../../db/queries/runs/records/parents.ts';
 import { findChangedPartitions } from '../../db/queries/runs/records/partition-changes.ts';
@@ -227,6 +228,10 @@ describe('of an org with 60,000 runs, no statement reads what is old:', () => {
         await findMissing(db, scope, { ...scan, limit: 100 });
         await hidesMissing(db, scope, scan);
       }
+      const listed = { laneId: owner.laneId, seq: lane.seq, coversAll: true };
+      await findListed(db, scope, { laneId: owner.laneId, partition: '', externalIds: ['a'] });
+      await countListed(db, scope, listed);
+      await findDue(db, scope, { ...listed, limit: 100 });
       await countKnown(db, scope, owner.laneId);
       await readSoFar(db, scope, runId);
       await countReplaced(db, scope, lane);
