@@ -35,6 +35,7 @@ export function authDocuments(at: Addresses): readonly BaseDocument[] {
       authorizeParams: { prompt: 'consent' },
       tokenParams: { audience: 'x' },
       callback: { code: 'code', metadata: { realm: 'realmId' } },
+      account: ['realm'],
       refreshUrl: `${at.api}/oauth/refresh`,
       revokeUrl: `${at.api}/oauth/revoke`,
     },

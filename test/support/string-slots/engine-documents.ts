@@ -182,6 +182,7 @@ export function engineDocuments(at: Addresses): readonly BaseDocument[] {
         mode: 'endpoint',
         request: { path: '/deleted' },
         key: 'key',
+        at: "'2025-01-01T00:00:00Z'",
         records: 'data',
         stopWhen: 'true',
       },
