@@ -10,9 +10,12 @@ const runTtlSeconds = 8 * 86_400;
 /** Values and characters written in one statement. */
 const writeMax = { values: 1000, length: 8_000_000 } as const;
 
-/** Looked-up values in the control database, where all workers find them. */
+/**
+ * Looked-up values in the control database, where all workers find them. Their keys are made of secrets, too, so that only
+ * fingerprints of them are stored.
+ */
 export function createLookupStore(
-  { db }: Pick<Deps, 'db'>,
+  { db, secretBox }: Pick<Deps, 'db' | 'secretBox'>,
   scope: OrgScope,
   run: { readonly connectionId: string; readonly runId: string; readonly echoes: SealedEchoes },
 ): LookupStore {
@@ -20,13 +23,14 @@ export function createLookupStore(
   const ownerOf = (cache: 'run' | 'connection') => ({ connectionId, runId: cache === 'run' ? run.runId : null });
   return {
     async read(cache, keys) {
-      const found = await findLookupValues(db, scope, { ...ownerOf(cache), keys });
-      return new Map(found.map(({ key, value }) => [key, echoes.reveal(value)]));
+      const byStored = new Map(keys.map((key) => [secretBox.fingerprint(key), key]));
+      const found = await findLookupValues(db, scope, { ...ownerOf(cache), keys: [...byStored.keys()] });
+      return new Map(found.map(({ key, value }) => [byStored.get(key) ?? key, echoes.reveal(value)]));
     },
     async write(cache, values) {
       for (const part of inParts(values)) {
         const rows = part.map(({ key, text, ttlSeconds }) => ({
-          key,
+          key: secretBox.fingerprint(key),
           value: echoes.hide(text),
           ttlSeconds: ttlSeconds ?? runTtlSeconds,
         }));

@@ -46,7 +46,7 @@ async function serveTo(
     return respond(c, route, { deps, caller, result: await act(deps) });
   const { method, path } = c.req;
   const keyed = { method, path, key, document, repeated: route.repeated, status: route.status };
-  const { json, replayed } = await respondOnce(deps.db, caller.scope, keyed, (saveResponse) =>
+  const { json, replayed } = await respondOnce(deps, caller.scope, keyed, (saveResponse) =>
     act({ ...deps, saveResponse }),
   );
   if (replayed) c.header('idempotent-replayed', 'true');

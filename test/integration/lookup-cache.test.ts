@@ -3,11 +3,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createLookupStore } from '../../activities/lookup-store.ts';
 import { dropLookupValues, purgeLookupValues } from '../../db/queries/runs/lookup-cache.ts';
 import { orgScope } from '../../db/scope.ts';
+import { createSecretBox } from '../../src/core/crypto/secret-box.ts';
 import type { LookupStore } from '../../src/core/source/lookups/lookup-store.ts';
 import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
 import { insertTestConnection } from '../support/service/rows.ts';
 
 let database: TestDatabase;
+const secretBox = createSecretBox([{ id: 'k1', key: new Uint8Array(32) }]);
 let ids: { readonly orgId: string; readonly connectionId: string };
 beforeAll(async () => {
   database = await openTestDatabase();
@@ -18,11 +20,11 @@ beforeEach(async () => {
 });
 
 const storeOf = ({ orgId, connectionId } = ids, runId = 'run_1'): LookupStore =>
-  createLookupStore(database, orgScope(orgId), { connectionId, runId, echoes: noEchoes });
+  createLookupStore({ ...database, secretBox }, orgScope(orgId), { connectionId, runId, echoes: noEchoes });
 const noEchoes = { hide: <Value>(value: Value) => value, reveal: <Value>(value: Value) => value };
 const value = (key: string, text: string | null, ttlSeconds: number | null = null) => ({ key, text, ttlSeconds });
 const expire = (key: string) =>
-  sql`update lookup_cache set expires_at = now() where key = ${key} and connection_id = ${ids.connectionId}`.execute(
+  sql`update lookup_cache set expires_at = now() where key = ${secretBox.fingerprint(key)} and connection_id = ${ids.connectionId}`.execute(
     database.db,
   );
 const count = async () =>

@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { canonicalJson } from '../../src/core/json/canonical-json.ts';
 import { openAuditedDestination } from '../support/destinations/audit.ts';
 import { dumpTables, searchForSecrets } from '../support/security/planted-secrets.ts';
 import { eventually } from '../support/service/eventually.ts';
@@ -102,7 +104,10 @@ async function connect() {
   await ask('POST', '/specs/echoing/versions/1.0.0/publish');
   const names = { workspaceId: stack.org.workspaceId, specKey: 'echoing', specVersion: '1.0.0', displayName: 'e' };
   const secrets = { ...planted, databaseUrl: destination.url };
-  const { id } = await ask('POST', '/connections', { ...names, params: {}, secrets });
+  const body = { ...names, params: {}, secrets };
+  const made = await stack.org.call('POST', '/connections', { body, headers: { 'idempotency-key': 'once' } });
+  expect(made.status).toBe(201);
+  const { id } = made.body;
   await ask('POST', `/connections/${id}/activate`);
   const sync = async (resource: string) => {
     const { id: runId } = await ask('POST', `/connections/${id}/sync`, { resource });
@@ -112,7 +117,7 @@ async function connect() {
     });
   };
   const receipts = async () => JSON.stringify(await destination.query('select * from _css_checkpoint'));
-  return { destination, sync, receipts };
+  return { destination, sync, receipts, body };
 }
 
 describe('a key that the API sends back', () => {
@@ -134,6 +139,9 @@ describe('a key that the API sends back', () => {
     expect(places.tables).toContain('sealed:');
     expect(places.receipts).toContain('sealed:');
     expect(searchForSecrets(places, planted)).toEqual([]);
+    // Nobody who guesses a secret can tell from what is stored that it is right.
+    const guess = createHash('sha256').update(canonicalJson(of.body)).digest('hex');
+    expect(places.tables).not.toContain(guess);
     // What was sealed is used: the lists end, and the token of the API is sent as it was.
     for (const resource of ['linked', 'headed', 'tokened', 'rows']) {
       expect(await of.sync(resource)).toMatchObject({ status: 'succeeded' });

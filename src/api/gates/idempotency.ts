@@ -13,6 +13,7 @@ import type { OrgScope } from '../../../db/scope.ts';
 import type { SaveResponse } from '../../control/orgs/write.ts';
 import { type AppError, conflict, invalid, schemaIssue } from '../../core/errors.ts';
 import { canonicalJson } from '../../core/json/canonical-json.ts';
+import type { Deps } from '../../deps.ts';
 
 /** A request that carries an `Idempotency-Key`. */
 export interface KeyedRequest extends Omit<IdempotentRequest, 'key'> {
@@ -45,7 +46,7 @@ const pollMs = 50;
 const keyForm = /^[\u0020-\u007e]{1,255}$/;
 
 /**
- * Does the work once per key and day; a repetition gets the first response, and waits for it up to 5 s. Throws a
+ * Does the work once per key and day, of whose body only a keyed fingerprint is kept: it may hold secrets. A repetition gets the first response, and waits for it up to 5 s. Throws a
  * conflict for another body under the same key (the order of properties does not count), when the first request takes
  * longer, and where the response may not be given twice.
  *
@@ -53,14 +54,20 @@ const keyForm = /^[\u0020-\u007e]{1,255}$/;
  * a failed one gives it back, and after the end of a process the lock ends.
  */
 export async function respondOnce(
-  db: Db,
+  { db, secretBox }: Pick<Deps, 'db' | 'secretBox'>,
   scope: OrgScope,
   { document, repeated, status, ...key }: KeyedRequest,
   work: (saveResponse: SaveResponse) => Promise<unknown>,
 ): Promise<IdempotentResponse> {
   if (!keyForm.test(key.key)) throw badKey();
-  const request = { ...key, bodyHash: hashOf(document) };
-  const earlier = await claimOrAwait(db, scope, request);
+  const body = document === undefined ? '' : canonicalJson(document);
+  const request = { ...key, bodyHash: secretBox.fingerprint(body) };
+  const earlier = await claimOrAwait(
+    db,
+    scope,
+    request,
+    (hash) => secretBox.isFingerprint(hash, body) || hash === formerHashOf(body),
+  );
   if (earlier) return replay(earlier);
   try {
     const result = await work(async (tx, made) => {
@@ -75,10 +82,8 @@ export async function respondOnce(
   }
 }
 
-const hashOf = (document: unknown): string =>
-  createHash('sha256')
-    .update(document === undefined ? '' : canonicalJson(document))
-    .digest('hex');
+/** What the version before has stored, for a day. */
+const formerHashOf = (body: string): string => createHash('sha256').update(body).digest('hex');
 
 /**
  * Claims the key or waits for the request that has it. Null: the key is ours. Otherwise the earlier request, with its
@@ -88,12 +93,13 @@ async function claimOrAwait(
   db: Db,
   scope: OrgScope,
   request: IdempotentRequest & { readonly bodyHash: string },
+  isOfBody: (bodyHash: string) => boolean,
 ): Promise<EarlierRequest | null> {
   const deadline = performance.now() + waitMs;
   for (;;) {
     if (await claimIdempotent(db, scope, { ...request, lockSeconds })) return null;
     const earlier = await findIdempotent(db, scope, request);
-    if (earlier && earlier.bodyHash !== request.bodyHash) throw otherBody();
+    if (earlier && !isOfBody(earlier.bodyHash)) throw otherBody();
     // Undefined: it was refused meanwhile and gave the key back, so the next claim may succeed.
     if (earlier && earlier.status !== null) return earlier;
     if (performance.now() > deadline) throw stillResponds();

@@ -19,6 +19,14 @@ describe('secret box', () => {
     expect(box.open(box.seal(plaintext, context), context)).toBe(plaintext);
   });
 
+  it('knows a text by its fingerprint, also after the ring has got a new key', () => {
+    const [old, current] = [ringKey('k1'), ringKey('k2')];
+    const before = createSecretBox([old]).fingerprint('text');
+    expect(createSecretBox([current, old]).isFingerprint(before, 'text')).toBe(true);
+    expect(createSecretBox([current, old]).isFingerprint(before, 'other')).toBe(false);
+    expect(createSecretBox([current]).isFingerprint(before, 'text')).toBe(false);
+  });
+
   it('keeps the plaintext out of what is stored', () => {
     const sealed = createSecretBox([ringKey('k1')]).seal('hunter2-hunter2', context);
     const stored = Buffer.concat([sealed.wrappedKey, sealed.nonce, sealed.ciphertext]);

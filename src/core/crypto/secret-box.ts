@@ -47,6 +47,8 @@ export interface SecretBox {
    * the head of the ring changes it.
    */
   fingerprint(text: string): string;
+  /** Whether a fingerprint is that of a text, under any key of the ring. */
+  isFingerprint(fingerprint: string, text: string): boolean;
 }
 
 /** A box over the ring: the first key encrypts, all decrypt. Throws when the ring is empty or a key is not 32 bytes. */
@@ -81,10 +83,14 @@ export function createSecretBox(ring: readonly RingKey[]): SecretBox {
       const key = unwrap(sealed, context);
       return decrypt(sealed.ciphertext, { key, nonce: sealed.nonce, aad: dataAad(context) }).toString('utf8');
     },
-    fingerprint: (text) => createHmac('sha256', current.key).update(`fingerprint\0${text}`).digest('base64url'),
+    fingerprint: (text) => fingerprintUnder(current, text),
+    isFingerprint: (fingerprint, text) => ring.some((key) => fingerprintUnder(key, text) === fingerprint),
     rewrap: (sealed, context) => ({ ...sealed, ...wrap(unwrap(sealed, context), context) }),
   };
 }
+
+const fingerprintUnder = ({ key }: RingKey, text: string): string =>
+  createHmac('sha256', key).update(`fingerprint\0${text}`).digest('base64url');
 
 // The data key is bound to its ring key, the value is not: re-wrapping must not touch the value.
 const dataAad = ({ orgId, ownerId, kind }: SecretContext): string => `css|1|${orgId}|${ownerId}|${kind}`;
