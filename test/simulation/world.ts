@@ -1,5 +1,7 @@
 /** One simulation: its parties, what happens to them, and what must hold. */
+
 import { orgScope } from '../../db/scope.ts';
+import { createSecretBox } from '../../src/core/crypto/secret-box.ts';
 import { withCompiledExpressions } from '../../src/core/expressions/compiled-evaluator.ts';
 import { createDecodeQueue } from '../../src/core/source/decode/decode-turns.ts';
 import type { Deps } from '../../src/deps.ts';
@@ -133,7 +135,7 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
     evaluators: withCompiledExpressions(noOtherEvaluator),
     decodeQueue: createDecodeQueue(Number.POSITIVE_INFINITY),
     egress: null,
-    secretBox: null,
+    secretBox: createSecretBox([{ id: 'simulated', key: new Uint8Array(32) }]),
   } as unknown as Deps;
 
   const crew = createWorkers({ deps, scheduler, random, counts, say, workers });
