@@ -3,7 +3,7 @@ import type { OrgScope } from '../../db/scope.ts';
 import { fingerprintOf } from '../core/crypto/digest.ts';
 import type { Destination, TargetTable } from '../core/destinations/destination.ts';
 import { type DestinationDeps, openDestination } from '../core/destinations/registry.ts';
-import { defaultTarget, targetTable } from '../core/destinations/target-table.ts';
+import { defaultTarget, hasTables, targetTable } from '../core/destinations/target-table.ts';
 import { AppError } from '../core/errors.ts';
 import { renderTemplate } from '../core/expressions/template.ts';
 import { canonicalJson } from '../core/json/canonical-json.ts';
@@ -54,7 +54,7 @@ export async function prepareDestination(
     const refusal = placeRefusal(spec, one, deps.defaultDestination);
     if (refusal !== null) throw new AppError('spec_invalid', refusal);
     const target = targetTable(one, declared);
-    const isPlaced = isOperators && declared.kind !== 'webhook';
+    const isPlaced = isOperators && hasTables(declared);
     return isPlaced ? defaultTarget(target, deps.defaultDestination, scope.orgId) : target;
   };
   const target = targetOf(resource);

@@ -54,6 +54,8 @@ export async function simulate(seed: number, { trace }: WorldOptions): Promise<R
     events += await scheduler.run(() => world.isIdle(), eventsMax);
     world.requestLast();
     events += await scheduler.run(() => world.isIdle(), eventsMax);
+    world.requestPending();
+    events += await scheduler.run(() => world.isIdle(), eventsMax);
     violations.push(...world.checkEnd());
     world.requestOnceMore();
     events += await scheduler.run(() => world.isIdle(), eventsMax);
@@ -215,6 +217,7 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
     });
   };
 
+  const lastRunOf = (key: string) => state.runs.where((run) => run.resourceKey === key).at(-1);
   const syncAll = (): void => resourceKeys.forEach(users.requestSync);
   return {
     ...{ scheduler, counts, violations, isCalm },
@@ -230,6 +233,11 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
       for (const resourceKey of restored) users.rewind(resourceKey);
       syncAll();
     },
+    /** What a list has named of records that were just read, the next run decides. */
+    requestPending: () => {
+      expectEnd();
+      resourceKeys.filter((key) => lastRunOf(key)?.notes.deletes_pending).forEach(users.requestSync);
+    },
     requestOnceMore: () => {
       expectEnd();
       syncAll();
@@ -237,7 +245,7 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
     /** Everything has converged, so one more run of each resource brings nothing. */
     checkQuiet: (): readonly string[] =>
       resourceKeys.flatMap((resourceKey) => {
-        const last = state.runs.where((run) => run.resourceKey === resourceKey).at(-1);
+        const last = lastRunOf(resourceKey);
         const brings = last ? last.recordsOut + last.deleted : 0;
         return last?.status === 'succeeded' && brings === 0
           ? []
@@ -245,7 +253,7 @@ function createWorld(seed: number, trace: WorldOptions['trace']) {
       }),
     checkEnd(): readonly string[] {
       const failed = resourceKeys.flatMap((resourceKey) => {
-        const last = state.runs.where((run) => run.resourceKey === resourceKey).at(-1);
+        const last = lastRunOf(resourceKey);
         return last?.status === 'succeeded' || last?.status === 'partial'
           ? []
           : [`the last run of ${resourceKey} is ${last?.status}: ${last?.errorMessage}`];

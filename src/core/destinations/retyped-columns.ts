@@ -2,9 +2,8 @@
 
 import type { ChangePlan } from '../resources/spec.ts';
 import type { ColumnType } from '../spec/schema/column-type.ts';
-import type { DestinationSpec } from '../spec/schema/destination-schema.ts';
 import type { ConnectorSpec } from '../spec/schema/spec-schema.ts';
-import { targetTable } from './target-table.ts';
+import { hasTables, targetTable } from './target-table.ts';
 
 /** The specs that a plan compares; null: one is not valid. */
 interface ComparedSpecs {
@@ -44,8 +43,6 @@ function tableOf({ resources, destination }: ConnectorSpec, resourceKey: string)
   const resource = resources.find(({ key }) => key === resourceKey);
   return resource && (destination === undefined || hasTables(destination)) ? targetTable(resource, destination) : null;
 }
-
-const hasTables = ({ kind }: DestinationSpec): boolean => kind !== 'webhook';
 
 /** Whether a column of the stored type takes every value of the other one, at every kind of database. */
 function keepsValues(stored: ColumnType, wanted: ColumnType): boolean {

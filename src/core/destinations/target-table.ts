@@ -52,6 +52,9 @@ export function defaultTarget(target: TargetTable, configured: unknown, orgId: s
 const configuredSchema = (configured: unknown): string | null =>
   isJsonObject(configured) && typeof configured['schema'] === 'string' ? configured['schema'] : null;
 
+/** Whether rows of a destination stand in tables; otherwise they are sent. */
+export const hasTables = ({ kind }: Pick<DestinationSpec, 'kind'>): boolean => kind !== 'webhook';
+
 /**
  * Whether no other resource of a spec writes rows of its own to the table; one in mode `update` has none. A schema that is not
  * named may be any.

@@ -145,7 +145,7 @@ const fiveFields = "{ 'id': id, 'name': name, 'email': email, 'amount': amount, 
 
 const pagings = {
   cursor: { kind: 'cursor', next: 'body.next_cursor', inject: { in: 'query', name: 'cursor' } },
-  page: { kind: 'page', totalPages: 'body.total_pages', inject: { in: 'query', name: 'page' } },
+  page: { kind: 'page', stable: true, totalPages: 'body.total_pages', inject: { in: 'query', name: 'page' } },
 };
 
 const specDocument = ({

@@ -32,13 +32,14 @@ const insert = statement(
     insert into runs (
       id, org_id, connection_id, resource_key, lane_id, concurrent_max, waits_for, trigger, schedule_id, scheduled_for,
       dispatched_at, status, started_at, progressed_at, attempts, watermark_before, watermark_after, spec_version,
-      spec_overrides_json, params_json)
+      spec_overrides_json, params_json, access_no)
     select ${v.id}, ${v.orgId}, ${v.connectionId}, ${v.resourceKey}, ${v.laneId}::bigint, ${v.concurrentMax}::int,
       ${v.waitsFor}::text[], 'schedule', ${v.scheduleId}, ${v.scheduledFor}::timestamptz, now(),
       case when has_come then 'running' else 'queued' end, started_at, progressed_at, case when has_come then 1 else 0 end,
-      mark, mark, pinned_spec_version, spec_overrides_json, params_json
+      mark, mark, pinned_spec_version, spec_overrides_json, params_json, access_no
     from turn left join (
-      select clock_timestamp() as started_at, now() as progressed_at, mark, pinned_spec_version, spec_overrides_json, params_json
+      select clock_timestamp() as started_at, now() as progressed_at, mark, pinned_spec_version, spec_overrides_json,
+        params_json, access_no
       from connections, lane_watermark(${v.laneId}::bigint) as mark
       where connections.org_id = ${v.orgId} and connections.id = ${v.connectionId}) begun on has_come
     returning id, status = 'running' as has_begun`,
