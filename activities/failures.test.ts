@@ -6,7 +6,7 @@ import { withFailures } from './failures.ts';
 
 const root = join(import.meta.dirname, '..');
 
-it('an ApplicationFailure is made here and, with the code of a first step, in the workflow of a run; nowhere else', () => {
+it('an ApplicationFailure is made here, for inputs that are refused and, with the code of a first step, in the workflow of a run', () => {
   const files = globSync('{activities,db,src,workflows}/**/*.ts', {
     cwd: root,
     exclude: (name) => name.endsWith('.test.ts'),
@@ -18,7 +18,9 @@ it('an ApplicationFailure is made here and, with the code of a first step, in th
   );
   expect(makers.map((file) => file.replaceAll('\\', '/')).toSorted()).toEqual([
     'activities/failures.ts',
+    'src/temporal/sealed-inputs.ts',
     'workflows/run-to-end.ts',
+    'workflows/sealed-inputs.ts',
   ]);
 });
 

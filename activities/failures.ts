@@ -3,8 +3,9 @@
  * table below. `isFinal` overrides it: whoever threw the error has retried for as long as it may, so no attempt follows,
  * though the code alone would get one.
  *
- * One other file makes an ApplicationFailure: workflows/run-to-end.ts fails a run with the code and message of its first
- * step. They were decided here; a first step returns them, because its own failure means that an activity tries again.
+ * Refusals of inputs that are not ours are made where these come in. One other file makes an ApplicationFailure:
+ * workflows/run-to-end.ts fails a run with the code and message of its first step. They were decided here; a first step
+ * returns them, because its own failure means that an activity tries again.
  */
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import type { Attempt } from '../db/queries/runs/attempts.ts';
@@ -55,6 +56,10 @@ const isRetried = (code: ErrorCode): boolean => (code in retried ? retried[code 
 /** Whether somebody who changes the connection can mend it: credentials or a destination were refused. */
 export const isRefusal = (code: string): boolean =>
   code === 'auth_failed' || code === 'destination_login' || code === 'destination_gone';
+
+/** The failure of an attempt that is to be tried again, although its code alone would get none. */
+export const toRetry = (error: AppError): ApplicationFailure =>
+  ApplicationFailure.create({ type: error.code, message: error.message, nonRetryable: false, cause: error });
 
 /** What the log says when the work of an activity fails. */
 interface FailureReport {

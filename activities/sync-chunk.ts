@@ -8,7 +8,7 @@
  * (test/crash/kill-points.test.ts, handover.test.ts for two at the same time).
  */
 
-import { ApplicationFailure } from '@temporalio/common';
+import type { ApplicationFailure } from '@temporalio/common';
 import { type Attempt, noteFailure, resetAttempts, takeLane } from '../db/queries/runs/attempts.ts';
 import { takeUpAccess } from '../db/queries/runs/take-up-access.ts';
 import { type OrgScope, orgScope } from '../db/scope.ts';
@@ -18,7 +18,7 @@ import { ThrottledError } from '../src/core/model/throttled.ts';
 import type { Deps } from '../src/deps.ts';
 import { type ChunkResult, nothingRead, type SyncRunInput } from '../workflows/contract.ts';
 import { throwUnlessShutdown, unlessCanceled } from './canceling.ts';
-import { isRefusal, retriesExhausted } from './failures.ts';
+import { isRefusal, retriesExhausted, toRetry } from './failures.ts';
 import type { NewLanes } from './new-lanes.ts';
 import { openRun } from './open-run.ts';
 import { cancelMsMax, type ReadDeps, readOn } from './read-on.ts';
@@ -179,9 +179,8 @@ async function unlessMended(
   error: unknown,
 ): Promise<never> {
   if (!(error instanceof AppError) || !isRefusal(error.code) || !(await takeUpAccess(db, scope, runId))) throw error;
-  const { code, message } = error;
-  log.info('the connection has other credentials by now; the run goes on with them', { runId, code });
-  throw ApplicationFailure.create({ type: code, message, nonRetryable: false, cause: error });
+  log.info('the connection has other credentials by now; the run goes on with them', { runId, code: error.code });
+  throw toRetry(error);
 }
 
 const notRecorded = (result: ChunkResult): ReadOrPaused => ({ result, recordedWith: null, isUntouched: false });
