@@ -6,7 +6,7 @@ import { findRecordStates } from '../db/queries/runs/records/record-state.ts';
 import type { OrgScope } from '../db/scope.ts';
 import { prepareDestination } from '../src/connect/open-destination.ts';
 import { openSource } from '../src/connect/open-source.ts';
-import { createSealedEchoes } from '../src/connect/sealed-echoes.ts';
+import { createSealedEchoes, type SealedEchoes } from '../src/connect/sealed-echoes.ts';
 import type { ResourceSetup } from '../src/connect/setup.ts';
 import type { Destination } from '../src/core/destinations/destination.ts';
 import type { DestinationDeps } from '../src/core/destinations/registry.ts';
@@ -15,6 +15,7 @@ import { takenOver } from '../src/core/errors.ts';
 import type { LoggedCall } from '../src/core/http/logged-call.ts';
 import { createRedactor } from '../src/core/http/redact.ts';
 import { deletesFirst } from '../src/core/model/run-position.ts';
+import type { ReadyPage } from '../src/core/pipeline/batch.ts';
 import { createInvalidLimit } from '../src/core/pipeline/invalid-limit.ts';
 import { createKnownRecords } from '../src/core/pipeline/known-records.ts';
 import type { SeenIdFilter } from '../src/core/pipeline/seen-id-filter.ts';
@@ -115,15 +116,23 @@ export async function openRun(deps: Deps, scope: OrgScope, options: OpenRunOptio
     known,
     callsStored: () => callLog.stored(),
     redact,
-    seal: ({ positionAfter, partition, proof, ...page }) => ({
-      ...page,
-      ...echoes.hide({ positionAfter, partition, proof }),
-    }),
+    seal: (page) => sealedPage(page, echoes),
     batchNo: start.batchNo,
     appliesFirst: start.fresh || start.isBehind,
     invalidLimit: createInvalidLimit(resource, { recordsIn: start.records, invalid: start.invalid }),
   });
   return { ...at, start, engine, delivery, ledger };
+}
+
+/** The page with what it goes on from sealed; partitions stay known by their keys. */
+function sealedPage(page: ReadyPage, { hide }: SealedEchoes): ReadyPage {
+  const { positionAfter, partition, proof } = page;
+  return {
+    ...page,
+    positionAfter: hide(positionAfter),
+    partition: partition && { ...hide(partition), partition: partition.partition },
+    proof: proof && { ...hide(proof), partition: proof.partition },
+  };
 }
 
 /** What a destination of a run works with. */

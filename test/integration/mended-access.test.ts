@@ -56,3 +56,18 @@ it('a run whose credentials are refused, and are the latest, puts its connection
   expect(await of.sync()).toMatchObject({ status: 'failed', error: { code: 'auth_failed' } });
   expect(await statusOf(of)).toBe('error');
 });
+
+it('a run that takes up other credentials with its last attempt tries with them', async () => {
+  serve('lasting');
+  const of = await connection('lasting', {});
+  await setToken(of, 'wrong');
+  const { stack, upstream } = shared();
+  const held = upstream.hold(upstream.journal.length + 1);
+  const runId = await of.request();
+  await held.reached;
+  await stack.db.updateTable('runs').set({ attempts: 12 }).where('id', '=', runId).execute();
+  await setToken(of, 'right');
+  held.release();
+  expect(await of.ended(runId)).toMatchObject({ status: 'succeeded' });
+  expect(await statusOf(of)).toBe('active');
+});

@@ -70,6 +70,11 @@ describe('the facts of a resource that is read once per record of others', () =>
   it.each<[string, object, object]>([
     ['their parents', { request: { path: '/{{ params.area }}/{{ each.above.id }}' } }, {}],
     ['those above their parents', {}, { request: { path: '/areas', query: { in: '{{ params.area }}' } } }],
+    [
+      'the partitions of those above their parents',
+      {},
+      { forEach: [{ as: 'in', values: '{{ [params.area] }}' }], request: { path: '/areas/{{ each.in }}' } },
+    ],
     ['the key of their parents', { primaryKey: ['id', 'in'], response: { addFields: { in: 'params.area' } } }, {}],
   ])('are about other records where a param asks for others of %s', (_what, owners, areas) => {
     const spec = family(owners, areas);

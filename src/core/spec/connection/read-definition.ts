@@ -64,6 +64,7 @@ const aboveDefinition = (ancestors: readonly Resource[]): unknown =>
         requestDefinition(above.request),
         above.job && requestDefinition(above.job.create),
         above.response.records,
+        above.forEach.flatMap((dimension) => sourcesOf(dimension).map(({ values }) => values)),
       ]);
 
 /** What makes the fields by which records are chosen. Absent: they come as the API has them. */
@@ -83,8 +84,8 @@ function choosingFields({ filter, deletes }: Resource): 'all' | readonly string[
 }
 
 /**
- * What the expressions mention that decide which records a resource reads. The values of partitions do not: each partition is
- * known by its own.
+ * What the expressions mention that decide which records a resource reads. The values of its own partitions do not: each is
+ * known by its own. A partition of a record is known by the id of that alone, so those of the resources above do.
  */
 export function readMentions(spec: ConnectorSpec, resource: Resource): Mentions {
   const above = new Set(ancestorsOf(spec, resource));
@@ -96,7 +97,8 @@ export function readMentions(spec: ConnectorSpec, resource: Resource): Mentions 
   );
   const shared = ['baseUrl', 'query', 'headers', 'errors'].map((name) => `http.${name}`);
   const isPlace = isWithin([...shared, ...places]);
-  return mentionsAt({ ...spec, resources }, (at) => isPlace(at) && !listsPartitions(at));
+  const own = `resources.${spec.resources.indexOf(resource)}.`;
+  return mentionsAt({ ...spec, resources }, (at) => isPlace(at) && !(at.startsWith(own) && listsPartitions(at)));
 }
 
 /** A resource with the fields only that decide which of its records are read. */
@@ -118,7 +120,7 @@ function ownPlaces(resource: Resource, index: number): readonly string[] {
 }
 
 const abovePlaces = (index: number): readonly string[] =>
-  ['request', 'job.create', 'response.addFields'].map((name) => `resources.${index}.${name}`);
+  ['forEach', 'request', 'job.create', 'response.addFields'].map((name) => `resources.${index}.${name}`);
 
 /** What decides the values of a table. */
 export const lookupDefinition = (lookup: Lookup): unknown =>
