@@ -25,7 +25,12 @@ export function createLookupStore(
     async read(cache, keys) {
       const byStored = new Map(keys.map((key) => [secretBox.fingerprint(key), key]));
       const found = await findLookupValues(db, scope, { ...ownerOf(cache), keys: [...byStored.keys()] });
-      return new Map(found.map(({ key, value }) => [byStored.get(key) ?? key, echoes.reveal(value)]));
+      return new Map(
+        found.flatMap(({ key, value }) => {
+          const plain = echoes.reveal(value, undefined);
+          return plain === undefined ? [] : [[byStored.get(key) ?? key, plain] as const];
+        }),
+      );
     },
     async write(cache, values) {
       for (const part of inParts(values)) {

@@ -76,7 +76,7 @@ export async function openRun(deps: Deps, scope: OrgScope, options: OpenRunOptio
   const hasSecret = (text: string) => redactor.values(text) !== text;
   const echoes = createSealedEchoes(deps.secretBox, scope, { connectionId, hasSecret });
   const { destination, ledger, start: stored, ...at } = await openConformed(deps, scope, options, { logCall, redact });
-  const start = { ...stored, position: echoes.reveal(stored.position) };
+  const start = { ...stored, position: echoes.reveal(stored.position, null) };
   const clients = resources.use(new AsyncDisposableStack());
   // A destination that was restored from a backup is fresh too, and the lane knows its records.
   const rewinds = backfill?.rewind === true;

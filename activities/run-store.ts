@@ -21,11 +21,14 @@ import {
 import { countReplaced, isClean, readSoFar } from '../db/queries/runs/runs.ts';
 import type { OrgScope } from '../db/scope.ts';
 import type { SealedEchoes } from '../src/connect/sealed-echoes.ts';
-import { takenOver } from '../src/core/errors.ts';
+import { AppError, takenOver } from '../src/core/errors.ts';
 import { listedRecord, neverRead, type RunStore } from '../src/core/run/run-store.ts';
 import { fieldsMeaning } from '../src/core/spec/connection/meaning.ts';
 import type { ConnectorSpec } from '../src/core/spec/schema/spec-schema.ts';
 import type { Deps } from '../src/deps.ts';
+
+const sealedForever =
+  'SECRETS_KEYS no longer opens the list of partitions that this run has stored. Start the sync again: it lists them anew.';
 
 interface RunStoreOptions {
   readonly runId: string;
@@ -66,7 +69,9 @@ export function createRunStore(
     async dimensionValue(dimension, no) {
       const value = await findDimensionValue(db, scope, { runId, dimension, no });
       if (!value) throw new Error(`Dimension ${dimension} of run ${runId} has no value ${no}`);
-      return echoes.reveal(value);
+      const plain = echoes.reveal(value, null);
+      if (plain) return plain;
+      throw new AppError('source_rejected', sealedForever);
     },
     async combinations(dimensions, page) {
       const sizes = await dimensionCounts(dimensions);
@@ -87,7 +92,7 @@ export function createRunStore(
       }),
     isComplete: (parent) => isLaneComplete(db, scope, { connectionId, resourceKey: parent }),
     async partition(key) {
-      return echoes.reveal((await findPartition(db, scope, { laneId, partition: key })) ?? neverRead);
+      return echoes.reveal((await findPartition(db, scope, { laneId, partition: key })) ?? neverRead, neverRead);
     },
     countMissing: (scan) => countMissing(db, scope, { ...scan, laneId, seq }),
     findMissing: (scan, limit) => findMissing(db, scope, { ...scan, laneId, seq, limit }),

@@ -12,8 +12,11 @@ import { isJsonObject } from '../core/json/is-json-object.ts';
 export interface SealedEchoes {
   /** The value with its telling texts sealed; the value itself where it has none. */
   hide<Value>(value: Value): Value;
-  /** The value as it was before it was hidden. Throws when the key ring no longer opens it. */
-  reveal<Value>(value: Value): Value;
+  /**
+   * The value as it was before it was hidden; `lost` where the key ring no longer opens it: what is stored then counts as not
+   * stored.
+   */
+  reveal<Value, Lost>(value: Value, lost: Lost): Value | Lost;
 }
 
 /** Begins a sealed text; one of an API that begins so is sealed, too. */
@@ -46,7 +49,14 @@ export function createSealedEchoes(
   };
   return {
     hide: (value) => (isTelling(JSON.stringify(value) ?? '') ? withTexts(value, seal) : value),
-    reveal: (value) => (JSON.stringify(value)?.includes(prefix) ? withTexts(value, open) : value),
+    reveal(value, lost) {
+      if (!JSON.stringify(value)?.includes(prefix)) return value;
+      try {
+        return withTexts(value, open);
+      } catch {
+        return lost;
+      }
+    },
   };
 }
 

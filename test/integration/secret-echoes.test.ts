@@ -65,6 +65,12 @@ const resources: Readonly<Record<string, object>> = {
     response: { records: 'data' },
     pagination: byNext,
   },
+  placed: {
+    forEach: [{ as: 'place', values: '{{ ["tenant-alpha"] }}' }],
+    request: { path: '/delta', query: { of: 'placed', since: '{{ window.from }}' } },
+    response: { records: 'data' },
+    incremental: { kind: 'token', next: 'body.token' },
+  },
   parents: { key: 'parents' },
   children: {
     forEach: [{ as: 'parent', resource: 'parents', from: 'live' }],
@@ -82,7 +88,7 @@ async function connect() {
   };
   await ask('POST', '/specs', {
     metadata: { key: 'echoing', name: 'echoing', version: '1.0.0' },
-    connectionParams: ['apiKey', 'databaseUrl'].map((key) => ({ key, type: 'string', secret: true })),
+    connectionParams: ['apiKey', 'tenant', 'databaseUrl'].map((key) => ({ key, type: 'string', secret: true })),
     auth: { kind: 'api_key', in: 'query', name: 'access_token', value: '{{ secrets.apiKey }}' },
     http: { baseUrl: upstream.url, retry: { maxAttempts: 1 } },
     lookups: [
@@ -103,7 +109,7 @@ async function connect() {
   });
   await ask('POST', '/specs/echoing/versions/1.0.0/publish');
   const names = { workspaceId: stack.org.workspaceId, specKey: 'echoing', specVersion: '1.0.0', displayName: 'e' };
-  const secrets = { ...planted, databaseUrl: destination.url };
+  const secrets = { ...planted, tenant: 'tenant-alpha', databaseUrl: destination.url };
   const body = { ...names, params: {}, secrets };
   const made = await stack.org.call('POST', '/connections', { body, headers: { 'idempotency-key': 'once' } });
   expect(made.status).toBe(201);
@@ -152,5 +158,12 @@ describe('a key that the API sends back', () => {
       .upstream.journal.filter(({ url }) => url.startsWith('/delta'))
       .at(-1);
     expect(new URL(asked?.url ?? '', 'http://a').searchParams.get('since')).toContain(planted.apiKey);
+    // A partition whose key holds the secret is found again by it.
+    await of.sync('placed');
+    await of.sync('placed');
+    const again = shared()
+      .upstream.journal.filter(({ url }) => url.includes('of=placed'))
+      .at(-1);
+    expect(new URL(again?.url ?? '', 'http://a').searchParams.get('since')).toContain(planted.apiKey);
   });
 });
