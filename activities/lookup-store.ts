@@ -1,4 +1,4 @@
-import { findLookupValues, putLookupValues } from '../db/queries/runs/lookup-cache.ts';
+import { findLookupValues, putLookupValues, putSharedValues } from '../db/queries/runs/lookup-cache.ts';
 import type { OrgScope } from '../db/scope.ts';
 import type { SealedEchoes } from '../src/connect/sealed-echoes.ts';
 import type { LookupStore, NewCachedValue } from '../src/core/source/lookups/lookup-store.ts';
@@ -39,7 +39,8 @@ export function createLookupStore(
           value: echoes.hide(text),
           ttlSeconds: ttlSeconds ?? runTtlSeconds,
         }));
-        await putLookupValues(db, scope, { ...ownerOf(cache), values: rows });
+        const kept = { ...ownerOf(cache), loadedBy: run.runId, values: rows };
+        await (cache === 'connection' ? putSharedValues(db, scope, kept) : putLookupValues(db, scope, kept));
       }
     },
   };

@@ -39,6 +39,14 @@ api.serve('things', (query, { headers }) => {
   return { body: all.filter((one) => 'at' in one && String(one.at) >= (query.get('since') ?? '')) };
 });
 
+api.serve('kids', (query, { headers }) => {
+  const [realm, of] = [String(headers['x-realm']), String(query.get('of'))];
+  return of.startsWith(realm) ? { body: [{ id: `kid of ${of}` }] } : { status: 403, body: {} };
+});
+api.serve('owners', (_, { headers }) => ({ body: [{ id: `${String(headers['x-realm'])}1` }] }));
+
+api.serve('names', (_, { headers }) => ({ body: [{ key: 'one', value: `of ${String(headers['x-realm'])}` }] }));
+
 const spec = () => ({
   metadata: { key: 'realms', name: 'realms', version: '1.0.0' },
   connectionParams: [{ key: 'databaseUrl', type: 'string', secret: true }],
@@ -51,12 +59,31 @@ const spec = () => ({
     callback: { metadata: { realm: 'realmId' } },
   },
   http: { baseUrl: upstream.url, headers: { 'x-realm': '{{ auth.realm }}' }, rateLimit: { requests: 10_000 } },
+  lookups: [
+    {
+      ...{ assignTo: 'names', kind: 'request', request: { path: '/names' }, keyBy: 'key', value: 'value' },
+      cache: { scope: 'connection' },
+    },
+  ],
   resources: [
+    {
+      key: 'named',
+      primaryKey: 'id',
+      request: { path: '/owners' },
+      transform: "{ 'id': id, 'name': $lookups.names.one }",
+    },
     {
       key: 'things',
       primaryKey: 'id',
       request: { path: '/things', query: { since: '{{ window.from }}' } },
       incremental: { kind: 'cursor', cursor: { field: 'at', type: 'datetime' }, order: 'asc', settle: 'PT0S' },
+    },
+    { key: 'owners', primaryKey: 'id', request: { path: '/owners' } },
+    {
+      key: 'kids',
+      primaryKey: 'id',
+      forEach: [{ as: 'owner', resource: 'owners', from: 'store' }],
+      request: { path: '/kids', query: { of: '{{ each.owner.id }}' } },
     },
   ],
   destination: { kind: 'postgres', url: '{{ secrets.databaseUrl }}', ssl: 'disable' },
@@ -75,8 +102,8 @@ async function authorize(realmId: string, query = '') {
   return await stack.org.call('GET', (await oauth.agree(authorizeUrl)).replace('/api/v1', ''));
 }
 
-async function sync() {
-  const { id: runId } = await ask('POST', `/connections/${id}/sync`, { resource: 'things' });
+async function sync(resource = 'things') {
+  const { id: runId } = await ask('POST', `/connections/${id}/sync`, { resource });
   return eventually('the run ends', async () => {
     const run = await ask('GET', `/runs/${runId}`);
     return run.finishedAt !== null && run;
@@ -89,6 +116,11 @@ describe('a customer who authorizes again', () => {
     expect(await sync()).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 1 } });
     expect((await authorize('a')).status).toBe(200);
     expect(await sync()).toMatchObject({ notes: {}, watermarkBefore: '2025-03-01T00:00:00.000Z' });
+  });
+
+  it('has the records below those of that account', async () => {
+    await sync('owners');
+    expect(await sync('kids')).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 1 } });
   });
 
   it('is told so, and changes nothing, if the account is another one', async () => {
@@ -107,5 +139,27 @@ describe('a customer who authorizes again', () => {
     ]);
     expect((await authorize('b')).status).toBe(200);
     expect(await sync()).toMatchObject({ notes: {}, statsJson: { recordsOut: 0 } });
+  });
+
+  it('gets nothing for the records of the former account, and all below those of the new one', async () => {
+    expect(await sync('kids')).toMatchObject({ status: 'partial', statsJson: { recordsIn: 0 } });
+    await sync('owners');
+    expect(await sync('kids')).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 1 } });
+    expect(await destination.query('select id from kids order by id')).toEqual([
+      { id: 'kid of a1' },
+      { id: 'kid of b1' },
+    ]);
+  });
+
+  it('gets no table that a run of the former account has loaded meanwhile', async () => {
+    const held = upstream.hold(upstream.journal.length + 1);
+    const { id: runId } = await ask('POST', `/connections/${id}/sync`, { resource: 'named' });
+    await held.reached;
+    expect(upstream.journal.at(-1)?.url).toContain('/names');
+    expect((await authorize('a', '?newAccount=true')).status).toBe(200);
+    held.release();
+    await eventually('the run ends', async () => (await ask('GET', `/runs/${runId}`)).finishedAt !== null);
+    expect(await sync('named')).toMatchObject({ status: 'succeeded' });
+    expect(await destination.query("select name from named where id = 'a1'")).toEqual([{ name: 'of a' }]);
   });
 });

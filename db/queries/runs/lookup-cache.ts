@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
+import { isCancelRequested } from './cancel.ts';
 
 /** The owner of the values: one run, or all runs of the connection. */
 export interface LookupCache {
@@ -32,6 +33,29 @@ export function findLookupValues(
     .where('key', '=', sql<string>`any(${keys}::text[])`)
     .where('expiresAt', '>', sql<string>`now()`)
     .execute();
+}
+
+/** Values, and the run that has loaded them. */
+interface NewLookupValues extends LookupCache {
+  readonly loadedBy: string;
+  readonly values: readonly LookupValue[];
+}
+
+/**
+ * Keeps values for all runs of a connection, unless the run that has loaded them is to stop: the connection may be another
+ * account's by now. Whoever makes it so locks the connection, requests the stop and then drops what is kept.
+ */
+export async function putSharedValues(db: Db, scope: OrgScope, shared: NewLookupValues): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    await tx
+      .selectFrom('connections')
+      .select('id')
+      .where('orgId', '=', scope.orgId)
+      .where('id', '=', shared.connectionId)
+      .forShare()
+      .execute();
+    if (!(await isCancelRequested(tx, scope, shared.loadedBy))) await putLookupValues(tx, scope, shared);
+  });
 }
 
 /** Keeps values in place of those under the same keys; in the order of the keys, so that two runs never lock crosswise. */

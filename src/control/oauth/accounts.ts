@@ -45,6 +45,7 @@ export async function forgetAccount(
   resources: { readonly connectionId: string; readonly resourceKeys: readonly string[] },
 ): Promise<readonly RunRow[]> {
   await readFromStart(tx, scope, resources);
+  const stopped = await requestCancelOfRunning(tx, scope, resources);
   await dropConnectionLookups(tx, scope, resources.connectionId);
-  return requestCancelOfRunning(tx, scope, resources);
+  return stopped;
 }

@@ -13,10 +13,11 @@ import { grantKey } from '../../core/source/auth/authorization-code.ts';
 import type { TokenRequestContext } from '../../core/source/auth/oauth-token.ts';
 import { openToken } from '../../core/source/auth/sealed-token.ts';
 import { createTokenClient } from '../../core/source/auth/token-client.ts';
+import { ancestorsOf } from '../../core/spec/connection/partition-sources.ts';
 import { invalidSpec, invalidValues, unknownResource } from '../../core/spec/connection/spec-errors.ts';
 import { storedSpec } from '../../core/spec/connection/stored-spec.ts';
 import type { OauthAuthorizationCode } from '../../core/spec/schema/auth-schema.ts';
-import type { ConnectorSpec } from '../../core/spec/schema/spec-schema.ts';
+import type { ConnectorSpec, Resource } from '../../core/spec/schema/spec-schema.ts';
 import type { Deps } from '../../deps.ts';
 import { checkValues } from '../connections/values.ts';
 
@@ -37,7 +38,7 @@ export interface Grants extends AsyncDisposable {
   readonly all: readonly Authorizable[];
   /** The one of a resource; null: that of the connection. Throws conflict (it has none), validation (no such resource). */
   of(resourceKey: string | null): Authorizable;
-  /** The keys of the resources that are read with a grant. */
+  /** The keys of the resources that are read with a grant, and of those that are read for their records. */
   readersOf(grant: Authorizable): readonly string[];
   readonly context: TokenRequestContext;
 }
@@ -60,8 +61,11 @@ export async function openGrants(deps: GrantDeps, scope: OrgScope, connectionId:
   return {
     all,
     of: (resourceKey) => all.find((one) => one.resourceKey === resourceKey) ?? refuse(spec, all, resourceKey),
-    readersOf: ({ resourceKey }) =>
-      resourceKey === null ? spec.resources.filter((one) => !one.auth).map(({ key }) => key) : [resourceKey],
+    readersOf({ resourceKey }) {
+      const isReader = ({ key, auth }: Resource) => (resourceKey === null ? !auth : key === resourceKey);
+      const isConcerned = (one: Resource) => isReader(one) || ancestorsOf(spec, one).some(isReader);
+      return spec.resources.filter(isConcerned).map(({ key }) => key);
+    },
     context: { client, values, now },
     [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
   };

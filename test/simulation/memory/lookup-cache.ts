@@ -1,5 +1,5 @@
 import type * as real from '../../../db/queries/runs/lookup-cache.ts';
-import { keyOf } from './store/control-state.ts';
+import { keyOf, type StoredRun } from './store/control-state.ts';
 import { memoryOf } from './store/memory-db.ts';
 
 /** As the query of the same name. */
@@ -10,6 +10,13 @@ export const findLookupValues: typeof real.findLookupValues = (db, _scope, { con
       return found && found.expiresAt > state.now() ? [{ key, value: found.value }] : [];
     }),
   );
+
+/** As the query of the same name. */
+export const putSharedValues: typeof real.putSharedValues = async (db, scope, shared) => {
+  const isStopped = (run: StoredRun | undefined) => run !== undefined && run.cancelRequestedAt !== null;
+  const isKept = await memoryOf(db).transact('putSharedValues', (state) => !isStopped(state.runs.get(shared.loadedBy)));
+  if (isKept) await putLookupValues(db, scope, shared);
+};
 
 /** As the query of the same name. */
 export const putLookupValues: typeof real.putLookupValues = (db, { orgId }, { connectionId, runId, values }) =>

@@ -1,7 +1,12 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { RunNote } from '../../../../src/core/model/run-notes.ts';
 import type { RunPosition } from '../../../../src/core/model/run-position.ts';
-import type { Facet, Meaning, StoredMeaning } from '../../../../src/core/spec/connection/meaning.ts';
+import {
+  type Facet,
+  type Meaning,
+  ofOtherAccount,
+  type StoredMeaning,
+} from '../../../../src/core/spec/connection/meaning.ts';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 import type { BatchOwner } from '../batches/batch-owner.ts';
@@ -147,14 +152,14 @@ export async function keepMeanings(
       and lanes.resource_key = known.resource_key`.execute(tx);
 }
 
-/** Lets the lanes of resources mean other records: their next run reads from the start. */
+/** Lets the facts of lanes be of another account: their next run reads from the start, and until then they have no parents. */
 export async function readFromStart(
   tx: Db,
   scope: OrgScope,
   { connectionId, resourceKeys }: { readonly connectionId: string; readonly resourceKeys: readonly string[] },
 ): Promise<void> {
   await sql`
-    update lanes set meaning = coalesce(meaning, '{}') || '{"read": ""}'
+    update lanes set meaning = coalesce(meaning, '{}') || ${JSON.stringify(ofOtherAccount)}::jsonb
     where org_id = ${scope.orgId} and connection_id = ${connectionId} and resource_key = any(${resourceKeys}::text[])`.execute(
     tx,
   );

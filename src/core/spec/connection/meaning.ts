@@ -31,6 +31,9 @@ export type StoredMeaning = Partial<Meaning>;
 /** Differs in its key from every meaning: nothing that is stored counts. */
 export const noMeaning: StoredMeaning = { key: '' };
 
+/** Everything is read from the start, and whatever is read is delivered: a record of another account may have the same id. */
+export const ofOtherAccount = { read: '', fields: 'of another account' } as const satisfies StoredMeaning;
+
 /** What the facts of a resource mean under a spec and params, defaults filled in. Secrets are no part of it. */
 export function meaningOf(spec: ConnectorSpec, resource: Resource, params: JsonObject): Meaning {
   const { key, cursor, read, fields } = definitionOf(spec, resource.key);
@@ -46,7 +49,11 @@ export function meaningOf(spec: ConnectorSpec, resource: Resource, params: JsonO
 export function changedFacets(stored: StoredMeaning, today: Meaning): readonly Facet[] {
   return facets.filter((facet) => {
     const before = stored[facet];
-    return before !== undefined && before !== today[facet] && !(facet === 'fields' && today.fields === '');
+    return (
+      before !== undefined &&
+      before !== today[facet] &&
+      !(facet === 'fields' && today.fields === '' && before !== ofOtherAccount.fields)
+    );
   });
 }
 
