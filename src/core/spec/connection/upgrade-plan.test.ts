@@ -250,4 +250,23 @@ describe('the plan of an upgrade', () => {
       resources: [{ resourceKey: 'items', resets: 'state', redelivers: 'everything' }],
     });
   });
+
+  it.each<[string, object]>([
+    ['full_scan', { mode: 'full_scan' }],
+    ['flag', { mode: 'flag', when: 'gone' }],
+    ['endpoint', { mode: 'endpoint', request: { path: '/deleted' }, key: 'id' }],
+  ])('of fewer partitions may delete what only they had: %s', (_mode, deletes) => {
+    const resource = {
+      forEach: [{ as: 'in', values: '{{ params.areas }}' }],
+      request: { path: '/{{ each.in }}' },
+      deletes,
+    };
+    const spec = specOf(resource, { connectionParams: [{ key: 'areas', type: 'string_list' }] });
+    const plan = planUpgrade({
+      before: inUse(spec, { areas: ['a', 'b'] }),
+      after: inUse(spec, { areas: ['b'] }),
+      issues: [],
+    });
+    expect(plan.resources).toMatchObject([{ mayDelete: true }]);
+  });
 });

@@ -113,9 +113,9 @@ function planResource(old: Place | null, place: Place, stored: StoredMeaning): R
   const { spec, params, resource } = place;
   const changed = old === null ? [] : changedFields(old.resource, resource);
   const facets = changedFacets(stored, meaningOf(spec, resource, params));
-  const readsOthers =
-    facets.includes('key') || facets.includes('read') || (old !== null && losesPartitions(old, place));
-  const mayDelete = concludesAbsence(resource) && readsOthers;
+  const lacksSome = old !== null && losesPartitions(old, place);
+  const readsOthers = facets.includes('key') || facets.includes('read') || lacksSome;
+  const mayDelete = (concludesAbsence(resource) && readsOthers) || (resource.deletes.mode !== 'none' && lacksSome);
   const plan = { ...untouched(resource.key), changed, mayDelete };
   if (facets.includes('key')) return rekeyed(plan, resource);
   const reshaped = old !== null && !isDeepStrictEqual(formOf(old), formOf(place));
