@@ -268,5 +268,11 @@ describe('the plan of an upgrade', () => {
       issues: [],
     });
     expect(plan.resources).toMatchObject([{ mayDelete: true }]);
+    const more = planUpgrade({
+      before: inUse(spec, { areas: ['b'] }),
+      after: inUse(spec, { areas: ['a', 'b'] }),
+      issues: [],
+    });
+    expect(more.resources).toMatchObject([{ mayDelete: false }]);
   });
 });

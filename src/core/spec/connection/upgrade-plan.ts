@@ -5,7 +5,7 @@ import type { ChangePlan } from '../../resources/spec.ts';
 import type { ConnectorSpec, Resource } from '../schema/spec-schema.ts';
 import { concludesAbsence } from './concludes-absence.ts';
 import { changedFacets, type Facet, meaningOf, type StoredMeaning } from './meaning.ts';
-import { partitionValues } from './partition-values.ts';
+import { mayLosePartitions } from './partition-values.ts';
 import { readsAll } from './reads-all.ts';
 import { resourceFingerprint } from './resource-fingerprint.ts';
 import { shapeValues } from './shape-values.ts';
@@ -178,10 +178,7 @@ function formOf({ resource, spec, params }: Place): unknown {
 /** Whether a run compares the records of partitions that may be there no more. */
 const losesPartitions = (old: Place, place: Place): boolean =>
   !(place.resource.deletes.mode === 'full_scan' && place.resource.deletes.scope === 'partition') &&
-  !isDeepStrictEqual(
-    partitionValues(old.spec, old.resource, old.params),
-    partitionValues(place.spec, place.resource, place.params),
-  );
+  mayLosePartitions(old, place);
 
 function changedFields<T extends object>(before: T, after: T): string[] {
   const [old, next] = [new Map(Object.entries(before)), new Map(Object.entries(after))];
