@@ -125,13 +125,13 @@ export async function openRun(deps: Deps, scope: OrgScope, options: OpenRunOptio
 }
 
 /** The page with what it goes on from sealed; partitions stay known by their keys. */
-function sealedPage(page: ReadyPage, { hide }: SealedEchoes): ReadyPage {
+function sealedPage(page: ReadyPage, echoes: SealedEchoes): ReadyPage {
   const { positionAfter, partition, proof } = page;
   return {
     ...page,
-    positionAfter: hide(positionAfter),
-    partition: partition && { ...hide(partition), partition: partition.partition },
-    proof: proof && { ...hide(proof), partition: proof.partition },
+    positionAfter: echoes.hide(positionAfter),
+    partition: partition && { ...echoes.hide(partition), partition: partition.partition },
+    proof: proof && { ...echoes.hide(proof), partition: proof.partition },
   };
 }
 
