@@ -160,7 +160,11 @@ describe('the list of one partition', () => {
     const since = query.get('since') ?? '';
     return { body: (members[query.get('group') ?? ''] ?? []).filter(({ at = '' }) => at >= since) };
   });
-  api.serve('members-gone', (query) => ({ body: left[query.get('group') ?? ''] ?? [] }));
+  api.serve('members-gone', (query, { headers }) => {
+    const body = left[query.get('group') ?? ''] ?? [];
+    const etag = `"${query.get('group')}${JSON.stringify(body).replaceAll('"', '')}"`;
+    return headers['if-none-match'] === etag ? { status: 304, headers: { etag } } : { headers: { etag }, body };
+  });
   const resourceOf = (key: string, hasCursor: boolean) => ({
     key,
     forEach: [{ as: 'group', values: '{{ params.groups }}' }],
@@ -192,6 +196,39 @@ describe('the list of one partition', () => {
     expect(await of.sync(key)).toMatchObject({ status: 'succeeded', statsJson: { deleted: 1 } });
     expect(await of.live(key)).toEqual(['2', '3']);
     expect(await of.sync(key)).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 0, deleted: 0 } });
+  });
+
+  it('deletes no record that another one has whose list has not changed', async () => {
+    const cached = resourceOf('part_cached', true);
+    const deletes = { ...cached.deletes, request: { ...cached.deletes.request, cache: { mode: 'conditional' } } };
+    const params = { groups: ['b', 'a'] };
+    await using of = await account({ key: 'part-cached', resources: [{ ...cached, deletes }], params });
+    const x = { id: 1, at: day(1) };
+    Object.assign(members, { a: [x, { id: 2, at: day(2) }], b: [x, { id: 3, at: day(2) }] });
+    Object.assign(left, { a: [], b: [] });
+    for (let time = 0; time < 2; time += 1) await of.sync('part_cached');
+    members['a'] = [{ id: 2, at: day(2) }];
+    left['a'] = [{ id: 1 }];
+    for (let time = 0; time < 2; time += 1) await of.sync('part_cached');
+    expect(await of.live('part_cached')).toEqual(['1', '2', '3']);
+  });
+
+  it('deletes what a partition alone had that is there no more, and reads that anew when it is back', async () => {
+    const params = { groups: ['b', 'a'] };
+    await using of = await account({ key: 'part-left', resources: [resourceOf('part_left', true)], params });
+    const x = { id: 1, at: day(1) };
+    Object.assign(members, { a: [x, { id: 2, at: day(2) }], b: [x, { id: 3, at: day(2) }] });
+    Object.assign(left, { a: [], b: [] });
+    await of.sync('part_left');
+    await expect(of.ask('PATCH', '', { params: { groups: ['b'] } })).rejects.toThrow('allowDeletes');
+    await of.ask('PATCH', '', { params: { groups: ['b'] }, allowDeletes: true });
+    members['b'] = [{ id: 3, at: day(2) }];
+    left['b'] = [{ id: 1 }];
+    for (let time = 0; time < 2; time += 1) await of.sync('part_left');
+    expect(await of.live('part_left')).toEqual(['2', '3']);
+    await of.ask('PATCH', '', { params });
+    for (let time = 0; time < 2; time += 1) expect(await of.sync('part_left')).toMatchObject({ status: 'succeeded' });
+    expect(await of.live('part_left')).toEqual(['1', '2', '3']);
   });
 });
 

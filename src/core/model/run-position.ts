@@ -17,6 +17,8 @@ export interface PartitionTotals {
   readonly gaps: Gaps;
   /** The gaps of the list of partitions alone. Absent: an earlier version of the service listed them, which proves nothing. */
   readonly listGaps?: Gaps;
+  /** The list of deleted records of a partition was not read whole; absent: each was so far. */
+  readonly isListUnknown?: true;
 }
 
 /** A list of deleted records, as far as it is read. */

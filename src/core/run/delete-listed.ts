@@ -39,6 +39,7 @@ export async function* deleteListed(
 /** A backfill does not tell how far lists are read, and a run over the changed partitions does not list the others. */
 function listedScanOf(resource: Resource, totals: PartitionTotals, isBackfill: boolean): ListedScan {
   const listsAll = resource.forEach.every(({ select }) => select !== 'changed') && totals.listGaps?.length === 0;
-  const coversAll = listsAll && totals.skipped === 0 && !isBackfill && !isOfResource(resource);
+  const isKnown = totals.isListUnknown === undefined;
+  const coversAll = listsAll && isKnown && totals.skipped === 0 && !isBackfill && !isOfResource(resource);
   return { coversAll };
 }

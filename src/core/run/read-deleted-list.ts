@@ -58,10 +58,11 @@ export async function* readDeletedList(
     const isEnd = page.positionAfter === null && !incomplete;
     const isKnown = isEnd && isWhole(list.gaps) && !isBackfill;
     const entry = isEnd ? await completion() : null;
+    const after = isKnown ? next : withUnknownList(next);
     yield stagePage('listed', {
       requestKey: page.requestKey,
       incomplete,
-      positionAfter: page.positionAfter === null ? next : { ...position, read: page.positionAfter, list },
+      positionAfter: page.positionAfter === null ? after : { ...position, read: page.positionAfter, list },
       partition: entry && endOf(entry, { list, isKnown, from: list.pending === 'now' ? watermarkBefore : deletionsTo }),
       listed: {
         partition: key,
@@ -76,10 +77,14 @@ export async function* readDeletedList(
       await options.delivered();
       await note(validators);
     }
-    return next;
+    return after;
   }
   return undefined;
 }
+
+/** The partitions of a run are not all that there are, as far as lists of deleted records tell. */
+const withUnknownList = (next: RunPosition | null): RunPosition | null =>
+  next !== null && 'totals' in next ? { ...next, totals: { ...next.totals, isListUnknown: true } } : next;
 
 const nothingListed: ListProgress = { gaps: [], pending: null };
 

@@ -96,6 +96,16 @@ const livingPlaces = (scope: OrgScope, listed: LaneListed) => sql`
         : sql`true`
     }`;
 
+/** Forgets partitions that are there no more: what only they had is deleted, so that they begin anew if they come back. */
+async function forgetLeft(tx: Db, scope: OrgScope, { laneId, seq }: ListedOfBatch): Promise<void> {
+  await tx
+    .deleteFrom('partitions')
+    .where('orgId', '=', scope.orgId)
+    .where('laneId', '=', laneId)
+    .where('listRun', 'is distinct from', seq)
+    .execute();
+}
+
 interface ListedOfBatch {
   readonly laneId: number;
   readonly seq: number;
@@ -158,6 +168,7 @@ export async function endListed(
       where named.lane_id = ${lane} and named.external_id = gone.external_id and named.partition = gone.partition`.execute(
       tx,
     );
+    if (listed.coversAll) await forgetLeft(tx, scope, listed);
   }
   await sql`
     delete from listed_deletions named
