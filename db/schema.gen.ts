@@ -509,6 +509,10 @@ export interface RecordState {
    * Cursor value of that version in canonical form; null when it had none.
    */
   cursor: string | null;
+  /**
+   * True: its last version says that it is deleted, and its deletion is to be made. Null: that is not so.
+   */
+  deletionDue: boolean | null;
   externalId: string;
   /**
    * What resources below this one refer to; null: nothing is kept.

@@ -24,16 +24,16 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
       const records = ['r1', 'r2', 'r3'].map((externalId) => ({ ...receiptOf(id, 1).records[0], externalId }) as never);
       await record(attempt, receiptOf(id, 1, { records, seen: [{ partition: 'p', externalIds: ['r1', 'r2'] }] }));
       const scan = { laneId, seq, isPartitioned: true, coversAll: true, listsAll: true, confirm: 1 };
-      expect(await queries.countMissing(db, scope, scan)).toEqual({ missing: 1, due: 1 });
+      expect(await queries.countMissing(db, scope, scan)).toEqual({ missing: 1, flagged: 0, due: 1 });
       expect(await queries.countKnown(db, scope, laneId)).toBe(3);
       const third = { externalId: 'r3', isUndelivered: false };
       expect(await queries.findMissing(db, scope, { ...scan, limit: 9 })).toEqual([third]);
       const later = { ...scan, seq: seq + 1000 };
       expect(await queries.findMissing(db, scope, { ...later, limit: 1 })).toMatchObject([{ externalId: 'r1' }]);
       // Nobody has read the partition of the others.
-      expect(await queries.countMissing(db, scope, { ...later, coversAll: false })).toEqual({ missing: 0, due: 0 });
+      expect(await queries.countMissing(db, scope, { ...later, coversAll: false })).toEqual({ missing: 0, flagged: 0, due: 0 });
       await record(attempt, receiptOf(id, 2, { records: [], deleted: ['r1', 'r3'] }));
-      expect(await queries.countMissing(db, scope, later)).toEqual({ missing: 1, due: 1 });
+      expect(await queries.countMissing(db, scope, later)).toEqual({ missing: 1, flagged: 0, due: 1 });
     });
   });
 

@@ -196,6 +196,35 @@ describe('a full read after an expired token', () => {
     expect(await of.sync('held')).toMatchObject({ status: 'succeeded', notes: {} });
   });
 
+  it('deletes what a partition alone had that is there no more, and reads that anew when it is back', async () => {
+    let current = 't1';
+    const ids: Readonly<Record<string, number>> = { a: 1, b: 2 };
+    api.serve('groups', (query) => {
+      const token = query.get('token');
+      if (token !== null && token !== current) return { status: 410 };
+      const data = token === current ? [] : [{ id: ids[query.get('group') ?? ''] }];
+      return { body: { data, token: current } };
+    });
+    const feed = {
+      key: 'groups',
+      request: { path: '/groups', query: { token: '{{ watermark }}', group: '{{ each.group }}' } },
+      response: { records: 'data' },
+      forEach: [{ as: 'group', values: '{{ params.groups }}' }],
+      incremental: { kind: 'token', next: 'body.token' },
+      deletes: { mode: 'flag', when: 'gone = true' },
+    };
+    const params = { groups: ['a', 'b'] };
+    await using of = await account({ key: 'groups', resources: [feed], params });
+    await of.sync('groups');
+    current = 't2';
+    await of.ask('PATCH', '', { params: { groups: ['b'] }, allowDeletes: true });
+    expect(await of.sync('groups')).toMatchObject({ status: 'succeeded', statsJson: { deleted: 1 } });
+    expect(await of.live('groups')).toEqual(['2']);
+    await of.ask('PATCH', '', { params });
+    for (let time = 0; time < 2; time += 1) expect(await of.sync('groups')).toMatchObject({ status: 'succeeded' });
+    expect(await of.live('groups')).toEqual(['1', '2']);
+  });
+
   it('that a run did not finish deletes nothing, and the next one reads everything again', async () => {
     const { state, feed } = openFeed('unended');
     const pagination = { kind: 'cursor', next: 'body.next', inject: { in: 'query', name: 'page' } };

@@ -1061,6 +1061,8 @@ export type Resource = {
     mode: 'flag';
     when: string;
     effect?: 'soft' | 'hard';
+    maxRatio?: number;
+    minRecords?: number;
     [name: `x-${string}`]: unknown;
   } | {
     mode: 'full_scan';

@@ -1,5 +1,6 @@
 import { createRedactor } from '../../core/http/redact.ts';
 import { externalIdOf } from '../../core/model/external-id.ts';
+import { outcomeId } from '../../core/model/page-outcome.ts';
 import { findResource } from '../../core/spec/connection/find-resource.ts';
 import type { Resource } from '../../core/spec/schema/spec-schema.ts';
 import { exitCodes } from '../command-error.ts';
@@ -30,9 +31,7 @@ type ShownRead = ReturnType<typeof showRead>;
 
 function showRead(resource: Resource, { run, calls, pages, error }: LocalRead) {
   const outcomes = pages.flatMap(({ ready }) => ready.outcomes);
-  const kept = new Set(
-    outcomes.map((outcome) => (outcome.kind === 'delete' ? outcome.tombstone.externalId : outcome.row.externalId)),
-  );
+  const kept = new Set(outcomes.map(outcomeId));
   const records = pages.flatMap(({ page }) => page.records);
   const filtered = records.filter((record) => {
     const id = externalIdOf(record, resource.primaryKey);

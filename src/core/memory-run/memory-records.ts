@@ -14,10 +14,12 @@ export interface MemoryRecords {
   /** The stored versions of the given records. */
   load(externalIds: readonly string[]): readonly StoredRecord[];
   /** Takes what a page says of records. */
-  record(receipt: Pick<Receipt, 'records' | 'deliveredBefore' | 'seen' | 'deleted' | 'proofs' | 'listed'>): void;
+  record(
+    receipt: Pick<Receipt, 'records' | 'deliveredBefore' | 'seen' | 'deleted' | 'flagged' | 'proofs' | 'listed'>,
+  ): void;
   /** As the query of the same name. */
   listed(partition: string, externalIds: readonly string[]): readonly StoredListed[];
-  /** External ids of the records that lists have named and that are to be deleted. */
+  /** External ids of the records that are to be deleted: lists have named them, or they say so. */
   due(scan: ListedScan): readonly string[];
   /** How many deletions that lists have named are not done. */
   countOpen(): number;
@@ -42,24 +44,28 @@ export function createMemoryRecords(known: readonly string[]): MemoryRecords {
   });
   const change = (externalId: string, part: Partial<StoredRecord>): void =>
     void records.set(externalId, { ...(records.get(externalId) ?? unseen(externalId)), ...part });
+  const isLive = (externalId: string): boolean => (records.get(externalId)?.status ?? 'deleted') !== 'deleted';
   for (const externalId of known) change(externalId, {});
   return {
     load: (externalIds) => externalIds.flatMap((externalId) => records.get(externalId) ?? []),
-    record({ records: versions, deliveredBefore, seen, deleted, proofs: proved, listed = [] }) {
+    record({ records: versions, deliveredBefore, seen, deleted, flagged = [], proofs: proved, listed = [] }) {
       for (const version of versions) {
         const { status: before = 'deleted' } = records.get(version.externalId) ?? {};
         const isUndelivered =
           version.status === 'quarantined' &&
           (before === 'undelivered' || before === 'deleted') &&
           !deliveredBefore.includes(version.externalId);
-        change(version.externalId, isUndelivered ? { ...version, status: 'undelivered' } : version);
+        const status = isUndelivered ? 'undelivered' : version.status;
+        change(version.externalId, { ...version, status, isFlagged: false });
       }
       for (const { partition, externalIds } of seen)
         for (const externalId of externalIds) {
           const places = records.get(externalId)?.places.filter((place) => place.partition !== partition);
           if (places) change(externalId, { places: [...places, { partition, isSeen: true }] });
         }
-      for (const externalId of deleted) change(externalId, { status: 'deleted', places: [] });
+      for (const { externalId, cursor } of flagged)
+        if (isLive(externalId)) change(externalId, { isFlagged: true, hash: '', ...(cursor !== null && { cursor }) });
+      for (const externalId of deleted) change(externalId, { status: 'deleted', isFlagged: false, places: [] });
       for (const [key, one] of deletions)
         if (deleted.includes(one.externalId)) deletions.set(key, { ...one, state: 'done' });
       for (const { partition, named, end } of listed) {
@@ -88,7 +94,7 @@ export function createMemoryRecords(known: readonly string[]): MemoryRecords {
         }),
     due: (scan) =>
       [...records.values()]
-        .filter((record) => isGone(namedOf(record), { ...scan, ...runs }))
+        .filter((record) => record.isFlagged || isGone(namedOf(record), { ...scan, ...runs }))
         .map(({ externalId }) => externalId)
         .toSorted(),
     countOpen: () => [...deletions.values()].filter(({ state }) => state !== 'done').length,
@@ -112,5 +118,6 @@ const unseen = (externalId: string): StoredRecord => ({
   cursor: null,
   status: 'delivered',
   fields: null,
+  isFlagged: false,
   places: [],
 });

@@ -3,7 +3,7 @@ import { type GoneRecord, listedRecord, neverRead, type Parent, type RunStore } 
 import { createMemoryDimensions } from './memory-dimensions.ts';
 import type { MemoryLedger } from './memory-ledger.ts';
 import { runSeq } from './memory-records.ts';
-import { hidesAmong, missingAmong } from './missing-among.ts';
+import { type ComparedRecord, goneAmong, hidesAmong } from './missing-among.ts';
 
 interface MemoryStoreOptions {
   readonly ledger: MemoryLedger;
@@ -17,8 +17,11 @@ interface MemoryStoreOptions {
 /** What a run keeps and asks, in memory. Nothing waits to be tried again. */
 export function createMemoryStore({ ledger, now, parentsOf, valuesMax }: MemoryStoreOptions): RunStore {
   const { records } = ledger;
-  // Nothing was missing before the run.
-  const dueOf = (scan: Scan) => (scan.confirm > 1 ? [] : missingAmong(records.compared(), scan));
+  const goneOf = (scan: Scan) => {
+    const { flagged, missing } = goneAmong(records.compared(), scan);
+    // Nothing was missing before the run.
+    return { flagged, missing, due: scan.confirm > 1 ? flagged : [...flagged, ...missing].toSorted(byId) };
+  };
   return {
     isStill: true,
     requeued: async () => [],
@@ -37,14 +40,14 @@ export function createMemoryStore({ ledger, now, parentsOf, valuesMax }: MemoryS
       watermark: ledger.watermarkOf(key),
       deletionsTo: ledger.watermarkBefore,
     }),
-    countMissing: async (scan) => ({
-      missing: missingAmong(records.compared(), scan).length,
-      due: dueOf(scan).length,
-    }),
+    async countMissing(scan) {
+      const { missing, flagged, due } = goneOf(scan);
+      return { missing: missing.length, flagged: flagged.length, due: due.length };
+    },
     findMissing: async (scan, limit) =>
-      dueOf(scan)
-        .slice(0, limit)
-        .map(({ externalId }) => goneOf(records, externalId)),
+      goneOf(scan)
+        .due.slice(0, limit)
+        .map(({ externalId }) => goneRecord(records, externalId)),
     hidesMissing: async (scan) => hidesAmong(records.compared(), scan),
     countKnown: async () => records.compared().records.length,
     readSoFar: async () => ledger.totals().stats,
@@ -57,12 +60,14 @@ export function createMemoryStore({ ledger, now, parentsOf, valuesMax }: MemoryS
       records
         .due(scan)
         .slice(0, limit)
-        .map((externalId) => goneOf(records, externalId)),
+        .map((externalId) => goneRecord(records, externalId)),
     isClean: async () => ledger.isClean(),
   };
 }
 
-const goneOf = (records: MemoryLedger['records'], externalId: string): GoneRecord => ({
+const byId = (a: ComparedRecord, b: ComparedRecord): number => (a.externalId < b.externalId ? -1 : 1);
+
+const goneRecord = (records: MemoryLedger['records'], externalId: string): GoneRecord => ({
   externalId,
   isUndelivered: records.load([externalId])[0]?.status === 'undelivered',
 });

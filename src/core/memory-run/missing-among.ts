@@ -13,6 +13,8 @@ export interface ComparedRecord {
   readonly externalId: string;
   /** Where it was before; of a resource without partitions the one place with an empty key. */
   readonly places: readonly Place[];
+  /** Its last version says that it is deleted. */
+  readonly isFlagged: boolean;
 }
 
 /** Records that are not deleted, and what the run has proved of the partitions. */
@@ -20,6 +22,16 @@ export interface Compared<Known extends ComparedRecord> {
   readonly records: readonly Known[];
   /** By partition; those that the run did not read to their end are absent. */
   readonly proofs: ReadonlyMap<string, Proof>;
+}
+
+/** The records that a run is to delete, as the control database finds them: those that say so, and missing ones. */
+export function goneAmong<Known extends ComparedRecord>(
+  compared: Compared<Known>,
+  scan: Scan,
+): { readonly flagged: readonly Known[]; readonly missing: readonly Known[] } {
+  const flagged = compared.records.filter((record) => record.isFlagged);
+  const missing = scan.endsOnly ? [] : missingAmong(compared, scan).filter((record) => !record.isFlagged);
+  return { flagged, missing };
 }
 
 /** The records that a run proves to be missing, as the control database finds them. */

@@ -1,6 +1,6 @@
 import type { Deliverable, Tombstone } from './batch.ts';
 import type { Gaps } from './coverage.ts';
-import type { QuarantineEntry, RecordEntry } from './receipt.ts';
+import type { FlaggedRecord, QuarantineEntry, RecordEntry } from './receipt.ts';
 import type { Retry } from './record-page.ts';
 import type { RunNotes } from './run-notes.ts';
 
@@ -23,6 +23,8 @@ export type RecordOutcome =
   | { readonly kind: 'quarantine'; readonly row: QuarantineEntry; readonly entry: RecordEntry | null }
   /** A step failed again for a record that was delivered without it; nothing is sent. */
   | { readonly kind: 'wait'; readonly row: QuarantineEntry }
+  /** A record says that it is deleted. The run deletes it at its end; `isUndelivered`: nothing of it is at the destination. */
+  | { readonly kind: 'flag'; readonly record: FlaggedRecord; readonly isUndelivered: boolean }
   /** `flagged`: a record of the page says so; otherwise it was missing, or listed as deleted. */
   | {
       readonly kind: 'delete';
@@ -31,6 +33,12 @@ export type RecordOutcome =
       /** The record that says so, in case the destination refuses its deletion; absent: only its id is known. */
       readonly record?: { readonly raw: unknown; readonly entry: RecordEntry | null; readonly retry?: Retry };
     };
+
+/** The external id of the record of an outcome. */
+export function outcomeId(outcome: RecordOutcome): string {
+  if (outcome.kind === 'delete') return outcome.tombstone.externalId;
+  return outcome.kind === 'flag' ? outcome.record.externalId : outcome.row.externalId;
+}
 
 /** One page after the pipeline: what it read is skipped, carried or in `outcomes`, in the order of the page. */
 export interface PageOutcome {

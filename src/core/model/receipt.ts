@@ -33,6 +33,9 @@ export interface RecordEntry {
   readonly fields: Readonly<Record<string, unknown>> | null;
 }
 
+/** A record that says that it is deleted. */
+export interface FlaggedRecord extends Pick<RecordEntry, 'externalId' | 'cursor'> {}
+
 /** The reading progress of a partition. */
 export interface PartitionEntry {
   /** Key of the partition; empty without `forEach`. */
@@ -140,11 +143,13 @@ export interface Receipt {
   readonly allNew: boolean;
   /** External ids of records whose last state is that they are deleted; not those whose deletion was refused. */
   readonly deleted: readonly string[];
+  /** Records that the run is to delete at its end, since they say so last; absent: there are none. */
+  readonly flagged?: readonly FlaggedRecord[];
   /** External ids of records of which a version was delivered before the one that was kept back. */
   readonly deliveredBefore: readonly string[];
   /**
    * External ids of records whose quarantine rows end with what was read of them; null: those of the records that were
-   * delivered or deleted.
+   * delivered, deleted or flagged.
    */
   readonly closes: readonly string[] | null;
   /** Versions whose quarantine rows end because they are delivered, where every version counts. */
@@ -177,6 +182,16 @@ export interface Receipt {
   readonly failure: string | null;
 }
 
+/** External ids of the records whose quarantine rows end, whatever version they hold. */
+export const closedIds = ({ closes, records, deleted, flagged = [] }: Receipt): readonly string[] =>
+  closes ?? [
+    ...records.filter(isDelivered).map(columnOf.externalId),
+    ...deleted,
+    ...flagged.map(({ externalId }) => externalId),
+  ];
+
+const isDelivered = ({ status }: RecordEntry): boolean => status === 'delivered';
+
 /** Whether it completes the read, and changes nothing of a record. */
 export const isQuietEnd = (receipt: Receipt): boolean =>
   receipt.position === null && receipt.failure === null && receipt.records.length === 0 && isPlain(receipt);
@@ -185,6 +200,7 @@ export const isQuietEnd = (receipt: Receipt): boolean =>
 export const isPlain = ({
   seen,
   deleted,
+  flagged = [],
   quarantine,
   again = [],
   retried,
@@ -196,7 +212,9 @@ export const isPlain = ({
 }: Receipt): boolean =>
   scan === null &&
   listedEnd === undefined &&
-  [seen, deleted, quarantine, again, retried, proofs, listed, closesVersions].every(({ length }) => length === 0);
+  [seen, deleted, flagged, quarantine, again, retried, proofs, listed, closesVersions].every(
+    ({ length }) => length === 0,
+  );
 
 /**
  * Bytes of a receipt: what a destination stores for us is read back up to here. A record takes about 100, so this is more

@@ -23,7 +23,7 @@ export interface ListedScan {
 
 /** What lists have named that is not done yet. */
 export interface ListedResult {
-  /** Records that are to be deleted. */
+  /** Records that are to be deleted: lists have named them, or they say so. */
   readonly due: number;
   /** Named deletions that are not done, whether or not they will be. */
   readonly open: number;
@@ -33,6 +33,8 @@ export interface ListedResult {
 export interface ScanResult {
   /** Records that this run has proved to be missing. */
   readonly missing: number;
-  /** Those of them that enough reads in a row have lacked. */
+  /** Records that say that they are deleted. */
+  readonly flagged: number;
+  /** What is to be deleted now: those, and missing ones that enough reads in a row have lacked. */
   readonly due: number;
 }

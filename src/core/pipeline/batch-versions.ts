@@ -3,8 +3,8 @@
  * record is its state, whether it was delivered, kept back or deleted.
  */
 
-import type { RecordOutcome } from '../model/page-outcome.ts';
-import type { Receipt, RecordEntry, RecordVersion } from '../model/receipt.ts';
+import { outcomeId, type RecordOutcome } from '../model/page-outcome.ts';
+import type { FlaggedRecord, Receipt, RecordEntry, RecordVersion } from '../model/receipt.ts';
 import { type IdKey, idKey } from './id-key.ts';
 
 /** The outcomes that reach the destination: stored drafts and receipts rely on their order. */
@@ -47,28 +47,34 @@ function createIsOvertaken(outcomes: readonly RecordOutcome[], everyVersion: boo
   return (outcome) => {
     if (places === null) {
       places = new Map(outcomes.map((each, place) => [each, place]));
-      for (const [each, place] of places) if (!everyVersion || each.kind === 'delete') ends.set(keyOf(each), place);
+      for (const [each, place] of places) if (!everyVersion || endsRecord(each)) ends.set(keyOf(each), place);
     }
     return (ends.get(keyOf(outcome)) ?? -1) > (places.get(outcome) ?? 0);
   };
 }
 
-const keyOf = (outcome: RecordOutcome): IdKey =>
-  idKey(outcome.kind === 'delete' ? outcome.tombstone.externalId : outcome.row.externalId);
+const keyOf = (outcome: RecordOutcome): IdKey => idKey(outcomeId(outcome));
+
+const endsRecord = ({ kind }: RecordOutcome): boolean => kind === 'delete' || kind === 'flag';
 
 /** The outcome of a version of a record, in the order in which a batch has them. */
 export interface RecordEnd {
   readonly externalId: string;
-  readonly status: RecordEntry['status'] | 'deleted';
+  readonly status: RecordEntry['status'] | 'deleted' | 'flagged';
   /** Its state from then on; null: it has none, or that of another version stays. */
   readonly entry: RecordEntry | null;
   readonly isRetried: boolean;
   /** The version whose quarantine rows end with its delivery; null: none. */
   readonly version: string | null;
+  /** Absent: it does not say that it is deleted. */
+  readonly flagged?: FlaggedRecord;
 }
 
 /** What a receipt says of the records of its batch. */
-export type EndsInReceipt = Pick<Receipt, 'records' | 'deleted' | 'deliveredBefore' | 'closes' | 'closesVersions'>;
+export type EndsInReceipt = Pick<
+  Receipt,
+  'records' | 'deleted' | 'flagged' | 'deliveredBefore' | 'closes' | 'closesVersions'
+>;
 
 /**
  * The last state of each record, and which quarantine rows end with it. Of a record that was retried it is only its own row,
@@ -80,20 +86,25 @@ export function lastEnds(
 ): EndsInReceipt {
   const entries = new Map<string, RecordEntry>();
   const last = new Map<string, RecordEnd>();
-  const delivered = new Set<string>();
+  const delivered = new Map<string, RecordEntry | null>();
   const closesVersions: RecordVersion[] = [];
   for (const end of ends) {
     const { externalId, status, entry, version } = end;
     last.set(externalId, end);
     if (entry) entries.set(externalId, entry);
-    if (status === 'deleted') entries.delete(externalId);
-    if (status === 'delivered') delivered.add(externalId);
+    if (status === 'delivered') delivered.set(externalId, entry);
+    if (status === 'deleted' || status === 'flagged') entries.delete(externalId);
+    // One that is flagged stays at the destination until it is deleted.
+    const kept = status === 'flagged' ? delivered.get(externalId) : null;
+    if (kept) entries.set(externalId, kept);
     if (version !== null) closesVersions.push({ externalId, version });
   }
+  const flagged = [...last.values()].flatMap((end) => end.flagged ?? []);
   const closing = [...last.values()].filter(({ status, isRetried }) => status !== 'quarantined' && !isRetried);
   return {
     records: [...entries.values()],
     deleted: [...last.values()].flatMap(({ externalId, status }) => (status === 'deleted' ? [externalId] : [])),
+    ...(flagged.length > 0 && { flagged }),
     deliveredBefore: [...entries.values()].flatMap(({ externalId, status }) =>
       status === 'quarantined' && delivered.has(externalId) ? [externalId] : [],
     ),

@@ -13,7 +13,7 @@ import { noNotes, type RunNotes, sumOfNotes } from '../model/run-notes.ts';
 import type { RunPosition } from '../model/run-position.ts';
 import type { Scan } from '../model/scan.ts';
 import { compareVersions, lastEnds } from './batch-versions.ts';
-import { pageResult, type RefusingResource } from './page-result.ts';
+import { type PageResult, pageResult, type RefusingResource } from './page-result.ts';
 
 /** A processed page with its place in the run. */
 export interface ReadyPage extends PageOutcome {
@@ -109,6 +109,7 @@ export function assembleBatch(
         ? {
             records: results.flatMap(({ entries }) => entries),
             deleted: results.flatMap(({ gone }) => gone),
+            ...flaggedIn(results),
             deliveredBefore: [],
             closes: everyVersion ? [] : null,
             closesVersions: [],
@@ -156,8 +157,14 @@ export function assembleBatch(
   return { runId, batchNo, rows, allNew, tombstones, completesGeneration, receiptOf, receipt, draft };
 }
 
+function flaggedIn(results: readonly PageResult[]): Pick<Receipt, 'flagged'> {
+  const flagged = results.flatMap((result) => result.flagged);
+  return flagged.length > 0 ? { flagged } : {};
+}
+
 const isOrdinary = (outcome: RecordOutcome): boolean =>
   outcome.kind === 'delete' ||
+  outcome.kind === 'flag' ||
   outcome.kind === 'wait' ||
   (outcome.entry !== null && (outcome.kind === 'quarantine' || outcome.version === undefined));
 

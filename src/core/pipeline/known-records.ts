@@ -18,7 +18,7 @@ export interface KnownRecords {
   /** Drops the latest version, which will not be stored after all. */
   forget(externalId: string): void;
   /** Drops the records of a recorded batch from the versions on their way, once every open snapshot shows them as stored. */
-  commit(receipt: Pick<Receipt, 'records' | 'deleted'>): void;
+  commit(receipt: Pick<Receipt, 'records' | 'deleted' | 'flagged'>): void;
 }
 
 /** The known versions of the records of one page, while it is filtered. */
@@ -90,7 +90,7 @@ export function createKnownRecords(
 
 /** The versions on their way that a receipt records: not one that a later page has replaced. */
 function versionsIn(
-  { records, deleted }: Pick<Receipt, 'records' | 'deleted'>,
+  { records, deleted, flagged = [] }: Pick<Receipt, 'records' | 'deleted' | 'flagged'>,
   onWay: ReadonlyMap<IdKey, VersionOnWay>,
 ): readonly Noted[] {
   const noted: Noted[] = [];
@@ -99,7 +99,7 @@ function versionsIn(
     const found = onWay.get(key);
     if (found?.version.hash === hash) noted.push({ key, found });
   }
-  for (const externalId of deleted) {
+  for (const externalId of [...deleted, ...flagged.map((record) => record.externalId)]) {
     const key = idKey(externalId);
     const found = onWay.get(key);
     if (found?.version.status === 'deleted') noted.push({ key, found });

@@ -2,7 +2,7 @@
 
 import type { Deliverable, RejectedRow, Tombstone } from '../model/batch.ts';
 import type { PageOutcome, RecordOutcome } from '../model/page-outcome.ts';
-import type { PageEntry, QuarantineEntry, RecordEntry } from '../model/receipt.ts';
+import type { FlaggedRecord, PageEntry, QuarantineEntry, RecordEntry } from '../model/receipt.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 import type { RecordEnd, Versions } from './batch-versions.ts';
 import { invalidRecord, quarantineEntry, type Redact } from './quarantine-entry.ts';
@@ -36,6 +36,7 @@ export interface PageResult {
   /** Of a simple batch, with the external ids of deleted records. */
   readonly entries: readonly RecordEntry[];
   readonly gone: readonly string[];
+  readonly flagged: readonly FlaggedRecord[];
   /** Of any other one. */
   readonly ends: readonly RecordEnd[];
   readonly quarantine: readonly QuarantineEntry[];
@@ -52,6 +53,7 @@ export function pageResult(
 ): PageResult {
   const entries: RecordEntry[] = [];
   const gone: string[] = [];
+  const marked: FlaggedRecord[] = [];
   const ends: RecordEnd[] = [];
   const quarantine: QuarantineEntry[] = [];
   const again: QuarantineEntry[] = [];
@@ -72,6 +74,21 @@ export function pageResult(
     if (superseded?.has(outcome)) continue;
     if (outcome.kind === 'wait') {
       if (!isOvertaken(outcome)) again.push(outcome.row);
+      continue;
+    }
+    if (outcome.kind === 'flag') {
+      const { record } = outcome;
+      if (isSimple) marked.push(record);
+      else
+        ends.push({
+          externalId: record.externalId,
+          status: 'flagged',
+          entry: null,
+          isRetried,
+          version: null,
+          flagged: record,
+        });
+      if (!outcome.isUndelivered) flagged += 1;
       continue;
     }
     if (outcome.kind === 'delete') {
@@ -112,7 +129,7 @@ export function pageResult(
   const quarantined = quarantine.length - awaited;
   const skipped = recordsIn - carried - recordsOut - quarantined - flagged;
   const numbers = { recordsIn, recordsOut, quarantined, deleted, skipped, invalid };
-  return { page: { pageNo, requestKey, ...numbers }, entries, gone, ends, quarantine, again, failure };
+  return { page: { pageNo, requestKey, ...numbers }, entries, gone, flagged: marked, ends, quarantine, again, failure };
 }
 
 /** A retried record is quarantined again: it would otherwise fail every run from now on. */

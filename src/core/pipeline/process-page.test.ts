@@ -155,7 +155,7 @@ describe('the pipeline', () => {
     ])('is deleted where deletes are found by %s, and was not seen', async (_mode, deletes) => {
       const { outcomes, skipped, seen, notes } = await pipeline({ filter, deletes }, stored)(records);
       expect(outcomes).toMatchObject([
-        { kind: 'delete', tombstone: { externalId: '1', effect: 'hard' }, flagged: true },
+        { kind: 'flag', record: { externalId: '1' }, isUndelivered: false },
         { kind: 'deliver', row: { externalId: '3' } },
       ]);
       expect([skipped, seen, notes]).toEqual([1, deletes.mode === 'full_scan' ? ['3'] : [], {}]);
@@ -172,7 +172,7 @@ describe('the pipeline', () => {
     const resource = { filter: 'status = "live"', deletes: { mode: 'flag', when: 'status = "gone"' } };
     const stored = [{ externalId: '1', hash: 'h', cursor: null, status: 'delivered' as const }];
     const { outcomes } = await pipeline(resource, stored)([{ id: 1, status: 'gone' }]);
-    expect(outcomes).toMatchObject([{ kind: 'delete', tombstone: { externalId: '1' } }]);
+    expect(outcomes).toMatchObject([{ kind: 'flag', record: { externalId: '1' } }]);
   });
 
   it.each([

@@ -14,6 +14,7 @@ import type { RecordEntry } from '../model/receipt.ts';
 import type { RecordPage, Retry } from '../model/record-page.ts';
 import { noNotes, type RunNotes } from '../model/run-notes.ts';
 import { concludesAbsence } from '../spec/connection/concludes-absence.ts';
+import { deletesAtEnd } from '../spec/connection/deletes-at-end.ts';
 import { fetchesAll } from '../spec/connection/reads-all.ts';
 import type { StoredFields } from '../spec/connection/stored-fields.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
@@ -183,6 +184,7 @@ function createConclude({
   const fieldsOf = createFieldPicker(storedFields);
   const effect = resource.deletes.mode === 'none' ? 'soft' : resource.deletes.effect;
   const everyVersion = resource.target.mode === 'append';
+  const waits = deletesAtEnd(resource);
   const fetchesAgain = fetchesAll(resource);
   return (candidate, { each, origin }) => {
     const { raw, externalId, hash, cursor, issues, data, quarantine, isDeleted, isDegraded, retry, before } = candidate;
@@ -193,6 +195,8 @@ function createConclude({
     // What is known of a record is its last version, which an older one that is retried does not replace.
     const isState = hash !== null && (retry === undefined || retry.isLast);
     const entry: RecordEntry | null = isState ? { externalId, hash, cursor, status, fields } : null;
+    if (isDeleted && waits)
+      return { kind: 'flag', record: { externalId, cursor }, isUndelivered: before === 'undelivered' };
     if (isDeleted) {
       const tombstone: Tombstone = { externalId, effect, ...(before === 'undelivered' && { isUndelivered: true }) };
       return { kind: 'delete', tombstone, flagged: true, record: { raw, entry, ...(retry && { retry }) } };

@@ -5,7 +5,7 @@
  */
 
 import type { PartitionTotals } from '../model/run-position.ts';
-import type { Scan } from '../model/scan.ts';
+import type { Scan, ScanResult } from '../model/scan.ts';
 import { brakeDefaults } from '../spec/schema/deletes-schema.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 import type { RunStore } from './run-store.ts';
@@ -33,17 +33,26 @@ export function scanOf({ forEach, deletes }: Resource, { listGaps }: PartitionTo
   return { isPartitioned, coversAll, listsAll, confirm: deletes.confirm };
 }
 
-/** Whether a run that lacks so many of the known records proves nothing: a failing API looks just like this. */
+/** What a run would delete. */
+interface WouldDelete extends Pick<ScanResult, 'missing' | 'flagged'> {
+  readonly countKnown: () => Promise<number>;
+}
+
+/**
+ * Whether a run that would delete so many of the known records proves nothing: a failing API looks just like this. So it is
+ * when it has read none at all and lacks the rest.
+ */
 export async function isHeldBack(
   store: Pick<RunStore, 'readSoFar'>,
-  { missing, countKnown }: { readonly missing: number; readonly countKnown: () => Promise<number> },
+  { missing, flagged, countKnown }: WouldDelete,
   { maxRatio, minRecords }: Brake,
 ): Promise<boolean> {
-  if (missing <= 0 || maxRatio >= 1) return false;
-  const { recordsIn } = await store.readSoFar();
-  if (missing < minRecords && recordsIn > 0) return false;
+  const deletions = Math.max(missing, 0) + flagged;
+  if (deletions === 0 || maxRatio >= 1) return false;
+  const readNone = missing > 0 && (await store.readSoFar()).recordsIn === 0;
+  if (deletions < minRecords && !readNone) return false;
   const known = await countKnown();
-  return exceeds(missing, known, { maxRatio, minRecords }) || (recordsIn === 0 && missing >= known);
+  return exceeds(deletions, known, { maxRatio, minRecords }) || (readNone && deletions >= known);
 }
 
 /** Whether so many deletions are too many at once for so many known records. */

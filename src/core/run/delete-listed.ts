@@ -8,8 +8,8 @@ import type { RunReading, RunReadOptions, Stage } from './reading.ts';
 import { stagePage, tombstoneOf } from './run-page.ts';
 
 /**
- * Tombstones for the known records that lists have named, in this run or in one that held them back: once, at the end of the
- * run. If they are too many at once, none is sent and the run ends `partial`.
+ * Tombstones for the known records that lists have named, in this run or in one that held them back, and those that have
+ * left the filter: once, at the end of the run. If they are too many at once, none is sent and the run ends `partial`.
  */
 export async function* deleteListed(
   { resource, store, source, force }: RunReading,

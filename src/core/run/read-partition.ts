@@ -5,6 +5,7 @@ import type { RunNote } from '../model/run-notes.ts';
 import type { PartitionPosition, PartitionTotals, RunPosition } from '../model/run-position.ts';
 import type { Validators } from '../model/validators.ts';
 import type { PageRead } from '../source/read/read-pages.ts';
+import { deletesAtEnd } from '../spec/connection/deletes-at-end.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 import { isNamedFirst, isOfResource } from './listed-deletions.ts';
 import { partitionAt } from './partition-at.ts';
@@ -175,8 +176,9 @@ export function afterPartitions(
   const { resource } = run;
   const { mode } = resource.deletes;
   if (mode === 'endpoint' || (mode === 'flag' && totals.again !== undefined)) return { stage: 'sweep', totals };
-  const isUnchanged = !isPartitioned(run) && proofOf(totals.gaps) === 'unchanged';
-  if (comparesAtEnd(resource) && !isUnchanged) return { stage: 'sweep', totals, validators };
+  // Without a filter only what was read says that it is deleted.
+  const isUnchanged = !isPartitioned(run) && proofOf(totals.gaps) === 'unchanged' && resource.filter === undefined;
+  if (comparesAtEnd(resource) ? !isUnchanged : deletesAtEnd(resource)) return { stage: 'sweep', totals, validators };
   return resource.target.mode === 'replace' ? { stage: 'switch', gaps: totals.gaps } : null;
 }
 

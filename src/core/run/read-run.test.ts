@@ -19,7 +19,7 @@ const store: Partial<RunStore> = {
   readSoFar: async () => ({ recordsIn: 3, recordsOut: 3 }),
   isClean: async () => true,
   countReplaced: async () => 3,
-  countMissing: async () => ({ missing: 0, due: 0 }),
+  countMissing: async () => ({ missing: 0, flagged: 0, due: 0 }),
   hidesMissing: async () => true,
 };
 

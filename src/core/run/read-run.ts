@@ -16,9 +16,10 @@ import {
   runStart,
 } from '../model/run-position.ts';
 import { brakeOf, isHeldBack } from './absence.ts';
+import { deleteFlagged } from './delete-flagged.ts';
 import { deleteListed } from './delete-listed.ts';
 import { deleteMissing, tombstonesMax } from './delete-missing.ts';
-import { deleteUnseen } from './delete-unseen.ts';
+
 import { listPartitions } from './list-partitions.ts';
 import { type ListStep, listSteps } from './list-steps.ts';
 import { countPartitions } from './partition-at.ts';
@@ -61,7 +62,7 @@ function stageOf(run: RunReading, position: RunPosition, options: PartitionOptio
 /** How the deletions are made that a run has found by its end. */
 function deletionsOf({ deletes }: RunReading['resource']): typeof deleteMissing {
   if (deletes.mode === 'endpoint') return deleteListed;
-  return deletes.mode === 'flag' ? deleteUnseen : deleteMissing;
+  return deletes.mode === 'flag' ? deleteFlagged : deleteMissing;
 }
 
 /**
@@ -157,7 +158,8 @@ async function* switchTable(
   const isUnchanged = gaps.length > 0 && recordsOut === 0 && hidingGaps(gaps).length === 0;
   const isRead = isWhole(gaps) && (await store.isClean());
   const rows = isRead && !force ? await store.countReplaced() : 0;
-  const isHeld = await isHeldBack(store, { missing: rows - recordsOut, countKnown: async () => rows }, brakeOf(target));
+  const lacking = { missing: rows - recordsOut, flagged: 0 };
+  const isHeld = await isHeldBack(store, { ...lacking, countKnown: async () => rows }, brakeOf(target));
   const notes = isHeld ? (['deletes_held_back'] as const) : isUnchanged ? gaps : hidingGaps(gaps);
   const incomplete = isHeld || (!isWhole(gaps) && !isUnchanged);
   yield stagePage('switch', { positionAfter: null, completesGeneration: isRead && !isHeld, incomplete, notes });

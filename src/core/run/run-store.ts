@@ -156,7 +156,7 @@ export interface RunStore {
   /** Whether every record of a parent resource is stored: it was read whole since its records were last forgotten. */
   isComplete(resourceKey: string): Promise<boolean>;
   partition(key: string): Promise<StoredPartition>;
-  /** Counts the records that this run proves to be missing. */
+  /** Counts the records that this run proves to be missing, and those that say that they are deleted. */
   countMissing(scan: Scan): Promise<ScanResult>;
   /** Those that are due, in the order of their external ids. */
   findMissing(scan: Scan, limit: number): Promise<readonly GoneRecord[]>;
@@ -172,7 +172,7 @@ export interface RunStore {
   findDeleted(options: { readonly after: string | null; readonly limit: number }): Promise<readonly string[]>;
   /** Those of the given records that are known, and not deleted, where the list is of that names them. */
   findListed(asked: ListedQuestion): Promise<readonly ListedRecord[]>;
-  /** Counts the records that lists have named and that no later read has shown. */
+  /** Counts the records that lists have named and that no later read has shown, and those that say that they are deleted. */
   countListed(scan: ListedScan): Promise<ListedResult>;
   /** Those records, in the order of their external ids. */
   findDue(scan: ListedScan, limit: number): Promise<readonly GoneRecord[]>;

@@ -1,6 +1,6 @@
 /** The known records of a lane, in memory, over several runs. */
 
-import { hidesAmong, missingAmong } from '../../../src/core/memory-run/missing-among.ts';
+import { goneAmong, hidesAmong } from '../../../src/core/memory-run/missing-among.ts';
 import type { Proof } from '../../../src/core/model/coverage.ts';
 import type { Receipt, RecordEntry } from '../../../src/core/model/receipt.ts';
 import type { Scan } from '../../../src/core/model/scan.ts';
@@ -12,6 +12,7 @@ interface LaneRecord extends KnownRecord, Pick<RecordEntry, 'externalId' | 'fiel
   readonly places: readonly { readonly partition: string; readonly isSeen: boolean }[];
   /** Complete reads in a row that lacked it. */
   readonly missed: number;
+  readonly isFlagged: boolean;
 }
 
 type LaneStore = Pick<
@@ -47,12 +48,18 @@ export function createLaneRecords(): LaneRecords {
   const change = (externalId: string, part: Partial<LaneRecord>): void =>
     void records.set(externalId, { ...(records.get(externalId) ?? unseen(externalId)), ...part });
   const compared = () => ({ records: [...records.values()].filter(({ status }) => status !== 'deleted'), proofs });
-  const missing = (scan: Scan) => missingAmong(compared(), scan);
-  const due = (scan: Scan) => missing(scan).filter(({ missed }) => missed + 1 >= scan.confirm);
+  const missing = (scan: Scan) => goneAmong(compared(), scan).missing;
+  const due = (scan: Scan) => {
+    const { flagged } = goneAmong(compared(), scan);
+    return [...flagged, ...missing(scan).filter(({ missed }) => missed + 1 >= scan.confirm)];
+  };
   const load = (externalIds: readonly string[]) => externalIds.flatMap((id) => records.get(id) ?? []);
   return {
     store: {
-      countMissing: async (scan) => ({ missing: missing(scan).length, due: due(scan).length }),
+      async countMissing(scan) {
+        const { missing: lacking, flagged } = goneAmong(compared(), scan);
+        return { missing: lacking.length, flagged: flagged.length, due: due(scan).length };
+      },
       findMissing: async (scan, limit) => due(scan).slice(0, limit).map(gone),
       hidesMissing: async (scan) => hidesAmong(compared(), scan),
       countKnown: async () => compared().records.length,
@@ -68,14 +75,15 @@ export function createLaneRecords(): LaneRecords {
       for (const { externalId, places } of records.values())
         change(externalId, { places: places.map((place) => ({ ...place, isSeen: false })) });
     },
-    record({ records: versions, seen, deleted, proofs: proved, scan }) {
-      for (const version of versions) change(version.externalId, { ...version, missed: 0 });
+    record({ records: versions, seen, deleted, flagged = [], proofs: proved, scan }) {
+      for (const version of versions) change(version.externalId, { ...version, missed: 0, isFlagged: false });
       for (const { partition, externalIds } of seen)
         for (const externalId of externalIds) {
           const places = (records.get(externalId)?.places ?? []).filter((place) => place.partition !== partition);
           change(externalId, { places: [...places, { partition, isSeen: true }], missed: 0 });
         }
-      for (const externalId of deleted) change(externalId, { status: 'deleted', places: [] });
+      for (const { externalId } of flagged) change(externalId, { isFlagged: true, hash: '' });
+      for (const externalId of deleted) change(externalId, { status: 'deleted', isFlagged: false, places: [] });
       for (const { partition, proof } of proved) if (proofs.get(partition) !== 'gap') proofs.set(partition, proof);
       if (scan) for (const { externalId, missed } of missing(scan)) change(externalId, { missed: missed + 1 });
     },
@@ -90,4 +98,5 @@ const unseen = (externalId: string): LaneRecord => ({
   fields: null,
   places: [],
   missed: 0,
+  isFlagged: false,
 });

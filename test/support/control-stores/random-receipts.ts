@@ -70,8 +70,12 @@ export function randomReceipt(dice: Dice, facts: ReceiptFacts): Receipt {
     notes: dice.pick([{}, {}, { stale: 2 }, { stale: 1, list_moved: 1 }]),
     position,
     failure: position === null && dice.chance(0.2) ? 'a record was refused' : null,
+    ...(!isPlain && dice.chance(0.4) && { flagged: flagged(dice) }),
   };
 }
+
+const flagged = (dice: Dice): NonNullable<Receipt['flagged']> =>
+  dice.some(recordIds, 'once').map((externalId) => ({ externalId, cursor: dice.pick([null, '5', '9']) }));
 
 const page = (dice: Dice, pageNo: number): PageEntry => ({
   pageNo,

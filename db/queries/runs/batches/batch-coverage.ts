@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { storableJson } from '../../../../src/core/json/storable-json.ts';
-import type { Receipt } from '../../../../src/core/model/receipt.ts';
+import type { FlaggedRecord, Receipt } from '../../../../src/core/model/receipt.ts';
 import { textArray } from '../../../../src/core/postgres/binary-arrays.ts';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
@@ -30,11 +30,28 @@ export async function putCoverage(tx: Db, scope: OrgScope, batch: CoverageOfBatc
         on conflict (lane_id, external_id, partition) do update set seen_run = excluded.seen_run`
     ).execute(tx);
   }
+  if (receipt.flagged) await putFlagged(tx, scope, { laneId, flagged: receipt.flagged });
   if (receipt.deleted.length > 0) await putDeleted(tx, scope, batch);
   if (receipt.proofs.length > 0) await putProofs(tx, scope, batch);
   if (receipt.listed) await putListed(tx, scope, { laneId, seq, listed: receipt.listed });
   if (receipt.listedEnd) await endListed(tx, scope, { ...receipt.listedEnd, laneId, seq });
   if (receipt.scan) await endScan(tx, scope, { ...receipt.scan, laneId, seq });
+}
+
+/** With an empty fingerprint, so that a record that lives again is delivered whenever it is read. */
+async function putFlagged(
+  tx: Db,
+  scope: OrgScope,
+  { laneId, flagged }: { readonly laneId: number; readonly flagged: readonly FlaggedRecord[] },
+): Promise<void> {
+  const list = (of: (record: FlaggedRecord) => string | null) => textArray(flagged.map(of));
+  await sql`
+    update record_state r set deletion_due = true, hash = '', cursor = coalesce(f.cursor, r.cursor)
+    from unnest(${list(({ externalId }) => externalId)}::text[], ${list(({ cursor }) => cursor)}::text[])
+      as f (external_id, cursor)
+    where r.lane_id = ${ownLane(scope, laneId)} and r.external_id = f.external_id and r.status <> 'deleted'`.execute(
+    tx,
+  );
 }
 
 /** One that the batch has delivered as well, and so is not stored, is known as deleted all the same. */
@@ -45,7 +62,8 @@ async function putDeleted(tx: Db, scope: OrgScope, { laneId, receipt }: Coverage
     insert into record_state (lane_id, external_id, status, hash)
     select ${lane}, gone.id, 'deleted', '' from (select distinct unnest(${ids}) as id) gone
     on conflict (lane_id, external_id) do update set
-      status = 'deleted', undelivered = null, partition = '', missed = null, missed_run = null`.execute(tx);
+      status = 'deleted', undelivered = null, deletion_due = null, partition = '', missed = null,
+      missed_run = null`.execute(tx);
   await sql`delete from record_partitions where lane_id = ${lane} and external_id = any(${ids})`.execute(tx);
   await closeListed(tx, scope, { laneId, externalIds: receipt.deleted });
 }
@@ -67,9 +85,23 @@ async function putProofs(tx: Db, scope: OrgScope, { laneId, receipt, seq }: Cove
  * as read to their end, unless one of their records waits for more reads or its deletion was refused.
  */
 async function endScan(tx: Db, scope: OrgScope, scan: LaneScan): Promise<void> {
-  if (!scan.endsOnly) await countMissed(tx, scope, scan);
+  if (!scan.endsOnly) {
+    await countMissed(tx, scope, scan);
+    if (scan.coversAll) await forgetUnlisted(tx, scope, scan);
+  }
   if (scan.isPartitioned) await leavePartitions(tx, scope, scan);
   await endPartitions(tx, scope, scan);
+}
+
+/** A partition that is there no more has no records: if it comes back, it is read from its beginning. */
+async function forgetUnlisted(tx: Db, scope: OrgScope, { laneId, seq }: LaneScan): Promise<void> {
+  await tx
+    .deleteFrom('partitions')
+    .where('orgId', '=', scope.orgId)
+    .where('laneId', '=', laneId)
+    .where('partition', '<>', '')
+    .where('proofRun', 'is distinct from', seq)
+    .execute();
 }
 
 async function leavePartitions(tx: Db, scope: OrgScope, { laneId, seq, coversAll }: LaneScan): Promise<void> {

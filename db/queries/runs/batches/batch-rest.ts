@@ -1,13 +1,18 @@
 import { sql } from 'kysely';
 import { storableJson } from '../../../../src/core/json/storable-json.ts';
 import type { LaneKey } from '../../../../src/core/model/lane-key.ts';
-import type { QuarantineEntry, Receipt, RecordVersion } from '../../../../src/core/model/receipt.ts';
+import {
+  closedIds,
+  type QuarantineEntry,
+  type Receipt,
+  type RecordVersion,
+} from '../../../../src/core/model/receipt.ts';
 import { textArray } from '../../../../src/core/postgres/binary-arrays.ts';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 import { markRetried } from '../records/requeue.ts';
 import { putCoverage } from './batch-coverage.ts';
-import { closedIds, type RecordedRun } from './batch-statement.ts';
+import type { RecordedRun } from './batch-statement.ts';
 
 interface RestOfBatch extends KeptBack {
   readonly laneId: number;

@@ -5,6 +5,7 @@ import { storableJson } from '../../../../src/core/json/storable-json.ts';
 import { storableText } from '../../../../src/core/json/storable-text.ts';
 import type { LaneKey } from '../../../../src/core/model/lane-key.ts';
 import {
+  closedIds,
   columnOf,
   isPlain,
   type PageEntry,
@@ -68,12 +69,6 @@ export function prepareRecord(receipt: Receipt): void {
 }
 
 const madeAhead = new WeakMap<Receipt, Promise<ReceiptValues>>();
-
-/** External ids of the records whose quarantine rows end, whatever version they hold. */
-export const closedIds = ({ closes, records, deleted }: Receipt): readonly string[] =>
-  closes ?? [...records.filter(isDelivered).map(columnOf.externalId), ...deleted];
-
-const isDelivered = ({ status }: RecordEntry): boolean => status === 'delivered';
 
 /** Records from which each list is a slice of work of its own; a usual batch has 1,000. */
 const slicedFrom = 5000;
@@ -291,7 +286,7 @@ const update = sql`
       do update set hash = excluded.hash, cursor = excluded.cursor, status = excluded.status,
         undelivered = case
           when excluded.undelivered and (record_state.undelivered or record_state.status = 'deleted') then true end,
-        fields = excluded.fields, changed_at = excluded.changed_at`;
+        fields = excluded.fields, changed_at = excluded.changed_at, deletion_due = null`;
 const upsert = statement((_, v: Placeholders<StatementValues>) =>
   recordSql<StatementRow>(v, { onConflict: update, returning }),
 );

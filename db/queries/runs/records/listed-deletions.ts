@@ -46,10 +46,10 @@ export interface LaneListed extends ListedScan {
   readonly seq: number;
 }
 
-/** Counts the records that lists have named and that no later read has shown, and what is open in any way. */
+/** Counts the records that lists have named and that no later read has shown, those that say that they are deleted, and what is open in any way. */
 export async function countListed(db: Db, scope: OrgScope, listed: LaneListed): Promise<ListedResult> {
   const { rows } = await sql<ListedResult>`
-    select (select count(*) from record_state r where ${isGone(scope, listed)})::float8 as due,
+    select (select count(*) from (${goneIn(scope, listed)}) r)::float8 as due,
       (select count(*) from listed_deletions where lane_id = ${ownLane(scope, listed.laneId)} and state <> 'done')::float8
         as open`.execute(db);
   return rows[0] ?? { due: 0, open: 0 };
@@ -62,10 +62,17 @@ export async function findDue(
   { limit, ...listed }: LaneListed & { readonly limit: number },
 ): Promise<readonly GoneRecord[]> {
   const { rows } = await sql<GoneRecord>`
-    select r.external_id, coalesce(r.undelivered, false) as is_undelivered from record_state r
-    where ${isGone(scope, listed)} order by r.external_id limit ${limit}`.execute(db);
+    select r.external_id, coalesce(r.undelivered, false) as is_undelivered from (${goneIn(scope, listed)}) r
+    order by r.external_id limit ${limit}`.execute(db);
   return rows;
 }
+
+/** The records that are to be deleted, each once: lists have named them, or they say so. */
+const goneIn = (scope: OrgScope, listed: LaneListed): RawBuilder<unknown> => sql`
+  select r.external_id, r.undelivered from record_state r
+  where r.lane_id = ${ownLane(scope, listed.laneId)} and r.deletion_due and r.status <> 'deleted'
+  union all
+  select r.external_id, r.undelivered from record_state r where ${isGone(scope, listed)} and r.deletion_due is null`;
 
 /** Whether record `r` is not known as deleted, and is deleted wherever it may be. */
 function isGone(scope: OrgScope, listed: LaneListed): RawBuilder<boolean> {

@@ -12,24 +12,36 @@ export interface LaneScan extends Scan {
   readonly seq: number;
 }
 
-/** Counts the records that the run proves to be missing, and those of them that enough reads in a row have lacked. */
+/** Counts the records that are to be deleted: missing ones, and those that say so. */
 export async function countMissing(db: Db, scope: OrgScope, scan: LaneScan): Promise<ScanResult> {
   const { rows } = await sql<ScanResult>`
-    select count(*)::float8 as missing, (count(*) filter (where ${isDue(scan)}))::float8 as due
-    from record_state r where ${isMissing(scope, scan)}`.execute(db);
-  return rows[0] ?? { missing: 0, due: 0 };
+    select (count(*) filter (where not r.deletion_due))::float8 as missing,
+      (count(*) filter (where r.deletion_due))::float8 as flagged,
+      (count(*) filter (where ${isDue(scan)}))::float8 as due
+    from (${goneIn(scope, scan)}) r`.execute(db);
+  return rows[0] ?? { missing: 0, flagged: 0, due: 0 };
 }
 
-/** Missing records that are due, in the order of their external ids. */
+/** Those of them that are due, in the order of their external ids. */
 export async function findMissing(
   db: Db,
   scope: OrgScope,
   { limit, ...scan }: LaneScan & { readonly limit: number },
 ): Promise<readonly GoneRecord[]> {
   const { rows } = await sql<GoneRecord>`
-    select external_id, coalesce(undelivered, false) as is_undelivered from record_state r where ${isMissing(scope, scan)} and ${isDue(scan)}
-    order by external_id limit ${limit}`.execute(db);
+    select external_id, coalesce(undelivered, false) as is_undelivered from (${goneIn(scope, scan)}) r
+    where ${isDue(scan)} order by external_id limit ${limit}`.execute(db);
   return rows;
+}
+
+/** The records that are to be deleted at the end of the run, each once. */
+function goneIn(scope: OrgScope, scan: LaneScan): RawBuilder<unknown> {
+  const columns = sql`r.external_id, r.undelivered, r.missed, r.missed_run, coalesce(r.deletion_due, false) as deletion_due`;
+  const flagged = sql`select ${columns} from record_state r
+    where r.lane_id = ${ownLane(scope, scan.laneId)} and r.deletion_due and r.status <> 'deleted'`;
+  if (scan.endsOnly) return flagged;
+  return sql`${flagged} union all
+    select ${columns} from record_state r where ${isMissing(scope, scan)} and r.deletion_due is null`;
 }
 
 /** Whether a record that the run has not seen was in a partition with a gap, or in none that is known. */
@@ -127,8 +139,8 @@ const leftBehind = ({ orgId }: OrgScope, { laneId, seq }: LaneScan) => sql`
   join record_state old on old.lane_id = p.lane_id and old.partition = p.partition and old.partition <> ''
   where p.org_id = ${orgId} and p.lane_id = ${laneId} and p.proof_run = ${seq} and p.proof = 'whole'`;
 
-/** Whether enough reads in a row, this one included, have lacked the missing record `r`. */
+/** Whether record `r` says that it is deleted, or enough reads in a row have lacked it, this one included. */
 const isDue = ({ confirm, seq }: LaneScan): RawBuilder<boolean> =>
   confirm === 1
     ? sql`true`
-    : sql`coalesce(r.missed, 0) + case when r.missed_run = ${seq} then 0 else 1 end >= ${confirm}`;
+    : sql`r.deletion_due or coalesce(r.missed, 0) + case when r.missed_run = ${seq} then 0 else 1 end >= ${confirm}`;

@@ -33,6 +33,7 @@ export const Deletes = v.pipe(
       mode: field(v.literal('flag'), 'The API returns deleted records and marks them.'),
       when: field(Expression, 'Over the raw record: true, it is deleted, and not validated.', "status = 'deleted'"),
       effect: Effect,
+      ...brake('keeps in mind which records say so'),
     }),
     strictObject({
       mode: field(

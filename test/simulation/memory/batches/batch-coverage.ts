@@ -3,7 +3,7 @@ import type { PartitionProof, Receipt } from '../../../../src/core/model/receipt
 import { nothingRead } from '../lanes/rewind.ts';
 import { closeListed, endListed, putListed } from '../records/listed-deletions.ts';
 import { missingIn, placesOf, proofsIn } from '../records/missing-records.ts';
-import { type ControlState, keyOf, type StoredRun } from '../store/control-state.ts';
+import { type ControlState, keyOf, type StoredPartitionRow, type StoredRun } from '../store/control-state.ts';
 import { knownOf, nothingKnown } from '../store/lane-state.ts';
 import { stored } from '../store/stored-json.ts';
 
@@ -15,10 +15,15 @@ export function putCoverage(state: ControlState, { orgId, laneId, seq }: StoredR
       else state.places.put({ laneId, externalId: record.externalId, partition, seenRun: seq });
     }
   }
+  for (const { externalId, cursor } of receipt.flagged ?? []) {
+    const known = state.records.get(keyOf(laneId, externalId));
+    if (known && known.status !== 'deleted')
+      state.records.update(known, { deletionDue: true, hash: '', cursor: cursor ?? known.cursor });
+  }
   for (const externalId of receipt.deleted) {
     const known = state.records.get(keyOf(laneId, externalId)) ?? { ...nothingKnown, laneId, externalId };
-    const gone = { status: 'deleted', undelivered: null, partition: '', missed: null, missedRun: null } as const;
-    state.records.put({ ...known, ...gone });
+    const noMarks = { undelivered: null, deletionDue: null, partition: '', missed: null, missedRun: null } as const;
+    state.records.put({ ...known, ...noMarks, status: 'deleted' });
     state.places.deleteWhere((row) => row.laneId === laneId && row.externalId === externalId);
   }
   closeListed(state, laneId, receipt.deleted);
@@ -36,7 +41,12 @@ export function putCoverage(state: ControlState, { orgId, laneId, seq }: StoredR
 }
 
 function endScan(state: ControlState, scan: LaneScan): void {
-  if (!scan.endsOnly) countMissed(state, scan);
+  if (!scan.endsOnly) {
+    countMissed(state, scan);
+    const isUnlisted = ({ laneId, partition, proofRun }: StoredPartitionRow) =>
+      laneId === scan.laneId && partition !== '' && proofRun !== scan.seq;
+    if (scan.coversAll) state.partitions.deleteWhere(isUnlisted);
+  }
   if (scan.isPartitioned) leavePartitions(state, scan);
   endPartitions(state, scan);
 }

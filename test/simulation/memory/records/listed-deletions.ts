@@ -52,7 +52,10 @@ export const findDue: typeof real.findDue = (db, _scope, { limit, ...listed }) =
 const goneIn = (state: ControlState, listed: real.LaneListed): readonly StoredRecord[] =>
   state.records
     .where(({ laneId }) => laneId === listed.laneId)
-    .filter((record) => isGone(namedIn(state, listed.laneId, record), { ...listed, ...runsIn(state, listed) }));
+    .filter(
+      (record) =>
+        record.deletionDue || isGone(namedIn(state, listed.laneId, record), { ...listed, ...runsIn(state, listed) }),
+    );
 
 const runsIn = (state: ControlState, { laneId, seq }: Pick<real.LaneListed, 'laneId' | 'seq'>): ListRuns => ({
   seq,

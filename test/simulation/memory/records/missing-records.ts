@@ -2,6 +2,7 @@ import type * as real from '../../../../db/queries/runs/records/missing-records.
 import {
   type Compared,
   type ComparedRecord,
+  goneAmong,
   hidesAmong,
   missingAmong,
 } from '../../../../src/core/memory-run/missing-among.ts';
@@ -12,15 +13,14 @@ import { memoryOf } from '../store/memory-db.ts';
 /** As the query of the same name. */
 export const countMissing: typeof real.countMissing = (db, _scope, scan) =>
   memoryOf(db).transact('countMissing', (state) => {
-    const missing = missingIn(state, scan);
-    return { missing: missing.length, due: missing.filter(isDue(state, scan)).length };
+    const { missing, flagged } = goneAmong(comparedIn(state, scan), scan);
+    return { missing: missing.length, flagged: flagged.length, due: dueIn(state, scan).length };
   });
 
 /** As the query of the same name. */
 export const findMissing: typeof real.findMissing = (db, _scope, { limit, ...scan }) =>
   memoryOf(db).transact('findMissing', (state) =>
-    missingIn(state, scan)
-      .filter(isDue(state, scan))
+    dueIn(state, scan)
       .map(({ externalId }) => externalId)
       .toSorted()
       .slice(0, limit)
@@ -48,6 +48,11 @@ export const findDeleted: typeof real.findDeleted = (db, _scope, { laneId, after
       .slice(0, limit),
   );
 
+function dueIn(state: ControlState, scan: real.LaneScan): readonly ComparedRecord[] {
+  const { missing, flagged } = goneAmong(comparedIn(state, scan), scan);
+  return [...flagged, ...missing.filter(isDue(state, scan))];
+}
+
 /** The records that a run proves to be missing. */
 export const missingIn = (state: ControlState, scan: real.LaneScan): readonly ComparedRecord[] =>
   missingAmong(comparedIn(state, scan), scan);
@@ -72,6 +77,7 @@ export const placesOf = (state: ControlState, { laneId, externalId, partition, s
 const comparedIn = (state: ControlState, scan: real.LaneScan): Compared<ComparedRecord> => ({
   records: liveOf(state, scan.laneId).map((record) => ({
     externalId: record.externalId,
+    isFlagged: record.deletionDue ?? false,
     places: (scan.isPartitioned ? placesOf(state, record) : [record]).map(({ partition, seenRun }) => ({
       partition,
       isSeen: seenRun === scan.seq,

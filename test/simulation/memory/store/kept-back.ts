@@ -1,4 +1,9 @@
-import type { QuarantineEntry, Receipt, RecordVersion } from '../../../../src/core/model/receipt.ts';
+import {
+  closedIds,
+  type QuarantineEntry,
+  type Receipt,
+  type RecordVersion,
+} from '../../../../src/core/model/receipt.ts';
 import { isLive } from '../records/requeue.ts';
 import type { ControlState, StoredQuarantine, StoredRun } from './control-state.ts';
 import { stored, storedObject } from './stored-json.ts';
@@ -63,13 +68,9 @@ function openAnew(state: ControlState, resource: OfResource, { entry, runId }: K
 }
 
 /** Closes the rows of records that are now delivered or deleted, and those of versions that are. */
-export function closeRows(
-  state: ControlState,
-  resource: Omit<OfResource, 'orgId'>,
-  { closes, records, deleted, closesVersions }: Pick<Receipt, 'closes' | 'records' | 'deleted' | 'closesVersions'>,
-): void {
-  const delivered = records.filter(({ status }) => status === 'delivered').map(({ externalId }) => externalId);
-  const closed = new Set(closes ?? [...delivered, ...deleted]);
+export function closeRows(state: ControlState, resource: Omit<OfResource, 'orgId'>, receipt: Receipt): void {
+  const { closesVersions } = receipt;
+  const closed = new Set(closedIds(receipt));
   const ofVersions = closesVersions.flatMap(({ externalId, version }) => [
     { externalId, version },
     { externalId, version: '' },

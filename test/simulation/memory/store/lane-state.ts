@@ -9,7 +9,7 @@ type OfLane = Pick<StoredRun, 'orgId' | 'laneId'>;
 /** A record of which nothing is known but its status. */
 export const nothingKnown = {
   ...{ hash: '', cursor: null, fields: null, changedAt: null, partition: '', seenRun: null },
-  ...{ missed: null, missedRun: null, undelivered: null },
+  ...{ missed: null, missedRun: null, undelivered: null, deletionDue: null },
 } as const;
 
 /** Inserts the records, or puts this version in place of the stored one. Throws when one is there twice. */
@@ -32,6 +32,7 @@ export function putRecords(
       cursor,
       status,
       undelivered: isUndelivered || null,
+      deletionDue: null,
       fields: fields === null ? null : storedObject(fields),
       changedAt: fields === null ? null : state.now(),
     });

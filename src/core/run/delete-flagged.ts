@@ -1,20 +1,21 @@
 import type { PartitionTotals, RunPosition } from '../model/run-position.ts';
 import type { Scan } from '../model/scan.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
-import { brakeOf, isHeldBack } from './absence.ts';
-import { tombstonesMax } from './delete-missing.ts';
+import { isHeldBack } from './absence.ts';
+import { onlyFlagged, tombstonesMax } from './delete-missing.ts';
 import type { RunReading, RunReadOptions, Stage } from './reading.ts';
 import { stagePage, tombstoneOf } from './run-page.ts';
 
-/** Such a read shows every record, wherever it is. */
-const scan: Scan = { isPartitioned: false, coversAll: true, listsAll: true, confirm: 1 };
+/** A read of everything shows every record, wherever it is. */
+const everyRecord: Scan = { isPartitioned: false, coversAll: true, listsAll: true, confirm: 1 };
 
 /**
- * Ends a run that has read everything again, as the API had forgotten what changed: a record that it marked as deleted
- * meanwhile is absent. If the run was whole, what it lacks is deleted, as by a full scan. Until then its watermarks stay, so
- * that the next run reads everything again.
+ * Tombstones for the records that say that they are deleted, at the end of the run. One that has read everything again, as the
+ * API had forgotten what changed, has missed what was marked as deleted meanwhile: if it was whole, what it lacks is
+ * deleted, as by a full scan. Until then its watermarks stay, so that the next run reads everything again. If they are too
+ * many at once, none is sent and the run ends `partial`.
  */
-export async function* deleteUnseen(
+export async function* deleteFlagged(
   { resource, store, force }: RunReading,
   position: Extract<RunPosition, { readonly stage: 'sweep' }>,
   options: RunReadOptions,
@@ -22,24 +23,30 @@ export async function* deleteUnseen(
   const { deletes } = resource;
   if (deletes.mode !== 'flag') return null;
   await options.delivered();
-  const shows = showsAll(resource, position.totals);
-  const { missing } = shows ? await store.countMissing(scan) : { missing: 0 };
-  if (!force && (await isHeldBack(store, { missing, countKnown: () => store.countKnown() }, brakeOf({})))) {
+  const isAgain = position.totals.again !== undefined;
+  const shows = isAgain && showsAll(resource, position.totals);
+  const scan = shows ? everyRecord : onlyFlagged;
+  const found = await store.countMissing(scan);
+  if (!force && (await isHeldBack(store, { ...found, countKnown: () => store.countKnown() }, deletes))) {
     yield stagePage('sweep', { positionAfter: null, incomplete: true, notes: ['deletes_held_back'] });
     return null;
   }
-  for (let left = missing; left > 0; left -= tombstonesMax) {
+  for (let left = found.due; left > 0; left -= tombstonesMax) {
     const gone = await store.findMissing(scan, tombstonesMax);
     const tombstones = gone.map((record) => tombstoneOf(record, deletes.effect));
     yield stagePage('sweep', { tombstones, positionAfter: position });
     await options.delivered();
   }
+  if (!isAgain) {
+    yield stagePage('sweep', { positionAfter: null });
+    return null;
+  }
   // The destination may have refused some.
-  const left = missing === 0 ? 0 : (await store.countMissing(scan)).missing;
+  const left = found.missing === 0 ? 0 : (await store.countMissing(scan)).missing;
   const isPartitioned = resource.forEach.length > 0;
   yield stagePage('sweep', {
     positionAfter: isPartitioned ? null : position,
-    scan: left > 0 ? null : shows ? scan : { ...scan, endsOnly: true },
+    scan: left > 0 ? null : scan,
     incomplete: !shows,
     notes: shows ? [] : ['deletes_unknown'],
   });
