@@ -18,7 +18,7 @@ export interface Conformer {
   /**
    * Resets what no longer means the same; null: nothing was reset. Where the lane does not start over, the destination is opened
    * before: the last batch of an earlier run, which may be known there only, is about what the lane still stores. Throws
-   * `fenced` when a newer attempt holds the lane.
+   * `fenced` when a newer attempt holds the lane, or its account has changed since this one began.
    */
   conform(): Promise<Conformed | null>;
 }
@@ -36,7 +36,14 @@ export function createConformer(
   return {
     startsOver: changed.includes('key'),
     async conform() {
-      const conformed = await conformLane(db, scope, { laneId, fence, runId, meaning, changed });
+      const conformed = await conformLane(db, scope, {
+        laneId,
+        fence,
+        runId,
+        before: attempt.meaning,
+        meaning,
+        changed,
+      });
       if (conformed === null) throw takenOver();
       if (changed.length === 0) return null;
       log.info('what was stored means something else now, and is reset', { connectionId, resourceKey, runId, changed });

@@ -31,7 +31,11 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
       const later = { ...scan, seq: seq + 1000 };
       expect(await queries.findMissing(db, scope, { ...later, limit: 1 })).toMatchObject([{ externalId: 'r1' }]);
       // Nobody has read the partition of the others.
-      expect(await queries.countMissing(db, scope, { ...later, coversAll: false })).toEqual({ missing: 0, flagged: 0, due: 0 });
+      expect(await queries.countMissing(db, scope, { ...later, coversAll: false })).toEqual({
+        missing: 0,
+        flagged: 0,
+        due: 0,
+      });
       await record(attempt, receiptOf(id, 2, { records: [], deleted: ['r1', 'r3'] }));
       expect(await queries.countMissing(db, scope, later)).toEqual({ missing: 1, flagged: 0, due: 1 });
     });
@@ -246,8 +250,9 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
       await end(earlier.id);
       const { id, attempt } = await started();
       const { laneId, fence } = attempt;
-      const conformation = { laneId, fence, runId: id, meaning, changed };
+      const conformation = { laneId, fence, runId: id, before: null, meaning, changed };
       expect(await queries.conformLane(db, scope, { ...conformation, fence: fence - 1 })).toBeNull();
+      expect(await queries.conformLane(db, scope, { ...conformation, before: meaning })).toBeNull();
       expect(await queries.conformLane(db, scope, conformation)).toMatchObject({ position: null });
       expect(await partition(laneId)).toBeUndefined();
       expect((await org.rows()).recordState).toMatchObject(left === null ? [] : [left]);
@@ -281,7 +286,7 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
       );
       await end(earlier.id);
       const { id, attempt } = await started();
-      const conformation = { laneId: attempt.laneId, fence: attempt.fence, runId: id, meaning };
+      const conformation = { laneId: attempt.laneId, fence: attempt.fence, runId: id, before: null, meaning };
       expect(await queries.conformLane(db, scope, { ...conformation, changed: ['fields'] })).not.toBeNull();
       const states = await queries.findRecordStates(db, scope, {
         laneId: attempt.laneId,
@@ -295,7 +300,7 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
       expect((await org.rows()).recordState).toMatchObject([{ fields: null }, { fields: null }, { fields: null }]);
       expect(await partition(attempt.laneId)).toMatchObject({ watermark: null, firstStart });
       expect(await partition(attempt.laneId, 'p')).toBeUndefined();
-      await queries.conformLane(db, scope, { ...conformation, changed: ['fields', 'read'] });
+      await queries.conformLane(db, scope, { ...conformation, before: meaning, changed: ['fields', 'read'] });
       expect(await partition(attempt.laneId)).toBeUndefined();
     });
 
@@ -307,7 +312,7 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
       const { id, attempt } = await started();
       const { laneId, fence } = attempt;
       expect(attempt.meaning).toBeNull();
-      await queries.conformLane(db, scope, { laneId, fence, runId: id, meaning, changed: [] });
+      await queries.conformLane(db, scope, { laneId, fence, runId: id, before: null, meaning, changed: [] });
       expect(await partition(laneId)).toMatchObject({ watermark, validators: null });
       expect(await states(laneId, ['r1'])).toHaveLength(1);
       expect(await take(id)).toMatchObject({ meaning, watermarkBefore: watermark });
@@ -323,6 +328,7 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
         laneId: attempt.laneId,
         fence: attempt.fence,
         runId: id,
+        before: null,
         meaning,
         changed: ['read'] as const,
       };

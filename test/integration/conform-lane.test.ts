@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { lockConnection } from '../../db/queries/connections/connections.ts';
-import { takeLane } from '../../db/queries/runs/attempts.ts';
+import { type Attempt, takeLane } from '../../db/queries/runs/attempts.ts';
 import { recordBatch } from '../../db/queries/runs/batches/batches.ts';
 import { beginRun } from '../../db/queries/runs/lanes/begin-run.ts';
 import { conformLane, findMeanings, keepMeanings } from '../../db/queries/runs/lanes/conform-lane.ts';
@@ -73,7 +73,7 @@ describe('what the facts of a lane have meant', () => {
 /** A run that has begun, and its last attempt. */
 interface Begun {
   readonly runId: string;
-  readonly attempt: { readonly laneId: number; readonly fence: number };
+  readonly attempt: Pick<Attempt, 'laneId' | 'fence' | 'meaning'>;
 }
 
 /** A lane with one successful run behind it. */
@@ -101,8 +101,8 @@ async function syncedLane() {
     connectionId,
     begin,
     sync,
-    conform: ({ runId, attempt: { fence } }: Begun, changed: readonly Facet[]) =>
-      conformLane(db, scope, { laneId, fence, runId, meaning, changed }),
+    conform: ({ runId, attempt: { fence, meaning: before } }: Begun, changed: readonly Facet[]) =>
+      conformLane(db, scope, { laneId, fence, runId, before, meaning, changed }),
     row: (runId: string) => findRun(db, scope, runId),
     known: async () => (await findRecordStates(db, scope, { laneId, externalIds: ['r1'] })).length,
   };

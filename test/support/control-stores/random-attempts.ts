@@ -1,4 +1,5 @@
 import type { RunOutcome } from '../../../db/queries/runs/lanes/end-run.ts';
+import type { Meaning } from '../../../src/core/spec/connection/meaning.ts';
 import { takeOptions } from '../service/receipts.ts';
 import { someAttempt, someReceipt, someRun, type WeightedMaker } from './random-choices.ts';
 import { listedScan, listPosition, recordIds, scan } from './random-receipts.ts';
@@ -97,10 +98,20 @@ export const attemptMakers: Readonly<Record<string, WeightedMaker>> = {
     make(dice, made) {
       const chosen = someAttempt(dice, made);
       const changed = dice.some(['key', 'cursor', 'read', 'fields'] as const, 'once');
-      const meaning = { key: 'k', cursor: 'c', read: dice.pick(['r', 's']), fields: '' };
+      const [before, meaning] = dice.pick([
+        [null, meaningOf('r')],
+        [meaningOf('r'), meaningOf('s')],
+        [meaningOf('s'), meaningOf('r')],
+      ]);
       return (side) => {
         const { queries, db, scope } = side.org;
-        return queries.conformLane(db, scope, { ...chosen.owner(side), runId: chosen.runId(side), meaning, changed });
+        return queries.conformLane(db, scope, {
+          ...chosen.owner(side),
+          runId: chosen.runId(side),
+          before,
+          meaning,
+          changed,
+        });
       };
     },
   },
@@ -215,3 +226,5 @@ export const attemptMakers: Readonly<Record<string, WeightedMaker>> = {
     },
   },
 };
+
+const meaningOf = (read: string): Meaning => ({ key: 'k', cursor: 'c', read, fields: '' });

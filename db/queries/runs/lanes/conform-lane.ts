@@ -19,6 +19,8 @@ import { clearProgress, rewindStart } from './rewind.ts';
 /** A lane that an attempt holds, and what its facts are to mean. */
 export interface Conformation extends BatchOwner {
   readonly runId: string;
+  /** What they meant when the attempt began; null: not known. */
+  readonly before: StoredMeaning | null;
   /** What the facts mean under the spec and the params of the run. */
   readonly meaning: Meaning;
   /** The kinds of facts that mean something else; empty: the lane only stores its meaning. */
@@ -42,10 +44,11 @@ export interface Conformed {
  * With another key the last batch of an earlier run that only the destination has is left out; otherwise it has to be
  * recorded before. One transaction; repeating it is harmless.
  *
- * Null: a newer attempt holds the lane, and nothing was changed.
+ * Null: a newer attempt holds the lane, or its facts have come to mean something else since this one began; nothing was
+ * changed.
  */
 export async function conformLane(db: Db, scope: OrgScope, conformation: Conformation): Promise<Conformed | null> {
-  const { laneId, fence, runId, meaning, changed } = conformation;
+  const { laneId, fence, runId, before, meaning, changed } = conformation;
   return db.transaction().execute(async (tx) => {
     const anew = { generation: newGeneration, recordedWith: null, recordedSince: null };
     const lane = await tx
@@ -54,6 +57,7 @@ export async function conformLane(db: Db, scope: OrgScope, conformation: Conform
       .where('orgId', '=', scope.orgId)
       .where('id', '=', laneId)
       .where('fence', '=', fence)
+      .where(sql<boolean>`meaning is not distinct from ${before && JSON.stringify(before)}::jsonb`)
       .returning('generation')
       .executeTakeFirst();
     if (!lane) return null;

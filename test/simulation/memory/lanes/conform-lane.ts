@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type * as real from '../../../../db/queries/runs/lanes/conform-lane.ts';
 import type { ControlState } from '../store/control-state.ts';
 import { memoryOf } from '../store/memory-db.ts';
@@ -7,9 +8,9 @@ import { clearProgressIn, rewindStart } from './rewind.ts';
 /** As the query of the same name. */
 export const conformLane: typeof real.conformLane = (db, _scope, conformation) =>
   memoryOf(db).transact('conformLane', (state) => {
-    const { laneId, fence, runId, meaning, changed } = conformation;
+    const { laneId, fence, runId, before, meaning, changed } = conformation;
     const lane = state.lanes.get(String(laneId));
-    if (lane?.fence !== fence) return null;
+    if (lane?.fence !== fence || !isDeepStrictEqual(lane.meaning, before)) return null;
     const anew = () => ({ generation: state.newGeneration(), recordedWith: null, recordedSince: null });
     const { generation } = state.lanes.update(lane, { meaning, ...(changed.includes('key') && anew()) });
     if (changed.length > 0) resetIn(state, conformation);
