@@ -188,17 +188,18 @@ const schemaOf = (minimum: number): Json => ({
   properties: { price: { type: 'number', minimum } },
 });
 
+const brakes = { default: {}, tight: { maxRatio: 0.3, minRecords: 2 }, off: { maxRatio: 1, minRecords: 0 } };
+
 function deletesOf({ key, deletes: { mode, scope, effect, brake, confirm }, each }: ResourceGenes): Json {
   if (mode === 'none') return { mode };
-  if (mode === 'flag') return { mode, when: "status = 'deleted'", effect };
-  if (mode === 'endpoint')
-    return {
-      mode,
-      request: { path: `/deleted/${collectionOf(key)}`, query: each ? { place: partOf(each) } : {} },
-      records: 'data',
-      key: 'id',
-      effect,
-    };
-  const brakes = { default: {}, tight: { maxRatio: 0.3, minRecords: 2 }, off: { maxRatio: 1, minRecords: 0 } };
-  return { mode, scope, effect, confirm, ...brakes[brake] };
+  if (mode === 'flag') return { mode, when: "status = 'deleted'", effect, ...brakes[brake] };
+  if (mode === 'full_scan') return { mode, scope, effect, confirm, ...brakes[brake] };
+  return {
+    mode,
+    request: { path: `/deleted/${collectionOf(key)}`, query: each ? { place: partOf(each) } : {} },
+    records: 'data',
+    key: 'id',
+    effect,
+    ...brakes[brake],
+  };
 }

@@ -5,13 +5,13 @@ import { ThrottledError } from '../../src/core/model/throttled.ts';
 import { type Counts, count, type Effect } from './effects.ts';
 import { createEtags } from './etags.ts';
 import { createLists, type Deleted, limitOf } from './lists.ts';
-import { type ApiRecord, type Collection, groupOf } from './records.ts';
+import { type ApiRecord, type Collection, groupOf, isLive } from './records.ts';
 import { createReports } from './reports.ts';
 import type { Scheduler } from './scheduler.ts';
 import { initialAt, resourceKeys } from './specs.ts';
 
 /** Whether records of a resource are deleted: where the service finds that. */
-export const isDeletedFrom = (name: string): boolean => name === 'whole' || name === 'parts';
+export const isDeletedFrom = (name: string): boolean => ['changes', 'whole', 'parts'].includes(name);
 
 /** The API and its records. */
 export interface SimApi {
@@ -65,7 +65,7 @@ export function createApi({ scheduler, effect, counts, isCalm }: ApiOptions): Si
   const recreate = (name: Key): boolean => {
     const gone = [...lastVersions.keys()].filter((key) => key.startsWith(`${name}/`));
     const id = random.shuffled(gone)[0]?.slice(name.length + 1);
-    if (id === undefined || collections[name].has(id)) return false;
+    if (id === undefined || isLive(collections[name].get(id))) return false;
     count(counts, 'records created again');
     const known = deleted.findIndex((one) => one.id === id);
     if (name === 'parts' && known >= 0) deleted.splice(known, 1);
@@ -129,13 +129,18 @@ export function createApi({ scheduler, effect, counts, isCalm }: ApiOptions): Si
       const name = random.pick(resourceKeys);
       const collection = collections[name];
       tick();
-      const known = [...collection.keys()];
+      const known = [...collection.values()].filter(isLive).map(({ id: each }) => each);
       if (isDeletedFrom(name) && random.chance(0.15) && recreate(name)) return;
       if (known.length === 0 || random.chance(0.3)) return add(name);
       const id = random.pick(known);
       if (!isDeletedFrom(name) || !random.chance(0.3)) return put(name, id);
-      lastVersions.set(`${name}/${id}`, collection.get(id)?.version ?? 0);
-      collection.delete(id);
+      const { version = 0 } = collection.get(id) ?? {};
+      lastVersions.set(`${name}/${id}`, version);
+      // It is listed on.
+      if (name === 'changes') {
+        count(counts, 'records that say that they are deleted');
+        collection.set(id, { id, version: version + 1, at, name: '', twin: '', gone: true });
+      } else collection.delete(id);
       if (name === 'parts') deleted.push({ id, group: groupOf(id) });
     },
   };

@@ -3,7 +3,7 @@ import { sentHash } from '../../src/core/destinations/webhook/parts.ts';
 import { isDeletedFrom, type SimApi } from './api.ts';
 import { type Counts, count } from './effects.ts';
 import type { ControlState, StoredLane } from './memory/store/control-state.ts';
-import { type Collection, groupOf } from './records.ts';
+import { type Collection, groupOf, isLive } from './records.ts';
 import { groupsIn } from './specs.ts';
 
 /** Compares what is known with what is. */
@@ -60,12 +60,14 @@ export function createInvariantCheck(
       ]),
     atEnd: (state) => [
       ...lanesOf(state).flatMap(({ name, delivered, collection }) => lost(name, delivered, collection)),
-      ...state.runs.all().flatMap(({ id, status, recordsIn, recordsOut, skipped, quarantined }) => {
+      ...state.runs.all().flatMap(({ id, resourceKey, status, recordsIn, recordsOut, skipped, quarantined }) => {
         const accounted = recordsOut + skipped + quarantined;
         const isDone = status === 'succeeded' || status === 'partial';
         // A carried record that the run has read too counts once.
         const most = recordsIn + (carried.get(id) ?? 0);
-        return isDone && (accounted < recordsIn || accounted > most)
+        // Records that say that they are deleted count as neither.
+        const isLess = accounted < recordsIn && resourceKey !== 'changes';
+        return isDone && (isLess || accounted > most)
           ? [
               `${id} has read ${recordsIn} records and accounts for ${accounted}, of which it carries ${most - recordsIn}`,
             ]
@@ -102,7 +104,7 @@ function overclaimed(
       const claimed = Number.isNaN(Number(watermark)) ? Date.parse(watermark ?? '') : Number(watermark);
       return [...collection.values()]
         .filter(({ id, at }) => at < claimed && groupsIn.get(partition)?.includes(groupOf(id)))
-        .filter(({ name }) => isValid(name))
+        .filter((record) => isLive(record) && isValid(record.name))
         .filter(({ id, version }) => ![delivered.applied, delivered.refused].some((of) => of.has(`${id}/${version}`)))
         .map(({ id }) => id);
     });
@@ -121,10 +123,13 @@ function runningOf(state: ControlState, { id: laneId, resourceKey }: StoredLane)
 
 function lost(name: string, { rows, refused }: Delivered, collection: Collection): readonly string[] {
   const missing = [...collection.values()].filter(
-    ({ id, version, name: text }) =>
-      isValid(text) && rows.get(id)?.version !== version && !refused.has(`${id}/${version}`),
+    (record) =>
+      isLive(record) &&
+      isValid(record.name) &&
+      rows.get(record.id)?.version !== record.version &&
+      !refused.has(`${record.id}/${record.version}`),
   );
-  const left = isDeletedFrom(name) ? [...rows.keys()].filter((id) => !collection.has(id)) : [];
+  const left = isDeletedFrom(name) ? [...rows.keys()].filter((id) => !isLive(collection.get(id))) : [];
   return [
     ...missing.map(({ id, version }) => `${name}: version ${version} of ${id} is lost`),
     ...left.map((id) => `${name}: ${id} was deleted at the API and is still there`),

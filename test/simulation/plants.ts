@@ -71,6 +71,12 @@ export const plants: readonly Plant[] = [
     bug: 'job = await create(source, rules, { ...begin, from: null, to: null }, options);',
   },
   {
+    name: 'what records say of themselves deletes nothing',
+    file: 'src/core/run/read-partition.ts',
+    code: 'comparesAtEnd(resource) ? !isUnchanged : deletesAtEnd(resource)',
+    bug: 'comparesAtEnd(resource) && !isUnchanged && deletesAtEnd(resource)',
+  },
+  {
     name: 'a request that may have been sent is halved unsent',
     file: 'src/core/destinations/webhook/webhook.ts',
     code: 'halves && !restored.has(part) && lane.bytesMax !== null',

@@ -9,6 +9,8 @@ export interface ApiRecord {
   readonly name: string | number;
   /** The name once more, so that it shows when parts are of two versions. */
   readonly twin: string | number;
+  /** It says that it is deleted; only of `changes`. */
+  readonly gone?: true;
 }
 
 /** A response; headers absent: it has none. */
@@ -23,3 +25,6 @@ export type Collection = Map<string, ApiRecord>;
 
 /** The group of a record. */
 export const groupOf = (id: string): string => groups[Number(id.slice(1)) % groups.length] ?? '';
+
+/** Whether the API has a record. */
+export const isLive = (record: ApiRecord | undefined): boolean => record !== undefined && !record.gone;

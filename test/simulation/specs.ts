@@ -52,6 +52,7 @@ const specOf = (version: string, { changes, order, settle, window, report, cache
   resources: [
     {
       ...commonOf('changes', version),
+      deletes: { mode: 'flag', when: 'gone', effect: 'hard', maxRatio: 1 },
       ...changesBy({ order, settle, cache: mode })[changes],
     },
     {
