@@ -454,6 +454,10 @@ export interface Partitions {
    * As of when it was last read to its end, within a tenth of what the API keeps; null: never, or the API keeps everything.
    */
   readAt: string | null;
+  /**
+   * Digest of what of its values shaped its records when it was last read to its end; null: nothing did, or it is not known.
+   */
+  shape: string | null;
   updatedAt: Generated<string>;
   /**
    * Of the last complete read, for a conditional request (Validators); null: none.

@@ -100,6 +100,39 @@ describe('stored parents', () => {
     expect(partsAsked('changed_notes')).toEqual(['2']);
   });
 
+  const named = { transform: "{ 'id': id, 'at': at, 'team': $each.team.name }" };
+  it.each([
+    ['changed', 'made', named],
+    ['all', 'made', named],
+    ['all', 'added', { response: { addFields: { team: 'each.team.name' } } }],
+  ])('by another name have all their children delivered with it: select %s, %s', async (select, how, shape) => {
+    let name = 'a';
+    const [teams, players] = [`${select}_${how}_teams`, `${select}_${how}_players`];
+    api.serve(teams, () => ({ body: [{ id: 1, name }] }));
+    api.serve(players, (query) => ({
+      body: [1, 2].map((no) => ({ id: no, at: day(no) })).filter(({ at }) => at >= (query.get('since') ?? '')),
+    }));
+    const child = {
+      key: players,
+      forEach: [{ as: 'team', resource: teams, from: 'store', select }],
+      request: { path: `/${players}/{{ each.team.id }}`, query: { since: '{{ window.from }}' } },
+      incremental: { kind: 'cursor', cursor: { field: 'at', type: 'datetime' }, order: 'asc', settle: 'PT0S' },
+      ...shape,
+    };
+    await using of = await account({ key: `${select}-${how}`, resources: [{ key: teams }, child] });
+    const both = async () => {
+      await of.sync(teams);
+      return await of.sync(players);
+    };
+    expect(await both()).toMatchObject({ statsJson: { recordsOut: 2 }, watermarkAfter: day(2) });
+    expect(await both()).toMatchObject({ statsJson: { recordsOut: 0 } });
+    name = 'b';
+    expect(await both()).toMatchObject({ statsJson: { recordsIn: 2, recordsOut: 2 }, watermarkAfter: day(2) });
+    expect((await of.rows(players, ['team'])).map(({ team }) => team)).toEqual(['b', 'b']);
+    const again = select === 'all' ? 1 : 0;
+    expect(await both()).toMatchObject({ statsJson: { recordsIn: again, recordsOut: 0 } });
+  });
+
   it('whose children could not be read are asked for again although they did not change', async () => {
     const resources = family('torn', () => [1, 2].map((id) => ({ id, name: 'a', notes: 1 })));
     await using of = await account({ key: 'torn', resources });

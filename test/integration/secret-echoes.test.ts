@@ -66,7 +66,7 @@ const resources: Readonly<Record<string, object>> = {
     pagination: byNext,
   },
   placed: {
-    forEach: [{ as: 'place', values: '{{ ["tenant-alpha"] }}' }],
+    forEach: [{ as: 'place', values: '{{ ["realm-alpha"] }}' }],
     request: { path: '/delta', query: { of: 'placed', since: '{{ window.from }}' } },
     response: { records: 'data' },
     incremental: { kind: 'token', next: 'body.token' },
@@ -88,7 +88,7 @@ async function connect() {
   };
   await ask('POST', '/specs', {
     metadata: { key: 'echoing', name: 'echoing', version: '1.0.0' },
-    connectionParams: ['apiKey', 'tenant', 'databaseUrl'].map((key) => ({ key, type: 'string', secret: true })),
+    connectionParams: ['apiKey', 'realm', 'databaseUrl'].map((key) => ({ key, type: 'string', secret: true })),
     auth: { kind: 'api_key', in: 'query', name: 'access_token', value: '{{ secrets.apiKey }}' },
     http: { baseUrl: upstream.url, retry: { maxAttempts: 1 } },
     lookups: [
@@ -109,7 +109,7 @@ async function connect() {
   });
   await ask('POST', '/specs/echoing/versions/1.0.0/publish');
   const names = { workspaceId: stack.org.workspaceId, specKey: 'echoing', specVersion: '1.0.0', displayName: 'e' };
-  const secrets = { ...planted, tenant: 'tenant-alpha', databaseUrl: destination.url };
+  const secrets = { ...planted, realm: 'realm-alpha', databaseUrl: destination.url };
   const body = { ...names, params: {}, secrets };
   const made = await stack.org.call('POST', '/connections', { body, headers: { 'idempotency-key': 'once' } });
   expect(made.status).toBe(201);

@@ -151,7 +151,7 @@ export function findPartition(
 ): Promise<StoredPartition | undefined> {
   return db
     .selectFrom('partitions')
-    .select(['watermark', 'validators', 'firstStart', 'readAt', 'deletionsTo'])
+    .select(['watermark', 'validators', 'firstStart', 'readAt', 'deletionsTo', 'shape'])
     .where('orgId', '=', scope.orgId)
     .where('laneId', '=', laneId)
     .where('partition', '=', partition)

@@ -21,7 +21,7 @@ import type { LookupStore } from '../source/lookups/lookup-store.ts';
 import type { Source } from '../source/source.ts';
 import { findResource } from '../spec/connection/find-resource.ts';
 import { lookupsInUse } from '../spec/connection/lookups-in-use.ts';
-import { shapeEach, shapeValues } from '../spec/connection/shape-values.ts';
+import { shapeEach, shapeValues, storedShapeOf } from '../spec/connection/shape-values.ts';
 import { storedFieldsOf } from '../spec/connection/stored-fields.ts';
 import type { ConnectorSpec, Resource } from '../spec/schema/spec-schema.ts';
 import { createOrderedQueue } from './ordered-queue.ts';
@@ -162,6 +162,7 @@ async function open(
     store,
     lookupStore,
     force,
+    shapeOf: storedShapeOf(spec, resource.key),
     findResource: (resourceKey) => findResource(spec, resourceKey),
     openParent: (resourceKey) => openResource(findResource(spec, resourceKey)),
   };

@@ -88,6 +88,7 @@ function readsOf(evaluator: TestEvaluator, send: HttpClient['send'], { requestsP
     store: threeValues,
     lookupStore: memoryStore(),
     force: false,
+    shapeOf: () => null,
     findResource: unused,
     openParent: unused,
   };

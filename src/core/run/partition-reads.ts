@@ -5,6 +5,7 @@ import type { Validators } from '../model/validators.ts';
 import { type PageRead, readPages } from '../source/read/read-pages.ts';
 import type { JobPort } from '../source/read/report-job.ts';
 import { concludesAbsence } from '../spec/connection/concludes-absence.ts';
+import { isReshaped } from '../spec/connection/shape-values.ts';
 import { isNamedFirst } from './listed-deletions.ts';
 import { partitionAt } from './partition-at.ts';
 import type { Partition, RunReading, RunReadOptions } from './reading.ts';
@@ -58,7 +59,7 @@ export function openPartitionReads(run: RunReading, options: RunReadOptions): Pa
 
   const open = async (no: number, resumed: PartitionPosition | null): Promise<PartitionRead> => {
     const partition = await partitionAt(run, no);
-    const stored = await run.store.partition(partition.key);
+    const stored = await readAnew(run, partition);
     const watermarkBefore = resumed === null ? stored.watermark : resumed.watermarkBefore;
     const source = {
       ...run.source,
@@ -121,6 +122,12 @@ export function openPartitionReads(run: RunReading, options: RunReadOptions): Pa
       for (const read of left) if (read.status === 'fulfilled') await end(read.value.pages);
     },
   };
+}
+
+/** What is stored of a partition; its records are read from the beginning if what shaped them has changed. */
+async function readAnew(run: RunReading, { key, each }: Partition): Promise<StoredPartition> {
+  const stored = await run.store.partition(key);
+  return isReshaped(stored.shape, run.shapeOf(each)) ? { ...stored, watermark: null } : stored;
 }
 
 /**

@@ -49,7 +49,7 @@ async function readList(pages: readonly ApiReply[]) {
   const run = {
     // The fixture parses a whole spec; its type shows what reading needs of it. No other part of a store is asked.
     ...{ resource: source.resource as Resource, source, store: { ...store, findListed } as RunStore },
-    ...{ lookupStore: memoryStore(), force: false, findResource: unused, openParent: unused },
+    ...{ lookupStore: memoryStore(), force: false, shapeOf: () => null, findResource: unused, openParent: unused },
   };
   for await (const page of readDeletedList(run, list, options)) {
     found.push(page);

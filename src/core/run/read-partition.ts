@@ -34,7 +34,7 @@ export async function* readPartition(run: RunReading, position: PartitionPositio
   if (position.step === 'named') return yield* readListBefore(run, { position, partition }, options);
   const completion = async (): Promise<PartitionEntry> => {
     const { watermark } = await run.store.partition(partition.key);
-    return { partition: partition.key, watermark, completed: completionOf(run, position) };
+    return { partition: partition.key, watermark, completed: completionOf(run, position, partition.each) };
   };
   return yield* readDeletedList(run, { position, partition, next, completion }, options);
 }
@@ -56,14 +56,20 @@ async function beginsWithList(run: RunReading, { no, read, isNamed }: PartitionP
 const isPartitioned = ({ resource }: RunReading): boolean => resource.forEach.length > 0;
 
 /** A backfill reads up to the watermark only: new records of changed parents are left to the next sync. */
-const completionOf = (
-  { source }: RunReading,
+function completionOf(
+  { source, shapeOf }: RunReading,
   { listedAt, validators, readAt }: PartitionPosition,
-): PartitionEntry['completed'] => ({
-  listedAt: source.backfill === null ? listedAt : null,
-  validators,
-  ...(readAt !== undefined && { readAt }),
-});
+  each: Partition['each'],
+): NonNullable<PartitionEntry['completed']> {
+  const isSync = source.backfill === null;
+  const shape = isSync ? shapeOf(each) : null;
+  return {
+    listedAt: isSync ? listedAt : null,
+    validators,
+    ...(readAt !== undefined && { readAt }),
+    ...(shape !== null && { shape }),
+  };
+}
 
 interface ReadTo {
   readonly entry: Pick<PartitionEntry, 'partition' | 'firstStart'>;
@@ -111,7 +117,7 @@ function toRunPage(run: RunReading, page: PageRead, { entry, each, at, next }: R
   const isLast = page.positionAfter === null;
   const isAgain = page.again && run.resource.deletes.mode === 'flag';
   const notes: readonly RunNote[] = [...page.notes, ...(page.skipped === null ? [] : (['partition_skipped'] as const))];
-  const completion = isLast && page.skipped === null ? completionOf(run, at) : null;
+  const completion = isLast && page.skipped === null ? completionOf(run, at, each) : null;
   const proof = proofOf(at.gaps);
   // If a run ended before its deletes, no later one would make them: it finds neither a changed parent nor a changed response.
   const hasDeletes = comparesAtEnd(run.resource) || (next?.stage === 'partition' && next.step === 'listed');

@@ -28,7 +28,7 @@ async function pagesFrom(start: object, resource: object) {
   const run = {
     // The fixture parses a whole spec; its type shows what reading needs of it. No other part of a store is asked.
     ...{ resource: source.resource as Resource, source, store: store as RunStore },
-    ...{ lookupStore: memoryStore(), force: false, findResource: unused, openParent: unused },
+    ...{ lookupStore: memoryStore(), force: false, shapeOf: () => null, findResource: unused, openParent: unused },
   };
   const options = { signal: new AbortController().signal, delivered: async () => {} };
   return await Array.fromAsync(readRun(run, start as RunPosition, options));

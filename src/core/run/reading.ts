@@ -30,6 +30,8 @@ export interface RunReading extends Listing {
   readonly lookupStore: LookupStore;
   /** What the brake holds back is done after all (a forced backfill). */
   readonly force: boolean;
+  /** What of the values of a partition shapes its records; null: nothing does. */
+  readonly shapeOf: (each: Partition['each']) => string | null;
 }
 
 /** How a run is read. */

@@ -114,6 +114,8 @@ export interface StoredPartition extends EarlierReads {
   readonly validators: Validators | null;
   /** Its watermark when the list of deleted records was last read to its end; null: never. */
   readonly deletionsTo: string | null;
+  /** What of its values shaped its records when it was last read to its end; null: nothing did, or it is not known. */
+  readonly shape: string | null;
 }
 
 /** A partition that was never read. */
@@ -123,6 +125,7 @@ export const neverRead: StoredPartition = {
   firstStart: null,
   readAt: null,
   deletionsTo: null,
+  shape: null,
 };
 
 /** What a run stores and queries between its pages. Nothing here is delivered. */

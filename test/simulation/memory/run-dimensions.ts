@@ -86,8 +86,8 @@ export const findPartition: typeof real.findPartition = (db, _scope, { laneId, p
   memoryOf(db).transact('findPartition', (state) => {
     const found = state.partitions.get(keyOf(laneId, partition));
     if (!found) return undefined;
-    const { watermark, validators, firstStart, readAt, deletionsTo } = found;
-    return { watermark, validators, firstStart, readAt, deletionsTo };
+    const { watermark, validators, firstStart, readAt, deletionsTo, shape } = found;
+    return { watermark, validators, firstStart, readAt, deletionsTo, shape };
   });
 
 /** As `closePartitions` of the real module. */

@@ -117,7 +117,13 @@ const partition = (dice: Dice, key: string): PartitionEntry => ({
     null,
     { listedAt: null, validators: null },
     { listedAt: '2026-01-01T00:00:00.000Z', validators: { etag: '"e"', lastModified: null } as never },
-    { listedAt: null, validators: null, readAt: '2026-01-02T00:00:00.000Z', deletionsTo: '3' },
+    {
+      listedAt: null,
+      validators: null,
+      readAt: '2026-01-02T00:00:00.000Z',
+      deletionsTo: '3',
+      shape: dice.pick(['a.b', 'a.c']),
+    },
   ]),
   ...dice.pick([{}, {}, { firstStart: '1' }]),
 });

@@ -128,7 +128,7 @@ async function endPartitions(tx: Db, scope: OrgScope, { laneId, seq }: LaneScan)
   await sql`
     update partitions p set pending = null, updated_at = now(),
       watermark = coalesce(pending ->> 'watermark', watermark),
-      read_at = coalesce((pending ->> 'readAt')::timestamptz, read_at),
+      read_at = coalesce((pending ->> 'readAt')::timestamptz, read_at), shape = coalesce(pending ->> 'shape', shape),
       listed_at = coalesce((pending ->> 'listedAt')::timestamptz, listed_at),
       validators = nullif(pending -> 'validators', 'null')
     where p.org_id = ${scope.orgId} and p.lane_id = ${laneId} and proof_run = ${seq} and proof = 'whole'

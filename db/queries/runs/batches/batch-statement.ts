@@ -195,7 +195,7 @@ interface RecordParts {
 }
 
 /** What a partition keeps until a batch says otherwise. */
-const keptColumns = ['listed_at', 'first_start', 'read_at', 'deletions_to'];
+const keptColumns = ['listed_at', 'first_start', 'read_at', 'deletions_to', 'shape'];
 const kept = {
   set: sql.raw(keptColumns.map((name) => `${name} = coalesce(excluded.${name}, partitions.${name})`).join(', ')),
   isOther: sql.raw(
@@ -267,10 +267,10 @@ export const recordSql = <Row>(
         and (resolved_at is null or requeued_at is not null)
     ), read as (
       insert into partitions (
-        org_id, lane_id, partition, watermark, listed_at, validators, first_start, read_at, deletions_to)
+        org_id, lane_id, partition, watermark, listed_at, validators, first_start, read_at, deletions_to, shape)
       select ${v.orgId}, ${v.laneId}::bigint, p.partition, p.watermark, (p.completed ->> 'listedAt')::timestamptz,
         nullif(p.completed -> 'validators', 'null'), p."firstStart", (p.completed ->> 'readAt')::timestamptz,
-        p.completed ->> 'deletionsTo'
+        p.completed ->> 'deletionsTo', p.completed ->> 'shape'
       from run, jsonb_to_recordset(${v.partitions}::jsonb) as p (
         partition text, watermark text, completed jsonb, "firstStart" text)
       on conflict (lane_id, partition) do update set

@@ -30,13 +30,36 @@ const mentionsOf = perResource((spec, resource) =>
 
 /**
  * Makes a digest of what of the values of a partition shapes its records; empty: nothing does. It is part of every record's
- * fingerprint, so that a parent by another name has its records delivered again once they are fetched.
+ * fingerprint, so that a parent by another name has its records delivered again: they are read from the beginning.
  */
 export function shapeEach(spec: ConnectorSpec, resourceKey: string): (each: JsonObject) => string {
   const fields = eachFieldsOf(spec, resourceKey);
   if (fields !== 'all' && fields.size === 0) return () => '';
   return (each) => digestOf(canonicalJson(pickEach(fields, each)));
 }
+
+/**
+ * Makes what is stored of the values of a partition that shape its records, with a digest of their names; null: nothing does. See
+ * {@link isReshaped}.
+ */
+export function storedShapeOf(spec: ConnectorSpec, resourceKey: string): (each: JsonObject) => string | null {
+  const fields = allEachFieldsOf(spec, resourceKey);
+  if (fields !== 'all' && fields.size === 0) return () => null;
+  const names = digestOf(canonicalJson(fields === 'all' ? fields : [...fields].toSorted()));
+  return (each) => `${names}.${digestOf(canonicalJson(pickEach(fields, each)))}`;
+}
+
+/**
+ * Whether the values that shaped the records of a partition have changed. A spec that takes others shapes records that are
+ * delivered from then on.
+ */
+export const isReshaped = (before: string | null, now: string | null): boolean =>
+  before !== null && now !== null && before !== now && before.split('.')[0] === now.split('.')[0];
+
+/** What of the values goes into a record at all. */
+const allEachFieldsOf = perResource((spec, resource) =>
+  eachFieldsIn(textsWithin(spec, isWithin(shapePlaces(spec.resources.indexOf(resource))))),
+);
 
 const eachFieldsOf = perResource((spec, resource) => {
   const index = spec.resources.indexOf(resource);

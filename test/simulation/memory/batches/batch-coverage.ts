@@ -31,7 +31,7 @@ export function putCoverage(state: ControlState, { orgId, laneId, seq }: StoredR
     const known = state.partitions.get(keyOf(laneId, partition));
     const isGap = known?.proofRun === seq && known.proof === 'gap';
     state.partitions.put({
-      ...(known ?? { ...nothingRead, firstStart: null, listRun: null, updatedAt: state.now() }),
+      ...(known ?? { ...nothingRead, firstStart: null, listRun: null, shape: null, updatedAt: state.now() }),
       ...{ orgId, laneId, partition, proof: isGap ? 'gap' : proof, proofRun: seq, pending: stored(completed) as never },
     });
   }
@@ -75,10 +75,10 @@ function endPartitions(state: ControlState, { laneId, seq }: LaneScan): void {
     const isIn = (record: (typeof waiting)[number]) =>
       placesOf(state, record).some(({ partition }) => partition === row.partition);
     if (waiting.some(isIn)) continue;
-    const { listedAt, validators, readAt, watermark } = pending;
+    const { listedAt, validators, readAt, watermark, shape } = pending;
     state.partitions.update(row, {
       ...{ pending: null, listedAt: listedAt ?? row.listedAt, validators, updatedAt: state.now() },
-      ...{ readAt: readAt ?? row.readAt, watermark: watermark ?? row.watermark },
+      ...{ readAt: readAt ?? row.readAt, watermark: watermark ?? row.watermark, shape: shape ?? row.shape },
     });
   }
 }

@@ -56,6 +56,7 @@ export function putPartitions(
       firstStart: firstStart ?? known?.firstStart ?? null,
       readAt: completed?.readAt ?? known?.readAt ?? null,
       deletionsTo: completed?.deletionsTo ?? known?.deletionsTo ?? null,
+      shape: completed?.shape ?? known?.shape ?? null,
     };
     // Nothing is written where nothing changes.
     if (known && isDeepStrictEqual({ ...known, ...read }, known)) continue;
