@@ -82,7 +82,7 @@ export interface ReadPlan {
   readonly sentWatermark: string | number | null;
   /** As of when an earlier read came to its end; ISO. Null: none did, or the plan does not ask. */
   readonly readAt: string | null;
-  /** A backfill reads up to the watermark and never changes it. */
+  /** A backfill reads up to the watermark, with what had not settled above it, and never changes it. */
   readonly backfill: boolean;
   /** The first page of every window. */
   readonly firstPage: PagePosition;

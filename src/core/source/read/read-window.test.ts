@@ -79,11 +79,11 @@ describe('where a read begins', () => {
     expect(to).toBe(from);
   });
 
-  test('a backfill reads up to the watermark and leaves it as it is', () => {
+  test('a backfill reads up to what had not settled above the watermark, and leaves it as it is', () => {
     const watermarkBefore = '2026-01-10T00:00:00.000Z';
-    const plan = planOf({}, { backfill: true, watermarkBefore, start: '2025-01-01T00:00:00.000Z' });
+    const plan = planOf({ settleMs: 30_000 }, { backfill: true, watermarkBefore, start: '2025-01-01T00:00:00.000Z' });
     const position = firstPosition(plan, now);
-    expect(position).toMatchObject({ from: '2025-01-01T00:00:00.000Z', to: watermarkBefore });
+    expect(position).toMatchObject({ from: '2025-01-01T00:00:00.000Z', to: '2026-01-10T00:00:31.000Z' });
     const page = read(plan, position, { times: ['2025-03-01T00:00:00Z'], more: true });
     expect(page.watermark).toBe(watermarkBefore);
     expect(read(plan, positionOf(page), {})).toMatchObject({ watermark: watermarkBefore, position: null });

@@ -110,17 +110,26 @@ function readsAgain(plan: ReadPlan, cursor: CursorPlan, now: Date): boolean {
   throw new AppError('source_rejected', `${message} ${advice}`);
 }
 
-/** Run start for instants, the watermark for a backfill, else open. Never before `from`, even if our clock is wrong. */
+/**
+ * Run start for instants, where a backfill ends, else open. Never before `from`, even if our clock is wrong. A backfill ends
+ * at the watermark and what was read above it, which had not settled: a sync of changed parents does not come back to it.
+ */
 function readEnd(
   plan: ReadPlan,
   cursor: CursorPlan,
   at: { readonly now: Date; readonly from: string | null; readonly again: boolean },
 ): string | null {
-  if (plan.backfill && plan.watermarkBefore !== null && !at.again) return plan.watermarkBefore;
-  if (!isTimeCursor(cursor.form.type)) return null;
+  const watermark = plan.backfill && !at.again ? plan.watermarkBefore : null;
+  if (!isTimeCursor(cursor.form.type)) return watermark;
   const from = at.from === null ? Number.NEGATIVE_INFINITY : Date.parse(at.from);
-  return new Date(Math.max(at.now.getTime(), from)).toISOString();
+  const now = Math.max(at.now.getTime(), from);
+  if (watermark === null) return new Date(now).toISOString();
+  const [below, above] = [Date.parse(watermark), Date.parse(watermark) + cursor.settleMs + secondMs];
+  return new Date(Math.max(Math.min(above, now), below)).toISOString();
 }
+
+/** Some APIs compare times in seconds. */
+const secondMs = 1000;
 
 function endOfWindow(
   cursor: CursorPlan,
