@@ -92,6 +92,10 @@ export interface Connections {
    * Grows when what runs sign in with is renewed: params, secrets, a grant, an activation.
    */
   accessNo: Generated<number>;
+  /**
+   * The accounts at the provider whose grants are stored, as far as the provider tells; nothing secret.
+   */
+  accounts: Generated<Json>;
   createdAt: Generated<string>;
   /**
    * Deleted: it reads as absent from here on; the sweeper removes what belongs to it, then this row.

@@ -4,7 +4,7 @@ import type { DeletionState } from '../src/core/model/receipt.ts';
 import type { RunNotes } from '../src/core/model/run-notes.ts';
 import type { RunPosition } from '../src/core/model/run-position.ts';
 import type { Validators } from '../src/core/model/validators.ts';
-import type { ConnectionStatus } from '../src/core/resources/connection.ts';
+import type { ConnectedAccount, ConnectionStatus } from '../src/core/resources/connection.ts';
 import type { EventType } from '../src/core/resources/event-types.ts';
 import type { HookRequestStatus } from '../src/core/resources/hook.ts';
 import type { RunStatus, RunTrigger } from '../src/core/resources/run.ts';
@@ -64,7 +64,12 @@ export interface Database
   specVersions: Typed<DB['specVersions'], { specJson: JSONColumnType<JsonObject>; status: SpecVersionStatus }>;
   connections: Typed<
     DB['connections'],
-    { status: ConnectionStatus; paramsJson: JSONColumnType<JsonObject>; specOverridesJson: NullableJsonObject }
+    {
+      status: ConnectionStatus;
+      paramsJson: JSONColumnType<JsonObject>;
+      specOverridesJson: NullableJsonObject;
+      accounts: JSONColumnType<ConnectedAccount[], string | undefined>;
+    }
   >;
   runs: Typed<
     DB['runs'],

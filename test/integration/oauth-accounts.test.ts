@@ -5,6 +5,7 @@ import { type Stack, startStack } from '../support/service/stack.ts';
 import { type OauthServer, startOauthServer } from '../support/upstream/oauth-server.ts';
 import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 import { startUpstream, type Upstream } from '../support/upstream/upstream.ts';
+import { recordedEvents } from '../support/webhooks/events.ts';
 
 const started = new AsyncDisposableStack();
 const api = createScriptedApi();
@@ -57,6 +58,7 @@ const spec = () => ({
     clientId: 'client',
     clientAuth: 'none',
     callback: { metadata: { realm: 'realmId' } },
+    tokenResponse: { metadata: { type: 'token_type' } },
   },
   http: { baseUrl: upstream.url, headers: { 'x-realm': '{{ auth.realm }}' }, rateLimit: { requests: 10_000 } },
   lookups: [
@@ -116,6 +118,14 @@ describe('a customer who authorizes again', () => {
     expect(await sync()).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 1 } });
     expect((await authorize('a')).status).toBe(200);
     expect(await sync()).toMatchObject({ notes: {}, watermarkBefore: '2025-03-01T00:00:00.000Z' });
+  });
+
+  it('is the account that the connection and its event show, and nothing else that is kept', async () => {
+    const accounts = [{ resource: null, values: { realm: 'a' } }];
+    expect((await ask('GET', `/connections/${id}`)).accounts).toEqual(accounts);
+    const events = await recordedEvents(stack.db, { orgId: stack.org.orgId, connectionId: id });
+    const activated = events.filter(({ type }) => type === 'connection.activated');
+    expect(activated).toMatchObject([{ data: { accounts } }]);
   });
 
   it('has the records below those of that account', async () => {

@@ -13,6 +13,15 @@ export interface ConnectionRow {
   paramsJson: JsonObject;
   /** Keyed merge patch on the pinned spec; null without one. */
   specOverridesJson: JsonObject | null;
+  /** The accounts that its customer connected, where the provider tells. */
+  accounts: {
+    /** The resource with a grant of its own; null: the connection. */
+    resource: string | null;
+    /** What the provider tells of it: the values that `auth.account` of the spec names. */
+    values: {
+      [name: string]: string;
+    };
+  }[];
 }
 
 export type ConnectionStatus = 'pending' | 'active' | 'paused' | 'error';
@@ -1515,6 +1524,15 @@ export interface Operations {
       paramsJson: JsonObject;
       /** Keyed merge patch on the pinned spec; null without one. */
       specOverridesJson: JsonObject | null;
+      /** The accounts that its customer connected, where the provider tells. */
+      accounts: {
+        /** The resource with a grant of its own; null: the connection. */
+        resource: string | null;
+        /** What the provider tells of it: the values that `auth.account` of the spec names. */
+        values: {
+          [name: string]: string;
+        };
+      }[];
       /** False for a dry run. */
       applied: boolean;
       /** What the change means for each resource; null: it is of names only. */
@@ -2384,6 +2402,15 @@ export interface EventData {
     previousStatus: ConnectionStatus | null;
     /** api: a call of the API. oauth: its customer authorized it. */
     reason: 'api' | 'oauth';
+    /** The accounts that its customer connected, where the provider tells. */
+    accounts: {
+      /** The resource with a grant of its own; null: the connection. */
+      resource: string | null;
+      /** What the provider tells of it: the values that `auth.account` of the spec names. */
+      values: {
+        [name: string]: string;
+      };
+    }[];
   };
   /** A connection was paused: its schedules do not fire and its runs are canceled. */
   'connection.paused': {

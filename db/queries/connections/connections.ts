@@ -1,7 +1,7 @@
 import { type NotNull, sql } from 'kysely';
 import { newId } from '../../../src/core/ids.ts';
 import type { JsonObject } from '../../../src/core/json/json-object.ts';
-import type { ConnectionRow, ConnectionStatus } from '../../../src/core/resources/connection.ts';
+import type { ConnectedAccount, ConnectionRow, ConnectionStatus } from '../../../src/core/resources/connection.ts';
 import type { Db } from '../../client.ts';
 import { countRows, type Listing, openNewestFirst } from '../../listing.ts';
 import { newestPage, type Page, type PageRequest } from '../../page.ts';
@@ -19,6 +19,7 @@ const columns = [
   'status',
   'paramsJson',
   'specOverridesJson',
+  'accounts',
 ] as const;
 
 /** The connection, or undefined when it is absent, deleted or of another org. */
@@ -113,7 +114,7 @@ export function listConnections(db: Db, scope: OrgScope): Promise<Listing<Connec
 }
 
 /** A connection as a list names it: without its params, which can be large. */
-export type ConnectionName = Omit<ConnectionRow, 'orgId' | 'paramsJson' | 'specOverridesJson'> & {
+export type ConnectionName = Omit<ConnectionRow, 'orgId' | 'paramsJson' | 'specOverridesJson' | 'accounts'> & {
   readonly specKey: string;
 };
 
@@ -207,6 +208,18 @@ const nextAccess = sql<number>`access_no + 1`;
 /** Notes that runs sign in with something else from now on: what fails with what was before says nothing of it. */
 export async function noteNewAccess(tx: Db, scope: OrgScope, id: string): Promise<void> {
   await updateExisting(tx, scope).set({ accessNo: nextAccess }).where('id', '=', id).execute();
+}
+
+/** Says whose grants a connection has from now on. */
+export async function putAccounts(
+  tx: Db,
+  scope: OrgScope,
+  { id, accounts }: { readonly id: string; readonly accounts: readonly ConnectedAccount[] },
+): Promise<void> {
+  await updateExisting(tx, scope)
+    .set({ accounts: JSON.stringify(accounts) })
+    .where('id', '=', id)
+    .execute();
 }
 
 /** When the connection went to `error`; null: it is not in error, or the time is unknown. */

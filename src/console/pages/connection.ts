@@ -9,7 +9,7 @@ import { type EventLine, findRecentEvents } from '../../../db/queries/webhooks/e
 import { idParams } from '../../api/inputs.ts';
 import { readFreshness } from '../../control/connections/freshness.ts';
 import { found } from '../../core/errors.ts';
-import type { ConnectionRow } from '../../core/resources/connection.ts';
+import type { ConnectedAccount, ConnectionRow } from '../../core/resources/connection.ts';
 import type { ResourceFreshness } from '../../core/resources/freshness.ts';
 import type { RunRow } from '../../core/resources/run.ts';
 import { details, json } from '../parts/code.ts';
@@ -86,15 +86,23 @@ interface Known {
 }
 
 const identity = (
-  { id, externalCustomerId, pinnedSpecVersion: version }: ConnectionRow,
+  { id, externalCustomerId, accounts, pinnedSpecVersion: version }: ConnectionRow,
   { specKey, lastSuccessAt }: Known,
 ): Html =>
   facts([
     ['Spec', html`<a href="/console/specs/${specKey}/${version}">${specKey} ${version}</a>`],
     ['Customer', externalCustomerId ?? html`<span class="muted">–</span>`],
+    ...accounts.map(accountFact),
     ['Last success', ago(lastSuccessAt)],
     ['Id', html`<code>${id}</code>`],
   ]);
+
+const accountFact = ({ resource, values }: ConnectedAccount): readonly [string, string] => [
+  resource === null ? 'Account' : `Account of ${resource}`,
+  Object.entries(values)
+    .map(([name, value]) => `${name} ${value}`)
+    .join(', '),
+];
 
 async function* firstOf<Row>(rows: AsyncIterable<Row>, most: number): AsyncIterable<Row> {
   let taken = 0;

@@ -48,12 +48,17 @@ export async function activateWithin(tx: Db, scope: OrgScope, id: string): Promi
 export async function recordActivation(
   tx: Db,
   scope: OrgScope,
-  { connection: { id }, previousStatus, failedSince, reason }: Activation & { readonly reason: 'api' | 'oauth' },
+  {
+    connection: { id, accounts },
+    previousStatus,
+    failedSince,
+    reason,
+  }: Activation & { readonly reason: 'api' | 'oauth' },
 ): Promise<void> {
   if (previousStatus === 'active') return;
   const deduplicationId = newId('evt');
   await recordConnectionEvents(tx, scope, id, (connection) => [
-    connectionActivated({ connection, previousStatus, reason, deduplicationId }),
+    connectionActivated({ connection, previousStatus, reason, accounts, deduplicationId }),
     ...(previousStatus === 'error' ? [connectionRecovered({ connection, failedSince, deduplicationId })] : []),
   ]);
 }

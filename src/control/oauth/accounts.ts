@@ -8,6 +8,9 @@ import { readFromStart } from '../../../db/queries/runs/lanes/conform-lane.ts';
 import { dropConnectionLookups } from '../../../db/queries/runs/lookup-cache.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { tokenSlot } from '../../connect/token-store.ts';
+import { cutText } from '../../core/json/cut-text.ts';
+import { storableText } from '../../core/json/storable-text.ts';
+import type { ConnectedAccount } from '../../core/resources/connection.ts';
 import type { RunRow } from '../../core/resources/run.ts';
 import { openToken } from '../../core/source/auth/sealed-token.ts';
 import type { Token } from '../../core/source/auth/token.ts';
@@ -37,6 +40,27 @@ export async function isOtherAccount(
 
 const namesOf = ({ account, callback, tokenResponse }: OauthAuthorizationCode): readonly string[] =>
   account ?? Object.keys({ ...callback.metadata, ...tokenResponse.metadata });
+
+/** The longest shown value of an account, in characters. */
+const shownMax = 200;
+
+/**
+ * The accounts of a connection after a new grant. Shown are the values that the spec says to tell accounts apart by, or
+ * what came with the browser: a response of the token endpoint may have secrets that no spec names as such.
+ */
+export function withAccount(
+  accounts: readonly ConnectedAccount[],
+  { resourceKey, auth }: Authorizable,
+  { metadata }: Token,
+): readonly ConnectedAccount[] {
+  const values = (auth.account ?? Object.keys(auth.callback.metadata)).flatMap((name) => {
+    const value = metadata[name];
+    const isShown = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+    return isShown ? [[name, storableText(cutText(String(value), shownMax))] as const] : [];
+  });
+  const others = accounts.filter(({ resource }) => resource !== resourceKey);
+  return values.length === 0 ? others : [...others, { resource: resourceKey, values: Object.fromEntries(values) }];
+}
 
 /** Lets the next run of the resources read everything from the start; running runs are to be canceled after the commit. */
 export async function forgetAccount(

@@ -6,6 +6,7 @@ import {
   lockActiveConnectionsMax,
   lockConnection,
   noteNewAccess,
+  putAccounts,
 } from '../../../db/queries/connections/connections.ts';
 import { insertOauthState, takeOauthState } from '../../../db/queries/connections/oauth-states.ts';
 import { replaceToken } from '../../../db/queries/connections/tokens.ts';
@@ -20,7 +21,7 @@ import { wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
 import { activateWithin, recordActivation } from '../connections/activation.ts';
 import { cancelWorkflows } from '../runs/runs.ts';
 import { type ApplyDeps, applySchedulesOf } from '../schedules/apply.ts';
-import { forgetAccount, isOtherAccount } from './accounts.ts';
+import { forgetAccount, isOtherAccount, withAccount } from './accounts.ts';
 import { expectedGrants, type GrantDeps, missingGrants, openGrants, orConflict } from './grant.ts';
 
 type OauthDeps = GrantDeps & Pick<Deps, 'oauth'>;
@@ -123,11 +124,12 @@ export async function finishAuthorization(
   const sealed = sealToken(deps.secretBox, token, { orgId: scope.orgId, ownerId: connectionId });
   const expected = await expectedGrants(grants);
   const stopped = await deps.db.transaction().execute(async (tx) => {
-    found(await lockConnection(tx, scope, connectionId), 'Connection');
+    const { accounts } = found(await lockConnection(tx, scope, connectionId), 'Connection');
     const isOther = await isOtherAccount(deps, tx, scope, { connectionId, grant, token });
     if (isOther && claims['newAccount'] !== true) throw otherAccount();
     await replaceToken(tx, scope, { connectionId, slot: tokenSlot(resourceKey), sealed });
     await noteNewAccess(tx, scope, connectionId);
+    await putAccounts(tx, scope, { id: connectionId, accounts: withAccount(accounts, grant, token) });
     return isOther ? forgetAccount(tx, scope, { connectionId, resourceKeys: grants.readersOf(grant) }) : [];
   });
   await cancelWorkflows(deps, scope, stopped);

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { ConnectionStatus } from '../resources/connection.ts';
+import { ConnectionRow, ConnectionStatus } from '../resources/connection.ts';
 import type { DomainEvent } from './envelope.ts';
 import { aboutConnection, EventConnection } from './event-connection.ts';
 import type { EventDeclarations } from './event-declaration.ts';
@@ -15,6 +15,7 @@ const Transition = v.object({
     v.description('api: a call of the API. oauth: its customer authorized it.'),
   ),
 });
+const Activation = v.object({ ...Transition.entries, accounts: ConnectionRow.entries.accounts });
 const ConnectionError = v.object({ connection: EventConnection, previousStatus: ConnectionStatus, error: Failure });
 const ConnectionRecovered = v.object({
   connection: EventConnection,
@@ -33,6 +34,7 @@ const SpecUpgraded = v.object({
 });
 
 type Transition = v.InferOutput<typeof Transition>;
+type Activation = v.InferOutput<typeof Activation>;
 
 /** The id of something that can happen to a connection again and again. */
 interface DeduplicationId {
@@ -59,11 +61,12 @@ export const connectionActivated = ({
   connection,
   previousStatus,
   reason,
+  accounts,
   deduplicationId,
-}: DeduplicationId & Pick<Transition, 'previousStatus' | 'reason'>): DomainEvent => ({
+}: DeduplicationId & Pick<Activation, 'previousStatus' | 'reason' | 'accounts'>): DomainEvent => ({
   ...toConnection({ connection, deduplicationId }),
   type: 'connection.activated',
-  data: { connection, previousStatus, reason } satisfies Transition,
+  data: { connection, previousStatus, reason, accounts } satisfies Activation,
 });
 
 /** A connection was paused. */
@@ -147,8 +150,13 @@ export const connectionEvents: EventDeclarations<
   },
   'connection.activated': {
     summary: 'A connection has become active.',
-    data: Transition,
-    example: connectionActivated({ ...once, previousStatus: 'pending', reason: 'oauth' }).data,
+    data: Activation,
+    example: connectionActivated({
+      ...once,
+      previousStatus: 'pending',
+      reason: 'oauth',
+      accounts: [{ resource: null, values: { realm: '9341453' } }],
+    }).data,
   },
   'connection.paused': {
     summary: 'A connection was paused: its schedules do not fire and its runs are canceled.',

@@ -7,6 +7,19 @@ import { WorkspaceRow } from './workspace.ts';
 export const ConnectionStatus = v.pipe(v.picklist(['pending', 'active', 'paused', 'error']), v.examples(['active']));
 export type ConnectionStatus = v.InferOutput<typeof ConnectionStatus>;
 
+/** An account at a provider whose grant a connection has. */
+export const ConnectedAccount = v.object({
+  resource: v.pipe(
+    v.nullable(v.string()),
+    v.description('The resource with a grant of its own; null: the connection.'),
+  ),
+  values: v.pipe(
+    v.record(v.string(), v.string()),
+    v.description('What the provider tells of it: the values that `auth.account` of the spec names.'),
+  ),
+});
+export type ConnectedAccount = v.InferOutput<typeof ConnectedAccount>;
+
 /** One customer's configured instance of a spec. Secrets are never part of it. */
 export const ConnectionRow = v.object({
   id: v.pipe(v.string(), v.examples(['con_01kaemm0dce7xb1k4c1m1f2p3q'])),
@@ -25,6 +38,11 @@ export const ConnectionRow = v.object({
   specOverridesJson: v.pipe(
     v.nullable(JsonObject),
     v.description('Keyed merge patch on the pinned spec; null without one.'),
+  ),
+  accounts: v.pipe(
+    v.array(ConnectedAccount),
+    v.description('The accounts that its customer connected, where the provider tells.'),
+    v.examples([[{ resource: null, values: { realm: '9341453' } }]]),
   ),
 });
 export type ConnectionRow = v.InferOutput<typeof ConnectionRow>;

@@ -133,7 +133,7 @@ export const AuthorizationCode = v.pipe(
     ),
     account: field(
       v.exactOptional(v.pipe(v.array(VariableName), v.maxLength(20))),
-      'The kept values (`callback.metadata`, `tokenResponse.metadata`) by which one account at the provider differs from another. Absent: all of them. Whoever authorizes another account has to say so (`newAccount`), and everything is read from the start.',
+      'The kept values (`callback.metadata`, `tokenResponse.metadata`) by which one account at the provider differs from another. Absent: all of them. The connection shows these values, or without this list those of `callback.metadata`: name no secret. Whoever authorizes another account has to say so (`newAccount`), and everything is read from the start.',
       ['realm'],
     ),
     refreshUrl: field(

@@ -28,6 +28,7 @@ export function seedOrg(
       accessNo: 0,
       paramsJson: params,
       specOverridesJson: null,
+      accounts: [],
     });
     return { orgId, connectionId };
   });
