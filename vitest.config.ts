@@ -57,7 +57,7 @@ export default defineConfig({
           include: [
             'test/contract/{bad-input,tenancy}.test.ts',
             'test/integration/{connection-test,connection-update,rate-limits,spec-tests,spec-upgrade}.test.ts',
-            'test/integration/{api-keys,connections,embed,freshness,hook-addresses,hooks,oauth-authorize,runs-reading}.test.ts',
+            'test/integration/{api-keys,connections,embed,freshness,hook-addresses,hooks,oauth-authorize,oauth-confirm,runs-reading}.test.ts',
             'test/integration/{schedules,specs,webhook-deliveries,webhook-endpoint-secrets,webhook-endpoints,webhook-recovery}.test.ts',
           ],
           env: { TEST_ROW_SECURITY: '1' },

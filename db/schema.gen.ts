@@ -329,6 +329,10 @@ export interface OauthStates {
   orgId: string;
   redirectUri: string;
   /**
+   * Where the customer is sent to, whose grant is then confirmed; null: the callback itself stores it.
+   */
+  returnUrl: string | null;
+  /**
    * SHA-256 of the id in the signed state; a reader of the table cannot use it.
    */
   stateHash: Buffer;
@@ -347,6 +351,14 @@ export interface Orgs {
    */
   limits: Generated<Json>;
   name: string;
+  /**
+   * Whether every authorization has to be confirmed by the org.
+   */
+  oauthConfirmationRequired: Generated<boolean>;
+  /**
+   * The origins that a customer may be sent to after an authorization.
+   */
+  oauthReturnOrigins: Generated<string[]>;
   plan: string;
 }
 
@@ -471,6 +483,31 @@ export interface Partitions {
    * Canonical text; null: nothing can be claimed yet.
    */
   watermark: string | null;
+}
+
+export interface PendingGrants {
+  /**
+   * The sealed token; null: it was confirmed.
+   */
+  ciphertext: Buffer | null;
+  /**
+   * Keyed fingerprint of the code that confirms it, with its org and connection.
+   */
+  codeFingerprint: string;
+  connectionId: string;
+  expiresAt: string;
+  kekId: string | null;
+  /**
+   * Whether it may be of another account than the stored grant.
+   */
+  newAccount: boolean;
+  nonce: Buffer | null;
+  orgId: string;
+  /**
+   * As in tokens.
+   */
+  slot: string;
+  wrappedKey: Buffer | null;
 }
 
 export interface Quarantine {
@@ -1015,6 +1052,7 @@ export interface DB {
   outboxes: Outboxes;
   outboxParts: OutboxParts;
   partitions: Partitions;
+  pendingGrants: PendingGrants;
   quarantine: Quarantine;
   recordPartitions: RecordPartitions;
   recordState: RecordState;

@@ -63,13 +63,15 @@ export function checkQuery<S extends v.GenericSchema>(schema: S, query: Query): 
   const single = Object.fromEntries(Object.entries(query).map(([name, [first]]) => [name, first]));
   const result = v.safeParse(schema, single);
   const missing = result.issues?.find(isMissing);
-  if (missing) {
-    throw new HttpRejection('unreadable', `The query parameter ${v.getDotPath(missing)} is required.`);
-  }
+  if (missing) throw missingParameter(v.getDotPath(missing) ?? '');
   const issues = result.success ? repeatedIn(query, result.output) : result.issues.map(toIssue);
   if (!result.success || issues.length > 0) throw invalid('The query is not valid.', issues);
   return result.output;
 }
+
+/** A required query parameter is missing: an error without a code. */
+export const missingParameter = (name: string): HttpRejection =>
+  new HttpRejection('unreadable', `The query parameter ${name} is required.`);
 
 const isMissing = ({ type, input }: v.BaseIssue<unknown>): boolean => input === undefined || type === 'non_empty';
 

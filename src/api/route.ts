@@ -12,6 +12,7 @@ import type { OrgRequests } from './gates/org-requests.ts';
 import { checkBody, checkParams, checkQuery, type Query } from './inputs.ts';
 import type { Reads } from './reads.ts';
 import type { ResponseWithHeaders } from './response-headers.ts';
+import type { SeeOther } from './see-other.ts';
 
 /** The dependencies of an API. */
 export interface AppDeps
@@ -80,6 +81,8 @@ export interface Route {
   readonly status: 200 | 201 | 202;
   /** An array schema makes it a list: streamed, with `X-Total-Count`. */
   readonly response: Schema;
+  /** When it sends the browser on instead, with 303. Absent: it never does. */
+  readonly redirects?: string;
   /** Headers of a success besides those of every response, with the values they may have. */
   readonly headers?: Readonly<Record<string, HeaderFacts>>;
   /** The errors of the endpoint itself; `validation` of its input and those every endpoint has are added. */
@@ -144,7 +147,10 @@ interface Declaration<
   readonly query?: Q;
   readonly body?: B;
   readonly response: R;
-  readonly handle: (input: Input<A, P, Q, B>, deps: ApiDeps) => Promise<Result<R> | ResponseWithHeaders<Result<R>>>;
+  readonly handle: (
+    input: Input<A, P, Q, B>,
+    deps: ApiDeps,
+  ) => Promise<Result<R> | ResponseWithHeaders<Result<R>> | SeeOther>;
 }
 
 /** Declares an endpoint: reading an unknown parameter or returning another shape than `response` does not compile. */

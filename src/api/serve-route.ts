@@ -11,6 +11,7 @@ import { type Places, readYamlBody, saysYaml, withPlaces } from './gates/yaml-bo
 import type { RequestFacts } from './observe.ts';
 import { ResponseWithHeaders } from './response-headers.ts';
 import type { ApiDeps, Route } from './route.ts';
+import { SeeOther } from './see-other.ts';
 import { type ListResult, toListBody } from './stream.ts';
 
 /** What the middlewares set for the handlers; `caller` is set behind a credential only. */
@@ -60,8 +61,9 @@ interface Served {
   readonly result: unknown;
 }
 
-/** The response to a request that has done its work: an object, or the rows of a list as they come. */
+/** The response to a request that has done its work: an object, the rows of a list as they come, or another address. */
 async function respond(c: Context<ApiEnv>, route: Route, { deps, caller, result }: Served): Promise<Response> {
+  if (result instanceof SeeOther) return c.redirect(result.address, 303);
   const { body, headers } = result instanceof ResponseWithHeaders ? result : { body: result, headers: {} };
   for (const [name, value] of Object.entries(headers)) c.header(name, value);
   if (route.response.type !== 'array') return jsonResponse(c, JSON.stringify(body), route.status);

@@ -11,6 +11,9 @@ import type { Deps } from '../deps.ts';
  */
 export const tokenSlot = (resourceKey: string | null): string => resourceKey ?? '';
 
+/** The other way around. */
+export const resourceOfSlot = (slot: string): string | null => (slot === '' ? null : slot);
+
 /** Sealed tokens in the control database, where all workers find them. */
 export function createTokenStore(
   { db, secretBox }: Pick<Deps, 'db' | 'secretBox'>,

@@ -87,6 +87,7 @@ const repeated: readonly Repeated[] = [
     'hookRequestDays',
     1,
   ],
+  ['docs/oauth.md', 'good once, within # minutes', 'src/control/oauth/pending.ts', 'pendingSeconds', minute],
   ['docs/widget.md', 'read that one connection for # minutes', 'src/api/routes/embed.ts', 'usualSeconds', minute],
   [
     'docs/widget.md',

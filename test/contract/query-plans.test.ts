@@ -320,7 +320,8 @@ describe('of an org with 60,000 runs, no statement reads what is old:', () => {
     const log = { ...api.deps.log, warn: (...line: unknown[]) => void warnings.push(line) };
     const plans = await plansOf(async () => {
       const config = loadConfig({});
-      const round = maintain({ config, db: recording.db, orchestrator: quietOrchestrator, log }, stopping.signal);
+      const deps = { ...api.deps, config, db: recording.db, orchestrator: quietOrchestrator, log };
+      const round = maintain(deps, stopping.signal);
       stopping.abort();
       await round;
     });

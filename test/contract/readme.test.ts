@@ -12,7 +12,14 @@ const read = (file: string): string => readFileSync(join(root, file), 'utf8');
 const readme = read('README.md');
 const { scripts } = JSON.parse(read('package.json'));
 /** What a reader is led to from the README. */
-const guides = ['README.md', 'docs/features.md', 'docs/operating.md', 'docs/widget.md', 'docs/debugging.md'];
+const guides = [
+  'README.md',
+  'docs/features.md',
+  'docs/operating.md',
+  'docs/widget.md',
+  'docs/oauth.md',
+  'docs/debugging.md',
+];
 
 /** The JSON bodies of the curl calls, in order. */
 const bodies = [...readme.matchAll(/-d '(\{[^']*\})'/g)].map(([, body = '']) => JSON.parse(body));

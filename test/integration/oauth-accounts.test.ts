@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AuditedDestination, openAuditedDestination } from '../support/destinations/audit.ts';
 import { eventually } from '../support/service/eventually.ts';
@@ -55,6 +56,7 @@ const spec = () => ({
     kind: 'oauth2_authorization_code',
     authorizeUrl: `${oauth.url}/authorize`,
     tokenUrl: oauth.tokenUrl,
+    revokeUrl: `${oauth.url}/revoke`,
     clientId: 'client',
     clientAuth: 'none',
     callback: { metadata: { realm: 'realmId' } },
@@ -171,5 +173,41 @@ describe('a customer who authorizes again', () => {
     await eventually('the run ends', async () => (await ask('GET', `/runs/${runId}`)).finishedAt !== null);
     expect(await sync('named')).toMatchObject({ status: 'succeeded' });
     expect(await destination.query("select name from named where id = 'a1'")).toEqual([{ name: 'of a' }]);
+  });
+});
+
+describe('a grant that waits to be confirmed', () => {
+  /** The customer signs in to the account of a realm; the code that their browser brings to the page of the org. */
+  async function codeFor(realmId: string, query = ''): Promise<string> {
+    const returnUrl = 'http://127.0.0.1:1/connected';
+    await ask('PATCH', '/oauth/settings', { returnOrigins: [new URL(returnUrl).origin] });
+    oauth.sentBack = { realmId };
+    const { authorizeUrl } = await ask('GET', `/oauth/${id}/authorize?returnUrl=${returnUrl}${query}`);
+    const response = await fetch(stack.apiUrl + (await oauth.agree(authorizeUrl)), { redirect: 'manual' });
+    expect(response.status).toBe(303);
+    return new URL(response.headers.get('location') ?? '').searchParams.get('code') ?? '';
+  }
+
+  it('touches nothing until then, and the account counts as the new one from then on', async () => {
+    await sync();
+    const code = await codeFor('b', '&newAccount=true');
+    const before = await ask('GET', `/connections/${id}`);
+    expect(before).toMatchObject({ status: 'active', accounts: [{ values: { realm: 'a' } }] });
+    expect(await sync()).toMatchObject({ status: 'succeeded', notes: {}, statsJson: { recordsOut: 0 } });
+    await ask('POST', '/oauth/confirm', { connectionId: id, code });
+    expect((await ask('GET', `/connections/${id}`)).accounts).toEqual([{ resource: null, values: { realm: 'b' } }]);
+    expect(await sync()).toMatchObject({ notes: { read_from_start: 1 }, statsJson: { recordsOut: 2 } });
+  });
+
+  it('is removed by a worker after ten minutes, and revoked at the provider', async () => {
+    const code = await codeFor('a', '&newAccount=true');
+    const before = oauth.revocations();
+    await sql`update pending_grants set expires_at = now() where connection_id = ${id}`.execute(stack.db);
+    await eventually('the grant is revoked', async () => oauth.revocations() > before);
+    const { rows } = await sql`select from pending_grants where connection_id = ${id}`.execute(stack.db);
+    expect(rows).toEqual([]);
+    const reply = await stack.org.call('POST', '/oauth/confirm', { body: { connectionId: id, code } });
+    expect(reply).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } });
+    expect(await sync()).toMatchObject({ status: 'succeeded', notes: {} });
   });
 });

@@ -437,6 +437,13 @@ export interface ApiKeyRow {
   lastUsedAt: Timestamp | null;
 }
 
+export interface AuthorizationSettings {
+  /** The origins that `returnUrl` may have. */
+  returnOrigins: string[];
+  /** Whether every authorization needs a `returnUrl`, and is confirmed by `POST /oauth/confirm`. */
+  confirmationRequired: boolean;
+}
+
 export type EventType = 'run.started' | 'run.succeeded' | 'run.partial' | 'run.failed' | 'run.canceled' | 'records.quarantined' | 'records.requeued' | 'connection.created' | 'connection.activated' | 'connection.paused' | 'connection.error' | 'connection.recovered' | 'connection.reauth_required' | 'connection.spec_upgraded' | 'connection.overdue' | 'connection.on_time' | 'schedule.created' | 'schedule.updated' | 'schedule.deleted' | 'schedule.skipped' | 'spec.published' | 'spec.deprecated' | 'endpoint.failing' | 'endpoint.disabled' | 'api_key.created' | 'api_key.revoked' | 'webhook.test';
 
 export interface EventTypeRow {
@@ -2043,6 +2050,8 @@ export interface Operations {
       resource?: string;
       /** Whether the customer may sign in to another account than before: everything is then read from the start. */
       newAccount?: 'true' | 'false';
+      /** A page of yours, on one of `returnOrigins`. The grant then waits until your server confirms it. The page gets `code`, for `POST /oauth/confirm`, or `error`. */
+      returnUrl?: string;
     };
     response: {
       /** The page of the provider where the customer agrees. */
@@ -2052,7 +2061,7 @@ export interface Operations {
   /**
    * Finish the authorization of a connection.
    *
-   * Where the provider sends the customer back to; the signed state is the credential. Stores the tokens, encrypted, and activates the connection once nothing else needs authorization. When the customer declined there is no `code`: 400.
+   * Where the provider sends the customer back to; the signed state is the credential. Stores the tokens, encrypted, and activates the connection once nothing else needs authorization. When the customer declined there is no `code`: 400, or with a `returnUrl` an `error` for your page.
    */
   'GET /oauth/callback': {
     query: {
@@ -2069,6 +2078,41 @@ export interface Operations {
       /** Resources whose own authorization is still missing; null: that of the spec. The status of the connection does not change until the list is empty. */
       awaiting?: (string | null)[];
     };
+  };
+  /**
+   * Confirm an authorization that began with a return URL.
+   *
+   * Takes the `code` that came to your page, once, within 10 minutes. Take the connection from the session of that browser, never from its address: a code of another connection is a 404. Stores the tokens and activates the connection as the callback does otherwise.
+   */
+  'POST /oauth/confirm': {
+    body: {
+      connectionId: string;
+      code: string;
+    };
+    response: {
+      connected: true;
+      connectionId: string;
+      /** Resources whose own authorization is still missing; null: that of the spec. The status of the connection does not change until the list is empty. */
+      awaiting?: (string | null)[];
+    };
+  };
+  /** Read how customers of the org may authorize connections. */
+  'GET /oauth/settings': {
+    response: AuthorizationSettings;
+  };
+  /**
+   * Change how customers of the org may authorize connections.
+   *
+   * Absent fields do not change. Authorizations in progress are held to what is set when they end.
+   */
+  'PATCH /oauth/settings': {
+    body: {
+      /** The origins that `returnUrl` may have. */
+      returnOrigins?: string[];
+      /** Whether every authorization needs a `returnUrl`, and is confirmed by `POST /oauth/confirm`. */
+      confirmationRequired?: boolean;
+    };
+    response: AuthorizationSettings;
   };
   /** List the workspaces. */
   'GET /workspaces': {

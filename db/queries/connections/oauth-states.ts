@@ -13,6 +13,8 @@ export interface OauthState {
   readonly issuer: string;
   /** The PKCE verifier; null: without PKCE. */
   readonly verifier: SealedSecret | null;
+  /** Where the customer is sent to, whose grant is then confirmed; null: the callback itself stores it. */
+  readonly returnUrl: string | null;
 }
 
 /** Remembers an authorization for `ttlSeconds`. */
@@ -31,21 +33,24 @@ export async function insertOauthState(
 
 /**
  * The authorization with that hash, for its only use: it is deleted here. Undefined when it is unknown, expired or
- * used. Without a scope: like a credential, it is what a scope is made from.
+ * used, or, with `returnsOnly`, has no return URL. Without a scope: like a credential, it is what a scope is made from.
  */
 export async function takeOauthState(
   db: Db,
   stateHash: Buffer,
+  { returnsOnly = false }: { readonly returnsOnly?: boolean } = {},
 ): Promise<(OauthState & { readonly orgId: string }) | undefined> {
   const row = await db
     .deleteFrom('oauthStates')
     .where('stateHash', '=', stateHash)
     .where('expiresAt', '>', sql<string>`now()`)
-    .returning(['orgId', 'connectionId', 'redirectUri', 'issuer', 'kekId', 'wrappedKey', 'nonce', 'ciphertext'])
+    .$if(returnsOnly, (taken) => taken.where('returnUrl', 'is not', null))
+    .returning(['orgId', 'connectionId', 'redirectUri', 'issuer', 'returnUrl'])
+    .returning(['kekId', 'wrappedKey', 'nonce', 'ciphertext'])
     .executeTakeFirst();
   if (!row) return undefined;
-  const { orgId, connectionId, redirectUri, issuer, ...sealed } = row;
-  return { stateHash, orgId, connectionId, redirectUri, issuer, verifier: sealedOf(sealed) };
+  const { kekId, wrappedKey, nonce, ciphertext, ...begun } = row;
+  return { ...begun, stateHash, verifier: sealedOf({ kekId, wrappedKey, nonce, ciphertext }) };
 }
 
 /** Removes expired authorizations, of every org. */

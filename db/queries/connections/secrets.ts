@@ -33,10 +33,11 @@ export function findSecret(db: Db, scope: OrgScope, key: SecretKey): Promise<Sea
 }
 
 /**
- * Removes every secret of a connection, of all kinds, the tokens obtained with them, and authorizations in progress.
+ * Removes every secret of a connection, of all kinds, the tokens obtained with them, and authorizations in progress,
+ * confirmed or not.
  */
 export async function deleteSecrets(db: Db, scope: OrgScope, connectionId: string): Promise<void> {
-  for (const table of ['connectionSecrets', 'tokens', 'oauthStates'] as const) {
+  for (const table of ['connectionSecrets', 'tokens', 'oauthStates', 'pendingGrants'] as const) {
     await db.deleteFrom(table).where('orgId', '=', scope.orgId).where('connectionId', '=', connectionId).execute();
   }
 }

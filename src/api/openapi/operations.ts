@@ -30,7 +30,7 @@ function operationOf(route: Route): Json {
       ...(route.repeated ? [refTo('parameters', 'IdempotencyKey')] : []),
     ],
     ...(route.body ? { requestBody: requestBodyOf(route, schemaOf(route.body, 'input')) } : {}),
-    responses: { [route.status]: successOf(route), ...errorsOf(route) },
+    responses: { [route.status]: successOf(route), ...redirectOf(route), ...errorsOf(route) },
   };
 }
 
@@ -82,6 +82,14 @@ function successOf(route: Route): Json {
       ...headersOf(route),
     },
     content: { 'application/json': { schema: schemaOf(route.response, 'output') } },
+  };
+}
+
+function redirectOf({ redirects }: Route): Json {
+  if (redirects === undefined) return {};
+  const location = { description: 'Where the browser goes on.', schema: { type: 'string', format: 'uri' } };
+  return {
+    '303': { description: redirects, headers: { 'X-Request-Id': refTo('headers', 'RequestId'), Location: location } },
   };
 }
 

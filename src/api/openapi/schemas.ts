@@ -4,6 +4,7 @@ import { EventEnvelope } from '../../core/events/catalogue.ts';
 import { EventConnection } from '../../core/events/event-connection.ts';
 import { JsonObject } from '../../core/json/json-object.ts';
 import { ApiKeyRow } from '../../core/resources/api-key.ts';
+import { AuthorizationSettings } from '../../core/resources/authorization-settings.ts';
 import { ConnectionRow, ConnectionStatus } from '../../core/resources/connection.ts';
 import { ErrorBody } from '../../core/resources/error.ts';
 import { FreshnessView } from '../../core/resources/freshness.ts';
@@ -58,6 +59,7 @@ const definitions = {
   FreshnessView,
   WorkspaceRow,
   ApiKeyRow,
+  AuthorizationSettings,
   EventType,
   EventTypeRow,
   EventEnvelope,

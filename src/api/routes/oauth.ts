@@ -1,12 +1,18 @@
 import * as v from 'valibot';
-import { beginAuthorization, finishAuthorization } from '../../control/oauth/oauth.ts';
-import { exampleId, pathId } from '../inputs.ts';
+import { readAuthorizationSettings } from '../../../db/queries/orgs/authorization-settings.ts';
+import { beginAuthorization, declineAuthorization, finishAuthorization } from '../../control/oauth/oauth.ts';
+import { confirmAuthorization } from '../../control/oauth/pending.ts';
+import { isReturnOrigin } from '../../control/oauth/return-url.ts';
+import { changeSettings } from '../../control/oauth/settings.ts';
+import { AuthorizationSettings } from '../../core/resources/authorization-settings.ts';
+import { bodyId, exampleId, missingParameter, pathId } from '../inputs.ts';
 import { QueryText } from '../query-inputs.ts';
 import { route } from '../route.ts';
+import { SeeOther } from '../see-other.ts';
 
 const tag = 'oauth';
 
-/** The spec may give the code another name, and may keep other parameters. */
+/** The spec may give the code another name, and may keep other parameters. A refusal has an `error` instead. */
 const CallbackQuery = v.pipe(
   v.objectWithRest(
     {
@@ -23,12 +29,36 @@ const CallbackQuery = v.pipe(
   v.rawCheck(({ dataset, addIssue }) => {
     if (!dataset.typed || dataset.value.code) return;
     const { code: _code, state: _state, iss: _iss, ...others } = dataset.value;
-    if (Object.keys(others).length > 0 && !('error' in others)) return;
+    if (Object.keys(others).length > 0 && others['error'] !== '') return;
     const { value: input } = dataset;
     const path = [{ type: 'object', origin: 'value', input, key: 'code', value: undefined }] as const;
     addIssue({ message: 'is missing', input: undefined, path: [...path] });
   }),
   v.transform(({ code, state, iss, ...others }) => ({ code, state, iss, others })),
+);
+
+const Authorized = v.object({
+  connected: v.literal(true),
+  connectionId: v.pipe(v.string(), v.examples([exampleId('con')])),
+  awaiting: v.exactOptional(
+    v.pipe(
+      v.array(v.nullable(v.string())),
+      v.description(
+        'Resources whose own authorization is still missing; null: that of the spec. The status of the connection does not change until the list is empty.',
+      ),
+      v.examples([['reports']]),
+    ),
+  ),
+});
+
+const ReturnOrigin = v.pipe(
+  v.string(),
+  v.maxLength(300),
+  v.check(
+    isReturnOrigin,
+    'expected an origin such as https://app.acme.example, without a path; http only on a loopback address',
+  ),
+  v.transform((text) => new URL(text).origin),
 );
 
 /** Authorizing connections whose spec says `oauth2_authorization_code`. */
@@ -54,6 +84,14 @@ export const oauthRoutes = [
         ),
         v.transform((text) => text === 'true'),
       ),
+      returnUrl: v.optional(
+        v.pipe(
+          QueryText,
+          v.description(
+            'A page of yours, on one of `returnOrigins`. The grant then waits until your server confirms it. The page gets `code`, for `POST /oauth/confirm`, or `error`.',
+          ),
+        ),
+      ),
     }),
     status: 200,
     response: v.object({
@@ -69,6 +107,7 @@ export const oauthRoutes = [
         ...params,
         resourceKey: query.resource ?? null,
         newAccount: query.newAccount,
+        returnUrl: query.returnUrl ?? null,
       }),
   }),
   route({
@@ -76,25 +115,81 @@ export const oauthRoutes = [
     path: '/oauth/callback',
     summary: 'Finish the authorization of a connection',
     description:
-      'Where the provider sends the customer back to; the signed state is the credential. Stores the tokens, encrypted, and activates the connection once nothing else needs authorization. When the customer declined there is no `code`: 400.',
+      'Where the provider sends the customer back to; the signed state is the credential. Stores the tokens, encrypted, and activates the connection once nothing else needs authorization. When the customer declined there is no `code`: 400, or with a `returnUrl` an `error` for your page.',
     tag,
     auth: 'oauth_state',
     query: CallbackQuery,
     status: 200,
-    response: v.object({
-      connected: v.literal(true),
-      connectionId: v.pipe(v.string(), v.examples([exampleId('con')])),
-      awaiting: v.exactOptional(
-        v.pipe(
-          v.array(v.nullable(v.string())),
-          v.description(
-            'Resources whose own authorization is still missing; null: that of the spec. The status of the connection does not change until the list is empty.',
-          ),
-          v.examples([['reports']]),
-        ),
+    response: Authorized,
+    redirects: 'The authorization has a `returnUrl`: the browser goes there with `code` or `error`.',
+    errors: ['unauthorized', 'plan_limit', 'not_found', 'conflict'],
+    async handle({ query }, deps) {
+      const error = query.code ? undefined : query.others['error'];
+      if (error === undefined) {
+        const finished = await finishAuthorization(deps, query);
+        return 'returnAddress' in finished ? new SeeOther(finished.returnAddress) : finished;
+      }
+      const declined = await declineAuthorization(deps, { state: query.state, error });
+      if (!declined) throw missingParameter('code');
+      return new SeeOther(declined.returnAddress);
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/oauth/confirm',
+    summary: 'Confirm an authorization that began with a return URL',
+    description:
+      'Takes the `code` that came to your page, once, within 10 minutes. Take the connection from the session of that browser, never from its address: a code of another connection is a 404. Stores the tokens and activates the connection as the callback does otherwise.',
+    tag,
+    auth: 'api_key',
+    costly: 'side_by_side',
+    body: v.object({
+      connectionId: bodyId('con'),
+      code: v.pipe(
+        v.string(),
+        v.minLength(1),
+        v.maxLength(200),
+        v.examples(['xUlDk1kQ0pcmBjyiFyg7-ByMSfCkPb5rTOe5xsx5HaE']),
       ),
     }),
-    errors: ['unauthorized', 'plan_limit', 'not_found', 'conflict'],
-    handle: ({ query }, deps) => finishAuthorization(deps, query),
+    bodyExample: { connectionId: exampleId('con'), code: 'xUlDk1kQ0pcmBjyiFyg7-ByMSfCkPb5rTOe5xsx5HaE' },
+    status: 200,
+    response: Authorized,
+    errors: ['not_found', 'conflict', 'plan_limit'],
+    handle: ({ scope, body }, deps) => confirmAuthorization(deps, scope, body),
+  }),
+  route({
+    method: 'get',
+    path: '/oauth/settings',
+    summary: 'Read how customers of the org may authorize connections',
+    tag,
+    auth: 'api_key',
+    status: 200,
+    response: AuthorizationSettings,
+    errors: [],
+    handle: ({ scope }, { db }) => readAuthorizationSettings(db, scope),
+  }),
+  route({
+    method: 'patch',
+    path: '/oauth/settings',
+    summary: 'Change how customers of the org may authorize connections',
+    description: 'Absent fields do not change. Authorizations in progress are held to what is set when they end.',
+    tag,
+    auth: 'api_key',
+    body: v.partial(
+      v.object({
+        returnOrigins: v.pipe(
+          v.array(ReturnOrigin),
+          v.maxLength(20),
+          AuthorizationSettings.entries.returnOrigins.pipe[1],
+        ),
+        confirmationRequired: AuthorizationSettings.entries.confirmationRequired,
+      }),
+    ),
+    bodyExample: { returnOrigins: ['https://app.acme.example'], confirmationRequired: true },
+    status: 200,
+    response: AuthorizationSettings,
+    errors: [],
+    handle: ({ scope, body }, deps) => changeSettings(deps, scope, body),
   }),
 ];

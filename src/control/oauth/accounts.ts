@@ -32,11 +32,15 @@ export async function isOtherAccount(
   const sealed = await findToken(tx, scope, { connectionId, slot: tokenSlot(grant.resourceKey) });
   if (!sealed) return false;
   const before = openToken(secretBox, sealed, { orgId: scope.orgId, ownerId: connectionId });
-  return namesOf(grant.auth).some((name) => {
-    const [known, given] = [before.metadata[name], token.metadata[name]];
+  return areOfOtherAccounts(grant.auth, before, token);
+}
+
+/** Whether two tokens are of two accounts; false: that is not known. */
+export const areOfOtherAccounts = (auth: OauthAuthorizationCode, one: Token, other: Token): boolean =>
+  namesOf(auth).some((name) => {
+    const [known, given] = [one.metadata[name], other.metadata[name]];
     return known !== undefined && given !== undefined && !isDeepStrictEqual(known, given);
   });
-}
 
 const namesOf = ({ account, callback, tokenResponse }: OauthAuthorizationCode): readonly string[] =>
   account ?? Object.keys({ ...callback.metadata, ...tokenResponse.metadata });

@@ -2,27 +2,25 @@
 import { createHash } from 'node:crypto';
 import type { JWTPayload } from 'jose';
 import { generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi';
-import {
-  lockActiveConnectionsMax,
-  lockConnection,
-  noteNewAccess,
-  putAccounts,
-} from '../../../db/queries/connections/connections.ts';
-import { insertOauthState, takeOauthState } from '../../../db/queries/connections/oauth-states.ts';
-import { replaceToken } from '../../../db/queries/connections/tokens.ts';
+import { insertOauthState, type OauthState, takeOauthState } from '../../../db/queries/connections/oauth-states.ts';
+import { readAuthorizationSettings } from '../../../db/queries/orgs/authorization-settings.ts';
 import { type OrgScope, orgScope } from '../../../db/scope.ts';
-import { tokenSlot } from '../../connect/token-store.ts';
 import { signToken, type TokenKind, verifyToken } from '../../core/crypto/signed-token.ts';
-import { AppError, conflict, found } from '../../core/errors.ts';
+import { AppError, conflict } from '../../core/errors.ts';
+import type { AuthorizationSettings } from '../../core/resources/authorization-settings.ts';
 import { authorizeUrl, exchangeCode, grantKey } from '../../core/source/auth/authorization-code.ts';
-import { sealToken } from '../../core/source/auth/sealed-token.ts';
 import type { Deps, OauthSettings } from '../../deps.ts';
-import { wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
-import { activateWithin, recordActivation } from '../connections/activation.ts';
-import { cancelWorkflows } from '../runs/runs.ts';
-import { type ApplyDeps, applySchedulesOf } from '../schedules/apply.ts';
-import { forgetAccount, isOtherAccount, withAccount } from './accounts.ts';
-import { expectedGrants, type GrantDeps, missingGrants, openGrants, orConflict } from './grant.ts';
+import type { ApplyDeps } from '../schedules/apply.ts';
+import { type GrantDeps, type Grants, openGrants, orConflict } from './grant.ts';
+import { keepPending, storeAtOnce } from './pending.ts';
+import {
+  checkReturnUrl,
+  type ReturnParameter,
+  recheckReturnUrl,
+  returnAddress,
+  shownProviderError,
+} from './return-url.ts';
+import type { Authorized, ObtainedGrant } from './store-grant.ts';
 
 type OauthDeps = GrantDeps & Pick<Deps, 'oauth'>;
 
@@ -37,19 +35,23 @@ interface AuthorizationWish {
   readonly resourceKey: string | null;
   /** Whether the customer may choose another account than before. */
   readonly newAccount: boolean;
+  /** The page of the org that the customer is sent to, and whose server confirms the grant; null: nobody has to. */
+  readonly returnUrl: string | null;
 }
 
 /**
  * The page of the provider where the customer agrees; it holds a state for one use, good for 10 minutes. Throws
- * not_found, validation (no such resource), conflict (another auth kind; the URL cannot be made or may not be called),
- * internal (not configured).
+ * not_found, validation (no such resource, or not a return URL), conflict (another auth kind; the URL cannot be made or may
+ * not be called; the org requires a return URL), internal (not configured).
  */
 export async function beginAuthorization(
   deps: OauthDeps,
   scope: OrgScope,
-  { connectionId, resourceKey, newAccount }: AuthorizationWish,
+  { connectionId, resourceKey, newAccount, returnUrl }: AuthorizationWish,
 ): Promise<{ readonly authorizeUrl: string }> {
   await using grants = await openGrants(deps, scope, connectionId);
+  const settings = await readAuthorizationSettings(deps.db, scope);
+  if (returnUrl === null) requireNoConfirmation(settings);
   const { auth } = grants.of(resourceKey);
   const { context } = grants;
   const { stateKeys, redirectUri } = configured(deps);
@@ -71,6 +73,7 @@ export async function beginAuthorization(
     connectionId,
     redirectUri,
     issuer: url.origin,
+    returnUrl: returnUrl === null ? null : checkReturnUrl(returnUrl, settings),
     verifier: codeVerifier === null ? null : deps.secretBox.seal(codeVerifier, verifierOf(scope, connectionId)),
     ttlSeconds: stateSeconds,
   });
@@ -88,66 +91,103 @@ export interface Callback {
   readonly others: Readonly<Record<string, string>>;
 }
 
-/** The result of an authorization. */
-interface Authorized {
-  readonly connected: true;
-  readonly connectionId: string;
-  /** Resources whose own authorization is still missing; null: that of the connection. Absent: none is. */
-  readonly awaiting?: (string | null)[];
+/** The browser of the customer goes on to a page of the org. */
+export interface SentBack {
+  readonly returnAddress: string;
 }
 
 /**
- * Exchanges the code and, unless another authorization is missing, sets the connection active. The state is its own
- * credential and used up by the attempt. Throws unauthorized (state unknown, expired or used, or a response of another
- * issuer), conflict (the provider gave no token, the resource is not found, or the account is another one, which was not
- * agreed to), plan_limit (the grant is stored all the same), not_found (deleted meanwhile), internal (not configured).
+ * Exchanges the code. Without a return URL the grant is stored and, unless another authorization is missing, the
+ * connection becomes active. With one the grant waits to be confirmed, and the page gets its code, or that of an error.
+ * The state is its own credential and used up by the attempt. Throws unauthorized (state unknown, expired or used, or a
+ * response of another issuer), conflict (the provider gave no token, the resource is not found, the account is another
+ * one, which was not agreed to, or the settings of the org changed), plan_limit (the grant is stored all the same),
+ * not_found (deleted meanwhile), internal (not configured).
  */
 export async function finishAuthorization(
   deps: OauthDeps & ApplyDeps,
-  { code, state, iss, others }: Callback,
-): Promise<Authorized> {
-  const claims = await verifyState(deps, state);
-  const begun = claims.jti === undefined ? undefined : await takeOauthState(deps.db, hashOf(claims.jti));
-  if (!begun || !isFrom(begun.issuer, iss)) throw unauthorized();
-  const { connectionId, redirectUri, verifier } = begun;
-  const scope = orgScope(begun.orgId);
+  { state, ...callback }: Callback,
+): Promise<Authorized | SentBack> {
+  const begun = await takeBegun(deps, state);
+  if (!begun) throw unauthorized();
+  const { scope, connectionId, returnUrl } = begun;
+  const settings = await readAuthorizationSettings(deps.db, scope);
+  if (returnUrl === null) {
+    requireNoConfirmation(settings);
+    return await obtaining(deps, begun, callback, (grants, obtained) =>
+      storeAtOnce(deps, scope, { connectionId, grants, obtained }),
+    );
+  }
+  recheckReturnUrl(returnUrl, settings);
+  return { returnAddress: returnAddress(returnUrl, await pendingCode(deps, begun, callback)) };
+}
+
+/**
+ * Sends the customer, who did not agree or could not, back to the page of the org with the code of the error. Null: the
+ * authorization has no return URL, or is unknown; then nothing changes. Throws unauthorized (no state of this service),
+ * conflict (the org no longer allows the page), internal (not configured).
+ */
+export async function declineAuthorization(
+  deps: OauthDeps,
+  { state, error }: Pick<Callback, 'state'> & { readonly error: string },
+): Promise<SentBack | null> {
+  const begun = await takeBegun(deps, state, { returnsOnly: true });
+  if (!begun || begun.returnUrl === null) return null;
+  recheckReturnUrl(begun.returnUrl, await readAuthorizationSettings(deps.db, begun.scope));
+  return { returnAddress: returnAddress(begun.returnUrl, { error: shownProviderError(error) }) };
+}
+
+/** An authorization in progress, as its state and its row say. */
+interface Begun extends OauthState, AuthorizationWish {
+  readonly scope: OrgScope;
+}
+
+async function takeBegun(
+  deps: OauthDeps,
+  state: string,
+  options?: { readonly returnsOnly: boolean },
+): Promise<Begun | undefined> {
+  const { jti, resource, newAccount } = await verifyState(deps, state);
+  const begun = jti === undefined ? undefined : await takeOauthState(deps.db, hashOf(jti), options);
+  if (!begun) return undefined;
+  const resourceKey = typeof resource === 'string' ? resource : null;
+  return { ...begun, scope: orgScope(begun.orgId), resourceKey, newAccount: newAccount === true };
+}
+
+/** The result of `use` with the grant that the code of a callback is exchanged for. */
+async function obtaining<Result>(
+  deps: OauthDeps,
+  begun: Begun,
+  { code, iss, others }: Omit<Callback, 'state'>,
+  use: (grants: Grants, obtained: ObtainedGrant) => Promise<Result>,
+): Promise<Result> {
+  const { scope, connectionId, redirectUri, verifier, newAccount } = begun;
+  if (!isFrom(begun.issuer, iss)) throw unauthorized();
   await using grants = await openGrants(deps, scope, connectionId);
   const { context } = grants;
-  const requested = typeof claims['resource'] === 'string' ? claims['resource'] : null;
-  const grant = await orConflict(async () => grants.of(requested));
-  const { auth, resourceKey } = grant;
+  const grant = await orConflict(async () => grants.of(begun.resourceKey));
+  const { auth } = grant;
   const codeVerifier = verifier && deps.secretBox.open(verifier, verifierOf(scope, connectionId));
   const token = await orConflict(async () => ({
     ...(await exchangeCode(auth, { query: { ...others, code }, redirectUri, codeVerifier }, context)),
     madeFor: await grantKey(auth, context.values),
   }));
-  const sealed = sealToken(deps.secretBox, token, { orgId: scope.orgId, ownerId: connectionId });
-  const expected = await expectedGrants(grants);
-  const stopped = await deps.db.transaction().execute(async (tx) => {
-    const { accounts } = found(await lockConnection(tx, scope, connectionId), 'Connection');
-    const isOther = await isOtherAccount(deps, tx, scope, { connectionId, grant, token });
-    if (isOther && claims['newAccount'] !== true) throw otherAccount();
-    await replaceToken(tx, scope, { connectionId, slot: tokenSlot(resourceKey), sealed });
-    await noteNewAccess(tx, scope, connectionId);
-    await putAccounts(tx, scope, { id: connectionId, accounts: withAccount(accounts, grant, token) });
-    return isOther ? forgetAccount(tx, scope, { connectionId, resourceKeys: grants.readersOf(grant) }) : [];
-  });
-  await cancelWorkflows(deps, scope, stopped);
-  // The grant stays where the plan allows no other active connection.
-  const awaiting = await deps.db.transaction().execute(async (tx) => {
-    // In the order of an activation. Of two authorizations that end at once, the later one sees the other's token.
-    await lockActiveConnectionsMax(tx, scope);
-    found(await lockConnection(tx, scope, connectionId), 'Connection');
-    const missing = await missingGrants(deps, tx, scope, { connectionId, expected });
-    if (missing.length > 0) return missing;
-    const activation = await activateWithin(tx, scope, connectionId);
-    await recordActivation(tx, scope, { ...activation, reason: 'oauth' });
-    return missing;
-  });
-  deps.log.info('connection authorized', { orgId: scope.orgId, connectionId, resourceKey, awaiting: awaiting.length });
-  void wakeEndpoints(deps, scope);
-  await applySchedulesOf(deps, scope, connectionId);
-  return { connected: true, connectionId, ...(awaiting.length === 0 ? {} : { awaiting }) };
+  return await use(grants, { grant, token, newAccount });
+}
+
+/** What the page of the org gets; an error never ends at the customer, who could do nothing about it. */
+async function pendingCode(deps: OauthDeps, begun: Begun, callback: Omit<Callback, 'state'>): Promise<ReturnParameter> {
+  const { scope, connectionId } = begun;
+  try {
+    return await obtaining(deps, begun, callback, async (_grants, obtained) => ({
+      code: await keepPending(deps, scope, { ...obtained, connectionId }),
+    }));
+  } catch (error) {
+    const facts = { orgId: scope.orgId, connectionId, error };
+    if (error instanceof AppError) deps.log.info('authorization failed', facts);
+    else deps.log.error('authorization failed', facts);
+    return { error: error instanceof AppError ? error.code : 'internal' };
+  }
 }
 
 /** The claims of a state that this service signed. Throws unauthorized, internal (not configured). */
@@ -163,10 +203,12 @@ function configured({ oauth }: Pick<OauthDeps, 'oauth'>): OauthSettings {
   throw new AppError('internal', 'OAuth is not configured on this deployment: set OAUTH_STATE_KEYS.');
 }
 
-const otherAccount = (): AppError =>
-  conflict(
-    'The customer signed in to another account of the provider than before, so nothing was changed. Authorize again with ?newAccount=true if that is meant: everything is then read from the start.',
+function requireNoConfirmation({ confirmationRequired }: AuthorizationSettings): void {
+  if (!confirmationRequired) return;
+  throw conflict(
+    'The org requires authorizations to be confirmed: GET /api/v1/oauth/:connectionId/authorize with ?returnUrl, then POST /api/v1/oauth/confirm.',
   );
+}
 
 const unauthorized = (): AppError => {
   const message = `The state is unknown, was used already, or is older than ${stateSeconds / 60} minutes.`;

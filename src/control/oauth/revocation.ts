@@ -1,15 +1,18 @@
-import { findToken } from '../../../db/queries/connections/tokens.ts';
+import { findPendingGrants } from '../../../db/queries/connections/pending-grants.ts';
+import { findToken, type TokenKey } from '../../../db/queries/connections/tokens.ts';
 import type { OrgScope } from '../../../db/scope.ts';
-import { tokenSlot } from '../../connect/token-store.ts';
+import { resourceOfSlot, tokenSlot } from '../../connect/token-store.ts';
+import type { SealedSecret } from '../../core/crypto/secret-box.ts';
 import { AppError } from '../../core/errors.ts';
-import { revokeGrant } from '../../core/source/auth/authorization-code.ts';
+import { grantKey, revokeGrant } from '../../core/source/auth/authorization-code.ts';
 import { openToken } from '../../core/source/auth/sealed-token.ts';
-import type { Token } from '../../core/source/auth/token.ts';
+import type { StoredToken } from '../../core/source/auth/token-store.ts';
+import { areOfOtherAccounts } from './accounts.ts';
 import { type Authorizable, type GrantDeps, type Grants, openGrants } from './grant.ts';
 
 /** A grant and the tokens that it gave. */
 interface HeldGrant extends Authorizable {
-  readonly token: Token;
+  readonly token: StoredToken;
 }
 
 /**
@@ -24,12 +27,7 @@ export async function prepareRevocation(
 ): Promise<(() => void) | null> {
   try {
     const grants = await openGrants(deps, scope, connectionId);
-    const held: HeldGrant[] = [];
-    for (const one of grants.all) {
-      const sealed = await findToken(deps.db, scope, { connectionId, slot: tokenSlot(one.resourceKey) });
-      const owner = { orgId: scope.orgId, ownerId: connectionId };
-      if (sealed) held.push({ ...one, token: openToken(deps.secretBox, sealed, owner) });
-    }
+    const held = await heldGrants(deps, scope, { connectionId, grants });
     if (held.length > 0) return () => void revoke(deps, { grants, held, connectionId });
     await grants[Symbol.asyncDispose]();
     return null;
@@ -37,6 +35,52 @@ export async function prepareRevocation(
     // A spec that no longer fits is not an error.
     if (!(error instanceof AppError)) deps.log.warn('grant not revoked at the provider', { connectionId, error });
     return null;
+  }
+}
+
+/** The grants that a connection has, and those that wait to be confirmed. */
+async function heldGrants(
+  { db, secretBox }: GrantDeps,
+  scope: OrgScope,
+  { connectionId, grants }: { readonly connectionId: string; readonly grants: Grants },
+): Promise<readonly HeldGrant[]> {
+  const owner = { orgId: scope.orgId, ownerId: connectionId };
+  const waiting = await findPendingGrants(db, scope, connectionId);
+  const held: HeldGrant[] = [];
+  for (const one of grants.all) {
+    const slot = tokenSlot(one.resourceKey);
+    const stored = await findToken(db, scope, { connectionId, slot });
+    const pending = waiting.find((grant) => grant.slot === slot)?.sealed;
+    if (stored) held.push({ ...one, token: openToken(secretBox, stored, owner) });
+    if (pending) held.push({ ...one, token: openToken(secretBox, pending, owner, 'pending-grant') });
+  }
+  return held;
+}
+
+/**
+ * Revokes a grant that was removed before it was confirmed. It is left alone while another one of the connection may be
+ * of the same account, because many providers end all grants of an account with one (RFC 7009 2.1). Never rejects: a
+ * failure is logged.
+ */
+export async function revokeUnconfirmed(
+  deps: GrantDeps,
+  scope: OrgScope,
+  { connectionId, slot, sealed }: TokenKey & { readonly sealed: SealedSecret },
+): Promise<void> {
+  const resourceKey = resourceOfSlot(slot);
+  try {
+    await using grants = await openGrants(deps, scope, connectionId);
+    const { auth } = grants.of(resourceKey);
+    const owner = { orgId: scope.orgId, ownerId: connectionId };
+    const token = openToken(deps.secretBox, sealed, owner, 'pending-grant');
+    // Nobody but its own client may revoke a token, or should see it.
+    if (token.madeFor !== (await grantKey(auth, grants.context.values))) return;
+    const held = await heldGrants(deps, scope, { connectionId, grants });
+    const mayEnd = ({ token: other }: HeldGrant) =>
+      other.madeFor === token.madeFor && !areOfOtherAccounts(auth, other, token);
+    if (!held.some(mayEnd)) await revokeGrant(auth, token, grants.context);
+  } catch (error) {
+    deps.log.warn('grant not revoked at the provider', { connectionId, resourceKey, error });
   }
 }
 

@@ -53,7 +53,14 @@ const passPauseMs = 1000;
  * a ring with both keys opens each value before and after it. A value that is replaced meanwhile is left to its writer.
  */
 export async function rotateSealedValues(deps: RotationDeps, options: RotationOptions): Promise<Rotation> {
-  const rewrapped = { connectionSecrets: 0, tokens: 0, oauthStates: 0, webhookEndpointSecrets: 0, hooks: 0 };
+  const rewrapped = {
+    connectionSecrets: 0,
+    tokens: 0,
+    oauthStates: 0,
+    pendingGrants: 0,
+    webhookEndpointSecrets: 0,
+    hooks: 0,
+  };
   for (let pass = 1; ; pass += 1) {
     const unopened: UnopenedValue[] = [];
     for (const table of sealedTableNames) {

@@ -9,14 +9,21 @@ export interface RingKey {
 }
 
 /** What a sealed value is for. A value sealed for one kind does not open as another. */
-type SecretKind = 'params-secret' | 'oauth-token' | 'oauth-verifier' | 'webhook-secret' | 'upstream-webhook' | 'echo';
+type SecretKind =
+  | 'params-secret'
+  | 'oauth-token'
+  | 'oauth-verifier'
+  | 'pending-grant'
+  | 'webhook-secret'
+  | 'upstream-webhook'
+  | 'echo';
 
 /** Where a value belongs; moved to another row it does not open. */
 export interface SecretContext {
   readonly orgId: string;
   /**
-   * Whose the value is, by kind. `params-secret`, `oauth-token`, `oauth-verifier`, `echo`: the id of the connection.
-   * `webhook-secret`: the id of the secret's own row. `upstream-webhook`: the id of the hook.
+   * Whose the value is, by kind. `params-secret`, `oauth-token`, `oauth-verifier`, `pending-grant`, `echo`: the id of the
+   * connection. `webhook-secret`: the id of the secret's own row. `upstream-webhook`: the id of the hook.
    */
   readonly ownerId: string;
   readonly kind: SecretKind;

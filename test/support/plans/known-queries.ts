@@ -15,11 +15,13 @@ export const small: ReadonlyMap<string, string> = new Map(
   Object.entries({
     'connections/buckets': 'a bucket for each connection',
     'connections/oauth-states': 'authorizations under way',
+    'connections/pending-grants': 'grants that wait to be confirmed',
     'connections/purge': 'deletes all that a connection has',
     'connections/sealed-columns': 'no query',
     'connections/sealed-values': 'operator: goes through all secrets',
     'connections/secrets': 'a secret for each connection',
     'connections/tokens': 'a token for each connection',
+    'orgs/authorization-settings': 'a row for each org',
     'orgs/canary': 'one row',
     'orgs/orgs': 'operator: orgs',
     'maintenance/partitions': 'the catalog',

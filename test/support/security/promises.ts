@@ -68,7 +68,7 @@ export const promises = {
   plantedSecrets: { says: 'planted secrets found, in 9 spellings and every place', of: 'searches' },
   keyRotation: { says: 'runs that fail while keys are rotated', of: 'runs' },
   forgedEmbedTokens: { says: 'forged embed tokens taken', of: 'tokens' },
-  forgedOauthStates: { says: 'forged, expired or replayed OAuth states taken', of: 'states' },
+  forgedOauthStates: { says: 'forged, expired or replayed OAuth states and codes taken', of: 'states and codes' },
   tokenCalls: { says: 'token requests when runs meet a token that is over', of: 'runs', most: 1 },
 } as const satisfies Readonly<Record<string, SecurityPromise>>;
 

@@ -37,6 +37,7 @@ export const queriesAcrossOrgs: ReadonlyMap<string, string> = new Map(
     'hooks/hook-requests.purgeHookRequests': 'removes by age alone',
     'orgs/idempotency.purgeIdempotencyKeys': 'removes by age alone',
     'runs/lookup-cache.purgeLookupValues': 'removes by age alone',
+    'connections/pending-grants.takeDeadGrants': 'removes by age alone',
     'connections/oauth-states.purgeOauthStates': 'removes by age alone',
     'maintenance/partitions.findPartitions': 'reads the catalog alone',
     'maintenance/partitions.addPartition': 'makes a table',

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Db } from '../../../db/client.ts';
 import { insertOauthState } from '../../../db/queries/connections/oauth-states.ts';
+import { findPendingGrants, putPendingGrant } from '../../../db/queries/connections/pending-grants.ts';
 import { sealedOf } from '../../../db/queries/connections/sealed-columns.ts';
 import { putSecret } from '../../../db/queries/connections/secrets.ts';
 import { findToken, replaceToken } from '../../../db/queries/connections/tokens.ts';
@@ -41,7 +42,17 @@ export async function plantSealedValues(
     connectionId,
     redirectUri: '',
     issuer: '',
+    returnUrl: null,
     verifier: box.seal(`verifier of ${connectionId}`, { ...owner, kind: 'oauth-verifier' }),
+    ttlSeconds: 600,
+  });
+  const grant = { ...testToken, accessToken: `grant of ${connectionId}` };
+  await putPendingGrant(db, scope, {
+    connectionId,
+    slot: '',
+    codeFingerprint: '',
+    newAccount: false,
+    sealed: sealToken(box, grant, owner, 'pending-grant'),
     ttlSeconds: 600,
   });
   await db
@@ -65,7 +76,7 @@ export async function plantSealedValues(
   return { orgId, connectionId, endpointId, hookToken, stateHash };
 }
 
-/** The five values, opened as the service opens them; a value that does not open is its error. */
+/** The six values, opened as the service opens them; a value that does not open is its error. */
 export async function openPlanted(db: Db, secretBox: SecretBox, planted: Planted): Promise<readonly string[]> {
   const { orgId, connectionId, endpointId, hookToken, stateHash } = planted;
   const scope = orgScope(orgId);
@@ -83,6 +94,9 @@ export async function openPlanted(db: Db, secretBox: SecretBox, planted: Planted
         const verifier = sealedOf(row);
         return verifier && secretBox.open(verifier, { ...owner, kind: 'oauth-verifier' });
       }),
+    findPendingGrants(db, scope, connectionId).then(([grant]) =>
+      grant?.sealed ? openToken(secretBox, grant.sealed, owner, 'pending-grant').accessToken : 'none',
+    ),
     openSigningSecrets({ secretBox }, db, scope, endpointId).then(({ v1 }) => v1[0]),
     findHooksByToken(db, [hookToken]).then(([hook]) => hook && openHookSecret({ secretBox }, scope, hook)),
   ];
@@ -92,7 +106,7 @@ export async function openPlanted(db: Db, secretBox: SecretBox, planted: Planted
 
 /** What {@link openPlanted} gives when everything opens. */
 export const plantedTexts = ({ connectionId }: Pick<Planted, 'connectionId'>): readonly string[] =>
-  ['params', 'token', 'verifier', 'signing', 'hook'].map((kind) => `${kind} of ${connectionId}`);
+  ['params', 'token', 'verifier', 'grant', 'signing', 'hook'].map((kind) => `${kind} of ${connectionId}`);
 
 /** Puts a token in place of the one of the connection, as a refresh does. */
 export async function putTestToken(
@@ -100,10 +114,11 @@ export async function putTestToken(
   box: SecretBox,
   { orgId, connectionId, accessToken, slot = '' }: TestToken,
 ): Promise<void> {
-  const token = { accessToken, expiresAtMs: null, obtainedAtMs: 0, refreshToken: null, metadata: {}, madeFor: '' };
-  const sealed = sealToken(box, token, { orgId, ownerId: connectionId });
+  const sealed = sealToken(box, { ...testToken, accessToken }, { orgId, ownerId: connectionId });
   await replaceToken(db, orgScope(orgId), { connectionId, slot, sealed });
 }
+
+const testToken = { expiresAtMs: null, obtainedAtMs: 0, refreshToken: null, metadata: {}, madeFor: '' };
 
 interface TestToken extends Pick<Planted, 'orgId' | 'connectionId'> {
   readonly accessToken: string;

@@ -46,8 +46,15 @@ export function oauthFlow(place: () => Place) {
     tokenParams: { audience: 'api' },
   });
 
-  async function authorizeUrl(connectionId: string, { call }: TestOrg = place().org): Promise<string> {
-    const { status, body } = await call('GET', `/oauth/${connectionId}/authorize`);
+  async function authorizeUrl(
+    connectionId: string,
+    { call }: TestOrg = place().org,
+    query: Readonly<Record<string, string>> = {},
+  ): Promise<string> {
+    const { status, body } = await call(
+      'GET',
+      `/oauth/${connectionId}/authorize?${new URLSearchParams(query).toString()}`,
+    );
     expect(status, JSON.stringify(body)).toBe(200);
     return body.authorizeUrl;
   }

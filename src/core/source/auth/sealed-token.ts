@@ -5,13 +5,24 @@ import type { StoredToken } from './token-store.ts';
 /** The owner of a token. */
 type TokenOwner = Omit<SecretContext, 'kind'>;
 
+/** In use, or of a grant that waits to be confirmed; one does not open as the other. */
+type TokenKind = 'oauth-token' | 'pending-grant';
+
 /** A token as it is stored. */
-export const sealToken = (box: SecretBox, token: StoredToken, owner: TokenOwner): SealedSecret =>
-  box.seal(JSON.stringify(token), { ...owner, kind: 'oauth-token' });
+export const sealToken = (
+  box: SecretBox,
+  token: StoredToken,
+  owner: TokenOwner,
+  kind: TokenKind = 'oauth-token',
+): SealedSecret => box.seal(JSON.stringify(token), { ...owner, kind });
 
 /** The token in its stored form. Throws when the key ring cannot open it. */
-export const openToken = (box: SecretBox, sealed: SealedSecret, owner: TokenOwner): StoredToken =>
-  v.parse(Stored, JSON.parse(box.open(sealed, { ...owner, kind: 'oauth-token' })));
+export const openToken = (
+  box: SecretBox,
+  sealed: SealedSecret,
+  owner: TokenOwner,
+  kind: TokenKind = 'oauth-token',
+): StoredToken => v.parse(Stored, JSON.parse(box.open(sealed, { ...owner, kind })));
 
 const Stored = v.object({
   accessToken: v.string(),

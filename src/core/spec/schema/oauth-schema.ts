@@ -143,7 +143,7 @@ export const AuthorizationCode = v.pipe(
     ),
     revokeUrl: field(
       v.exactOptional(Template),
-      'The address that revokes tokens when the connection is deleted (RFC 7009). Absent: they are only removed here.',
+      'The address that revokes tokens when the connection is deleted, or a grant is not confirmed in time (RFC 7009). Absent: they are only removed here.',
       'https://auth.acme.example/oauth/revoke',
     ),
   }),

@@ -1,0 +1,98 @@
+import type { Db } from '../../../db/client.ts';
+import {
+  lockActiveConnectionsMax,
+  lockConnection,
+  noteNewAccess,
+  putAccounts,
+} from '../../../db/queries/connections/connections.ts';
+import { replaceToken } from '../../../db/queries/connections/tokens.ts';
+import type { OrgScope } from '../../../db/scope.ts';
+import { tokenSlot } from '../../connect/token-store.ts';
+import { type AppError, conflict, found } from '../../core/errors.ts';
+import { sealToken } from '../../core/source/auth/sealed-token.ts';
+import type { StoredToken } from '../../core/source/auth/token-store.ts';
+import { wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
+import { activateWithin, recordActivation } from '../connections/activation.ts';
+import { cancelWorkflows } from '../runs/runs.ts';
+import { type ApplyDeps, applySchedulesOf } from '../schedules/apply.ts';
+import { forgetAccount, isOtherAccount, withAccount } from './accounts.ts';
+import {
+  type Authorizable,
+  type ExpectedGrant,
+  expectedGrants,
+  type GrantDeps,
+  type Grants,
+  missingGrants,
+} from './grant.ts';
+
+/** The result of an authorization. */
+export interface Authorized {
+  readonly connected: true;
+  readonly connectionId: string;
+  /** Resources whose own authorization is still missing; null: that of the connection. Absent: none is. */
+  readonly awaiting?: (string | null)[];
+}
+
+/** A token that a customer agreed to. */
+export interface ObtainedGrant {
+  readonly grant: Authorizable;
+  readonly token: StoredToken;
+  /** Whether it may be of another account than the stored one. */
+  readonly newAccount: boolean;
+}
+
+interface StoreOptions {
+  readonly connectionId: string;
+  /** Those of the connection. */
+  readonly grants: Grants;
+  /** The grant, read in the transaction that stores it, after the connection is locked. */
+  readonly obtain: (tx: Db, expected: readonly ExpectedGrant[]) => Promise<ObtainedGrant>;
+}
+
+/**
+ * Stores a grant and, unless another authorization is missing, sets the connection active. Throws conflict (the account
+ * is another one, which was not agreed to), plan_limit (the grant is stored all the same), not_found, and what `obtain`
+ * throws.
+ */
+export async function storeGrant(
+  deps: GrantDeps & ApplyDeps,
+  scope: OrgScope,
+  { connectionId, grants, obtain }: StoreOptions,
+): Promise<Authorized> {
+  const expected = await expectedGrants(grants);
+  const { stopped, resourceKey } = await deps.db.transaction().execute(async (tx) => {
+    const { accounts } = found(await lockConnection(tx, scope, connectionId), 'Connection');
+    const { grant, token, newAccount } = await obtain(tx, expected);
+    const isOther = await isOtherAccount(deps, tx, scope, { connectionId, grant, token });
+    if (isOther && !newAccount) throw otherAccount();
+    const sealed = sealToken(deps.secretBox, token, { orgId: scope.orgId, ownerId: connectionId });
+    await replaceToken(tx, scope, { connectionId, slot: tokenSlot(grant.resourceKey), sealed });
+    await noteNewAccess(tx, scope, connectionId);
+    await putAccounts(tx, scope, { id: connectionId, accounts: withAccount(accounts, grant, token) });
+    const { resourceKey: ofResource } = grant;
+    if (!isOther) return { stopped: [], resourceKey: ofResource };
+    const resourceKeys = grants.readersOf(grant);
+    return { stopped: await forgetAccount(tx, scope, { connectionId, resourceKeys }), resourceKey: ofResource };
+  });
+  await cancelWorkflows(deps, scope, stopped);
+  // The grant stays where the plan allows no other active connection.
+  const awaiting = await deps.db.transaction().execute(async (tx) => {
+    // In the order of an activation. Of two authorizations that end at once, the later one sees the other's token.
+    await lockActiveConnectionsMax(tx, scope);
+    found(await lockConnection(tx, scope, connectionId), 'Connection');
+    const missing = await missingGrants(deps, tx, scope, { connectionId, expected });
+    if (missing.length > 0) return missing;
+    const activation = await activateWithin(tx, scope, connectionId);
+    await recordActivation(tx, scope, { ...activation, reason: 'oauth' });
+    return missing;
+  });
+  deps.log.info('connection authorized', { orgId: scope.orgId, connectionId, resourceKey, awaiting: awaiting.length });
+  void wakeEndpoints(deps, scope);
+  await applySchedulesOf(deps, scope, connectionId);
+  return { connected: true, connectionId, ...(awaiting.length === 0 ? {} : { awaiting }) };
+}
+
+const otherAccount = (): AppError =>
+  conflict(
+    'The customer signed in to another account of the provider than before, so nothing was changed. Authorize again with ?newAccount=true if that is meant: everything is then read from the start.',
+  );
