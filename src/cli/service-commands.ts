@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Perform } from './output.ts';
 import type { CreateArguments } from './service/connections.ts';
 import type { LogsArguments } from './service/logs.ts';
+import type { SettingsArguments } from './service/oauth.ts';
 import type { QuarantineArguments } from './service/quarantine.ts';
 import type { RunsArguments } from './service/runs.ts';
 import type { ServiceArguments } from './service/service.ts';
@@ -15,6 +16,7 @@ export function addServiceCommands(program: Command, tools: Tools, perform: Perf
   addConnectionCommands(program, tools, perform);
   addRunCommands(program, tools, perform);
   addCatalogueCommands(program, tools, perform);
+  addOauthCommands(program, tools, perform);
 }
 
 function addSpecCommands(program: Command, tools: Tools, perform: Perform): void {
@@ -150,6 +152,28 @@ function addCatalogueCommands(program: Command, tools: Tools, perform: Perform):
     .argument('<key>', 'key of the connector')
     .action((key: string, args: ServiceArguments) =>
       perform(async () => (await import('./service/catalogue.ts')).addFromCatalogue(tools, key, args)),
+    );
+}
+
+function addOauthCommands(program: Command, tools: Tools, perform: Perform): void {
+  const oauth = program
+    .command('oauth')
+    .summary('say how customers may authorize connections')
+    .description('How customers of the org may authorize connections. Without a command it shows the settings.');
+  withProfile(oauth.command('show', { isDefault: true }))
+    .summary('show the settings')
+    .description('Shows where customers may be sent to, and whether authorizations have to be confirmed.')
+    .action((args: ServiceArguments) =>
+      perform(async () => (await import('./service/oauth.ts')).showSettings(tools, args)),
+    );
+  withProfile(oauth.command('set'))
+    .summary('change the settings')
+    .description('Changes the settings; what is not named stays as it is.')
+    .option('--return-origin <origin...>', 'the origins that customers may be sent to, instead of those before')
+    .option('--require-confirmation', 'refuse authorizations that your server does not confirm')
+    .option('--no-require-confirmation', 'let the callback alone connect an account')
+    .action((args: SettingsArguments) =>
+      perform(async () => (await import('./service/oauth.ts')).changeSettings(tools, args)),
     );
 }
 

@@ -29,6 +29,26 @@ async function author() {
   return { folder, write, css, json };
 }
 
+describe('how customers may authorize connections', () => {
+  it('is shown, and changes only where it is named', async () => {
+    const { css, json } = await author();
+    expect(await json('oauth')).toEqual({ returnOrigins: [], confirmationRequired: false });
+    const origins = ['https://app.acme.example', 'http://localhost:5173'];
+    await json('oauth', 'set', '--return-origin', ...origins, '--require-confirmation');
+    expect((await css('oauth', 'show')).stdout).toBe(
+      `return origins  ${origins.join(' ')}\nconfirmation    required\n`,
+    );
+    const changed = await json('oauth', 'set', '--no-require-confirmation');
+    expect(changed).toEqual({ returnOrigins: origins, confirmationRequired: false });
+    expect(await css('oauth', 'set')).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('--return-origin'),
+    });
+    const refused = await css('oauth', 'set', '--return-origin', 'http://app.acme.example');
+    expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('returnOrigins.0') });
+  });
+});
+
 describe('the way of a spec to a service', () => {
   it('is pushed, pushed again, published, compared, run, and looked at', async () => {
     const { folder, css, json, write } = await author();

@@ -18,7 +18,7 @@ export interface Service {
   /** The response to a request below `/api/v1`. Throws what the service says, as command errors. */
   call<const Schema extends v.GenericSchema>(
     schema: Schema,
-    method: 'GET' | 'POST' | 'PUT',
+    method: 'GET' | 'POST' | 'PUT' | 'PATCH',
     path: string,
     options?: CallOptions,
   ): Promise<v.InferOutput<Schema>>;
@@ -62,7 +62,7 @@ export async function openService(tools: Tools, { profile }: ServiceArguments): 
 }
 
 interface Sent extends CallOptions {
-  readonly method: 'GET' | 'POST' | 'PUT';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH';
   readonly path: string;
 }
 
