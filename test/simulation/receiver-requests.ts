@@ -69,14 +69,19 @@ export function createSentRequests({ parallelism, onViolation }: SentOptions): S
     acknowledge(posted, records) {
       for (const record of records) {
         acknowledged.set(keyOf(posted, record), posted.id);
-        if (record.data) versions.set(`${posted.url}/${record.externalId}`, record.data.version);
+        if (!record.data) continue;
+        versions.set(`${posted.url}/${record.externalId}`, record.data.version);
+        // From now on it can be deleted once more.
+        acknowledged.delete(deletionOf(posted, record));
       }
     },
   };
 }
 
-const keyOf = ({ url }: Posted, { externalId, hash }: PostedRecord): string =>
-  `${url}/${externalId}/${hash ?? 'deleted'}`;
+const keyOf = (posted: Posted, record: PostedRecord): string =>
+  record.hash === undefined ? deletionOf(posted, record) : `${posted.url}/${record.externalId}/${record.hash}`;
+
+const deletionOf = ({ url }: Posted, { externalId }: PostedRecord): string => `${url}/${externalId}/deleted`;
 
 /** Halves of a request come in its place: `1.0` and `1.1` after `0` and before `2`. */
 function isAfter(place: readonly number[], last: readonly number[]): boolean {
