@@ -23,7 +23,9 @@ import type { OrgScope } from '../db/scope.ts';
 import type { SealedEchoes } from '../src/connect/sealed-echoes.ts';
 import { AppError, takenOver } from '../src/core/errors.ts';
 import { listedRecord, neverRead, type RunStore } from '../src/core/run/run-store.ts';
+import { findResource } from '../src/core/spec/connection/find-resource.ts';
 import { fieldsMeaning } from '../src/core/spec/connection/meaning.ts';
+import { readsAll } from '../src/core/spec/connection/reads-all.ts';
 import type { ConnectorSpec } from '../src/core/spec/schema/spec-schema.ts';
 import type { Deps } from '../src/deps.ts';
 
@@ -87,6 +89,7 @@ export function createRunStore(
         connectionId,
         resourceKey: parent,
         changedFor: select === 'changed' ? laneId : null,
+        isReadWhole: readsAll(findResource(spec, parent)),
         fields: fieldsMeaning(spec, parent),
         ...page,
       }),

@@ -199,6 +199,7 @@ describe('of an org with 60,000 runs, no statement reads what is old:', () => {
         after: 'r1',
         limit: 100,
         changedFor: null,
+        isReadWhole: true,
         fields: 'f',
       });
       await findChangedPartitions(db, scope, {

@@ -70,15 +70,21 @@ describe('stored parents', () => {
   });
 
   it('without a key are nobody’s: they are quarantined, and cost their children only', async () => {
-    const resources = family('keyless', () => [
+    let parents: readonly Parent[] = [
       { id: 1, name: 'a', notes: 1 },
       { name: 'b', notes: 1 },
-    ]);
+    ];
+    const resources = family('keyless', () => parents);
     const [accounts, notes] = resources;
     await using of = await account({ key: 'keyless', resources: [{ ...accounts, onInvalid: 'quarantine' }, notes] });
     expect((await of.sync('keyless_accounts')).status).toBe('partial');
     const run = await of.sync('keyless_notes');
     expect(run).toMatchObject({ status: 'partial', notes: { parents_incomplete: 1 }, statsJson: { recordsOut: 1 } });
+    expect(await of.sync('keyless_accounts')).toMatchObject({ status: 'succeeded', notes: { key_missing: 1 } });
+    expect((await of.sync('keyless_notes')).status).toBe('partial');
+    parents = parents.map((parent, index) => ({ ...parent, id: index + 1 }));
+    expect(await of.sync('keyless_accounts')).toMatchObject({ status: 'succeeded', notes: {} });
+    expect(await of.sync('keyless_notes')).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 1 } });
   });
 
   it('that did not change since their children were read are not asked for again', async () => {

@@ -64,7 +64,8 @@ async function firstValue({ params, run, evaluator }: OpenedSource, values: stri
 }
 
 async function firstStored({ db }: Pick<Deps, 'db'>, scope: OrgScope, parent: LaneKey): Promise<unknown> {
-  const [first] = await findParents(db, scope, { ...parent, after: null, limit: 1, changedFor: null, fields: null });
+  const page = { after: null, limit: 1, changedFor: null, isReadWhole: false, fields: null };
+  const [first] = await findParents(db, scope, { ...parent, ...page });
   return first?.fields;
 }
 

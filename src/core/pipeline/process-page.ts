@@ -12,7 +12,7 @@ import type { Gaps } from '../model/coverage.ts';
 import type { PageOutcome, RecordOutcome } from '../model/page-outcome.ts';
 import type { RecordEntry } from '../model/receipt.ts';
 import type { RecordPage, Retry } from '../model/record-page.ts';
-import { noNotes, type RunNotes } from '../model/run-notes.ts';
+import { noNotes, type RunNote, type RunNotes } from '../model/run-notes.ts';
 import { concludesAbsence } from '../spec/connection/concludes-absence.ts';
 import { deletesAtEnd } from '../spec/connection/deletes-at-end.ts';
 import { fetchesAll } from '../spec/connection/reads-all.ts';
@@ -98,6 +98,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const scans = resource.deletes.mode === 'full_scan';
   const notesSeen = scans || resource.deletes.mode === 'endpoint';
   const concludes = concludesAbsence(resource);
+  const isParent = options.storedFields !== null;
   const select = async (
     { records, each, origin, retries, isCompared }: RecordPage,
     before: Promise<unknown>,
@@ -106,6 +107,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const all = retries ? identified.map((candidate, index) => withRetry(candidate, retries[index])) : identified;
     const marked = await markFiltered(await flagDeleted(all, each), each);
     const { candidates, allNew, carried, stale, left } = await dropUnchanged(marked, { origin, before });
+    const keyless = origin === 'fetched' ? marked.filter(isKeylessEntry).length : 0;
+    const isGap = concludes || isCompared === true;
     return {
       recordsIn: records.length,
       candidates,
@@ -114,11 +117,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       each,
       origin,
       seen: (notesSeen || isCompared === true) && origin === 'fetched' ? marked.filter(isKept).map(idOf) : [],
-      gaps:
-        (concludes || isCompared === true) && origin === 'fetched' && marked.some(isKeylessEntry)
-          ? ['key_missing']
-          : [],
-      notes: stale + left === 0 ? noNotes : { ...(stale > 0 && { stale }), ...(left > 0 && { left_filter: left }) },
+      gaps: isGap && keyless > 0 ? ['key_missing'] : [],
+      notes: counted({ stale, left_filter: left, key_missing: isParent && !isGap ? keyless : 0 }),
     };
   };
   let before: Promise<unknown> = Promise.resolve();
@@ -139,6 +139,11 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       return { recordsIn, skipped, carried, invalid, outcomes, allNew, each, seen, gaps, notes: allNotes };
     },
   };
+}
+
+function counted(counts: Readonly<Partial<Record<RunNote, number>>>): RunNotes {
+  const some = Object.entries(counts).filter(([, count]) => count > 0);
+  return some.length === 0 ? noNotes : Object.fromEntries(some);
 }
 
 const withRetry = (candidate: Candidate, retry: Retry | undefined): Candidate =>

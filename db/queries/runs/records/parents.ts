@@ -22,13 +22,15 @@ interface ParentPage extends LaneKey {
   readonly limit: number;
   /** The lane whose partitions the parents are; only those changed since their partition was read. Null: all of them. */
   readonly changedFor: number | null;
+  /** Whether each run of the parents reads all of them. */
+  readonly isReadWhole: boolean;
   /** What the stored fields are to mean; where they mean something else, none is stored. Null: whatever they do. */
   readonly fields: string | null;
 }
 
 /**
  * Stored records of a parent resource that are not deleted, by external id. One without a key, of which nothing is stored, is
- * among them while it is quarantined. One that no read has shown since a table had it, or since its fields were forgotten, is none:
+ * among them while it is quarantined, unless a later read that shows all parents has found each with a key. One that no read has shown since a table had it, or since its fields were forgotten, is none:
  * whether such reads were whole, {@link isLaneComplete} says.
  */
 export async function findParents(db: Db, scope: OrgScope, page: ParentPage): Promise<Parent[]> {
@@ -51,7 +53,8 @@ export async function findParents(db: Db, scope: OrgScope, page: ParentPage): Pr
       sql<boolean>`(r.fields is not null or r.status <> 'quarantined' or exists (
         select from quarantine q
         where q.org_id = ${scope.orgId} and q.connection_id = ${page.connectionId}
-          and q.resource_key = ${page.resourceKey} and q.external_id = r.external_id and q.resolved_at is null))`,
+          and q.resource_key = ${page.resourceKey} and q.external_id = r.external_id and q.resolved_at is null
+          and not (${page.isReadWhole} and ${allHaveKeysSince(scope, page)})))`,
     )
     .orderBy('r.externalId')
     .limit(limit);
@@ -73,6 +76,16 @@ const ofLane = (db: Db, scope: OrgScope, { connectionId, resourceKey }: LaneKey)
     .where('orgId', '=', scope.orgId)
     .where('connectionId', '=', connectionId)
     .where('resourceKey', '=', resourceKey);
+
+/** Whether the last run that read all parents to their end has found a key in each; `q`: a row of a run before it. */
+const allHaveKeysSince = (scope: OrgScope, { connectionId, resourceKey }: LaneKey) => sql`coalesce((
+  select not run.notes ? 'key_missing'
+    and run.seq >= coalesce((select kept.seq from runs kept where kept.org_id = ${scope.orgId} and kept.id = q.run_id), 0)
+  from runs run join lanes on lanes.id = run.lane_id
+  where lanes.org_id = ${scope.orgId} and lanes.connection_id = ${connectionId} and lanes.resource_key = ${resourceKey}
+    and run.org_id = ${scope.orgId} and run.status in ('succeeded', 'partial') and run.read_completed
+    and not run.incomplete and run.backfill is null
+  order by run.seq desc limit 1), false)`;
 
 /**
  * Whether every record of a resource is stored: since its records were last forgotten, a run that is no backfill has read it to
