@@ -82,8 +82,10 @@ const isSkipped = ({ validate, onInvalid }: ResourceGenes, price: unknown): bool
 
 /** Whether the spec has no way to notice that a record is no longer there. */
 function mayStay(compared: Compared, id: string): boolean {
-  const { resource } = compared;
+  const { resource, story } = compared;
   const { deletes, mode, filter, token, wideKey } = resource;
+  // Nobody can ask a receiver what it has.
+  if (story.wasElsewhere && story.genes.destination === 'webhook') return true;
   const record = recordOf(compared, id);
   if (mode === 'replace') return false;
   if (deletes.mode === 'none') return true;

@@ -17,6 +17,7 @@ async function switchDestination(story: Story): Promise<string> {
   const refused = await story.account.patch({ secrets: { target: next.address } });
   if (refused) return `refused: ${refused.refused}`;
   story.destination = next;
+  story.wasElsewhere = true;
   return next === story.destinations[0] ? 'to A' : 'to B';
 }
 

@@ -40,6 +40,8 @@ export interface Story extends AsyncDisposable, SinkPlace {
   version: string;
   /** Resources whose rows may have an earlier shape until a backfill, because a plan said so. */
   readonly shaped: Set<ResourceKey>;
+  /** The connection has delivered elsewhere since its first sync. */
+  wasElsewhere: boolean;
   /** What happened so far. */
   readonly lines: readonly string[];
   /** Ends the worker with SIGKILL and starts another. */
@@ -117,6 +119,7 @@ export async function openStory(seed: number, place: StoryPlace): Promise<Story>
     params,
     version,
     shaped: new Set(),
+    wasElsewhere: false,
     lines,
     replaceWorker: place.replaceWorker,
     log,
