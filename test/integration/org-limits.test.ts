@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { setOrgLimits } from '../../db/queries/orgs/org-limits.ts';
 import { orgScope } from '../../db/scope.ts';
-import type { orgLimits } from '../../src/core/resources/org-limits.ts';
+import { orgLimits } from '../../src/core/resources/org-limits.ts';
 import { caseFigure } from '../support/security/figure.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
 
@@ -98,6 +98,17 @@ describe('an org', () => {
     expect((await ask(many + 1)).status).toBe(status);
     await setOrgLimits(api.deps.db, scope, { [name]: null });
     expect((await ask(many + 1)).status).toBeLessThan(300);
+  });
+
+  it('has no more queued runs of a resource than by default, when 200 are requested at once', async () => {
+    const org = await api.newOrg();
+    const connectionId = await connect(org);
+    const ask = () => org.call('POST', `/connections/${connectionId}/sync`, { body: { resource: 'items' } });
+    const statuses = (await Promise.all(Array.from({ length: 200 }, ask))).map(({ status }) => status);
+    const accepted = statuses.filter((status) => status === 202).length;
+    caseFigure('limitsExceeded', accepted > orgLimits.queuedRunsPerResource.default);
+    expect(accepted).toBe(orgLimits.queuedRunsPerResource.default);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(statuses.length - accepted);
   });
 
   it('whose response is 429 may repeat the request under its Idempotency-Key', async () => {

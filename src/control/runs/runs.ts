@@ -17,8 +17,8 @@ import { orLeaveToSweeper } from '../../dispatch/or-leave-to-sweeper.ts';
 import { noFiring, runInput } from '../../dispatch/run-input.ts';
 import { startQueuedRun } from '../../dispatch/start-run.ts';
 import { wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
-import { withRoomForRun } from '../orgs/org-limits.ts';
-import type { WriteDeps } from '../orgs/write.ts';
+import { requireRoomForRun } from '../orgs/org-limits.ts';
+import { type WriteDeps, write } from '../orgs/write.ts';
 import { planRewind } from './rewind.ts';
 
 /** What the rules of runs need. */
@@ -63,9 +63,10 @@ export async function requestRun(
           from: request.backfill?.from ?? null,
           force: request.backfill?.force ?? false,
         });
-  const run = await withRoomForRun(deps, scope, request, (db) =>
-    insertRun(db, scope, { ...request, ...terms, backfill }),
-  );
+  const run = await write(deps, async (tx) => {
+    await requireRoomForRun(tx, scope, request);
+    return insertRun(tx, scope, { ...request, ...terms, backfill });
+  });
   // The row is the guarantee: the request or the sweeper notifies Temporal, so the run always starts.
   void startQueuedRun(deps, scope, run);
   return run;
