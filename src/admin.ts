@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import * as v from 'valibot';
 import { openDatabase } from '../db/client.ts';
 import type { CommandResult } from './admin/command.ts';
-import { commands, UsageError, usage } from './admin/commands.ts';
+import { type Command, commands, UsageError, usage } from './admin/commands.ts';
 import { diagnose } from './admin/doctor/doctor.ts';
 import { printError } from './admin/explain-error.ts';
 import { type Config, loadConfig } from './config/config.ts';
@@ -36,7 +36,7 @@ async function main(args: readonly string[]): Promise<void> {
   const named = (words: number) => commands.find(({ name }) => name === args.slice(0, words).join(' '));
   const command = named(1) ?? named(2);
   if (!command) throw new UsageError(`There is no command "${args.slice(0, 2).join(' ')}".`);
-  const { json, ...options } = optionsOf(args.slice(command.name.split(' ').length), command.options);
+  const { json, ...options } = optionsOf(args.slice(command.name.split(' ').length), command);
   if (json && command.endless) throw new UsageError(`--json: "${command.name}" has no end, so it is no document`);
   const config = await withServices(configOrExit(process.env));
   const db = openDatabase(config.databaseUrl, {
@@ -55,7 +55,7 @@ async function main(args: readonly string[]): Promise<void> {
 
 /** Has no database of its own, and reports what is wrong with the configuration instead of ending at it. */
 async function runDoctor(args: readonly string[]): Promise<void> {
-  const { json } = optionsOf(args, []);
+  const { json } = optionsOf(args, { options: [], flags: [] });
   print(await diagnose(async () => withServices(loadConfig(process.env))), json);
 }
 
@@ -64,10 +64,14 @@ function print(result: CommandResult, json: unknown): void {
   if (result.failed) process.exitCode = 1;
 }
 
-function optionsOf(args: readonly string[], names: readonly string[]): Readonly<Record<string, unknown>> {
-  const texts = Object.fromEntries(names.map((name) => [name, { type: 'string' as const }]));
+function optionsOf(
+  args: readonly string[],
+  { options, flags }: Pick<Command, 'options' | 'flags'>,
+): Readonly<Record<string, unknown>> {
+  const typeOf = (name: string) => (flags.includes(name) ? ('boolean' as const) : ('string' as const));
+  const named = Object.fromEntries(options.map((name) => [name, { type: typeOf(name) }]));
   try {
-    return parseArgs({ args: [...args], options: { ...texts, json: { type: 'boolean' } } }).values;
+    return parseArgs({ args: [...args], options: { ...named, json: { type: 'boolean' } } }).values;
   } catch (cause) {
     throw new UsageError(cause instanceof Error ? cause.message : String(cause), { cause });
   }

@@ -40,6 +40,8 @@ export interface Command {
   readonly summary: string;
   /** Option names without dashes. */
   readonly options: readonly string[];
+  /** Those of them that have no value. */
+  readonly flags: readonly string[];
   /** The options as the usage shows them. */
   readonly synopsis: string;
   /** It shows what happens until it is ended, so its result is no JSON document. */
@@ -158,13 +160,16 @@ export const commands: readonly Command[] = [
   }),
   command({
     name: 'key revoke',
-    summary: 'Revoke an API key: its next request is rejected.',
-    synopsis: '--org ORG --id KEY_ID',
-    options: v.object({ org: Text, id: Text }),
-    async run({ db }, { org, id }) {
+    summary:
+      'Revoke an API key: its next request is rejected. With the option also those that it has made, those that they have made, and so on.',
+    synopsis: '--org ORG --id KEY_ID [--with-descendants]',
+    options: v.object({ org: Text, id: Text, 'with-descendants': v.optional(v.boolean(), false) }),
+    async run({ db }, { org, id, 'with-descendants': withDescendants }) {
       const scope = await scopeOf(db, org);
-      const key = await db.transaction().execute((tx) => revokeApiKeyWithin(tx, scope, id));
-      return { json: key, lines: [lineOf(key)] };
+      const { key, descendants } = await db
+        .transaction()
+        .execute((tx) => revokeApiKeyWithin(tx, scope, { id, withDescendants }));
+      return { json: withDescendants ? { ...key, descendants } : key, lines: [key, ...descendants].map(lineOf) };
     },
   }),
   command({
@@ -249,7 +254,7 @@ export const commands: readonly Command[] = [
   }),
 ];
 
-interface Declaration<E extends v.ObjectEntries> extends Pick<Command, 'name' | 'summary' | 'synopsis' | 'endless'> {
+interface Declaration<E extends v.ObjectEntries> extends Omit<Command, 'options' | 'flags' | 'run'> {
   readonly options: v.ObjectSchema<E, undefined>;
   readonly run: (tools: AdminTools, options: v.InferOutput<v.ObjectSchema<E, undefined>>) => Promise<CommandResult>;
 }
@@ -258,6 +263,9 @@ function command<E extends v.ObjectEntries>({ options, run, ...facts }: Declarat
   return {
     ...facts,
     options: Object.keys(options.entries),
+    flags: Object.keys(options.entries).filter(
+      (name) => v.getDefault(options.entries[name] as v.GenericSchema) === false,
+    ),
     async run(tools, given) {
       const { success, output, issues } = v.safeParse(options, given);
       if (success) return run(tools, output);
@@ -277,7 +285,8 @@ async function scopeOf(db: Kysely<Database>, orgId: string): Promise<OrgScope> {
 
 const lineOf = (key: ApiKeyRow): string => {
   const state = key.revokedAt === null ? `expires ${key.expiresAt ?? 'never'}` : `revoked ${key.revokedAt}`;
-  return `${key.id}  …${key.last4}  made ${key.createdAt}, ${state}, last used ${key.lastUsedAt ?? 'never'}`;
+  const made = `made ${key.createdAt} by ${key.createdBy ?? 'the operator'}`;
+  return `${key.id}  …${key.last4}  ${made}, ${state}, last used ${key.lastUsedAt ?? 'never'}`;
 };
 
 /** `name=number,…`, where no number means the default. Throws {@link UsageError}. */

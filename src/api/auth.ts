@@ -24,23 +24,31 @@ export interface AuthDeps {
 
 /**
  * The caller behind `Authorization: Bearer …` or `x-api-key`; its {@link OrgScope} is that of the key's row. All files that
- * make a scope are in test/support/security/scope-makers.ts, each with its reason. Throws `unauthorized`, with one text for
- * every reason, so that nothing can be learned from it.
+ * make a scope are in test/support/security/scope-makers.ts, each with its reason. Throws `unauthorized`: only to whoever
+ * has the whole key it says that it was revoked or has expired.
  */
 export async function authenticate(deps: AuthDeps, headers: Headers): Promise<Caller> {
   const key = keyOf(headers);
-  const caller = key === null ? null : await callerWithKey(deps, key);
-  if (!caller) throw unauthorized();
+  const credential = key === null ? null : await credentialWith(deps, key);
+  if (!credential) throw unauthorized();
+  const caller = callerOf(deps, credential);
+  if (!caller) throw ended(credential);
   return caller;
 }
 
 /** The caller with that key; null when the key is malformed, unknown, revoked or expired. */
 export async function callerWithKey(deps: AuthDeps, key: string): Promise<Caller | null> {
+  const credential = await credentialWith(deps, key);
+  return credential && callerOf(deps, credential);
+}
+
+/** What is stored of that key, also when it is revoked or expired; null when it is malformed or unknown. */
+async function credentialWith(deps: AuthDeps, key: string): Promise<Credential | null> {
   const lookupId = parseApiKey(key);
   if (lookupId === null) return null;
   const credential = await deps.findCredential(lookupId);
   const known = isApiKey(key, credential?.keyHash ?? null);
-  return credential && known ? callerOf(deps, credential) : null;
+  return credential && known ? credential : null;
 }
 
 /**
@@ -63,6 +71,12 @@ const unauthorized = (): AppError =>
   new AppError(
     'unauthorized',
     'A valid API key is required: send it as "Authorization: Bearer ck_…" or in the header x-api-key.',
+  );
+
+const ended = ({ revokedAt, expiresAt }: Credential): AppError =>
+  new AppError(
+    'unauthorized',
+    `This API key ${revokedAt === null ? `expired at ${expiresAt ?? ''}` : 'was revoked'}: create another one with a key that is valid, or ask the operator for one.`,
   );
 
 /** The one key the headers carry; null when there is none, or two that differ. */

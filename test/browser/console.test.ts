@@ -141,6 +141,21 @@ describe('a run under way', () => {
 });
 
 describe('an API key', () => {
+  it('is created with an expiry, names who made it, and is revoked with the key that made it', async () => {
+    await using window = await us().openAt('/api-keys');
+    const { page } = window;
+    await page.getByLabel('Expires').selectOption('in 7 days');
+    await press(page, 'Create a key');
+    const leaked = (await page.locator('#once-0').textContent()) ?? '';
+    const { body: made } = await us().org.call('POST', '/api-keys', { apiKey: leaked });
+    await us().goTo(page, '/api-keys');
+    const row = page.getByRole('row').filter({ hasText: made.key.slice(-4) });
+    expect(await row.textContent()).toContain(`…${leaked.slice(-4)}`);
+    await page.getByRole('button', { name: 'Revoke with the keys it made' }).first().click();
+    await expectToSee(page, 'The key and those that it made are revoked');
+    expect((await us().org.call('GET', '/workspaces', { apiKey: made.key })).status).toBe(401);
+  });
+
   it('is created, opens a session, and ends it when it is revoked', async () => {
     await using window = await us().openAt('/api-keys');
     const { page } = window;

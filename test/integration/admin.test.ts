@@ -4,6 +4,9 @@ import { createInterface } from 'node:readline';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { orgScope } from '../../db/scope.ts';
+import { createApiKeyWithin } from '../../src/control/orgs/api-keys.ts';
+import { operatorGrant } from '../../src/control/orgs/orgs.ts';
 import { adminFile, runAdmin } from '../support/service/admin.ts';
 import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
 import { laneRuns } from '../support/sync/lane-runs.ts';
@@ -42,8 +45,26 @@ describe('the operator’s command line', () => {
     expect(listed[0]).toMatchObject({ id, last4: key.slice(-4), revokedAt: null });
     expect(Date.parse(listed[0].expiresAt)).toBeGreaterThan(Date.now());
     expect((await json('key', 'revoke', '--org', orgId, '--id', id)).revokedAt).not.toBeNull();
+    expect(await admin('key', 'list', '--org', orgId)).toMatchObject({
+      stdout: expect.stringContaining('by the operator'),
+    });
     expect(await json('workspace', 'create', '--org', orgId, '--name', 'Europe', '--kind', 'prod')).toMatchObject({
       kind: 'prod',
+    });
+  });
+
+  it('revokes a key with those that it has made, where that is asked for', async () => {
+    const { orgId } = await json('org', 'create', '--name', 'Leak');
+    const [leaked] = await json('key', 'list', '--org', orgId);
+    const grant = { ...operatorGrant, createdByKeyId: leaked.id };
+    const scope = orgScope(orgId);
+    const made = await database.db.transaction().execute((tx) => createApiKeyWithin(tx, scope, grant));
+    expect(await json('key', 'list', '--org', orgId)).toMatchObject([{ createdBy: leaked.id }, { createdBy: null }]);
+    const revoke = ['key', 'revoke', '--org', orgId, '--id', leaked.id];
+    expect(await json(...revoke)).not.toHaveProperty('descendants');
+    expect(await json(...revoke, '--with-descendants')).toMatchObject({
+      id: leaked.id,
+      descendants: [{ id: made.id, revokedAt: expect.any(String) }],
     });
   });
 

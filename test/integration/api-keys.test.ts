@@ -1,8 +1,12 @@
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { setOrgLimits } from '../../db/queries/orgs/org-limits.ts';
 import { orgScope } from '../../db/scope.ts';
 import { createApiKey } from '../../src/control/orgs/api-keys.ts';
 import { operatorGrant } from '../../src/control/orgs/orgs.ts';
+import { makeApiKey } from '../../src/core/crypto/api-key.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
+import { blockedBy, holdWrites } from '../support/service/sql-gate.ts';
 
 let api: TestApi;
 let org: TestOrg;
@@ -11,6 +15,11 @@ beforeAll(async () => {
   org = await api.newOrg();
 });
 afterAll(() => api[Symbol.asyncDispose]());
+
+interface ListedKey {
+  readonly id: string;
+  readonly createdBy: string | null;
+}
 
 const keys = async () => (await org.call('GET', '/api-keys')).body;
 
@@ -43,6 +52,100 @@ describe('API keys', () => {
     });
     const child = (await keys()).find(({ id }: { id: string }) => id === body.id);
     expect(child).toMatchObject({ workspaceId: org.workspaceId, expiresAt });
+  });
+
+  it('name the key that made them', async () => {
+    const { body: child } = await org.call('POST', '/api-keys');
+    const { body: grandchild } = await org.call('POST', '/api-keys', { apiKey: child.key });
+    const makers = new Map((await keys()).map(({ id, createdBy }: ListedKey) => [id, createdBy]));
+    const first = (await keys()).findLast(({ createdBy }: ListedKey) => createdBy === null);
+    expect(makers.get(child.id)).toBe(first.id);
+    expect(makers.get(grandchild.id)).toBe(child.id);
+  });
+
+  it('are revoked with all that descend from them where that is asked for, and no others', async () => {
+    const make = async (apiKey = org.apiKey) => (await org.call('POST', '/api-keys', { apiKey })).body;
+    const leaked = await make();
+    const made = await make(leaked.key);
+    const ofMade = await make(made.key);
+    const beside = await make();
+    const status = async ({ key }: { key: string }) => (await org.call('GET', '/workspaces', { apiKey: key })).status;
+
+    expect((await org.call('DELETE', `/api-keys/${leaked.id}`)).status).toBe(200);
+    expect(await Promise.all([leaked, made, ofMade, beside].map(status))).toEqual([401, 200, 200, 200]);
+    // One in between that is revoked hides none below it.
+    await org.call('DELETE', `/api-keys/${made.id}?withDescendants=false`);
+    expect(await status(ofMade)).toBe(200);
+    const revoked = await org.call('DELETE', `/api-keys/${leaked.id}?withDescendants=true`);
+    expect(revoked).toMatchObject({ status: 200, body: { id: leaked.id } });
+    expect(await Promise.all([leaked, made, ofMade, beside].map(status))).toEqual([401, 401, 401, 200]);
+    const events = await api.deps.db
+      .selectFrom('webhookEvents')
+      .select(sql<string>`convert_from(payload, 'UTF8')::jsonb -> 'data' ->> 'apiKeyId'`.as('apiKeyId'))
+      .where('type', '=', 'api_key.revoked')
+      .execute();
+    const told = events.map(({ apiKeyId }) => apiKeyId);
+    for (const { id } of [leaked, made, ofMade]) expect(told.filter((one) => one === id)).toHaveLength(1);
+    expect((await org.call('DELETE', `/api-keys/${leaked.id}?withDescendants=maybe`)).status).toBe(400);
+  });
+
+  it('make none after their revocation, not even by a request that was on its way', async () => {
+    const { body: leaked } = await org.call('POST', '/api-keys');
+    const before = (await keys()).length;
+    await using gate = await holdWrites(api.databaseUrl, {
+      table: 'api_keys',
+      on: 'update',
+      when: `new.id = '${leaked.id}' and new.revoked_at is not null`,
+    });
+    const revoking = org.call('DELETE', `/api-keys/${leaked.id}?withDescendants=true`);
+    const holder = await gate.reached();
+    const late = org.call('POST', '/api-keys', { apiKey: leaked.key });
+    await blockedBy(api.databaseUrl, holder);
+    await gate.open();
+    expect((await revoking).status).toBe(200);
+    expect((await late).status).toBe(401);
+    expect(await keys()).toHaveLength(before);
+  });
+
+  it('expire when they are to, and say so from then on', async () => {
+    const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
+    const { body } = await org.call('POST', '/api-keys', { body: { expiresAt } });
+    expect((await keys()).find(({ id }: ListedKey) => id === body.id)).toMatchObject({ expiresAt });
+    expect((await org.call('GET', '/workspaces', { apiKey: body.key })).status).toBe(200);
+    const past = new Date(Date.now() - 1000).toISOString();
+    await api.deps.db.updateTable('apiKeys').set({ expiresAt: past }).where('id', '=', body.id).execute();
+    const refused = await org.call('GET', '/workspaces', { apiKey: body.key });
+    expect(refused).toMatchObject({ status: 401, body: { error: { code: 'unauthorized' } } });
+    expect(refused.body.error.message).toBe(
+      `This API key expired at ${past}: create another one with a key that is valid, or ask the operator for one.`,
+    );
+    // Whoever guesses learns nothing.
+    const guessed = makeApiKey().key;
+    expect((await org.call('GET', '/workspaces', { apiKey: guessed })).body.error.message).toContain('A valid API key');
+  });
+
+  it.each([
+    ['has passed', -1000, 'is not in the future'],
+    ['is after that of the key that makes it', 7_200_000, 'when the key that creates this one expires'],
+  ])('are not made with an expiry that %s', async (_, inMs, why) => {
+    const inAnHour = new Date(Date.now() + 3_600_000).toISOString();
+    const { body: parent } = await org.call('POST', '/api-keys', { body: { expiresAt: inAnHour } });
+    const refused = await org.call('POST', '/api-keys', {
+      apiKey: parent.key,
+      body: { expiresAt: new Date(Date.now() + inMs).toISOString() },
+    });
+    expect(refused).toMatchObject({ status: 400, body: { error: { code: 'validation' } } });
+    expect(refused.body.error.issues).toMatchObject([{ path: 'expiresAt', message: expect.stringContaining(why) }]);
+  });
+
+  it('that have expired take no room of the limit', async () => {
+    const other = await api.newOrg();
+    await setOrgLimits(api.deps.db, orgScope(other.orgId), { apiKeys: 2 });
+    const { body } = await other.call('POST', '/api-keys');
+    expect((await other.call('POST', '/api-keys')).status).toBe(409);
+    const past = new Date(Date.now() - 1000).toISOString();
+    await api.deps.db.updateTable('apiKeys').set({ expiresAt: past }).where('id', '=', body.id).execute();
+    expect((await other.call('POST', '/api-keys')).status).toBe(201);
   });
 
   it('note their use', async () => {

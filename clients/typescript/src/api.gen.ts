@@ -429,6 +429,8 @@ export interface ApiKeyRow {
   last4: string;
   /** The workspace stored with the key, which restricts nothing. Null: none. */
   workspaceId: string | null;
+  /** The id of the key that created it. Null: the operator did. */
+  createdBy: string | null;
   createdAt: Timestamp;
   /** Null: the key does not expire. */
   expiresAt: Timestamp | null;
@@ -1959,9 +1961,12 @@ export interface Operations {
   /**
    * Create an API key.
    *
-   * It takes the workspace, the scopes and the expiry over from the key that creates it. Every key can do everything in its org.
+   * It takes the workspace, the scopes and the expiry over from the key that creates it; it may expire earlier. Every key can do everything in its org.
    */
   'POST /api-keys': {
+    body?: {
+      expiresAt?: string | null;
+    };
     response: {
       id: string;
       /** Shown once; it cannot be recovered. */
@@ -1976,6 +1981,10 @@ export interface Operations {
   'DELETE /api-keys/{id}': {
     params: {
       id: string;
+    };
+    query?: {
+      /** Whether the keys that it has created are revoked too, those that they have created, and so on. */
+      withDescendants?: 'true' | 'false';
     };
     response: ApiKeyRow;
   };

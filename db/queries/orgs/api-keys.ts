@@ -5,7 +5,10 @@ import type { ApiKeyRow } from '../../../src/core/resources/api-key.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 
-const columns = ['id', 'last4', 'workspaceId', 'createdAt', 'expiresAt', 'revokedAt', 'lastUsedAt'] as const;
+const columns = [
+  ...(['id', 'last4', 'workspaceId', 'createdByKeyId as createdBy'] as const),
+  ...(['createdAt', 'expiresAt', 'revokedAt', 'lastUsedAt'] as const),
+] as const;
 
 /** What a new key takes over from the one that creates it. Its workspace and scopes are stored and restrict nothing. */
 export interface KeyGrant {
@@ -38,16 +41,48 @@ export function listApiKeys(db: Db, scope: OrgScope): Promise<ApiKeyRow[]> {
 }
 
 /** The key, refused from now on; one revoked earlier keeps its time. Undefined when absent or of another org. */
-export function markApiKeyRevoked(
-  db: Db,
-  scope: OrgScope,
-  id: string,
-): Promise<(ApiKeyRow & { readonly createdByKeyId: string | null }) | undefined> {
+export function markApiKeyRevoked(db: Db, scope: OrgScope, id: string): Promise<ApiKeyRow | undefined> {
   return db
     .updateTable('apiKeys')
     .set({ revokedAt: sql`coalesce(revoked_at, now())` })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
-    .returning([...columns, 'createdByKeyId'])
+    .returning(columns)
     .executeTakeFirst();
+}
+
+/** Those of the keys that were not revoked yet, refused from now on. */
+export function markApiKeysRevoked(db: Db, scope: OrgScope, ids: readonly string[]): Promise<ApiKeyRow[]> {
+  return db
+    .updateTable('apiKeys')
+    .set({ revokedAt: sql`now()` })
+    .where('orgId', '=', scope.orgId)
+    .where('id', 'in', [...ids])
+    .where('revokedAt', 'is', null)
+    .returning(columns)
+    .execute();
+}
+
+/** The ids of the keys that a key has made, of those that they have made, and so on; revoked ones too. */
+export async function findDescendantKeys(db: Db, { orgId }: OrgScope, id: string): Promise<readonly string[]> {
+  const { rows } = await sql<{ readonly id: string }>`
+    with recursive made as (
+      select id from api_keys where org_id = ${orgId} and created_by_key_id = ${id}
+      union
+      select api_keys.id from api_keys join made on made.id = created_by_key_id where org_id = ${orgId})
+    select id from made`.execute(db);
+  return rows.map((row) => row.id);
+}
+
+/** Whether a key of the org is neither revoked nor expired. */
+export async function isLiveKey(db: Db, { orgId }: OrgScope, id: string): Promise<boolean> {
+  const live = await db
+    .selectFrom('apiKeys')
+    .select('id')
+    .where('orgId', '=', orgId)
+    .where('id', '=', id)
+    .where('revokedAt', 'is', null)
+    .where((eb) => eb.or([eb('expiresAt', 'is', null), eb('expiresAt', '>', sql<string>`clock_timestamp()`)]))
+    .executeTakeFirst();
+  return live !== undefined;
 }

@@ -24,7 +24,7 @@ const counted = {
   hooksPerConnection: ({ connectionId }: Within) =>
     sql`hooks where deleted_at is null and connection_id = ${connectionId}`,
   workspaces: () => sql`workspaces where true`,
-  apiKeys: () => sql`api_keys where revoked_at is null`,
+  apiKeys: () => sql`api_keys where revoked_at is null and (expires_at is null or expires_at > now())`,
 } as const satisfies Partial<Record<OrgLimitName, (within: Within) => RawBuilder<unknown>>>;
 
 /** A limit on how many rows an org has. */

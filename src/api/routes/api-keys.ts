@@ -3,6 +3,7 @@ import { listApiKeys } from '../../../db/queries/orgs/api-keys.ts';
 import { createApiKey, revokeApiKey } from '../../control/orgs/api-keys.ts';
 import { ApiKeyRow } from '../../core/resources/api-key.ts';
 import { idParams } from '../inputs.ts';
+import { instant } from '../instant.ts';
 import { route } from '../route.ts';
 
 const tag = 'api keys';
@@ -14,9 +15,19 @@ export const apiKeyRoutes = [
     path: '/api-keys',
     summary: 'Create an API key',
     description:
-      'It takes the workspace, the scopes and the expiry over from the key that creates it. Every key can do everything in its org.',
+      'It takes the workspace, the scopes and the expiry over from the key that creates it; it may expire earlier. Every key can do everything in its org.',
     tag,
     auth: 'api_key',
+    body: v.object({
+      expiresAt: v.nullish(
+        instant(
+          'When the key expires, no later than the one that creates it. Null: as that one. An expired key gets 401.',
+        ),
+        null,
+      ),
+    }),
+    bodyOptional: true,
+    bodyExample: { expiresAt: '2099-01-01T00:00:00Z' },
     status: 201,
     response: v.object({
       id: v.string(),
@@ -24,7 +35,7 @@ export const apiKeyRoutes = [
     }),
     errors: [],
     repeated: 'conflict',
-    handle: ({ scope, caller }, deps) => createApiKey(deps, scope, caller.grant),
+    handle: ({ scope, caller, body }, deps) => createApiKey(deps, scope, caller.grant, body.expiresAt),
   }),
   route({
     method: 'get',
@@ -44,9 +55,16 @@ export const apiKeyRoutes = [
     tag,
     auth: 'api_key',
     params: idParams('key', 'API key'),
+    query: v.object({
+      withDescendants: v.pipe(
+        v.optional(v.picklist(['true', 'false']), 'false'),
+        v.description('Whether the keys that it has created are revoked too, those that they have created, and so on.'),
+        v.transform((text) => text === 'true'),
+      ),
+    }),
     status: 200,
     response: ApiKeyRow,
     errors: ['not_found'],
-    handle: ({ scope, params }, deps) => revokeApiKey(deps, scope, params.id),
+    handle: ({ scope, params, query }, deps) => revokeApiKey(deps, scope, { ...params, ...query }),
   }),
 ];

@@ -1,27 +1,34 @@
+import * as v from 'valibot';
 import { listApiKeys } from '../../../db/queries/orgs/api-keys.ts';
 import { idParams } from '../../api/inputs.ts';
 import { createApiKey, revokeApiKey } from '../../control/orgs/api-keys.ts';
 import type { ApiKeyRow } from '../../core/resources/api-key.ts';
-import { button } from '../parts/form.ts';
+import { button, form, select } from '../parts/form.ts';
 import { heading } from '../parts/frame.ts';
 import { type Html, html } from '../parts/html.ts';
 import { shownOnce } from '../parts/shown-once.ts';
 import { badge } from '../parts/status.ts';
 import { table } from '../parts/table.ts';
 import { ago, time } from '../parts/time.ts';
-import { action, page } from '../route.ts';
+import { action, page, type Visit } from '../route.ts';
 
 /** The keys of the org, revoked ones too. */
 export const apiKeysPage = page({
   path: '/api-keys',
   handle: async (visit, { db }) => {
     const keys = await listApiKeys(db, visit.scope);
+    const made = Map.groupBy(keys, ({ createdBy }) => createdBy);
+    const isLiveBelow = ({ id }: ApiKeyRow): boolean =>
+      (made.get(id) ?? []).some((key) => key.revokedAt === null || isLiveBelow(key));
     return {
       title: 'API keys',
       section: 'api-keys',
       body: html`${heading('API keys', {
         about: 'Whoever has one can do everything in this org, here and by the API.',
-        actions: button(visit, { action: '/console/api-keys', label: 'Create a key', look: 'primary' }),
+        actions: form(visit, { action: '/console/api-keys', class: 'inline' }, [
+          select({ name: 'days', label: 'Expires', options: lifetimes(visit.caller) }),
+          html`<button class="primary">Create a key</button>`,
+        ]),
       })}
         ${table({
           caption: 'API keys',
@@ -35,23 +42,16 @@ export const apiKeysPage = page({
             },
             { head: 'State', cell: stateOf },
             { head: 'Created', cell: ({ createdAt }) => time(createdAt) },
+            { head: 'Created by', cell: ({ createdBy }) => creatorOf(createdBy, keys) },
             { head: 'Last used', cell: ({ lastUsedAt }) => ago(lastUsedAt) },
             { head: 'Expires', cell: ({ expiresAt }) => time(expiresAt) },
             {
               head: 'Actions',
               kind: 'acts',
-              cell: ({ id, revokedAt }) =>
-                revokedAt === null
-                  ? button(visit, {
-                      action: `/console/api-keys/${id}/revoke`,
-                      label: 'Revoke',
-                      look: 'danger',
-                      confirm:
-                        id === visit.caller.keyId
-                          ? 'Revoke the key of this session? You are signed out at once.'
-                          : 'Revoke this key? Its next request is refused.',
-                    })
-                  : null,
+              cell: (key) => [
+                key.revokedAt === null ? revokeButton(visit, key) : '',
+                isLiveBelow(key) ? revokeAllButton(visit, key) : '',
+              ],
             },
           ],
         })}`,
@@ -64,11 +64,49 @@ function stateOf({ revokedAt, expiresAt }: ApiKeyRow): Html {
   return expiresAt !== null && Date.parse(expiresAt) <= Date.now() ? badge('idle', 'Expired') : badge('good', 'Active');
 }
 
-/** A key that expires with the one that signed in. */
+const creatorOf = (createdBy: string | null, keys: readonly ApiKeyRow[]): Html => {
+  if (createdBy === null) return html`the operator`;
+  const creator = keys.find(({ id }) => id === createdBy);
+  return creator ? html`<code>…${creator.last4}</code>` : html`<code>${createdBy}</code>`;
+};
+
+const revokeButton = (visit: Visit, { id }: ApiKeyRow): Html =>
+  button(visit, {
+    action: `/console/api-keys/${id}/revoke`,
+    label: 'Revoke',
+    look: 'danger',
+    confirm:
+      id === visit.caller.keyId
+        ? 'Revoke the key of this session? You are signed out at once.'
+        : 'Revoke this key? Its next request is refused.',
+  });
+
+const revokeAllButton = (visit: Visit, { id }: ApiKeyRow): Html =>
+  button(visit, {
+    action: `/console/api-keys/${id}/revoke`,
+    label: 'Revoke with the keys it made',
+    look: 'danger',
+    fields: { withDescendants: 'true' },
+    confirm: 'Revoke this key, those that it made, those that they made, and so on? Their next requests are refused.',
+  });
+
+const dayMs = 86_400_000;
+
+/** The lives that a key made in this session may have, in days; empty: that of the session's key. */
+const lifetimes = ({ grant }: Visit['caller']): readonly (readonly [string, string])[] => [
+  ['', grant.expiresAt === null ? 'never' : 'with the key of this session'],
+  ...['1', '7', '30', '90', '365']
+    .filter((days) => grant.expiresAt === null || Date.now() + Number(days) * dayMs < Date.parse(grant.expiresAt))
+    .map((days) => [days, days === '1' ? 'in a day' : `in ${days} days`] as const),
+];
+
+/** A key that expires after as many days, or with the one that signed in. Throws validation, conflict. */
 export const addApiKey = action({
   path: '/api-keys',
-  handle: async ({ scope, caller }, deps) => {
-    const { key } = await createApiKey(deps, scope, caller.grant);
+  form: v.object({ days: v.optional(v.pipe(v.string(), v.regex(/^\d{0,4}$/, 'expected a number of days')), '') }),
+  handle: async ({ scope, caller, form: { days } }, deps) => {
+    const expiresAt = days === '' ? null : new Date(Date.now() + Number(days) * dayMs).toISOString();
+    const { key } = await createApiKey(deps, scope, caller.grant, expiresAt);
     return {
       title: 'The key is created',
       section: 'api-keys',
@@ -83,12 +121,14 @@ export const addApiKey = action({
   },
 });
 
-/** Revokes an API key: it is refused from the next request on. Throws not_found. */
+/** Revokes an API key, and those that it made if that is asked for. Throws not_found. */
 export const revoke = action({
   path: '/api-keys/:id/revoke',
   params: idParams('key', 'API key'),
-  handle: async ({ scope, params }, deps) => {
-    await revokeApiKey(deps, scope, params.id);
-    return { to: '/console/api-keys', notice: 'key-revoked' };
+  form: v.object({ withDescendants: v.optional(v.picklist(['true', 'false']), 'false') }),
+  handle: async ({ scope, params, form: fields }, deps) => {
+    const withDescendants = fields.withDescendants === 'true';
+    await revokeApiKey(deps, scope, { ...params, withDescendants });
+    return { to: '/console/api-keys', notice: withDescendants ? 'keys-revoked' : 'key-revoked' };
   },
 });

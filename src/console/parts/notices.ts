@@ -24,4 +24,5 @@ export const notices: Readonly<Record<string, string>> = {
   'hook-disabled': 'The hook is disabled: its address responds as if it did not exist.',
   'hook-deleted': 'The hook is deleted.',
   'key-revoked': 'The key is revoked: its next request is refused.',
+  'keys-revoked': 'The key and those that it made are revoked: their next requests are refused.',
 };

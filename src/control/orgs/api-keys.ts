@@ -1,9 +1,17 @@
 import type { Db } from '../../../db/client.ts';
-import { insertApiKey, type KeyGrant, markApiKeyRevoked } from '../../../db/queries/orgs/api-keys.ts';
+import {
+  findDescendantKeys,
+  insertApiKey,
+  isLiveKey,
+  type KeyGrant,
+  markApiKeyRevoked,
+  markApiKeysRevoked,
+} from '../../../db/queries/orgs/api-keys.ts';
+import { lockOrg } from '../../../db/queries/orgs/org-limits.ts';
 import { recordEvent } from '../../../db/queries/webhooks/events.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { makeApiKey } from '../../core/crypto/api-key.ts';
-import { found } from '../../core/errors.ts';
+import { AppError, found, invalid, schemaIssue } from '../../core/errors.ts';
 import { apiKeyCreated, apiKeyRevoked } from '../../core/events/org-events.ts';
 import type { ApiKeyRow } from '../../core/resources/api-key.ts';
 import { type WakeDeps, wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
@@ -17,15 +25,30 @@ export interface CreatedApiKey {
   readonly key: string;
 }
 
-/** A key of the org. What it has is decided by the caller of this function, not by a body. */
+/**
+ * A key of the org. What it has is decided by the caller of this function, not by a body; a body may say that it expires
+ * before the key that creates it. Throws validation (expiresAt), unauthorized (that key has been revoked meanwhile), conflict.
+ */
 export async function createApiKey(
   deps: WakeDeps & WriteDeps,
   scope: OrgScope,
   grant: KeyGrant,
+  expiresAt: string | null = null,
 ): Promise<CreatedApiKey> {
-  const created = await write(deps, (tx) => createApiKeyWithin(tx, scope, grant));
+  const limited = expiresAt === null ? grant : { ...grant, expiresAt: checkedExpiry(expiresAt, grant) };
+  const created = await write(deps, (tx) => createApiKeyWithin(tx, scope, limited));
   void wakeEndpoints(deps, scope);
   return created;
+}
+
+/** The expiry of a new key. Throws validation when it has passed, or the key would outlive the one that creates it. */
+function checkedExpiry(expiresAt: string, grant: KeyGrant): string {
+  const refused = (message: string) => invalid('The expiry is not valid.', [schemaIssue('expiresAt', message)]);
+  if (Date.parse(expiresAt) <= Date.now()) throw refused('is not in the future');
+  if (grant.expiresAt !== null && Date.parse(expiresAt) > Date.parse(grant.expiresAt)) {
+    throw refused(`is after ${grant.expiresAt}, when the key that creates this one expires`);
+  }
+  return expiresAt;
 }
 
 /**
@@ -34,23 +57,48 @@ export async function createApiKey(
  */
 export async function createApiKeyWithin(tx: Db, scope: OrgScope, grant: KeyGrant): Promise<CreatedApiKey> {
   await requireRoom(tx, scope, 'apiKeys');
+  // The org is locked: a revocation has either found the new key or is found here.
+  const { createdByKeyId: createdBy } = grant;
+  if (createdBy !== null && !(await isLiveKey(tx, scope, createdBy))) throw creatorIsOver();
   const { key, ...stored } = makeApiKey();
   const { id, workspaceId } = await insertApiKey(tx, scope, { ...stored, ...grant });
-  await recordEvent(tx, scope, apiKeyCreated({ apiKeyId: id, createdBy: grant.createdByKeyId, workspaceId }));
+  await recordEvent(tx, scope, apiKeyCreated({ apiKeyId: id, createdBy, workspaceId }));
   return { id, key };
 }
 
-/** Refuses the key from the next request on; a key revoked earlier is returned unchanged. Throws not_found. */
-export async function revokeApiKey(deps: WakeDeps, scope: OrgScope, id: string): Promise<ApiKeyRow> {
-  const revoked = await deps.db.transaction().execute((tx) => revokeApiKeyWithin(tx, scope, id));
-  void wakeEndpoints(deps, scope);
-  return revoked;
+const creatorIsOver = () =>
+  new AppError('unauthorized', 'The API key was revoked or has expired meanwhile: use another one.');
+
+/** Which keys are revoked. */
+export interface Revocation {
+  readonly id: string;
+  /** Those that it has made too, those that they have made, and so on. */
+  readonly withDescendants: boolean;
 }
 
-/** Revokes a key as part of a transaction; see {@link revokeApiKey} and {@link createApiKeyWithin}. */
-export async function revokeApiKeyWithin(tx: Db, scope: OrgScope, id: string): Promise<ApiKeyRow> {
-  const revoked = found(await markApiKeyRevoked(tx, scope, id), 'API key');
-  const { createdByKeyId: createdBy, ...row } = revoked;
-  await recordEvent(tx, scope, apiKeyRevoked({ apiKeyId: id, createdBy, workspaceId: row.workspaceId }));
-  return row;
+/** Refuses the key from the next request on; one revoked earlier is returned unchanged. Throws not_found. */
+export async function revokeApiKey(deps: WakeDeps, scope: OrgScope, revocation: Revocation): Promise<ApiKeyRow> {
+  const { key } = await deps.db.transaction().execute((tx) => revokeApiKeyWithin(tx, scope, revocation));
+  void wakeEndpoints(deps, scope);
+  return key;
+}
+
+/**
+ * Revokes a key as part of a transaction; see {@link revokeApiKey} and {@link createApiKeyWithin}.
+ *
+ * @returns the key, and those of its descendants that were not revoked before.
+ */
+export async function revokeApiKeyWithin(
+  tx: Db,
+  scope: OrgScope,
+  { id, withDescendants }: Revocation,
+): Promise<{ readonly key: ApiKeyRow; readonly descendants: readonly ApiKeyRow[] }> {
+  await lockOrg(tx, scope);
+  const ids = withDescendants ? await findDescendantKeys(tx, scope, id) : [];
+  const key = found(await markApiKeyRevoked(tx, scope, id), 'API key');
+  const descendants = ids.length === 0 ? [] : await markApiKeysRevoked(tx, scope, ids);
+  for (const { id: apiKeyId, createdBy, workspaceId } of [key, ...descendants]) {
+    await recordEvent(tx, scope, apiKeyRevoked({ apiKeyId, createdBy, workspaceId }));
+  }
+  return { key, descendants };
 }

@@ -9,6 +9,11 @@ export const ApiKeyRow = v.object({
     v.nullable(v.string()),
     v.description('The workspace stored with the key, which restricts nothing. Null: none.'),
   ),
+  createdBy: v.pipe(
+    v.nullable(v.string()),
+    v.description('The id of the key that created it. Null: the operator did.'),
+    v.examples(['key_01kaemm0dce7xb1k4c1m1f2p3r']),
+  ),
   createdAt: Timestamp,
   expiresAt: v.pipe(v.nullable(Timestamp), v.description('Null: the key does not expire.')),
   revokedAt: v.nullable(Timestamp),

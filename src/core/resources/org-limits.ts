@@ -21,7 +21,7 @@ export const orgLimits = {
   schedulesPerResource: { default: 20, about: 'schedules of one resource of a connection' },
   hooksPerConnection: { default: 100, about: 'hooks of one connection' },
   workspaces: { default: 100, about: 'workspaces' },
-  apiKeys: { default: 200, about: 'API keys that are not revoked' },
+  apiKeys: { default: 200, about: 'API keys that are neither revoked nor expired' },
 } as const satisfies Readonly<Record<string, OrgLimit>>;
 
 /** The name of a limit. */
