@@ -2,11 +2,22 @@
  * Turns the requests to the hooks of a connection and resource into runs, and ends when none waits. The work is in the
  * database: a signal only triggers a check, so a lost or repeated signal changes nothing.
  */
-import { continueAsNew, defineSignal, setCurrentDetails, setHandler, sleep, workflowInfo } from '@temporalio/workflow';
+import {
+  condition,
+  continueAsNew,
+  defineSignal,
+  patched,
+  setCurrentDetails,
+  setHandler,
+  sleep,
+  workflowInfo,
+} from '@temporalio/workflow';
 import { type InboundHookInput, type InboundStep, notedSignal } from './contract.ts';
 import { control } from './proxies.ts';
 
 const noted = defineSignal(notedSignal);
+/** Histories without it slept to the end of each wait. */
+const endedByRequest = 'a request ends the wait';
 
 /** Creates the runs that requests wait for; returns the result of the last ones. */
 export async function inboundHook(
@@ -25,7 +36,10 @@ export async function inboundHook(
       state.last = step;
       setCurrentDetails(step.runId === null ? step.outcome : `${step.outcome}: \`${step.runId}\``);
     } else if (step.waitMs !== null) {
-      await sleep(step.waitMs, { summary: 'gathering requests' });
+      const timer = { summary: 'gathering requests' };
+      // A request that waits for the retry of its run keeps later ones from nothing.
+      if (patched(endedByRequest)) await condition(() => state.noted, step.waitMs, timer);
+      else await sleep(step.waitMs, timer);
     }
     if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof inboundHook>(input, state.last);
   }

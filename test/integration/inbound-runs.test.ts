@@ -1,5 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import type { RunRow } from '../../src/core/resources/run.ts';
+import { createLog } from '../../src/log.ts';
+import { createOrchestrator } from '../../src/temporal/orchestrator.ts';
 import { inboundHookId } from '../../workflows/contract.ts';
 import { eventually } from '../support/service/eventually.ts';
 import { useStack } from '../support/service/use-stack.ts';
@@ -8,7 +10,7 @@ import { generateRecords } from '../support/upstream/upstream.ts';
 import { createHook, type TestHook } from '../support/webhooks/hooks.ts';
 
 const records = 300;
-const collections = ['burst', 'stream', 'gathered', 'outage'];
+const collections = ['burst', 'stream', 'gathered', 'retried', 'outage'];
 const shared = useStack({
   collections: Object.fromEntries(collections.map((name) => [name, generateRecords(records)])),
 });
@@ -103,6 +105,34 @@ test('requests that come in quick succession are gathered into one run', async (
   await postMany(hook, 20, 2);
   const runs = await quiet(sync, hook);
   expect(runs).toHaveLength(1);
+  await expectStartedAfterAll(hook, runs);
+});
+
+test('a request does not wait for the retry of an earlier one, whose run failed', async () => {
+  const { upstream } = shared();
+  const { sync, hook } = await openHook('retried', { debounceSeconds: 0 });
+  await using _ = sync;
+  upstream.failAt(upstream.journal.length + 1, { kind: 'status', status: 400 });
+  await hook.post('first');
+  await eventually('the run of the first has failed', async () => {
+    const runs = await runsOf(sync);
+    return runs.length === 1 && runs[0]?.status === 'failed' && (await runIdsOf(hook)).includes(null);
+  });
+  // A workflow that has looked in the meantime waits for the retry.
+  const { temporal, org } = shared().stack;
+  const orchestrator = createOrchestrator(temporal.client, createLog({ level: 'silent', name: 'test' }));
+  const resource = { connectionId: sync.connectionId, resourceKey: 'retried' };
+  await orchestrator.noteInbound({ orgId: org.orgId, ...resource });
+  const handle = temporal.client.workflow.getHandle(inboundHookId(resource));
+  await eventually('the workflow waits', async () => {
+    const { events = [] } = await handle.fetchHistory();
+    return events?.some(({ timerStartedEventAttributes }) => timerStartedEventAttributes);
+  });
+  const startMs = performance.now();
+  await hook.post('second');
+  const runs = await quiet(sync, hook);
+  expect(performance.now() - startMs).toBeLessThan(20_000);
+  expect(runs.map(({ status }) => status)).toEqual(['failed', 'succeeded']);
   await expectStartedAfterAll(hook, runs);
 });
 

@@ -54,8 +54,9 @@ export async function acceptHookRequest(
 }
 
 /**
- * The resources that a committed request names and no earlier request waits for: its request is the one to wake
- * somebody. Call it after the commit: whoever creates a run for an earlier request afterwards sees this one too.
+ * The resources that a committed request names and no earlier request waits for, unless it waits for a later time: its
+ * request is the one to wake somebody. Call it after the commit: whoever creates a run for an earlier request afterwards
+ * sees this one too.
  */
 export async function findUnwokenResources(
   db: Db,
@@ -68,6 +69,7 @@ export async function findUnwokenResources(
     .where('mine.orgId', '=', scope.orgId)
     .where('mine.requestId', '=', requestId)
     .where('mine.pending', '=', true)
+    .where('mine.notBefore', 'is', null)
     .where((eb) =>
       eb.not(
         eb.exists(
@@ -77,7 +79,8 @@ export async function findUnwokenResources(
             .where('earlier.connectionId', '=', connectionId)
             .whereRef('earlier.resourceKey', '=', 'mine.resourceKey')
             .where('earlier.requestId', '<', requestId)
-            .where('earlier.pending', '=', true),
+            .where('earlier.pending', '=', true)
+            .where('earlier.notBefore', 'is', null),
         ),
       ),
     )
