@@ -210,6 +210,11 @@ describe('a hook', () => {
       'verification.timestampHeader',
     ],
     [
+      'a time that is not signed',
+      { resourceKeys: ['items'], verification: { kind: 'hmac', header: 'x-s', timestampHeader: 'x-time' } },
+      'verification.timestampHeader',
+    ],
+    [
       'a wait shorter than the quiet time',
       { resourceKeys: ['items'], verification: { kind: 'none' }, debounceSeconds: 9, maxWaitSeconds: 8 },
       'maxWaitSeconds',

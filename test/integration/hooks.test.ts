@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
 import { createActiveConnection, publishSpec } from '../support/upstream/api-fixtures.ts';
@@ -89,6 +90,22 @@ describe('a hook with a secret in a header', () => {
     expect((await hook.post(body, { 'x-acme-key': hook.secret })).status).toBe(202);
     await expectRejected(await hook.post(body, { 'x-acme-key': `${hook.secret}x` }), hook, /secret is wrong/);
     await expectRejected(await hook.post(body), hook, /secret is missing/);
+  });
+});
+
+describe('a time that is not signed', () => {
+  it('is not looked at, where a hook of before names one', async () => {
+    const hook = await hookOf({ kind: 'hmac', header: 'x-s' });
+    const verification = { ...verificationOf('hmac'), header: 'x-s', algorithm: 'sha256', encoding: 'hex', prefix: '' };
+    await api.deps.db
+      .updateTable('hooks')
+      .set({ verification: JSON.stringify({ ...verification, content: 'body', toleranceSeconds: 300 }) })
+      .where('id', '=', hook.id)
+      .execute();
+    const signature = createHmac('sha256', hook.secret).update(body).digest('hex');
+    const old = String(Math.floor(minutesAgo(60).getTime() / 1000));
+    expect((await hook.post(body, { 'x-s': signature, 'x-acme-time': old })).status).toBe(202);
+    await expectRejected(await hook.post('other', { 'x-s': signature }), hook, /signature is wrong/);
   });
 });
 

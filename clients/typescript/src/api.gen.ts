@@ -228,7 +228,7 @@ export type Verification = {
   prefix?: string;
   /** What is signed; with `timestamp.body` the time, a dot and the body. */
   content?: 'body' | 'timestamp.body';
-  /** Where the time is, in whole seconds; needed with `timestamp.body`. */
+  /** Where the time is, in whole seconds: with `timestamp.body`, and only then, as it must be signed. */
   timestampHeader?: string | null;
   /** How far that time may differ from the time of the service. */
   toleranceSeconds?: number;

@@ -84,6 +84,11 @@ function timeIssues({
     const message = 'is required with `timestamp.body`: the header that contains the time';
     issues.push(schemaIssue('verification.timestampHeader', message));
   }
+  if (verification.kind === 'hmac' && verification.content === 'body' && verification.timestampHeader) {
+    const message =
+      'needs the content `timestamp.body`: anyone can change a time that is not signed. Remove it, or sign the time';
+    issues.push(schemaIssue('verification.timestampHeader', message));
+  }
   if (maxWaitSeconds < debounceSeconds) {
     issues.push(schemaIssue('maxWaitSeconds', 'expected at least debounceSeconds'));
   }

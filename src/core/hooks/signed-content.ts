@@ -57,7 +57,9 @@ export function readClaim(verification: SignedVerification, header: HeaderLookup
     }
     case 'hmac': {
       const { algorithm, encoding, content, timestampHeader, toleranceSeconds: tolerance } = verification;
-      const timestamp = timestampHeader === null ? null : (header(timestampHeader) ?? '');
+      // A time that is not signed proves nothing: hooks of before may name one.
+      const isTimed = content === 'timestamp.body' && timestampHeader !== null;
+      const timestamp = isTimed ? (header(timestampHeader) ?? '') : null;
       return {
         algorithm,
         encoding,

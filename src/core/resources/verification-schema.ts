@@ -24,7 +24,7 @@ const Hmac = v.object({
   ),
   timestampHeader: v.pipe(
     v.optional(v.nullable(HeaderName), null),
-    v.description('Where the time is, in whole seconds; needed with `timestamp.body`.'),
+    v.description('Where the time is, in whole seconds: with `timestamp.body`, and only then, as it must be signed.'),
   ),
   toleranceSeconds: v.pipe(
     v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(3600)), 300),
