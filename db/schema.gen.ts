@@ -140,7 +140,11 @@ export interface EventSequences {
 export interface HookRequests {
   connectionId: string;
   /**
-   * Hash of what makes it the same notification as another; null: not compared.
+   * Keyed fingerprint of what its signature covers; null: the kind signs nothing.
+   */
+  contentKey: Buffer | null;
+  /**
+   * Keyed fingerprint of what makes it the same notification as another; null: not compared.
    */
   dedupeKey: Buffer | null;
   hookId: string;
@@ -151,6 +155,10 @@ export interface HookRequests {
    */
   reason: string | null;
   receivedAt: Generated<string>;
+  /**
+   * When its run may be created, as it signs what came before; null: it does not.
+   */
+  repeatDue: string | null;
   /**
    * coalesced: accepted, and an earlier request already started the same run.
    */

@@ -149,7 +149,12 @@ async function filledConnection() {
     tokenHash: Buffer.from(id),
     secret: null,
   });
-  await acceptHookRequest(db, scope, { id, connectionId, resourceKeys }, { key: null, hasId: false });
+  await acceptHookRequest(
+    db,
+    scope,
+    { id, connectionId, resourceKeys },
+    { notifications: null, hasId: false, contents: null },
+  );
   return { scope, orgId, connectionId, runId, owner };
 }
 

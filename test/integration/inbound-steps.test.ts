@@ -1,13 +1,19 @@
+import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createInboundHookActivities } from '../../activities/inbound-hooks.ts';
 import { findUnwokenResources, purgeHookRequests } from '../../db/queries/hooks/hook-requests.ts';
+import { findHooksByToken } from '../../db/queries/hooks/hooks.ts';
 import { endRun } from '../../db/queries/runs/lanes/end-run.ts';
 import { orgScope } from '../../db/scope.ts';
+import { takeRequest } from '../../src/control/hooks/inbound.ts';
+import { hashHookToken } from '../../src/core/crypto/hook-token.ts';
+import { createSecretBox, type RingKey } from '../../src/core/crypto/secret-box.ts';
 import { wakeOverdue } from '../../src/maintenance/inbound-sweep.ts';
 import type { InboundHookInput } from '../../workflows/contract.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
 import { createActiveConnection, publishSpec } from '../support/upstream/api-fixtures.ts';
+import { signers } from '../support/webhooks/hook-signers.ts';
 import { createHook, sendTo } from '../support/webhooks/hooks.ts';
 
 let api: TestApi;
@@ -131,6 +137,113 @@ describe('what a request announced', () => {
     expect((await step()).outcome).toBe('no request is waiting');
     await org.call('POST', `/connections/${connectionId}/activate`);
     expect((await step()).outcome).toBe('started');
+  });
+});
+
+describe('a captured request that is sent again', () => {
+  const content = '{"zen":"Keep it logically awesome."}';
+  const captured = ({ secret }: { secret: string }, id: string) => ({
+    ...signers.github(content, secret),
+    'x-github-delivery': id,
+  });
+  const openSigned = () => openHook({ verification: { kind: 'github' } });
+  const end = async (runId: string | null) =>
+    endRun(api.deps.db, orgScope(org.orgId), { runId: runId ?? '', outcome: read, breaksConnection: false });
+
+  it('under new ids starts a run a minute at most, and none of them is lost', async () => {
+    const { hook, step, runs } = await openSigned();
+    const post = async (id: string) => (await hook.post(content, captured(hook, id))).json();
+    for (const id of ['a', 'b']) {
+      expect(await post(id)).toEqual({ accepted: true });
+      const { outcome, runId } = await step();
+      expect(outcome).toBe('started');
+      await end(runId);
+    }
+    for (let n = 0; n < 10; n += 1) expect(await post(`c${n}`)).toEqual({ accepted: true });
+    const { waitMs, outcome } = await step();
+    expect(outcome).toBe('gathering');
+    expect(waitMs).toBeGreaterThan(30_000);
+    expect(waitMs).toBeLessThanOrEqual(60_000);
+    expect((await hook.requests())[0]).toMatchObject({
+      status: 'accepted',
+      reason: 'its signed content came before: its run comes within a minute',
+    });
+    await waitedFor(hook.id);
+    const last = await step();
+    expect(last.outcome).toBe('started');
+    expect(await runs()).toHaveLength(3);
+    expect((await hook.requests()).slice(0, 10).map((request) => request.runs[0]?.runId)).toEqual(
+      Array.from({ length: 10 }, () => last.runId),
+    );
+  });
+
+  it('keeps one that says something new from nothing', async () => {
+    const { hook, step, unwoken } = await openSigned();
+    for (const id of ['a', 'b', 'c']) {
+      await hook.post(content, captured(hook, id));
+      await end((await step()).runId);
+    }
+    expect((await step()).outcome).toBe('gathering');
+    const other = '{"zen":"Approachable is better than simple."}';
+    await hook.post(other, { ...signers.github(other, hook.secret), 'x-github-delivery': 'd' });
+    const [newest] = await hook.requests();
+    expect(await unwoken(newest?.id ?? '')).toEqual(['items']);
+    expect((await step()).outcome).toBe('started');
+  });
+
+  it('under the id of a notification that is yet to come takes nothing from it', async () => {
+    const { hook, step } = await openSigned();
+    await hook.post(content, captured(hook, 'a'));
+    await hook.post(content, captured(hook, 'next'));
+    await end((await step()).runId);
+    const other = '{"zen":"Design for failure."}';
+    const told = await hook.post(other, { ...signers.github(other, hook.secret), 'x-github-delivery': 'next' });
+    expect(await told.json()).toEqual({ accepted: true });
+    expect((await step()).outcome).toBe('started');
+  });
+
+  it('under its own id is the same notification, for 7 days', async () => {
+    const { hook, step } = await openSigned();
+    await hook.post(content, captured(hook, 'a'));
+    await end((await step()).runId);
+    const again = await hook.post(content, captured(hook, 'a'));
+    expect(await again.json()).toEqual({ accepted: true, duplicate: true });
+  });
+
+  it('of an hour ago with another time starts a run a minute at most, too', async () => {
+    const { hook, step } = await openHook({ verification: { kind: 'hmac', header: 'x-s' } });
+    const signature = createHmac('sha256', hook.secret).update(content).digest('hex');
+    for (const time of ['1', '2', '3']) {
+      await hook.post(content, { 'x-s': signature, 'x-time': time });
+      await end((await step()).runId);
+    }
+    expect((await step()).outcome).toBe('gathering');
+  });
+});
+
+describe('what requests are compared by', () => {
+  it('is known after the ring has got a new key, and is no hash that others can compute', async () => {
+    const { hook, step } = await openHook({ dedupe: { by: 'header', name: 'x-event' } });
+    const [old, current] = ['k1', 'k2'].map((id) => ({ id, key: randomBytes(32) }));
+    if (!old || !current) throw new Error('There are two keys.');
+    const [row] = await findHooksByToken(api.deps.db, [hashHookToken(hook.url.split('/').at(-1) ?? '')]);
+    if (!row) throw new Error('There is a hook.');
+    const take = (ring: readonly RingKey[], id: string) =>
+      takeRequest({ ...api.deps, secretBox: createSecretBox(ring) }, row, {
+        header: (name) => (name === 'x-event' ? id : null),
+        body: Buffer.from('body'),
+        receivedAt: new Date(),
+      });
+    expect(await take([old], 'secret-id')).toBe(false);
+    await step();
+    expect(await take([current, old], 'secret-id')).toBe(true);
+    expect(await take([current, old], 'other-id')).toBe(false);
+    const { rows } = await sql<{ key: string }>`
+      select encode(dedupe_key, 'hex') as key from hook_requests where hook_id = ${hook.id}`.execute(api.deps.db);
+    const guesses = ['id:secret-id', 'id:secret-id\0', 'secret-id'].map((text) =>
+      createHash('sha256').update(text).digest('hex'),
+    );
+    expect(rows.filter(({ key }) => guesses.includes(key))).toEqual([]);
   });
 });
 

@@ -176,7 +176,7 @@ describe('the log of requests to hooks', () => {
     const logged = { id: hook.id, connectionId, resourceKeys: ['items'] };
     const scope = orgScope(org.orgId);
     const accept = (key: string) =>
-      acceptHookRequest(api.deps.db, scope, logged, { key: Buffer.from(key), hasId: true });
+      acceptHookRequest(api.deps.db, scope, logged, { notifications: [key], hasId: true, contents: null });
     const accepted = await Promise.all(Array.from({ length: 20 }, () => accept('same')));
     expect(accepted.filter((id) => id !== null)).toHaveLength(1);
     expect(await countIn('hook_requests_default')).toBe(1);

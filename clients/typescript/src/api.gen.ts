@@ -206,7 +206,7 @@ export interface HookRequestRow {
   receivedAt: Timestamp;
   /** coalesced: accepted, and an earlier request already started the same run. */
   status: 'accepted' | 'duplicate' | 'coalesced' | 'ignored' | 'rejected';
-  /** Why it was ignored or rejected; null: it was neither. */
+  /** Why it was ignored or rejected, or why its run comes later. Null: neither. */
   reason: string | null;
   /** The runs that it started; empty unless it was accepted. Each run started after the request arrived. */
   runs: {
@@ -241,6 +241,7 @@ export type Verification = {
 
 export type Dedupe = {
   by: 'header';
+  /** Where the id is. If there is a signature that does not cover it, the body counts with it. */
   name: string;
 } | {
   by: 'pointer';
@@ -1762,7 +1763,7 @@ export interface Operations {
   /**
    * Create a hook, through which the upstream starts syncs.
    *
-   * Register `url` with the upstream; it and a generated secret are shown only once. A verified request gets 202 once it is stored, and then a run of each resource starts: many requests share one run. The same notification counts once: by its id for 7 days, without an id by its body until its run begins. If the run fails, another one follows after 1, 5, 15 and 60 minutes, then each hour. Requests are ignored while the connection is not active; one run of each resource follows when it is active again. More than 100 requests at the same time get 429 and `Retry-After`. The handshakes of Slack, Microsoft Graph, Meta and CloudEvents are supported.
+   * Register `url` with the upstream; it and a generated secret are shown only once. A verified request gets 202 once it is stored, and then a run of each resource starts: many requests share one run. The same notification counts once: by its id for 7 days, without an id by its body until its run begins. A request that signs what came before, under another id, is followed by a run a minute later at most. If the run fails, another one follows after 1, 5, 15 and 60 minutes, then each hour. Requests are ignored while the connection is not active; one run of each resource follows when it is active again. More than 100 requests at the same time get 429 and `Retry-After`. The handshakes of Slack, Microsoft Graph, Meta and CloudEvents are supported.
    */
   'POST /connections/{id}/hooks': {
     params: {

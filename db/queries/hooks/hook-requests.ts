@@ -16,11 +16,21 @@ interface LoggedHook {
   readonly connectionId: string;
 }
 
-/** What a request is compared by; see `dedupeKey`. */
-interface Dedupe {
-  readonly key: Uint8Array | null;
+/** What a request is compared by; fingerprints under each key of the ring, the current one first. */
+interface Compared {
+  /** Which notification it is, see `dedupeKey`; null: it is compared with none. */
+  readonly notifications: readonly string[] | null;
   readonly hasId: boolean;
+  /** What its signature covers; null: the kind signs nothing. */
+  readonly contents: readonly string[] | null;
 }
+
+/**
+ * The time between two runs for requests that sign what came before: somebody may send a captured one again, and an upstream
+ * whose notifications are all the same is read so much later at most.
+ */
+const repeatSeconds = 60;
+const repeatReason = 'its signed content came before: its run comes within a minute';
 
 /** Logs a request that triggers nothing. */
 export async function logHookRequest(
@@ -38,18 +48,22 @@ export async function logHookRequest(
 
 /**
  * Accepts a request and what it requests; one statement, so it is all there or not at all. Its id, or null when the hook
- * has accepted the same notification before, or, where it has no id, is still to make a run for it.
+ * has accepted the same notification before, or, where it has no id, is still to make a run for it. One that signs what came
+ * before waits for its run, so that such runs are {@link repeatSeconds} apart.
  */
 export async function acceptHookRequest(
   db: Db,
   scope: OrgScope,
   hook: LoggedHook & { readonly resourceKeys: readonly string[] },
-  dedupe: Dedupe,
+  { notifications, hasId, contents }: Compared,
 ): Promise<string | null> {
   const id = newId('hreq');
+  const bytes = (texts: readonly string[] | null) => texts && texts.map((text) => Buffer.from(text, 'base64url'));
   const { rows } = await sql<{ accepted: boolean }>`
     select accept_hook_request(${id}, ${scope.orgId}, ${hook.id}, ${hook.connectionId}, ${hook.resourceKeys}::text[],
-      ${dedupe.key}, ${dedupe.hasId}) as accepted`.execute(db);
+      ${bytes(notifications)}::bytea[], ${hasId}, ${bytes(contents)}::bytea[], ${repeatSeconds}, ${repeatReason}) as accepted`.execute(
+    db,
+  );
   return rows[0]?.accepted === true ? id : null;
 }
 

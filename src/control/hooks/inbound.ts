@@ -8,6 +8,7 @@ import type { ReceivingHook } from '../../../db/queries/hooks/hooks.ts';
 import { type OrgScope, orgScope } from '../../../db/scope.ts';
 import { AppError } from '../../core/errors.ts';
 import { dedupeKey } from '../../core/hooks/dedupe-key.ts';
+import { signedBytes } from '../../core/hooks/signed-content.ts';
 import { type ReceivedRequest, verifyRequest } from '../../core/hooks/verify-request.ts';
 import type { LaneKey } from '../../core/model/lane-key.ts';
 import type { Deps } from '../../deps.ts';
@@ -49,8 +50,13 @@ export async function takeRequest(deps: InboundDeps, hook: ReceivingHook, reques
     return false;
   }
   const dedupe = dedupeKey(hook, request);
-  const notification = { key: dedupe.key, hasId: dedupe.issue === null && dedupe.hasId };
-  const requestId = await acceptHookRequest(db, scope, hook, notification);
+  const signed = signedBytes(hook.verification, openHookSecret(deps, scope, hook), request);
+  const fingerprintsOf = (bytes: Uint8Array | null) => bytes && deps.secretBox.fingerprints(bytes);
+  const requestId = await acceptHookRequest(db, scope, hook, {
+    notifications: fingerprintsOf(dedupe.key),
+    hasId: dedupe.issue === null && dedupe.hasId,
+    contents: fingerprintsOf(signed),
+  });
   if (requestId === null) {
     await logHookRequest(db, scope, hook, { status: 'duplicate', reason: null });
     return true;

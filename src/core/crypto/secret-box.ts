@@ -54,6 +54,8 @@ export interface SecretBox {
    * the head of the ring changes it.
    */
   fingerprint(text: string): string;
+  /** The fingerprints of a text under every key of the ring: {@link SecretBox.fingerprint} first, the oldest key last. */
+  fingerprints(text: string | Uint8Array): readonly string[];
   /** Whether a fingerprint is that of a text, under any key of the ring. */
   isFingerprint(fingerprint: string, text: string): boolean;
 }
@@ -91,13 +93,14 @@ export function createSecretBox(ring: readonly RingKey[]): SecretBox {
       return decrypt(sealed.ciphertext, { key, nonce: sealed.nonce, aad: dataAad(context) }).toString('utf8');
     },
     fingerprint: (text) => fingerprintUnder(current, text),
+    fingerprints: (text) => ring.map((key) => fingerprintUnder(key, text)),
     isFingerprint: (fingerprint, text) => ring.some((key) => fingerprintUnder(key, text) === fingerprint),
     rewrap: (sealed, context) => ({ ...sealed, ...wrap(unwrap(sealed, context), context) }),
   };
 }
 
-const fingerprintUnder = ({ key }: RingKey, text: string): string =>
-  createHmac('sha256', key).update(`fingerprint\0${text}`).digest('base64url');
+const fingerprintUnder = ({ key }: RingKey, text: string | Uint8Array): string =>
+  createHmac('sha256', key).update('fingerprint\0').update(text).digest('base64url');
 
 // The data key is bound to its ring key, the value is not: re-wrapping must not touch the value.
 const dataAad = ({ orgId, ownerId, kind }: SecretContext): string => `css|1|${orgId}|${ownerId}|${kind}`;

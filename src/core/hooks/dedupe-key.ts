@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import type { Dedupe, Verification } from '../resources/verification-schema.ts';
+import { signsBody } from './signed-content.ts';
 import type { ReceivedRequest } from './verify-request.ts';
 
 /** Where the kinds of verification have the id of a notification. */
@@ -25,10 +25,11 @@ export type DedupeKey =
   | { readonly key: null; readonly issue: string };
 
 /**
- * A hash that is the same for the same notification; null: it is compared with none. By its body a notification is the
- * same only while its run has not begun, since many upstreams send the same words each time. A request without the header that
- * names it has a fault: the id of several upstreams is not signed, and who strips it could repeat a request. Requests
- * without a body say nothing that could make them the same.
+ * Bytes that are the same for the same notification; null: it is compared with none. By its body a notification is the same only
+ * while its run has not begun, since many upstreams send the same words each time. An id in a header that the signature does
+ * not cover counts with the body: whoever repeats a captured request under an id that is yet to come takes nothing from
+ * the notification that has it. A request without the header that names it has a fault. Requests without a body say
+ * nothing that could make them the same.
  */
 export function dedupeKey(
   { verification, dedupe }: { readonly verification: Verification; readonly dedupe: Dedupe | null },
@@ -38,20 +39,23 @@ export function dedupeKey(
   if (rule.by === 'nothing') return notCompared;
   if (rule.by === 'header') {
     const id = header(rule.name);
-    return id === null || id === '' ? { key: null, issue: 'the id is missing' } : found('id', id);
+    if (id === null || id === '') return { key: null, issue: 'the id is missing' };
+    const isForgeable = signsBody(verification) && !isSignedId(verification, rule.name);
+    return { key: words(`id:${id}`, isForgeable ? body : ''), hasId: true, issue: null };
   }
   const id = rule.by === 'pointer' ? scalarAt(rule.pointer, body) : null;
-  if (id !== null) return found('id', id);
-  return body.byteLength === 0 ? notCompared : found('body', body);
+  if (id !== null) return { key: words(`id:${id}`, ''), hasId: true, issue: null };
+  return body.byteLength === 0 ? notCompared : { key: words('body:', body), hasId: false, issue: null };
 }
+
+/** Whether the signature covers the id in that header. */
+const isSignedId = ({ kind }: Verification, name: string): boolean =>
+  kind === 'standard_webhooks' && name.toLowerCase() === dedupeOf.standard_webhooks.name;
 
 const notCompared: DedupeKey = { key: null, hasId: false, issue: null };
 
-const found = (kind: 'id' | 'body', value: string | Uint8Array): DedupeKey => ({
-  key: createHash('sha256').update(`${kind}:`).update(value).digest(),
-  hasId: kind === 'id',
-  issue: null,
-});
+const words = (head: string, body: string | Uint8Array): Uint8Array =>
+  Buffer.concat([Buffer.from(`${head}\0`), Buffer.from(body)]);
 
 /** The text or number at a JSON pointer; null: the body is no JSON, or has none there. */
 function scalarAt(pointer: string, body: Uint8Array): string | null {

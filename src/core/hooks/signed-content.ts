@@ -22,6 +22,10 @@ export interface Claim {
 /** The kinds that sign the body. */
 export type SignedVerification = Exclude<Verification, { readonly kind: 'none' | 'header_secret' }>;
 
+/** Whether the kind signs the body. */
+export const signsBody = (verification: Verification): verification is SignedVerification =>
+  verification.kind !== 'none' && verification.kind !== 'header_secret';
+
 const toleranceSeconds = 300;
 const sha256Hex = { algorithm: 'sha256', encoding: 'hex', toleranceSeconds } as const;
 const sha256Base64 = { ...sha256Hex, encoding: 'base64' } as const;
@@ -81,6 +85,16 @@ export function isSigned({ algorithm, encoding, key, prefix, signatures }: Claim
   const expected = createHmac(algorithm, key).update(prefix, 'utf8').update(body).digest();
   return signatures.some((signature) => isSame(Buffer.from(signature, encoding), expected));
 }
+
+/** The bytes that the signature covers; null: the kind signs nothing. */
+export const signedBytes = (
+  verification: Verification,
+  secret: string | null,
+  { header, body }: { readonly header: HeaderLookup; readonly body: Uint8Array },
+): Uint8Array | null =>
+  signsBody(verification) && secret !== null
+    ? Buffer.concat([Buffer.from(readClaim(verification, header, secret).prefix), body])
+    : null;
 
 const isSame = (given: Uint8Array, expected: Uint8Array): boolean =>
   given.byteLength === expected.byteLength && timingSafeEqual(given, expected);

@@ -36,7 +36,10 @@ export const HookRequestRow = v.object({
     HookRequestStatus,
     v.description('coalesced: accepted, and an earlier request already started the same run.'),
   ),
-  reason: v.pipe(v.nullable(v.string()), v.description('Why it was ignored or rejected; null: it was neither.')),
+  reason: v.pipe(
+    v.nullable(v.string()),
+    v.description('Why it was ignored or rejected, or why its run comes later. Null: neither.'),
+  ),
   runs: v.pipe(
     v.array(
       v.object({

@@ -43,7 +43,13 @@ export type Verification = v.InferOutput<typeof Verification>;
 
 /** What makes two requests the same notification. */
 export const Dedupe = v.variant('by', [
-  v.object({ by: v.literal('header'), name: HeaderName }),
+  v.object({
+    by: v.literal('header'),
+    name: v.pipe(
+      HeaderName,
+      v.description('Where the id is. If there is a signature that does not cover it, the body counts with it.'),
+    ),
+  }),
   v.object({
     by: v.literal('pointer'),
     pointer: v.pipe(
