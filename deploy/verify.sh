@@ -8,6 +8,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 
 helm_version=v3.22.0 kubeconform_version=v0.8.0 kubernetes_validate_version=1.37.0
+kubernetes_validate_sha256=85136d018a27b50ec7fc049d902bfa5193f5976807e6c0f408e3ab6fe078cad9
 compose_go_version=v2.16.2 keda_version=v2.21.0 prometheus_operator_version=v0.95.1
 kubernetes_versions=(1.27.0 1.34.0 1.37.0)
 image_bytes_max=$((450 * 1000 * 1000))
@@ -184,8 +185,9 @@ go_program() {
 # The package holds the schemas with addresses of their own; relative ones are what kubeconform can follow.
 fetch_schemas() {
   local target="$cache/kubernetes-validate-$kubernetes_validate_version"
-  [ -d "$target" ] || { python3 -m pip install --quiet --no-deps --target "$target.draft" \
-    "kubernetes-validate==$kubernetes_validate_version" &&
+  echo "kubernetes-validate==$kubernetes_validate_version --hash=sha256:$kubernetes_validate_sha256" >"$work/schemas.txt"
+  [ -d "$target" ] || { python3 -m pip install --quiet --no-deps --only-binary=:all: --require-hashes \
+    --target "$target.draft" --requirement "$work/schemas.txt" &&
     find "$target.draft" -name '*.json' -path '*-local-strict/*' -exec sed -i \
       -e 's/"\$id":/"x-id":/' -e 's#/api/_definitions.json#_definitions.json#' {} + && mv "$target.draft" "$target"; }
 }

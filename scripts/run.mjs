@@ -29,7 +29,7 @@ for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) pro
 try {
   const [file, ...args] = process.argv.slice(2);
   if (!file) throw new Error('usage: node scripts/run.mjs <file> [...args]');
-  const node = await findNode({ root, run });
+  const node = await findNode({ run });
   const env = {
     ...compileCache(),
     // glibc keeps free memory for each thread that ever allocated: 30 MB of a worker that gain nothing (measured).

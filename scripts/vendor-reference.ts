@@ -1,27 +1,33 @@
 /**
- * `node scripts/run.mjs scripts/vendor-reference.ts <version>`: fetches the script of the API reference, one file of the
- * package `@scalar/api-reference`, and keeps it compressed in `src/api/reference`. As a dependency it would bring 270
- * packages: docs/adr/0048-a-reference-and-a-client-from-one-document.md.
+ * `node scripts/run.mjs scripts/vendor-reference.ts <version> <integrity>`: fetches the script of the API reference, one file
+ * of the package `@scalar/api-reference`, and keeps it compressed in `src/api/reference`. Nothing is opened of an archive with
+ * another digest. As a dependency it would bring 270 packages:
+ * docs/adr/0048-a-reference-and-a-client-from-one-document.md.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { fetchPackage, type Run } from './launcher/package.mjs';
 
 const folder = join(import.meta.dirname, '../src/api/reference');
 const script = 'package/dist/browser/standalone.js';
 
-const [version] = process.argv.slice(2);
-if (version === undefined) throw new Error('usage: node scripts/run.mjs scripts/vendor-reference.ts <version>');
+const [version, integrity] = process.argv.slice(2);
+if (version === undefined || integrity === undefined) {
+  throw new Error('usage: node scripts/run.mjs scripts/vendor-reference.ts <version> <integrity>');
+}
+const wanted = { name: '@scalar/api-reference', version, integrity };
+const run: Run = async (program, args, { cwd, shell }) => ({
+  code: spawnSync(program, args, { cwd, shell, stdio: 'inherit' }).status,
+});
 
 const draft = mkdtempSync(join(tmpdir(), 'connector-sync-reference-'));
 try {
-  const options = { cwd: draft, encoding: 'utf8', shell: process.platform === 'win32' } as const;
-  const packed = execFileSync('npm', ['pack', '--json', `@scalar/api-reference@${version}`], options);
-  const [{ filename, integrity }] = JSON.parse(packed);
-  execFileSync('tar', ['-xzf', filename, script], options);
+  writeFileSync(join(draft, 'archive.tgz'), await fetchPackage(wanted, run));
+  execFileSync('tar', ['-xzf', 'archive.tgz', script], { cwd: draft });
   const bytes = readFileSync(join(draft, script));
   for (const earlier of globSync('scalar-*.js.gz', { cwd: folder })) rmSync(join(folder, earlier));
   writeFileSync(join(folder, `scalar-${version}.js.gz`), gzipSync(bytes, { level: 9 }));

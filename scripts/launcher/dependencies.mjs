@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { acquireLock } from './lock.mjs';
-import { npmCommand } from './node.mjs';
+import { npmCommand } from './package.mjs';
 
 /**
  * Runs `npm ci` when node_modules lacks something of the lockfile; one process at a time per checkout.

