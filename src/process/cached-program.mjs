@@ -7,6 +7,7 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
+  readlinkSync,
   readSync,
   renameSync,
   rmSync,
@@ -68,7 +69,7 @@ function replaceFolder(path) {
 
 /**
  * Whether a file, or a folder with all that is in it, can only have been written by us or root: nothing of it belongs to
- * others, can be written to by others, or is a link. False when it is not there.
+ * others, can be written to by others, or is a link, unless to a neighbour in the folder. False when it is not there.
  * @param {string} path
  * @returns {boolean}
  */
@@ -76,7 +77,27 @@ export function isOwn(path) {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (!found || !(found.isFile() || found.isDirectory())) return false;
   if (!isWindows && (!isTrusted(found.uid) || isOpen(found.mode))) return false;
-  return found.isFile() || readdirSync(path).every((name) => isOwn(join(path, name)));
+  return (
+    found.isFile() ||
+    readdirSync(path, { withFileTypes: true }).every((entry) =>
+      entry.isSymbolicLink() ? isOwnLink(join(path, entry.name)) : isOwn(join(path, entry.name)),
+    )
+  );
+}
+
+/** A link of ours to another file of its folder, which is looked at by itself. @param {string} path */
+function isOwnLink(path) {
+  return (isWindows || isTrusted(lstatSync(path).uid)) && /^(?!\.+$)[^/\\]+$/.test(readlinkSync(path));
+}
+
+/**
+ * Takes a folder, and all that is in it, from those who could write to it.
+ * @param {string} path
+ */
+export function closeToOthers(path) {
+  const found = lstatSync(path);
+  if (!found.isSymbolicLink()) chmodSync(path, found.mode & 0o755);
+  if (found.isDirectory()) for (const name of readdirSync(path)) closeToOthers(join(path, name));
 }
 
 /** Read at once; a whole program would stay in the memory of the launcher. */

@@ -13,6 +13,7 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import * as v from 'valibot';
 import { hasCode } from '../../core/error-code.ts';
+import { closeToOthers, isOwn } from '../../process/cached-program.mjs';
 import { isReachable, type Owner, reachableRoot } from './postgres-owner.ts';
 
 /** Absolute paths of PostgreSQL's programs. */
@@ -77,19 +78,25 @@ function makeLink(to: string, path: string): void {
   }
 }
 
-/** Copied beside and moved in, so that no process sees half a copy. */
-function copied(folder: string, to: string): string {
-  if (existsSync(to)) return to;
+/**
+ * Copied beside and moved in, so that no process sees half a copy. One that is there is used if nobody else can have
+ * written it.
+ */
+export function copied(folder: string, to: string): string {
+  if (isOwn(to)) return to;
+  rmSync(to, { recursive: true, force: true });
   mkdirSync(dirname(to), { recursive: true, mode: 0o755 });
   const draft = mkdtempSync(`${to}.`);
   chmodSync(draft, 0o755);
   cpSync(join(folder, 'native'), join(draft, 'native'), { recursive: true, verbatimSymlinks: true });
   repairLinks(draft);
+  closeToOthers(draft);
   try {
     renameSync(draft, to);
   } catch (error) {
     rmSync(draft, { recursive: true, force: true });
-    if (!existsSync(to)) throw error;
+    // Another process was faster.
+    if (!isOwn(to)) throw error;
   }
   return to;
 }
