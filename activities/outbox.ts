@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import {
   advancePending,
   countFailure,
+  doubtPart,
   endPending,
   type OpenedPendingRow,
   type OutboxOwner,
@@ -53,6 +54,9 @@ export function createOutbox({ db }: Pick<Deps, 'db'>, scope: OrgScope, { owner,
     async advance({ part, refused, parts, bytesMax }) {
       const line = refused.length > 0 ? JSON.stringify(refused) : null;
       held(await advancePending(db, scope, { owner, part, refused: line, parts: parts.map(rowOf), bytesMax }));
+    },
+    async doubt(part) {
+      held(await doubtPart(db, scope, { owner, part }));
     },
     failed: async () => held(await countFailure(db, scope, owner)),
     async complete(receipt) {

@@ -437,6 +437,10 @@ export interface OutboxParts {
    * Positions of its records in the batch.
    */
   indexes: number[];
+  /**
+   * The receiver refused some of it in a form that could not be read.
+   */
+  isDoubted: Generated<boolean>;
   laneId: number;
   orgId: string;
   /**

@@ -10,7 +10,14 @@ describe.each(controlStores)('the outbox of a lane on $name', ({ open }) => {
   });
   afterAll(() => store[Symbol.asyncDispose]());
 
-  const part = (path: string) => ({ path, again: false, id: path, body: Buffer.from(path), indexes: [0] });
+  const part = (path: string) => ({
+    path,
+    again: false,
+    isDoubted: false,
+    id: path,
+    body: Buffer.from(path),
+    indexes: [0],
+  });
 
   const ownerOf = ({ id, attempt: { laneId, fence } }: { readonly id: string; readonly attempt: BatchOwner }) => ({
     laneId,

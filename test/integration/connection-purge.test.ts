@@ -158,7 +158,7 @@ async function filledConnection() {
   return { scope, orgId, connectionId, runId, owner };
 }
 
-const parts = [{ path: '0', again: false, id: 'bat_1', body: Buffer.from('{}'), indexes: [0] }];
+const parts = [{ path: '0', again: false, isDoubted: false, id: 'bat_1', body: Buffer.from('{}'), indexes: [0] }];
 
 const mixedReceipt = (runId: string) =>
   receiptOf(runId, 1, {

@@ -62,6 +62,7 @@ export const realQueries = {
   putPending: outbox.putPending,
   advancePending: outbox.advancePending,
   countFailure: outbox.countFailure,
+  doubtPart: outbox.doubtPart,
   endPending: outbox.endPending,
   findRecordStates,
   noteLeftovers,

@@ -7,6 +7,7 @@ const paths = ['1', '2', '10', '1.0', '1.1'] as const;
 const part = (dice: Dice, path: string): OutboxPartRow => ({
   path,
   again: dice.chance(0.3),
+  isDoubted: false,
   id: `msg_${path}`,
   body: Buffer.from(`{"path":"${path}"}`),
   indexes: [dice.below(3), 3],
@@ -55,6 +56,13 @@ export const outboxMakers: Readonly<Record<string, WeightedMaker>> = {
         bytesMax: dice.pick([null, 100, 200]),
       };
       return ({ org: { queries, db, scope } }, owner) => queries.advancePending(db, scope, { owner, ...step });
+    }),
+  },
+  doubtPart: {
+    weight: 2,
+    make: asOwner((dice) => {
+      const doubted = part(dice, dice.pick(paths));
+      return ({ org: { queries, db, scope } }, owner) => queries.doubtPart(db, scope, { owner, part: doubted });
     }),
   },
   countFailure: {

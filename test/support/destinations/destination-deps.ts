@@ -25,6 +25,7 @@ const noOutbox: Outbox = {
   open: notUsed,
   prepare: notUsed,
   advance: notUsed,
+  doubt: notUsed,
   failed: notUsed,
   complete: notUsed,
   discard: notUsed,

@@ -7,6 +7,7 @@ import { type BatchOwner, holdsLane } from './batch-owner.ts';
 export interface OutboxPartRow {
   readonly path: string;
   readonly again: boolean;
+  readonly isDoubted: boolean;
   readonly id: string;
   readonly body: Buffer;
   readonly indexes: number[];
@@ -220,6 +221,26 @@ export function advancePending(
   return asOwner(db, scope, { owner, work });
 }
 
+/** Notes that the receiver refused some of a part in a form that could not be read. */
+export function doubtPart(
+  db: Db,
+  scope: OrgScope,
+  { owner, part }: { readonly owner: OutboxOwner; readonly part: Pick<OutboxPartRow, 'path' | 'again'> },
+): Promise<true | null> {
+  const work = async (tx: Db): Promise<true> => {
+    await tx
+      .updateTable('outboxParts')
+      .set({ isDoubted: true })
+      .where('orgId', '=', scope.orgId)
+      .where('laneId', '=', owner.laneId)
+      .where('path', '=', part.path)
+      .where('again', '=', part.again)
+      .execute();
+    return true;
+  };
+  return asOwner(db, scope, { owner, work });
+}
+
 /** Counts a failure of the receiver; those of other runs do not count. */
 export function countFailure(
   db: Db,
@@ -283,7 +304,7 @@ export function endPending(
 function findParts(tx: Db, scope: OrgScope, laneId: number): Promise<OutboxPartRow[]> {
   return tx
     .selectFrom('outboxParts')
-    .select(['path', 'again', 'id', 'body', 'indexes'])
+    .select(['path', 'again', 'isDoubted', 'id', 'body', 'indexes'])
     .where('orgId', '=', scope.orgId)
     .where('laneId', '=', laneId)
     .orderBy('again')

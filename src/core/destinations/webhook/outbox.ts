@@ -7,6 +7,8 @@ export interface OutboxPart {
   readonly path: string;
   /** Records that the receiver requested again, sent after all others. */
   readonly again: boolean;
+  /** The receiver has refused some of it, in a form that could not be read: a later response has to say what. */
+  readonly isDoubted: boolean;
   /** The id by which the receiver knows the part: a repeated request has the same one. */
   readonly id: string;
   readonly body: string;
@@ -80,6 +82,8 @@ export interface Outbox {
   prepare(batch: Batch, outgoing: Pick<PendingBatch, 'parts' | 'rejected'>, sequence: number): Promise<void>;
   /** Adds the result of a part to those of the others. */
   advance(step: OutboxStep): Promise<void>;
+  /** Notes that a part is doubted from now on. */
+  doubt(part: OutboxPart): Promise<void>;
   /** Notes that the receiver failed; a part that gets its response ends the count. */
   failed(): Promise<Failing>;
   /** The pending batch has its responses: from here on its receipt is the checkpoint. */
@@ -95,6 +99,7 @@ export const noOutbox: Outbox = {
   open: refuse,
   prepare: refuse,
   advance: refuse,
+  doubt: refuse,
   failed: refuse,
   complete: refuse,
   discard: refuse,

@@ -13,7 +13,8 @@ export interface Rejection {
 
 /** What a response means for the request. */
 export type WebhookVerdict =
-  | { readonly kind: 'accepted'; readonly rejections: readonly Rejection[] }
+  /** `isBare`: it does not speak of refused records at all. */
+  | { readonly kind: 'accepted'; readonly rejections: readonly Rejection[]; readonly isBare?: true }
   /** Some record of it is refused; the receiver does not say which. */
   | { readonly kind: 'refused'; readonly status: number }
   | { readonly kind: 'too_large' }
@@ -83,8 +84,9 @@ function endOf(status: number): AppError {
  */
 function accepted(status: number, response: unknown): WebhookVerdict {
   if (response === unreadable) return illegible(status, 'a body that is no whole JSON');
-  if (!v.is(Acceptance, response)) return { kind: 'accepted', rejections: [] };
-  const { success, output } = v.safeParse(v.array(Rejection), response.rejected ?? []);
+  if (!v.is(Acceptance, response) || (response.rejected ?? null) === null)
+    return { kind: 'accepted', rejections: [], isBare: true };
+  const { success, output } = v.safeParse(v.array(Rejection), response.rejected);
   if (!success) return illegible(status, 'a `rejected` that is no list of {"externalId": …}');
   return { kind: 'accepted', rejections: output.map(rejectionOf) };
 }

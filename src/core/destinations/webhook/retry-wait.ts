@@ -24,10 +24,10 @@ type RetriedVerdict = Extract<WebhookVerdict, { readonly kind: 'later' | 'failin
 /** Posts the parts of one batch, several at once where the spec says so. */
 export interface PatientPost {
   /**
-   * Posts until there is a response that counts. Throws {@link ThrottledError} for a wait that the run must do, errors
+   * Posts until there is a response that counts; `isDoubted`: see {@link OutboxPart.isDoubted}. Throws {@link ThrottledError} for a wait that the run must do, errors
    * that end the run, and what {@link PatientPost.end} was given.
    */
-  readonly post: (part: OutboxPart) => Promise<FinalVerdict>;
+  readonly post: (part: OutboxPart) => Promise<{ readonly verdict: FinalVerdict; readonly isDoubted: boolean }>;
   /** Ends the sending: nothing is sent from now on. */
   readonly end: (reason: unknown) => void;
 }
@@ -63,11 +63,16 @@ export function createPatientPost(client: WebhookClient, outbox: Outbox, clock: 
   return {
     async post(part) {
       const startedAt = clock.now();
+      let { isDoubted } = part;
       for (;;) {
         const before = await turn();
         const verdict = await client.post(part);
         if (verdict.kind === 'ended') throw verdict.error;
-        if (verdict.kind !== 'later' && verdict.kind !== 'failing') return verdict;
+        if (verdict.kind !== 'later' && verdict.kind !== 'failing') return { verdict, isDoubted };
+        if (verdict.kind === 'failing' && verdict.isUnreadable && !isDoubted) {
+          await outbox.doubt(part);
+          isDoubted = true;
+        }
         // Requests that fail together are one failure of the receiver.
         if (verdict.kind === 'later' || pause === before) extend(wait(verdict, startedAt));
       }

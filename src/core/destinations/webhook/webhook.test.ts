@@ -74,6 +74,25 @@ describe('records that the receiver rejects in its response', () => {
     expect(completed).toEqual([receiptOf([])]);
   });
 
+  it('in a form that cannot be read come once more, under another id, where it does not say later which', async () => {
+    const replies: ApiReply[] = [{ body: { rejected: ['1'] } }, { status: 409, body: { duplicate: true } }];
+    const taken = await delivered(batchOfTwo, () => replies.shift() ?? {});
+    expect(taken.sent).toEqual([
+      ['0', '1'],
+      ['0', '1'],
+      ['0', '1'],
+    ]);
+    expect(new Set(taken.bodies.map((body) => JSON.parse(body).id)).size).toBe(2);
+    expect([taken.rejected, taken.doubted]).toEqual([[], ['0']]);
+    const never = (): ApiReply => (replies.length === 0 ? { body: { duplicate: true } } : (replies.shift() ?? {}));
+    replies.push({ body: { rejected: ['1'] } }, {}, { body: { rejected: ['1'] } });
+    expect((await delivered(batchOfTwo, never)).rejected.map(({ externalId }) => externalId)).toEqual(['0', '1']);
+    const [part] = taken.parts;
+    if (!part) throw new Error('the batch has one part');
+    const later = await delivered(batchOf([]), () => ({}), { pending: { ...part, isDoubted: true } });
+    expect(later.sent).toHaveLength(2);
+  });
+
   it('and were to be deleted are refused as well, by their place behind the rows', async () => {
     const batch = batchOf([rowOf('0')], { tombstones: [{ externalId: '1', effect: 'hard' }] });
     const refused = { index: 1, externalId: '1', message: 'Refused by the receiver: no', isNamed: true };
@@ -163,14 +182,15 @@ async function delivered(
   const opened = await destination.open(claimOf('', { mode }));
   let rejected: Awaited<ReturnType<typeof destination.apply>> = [];
   for (let no = 0; no < batches; no += 1) rejected = await destination.apply(batch);
-  const { completed, parts, bytesMax } = outbox;
-  return { sent, bodies, strays, opened, rejected, completed, parts, bytesMax: bytesMax() };
+  const { completed, parts, doubted, bytesMax } = outbox;
+  return { sent, bodies, strays, opened, rejected, completed, parts, doubted, bytesMax: bytesMax() };
 }
 
 /** An outbox in memory. */
 function createOutbox() {
   const completed: string[] = [];
   const parts: OutboxPart[] = [];
+  const doubted: string[] = [];
   let bytesMax: number | null = null;
   let discarded = 0;
   const of = ({ pending, bytesMax: known }: Pick<World, 'pending' | 'bytesMax'>): Outbox => ({
@@ -197,6 +217,9 @@ function createOutbox() {
     async advance(step) {
       bytesMax = step.bytesMax;
     },
+    async doubt(part) {
+      doubted.push(part.path);
+    },
     failed: async () => ({ failures: 1, sinceMs: 0 }),
     async complete(receipt) {
       completed.push(receipt);
@@ -210,6 +233,7 @@ function createOutbox() {
     completed,
     parts,
     bytesMax: () => bytesMax,
+    doubted,
     discarded: () => discarded,
   };
 }

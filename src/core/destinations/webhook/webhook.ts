@@ -190,7 +190,8 @@ async function sendPart(part: OutboxPart, { lane, restored, post, onStrayRejecti
   const halves = part.indexes.length > 1 ? { refused: [], parts: halvesOf(part) } : null;
   // The halves have ids of their own, so only a part that nobody can have sent is halved without being sent.
   if (halves && !restored.has(part) && lane.bytesMax !== null && bytes > lane.bytesMax) return halves;
-  const verdict = await post(part);
+  const { verdict, isDoubted } = await post(part);
+  if (verdict.kind === 'accepted' && verdict.isBare && isDoubted) return doubtedResult(part);
   if (verdict.kind === 'accepted') return partResult(part, { rejections: verdict.rejections, onStrayRejections });
   if (verdict.kind === 'refused') {
     return (
@@ -225,6 +226,16 @@ function partResult(part: OutboxPart, { rejections, onStrayRejections }: PartRes
     refused: refused.map(({ index, externalId, message }) => ({ index, externalId, message, isNamed: true })),
     parts: positions.length > 0 ? [againOf(part, positions)] : [],
   };
+}
+
+/** Nobody knows which of its records are refused: they come once more, and then they are. */
+function doubtedResult(part: OutboxPart): SentPart {
+  if (part.again)
+    return refusedAlone(
+      part,
+      'The receiver refused some of these records in a form that cannot be read, and no longer says which',
+    );
+  return { refused: [], parts: [againOf(part, [...part.indexes.keys()])] };
 }
 
 function refusedAlone(part: OutboxPart, message: string): SentPart {

@@ -79,7 +79,11 @@ const partsOf = (state: ControlState, laneId: number): real.OutboxPartRow[] =>
   state.outboxParts
     .where((part) => part.laneId === laneId)
     .toSorted((a, b) => Number(a.again) - Number(b.again) || comparePaths(a.path, b.path))
-    .map(({ path, again, id, body, indexes }) => ({ path, again, id, body: Buffer.from(body), indexes: [...indexes] }));
+    .map(({ body, indexes, orgId: _org, laneId: _lane, ...part }) => ({
+      ...part,
+      body: Buffer.from(body),
+      indexes: [...indexes],
+    }));
 
 /** By their numbers; a path comes before those that it begins. */
 function comparePaths(a: string, b: string): number {
@@ -102,6 +106,18 @@ export const putPending: typeof real.putPending = (db, { orgId }, { owner, pendi
         ...{ sequence, sequenceRunId: runId },
       });
       insertParts(state, { orgId, laneId: owner.laneId, parts });
+      return true as const;
+    },
+  });
+
+/** As the query of the same name. */
+export const doubtPart: typeof real.doubtPart = (db, _scope, { owner, part }) =>
+  asOwner(db, 'doubtPart', {
+    owner,
+    work(state) {
+      const isPart = (row: real.OutboxPartRow & { readonly laneId: number }) =>
+        row.laneId === owner.laneId && row.path === part.path && row.again === part.again;
+      state.outboxParts.updateWhere(isPart, { isDoubted: true });
       return true as const;
     },
   });
@@ -185,7 +201,6 @@ interface NewParts {
 
 function insertParts(state: ControlState, { orgId, laneId, parts }: NewParts): void {
   if (parts.length > 0) opened(state, laneId);
-  for (const { path, again, id, body, indexes } of parts) {
-    state.outboxParts.insert({ orgId, laneId, path, again, id, body: Buffer.from(body), indexes: [...indexes] });
-  }
+  for (const { body, indexes, ...part } of parts)
+    state.outboxParts.insert({ orgId, laneId, ...part, body: Buffer.from(body), indexes: [...indexes] });
 }
