@@ -6,6 +6,7 @@ import {
   findDeleted,
   findMissing,
   hidesMissing,
+  startsOver,
 } from '../db/queries/runs/records/missing-records.ts';
 import { findParents, isLaneComplete, parentsInstant } from '../db/queries/runs/records/parents.ts';
 import { findChangedPartitions } from '../db/queries/runs/records/partition-changes.ts';
@@ -98,8 +99,9 @@ export function createRunStore(
       return echoes.reveal((await findPartition(db, scope, { laneId, partition: key })) ?? neverRead, neverRead);
     },
     countMissing: (scan) => countMissing(db, scope, { ...scan, laneId, seq }),
-    findMissing: (scan, limit) => findMissing(db, scope, { ...scan, laneId, seq, limit }),
+    findMissing: (scan, page) => findMissing(db, scope, { ...scan, laneId, seq, ...page }),
     hidesMissing: (scan) => hidesMissing(db, scope, { ...scan, laneId, seq }),
+    startsOver: () => startsOver(db, scope, laneId),
     countKnown: () => countKnown(db, scope, laneId),
     readSoFar: () => readSoFar(db, scope, runId),
     countReplaced: () => countReplaced(db, scope, { laneId, seq }),
@@ -109,7 +111,7 @@ export function createRunStore(
       return rows.map((row) => listedRecord(row, { seq, drops }));
     },
     countListed: (scan) => countListed(db, scope, { ...scan, laneId, seq }),
-    findDue: (scan, limit) => findDue(db, scope, { ...scan, laneId, seq, limit }),
+    findDue: (scan, page) => findDue(db, scope, { ...scan, laneId, seq, ...page }),
     isClean: () => isClean(db, scope, runId),
   };
 }

@@ -566,15 +566,15 @@ export interface RecordState {
    * Cursor value of that version in canonical form; null when it had none.
    */
   cursor: string | null;
-  /**
-   * True: its last version says that it is deleted, and its deletion is to be made. Null: that is not so.
-   */
-  deletionDue: boolean | null;
   externalId: string;
   /**
    * What resources below this one refer to; null: nothing is kept.
    */
   fields: Json | null;
+  /**
+   * runs.seq of the last run that read it as deleted, while its deletion is to be made. Null: its last version lives, or is deleted.
+   */
+  flaggedRun: number | null;
   /**
    * Fingerprint of the record as last acknowledged, 15 bytes; committed only with the acknowledgement.
    */

@@ -1,4 +1,4 @@
 -- Records that say that they are deleted: a run deletes them at its end, when it knows how many there are.
-alter table record_state add column deletion_due boolean;
-comment on column record_state.deletion_due is 'True: its last version says that it is deleted, and its deletion is to be made. Null: that is not so.';
-create index record_state_deletions_due on record_state (lane_id) where deletion_due;
+alter table record_state add column flagged_run bigint;
+comment on column record_state.flagged_run is 'runs.seq of the last run that read it as deleted, while its deletion is to be made. Null: its last version lives, or is deleted.';
+create index record_state_flagged on record_state (lane_id) where flagged_run is not null;

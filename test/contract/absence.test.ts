@@ -57,8 +57,8 @@ async function openStory(store: ControlStore, dice: Dice) {
         shown.get(externalId)?.add(partition);
       }
     }
-    const scan: Scan = { isPartitioned: true, coversAll, listsAll: ofResource, confirm };
-    const gone = await queries.findMissing(db, scope, { ...scan, laneId, seq: attempt.seq, limit: 99 });
+    const scan: Scan = { isPartitioned: true, coversAll, listsAll: ofResource, confirm, hasGaps: false };
+    const gone = await queries.findMissing(db, scope, { ...scan, laneId, seq: attempt.seq, after: null, limit: 99 });
     const deleted = gone.map(({ externalId }) => externalId);
     for (const externalId of deleted) {
       const places = [...(shown.get(externalId) ?? [])];

@@ -23,7 +23,16 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
       const { laneId, seq } = attempt;
       const records = ['r1', 'r2', 'r3'].map((externalId) => ({ ...receiptOf(id, 1).records[0], externalId }) as never);
       await record(attempt, receiptOf(id, 1, { records, seen: [{ partition: 'p', externalIds: ['r1', 'r2'] }] }));
-      const scan = { laneId, seq, isPartitioned: true, coversAll: true, listsAll: true, confirm: 1 };
+      const scan = {
+        laneId,
+        seq,
+        isPartitioned: true,
+        coversAll: true,
+        listsAll: true,
+        confirm: 1,
+        hasGaps: false,
+        after: null,
+      };
       expect(await queries.countMissing(db, scope, scan)).toEqual({ missing: 1, flagged: 0, due: 1 });
       expect(await queries.countKnown(db, scope, laneId)).toBe(3);
       const third = { externalId: 'r3', isUndelivered: false };

@@ -218,7 +218,7 @@ describe('of an org with 60,000 runs, no statement reads what is old:', () => {
           quarantine: [quarantineEntry({ id: `quar_${runId}`, externalId: 'q1' })],
         }),
       });
-      const lane = { laneId: owner.laneId, seq: attempt.seq, confirm: 2 };
+      const lane = { laneId: owner.laneId, seq: attempt.seq, confirm: 2, hasGaps: false };
       for (const [isPartitioned, coversAll] of [
         [false, true],
         [true, true],
@@ -226,13 +226,13 @@ describe('of an org with 60,000 runs, no statement reads what is old:', () => {
       ] as const) {
         const scan = { ...lane, isPartitioned, coversAll, listsAll: true };
         await countMissing(db, scope, scan);
-        await findMissing(db, scope, { ...scan, limit: 100 });
+        await findMissing(db, scope, { ...scan, after: null, limit: 100 });
         await hidesMissing(db, scope, scan);
       }
-      const listed = { laneId: owner.laneId, seq: lane.seq, coversAll: true };
+      const listed = { laneId: owner.laneId, seq: lane.seq, coversAll: true, hasGaps: false };
       await findListed(db, scope, { laneId: owner.laneId, partition: '', externalIds: ['a'] });
       await countListed(db, scope, listed);
-      await findDue(db, scope, { ...listed, limit: 100 });
+      await findDue(db, scope, { ...listed, after: null, limit: 100 });
       await countKnown(db, scope, owner.laneId);
       await readSoFar(db, scope, runId);
       await countReplaced(db, scope, lane);

@@ -35,6 +35,8 @@ const plan = {
   readAt: null,
   sentWatermark: null,
   backfill: false,
+  isOpen: false,
+  startsOver: false,
   firstPage: { index: 1, number: 1, offset: 0, cursor: null, url: null },
 } as const;
 

@@ -47,7 +47,12 @@ export function createMemoryRecords(known: readonly string[]): MemoryRecords {
   const isLive = (externalId: string): boolean => (records.get(externalId)?.status ?? 'deleted') !== 'deleted';
   for (const externalId of known) change(externalId, {});
   return {
-    load: (externalIds) => externalIds.flatMap((externalId) => records.get(externalId) ?? []),
+    load: (externalIds) =>
+      externalIds.flatMap((externalId) => {
+        const record = records.get(externalId);
+        if (record === undefined) return [];
+        return record.isFlagged ? { ...record, status: 'flagged' as const } : record;
+      }),
     record({ records: versions, deliveredBefore, seen, deleted, flagged = [], proofs: proved, listed = [] }) {
       for (const version of versions) {
         const { status: before = 'deleted' } = records.get(version.externalId) ?? {};

@@ -1,5 +1,12 @@
 import type { Scan } from '../model/scan.ts';
-import { type GoneRecord, listedRecord, neverRead, type Parent, type RunStore } from '../run/run-store.ts';
+import {
+  type GonePage,
+  type GoneRecord,
+  listedRecord,
+  neverRead,
+  type Parent,
+  type RunStore,
+} from '../run/run-store.ts';
 import { createMemoryDimensions } from './memory-dimensions.ts';
 import type { MemoryLedger } from './memory-ledger.ts';
 import { runSeq } from './memory-records.ts';
@@ -44,11 +51,9 @@ export function createMemoryStore({ ledger, now, parentsOf, valuesMax }: MemoryS
       const { missing, flagged, due } = goneOf(scan);
       return { missing: missing.length, flagged: flagged.length, due: due.length };
     },
-    findMissing: async (scan, limit) =>
-      goneOf(scan)
-        .due.slice(0, limit)
-        .map(({ externalId }) => goneRecord(records, externalId)),
+    findMissing: async (scan, page) => pageOf(goneOf(scan).due.map(idOf), page).map((id) => goneRecord(records, id)),
     hidesMissing: async (scan) => hidesAmong(records.compared(), scan),
+    startsOver: async () => false,
     countKnown: async () => records.compared().records.length,
     readSoFar: async () => ledger.totals().stats,
     countReplaced: async () => 0,
@@ -56,15 +61,16 @@ export function createMemoryStore({ ledger, now, parentsOf, valuesMax }: MemoryS
     findListed: async ({ partition, externalIds, drops }) =>
       records.listed(partition, externalIds).map((record) => listedRecord(record, { seq: runSeq, drops })),
     countListed: async (scan) => ({ due: records.due(scan).length, open: records.countOpen() }),
-    findDue: async (scan, limit) =>
-      records
-        .due(scan)
-        .slice(0, limit)
-        .map((externalId) => goneRecord(records, externalId)),
+    findDue: async (scan, page) => pageOf(records.due(scan), page).map((id) => goneRecord(records, id)),
     isClean: async () => ledger.isClean(),
   };
 }
 
+/** As a query for such a page would return them. */
+const pageOf = (ids: readonly string[], { after, limit }: GonePage): readonly string[] =>
+  ids.filter((id) => after === null || id > after).slice(0, limit);
+
+const idOf = ({ externalId }: ComparedRecord): string => externalId;
 const byId = (a: ComparedRecord, b: ComparedRecord): number => (a.externalId < b.externalId ? -1 : 1);
 
 const goneRecord = (records: MemoryLedger['records'], externalId: string): GoneRecord => ({

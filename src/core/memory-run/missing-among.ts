@@ -15,6 +15,8 @@ export interface ComparedRecord {
   readonly places: readonly Place[];
   /** Its last version says that it is deleted. */
   readonly isFlagged: boolean;
+  /** False: an earlier run has flagged it, and this one has gaps in which it may live. Absent: that is not so. */
+  readonly isSure?: boolean;
 }
 
 /** Records that are not deleted, and what the run has proved of the partitions. */
@@ -29,7 +31,7 @@ export function goneAmong<Known extends ComparedRecord>(
   compared: Compared<Known>,
   scan: Scan,
 ): { readonly flagged: readonly Known[]; readonly missing: readonly Known[] } {
-  const flagged = compared.records.filter((record) => record.isFlagged);
+  const flagged = compared.records.filter((record) => record.isFlagged && record.isSure !== false);
   const missing = scan.endsOnly ? [] : missingAmong(compared, scan).filter((record) => !record.isFlagged);
   return { flagged, missing };
 }

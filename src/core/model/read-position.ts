@@ -84,6 +84,10 @@ export interface ReadPlan {
   readonly readAt: string | null;
   /** A backfill reads up to the watermark, with what had not settled above it, and never changes it. */
   readonly backfill: boolean;
+  /** Of a backfill: it reads on above the watermark, to the end. */
+  readonly isOpen: boolean;
+  /** What was known before is compared with it. */
+  readonly startsOver: boolean;
   /** The first page of every window. */
   readonly firstPage: PagePosition;
 }

@@ -52,9 +52,9 @@ export interface PartitionEntry {
     readonly readAt?: string;
     /** The watermark up to which the list of deleted records is known; absent: as it was before. */
     readonly deletionsTo?: string;
-    /** What of its values shapes its records; absent: as it was before. */
-    readonly shape?: string;
   } | null;
+  /** What of its values shapes its records, as `storedShapeOf` says; absent: as it was before. */
+  readonly shape?: string;
   /** Where its first read began, as canonical text; absent: as it was before. */
   readonly firstStart?: string;
 }

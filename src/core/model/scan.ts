@@ -11,6 +11,8 @@ export interface Scan {
   readonly listsAll: boolean;
   /** How many complete reads in a row must lack a record before it counts as deleted; at least 1. */
   readonly confirm: number;
+  /** The run has not read everything that it was to read: only what it has flagged itself is sure to be deleted. */
+  readonly hasGaps: boolean;
   /** Nothing is concluded: partitions that were read whole come to their end. Absent: records are compared. */
   readonly endsOnly?: true;
 }
@@ -19,6 +21,8 @@ export interface Scan {
 export interface ListedScan {
   /** The run listed all partitions and read the lists of all: a record is in no other one. */
   readonly coversAll: boolean;
+  /** See {@link Scan.hasGaps}. */
+  readonly hasGaps: boolean;
 }
 
 /** What lists have named that is not done yet. */

@@ -81,6 +81,9 @@ export function createChangeFilter(
       if (before?.status === 'delivered') decision.left += 1;
       return;
     }
+    // An older version of it may come behind, where the newest is the first.
+    if (!before && isDeleted && hash !== null && incremental?.kind === 'cursor')
+      known.noteOnWay(externalId, { hash, cursor, status: 'deleted' });
     const news = before ? newsOf(candidate, { before, origin: decision.origin }) : isDeleted ? 'known' : 'news';
     if (hash === null || news !== 'news' || isOutdated(candidate)) {
       if (isCarried) decision.carried += 1;

@@ -3,8 +3,11 @@ import { type IdKey, idKey } from './id-key.ts';
 
 /** The recorded version of a record, as far as the change filter needs it. */
 export interface KnownRecord extends Pick<RecordEntry, 'hash' | 'cursor'> {
-  /** `undelivered`: quarantined, and no version that was delivered before is at the destination. */
-  readonly status: RecordEntry['status'] | 'undelivered' | 'deleted';
+  /**
+   * `undelivered`: quarantined, and no version that was delivered before is at the destination. `flagged`: it says that it is
+   * deleted, and its deletion is to be made.
+   */
+  readonly status: RecordEntry['status'] | 'undelivered' | 'flagged' | 'deleted';
 }
 
 /** Known versions of records: stored by earlier batches, or on their way in this run. */

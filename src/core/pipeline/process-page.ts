@@ -118,7 +118,11 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       origin,
       seen: (notesSeen || isCompared === true) && origin === 'fetched' ? marked.filter(isKept).map(idOf) : [],
       gaps: isGap && keyless > 0 ? ['key_missing'] : [],
-      notes: counted({ stale, left_filter: left, key_missing: isParent && !isGap ? keyless : 0 }),
+      notes: counted({
+        stale,
+        left_filter: resource.deletes.mode === 'none' ? left : 0,
+        key_missing: isParent && !isGap ? keyless : 0,
+      }),
     };
   };
   let before: Promise<unknown> = Promise.resolve();
@@ -200,6 +204,8 @@ function createConclude({
     // What is known of a record is its last version, which an older one that is retried does not replace.
     const isState = hash !== null && (retry === undefined || retry.isLast);
     const entry: RecordEntry | null = isState ? { externalId, hash, cursor, status, fields } : null;
+    // A version that was kept back says nothing of a later one.
+    if (isDeleted && waits && retry?.isLast === false) return null;
     if (isDeleted && waits)
       return { kind: 'flag', record: { externalId, cursor }, isUndelivered: before === 'undelivered' };
     if (isDeleted) {

@@ -5,7 +5,7 @@ import type { EvaluateRecords } from './shape.ts';
 
 /**
  * Marks the records that the `filter` of a resource does not keep. One that was delivered before has to be deleted where
- * the resource finds deletes, so the change filter decides about them. A deleted record need not pass; a filter that
+ * the resource finds deletes, so the change filter or a full scan decides about them. A deleted record need not pass; a filter that
  * throws on a record makes it invalid.
  */
 export function createRecordFilter(
@@ -14,7 +14,8 @@ export function createRecordFilter(
 ): (candidates: readonly Candidate[], each: Readonly<Record<string, unknown>>) => Promise<readonly Candidate[]> {
   if (filter === undefined) return async (candidates) => candidates;
   const classify = classifyRecords(filter, { evaluate, keyword: 'filter' });
-  const isDeleted = deletes.mode !== 'none';
+  // A full scan finds it missing, in each of its partitions.
+  const isDeleted = deletes.mode === 'flag' || deletes.mode === 'endpoint';
   return async (candidates, each) => {
     const checked = await classify(candidates, each);
     return checked.map(({ candidate, holds }) =>

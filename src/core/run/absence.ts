@@ -4,6 +4,7 @@
  * it was read whole in this run and lacks it. The brake limits how many may be missing at once.
  */
 
+import { hidingGaps, isListed } from '../model/coverage.ts';
 import type { PartitionTotals } from '../model/run-position.ts';
 import type { Scan, ScanResult } from '../model/scan.ts';
 import { brakeDefaults } from '../spec/schema/deletes-schema.ts';
@@ -30,8 +31,12 @@ export function scanOf({ forEach, deletes }: Resource, { listGaps }: PartitionTo
   const isPartitioned = forEach.length > 0;
   const listsAll = !isPartitioned || deletes.scope === 'resource';
   const coversAll = !isPartitioned || (listsAll && listGaps.length === 0);
-  return { isPartitioned, coversAll, listsAll, confirm: deletes.confirm };
+  return { isPartitioned, coversAll, listsAll, confirm: deletes.confirm, hasGaps: false };
 }
+
+/** Whether a run has not read all that it was to read, so that a record may live again where it has not looked. */
+export const hasGaps = ({ skipped, gaps, listGaps = [] }: PartitionTotals): boolean =>
+  skipped > 0 || !isListed(hidingGaps(gaps)) || listGaps.length > 0;
 
 /** What a run would delete. */
 interface WouldDelete extends Pick<ScanResult, 'missing' | 'flagged'> {

@@ -1,13 +1,13 @@
 import type { PartitionTotals, RunPosition } from '../model/run-position.ts';
 import type { Scan } from '../model/scan.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
-import { isHeldBack } from './absence.ts';
-import { onlyFlagged, tombstonesMax } from './delete-missing.ts';
+import { hasGaps, isHeldBack } from './absence.ts';
+import { bury } from './delete-missing.ts';
 import type { RunReading, RunReadOptions, Stage } from './reading.ts';
-import { stagePage, tombstoneOf } from './run-page.ts';
+import { stagePage } from './run-page.ts';
 
 /** A read of everything shows every record, wherever it is. */
-const everyRecord: Scan = { isPartitioned: false, coversAll: true, listsAll: true, confirm: 1 };
+const everyRecord = { isPartitioned: false, coversAll: true, listsAll: true, confirm: 1 } as const;
 
 /**
  * Tombstones for the records that say that they are deleted, at the end of the run. One that has read everything again, as the
@@ -25,17 +25,14 @@ export async function* deleteFlagged(
   await options.delivered();
   const isAgain = position.totals.again !== undefined;
   const shows = isAgain && showsAll(resource, position.totals);
-  const scan = shows ? everyRecord : onlyFlagged;
+  const scan: Scan = { ...everyRecord, hasGaps: hasGaps(position.totals), ...(!shows && { endsOnly: true }) };
   const found = await store.countMissing(scan);
   if (!force && (await isHeldBack(store, { ...found, countKnown: () => store.countKnown() }, deletes))) {
     yield stagePage('sweep', { positionAfter: null, incomplete: true, notes: ['deletes_held_back'] });
     return null;
   }
-  for (let left = found.due; left > 0; left -= tombstonesMax) {
-    const gone = await store.findMissing(scan, tombstonesMax);
-    const tombstones = gone.map((record) => tombstoneOf(record, deletes.effect));
-    yield stagePage('sweep', { tombstones, positionAfter: position });
-    await options.delivered();
+  if (found.due > 0) {
+    yield* bury(position, { effect: deletes.effect, find: (page) => store.findMissing(scan, page) }, options);
   }
   if (!isAgain) {
     yield stagePage('sweep', { positionAfter: null });

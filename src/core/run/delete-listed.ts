@@ -1,11 +1,11 @@
 import type { PartitionTotals, RunPosition } from '../model/run-position.ts';
 import type { ListedScan } from '../model/scan.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
-import { exceeds } from './absence.ts';
-import { tombstonesMax } from './delete-missing.ts';
+import { exceeds, hasGaps } from './absence.ts';
+import { bury } from './delete-missing.ts';
 import { isOfResource } from './listed-deletions.ts';
 import type { RunReading, RunReadOptions, Stage } from './reading.ts';
-import { stagePage, tombstoneOf } from './run-page.ts';
+import { stagePage } from './run-page.ts';
 
 /**
  * Tombstones for the known records that lists have named, in this run or in one that held them back, and those that have
@@ -26,12 +26,7 @@ export async function* deleteListed(
     yield stagePage('sweep', { positionAfter: null, incomplete: true, notes: ['deletes_held_back'], listedEnd });
     return null;
   }
-  for (let left = due; left > 0; left -= tombstonesMax) {
-    const gone = await store.findDue(scan, tombstonesMax);
-    const tombstones = gone.map((record) => tombstoneOf(record, deletes.effect));
-    yield stagePage('sweep', { tombstones, positionAfter: position });
-    await options.delivered();
-  }
+  if (due > 0) yield* bury(position, { effect: deletes.effect, find: (page) => store.findDue(scan, page) }, options);
   yield stagePage('sweep', { positionAfter: null, listedEnd: open > 0 ? { ...scan, isHeld: false } : null });
   return null;
 }
@@ -41,5 +36,5 @@ function listedScanOf(resource: Resource, totals: PartitionTotals, isBackfill: b
   const listsAll = resource.forEach.every(({ select }) => select !== 'changed') && totals.listGaps?.length === 0;
   const isKnown = totals.isListUnknown === undefined;
   const coversAll = listsAll && isKnown && totals.skipped === 0 && !isBackfill && !isOfResource(resource);
-  return { coversAll };
+  return { coversAll, hasGaps: hasGaps(totals) };
 }

@@ -1,10 +1,12 @@
+import type { Tombstone } from '../model/batch.ts';
 import { hidingGaps } from '../model/coverage.ts';
 import type { PartitionEntry } from '../model/receipt.ts';
 import type { RunPosition } from '../model/run-position.ts';
-import type { Scan } from '../model/scan.ts';
+import type { ScanResult } from '../model/scan.ts';
 import { isHeldBack, scanOf } from './absence.ts';
 import type { RunReading, RunReadOptions, Stage } from './reading.ts';
-import { stagePage, tombstoneOf } from './run-page.ts';
+import { type RunPage, stagePage, tombstoneOf } from './run-page.ts';
+import type { GonePage, GoneRecord } from './run-store.ts';
 
 /** Tombstones on one page. */
 export const tombstonesMax = 1000;
@@ -12,54 +14,65 @@ export const tombstonesMax = 1000;
 type SweepPosition = Extract<RunPosition, { readonly stage: 'sweep' }>;
 
 /**
- * Tombstones for the known records that the run proves to be missing, and those that have left the filter: once, at its end,
- * over all partitions that it read whole. If they are too many at once, none is sent and the run ends `partial`; so does one
- * whose gaps may hide missing ones.
+ * Tombstones for the known records that the run proves to be missing: once, at its end, over all partitions that it read
+ * whole. If they are too many at once, none is sent and the run ends `partial`; so does one whose gaps may hide missing ones.
  */
 export async function* deleteMissing(run: RunReading, position: SweepPosition, options: RunReadOptions): Stage {
   const { resource, store, force } = run;
   const { deletes } = resource;
   const { totals } = position;
-  if (deletes.mode !== 'full_scan') return null;
-  const found = scanOf(resource, totals);
+  const scan = scanOf(resource, totals);
+  if (deletes.mode !== 'full_scan' || scan === null) {
+    yield stagePage('sweep', { positionAfter: null });
+    return null;
+  }
   await options.delivered();
-  const gaps = found === null ? [] : hidingGaps(totals.gaps);
-  const hidden = found !== null && gaps.length > 0 && (await store.hidesMissing(found)) ? gaps : [];
-  const isCompared = found !== null && (found.isPartitioned || totals.gaps.length === 0);
-  const scan: Scan = isCompared ? found : onlyFlagged;
-  const result = await store.countMissing(scan);
-  const { due } = result;
+  const gaps = hidingGaps(totals.gaps);
+  const hidden = gaps.length > 0 && (await store.hidesMissing(scan)) ? gaps : [];
+  const isCompared = scan.isPartitioned || totals.gaps.length === 0;
+  const result = isCompared ? await store.countMissing(scan) : nothing;
   if (!force && (await isHeldBack(store, { ...result, countKnown: () => store.countKnown() }, deletes))) {
     const notes = ['deletes_held_back', ...hidden] as const;
     yield stagePage('sweep', { positionAfter: null, incomplete: true, notes });
     return null;
   }
-  for (let left = due; left > 0; left -= tombstonesMax) {
-    const gone = await store.findMissing(scan, tombstonesMax);
-    const tombstones = gone.map((record) => tombstoneOf(record, deletes.effect));
-    yield stagePage('sweep', { tombstones, positionAfter: position });
-    await options.delivered();
-  }
+  if (result.due > 0)
+    yield* bury(position, { effect: deletes.effect, find: (page) => store.findMissing(scan, page) }, options);
   // The destination may have refused some.
-  const { missing, flagged } = due === 0 ? result : await store.countMissing(scan);
+  const { missing, flagged } = result.due === 0 ? result : await store.countMissing(scan);
   yield stagePage('sweep', {
     positionAfter: null,
-    partition: isCompared && missing + flagged === 0 ? await completion(run, position) : null,
-    scan: isCompared && (scan.isPartitioned || scan.confirm > 1) ? scan : null,
+    partition: missing + flagged === 0 ? await completion(run, position) : null,
+    scan: scan.isPartitioned || scan.confirm > 1 ? scan : null,
     incomplete: hidden.length > 0,
     notes: hidden,
   });
   return null;
 }
 
-/** Nothing is concluded from absence. */
-export const onlyFlagged: Scan = {
-  isPartitioned: false,
-  coversAll: true,
-  listsAll: true,
-  confirm: 1,
-  endsOnly: true,
-};
+interface Burial {
+  readonly effect: Tombstone['effect'];
+  readonly find: (page: GonePage) => Promise<readonly GoneRecord[]>;
+}
+
+/** Tombstones for records that are gone, each asked for once: the destination may refuse some. */
+export async function* bury(
+  position: SweepPosition,
+  { effect, find }: Burial,
+  { delivered }: Pick<RunReadOptions, 'delivered'>,
+): AsyncGenerator<RunPage, void, undefined> {
+  for (let after: string | null = null; ; ) {
+    const gone = await find({ after, limit: tombstonesMax });
+    const last = gone.at(-1);
+    if (last === undefined) return;
+    after = last.externalId;
+    yield stagePage('sweep', { tombstones: gone.map((each) => tombstoneOf(each, effect)), positionAfter: position });
+    await delivered();
+    if (gone.length < tombstonesMax) return;
+  }
+}
+
+const nothing: ScanResult = { missing: 0, flagged: 0, due: 0 };
 
 /**
  * The end of a read without partitions, whose response may be asked for by its validators from now on: not before every

@@ -60,6 +60,7 @@ function world(after = Number.POSITIVE_INFINITY) {
     findListed: unused,
     countListed: unused,
     findDue: unused,
+    startsOver: async () => false,
     isClean: unused,
   };
   return {

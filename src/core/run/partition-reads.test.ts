@@ -121,6 +121,7 @@ const threeValues: RunStore = {
   findListed: unused,
   countListed: unused,
   findDue: unused,
+  startsOver: async () => false,
   isClean: unused,
 };
 

@@ -5,16 +5,18 @@ import type { Validators } from '../model/validators.ts';
 import { type PageRead, readPages } from '../source/read/read-pages.ts';
 import type { JobPort } from '../source/read/report-job.ts';
 import { concludesAbsence } from '../spec/connection/concludes-absence.ts';
-import { isReshaped } from '../spec/connection/shape-values.ts';
+import { changeOf } from '../spec/connection/shape-values.ts';
 import { isNamedFirst } from './listed-deletions.ts';
 import { partitionAt } from './partition-at.ts';
 import type { Partition, RunReading, RunReadOptions } from './reading.ts';
 import type { StoredPartition } from './run-store.ts';
 
 /** A partition that is being read. */
-interface PartitionRead {
+export interface PartitionRead {
   readonly partition: Partition;
   readonly stored: StoredPartition;
+  /** See {@link changeOf}. */
+  readonly change: 'shape' | 'read' | null;
   /** The watermark that the read starts from, as canonical text; null: none. */
   readonly watermarkBefore: string | null;
   readonly pages: AsyncGenerator<PageRead, void, undefined>;
@@ -56,10 +58,25 @@ export function openPartitionReads(run: RunReading, options: RunReadOptions): Pa
   const hasJob = run.resource.job !== undefined;
   const width = hasJob ? 1 : Math.min(run.source.http.rateLimit.maxConcurrent, aheadMax);
   let readNo = 0;
+  const { deletes, incremental } = run.resource;
+  // A read from `initial` on shows not all records.
+  const showsAll = incremental?.kind === 'token' || (incremental !== undefined && incremental.initial === undefined);
+  const findsByReading = deletes.mode === 'flag' && showsAll;
+  let asked: Promise<boolean> | null = null;
+  const startsOver = async (): Promise<boolean> => {
+    const { backfill } = run.source;
+    if (!findsByReading) return false;
+    // A token that the API may have forgotten since is replaced.
+    if (backfill !== null) return incremental?.kind === 'token' && backfill.force === true && backfill.from === null;
+    asked ??= run.store.startsOver();
+    return await asked;
+  };
 
   const open = async (no: number, resumed: PartitionPosition | null): Promise<PartitionRead> => {
     const partition = await partitionAt(run, no);
-    const stored = await readAnew(run, partition);
+    const known = await run.store.partition(partition.key);
+    const change = changeOf(known.shape, run.shapeOf(partition.each));
+    const stored = change === null ? known : { ...known, ...startsOf(change) };
     const watermarkBefore = resumed === null ? stored.watermark : resumed.watermarkBefore;
     const source = {
       ...run.source,
@@ -68,6 +85,8 @@ export function openPartitionReads(run: RunReading, options: RunReadOptions): Pa
       validators: usable(run, stored.validators),
       provesEnd: concludesAbsence(run.resource) || (run.resource.deletes.mode === 'flag' && ('again' as const)),
       earlier: stored,
+      ...(change === 'shape' && { readsAll: true as const }),
+      startsOver: (watermarkBefore === null || run.source.backfill !== null) && change === null && (await startsOver()),
     };
     let firstStart: string | null = null;
     let saved: ReadPosition | null = null;
@@ -92,7 +111,16 @@ export function openPartitionReads(run: RunReading, options: RunReadOptions): Pa
     const isAt = (at: PartitionPosition) => {
       place = at;
     };
-    return { partition, stored, watermarkBefore, pages, isAt, firstStart: () => firstStart, savedAt: () => saved };
+    return {
+      partition,
+      stored,
+      change,
+      watermarkBefore,
+      pages,
+      isAt,
+      firstStart: () => firstStart,
+      savedAt: () => saved,
+    };
   };
   const begin = async (no: number): Promise<PartitionRead> => {
     const read = await open(no, null);
@@ -124,11 +152,9 @@ export function openPartitionReads(run: RunReading, options: RunReadOptions): Pa
   };
 }
 
-/** What is stored of a partition; its records are read from the beginning if what shaped them has changed. */
-async function readAnew(run: RunReading, { key, each }: Partition): Promise<StoredPartition> {
-  const stored = await run.store.partition(key);
-  return isReshaped(stored.shape, run.shapeOf(each)) ? { ...stored, watermark: null } : stored;
-}
+/** Another list has no watermark yet; no response of before is still valid. */
+const startsOf = (change: 'shape' | 'read'): Partial<StoredPartition> =>
+  change === 'read' ? { watermark: null, validators: null } : { validators: null };
 
 /**
  * A backfill needs the records themselves, changed or not; so does a table that is replaced by what this run reads, and

@@ -6,10 +6,11 @@ import type { PartitionPosition, PartitionTotals, RunPosition } from '../model/r
 import type { Validators } from '../model/validators.ts';
 import type { PageRead } from '../source/read/read-pages.ts';
 import { deletesAtEnd } from '../spec/connection/deletes-at-end.ts';
+import { mixedShape } from '../spec/connection/shape-values.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 import { isNamedFirst, isOfResource } from './listed-deletions.ts';
 import { partitionAt } from './partition-at.ts';
-import type { PartitionReads } from './partition-reads.ts';
+import type { PartitionRead, PartitionReads } from './partition-reads.ts';
 import { readDeletedList, readListBefore } from './read-deleted-list.ts';
 import type { Partition, RunReading, RunReadOptions, Stage } from './reading.ts';
 import { type RunPage, stagePage } from './run-page.ts';
@@ -34,7 +35,7 @@ export async function* readPartition(run: RunReading, position: PartitionPositio
   if (position.step === 'named') return yield* readListBefore(run, { position, partition }, options);
   const completion = async (): Promise<PartitionEntry> => {
     const { watermark } = await run.store.partition(partition.key);
-    return { partition: partition.key, watermark, completed: completionOf(run, position, partition.each) };
+    return { partition: partition.key, watermark, completed: completionOf(run, position) };
   };
   return yield* readDeletedList(run, { position, partition, next, completion }, options);
 }
@@ -55,32 +56,43 @@ async function beginsWithList(run: RunReading, { no, read, isNamed }: PartitionP
 
 const isPartitioned = ({ resource }: RunReading): boolean => resource.forEach.length > 0;
 
-/** A backfill reads up to the watermark only: new records of changed parents are left to the next sync. */
+/**
+ * A backfill reads up to the watermark only: new records of changed parents are left to the next sync. So are deletions where
+ * all is read once more, since only changes show them.
+ */
 function completionOf(
-  { source, shapeOf }: RunReading,
+  { source, resource }: RunReading,
   { listedAt, validators, readAt }: PartitionPosition,
-  each: Partition['each'],
+  change: PartitionChange = null,
 ): NonNullable<PartitionEntry['completed']> {
-  const isSync = source.backfill === null;
-  const shape = isSync ? shapeOf(each) : null;
+  const hasAll = source.backfill === null && !(change === 'shape' && resource.deletes.mode === 'flag');
   return {
-    listedAt: isSync ? listedAt : null,
-    validators,
+    listedAt: hasAll ? listedAt : null,
+    validators: change === 'shape' ? null : validators,
     ...(readAt !== undefined && { readAt }),
-    ...(shape !== null && { shape }),
   };
 }
+
+/** What is stored of the values of a partition behind a page; a backfill, which reads a part, says nothing of them. */
+function shapeAfter(run: RunReading, { each, change }: Pick<ReadTo, 'each' | 'change'>, isLast: boolean) {
+  const shape = run.source.backfill === null ? run.shapeOf(each) : null;
+  if (shape === null || (!isLast && change !== 'shape')) return {};
+  return { shape: isLast ? shape : mixedShape(shape) };
+}
+
+type PartitionChange = PartitionRead['change'];
 
 interface ReadTo {
   readonly entry: Pick<PartitionEntry, 'partition' | 'firstStart'>;
   readonly each: Partition['each'];
+  readonly change: PartitionChange;
   readonly at: PartitionPosition;
   /** Where the run continues after the page. */
   readonly next: RunPosition | null;
 }
 
 async function* readRecords(run: RunReading, position: PartitionPosition, { reads }: PartitionOptions): Stage {
-  const { partition, stored, watermarkBefore, pages, isAt, firstStart, savedAt } = await reads.take(position);
+  const { partition, stored, change, watermarkBefore, pages, isAt, firstStart, savedAt } = await reads.take(position);
   const { each, key } = partition;
   const entry = (): ReadTo['entry'] => {
     const start = firstStart();
@@ -93,7 +105,7 @@ async function* readRecords(run: RunReading, position: PartitionPosition, { read
       at = { ...at, validators: page.validators ?? (page.notModified ? stored.validators : at.validators) };
       at = { ...at, gaps: withGaps(at.gaps, page.gaps), ...(page.readAt !== null && { readAt: page.readAt }) };
       const next = page.positionAfter === null ? completed(run, at, page) : { ...at, read: page.positionAfter };
-      yield toRunPage(run, page, { entry: entry(), each, at, next });
+      yield toRunPage(run, page, { entry: entry(), each, change, at, next });
       if (page.positionAfter === null) return next;
       at = { ...at, read: page.positionAfter };
       isAt(at);
@@ -112,13 +124,14 @@ async function* readRecords(run: RunReading, position: PartitionPosition, { read
 const startPage = (at: PartitionPosition, entry: ReadTo['entry']): RunPage =>
   stagePage('start', { positionAfter: at, partition: { ...entry, watermark: at.watermarkBefore, completed: null } });
 
-function toRunPage(run: RunReading, page: PageRead, { entry, each, at, next }: ReadTo): RunPage {
+function toRunPage(run: RunReading, page: PageRead, { entry, each, change, at, next }: ReadTo): RunPage {
   const { partition: key } = entry;
   const isLast = page.positionAfter === null;
   const isAgain = page.again && run.resource.deletes.mode === 'flag';
   const notes: readonly RunNote[] = [...page.notes, ...(page.skipped === null ? [] : (['partition_skipped'] as const))];
-  const completion = isLast && page.skipped === null ? completionOf(run, at, each) : null;
+  const completion = isLast && page.skipped === null ? completionOf(run, at, change) : null;
   const proof = proofOf(at.gaps);
+  const shape = page.skipped === null ? shapeAfter(run, { each, change }, isLast) : {};
   // If a run ended before its deletes, no later one would make them: it finds neither a changed parent nor a changed response.
   const hasDeletes = comparesAtEnd(run.resource) || (next?.stage === 'partition' && next.step === 'listed');
   // Until its deletions are made, what a read of everything shows leaves the watermark: the next run would not read it again.
@@ -131,8 +144,8 @@ function toRunPage(run: RunReading, page: PageRead, { entry, each, at, next }: R
     positionAfter: next,
     ...(isAgain && { isCompared: true }),
     partition: waits
-      ? { ...entry, watermark: at.watermarkBefore, completed: null }
-      : { ...entry, watermark: page.watermarkAfter, completed: isEnd ? completion : null },
+      ? { ...entry, ...shape, watermark: at.watermarkBefore, completed: null }
+      : { ...entry, ...shape, watermark: page.watermarkAfter, completed: isEnd ? completion : null },
     proof: waiting
       ? { partition: key, proof, completed: waiting }
       : isLast && comparesAtEnd(run.resource) && isPartitioned(run)
@@ -182,8 +195,7 @@ export function afterPartitions(
   const { resource } = run;
   const { mode } = resource.deletes;
   if (mode === 'endpoint' || (mode === 'flag' && totals.again !== undefined)) return { stage: 'sweep', totals };
-  // Without a filter only what was read says that it is deleted.
-  const isUnchanged = !isPartitioned(run) && proofOf(totals.gaps) === 'unchanged' && resource.filter === undefined;
+  const isUnchanged = !isPartitioned(run) && proofOf(totals.gaps) === 'unchanged';
   if (comparesAtEnd(resource) ? !isUnchanged : deletesAtEnd(resource)) return { stage: 'sweep', totals, validators };
   return resource.target.mode === 'replace' ? { stage: 'switch', gaps: totals.gaps } : null;
 }

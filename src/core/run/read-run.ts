@@ -125,9 +125,15 @@ async function* list(
   return next;
 }
 
-/** Stored parents that are not there may not be read yet, which says nothing of their children. */
-const withoutPartitions = (run: RunReading, { gaps }: ListPosition): RunPosition | null =>
-  listSteps(run).some(isOfStored) ? null : afterPartitions(run, { count: 0, skipped: 0, gaps, listGaps: gaps });
+/**
+ * Stored parents that are not there may not be read yet, which says nothing of their children. What earlier runs have found
+ * to be deleted is deleted all the same.
+ */
+const withoutPartitions = (run: RunReading, { gaps }: ListPosition): RunPosition | null => {
+  const totals = { count: 0, skipped: 0, gaps };
+  if (!listSteps(run).some(isOfStored)) return afterPartitions(run, { ...totals, listGaps: gaps });
+  return run.resource.target.mode === 'replace' ? null : { stage: 'sweep', totals };
+};
 
 const isOfStored = (step: ListStep): boolean =>
   step.kind === 'dimension' && step.dimension.resource !== undefined && step.dimension.from === 'store';

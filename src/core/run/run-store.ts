@@ -20,6 +20,13 @@ export interface GoneRecord {
   readonly isUndelivered: boolean;
 }
 
+/** A part of them, by external id. */
+export interface GonePage {
+  /** External id of the last one before; null: from the first one on. */
+  readonly after: string | null;
+  readonly limit: number;
+}
+
 /** A known record that a list of deleted records names, and that is not deleted. */
 export interface ListedRecord extends GoneRecord {
   /** The cursor value of its known version, canonical text; null: it has none. */
@@ -162,9 +169,11 @@ export interface RunStore {
   /** Counts the records that this run proves to be missing, and those that say that they are deleted. */
   countMissing(scan: Scan): Promise<ScanResult>;
   /** Those that are due, in the order of their external ids. */
-  findMissing(scan: Scan, limit: number): Promise<readonly GoneRecord[]>;
+  findMissing(scan: Scan, page: GonePage): Promise<readonly GoneRecord[]>;
   /** Whether a known record may be missing where a gap hides it. */
   hidesMissing(scan: Scan): Promise<boolean>;
+  /** Whether records are known although no partition has a watermark: what the lane knew of its progress was reset. */
+  startsOver(): Promise<boolean>;
   /** Counts the records that are not known as deleted. */
   countKnown(): Promise<number>;
   /** What the run has read, and delivered, as far as it is recorded. */
@@ -178,7 +187,7 @@ export interface RunStore {
   /** Counts the records that lists have named and that no later read has shown, and those that say that they are deleted. */
   countListed(scan: ListedScan): Promise<ListedResult>;
   /** Those records, in the order of their external ids. */
-  findDue(scan: ListedScan, limit: number): Promise<readonly GoneRecord[]>;
+  findDue(scan: ListedScan, page: GonePage): Promise<readonly GoneRecord[]>;
   /** Whether the run has delivered or skipped everything so far: it has quarantined and omitted nothing. */
   isClean(): Promise<boolean>;
 }

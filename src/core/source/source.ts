@@ -51,7 +51,11 @@ export interface Source {
   /** What earlier reads have left besides the watermark; absent: nothing, or nobody asked. */
   readonly earlier?: EarlierReads;
   /** A backfill reads from `from` (null: `initial`) to the watermark, which stays. Null: an ordinary read. */
-  readonly backfill: { readonly from: string | null } | null;
+  readonly backfill: { readonly from: string | null; readonly force?: boolean } | null;
+  /** Everything is read once more, beside what changed, and the watermark stays. Absent: it is not. */
+  readonly readsAll?: true;
+  /** What was known of the source before is compared with a read from its start. Absent: it is not. */
+  readonly startsOver?: boolean;
   /** The validators for requests with a `cache`; null: none stored. */
   readonly validators: Validators | null;
   /** The cached responses for requests with a `cache` outside the read of a resource; null in that read. */

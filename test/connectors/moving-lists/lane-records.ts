@@ -60,7 +60,11 @@ export function createLaneRecords(): LaneRecords {
         const { missing: lacking, flagged } = goneAmong(compared(), scan);
         return { missing: lacking.length, flagged: flagged.length, due: due(scan).length };
       },
-      findMissing: async (scan, limit) => due(scan).slice(0, limit).map(gone),
+      findMissing: async (scan, { after, limit }) =>
+        due(scan)
+          .filter(({ externalId }) => after === null || externalId > after)
+          .slice(0, limit)
+          .map(gone),
       hidesMissing: async (scan) => hidesAmong(compared(), scan),
       countKnown: async () => compared().records.length,
       findDeleted: async () => [],

@@ -96,6 +96,7 @@ export function openLane(spec: ConnectorSpec, example: Example, evaluator: Evalu
         ...records.store,
         readSoFar: async () => ({ recordsIn, recordsOut: delivered }),
         countReplaced: async () => 0,
+        startsOver: async () => false,
         isClean: async () => isClean,
       };
       const known = createKnownRecords(async (externalIds) => records.load(externalIds));

@@ -55,6 +55,7 @@ export const realQueries = {
   findMissing: missing.findMissing,
   hidesMissing: missing.hidesMissing,
   countKnown: missing.countKnown,
+  startsOver: missing.startsOver,
   readSoFar: runs.readSoFar,
   countReplaced: runs.countReplaced,
   findDeleted: missing.findDeleted,

@@ -169,15 +169,17 @@ export const attemptMakers: Readonly<Record<string, WeightedMaker>> = {
     weight: 8,
     make(dice, made) {
       const [chosen, partition, compared] = [someAttempt(dice, made), dice.pick([null, '', 'p1']), scan(dice)];
+      const after = dice.pick([null, null, 'r2']);
       return async (side) => {
         const { queries, db, scope } = side.org;
         const { laneId, seq } = chosen.attempt(side);
         const states = await queries.findRecordStates(db, scope, { laneId, externalIds: recordIds });
         return {
           counts: await queries.countMissing(db, scope, { laneId, seq, ...compared }),
-          missing: await queries.findMissing(db, scope, { laneId, seq, ...compared, limit: 3 }),
+          missing: await queries.findMissing(db, scope, { laneId, seq, ...compared, after, limit: 3 }),
           hides: await queries.hidesMissing(db, scope, { laneId, seq, ...compared }),
           known: await queries.countKnown(db, scope, laneId),
+          startsOver: await queries.startsOver(db, scope, laneId),
           replaced: await queries.countReplaced(db, scope, { laneId, seq }),
           states: states.toSorted((a, b) => (a.externalId < b.externalId ? -1 : 1)),
           partition: await queries.findPartition(db, scope, { laneId, partition: partition ?? 'p2' }),
@@ -189,6 +191,7 @@ export const attemptMakers: Readonly<Record<string, WeightedMaker>> = {
     weight: 5,
     make(dice, made) {
       const [chosen, partition, decided] = [someAttempt(dice, made), dice.pick(['', 'p1', 'p2']), listedScan(dice)];
+      const after = dice.pick([null, null, 'r2']);
       return async (side) => {
         const { queries, db, scope } = side.org;
         const { laneId, seq } = chosen.attempt(side);
@@ -196,7 +199,7 @@ export const attemptMakers: Readonly<Record<string, WeightedMaker>> = {
         return {
           named: named.toSorted((a, b) => (a.externalId < b.externalId ? -1 : 1)),
           counts: await queries.countListed(db, scope, { laneId, seq, ...decided }),
-          due: await queries.findDue(db, scope, { laneId, seq, ...decided, limit: 3 }),
+          due: await queries.findDue(db, scope, { laneId, seq, ...decided, after, limit: 3 }),
         };
       };
     },

@@ -117,15 +117,9 @@ const partition = (dice: Dice, key: string): PartitionEntry => ({
     null,
     { listedAt: null, validators: null },
     { listedAt: '2026-01-01T00:00:00.000Z', validators: { etag: '"e"', lastModified: null } as never },
-    {
-      listedAt: null,
-      validators: null,
-      readAt: '2026-01-02T00:00:00.000Z',
-      deletionsTo: '3',
-      shape: dice.pick(['a.b', 'a.c']),
-    },
+    { listedAt: null, validators: null, readAt: '2026-01-02T00:00:00.000Z', deletionsTo: '3' },
   ]),
-  ...dice.pick([{}, {}, { firstStart: '1' }]),
+  ...dice.pick([{}, {}, { firstStart: '1' }, { shape: 'a.b.c' }]),
 });
 
 const proof = (dice: Dice): PartitionProof => ({
@@ -149,7 +143,10 @@ const namedOf = (dice: Dice): ListedDeletions => ({
 });
 
 /** How a run decides which deletions count that lists have named. */
-export const listedScan = (dice: Dice): ListedScan => ({ coversAll: dice.chance(0.3) });
+export const listedScan = (dice: Dice): ListedScan => ({
+  coversAll: dice.chance(0.3),
+  hasGaps: dice.chance(0.3),
+});
 
 /** How a run compares. */
 export const scan = (dice: Dice): Scan => ({
@@ -157,5 +154,6 @@ export const scan = (dice: Dice): Scan => ({
   coversAll: dice.chance(0.5),
   listsAll: dice.chance(0.5),
   confirm: dice.pick([1, 1, 2]),
+  hasGaps: dice.chance(0.3),
   ...(dice.chance(0.2) && { endsOnly: true }),
 });

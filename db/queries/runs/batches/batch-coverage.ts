@@ -8,12 +8,15 @@ import { closeListed, endListed, putListed } from '../records/listed-deletions.t
 import { isMissing, type LaneScan } from '../records/missing-records.ts';
 import { ownLane } from '../records/own-lane.ts';
 
-/** A batch, and the run that read it. */
-interface CoverageOfBatch {
+interface LaneRun {
   readonly laneId: number;
-  readonly receipt: Receipt;
   /** `runs.seq` of the run. */
   readonly seq: number;
+}
+
+/** A batch, and the run that read it. */
+interface CoverageOfBatch extends LaneRun {
+  readonly receipt: Receipt;
 }
 
 /** Notes where a run has seen records, what is deleted, and what the run has proved of its partitions. */
@@ -30,7 +33,7 @@ export async function putCoverage(tx: Db, scope: OrgScope, batch: CoverageOfBatc
         on conflict (lane_id, external_id, partition) do update set seen_run = excluded.seen_run`
     ).execute(tx);
   }
-  if (receipt.flagged) await putFlagged(tx, scope, { laneId, flagged: receipt.flagged });
+  if (receipt.flagged) await putFlagged(tx, scope, { laneId, seq, flagged: receipt.flagged });
   if (receipt.deleted.length > 0) await putDeleted(tx, scope, batch);
   if (receipt.proofs.length > 0) await putProofs(tx, scope, batch);
   if (receipt.listed) await putListed(tx, scope, { laneId, seq, listed: receipt.listed });
@@ -42,11 +45,11 @@ export async function putCoverage(tx: Db, scope: OrgScope, batch: CoverageOfBatc
 async function putFlagged(
   tx: Db,
   scope: OrgScope,
-  { laneId, flagged }: { readonly laneId: number; readonly flagged: readonly FlaggedRecord[] },
+  { laneId, seq, flagged }: LaneRun & { readonly flagged: readonly FlaggedRecord[] },
 ): Promise<void> {
   const list = (of: (record: FlaggedRecord) => string | null) => textArray(flagged.map(of));
   await sql`
-    update record_state r set deletion_due = true, hash = '', cursor = coalesce(f.cursor, r.cursor)
+    update record_state r set flagged_run = ${seq}, hash = '', cursor = coalesce(f.cursor, r.cursor)
     from unnest(${list(({ externalId }) => externalId)}::text[], ${list(({ cursor }) => cursor)}::text[])
       as f (external_id, cursor)
     where r.lane_id = ${ownLane(scope, laneId)} and r.external_id = f.external_id and r.status <> 'deleted'`.execute(
@@ -62,7 +65,7 @@ async function putDeleted(tx: Db, scope: OrgScope, { laneId, receipt }: Coverage
     insert into record_state (lane_id, external_id, status, hash)
     select ${lane}, gone.id, 'deleted', '' from (select distinct unnest(${ids}) as id) gone
     on conflict (lane_id, external_id) do update set
-      status = 'deleted', undelivered = null, deletion_due = null, partition = '', missed = null,
+      status = 'deleted', undelivered = null, flagged_run = null, partition = '', missed = null,
       missed_run = null`.execute(tx);
   await sql`delete from record_partitions where lane_id = ${lane} and external_id = any(${ids})`.execute(tx);
   await closeListed(tx, scope, { laneId, externalIds: receipt.deleted });
@@ -128,7 +131,7 @@ async function endPartitions(tx: Db, scope: OrgScope, { laneId, seq }: LaneScan)
   await sql`
     update partitions p set pending = null, updated_at = now(),
       watermark = coalesce(pending ->> 'watermark', watermark),
-      read_at = coalesce((pending ->> 'readAt')::timestamptz, read_at), shape = coalesce(pending ->> 'shape', shape),
+      read_at = coalesce((pending ->> 'readAt')::timestamptz, read_at),
       listed_at = coalesce((pending ->> 'listedAt')::timestamptz, listed_at),
       validators = nullif(pending -> 'validators', 'null')
     where p.org_id = ${scope.orgId} and p.lane_id = ${laneId} and proof_run = ${seq} and proof = 'whole'

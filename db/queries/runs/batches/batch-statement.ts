@@ -270,9 +270,9 @@ export const recordSql = <Row>(
         org_id, lane_id, partition, watermark, listed_at, validators, first_start, read_at, deletions_to, shape)
       select ${v.orgId}, ${v.laneId}::bigint, p.partition, p.watermark, (p.completed ->> 'listedAt')::timestamptz,
         nullif(p.completed -> 'validators', 'null'), p."firstStart", (p.completed ->> 'readAt')::timestamptz,
-        p.completed ->> 'deletionsTo', p.completed ->> 'shape'
+        p.completed ->> 'deletionsTo', p.shape
       from run, jsonb_to_recordset(${v.partitions}::jsonb) as p (
-        partition text, watermark text, completed jsonb, "firstStart" text)
+        partition text, watermark text, completed jsonb, "firstStart" text, shape text)
       on conflict (lane_id, partition) do update set
         watermark = excluded.watermark, updated_at = now(), validators = excluded.validators, ${kept.set}
       where (partitions.watermark, partitions.validators) is distinct from (excluded.watermark, excluded.validators)
@@ -286,7 +286,7 @@ const update = sql`
       do update set hash = excluded.hash, cursor = excluded.cursor, status = excluded.status,
         undelivered = case
           when excluded.undelivered and (record_state.undelivered or record_state.status = 'deleted') then true end,
-        fields = excluded.fields, changed_at = excluded.changed_at, deletion_due = null`;
+        fields = excluded.fields, changed_at = excluded.changed_at, flagged_run = null`;
 const upsert = statement((_, v: Placeholders<StatementValues>) =>
   recordSql<StatementRow>(v, { onConflict: update, returning }),
 );

@@ -2,9 +2,10 @@ import { type RawBuilder, sql } from 'kysely';
 import type { ListedDeletions, ListedEnd } from '../../../../src/core/model/receipt.ts';
 import type { ListedResult, ListedScan } from '../../../../src/core/model/scan.ts';
 import { textArray } from '../../../../src/core/postgres/binary-arrays.ts';
-import type { GoneRecord, StoredListed } from '../../../../src/core/run/run-store.ts';
+import type { GonePage, GoneRecord, StoredListed } from '../../../../src/core/run/run-store.ts';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
+import { isFlagged } from './missing-records.ts';
 import { ownLane } from './own-lane.ts';
 
 /** Those of the given records that are known, not deleted, and not known to be in other partitions only. */
@@ -59,20 +60,20 @@ export async function countListed(db: Db, scope: OrgScope, listed: LaneListed): 
 export async function findDue(
   db: Db,
   scope: OrgScope,
-  { limit, ...listed }: LaneListed & { readonly limit: number },
+  { after, limit, ...listed }: LaneListed & GonePage,
 ): Promise<readonly GoneRecord[]> {
   const { rows } = await sql<GoneRecord>`
     select r.external_id, coalesce(r.undelivered, false) as is_undelivered from (${goneIn(scope, listed)}) r
-    order by r.external_id limit ${limit}`.execute(db);
+    where ${after}::text is null or r.external_id > ${after} order by r.external_id limit ${limit}`.execute(db);
   return rows;
 }
 
 /** The records that are to be deleted, each once: lists have named them, or they say so. */
 const goneIn = (scope: OrgScope, listed: LaneListed): RawBuilder<unknown> => sql`
   select r.external_id, r.undelivered from record_state r
-  where r.lane_id = ${ownLane(scope, listed.laneId)} and r.deletion_due and r.status <> 'deleted'
+  where r.lane_id = ${ownLane(scope, listed.laneId)} and ${isFlagged(listed)} and r.status <> 'deleted'
   union all
-  select r.external_id, r.undelivered from record_state r where ${isGone(scope, listed)} and r.deletion_due is null`;
+  select r.external_id, r.undelivered from record_state r where ${isGone(scope, listed)} and r.flagged_run is null`;
 
 /** Whether record `r` is not known as deleted, and is deleted wherever it may be. */
 function isGone(scope: OrgScope, listed: LaneListed): RawBuilder<boolean> {

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Scan, ScanResult } from '../../../../src/core/model/scan.ts';
-import type { GoneRecord } from '../../../../src/core/run/run-store.ts';
+import type { GonePage, GoneRecord } from '../../../../src/core/run/run-store.ts';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 import { ownLane } from './own-lane.ts';
@@ -15,8 +15,8 @@ export interface LaneScan extends Scan {
 /** Counts the records that are to be deleted: missing ones, and those that say so. */
 export async function countMissing(db: Db, scope: OrgScope, scan: LaneScan): Promise<ScanResult> {
   const { rows } = await sql<ScanResult>`
-    select (count(*) filter (where not r.deletion_due))::float8 as missing,
-      (count(*) filter (where r.deletion_due))::float8 as flagged,
+    select (count(*) filter (where not r.is_flagged))::float8 as missing,
+      (count(*) filter (where r.is_flagged))::float8 as flagged,
       (count(*) filter (where ${isDue(scan)}))::float8 as due
     from (${goneIn(scope, scan)}) r`.execute(db);
   return rows[0] ?? { missing: 0, flagged: 0, due: 0 };
@@ -26,22 +26,31 @@ export async function countMissing(db: Db, scope: OrgScope, scan: LaneScan): Pro
 export async function findMissing(
   db: Db,
   scope: OrgScope,
-  { limit, ...scan }: LaneScan & { readonly limit: number },
+  { after, limit, ...scan }: LaneScan & GonePage,
 ): Promise<readonly GoneRecord[]> {
   const { rows } = await sql<GoneRecord>`
     select external_id, coalesce(undelivered, false) as is_undelivered from (${goneIn(scope, scan)}) r
-    where ${isDue(scan)} order by external_id limit ${limit}`.execute(db);
+    where ${isDue(scan)} and (${after}::text is null or external_id > ${after}) order by external_id limit ${limit}`.execute(
+    db,
+  );
   return rows;
 }
 
+/**
+ * Whether record `r` says that it is deleted. What an earlier run has read of it counts unless this one has gaps, in which it
+ * may live again.
+ */
+export const isFlagged = ({ seq, hasGaps }: Pick<LaneScan, 'seq' | 'hasGaps'>): RawBuilder<boolean> =>
+  hasGaps ? sql`r.flagged_run = ${seq}` : sql`r.flagged_run is not null`;
+
 /** The records that are to be deleted at the end of the run, each once. */
 function goneIn(scope: OrgScope, scan: LaneScan): RawBuilder<unknown> {
-  const columns = sql`r.external_id, r.undelivered, r.missed, r.missed_run, coalesce(r.deletion_due, false) as deletion_due`;
+  const columns = sql`r.external_id, r.undelivered, r.missed, r.missed_run, r.flagged_run is not null as is_flagged`;
   const flagged = sql`select ${columns} from record_state r
-    where r.lane_id = ${ownLane(scope, scan.laneId)} and r.deletion_due and r.status <> 'deleted'`;
+    where r.lane_id = ${ownLane(scope, scan.laneId)} and ${isFlagged(scan)} and r.status <> 'deleted'`;
   if (scan.endsOnly) return flagged;
   return sql`${flagged} union all
-    select ${columns} from record_state r where ${isMissing(scope, scan)} and r.deletion_due is null`;
+    select ${columns} from record_state r where ${isMissing(scope, scan)} and r.flagged_run is null`;
 }
 
 /** Whether a record that the run has not seen was in a partition with a gap, or in none that is known. */
@@ -65,6 +74,17 @@ export async function hidesMissing(db: Db, scope: OrgScope, scan: LaneScan): Pro
       and r.seen_run is distinct from ${scan.seq} and ${isHidden}
     limit 1`.execute(db);
   return rows.length > 0;
+}
+
+/** Whether records of a lane are known although no partition has a watermark. */
+export async function startsOver(db: Db, scope: OrgScope, laneId: number): Promise<boolean> {
+  const lane = ownLane(scope, laneId);
+  const { rows } = await sql<{ readonly startsOver: boolean }>`
+    select exists (select from record_state where lane_id = ${lane} and status <> 'deleted')
+      and not exists (select from partitions where lane_id = ${lane} and watermark is not null) as starts_over`.execute(
+    db,
+  );
+  return rows[0]?.startsOver ?? false;
 }
 
 /** Counts the records of a lane that are not known as deleted. */
@@ -143,4 +163,4 @@ const leftBehind = ({ orgId }: OrgScope, { laneId, seq }: LaneScan) => sql`
 const isDue = ({ confirm, seq }: LaneScan): RawBuilder<boolean> =>
   confirm === 1
     ? sql`true`
-    : sql`r.deletion_due or coalesce(r.missed, 0) + case when r.missed_run = ${seq} then 0 else 1 end >= ${confirm}`;
+    : sql`(r.is_flagged or coalesce(r.missed, 0) + case when r.missed_run = ${seq} then 0 else 1 end >= ${confirm})`;

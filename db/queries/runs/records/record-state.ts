@@ -36,7 +36,11 @@ const statesOf = statement<OfLane, Lists>((db, { orgId, laneId, externalIds }: P
       sql<Lists['externalIds']>`json_agg(external_id)`.as('externalIds'),
       hashesInBase64url.as('hashes'),
       sql<Lists['cursors']>`json_agg(cursor)`.as('cursors'),
-      sql<Lists['statuses']>`json_agg(case when undelivered then 'undelivered' else status::text end)`.as('statuses'),
+      sql<
+        Lists['statuses']
+      >`json_agg(case when flagged_run is not null then 'flagged' when undelivered then 'undelivered' else status::text end)`.as(
+        'statuses',
+      ),
     ])
     .where('laneId', '=', sql<number>`(select id from lanes where org_id = ${orgId} and id = ${laneId})`)
     .where('externalId', '=', sql<string>`any(${externalIds}::text[])`),

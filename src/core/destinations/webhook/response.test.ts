@@ -89,7 +89,11 @@ describe('a response', () => {
   });
 
   it('409 that says duplicate accepts what was accepted before', () => {
-    expect(interpretResponse(response(409, { duplicate: true }), now)).toMatchObject({ kind: 'accepted', rejections: [], isBare: true });
+    expect(interpretResponse(response(409, { duplicate: true }), now)).toMatchObject({
+      kind: 'accepted',
+      rejections: [],
+      isBare: true,
+    });
     const repeated = response(409, { duplicate: true, rejected: [{ externalId: '1', message: 'no' }] });
     expect(interpretResponse(repeated, now)).toMatchObject({ kind: 'accepted', rejections: [{ externalId: '1' }] });
   });

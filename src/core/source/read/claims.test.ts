@@ -19,7 +19,15 @@ function planOf(cursor: Partial<CursorPlan>, overrides: Partial<ReadPlan> = {}):
     sentWatermark: null,
     readAt: null,
   };
-  return { ...base, backfill: false, cursor: { ...plainCursorPlan, ...cursor }, firstPage, ...overrides };
+  return {
+    ...base,
+    backfill: false,
+    isOpen: false,
+    startsOver: false,
+    cursor: { ...plainCursorPlan, ...cursor },
+    firstPage,
+    ...overrides,
+  };
 }
 
 /** A page with records of these times; `more`: the API has another page in this window. */

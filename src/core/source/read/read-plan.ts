@@ -20,6 +20,7 @@ export async function planRead(source: Source, render: (template: string) => Pro
   const { incremental } = resource;
   const cursor = incremental?.kind === 'cursor' ? cursorPlan(incremental, source) : null;
   const startedAt = new Date(source.run.startedAt);
+  const readsAll = source.readsAll === true && incremental !== undefined;
   const declared = backfill?.from ?? (await startOf(incremental, { cursor, render, startedAt }));
   const start = declared !== null && cursor ? canonical(declared, cursor) : declared;
   return {
@@ -28,7 +29,7 @@ export async function planRead(source: Source, render: (template: string) => Pro
       partition: each,
       watermarkBefore: watermark,
       specChecksum,
-      backfillFrom: backfill?.from,
+      backfillFrom: readsAll && backfill === null ? null : backfill?.from,
       isNumbered: isMovable(source),
     }),
     kind: incremental?.kind ?? 'full',
@@ -37,7 +38,10 @@ export async function planRead(source: Source, render: (template: string) => Pro
     start: backfill?.from || !cursor ? start : earliest(start, earlier?.firstStart ?? null, cursor),
     sentWatermark: source.sentWatermark ?? null,
     readAt: earlier?.readAt ?? null,
-    backfill: backfill !== null,
+    backfill: backfill !== null || readsAll,
+    // What is held back to be deleted may live again above the watermark.
+    isOpen: readsAll || backfill?.force === true,
+    startsOver: source.startsOver === true,
     firstPage: firstPage(resource.pagination),
   };
 }

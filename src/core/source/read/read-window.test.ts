@@ -20,6 +20,8 @@ function planOf(cursor: Partial<CursorPlan>, overrides: Partial<ReadPlan> = {}):
     start: null,
     ...{ sentWatermark: null, readAt: null },
     backfill: false,
+    isOpen: false,
+    startsOver: false,
   };
   return { ...base, cursor: { ...settings, ...cursor }, firstPage, ...overrides };
 }

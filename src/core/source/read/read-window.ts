@@ -40,7 +40,13 @@ export interface Step {
  */
 export function firstPosition(plan: ReadPlan, now: Date): ReadPosition {
   const before = plan.watermarkBefore;
-  const token = { from: plan.kind === 'token' ? (before ?? plan.start) : null, to: null, end: null };
+  const begin = plan.backfill ? plan.start : (before ?? plan.start);
+  const token = {
+    from: plan.kind === 'token' ? begin : null,
+    to: null,
+    end: null,
+    ...(plan.startsOver && { again: true as const }),
+  };
   return {
     fingerprint: plan.fingerprint,
     runStart: now.toISOString(),

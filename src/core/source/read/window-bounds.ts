@@ -12,7 +12,7 @@ export type FirstBounds = Pick<ReadPosition, 'from' | 'to' | 'end' | 'again'>;
  * that this must fail.
  */
 export function firstBounds(plan: ReadPlan, cursor: CursorPlan, now: Date): FirstBounds {
-  const again = readsAgain(plan, cursor, now);
+  const again = plan.startsOver || readsAgain(plan, cursor, now);
   const from = again || plan.backfill ? plan.start : lowerBound(plan, cursor);
   const end = readEnd(plan, cursor, { now, from, again });
   const to = endOfWindow(cursor, { from, end, sizeMs: cursor.window?.sizeMs ?? 0 });
@@ -119,7 +119,7 @@ function readEnd(
   cursor: CursorPlan,
   at: { readonly now: Date; readonly from: string | null; readonly again: boolean },
 ): string | null {
-  const watermark = plan.backfill && !at.again ? plan.watermarkBefore : null;
+  const watermark = plan.backfill && !plan.isOpen && !at.again ? plan.watermarkBefore : null;
   if (!isTimeCursor(cursor.form.type)) return watermark;
   const from = at.from === null ? Number.NEGATIVE_INFINITY : Date.parse(at.from);
   const now = Math.max(at.now.getTime(), from);

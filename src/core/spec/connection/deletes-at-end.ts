@@ -6,4 +6,6 @@ import type { Resource } from '../schema/spec-schema.ts';
  * a brake of its own.
  */
 export const deletesAtEnd = ({ deletes, changeDetection, target }: Resource): boolean =>
-  deletes.mode !== 'none' && changeDetection.mode !== 'none' && target.mode !== 'replace';
+  (deletes.mode === 'flag' || deletes.mode === 'endpoint') &&
+  changeDetection.mode !== 'none' &&
+  target.mode !== 'replace';

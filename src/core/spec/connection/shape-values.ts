@@ -39,27 +39,49 @@ export function shapeEach(spec: ConnectorSpec, resourceKey: string): (each: Json
 }
 
 /**
- * Makes what is stored of the values of a partition that shape its records, with a digest of their names; null: nothing does. See
- * {@link isReshaped}.
+ * Makes what is stored of the values of a partition: a digest of the names of those that shape its records or decide what is
+ * read, and one of each kind of values. Null: no value does either. See {@link changeOf}.
  */
 export function storedShapeOf(spec: ConnectorSpec, resourceKey: string): (each: JsonObject) => string | null {
-  const fields = allEachFieldsOf(spec, resourceKey);
-  if (fields !== 'all' && fields.size === 0) return () => null;
-  const names = digestOf(canonicalJson(fields === 'all' ? fields : [...fields].toSorted()));
-  return (each) => `${names}.${digestOf(canonicalJson(pickEach(fields, each)))}`;
+  const { shape, read } = decidingFieldsOf(spec, resourceKey);
+  if (isNone(shape) && isNone(read)) return () => null;
+  const digest = (fields: EachFields, each: JsonObject) => digestOf(canonicalJson(pickEach(fields, each)));
+  const names = digestOf(
+    canonicalJson([shape, read].map((fields) => (fields === 'all' ? fields : [...fields].toSorted()))),
+  );
+  return (each) => [names, digest(shape, each), digest(read, each)].join('.');
 }
 
-/**
- * Whether the values that shaped the records of a partition have changed. A spec that takes others shapes records that are
- * delivered from then on.
- */
-export const isReshaped = (before: string | null, now: string | null): boolean =>
-  before !== null && now !== null && before !== now && before.split('.')[0] === now.split('.')[0];
+type EachFields = ReturnType<typeof eachFieldsIn>;
 
-/** What of the values goes into a record at all. */
-const allEachFieldsOf = perResource((spec, resource) =>
-  eachFieldsIn(textsWithin(spec, isWithin(shapePlaces(spec.resources.indexOf(resource))))),
-);
+const isNone = (fields: EachFields): boolean => fields !== 'all' && fields.size === 0;
+
+/**
+ * What has changed of the values of a partition. `read`: its requests ask for something else. `shape`: its records have
+ * another shape. Null: neither, or nobody knows. A spec that takes other values shapes what is delivered from then on.
+ */
+export function changeOf(before: string | null, now: string | null): 'read' | 'shape' | null {
+  if (before === null || now === null || before === now) return null;
+  const [[names, shape, read], [namesNow, shapeNow, readNow]] = [before.split('.'), now.split('.')];
+  if (names !== namesNow) return null;
+  if (read !== readNow) return 'read';
+  return shape === shapeNow ? null : 'shape';
+}
+
+/** What is stored of a partition while it is read again: some of its records may have either shape. */
+export const mixedShape = (shape: string): string => {
+  const [names, , read] = shape.split('.');
+  return [names, '', read].join('.');
+};
+
+const decidingFieldsOf = perResource((spec, resource) => {
+  const index = spec.resources.indexOf(resource);
+  const isShape = isWithin([...shapePlaces(index), `resources.${index}.filter`]);
+  const isRead = isWithin(
+    ['request', 'pagination', 'job', 'deletes.request', 'incremental'].map((name) => `resources.${index}.${name}`),
+  );
+  return { shape: eachFieldsIn(textsWithin(spec, isShape)), read: eachFieldsIn(textsWithin(spec, isRead)) };
+});
 
 const eachFieldsOf = perResource((spec, resource) => {
   const index = spec.resources.indexOf(resource);

@@ -18,11 +18,11 @@ export function putCoverage(state: ControlState, { orgId, laneId, seq }: StoredR
   for (const { externalId, cursor } of receipt.flagged ?? []) {
     const known = state.records.get(keyOf(laneId, externalId));
     if (known && known.status !== 'deleted')
-      state.records.update(known, { deletionDue: true, hash: '', cursor: cursor ?? known.cursor });
+      state.records.update(known, { flaggedRun: seq, hash: '', cursor: cursor ?? known.cursor });
   }
   for (const externalId of receipt.deleted) {
     const known = state.records.get(keyOf(laneId, externalId)) ?? { ...nothingKnown, laneId, externalId };
-    const noMarks = { undelivered: null, deletionDue: null, partition: '', missed: null, missedRun: null } as const;
+    const noMarks = { undelivered: null, flaggedRun: null, partition: '', missed: null, missedRun: null } as const;
     state.records.put({ ...known, ...noMarks, status: 'deleted' });
     state.places.deleteWhere((row) => row.laneId === laneId && row.externalId === externalId);
   }
@@ -75,10 +75,10 @@ function endPartitions(state: ControlState, { laneId, seq }: LaneScan): void {
     const isIn = (record: (typeof waiting)[number]) =>
       placesOf(state, record).some(({ partition }) => partition === row.partition);
     if (waiting.some(isIn)) continue;
-    const { listedAt, validators, readAt, watermark, shape } = pending;
+    const { listedAt, validators, readAt, watermark } = pending;
     state.partitions.update(row, {
       ...{ pending: null, listedAt: listedAt ?? row.listedAt, validators, updatedAt: state.now() },
-      ...{ readAt: readAt ?? row.readAt, watermark: watermark ?? row.watermark, shape: shape ?? row.shape },
+      ...{ readAt: readAt ?? row.readAt, watermark: watermark ?? row.watermark },
     });
   }
 }

@@ -41,10 +41,11 @@ export const countListed: typeof real.countListed = (db, _scope, listed) =>
   }));
 
 /** As the query of the same name. */
-export const findDue: typeof real.findDue = (db, _scope, { limit, ...listed }) =>
+export const findDue: typeof real.findDue = (db, _scope, { after, limit, ...listed }) =>
   memoryOf(db).transact('findDue', (state) =>
     goneIn(state, listed)
       .toSorted((a, b) => (a.externalId < b.externalId ? -1 : 1))
+      .filter(({ externalId }) => after === null || externalId > after)
       .slice(0, limit)
       .map(({ externalId, undelivered }) => ({ externalId, isUndelivered: undelivered ?? false })),
   );
@@ -54,8 +55,12 @@ const goneIn = (state: ControlState, listed: real.LaneListed): readonly StoredRe
     .where(({ laneId }) => laneId === listed.laneId)
     .filter(
       (record) =>
-        record.deletionDue || isGone(namedIn(state, listed.laneId, record), { ...listed, ...runsIn(state, listed) }),
+        isFlagged(record, listed) ||
+        isGone(namedIn(state, listed.laneId, record), { ...listed, ...runsIn(state, listed) }),
     );
+
+const isFlagged = ({ flaggedRun }: StoredRecord, { seq, hasGaps }: real.LaneListed): boolean =>
+  hasGaps ? flaggedRun === seq : flaggedRun !== null;
 
 const runsIn = (state: ControlState, { laneId, seq }: Pick<real.LaneListed, 'laneId' | 'seq'>): ListRuns => ({
   seq,

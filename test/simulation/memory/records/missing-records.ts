@@ -18,11 +18,12 @@ export const countMissing: typeof real.countMissing = (db, _scope, scan) =>
   });
 
 /** As the query of the same name. */
-export const findMissing: typeof real.findMissing = (db, _scope, { limit, ...scan }) =>
+export const findMissing: typeof real.findMissing = (db, _scope, { after, limit, ...scan }) =>
   memoryOf(db).transact('findMissing', (state) =>
     dueIn(state, scan)
       .map(({ externalId }) => externalId)
       .toSorted()
+      .filter((externalId) => after === null || externalId > after)
       .slice(0, limit)
       .map((externalId) => {
         const record = state.records.get(keyOf(scan.laneId, externalId));
@@ -33,6 +34,13 @@ export const findMissing: typeof real.findMissing = (db, _scope, { limit, ...sca
 /** As the query of the same name. */
 export const hidesMissing: typeof real.hidesMissing = (db, _scope, scan) =>
   memoryOf(db).transact('hidesMissing', (state) => hidesAmong(comparedIn(state, scan), scan));
+
+/** As the query of the same name. */
+export const startsOver: typeof real.startsOver = (db, _scope, laneId) =>
+  memoryOf(db).transact('startsOver', (state) => {
+    const isBegun = state.partitions.where((row) => row.laneId === laneId && row.watermark !== null).length > 0;
+    return liveOf(state, laneId).length > 0 && !isBegun;
+  });
 
 /** As the query of the same name. */
 export const countKnown: typeof real.countKnown = (db, _scope, laneId) =>
@@ -77,7 +85,8 @@ export const placesOf = (state: ControlState, { laneId, externalId, partition, s
 const comparedIn = (state: ControlState, scan: real.LaneScan): Compared<ComparedRecord> => ({
   records: liveOf(state, scan.laneId).map((record) => ({
     externalId: record.externalId,
-    isFlagged: record.deletionDue ?? false,
+    isFlagged: record.flaggedRun !== null,
+    isSure: record.flaggedRun === scan.seq || !scan.hasGaps,
     places: (scan.isPartitioned ? placesOf(state, record) : [record]).map(({ partition, seenRun }) => ({
       partition,
       isSeen: seenRun === scan.seq,

@@ -5,10 +5,10 @@ import { memoryOf } from '../store/memory-db.ts';
 /** As the query of the same name. */
 export const findRecordStates: typeof real.findRecordStates = (db, _scope, { laneId, externalIds }) =>
   memoryOf(db).transact('findRecordStates', (state) =>
-    knownOf(state, laneId, externalIds).map(({ externalId, hash, cursor, status, undelivered }) => ({
+    knownOf(state, laneId, externalIds).map(({ externalId, hash, cursor, status, undelivered, flaggedRun }) => ({
       externalId,
       hash,
       cursor,
-      status: undelivered ? 'undelivered' : status,
+      status: flaggedRun !== null ? 'flagged' : undelivered ? 'undelivered' : status,
     })),
   );

@@ -9,7 +9,7 @@ type OfLane = Pick<StoredRun, 'orgId' | 'laneId'>;
 /** A record of which nothing is known but its status. */
 export const nothingKnown = {
   ...{ hash: '', cursor: null, fields: null, changedAt: null, partition: '', seenRun: null },
-  ...{ missed: null, missedRun: null, undelivered: null, deletionDue: null },
+  ...{ missed: null, missedRun: null, undelivered: null, flaggedRun: null },
 } as const;
 
 /** Inserts the records, or puts this version in place of the stored one. Throws when one is there twice. */
@@ -32,7 +32,7 @@ export function putRecords(
       cursor,
       status,
       undelivered: isUndelivered || null,
-      deletionDue: null,
+      flaggedRun: null,
       fields: fields === null ? null : storedObject(fields),
       changedAt: fields === null ? null : state.now(),
     });
@@ -46,7 +46,7 @@ export function putPartitions(
   entries: readonly PartitionEntry[],
 ): void {
   const written: string[] = [];
-  for (const { partition, watermark, completed, firstStart } of entries) {
+  for (const { partition, watermark, completed, firstStart, shape } of entries) {
     refuseTwice([...written, partition]);
     const known = state.partitions.get(keyOf(laneId, partition));
     const read = {
@@ -56,7 +56,7 @@ export function putPartitions(
       firstStart: firstStart ?? known?.firstStart ?? null,
       readAt: completed?.readAt ?? known?.readAt ?? null,
       deletionsTo: completed?.deletionsTo ?? known?.deletionsTo ?? null,
-      shape: completed?.shape ?? known?.shape ?? null,
+      shape: shape ?? known?.shape ?? null,
     };
     // Nothing is written where nothing changes.
     if (known && isDeepStrictEqual({ ...known, ...read }, known)) continue;
