@@ -17,7 +17,11 @@ const writeMax = { values: 1000, length: 8_000_000 } as const;
 export function createLookupStore(
   { db, secretBox }: Pick<Deps, 'db' | 'secretBox'>,
   scope: OrgScope,
-  run: { readonly connectionId: string; readonly runId: string; readonly echoes: SealedEchoes },
+  run: {
+    readonly connectionId: string;
+    readonly runId: string;
+    readonly echoes: Pick<SealedEchoes, 'hide' | 'reveal'>;
+  },
 ): LookupStore {
   const { connectionId, echoes } = run;
   const ownerOf = (cache: 'run' | 'connection') => ({ connectionId, runId: cache === 'run' ? run.runId : null });

@@ -75,7 +75,16 @@ export async function openRun(deps: Deps, scope: OrgScope, options: OpenRunOptio
   const redact = (text: string) => redactor.values(text);
   const hasSecret = (text: string) => redactor.values(text) !== text;
   const echoes = createSealedEchoes(deps.secretBox, scope, { connectionId, hasSecret });
-  const { destination, ledger, start: stored, ...at } = await openConformed(deps, scope, options, { logCall, redact });
+  const {
+    destination,
+    ledger,
+    start: stored,
+    ...at
+  } = await openConformed(deps, scope, options, {
+    logCall,
+    redact,
+    echoes,
+  });
   const start = { ...stored, position: echoes.reveal(stored.position, null) };
   const clients = resources.use(new AsyncDisposableStack());
   // A destination that was restored from a backup is fresh too, and the lane knows its records.
@@ -136,7 +145,10 @@ function sealedPage(page: ReadyPage, echoes: SealedEchoes): ReadyPage {
 }
 
 /** What a destination of a run works with. */
-type DestinationUses = Pick<DestinationDeps, 'logCall'> & { readonly redact: (text: string) => string };
+type DestinationUses = Pick<DestinationDeps, 'logCall'> & {
+  readonly redact: (text: string) => string;
+  readonly echoes: SealedEchoes;
+};
 
 /** The destination of a run, and where the run starts there. */
 interface RunDestination extends Pick<OpenRun, 'destinationFingerprint' | 'isUntouched' | 'start'> {
@@ -173,14 +185,14 @@ async function openRunDestination(
   deps: Deps,
   scope: OrgScope,
   { runId, attempt, setup, startedAt, resources }: OpenRunOptions,
-  { logCall, redact }: DestinationUses,
+  { logCall, redact, echoes }: DestinationUses,
 ): Promise<RunDestination> {
   const { db, log } = deps;
   const { laneId, fence, recordedWith } = attempt;
   const { destination, target, fingerprint, place, onBehind } = await prepareDestination(deps, scope, setup, {
     id: runId,
     startedAt,
-    outbox: createOutbox(deps, scope, { owner: { laneId, fence, runId }, redact }),
+    outbox: createOutbox(deps, scope, { owner: { laneId, fence, runId }, redact, echoes }),
     logCall,
     onStrayRejections: (stray) => log.warn('the receiver rejected records that were not sent to it', { ...stray }),
   });

@@ -9,8 +9,10 @@ import {
   type OutboxPartRow,
   openOutbox,
   putPending,
+  type StoredTarget,
 } from '../db/queries/runs/batches/outbox.ts';
 import type { OrgScope } from '../db/scope.ts';
+import type { SealedEchoes } from '../src/connect/sealed-echoes.ts';
 import type { Outbox, OutboxPart, PendingBatch } from '../src/core/destinations/webhook/outbox.ts';
 import { takenOver } from '../src/core/errors.ts';
 import { restoreBatch } from '../src/core/pipeline/batch.ts';
@@ -20,10 +22,16 @@ interface OutboxOptions {
   readonly owner: OutboxOwner;
   /** Masks secrets in stored parts of a record. */
   readonly redact: (text: string) => string;
+  /** Seals where it goes: an address may hold a secret. */
+  readonly echoes: Pick<SealedEchoes, 'seal' | 'says'>;
 }
 
 /** The outbox of one attempt's lane, in the control database. */
-export function createOutbox({ db }: Pick<Deps, 'db'>, scope: OrgScope, { owner, redact }: OutboxOptions): Outbox {
+export function createOutbox(
+  { db }: Pick<Deps, 'db'>,
+  scope: OrgScope,
+  { owner, redact, echoes }: OutboxOptions,
+): Outbox {
   const pendingOf = ({ runId, batchNo, draft, rejected, parts, isOfBefore }: OpenedPendingRow): PendingBatch => ({
     runId,
     batchNo,
@@ -35,14 +43,12 @@ export function createOutbox({ db }: Pick<Deps, 'db'>, scope: OrgScope, { owner,
   });
   return {
     async open({ target, targetBefore, generation }) {
-      const { pending, ...known } = held(
-        await openOutbox(db, scope, {
-          owner,
-          target: digestOf(target),
-          targetBefore: digestOf(targetBefore),
-          generation,
-        }),
-      );
+      const isSame = ({ address, target: hashed }: StoredTarget): boolean =>
+        address === null
+          ? hashed !== null && [target, targetBefore].some((text) => formerHashOf(text).equals(hashed))
+          : echoes.says(address, target);
+      const at = { address: echoes.seal(target), isSame };
+      const { pending, ...known } = held(await openOutbox(db, scope, { owner, target: at, generation }));
       return { ...known, pending: pending && pendingOf(pending) };
     },
     async prepare(batch, { parts, rejected }, sequence) {
@@ -68,7 +74,8 @@ export function createOutbox({ db }: Pick<Deps, 'db'>, scope: OrgScope, { owner,
   };
 }
 
-const digestOf = (target: string): Buffer => Buffer.from(hash('sha256', target, 'hex'), 'hex');
+/** As a version before has stored where a lane goes. */
+const formerHashOf = (target: string): Buffer => Buffer.from(hash('sha256', target, 'hex'), 'hex');
 
 /** The result of a query for the attempt that holds the lane. Throws `fenced` for any other. */
 function held<Result>(result: Result | null): Result {

@@ -371,6 +371,10 @@ export interface Orgs {
 }
 
 export interface Outboxes {
+  /**
+   * Where it goes, sealed; another address is a new destination. Null: a version before stored it as a hash.
+   */
+  address: string | null;
   batchNo: number | null;
   /**
    * What the receiver takes in one request, as run bytes_max_run_id found out; null: no bound known.
@@ -418,9 +422,9 @@ export interface Outboxes {
   sequence: Generated<number>;
   sequenceRunId: string | null;
   /**
-   * Hash of where it goes; another one is a new destination.
+   * SHA-256 of where it goes, as a version before stored it, until the next run; null: see address.
    */
-  target: Buffer;
+  target: Buffer | null;
 }
 
 export interface OutboxParts {

@@ -17,6 +17,10 @@ export interface SealedEchoes {
    * stored.
    */
   reveal<Value, Lost>(value: Value, lost: Lost): Value | Lost;
+  /** The text sealed, whatever it says. */
+  seal(text: string): string;
+  /** Whether a sealed text says that; false where the key ring no longer opens it. */
+  says(sealed: string, text: string): boolean;
 }
 
 /** Begins a sealed text; one of an API that begins so is sealed, too. */
@@ -33,28 +37,40 @@ export function createSealedEchoes(
   const revealed = new Set<string>();
   const isTelling = (text: string): boolean => text.includes(prefix) || revealed.size > 0 || hasSecret(text);
   const seal = (text: string): string => {
-    if (!text.startsWith(prefix) && !revealed.has(text) && !hasSecret(text)) return text;
     const { kekId, wrappedKey, nonce, ciphertext } = box.seal(text, context);
     const parts = [wrappedKey, nonce, ciphertext].map((part) => Buffer.from(part).toString('base64url'));
     return [`${prefix}${kekId}`, ...parts].join('.');
   };
+  const sealTelling = (text: string): string =>
+    text.startsWith(prefix) || revealed.has(text) || hasSecret(text) ? seal(text) : text;
   const open = (text: string): string => {
     if (!text.startsWith(prefix)) return text;
     const [kekId = '', ...parts] = text.slice(prefix.length).split('.');
     const [wrappedKey, nonce, ciphertext] = parts.map((part) => Buffer.from(part, 'base64url'));
     if (!wrappedKey || !nonce || !ciphertext) return text;
-    const plain = box.open({ kekId, wrappedKey, nonce, ciphertext }, context);
-    revealed.add(plain);
+    return box.open({ kekId, wrappedKey, nonce, ciphertext }, context);
+  };
+  const openTelling = (text: string): string => {
+    const plain = open(text);
+    if (plain !== text) revealed.add(plain);
     return plain;
   };
   return {
-    hide: (value) => (isTelling(JSON.stringify(value) ?? '') ? withTexts(value, seal) : value),
+    hide: (value) => (isTelling(JSON.stringify(value) ?? '') ? withTexts(value, sealTelling) : value),
     reveal(value, lost) {
       if (!JSON.stringify(value)?.includes(prefix)) return value;
       try {
-        return withTexts(value, open);
+        return withTexts(value, openTelling);
       } catch {
         return lost;
+      }
+    },
+    seal,
+    says(sealed, text) {
+      try {
+        return open(sealed) === text;
+      } catch {
+        return false;
       }
     },
   };

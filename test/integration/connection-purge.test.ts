@@ -129,8 +129,7 @@ async function filledConnection() {
   const sender = { ...owner, runId };
   await openOutbox(db, scope, {
     owner: sender,
-    target: Buffer.from('target'),
-    targetBefore: Buffer.from('target'),
+    target: { address: 'address', isSame: () => true },
     generation: '',
   });
   await putPending(db, scope, {

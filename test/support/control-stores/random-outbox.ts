@@ -1,4 +1,4 @@
-import type { OutboxOwner, OutboxPartRow } from '../../../db/queries/runs/batches/outbox.ts';
+import type { OutboxOwner, OutboxPartRow, StoredTarget } from '../../../db/queries/runs/batches/outbox.ts';
 import type { Dice } from './dice.ts';
 import { type Chosen, type Made, type Side, someAttempt, type WeightedMaker } from './random-choices.ts';
 
@@ -28,10 +28,10 @@ export const outboxMakers: Readonly<Record<string, WeightedMaker>> = {
   openOutbox: {
     weight: 12,
     make: asOwner((dice) => {
-      const target = Buffer.from(dice.chance(0.95) ? 'one' : dice.pick(['two', 'former']));
+      const address = dice.chance(0.95) ? 'one' : dice.pick(['two', 'former']);
+      const target = { address, isSame: (stored: StoredTarget) => [address, 'former'].includes(stored.address ?? '') };
       const generation = dice.chance(0.9) ? '' : 'other';
-      return ({ org: { queries, db, scope } }, owner) =>
-        queries.openOutbox(db, scope, { owner, target, targetBefore: Buffer.from('former'), generation });
+      return ({ org: { queries, db, scope } }, owner) => queries.openOutbox(db, scope, { owner, target, generation });
     }),
   },
   putPending: {

@@ -29,6 +29,9 @@ const secret = `whsec_${Buffer.from('a secret of at least 24 bytes').toString('b
 /** Webhook receivers under the conformance suite. */
 export const webhookKind: DeliveryKind = { name: 'webhook', createPlace: createWebhookPlace };
 
+/** Of addresses without a secret. */
+const plain = { seal: (text: string) => text, says: (sealed: string, text: string) => sealed === text };
+
 /** A receiver, and a control database with the outboxes of its lanes. */
 export async function createWebhookPlace(): Promise<WebhookPlace> {
   await using stack = new AsyncDisposableStack();
@@ -82,7 +85,7 @@ export async function createWebhookPlace(): Promise<WebhookPlace> {
           await close();
           const laneId = await takeLane(claim);
           const holder = { laneId, fence: claim.fence, runId: 'run_1' };
-          const outbox = createOutbox(database, scope, { owner: holder, redact: (text) => text });
+          const outbox = createOutbox(database, scope, { owner: holder, redact: (text) => text, echoes: plain });
           const logCall = (call: LoggedCall) => void calls.push(call);
           const onStrayRejections = (stray: StrayRejections) => void strays.push(stray);
           const guard = guardFor(Number(receiver.hostPort.split(':')[1]));

@@ -46,6 +46,22 @@ export interface OutboxOwner extends BatchOwner {
   readonly runId: string;
 }
 
+/** What is stored of where the batches of a lane go. */
+export interface StoredTarget {
+  /** Sealed; null: a version before has stored `target`. */
+  readonly address: string | null;
+  /** A hash; null: `address` is stored. */
+  readonly target: Buffer | null;
+}
+
+/** Where the batches of a lane go. */
+export interface OutboxTarget {
+  /** Sealed. */
+  readonly address: string;
+  /** Whether what is stored is the same target. */
+  isSame(this: void, stored: StoredTarget): boolean;
+}
+
 /** Each of these is one transaction that gives null, and changes nothing, when a newer attempt holds the lane. */
 function asOwner<Result>(
   db: Db,
@@ -56,8 +72,8 @@ function asOwner<Result>(
 }
 
 /**
- * The state of a generation of the lane at the target with this hash; of another target only the request numbers are kept.
- * A batch of another generation that is still to be sent keeps its outbox until it is.
+ * The state of a generation of the lane at a target; of another target only the request numbers are kept. A batch of
+ * another generation that is still to be sent keeps its outbox until it is.
  */
 export function openOutbox(
   db: Db,
@@ -65,30 +81,12 @@ export function openOutbox(
   {
     owner,
     target,
-    targetBefore,
     generation,
-  }: {
-    readonly owner: OutboxOwner;
-    readonly target: Buffer;
-    /** See `OutboxPlace`. */
-    readonly targetBefore: Buffer;
-    readonly generation: string;
-  },
+  }: { readonly owner: OutboxOwner; readonly target: OutboxTarget; readonly generation: string },
 ): Promise<OutboxRow | null> {
   const { laneId, runId } = owner;
   const work = async (tx: Db): Promise<OutboxRow> => {
-    const ofLane = tx.deleteFrom('outboxes').where('orgId', '=', scope.orgId).where('laneId', '=', laneId);
-    const [moved] = await ofLane
-      .where('target', 'not in', [target, targetBefore])
-      .returning(['sequence', 'sequenceRunId'])
-      .execute();
-    await tx
-      .insertInto('outboxes')
-      .values({ orgId: scope.orgId, laneId, target, generation, ...moved })
-      .onConflict((conflict) =>
-        conflict.column('laneId').doUpdateSet({ target }).where('outboxes.target', '!=', target),
-      )
-      .execute();
+    await placeOutbox(tx, scope, { laneId, target, generation });
     await tx
       .updateTable('outboxes')
       .set({ generation, ...noCheckpoint })
@@ -126,6 +124,33 @@ export function openOutbox(
     };
   };
   return asOwner(db, scope, { owner, work });
+}
+
+/** Leaves the outbox of the lane at this target. The caller holds the lane. */
+async function placeOutbox(
+  tx: Db,
+  { orgId }: OrgScope,
+  {
+    laneId,
+    target: { address, isSame },
+    generation,
+  }: { readonly laneId: number; readonly target: OutboxTarget; readonly generation: string },
+): Promise<void> {
+  const known = await tx
+    .selectFrom('outboxes')
+    .select(['address', 'target', 'sequence', 'sequenceRunId'])
+    .where('orgId', '=', orgId)
+    .where('laneId', '=', laneId)
+    .executeTakeFirst();
+  if (known && isSame(known)) {
+    if (known.address !== null) return;
+    const ofLane = tx.updateTable('outboxes').where('orgId', '=', orgId).where('laneId', '=', laneId);
+    await ofLane.set({ address, target: null }).execute();
+    return;
+  }
+  if (known) await tx.deleteFrom('outboxes').where('orgId', '=', orgId).where('laneId', '=', laneId).execute();
+  const { sequence, sequenceRunId } = known ?? { sequence: 0, sequenceRunId: null };
+  await tx.insertInto('outboxes').values({ orgId, laneId, address, generation, sequence, sequenceRunId }).execute();
 }
 
 const noCheckpoint = {

@@ -13,20 +13,26 @@ const asOwner = <Result>(
 ): Promise<Result | null> => memoryOf(db).transact(name, (state) => (holdsLaneIn(state, owner) ? work(state) : null));
 
 /** As the query of the same name. */
-export const openOutbox: typeof real.openOutbox = (db, { orgId }, { owner, target, targetBefore, generation }) =>
+export const openOutbox: typeof real.openOutbox = (db, { orgId }, { owner, target: { address, isSame }, generation }) =>
   asOwner(db, 'openOutbox', {
     owner,
     work(state) {
       const { laneId } = owner;
       const known = state.outboxes.get(String(laneId));
-      if (known?.target.equals(target) || known?.target.equals(targetBefore)) {
+      if (known && isSame(known)) {
         const isOver = known.generation !== generation && known.pendingRunId === null;
-        const row = state.outboxes.update(known, { target, ...(isOver && { generation, ...noCheckpoint }) });
+        const row = state.outboxes.update(known, {
+          ...(known.address === null && { address, target: null }),
+          ...(isOver && { generation, ...noCheckpoint }),
+        });
         return shown(state, row, { runId: owner.runId, generation });
       }
       if (known) state.outboxParts.deleteWhere((row) => row.laneId === laneId);
       const { sequence, sequenceRunId } = known ?? { sequence: 0, sequenceRunId: null };
-      const row = state.outboxes.put({ ...empty, orgId, laneId, target, generation, sequence, sequenceRunId });
+      const row = state.outboxes.put({
+        ...empty,
+        ...{ orgId, laneId, address, target: null, generation, sequence, sequenceRunId },
+      });
       return shown(state, row, { runId: owner.runId, generation });
     },
   });
