@@ -47,7 +47,7 @@ export interface SourceOptions {
   /** Called before a wait for a rate limit, ours or the API's, with its length. */
   readonly onRateLimit?: (waitMs: number, reason: ThrottleReason) => void;
   /** The redactor that is given every secret: the current ones to keep, and every later token. */
-  readonly redactor: Pick<Redactor, 'add' | 'keep'>;
+  readonly redactor: Pick<Redactor, 'add' | 'keep' | 'values'>;
   /** Closes the clients with the run. */
   readonly stack: AsyncDisposableStack;
 }
@@ -77,6 +77,7 @@ export async function assembleSource(ports: SourcePorts, options: SourceOptions)
     decodeTurns: ports.decodeTurns,
     evaluator: ports.evaluator,
     mask,
+    masked: (text) => redactor.values(text),
     now: () => new Date(),
   };
   const secretValues = await credentialValues(described);

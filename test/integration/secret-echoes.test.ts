@@ -66,7 +66,7 @@ const resources: Readonly<Record<string, object>> = {
     pagination: byNext,
   },
   placed: {
-    forEach: [{ as: 'place', values: '{{ ["realm-alpha"] }}' }],
+    forEach: [{ as: 'place', values: '{{ ["region-alpha"] }}' }],
     request: { path: '/delta', query: { of: 'placed', since: '{{ window.from }}' } },
     response: { records: 'data' },
     incremental: { kind: 'token', next: 'body.token' },
@@ -88,7 +88,7 @@ async function connect() {
   };
   await ask('POST', '/specs', {
     metadata: { key: 'echoing', name: 'echoing', version: '1.0.0' },
-    connectionParams: ['apiKey', 'realm', 'databaseUrl'].map((key) => ({ key, type: 'string', secret: true })),
+    connectionParams: ['apiKey', 'region', 'databaseUrl'].map((key) => ({ key, type: 'string', secret: true })),
     auth: { kind: 'api_key', in: 'query', name: 'access_token', value: '{{ secrets.apiKey }}' },
     http: { baseUrl: upstream.url, retry: { maxAttempts: 1 } },
     lookups: [
@@ -109,7 +109,7 @@ async function connect() {
   });
   await ask('POST', '/specs/echoing/versions/1.0.0/publish');
   const names = { workspaceId: stack.org.workspaceId, specKey: 'echoing', specVersion: '1.0.0', displayName: 'e' };
-  const secrets = { ...planted, realm: 'realm-alpha', databaseUrl: destination.url };
+  const secrets = { ...planted, region: 'region-alpha', databaseUrl: destination.url };
   const body = { ...names, params: {}, secrets };
   const made = await stack.org.call('POST', '/connections', { body, headers: { 'idempotency-key': 'once' } });
   expect(made.status).toBe(201);
@@ -148,6 +148,14 @@ describe('a key that the API sends back', () => {
     // Nobody who guesses a secret can tell from what is stored that it is right.
     const guess = createHash('sha256').update(canonicalJson(of.body)).digest('hex');
     expect(places.tables).not.toContain(guess);
+    // The same is true of the addresses that repeat it, and of the tokens: what tells pages apart is made without it.
+    const hashOf = (content: unknown) => createHash('sha256').update(JSON.stringify(content)).digest('hex');
+    const telling = shared()
+      .upstream.journal.map(({ url }) => new URL(url, shared().upstream.url).href)
+      .filter((href) => /[?&]page=|cursor=/.test(href))
+      .flatMap((href) => [hashOf(['GET', href, null]).slice(0, 32), hashOf(href).slice(0, 16)]);
+    const tokens = [2, 3, 4].map((page) => hashOf(`${planted.apiKey}#${page}`).slice(0, 16));
+    expect([...telling, ...tokens].filter((digest) => places.tables.includes(digest))).toEqual([]);
     // What was sealed is used: the lists end, and the token of the API is sent as it was.
     for (const resource of ['linked', 'headed', 'tokened', 'rows']) {
       expect(await of.sync(resource)).toMatchObject({ status: 'succeeded' });

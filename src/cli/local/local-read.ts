@@ -156,6 +156,7 @@ function createOpenSource(
             for (const secret of secrets) seen.secrets.add(secret);
             seen.redactor.keep(secrets);
           },
+          values: (text) => seen.redactor.values(text),
         },
         stack,
       },

@@ -67,6 +67,11 @@ export interface Source {
   readonly tokens: TokenSource | null;
   /** Masks a value, a new token for instance, in every log entry and message from now on. */
   readonly mask: (secret: string) => void;
+  /**
+   * A text without the secrets that it repeats: of what a digest is made that is stored, or whoever reads it could try a list
+   * of words. Absent: the text as it is.
+   */
+  readonly masked?: (text: string) => string;
   readonly evaluator: Evaluator;
   /**
    * Whether something is concluded from what the list does not have: then a short page is no proof that it has ended.

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 /**
  * The fingerprint of a plan. `specChecksum` is the effective spec's, `partition` the values of `each`, `backfillFrom`
- * undefined for an ordinary read, `isNumbered` whether pages have numbers and their list may move.
+ * undefined for an ordinary read, `isNumbered` whether pages have numbers and their list may move; `masked` see Source.
  */
 export function readFingerprint(parts: {
   readonly resourceKey: string;
@@ -11,8 +11,10 @@ export function readFingerprint(parts: {
   readonly specChecksum: string;
   readonly backfillFrom: string | null | undefined;
   readonly isNumbered: boolean;
+  readonly masked?: ((text: string) => string) | undefined;
 }): string {
   const { resourceKey, partition, watermarkBefore, specChecksum, backfillFrom, isNumbered } = parts;
+  const { masked = (text: string) => text } = parts;
   // The first entry is the form of ReadPosition: raise it when a read can no longer continue from old ones. Those of the first
   // form do not prove how numbered pages follow each other.
   const content = [
@@ -24,5 +26,8 @@ export function readFingerprint(parts: {
     backfillFrom ?? null,
     backfillFrom !== undefined,
   ];
-  return createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 32);
+  return createHash('sha256')
+    .update(masked(JSON.stringify(content)))
+    .digest('hex')
+    .slice(0, 32);
 }

@@ -31,6 +31,7 @@ export async function planRead(source: Source, render: (template: string) => Pro
       specChecksum,
       backfillFrom: readsAll && backfill === null ? null : backfill?.from,
       isNumbered: isMovable(source),
+      masked: source.masked,
     }),
     kind: incremental?.kind ?? 'full',
     cursor,

@@ -19,14 +19,15 @@ export function repetitionOf(
   source: Source,
 ): Repetition {
   const { kind, onRepeat } = source.resource.pagination;
+  const { masked = asItIs } = source;
   const place = at.position.page;
   // The first address is not a token that a response gave, but a link may lead back to it.
   const links = kind === 'next_url' || kind === 'link_header';
-  if (links && place.index === 1) at.guard.repeats(pageKey(page.url));
+  if (links && place.index === 1) at.guard.repeats(pageKey(masked(page.url)));
   if (page.identity === null) return 'no';
   const mayBeScroll = kind === 'cursor' || onRepeat === 'stop';
-  if (!Array.isArray(page.identity) && mayBeScroll && namesItself(page, place)) return scrolled(page, at, onRepeat);
-  if (!at.guard.repeats(pageKey(page.identity))) return 'no';
+  if (!Array.isArray(page.identity) && mayBeScroll && namesItself(page, place)) return scrolled(page, at, source);
+  if (!at.guard.repeats(pageKey(maskedToken(page.identity, masked)))) return 'no';
   const isNumbered = kind === 'page' || kind === 'offset';
   if (place.isProbe) return 'proved';
   if (onRepeat === 'stop') return isNumbered ? 'proved' : 'unproved';
@@ -41,13 +42,20 @@ const namesItself = ({ next, url }: RecordsPage, { index, ...place }: PagePositi
 function scrolled(
   page: RecordsPage,
   { position, guard }: { readonly position: ReadPosition; readonly guard: PageGuard },
-  onRepeat: 'fail' | 'stop',
+  { resource, masked = asItIs }: Pick<Source, 'resource' | 'masked'>,
 ): Repetition {
+  const { onRepeat } = resource.pagination;
   if (page.count === 0) return 'proved';
-  if (!guard.repeats(pageKey([page.identity, page.records]))) return 'no';
+  if (!guard.repeats(pageKey([maskedToken(page.identity, masked), page.records]))) return 'no';
   if (onRepeat === 'stop') return 'proved';
   throw loop(position.page);
 }
+
+const asItIs = (text: string): string => text;
+
+/** A token or an address without the secrets in it; a page is known by all of its records. */
+const maskedToken = (identity: unknown, masked: (text: string) => string): unknown =>
+  typeof identity === 'string' ? masked(identity) : identity;
 
 function loop({ index }: PagePosition): AppError {
   const message = `The API returned a page of this window again after page ${index}.`;

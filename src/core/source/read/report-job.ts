@@ -130,7 +130,11 @@ async function poll(
     if (typeof value === 'string') values[name] = positionText(value, `The value "${name}" of a job`, 'job.values');
   }
   if (rules.parts === undefined || isEmpty) return { values, parts: null, isEmpty, isIncomplete: false };
-  const parts = reportParts(await evaluate(rules.parts, response), source.resource.response.recordsMissing);
+  const parts = reportParts(
+    await evaluate(rules.parts, response),
+    source.resource.response.recordsMissing,
+    source.masked,
+  );
   const isIncomplete = parts === null;
   return { values, parts, isEmpty: isIncomplete || parts.values.length === 0, isIncomplete };
 }

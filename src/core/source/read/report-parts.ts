@@ -18,7 +18,11 @@ const partsMax = 10_000;
  * Reads what `job.parts` gave; one value is a list of one. Null: it gave nothing, which the spec allows. Throws
  * `source_rejected` for nothing otherwise, for anything but texts and numbers, and for too many.
  */
-export function reportParts(given: unknown, recordsMissing: 'fail' | 'empty'): ReportParts | null {
+export function reportParts(
+  given: unknown,
+  recordsMissing: 'fail' | 'empty',
+  masked: (text: string) => string = (text) => text,
+): ReportParts | null {
   if (given === undefined || given === null) {
     if (recordsMissing === 'empty') return null;
     throw new AppError(
@@ -37,14 +41,17 @@ export function reportParts(given: unknown, recordsMissing: 'fail' | 'empty'): R
       'job.parts gave something else than texts or numbers. Correct it in the spec.',
     );
   });
-  return { values, hash: hashOf(values) };
+  return { values, hash: hashOf(values, masked) };
 }
 
 /** A signed address has a new signature at each poll, so its query does not count. */
-function hashOf(values: readonly (string | number)[]): string {
+function hashOf(values: readonly (string | number)[], masked: (text: string) => string): string {
   const names = values.map((value) => String(value).replace(/[?#].*$/s, ''));
   const content = new Set(names).size < names.length ? values : names;
-  return createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 32);
+  return createHash('sha256')
+    .update(masked(JSON.stringify(content)))
+    .digest('hex')
+    .slice(0, 32);
 }
 
 /**

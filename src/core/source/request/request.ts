@@ -50,19 +50,24 @@ export async function buildRequest(source: Source, page: BuiltPage): Promise<Bui
     inject: link === null ? injection(resource.pagination, position) : null,
   });
   const url = plain.url.href;
-  const key = requestKeyOf({ http: plain, url });
+  const key = requestKeyOf(source, { http: plain, url });
   const stored = storedFor(source, position, key);
   const headers = { ...plain.headers, ...conditionalHeaders(source, stored) };
   return { http: { ...plain, headers }, url, base, key, stored };
 }
 
-function requestKeyOf(request: {
-  readonly http: { readonly method: string; readonly body?: string | null };
-  readonly url: string;
-}): string {
+function requestKeyOf(
+  { masked = asItIs }: Pick<Source, 'masked'>,
+  request: {
+    readonly http: { readonly method: string; readonly body?: string | null };
+    readonly url: string;
+  },
+): string {
   const content = [request.http.method, request.url, request.http.body ?? null];
-  return hash('sha256', JSON.stringify(content), 'hex').slice(0, 32);
+  return hash('sha256', masked(JSON.stringify(content)), 'hex').slice(0, 32);
 }
+
+const asItIs = (text: string): string => text;
 
 function requestRoots(source: Source, page: BuiltPage): Roots {
   const { params, each, lookups, run, resource } = source;
