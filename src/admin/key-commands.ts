@@ -5,6 +5,7 @@ import { secretsKeyRing } from '../config/dev-secrets.ts';
 import type { KeyRing } from '../config/key-ring.ts';
 import { checkKeyRing, rewrapCanary } from '../control/orgs/key-ring-check.ts';
 import { rotateSealedValues, type UnopenedValue } from '../control/orgs/key-rotation.ts';
+import { countSealedTexts } from '../control/orgs/text-rotation.ts';
 import { createSecretBox } from '../core/crypto/secret-box.ts';
 import { createDeps, type Deps } from '../deps.ts';
 import { createLog } from '../log.ts';
@@ -19,7 +20,7 @@ interface KeyUse {
   readonly current: boolean;
   /** Whether the ring has it; false: it is needed all the same. */
   readonly inRing: boolean;
-  /** Stored values that it wraps, by table. */
+  /** Stored values and texts that it wraps, by table. */
   readonly sealed: Readonly<Record<string, number>>;
   /** Open workflows that hold something encrypted under it; null: Temporal was not reached. */
   readonly workflows: number | null;
@@ -94,7 +95,7 @@ export async function openRing({ db, config }: AdminTools): Promise<OpenedRing> 
 }
 
 async function keyUses({ deps, ring, current }: OpenedRing): Promise<readonly KeyUse[]> {
-  const sealed = await countSealed(deps.db);
+  const sealed = [...(await countSealed(deps.db)), ...(await countSealedTexts(deps))];
   const payloads = await orNullWhenAway(() => countPayloadKeys(deps));
   const { workflows, schedules } = payloads ?? {};
   const known = ring.map(({ id }) => id);

@@ -5,7 +5,7 @@
  */
 
 import type { OrgScope } from '../../db/scope.ts';
-import type { SecretBox } from '../core/crypto/secret-box.ts';
+import type { SealedSecret, SecretBox } from '../core/crypto/secret-box.ts';
 import { isJsonObject } from '../core/json/is-json-object.ts';
 
 /** Hides texts that repeat a secret in JSON values, and shows them again. */
@@ -36,19 +36,12 @@ export function createSealedEchoes(
   /** Texts that were sealed before: they stay so, although a secret in them has been replaced since. */
   const revealed = new Set<string>();
   const isTelling = (text: string): boolean => text.includes(prefix) || revealed.size > 0 || hasSecret(text);
-  const seal = (text: string): string => {
-    const { kekId, wrappedKey, nonce, ciphertext } = box.seal(text, context);
-    const parts = [wrappedKey, nonce, ciphertext].map((part) => Buffer.from(part).toString('base64url'));
-    return [`${prefix}${kekId}`, ...parts].join('.');
-  };
+  const seal = (text: string): string => textOf(box.seal(text, context));
   const sealTelling = (text: string): string =>
     text.startsWith(prefix) || revealed.has(text) || hasSecret(text) ? seal(text) : text;
   const open = (text: string): string => {
-    if (!text.startsWith(prefix)) return text;
-    const [kekId = '', ...parts] = text.slice(prefix.length).split('.');
-    const [wrappedKey, nonce, ciphertext] = parts.map((part) => Buffer.from(part, 'base64url'));
-    if (!wrappedKey || !nonce || !ciphertext) return text;
-    return box.open({ kekId, wrappedKey, nonce, ciphertext }, context);
+    const isSealed = text.startsWith(prefix) && text.split('.').length >= 4;
+    return isSealed ? box.open(secretOf(text), context) : text;
   };
   const openTelling = (text: string): string => {
     const plain = open(text);
@@ -74,6 +67,47 @@ export function createSealedEchoes(
       }
     },
   };
+}
+
+/** Where a sealed text stands in a stored one: its alphabet needs no escape in JSON. */
+const stored = /sealed:(?<kekId>[\w-]+)\.(?<wrappedKey>[\w-]+)\.(?<nonce>[\w-]+)\.(?<ciphertext>[\w-]+)/g;
+
+/** A stored text with each sealed one under the first key of the ring. Those that no key of it opens stay, as nobody reads them. */
+export function rewrapEchoes(box: SecretBox, owner: EchoOwner, text: string): string {
+  return text.replace(stored, (sealed) => rewrapped(box, owner, sealed) ?? sealed);
+}
+
+/** The key that wraps a sealed text; null: no key of the ring opens it. */
+export function echoKey(box: SecretBox, owner: EchoOwner, sealed: string): string | null {
+  if (rewrapped(box, owner, sealed) === null) return null;
+  return sealed.slice(prefix.length).split('.', 1)[0] ?? null;
+}
+
+/** Whose a sealed text is. */
+export interface EchoOwner {
+  readonly orgId: string;
+  readonly connectionId: string;
+}
+
+function rewrapped(box: SecretBox, { orgId, connectionId }: EchoOwner, sealed: string): string | null {
+  try {
+    return textOf(box.rewrap(secretOf(sealed), { orgId, ownerId: connectionId, kind: 'echo' }));
+  } catch {
+    return null;
+  }
+}
+
+function textOf({ kekId, wrappedKey, nonce, ciphertext }: SealedSecret): string {
+  const parts = [wrappedKey, nonce, ciphertext].map((part) => Buffer.from(part).toString('base64url'));
+  return [`${prefix}${kekId}`, ...parts].join('.');
+}
+
+/** Throws when the text has not the form of a sealed one. */
+function secretOf(text: string): SealedSecret {
+  const [kekId = '', ...parts] = text.slice(prefix.length).split('.');
+  const [wrappedKey, nonce, ciphertext] = parts.map((part) => Buffer.from(part, 'base64url'));
+  if (!wrappedKey || !nonce || !ciphertext) throw new Error('The text is not sealed.');
+  return { kekId, wrappedKey, nonce, ciphertext };
 }
 
 /** JSON with its texts changed; the names of fields stay. */

@@ -5,11 +5,13 @@ import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { countSealed } from '../../db/queries/connections/sealed-values.ts';
 import { formatKeyRing } from '../../src/config/key-ring.ts';
+import { createSealedEchoes } from '../../src/connect/sealed-echoes.ts';
 import { checkKeyRing, WrongKeyRingError } from '../../src/control/orgs/key-ring-check.ts';
 import { rotateSealedValues } from '../../src/control/orgs/key-rotation.ts';
-import { createSecretBox, type RingKey } from '../../src/core/crypto/secret-box.ts';
+import { createSecretBox, type RingKey, type SecretBox } from '../../src/core/crypto/secret-box.ts';
 import { newId } from '../../src/core/ids.ts';
 import { createLog } from '../../src/log.ts';
+import { dumpTables } from '../support/security/planted-secrets.ts';
 import {
   openPlanted,
   type Planted,
@@ -20,6 +22,7 @@ import {
 import { adminFile, runAdmin } from '../support/service/admin.ts';
 import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
 import { insertTestConnection } from '../support/service/rows.ts';
+import { laneRuns } from '../support/sync/lane-runs.ts';
 
 const [k1, k2] = [ringKey('k1'), ringKey('k2')];
 const [old, both, next] = [createSecretBox([k1]), createSecretBox([k2, k1]), createSecretBox([k2])];
@@ -102,14 +105,14 @@ describe('rotation', () => {
   it('leaves every value to open with the new key alone, and changes nothing when it is repeated', async () => {
     const planted = [await plant(), await plant()];
     const { rewrapped, left, unopened } = await rotate();
-    expect(Object.values(rewrapped)).toEqual([2, 2, 2, 2, 2, 2]);
+    expect(Object.values(rewrapped)).toEqual([2, 2, 2, 2, 2, 2, 0, 0, 0, 0, 0]);
     expect({ left, unopened }).toEqual({ left: 0, unopened: [] });
     for (const each of planted) {
       expect(await openPlanted(database.db, next, each)).toEqual(plantedTexts(each));
       expect((await openPlanted(database.db, old, each)).join()).not.toContain(each.connectionId);
     }
     const again = await rotate();
-    expect(Object.values(again.rewrapped)).toEqual([0, 0, 0, 0, 0, 0]);
+    expect(Object.values(again.rewrapped).filter((count) => count > 0)).toEqual([]);
   });
 
   it('leaves a value that is replaced meanwhile to its writer, and wraps what the writer stored', async () => {
@@ -155,6 +158,111 @@ describe('rotation', () => {
     const reason = expect.stringContaining('cannot be decrypted');
     expect(unopened).toEqual([{ table: 'tokens', orgId, owner: connectionId, reason }]);
     expect(await openPlanted(database.db, next, whole)).toEqual(plantedTexts(whole));
+  });
+});
+
+describe('the texts in which an API has repeated a secret', () => {
+  const { twoRuns, attempt } = laneRuns(() => database.db);
+  const secret = 'https://api.example/?key=s3cret';
+
+  /** A connection with such a text wherever one is stored. */
+  async function repeated() {
+    const { db } = database;
+    const { scope, connectionId, first, begin } = await twoRuns();
+    await begin(first);
+    const { laneId } = await attempt(scope, first);
+    const echoesOf = (box: SecretBox) =>
+      createSealedEchoes(box, scope, { connectionId, hasSecret: (text) => text.includes('s3cret') });
+    const hidden = () => echoesOf(old).hide(secret);
+    const [document, { orgId }] = [() => JSON.stringify({ at: hidden(), more: [hidden()] }), scope];
+    await sql`
+      update runs set position = ${document()}::jsonb, watermark_before = ${hidden()}, watermark_after = ${hidden()}
+      where id = ${first}`.execute(db);
+    await sql`
+      insert into partitions (org_id, lane_id, partition, watermark, first_start, deletions_to, validators, pending)
+      values (${orgId}, ${laneId}, 'p', ${hidden()}, ${hidden()}, ${hidden()}, ${document()}::jsonb, ${document()}::jsonb)`.execute(
+      db,
+    );
+    await sql`
+      insert into run_dimensions (org_id, run_id, dimension, no, key, value)
+      values (${orgId}, ${first}, 0, 0, 'k', ${document()}::jsonb)`.execute(db);
+    await sql`
+      insert into lookup_cache (org_id, connection_id, run_id, key, value, expires_at)
+      values (${orgId}, ${connectionId}, '', 'k', ${hidden()}, now() + interval '1 day')`.execute(db);
+    await sql`
+      insert into outboxes (org_id, lane_id, address, run_id, batch_no, receipt, carried_run_id, carried_receipt,
+        pending_run_id, pending_batch_no, pending_draft, pending_rejected)
+      values (${orgId}, ${laneId}, ${echoesOf(old).seal('address')}, ${first}, 1, ${document()}, ${first}, ${document()},
+        ${first}, 2, ${document()}, '[]')`.execute(db);
+    const stored = async () => {
+      const { rows } = await sql<{ position: object; value: string; address: string; draft: string }>`
+        select runs.position, lookup_cache.value, outboxes.address, outboxes.pending_draft as draft
+        from runs, lookup_cache, outboxes
+        where runs.id = ${first} and lookup_cache.connection_id = ${connectionId} and outboxes.lane_id = ${laneId}`.execute(
+        db,
+      );
+      const [row] = rows;
+      if (!row) throw new Error('There are rows.');
+      return { ...row, draft: JSON.parse(row.draft) };
+    };
+    return { connectionId, stored, echoesOf };
+  }
+
+  it('open with the new key alone, in every table, and not with the old one', async () => {
+    const { stored, echoesOf } = await repeated();
+    expect(await dumpTables(database)).toContain('sealed:k1.');
+    const { rewrapped, left } = await rotate();
+    expect({ ...rewrapped, left }).toMatchObject({
+      ...{ runs: 1, partitions: 1, runDimensions: 1, lookupCache: 1, outboxes: 1 },
+      left: 0,
+    });
+    expect(await dumpTables(database)).not.toContain('sealed:k1.');
+    const plain = { at: secret, more: [secret] };
+    expect(echoesOf(next).reveal(await stored(), null)).toEqual({
+      ...{ position: plain, value: secret, draft: plain },
+      address: 'address',
+    });
+    expect(echoesOf(old).reveal(await stored(), 'lost')).toBe('lost');
+  });
+
+  it('are counted by the commands, until the last is under the new key', async () => {
+    await repeated();
+    const useOf = async (id: string) => {
+      const { stdout } = await runAdmin(environment(k2, k1), 'keys', 'status', '--json');
+      return JSON.parse(stdout).keys.find((key: { readonly id: string }) => key.id === id);
+    };
+    expect(await useOf('k1')).toMatchObject({
+      sealed: { runs: 4, partitions: 7, runDimensions: 2, lookupCache: 1, outboxes: 7 },
+      removable: false,
+    });
+    const { stdout } = await runAdmin(environment(k2, k1), 'keys', 'rotate', '--json');
+    expect(JSON.parse(stdout)).toMatchObject({ left: 0, rewrapped: { runs: 1, outboxes: 1 } });
+    expect(await useOf('k1')).toMatchObject({ sealed: {} });
+  });
+
+  it('count as not stored where no key of the ring opens them, whoever has written them', async () => {
+    const { connectionId } = await repeated();
+    const junk = JSON.stringify({ 'sealed:k1.AAAA.BBBB.CCCC': 'sealed:k1.AAAA.BBBB.CCCC', of: 'sealed:gone.A.B.C' });
+    await sql`update runs set position = ${junk}::jsonb where connection_id = ${connectionId}`.execute(database.db);
+    expect(await rotate()).toMatchObject({ left: 0, unopened: [] });
+    const { rows } = await sql<{ position: string }>`
+      select position::text from runs where connection_id = ${connectionId} limit 1`.execute(database.db);
+    expect(JSON.parse(rows[0]?.position ?? '')).toEqual(JSON.parse(junk));
+  });
+
+  it('are left to a run that writes them, and done once it has', async () => {
+    await repeated();
+    const [locked, written] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const writer = database.db.transaction().execute(async (tx) => {
+      await sql`select id from runs for update`.execute(tx);
+      locked.resolve();
+      await written.promise;
+    });
+    await locked.promise;
+    const rotation = await rotate(() => written.resolve());
+    await writer;
+    expect(rotation.left).toBe(0);
+    expect(await dumpTables(database)).not.toContain('sealed:k1.');
   });
 });
 

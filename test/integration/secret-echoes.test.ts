@@ -1,8 +1,10 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { formatKeyRing } from '../../src/config/key-ring.ts';
 import { canonicalJson } from '../../src/core/json/canonical-json.ts';
 import { openAuditedDestination } from '../support/destinations/audit.ts';
 import { dumpTables, searchForSecrets } from '../support/security/planted-secrets.ts';
+import { runAdmin } from '../support/service/admin.ts';
 import { eventually } from '../support/service/eventually.ts';
 import { useStack } from '../support/service/use-stack.ts';
 
@@ -173,5 +175,14 @@ describe('a key that the API sends back', () => {
       .upstream.journal.filter(({ url }) => url.includes('of=placed'))
       .at(-1);
     expect(new URL(again?.url ?? '', 'http://a').searchParams.get('since')).toContain(planted.apiKey);
+    // After a rotation no text is under the old key, wherever it stands.
+    const { stack } = shared();
+    expect(await dumpTables(stack)).toContain('sealed:k1.');
+    const ring = [{ id: 'k2', key: new Uint8Array(randomBytes(32)) }, ...stack.keyRing];
+    const rotated = await runAdmin({ ...stack.env, SECRETS_KEYS: formatKeyRing(ring) }, 'keys', 'rotate', '--json');
+    expect(JSON.parse(rotated.stdout)).toMatchObject({ left: 0 });
+    // The payload of an event stays as it was sent, byte for byte; nobody opens a watermark in it.
+    const lines = (await dumpTables(stack)).split('\n').filter((line) => !line.includes('"data":{"run":{'));
+    expect(lines.filter((line) => line.includes('sealed:k1.'))).toEqual([]);
   });
 });

@@ -1,5 +1,9 @@
-/** Rewraps the data keys of stored secrets while the service runs. The secrets themselves are not touched. */
+/**
+ * Rewraps the data keys of all that is stored sealed, while the service runs: secrets, and what texts repeat of them. The values
+ * themselves are not touched.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type SealedTextTableName, sealedTextTableNames } from '../../../db/queries/connections/sealed-texts.ts';
 import {
   countSealed,
   findOtherwiseWrapped,
@@ -13,6 +17,7 @@ import {
 import { orgScope } from '../../../db/scope.ts';
 import type { SealedSecret, SecretBox } from '../../core/crypto/secret-box.ts';
 import type { Deps } from '../../deps.ts';
+import { countSealedTexts, rotateTexts, type SealedTextCount } from './text-rotation.ts';
 
 /** A value that no key of the ring opens, or that was altered: it stays as it is. */
 export interface UnopenedValue {
@@ -23,12 +28,15 @@ export interface UnopenedValue {
   readonly reason: string;
 }
 
+/** A table with something sealed. */
+type RotatedTable = SealedTableName | SealedTextTableName;
+
 /** The result of a rotation. */
 export interface Rotation {
-  /** Rewrapped values, by table. */
-  readonly rewrapped: Readonly<Record<SealedTableName, number>>;
+  /** Rewrapped values, or rows with texts, by table. */
+  readonly rewrapped: Readonly<Record<RotatedTable, number>>;
   readonly unopened: readonly UnopenedValue[];
-  /** Values still under other keys, `unopened` included; a later rotation may find them unlocked. */
+  /** Values and texts still under other keys, `unopened` included; a later rotation may find them unlocked. */
   readonly left: number;
 }
 
@@ -37,7 +45,7 @@ export interface RotationOptions {
   /** The first key of the ring that `secretBox` is made of. */
   readonly kekId: string;
   /** Called after each batch with the total of its table. */
-  readonly progress: (table: SealedTableName, rewrapped: number) => void;
+  readonly progress: (table: RotatedTable, rewrapped: number) => void;
 }
 
 type RotationDeps = Pick<Deps, 'db' | 'secretBox'>;
@@ -53,13 +61,9 @@ const passPauseMs = 1000;
  * a ring with both keys opens each value before and after it. A value that is replaced meanwhile is left to its writer.
  */
 export async function rotateSealedValues(deps: RotationDeps, options: RotationOptions): Promise<Rotation> {
-  const rewrapped = {
-    connectionSecrets: 0,
-    tokens: 0,
-    oauthStates: 0,
-    pendingGrants: 0,
-    webhookEndpointSecrets: 0,
-    hooks: 0,
+  const rewrapped: Record<RotatedTable, number> = {
+    ...{ connectionSecrets: 0, tokens: 0, oauthStates: 0, pendingGrants: 0, webhookEndpointSecrets: 0, hooks: 0 },
+    ...{ runs: 0, partitions: 0, runDimensions: 0, lookupCache: 0, outboxes: 0 },
   };
   for (let pass = 1; ; pass += 1) {
     const unopened: UnopenedValue[] = [];
@@ -67,6 +71,12 @@ export async function rotateSealedValues(deps: RotationDeps, options: RotationOp
       for await (const batch of batches(deps, { ...options, table })) {
         rewrapped[table] += batch.rewrapped;
         unopened.push(...batch.unopened);
+        options.progress(table, rewrapped[table]);
+      }
+    }
+    for (const table of sealedTextTableNames) {
+      for await (const count of rotateTexts(deps, { table, kekId: options.kekId })) {
+        rewrapped[table] += count;
         options.progress(table, rewrapped[table]);
       }
     }
@@ -130,7 +140,8 @@ function rewrapOrReason(secretBox: SecretBox, { sealed, context }: SealedRow): S
   }
 }
 
-async function countOthers({ db }: RotationDeps, kekId: string): Promise<number> {
-  const others = (await countSealed(db)).filter((counted) => counted.kekId !== kekId);
-  return others.filter(({ table }) => table !== 'secretCanary').reduce((sum, { count }) => sum + count, 0);
+async function countOthers(deps: RotationDeps, kekId: string): Promise<number> {
+  const values = (await countSealed(deps.db)).filter(({ table }) => table !== 'secretCanary');
+  const counts: readonly Pick<SealedTextCount, 'kekId' | 'count'>[] = [...values, ...(await countSealedTexts(deps))];
+  return counts.filter((counted) => counted.kekId !== kekId).reduce((sum, { count }) => sum + count, 0);
 }

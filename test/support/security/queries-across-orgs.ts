@@ -17,6 +17,9 @@ export const queriesAcrossOrgs: ReadonlyMap<string, string> = new Map(
     'orgs/canary.putCanaryKey': 'the canary of the key ring belongs to no org',
     'connections/sealed-values.countSealed': 'operator: counts only',
     'connections/sealed-values.findOtherwiseWrapped': 'operator: ids only',
+    'connections/sealed-texts.countBlocks': 'operator: reads the catalog alone',
+    'connections/sealed-texts.findSealedTexts': 'operator: ids and ciphertexts only',
+    'connections/sealed-texts.findOtherwiseSealed': 'operator: ids only',
 
     'runs/maintenance/backlog.readBacklog': 'metrics: counts and ages only',
     'runs/maintenance/backlog.findLastDispatched': 'operator: ids and times only',

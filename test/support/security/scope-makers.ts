@@ -7,6 +7,7 @@ export const scopeMakers: ReadonlyMap<string, string> = new Map(
     'src/control/hooks/inbound.ts': 'the row of the hook whose token the request has',
     'src/control/orgs/orgs.ts': 'the org that was just created',
     'src/control/orgs/key-rotation.ts': 'the rows whose keys are rotated',
+    'src/control/orgs/text-rotation.ts': 'the rows whose keys are rotated',
 
     'activities/drain.ts': 'the input of the workflow of an endpoint',
     'activities/inbound-hooks.ts': 'the input of the workflow of a hook',

@@ -1,0 +1,163 @@
+/**
+ * Every table in whose texts sealed ones stand, for the rotation of the keys that wrap them. No index knows them: a table is
+ * read some blocks at a time.
+ */
+import { type RawBuilder, sql } from 'kysely';
+import type { Db } from '../../client.ts';
+import type { OrgScope } from '../../scope.ts';
+
+/** Where a table has sealed texts. */
+interface SealedTextTable {
+  readonly name: string;
+  readonly texts: readonly string[];
+  /** Those that are jsonb. */
+  readonly documents: readonly string[];
+  /** The connection that the texts are sealed for. */
+  readonly connection: RawBuilder<string>;
+}
+
+const ofRow = sql<string>`t.connection_id`;
+const ofLane = sql<string>`(select connection_id from lanes where lanes.id = t.lane_id)`;
+const ofRun = sql<string>`(select connection_id from runs where runs.id = t.run_id)`;
+
+const sealedTextTables = {
+  runs: {
+    name: 'runs',
+    texts: ['watermark_before', 'watermark_after'],
+    documents: ['position'],
+    connection: ofRow,
+  },
+  partitions: {
+    name: 'partitions',
+    texts: ['watermark', 'first_start', 'deletions_to'],
+    documents: ['validators', 'pending'],
+    connection: ofLane,
+  },
+  runDimensions: { name: 'run_dimensions', texts: [], documents: ['value'], connection: ofRun },
+  lookupCache: { name: 'lookup_cache', texts: ['value'], documents: [], connection: ofRow },
+  outboxes: {
+    name: 'outboxes',
+    texts: ['address', 'receipt', 'carried_receipt', 'pending_draft'],
+    documents: [],
+    connection: ofLane,
+  },
+} as const satisfies Readonly<Record<string, SealedTextTable>>;
+
+/** A table with sealed texts. */
+export type SealedTextTableName = keyof typeof sealedTextTables;
+/** All of them. */
+export const sealedTextTableNames = Object.keys(sealedTextTables) as readonly SealedTextTableName[];
+
+/** Some blocks of a table: `from` and those behind it, `to` not included. */
+export interface Blocks {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** How many blocks a table has. */
+export async function countBlocks(db: Db, table: SealedTextTableName): Promise<number> {
+  const { name } = sealedTextTables[table];
+  const { rows } = await sql<{ readonly blocks: number }>`
+    select (pg_relation_size(${name}::regclass) / current_setting('block_size')::int)::int as blocks`.execute(db);
+  return rows[0]?.blocks ?? 0;
+}
+
+/** A sealed text, and what it was sealed for. */
+export interface SealedText {
+  readonly orgId: string;
+  readonly connectionId: string;
+  readonly text: string;
+}
+
+/** The sealed texts in some blocks, each as often as it stands there. */
+export async function findSealedTexts(
+  db: Db,
+  table: SealedTextTableName,
+  blocks: Blocks,
+): Promise<readonly SealedText[]> {
+  const { connection } = sealedTextTables[table];
+  const { rows } = await sql<SealedText>`
+    select org_id, ${connection} as connection_id, found[1] as text
+    from ${rowsOf(table)},
+      lateral regexp_matches(concat_ws(' ', ${sql.join(columnsOf(table))}), ${sealedText}, 'g') as found
+    where ${inBlocks(blocks)} and ${anyColumn(table, (column) => sql`${column} like '%sealed:%'`)}`.execute(db);
+  return rows;
+}
+
+/** A row by its place, which it keeps while it is locked. */
+export interface PlacedRow {
+  readonly orgId: string;
+  readonly place: string;
+}
+
+/** Rows in some blocks with a text that is sealed under another key than `kekId`. Across orgs: ids only. */
+export async function findOtherwiseSealed(
+  db: Db,
+  table: SealedTextTableName,
+  { kekId, ...blocks }: Blocks & { readonly kekId: string },
+): Promise<readonly PlacedRow[]> {
+  const { rows } = await sql<PlacedRow>`
+    select org_id, t.ctid::text as place from ${rowsOf(table)}
+    where ${inBlocks(blocks)} and ${anyColumn(table, (column) => sql`${column} like '%sealed:%' and ${column} ~ ${sealedByOthers(kekId)}`)}`.execute(
+    db,
+  );
+  return rows;
+}
+
+/** The texts of a row, by column; null: it has none there. */
+export type RowTexts = Readonly<Record<string, string | null>>;
+
+/**
+ * The texts of a row, locked so that they stay as they are until the transaction ends; undefined when it has moved, or another
+ * transaction has it.
+ */
+export async function lockRowTexts(
+  tx: Db,
+  { orgId }: OrgScope,
+  { table, place }: { readonly table: SealedTextTableName; readonly place: string },
+): Promise<{ readonly connectionId: string; readonly texts: RowTexts } | undefined> {
+  const { name, connection, texts, documents } = sealedTextTables[table];
+  const columns = [...texts, ...documents].map((column) => sql`${sql.lit(column)}, ${sql.ref(`t.${column}`)}::text`);
+  const { rows } = await sql<{ readonly connectionId: string; readonly texts: RowTexts }>`
+    select ${connection} as connection_id, jsonb_build_object(${sql.join(columns)}) as texts
+    from ${sql.table(name)} t where org_id = ${orgId} and ctid = ${place}::tid
+    for no key update of t skip locked`.execute(tx);
+  return rows[0];
+}
+
+/** Stores texts of a row that the transaction has locked. */
+export async function putRowTexts(
+  tx: Db,
+  { orgId }: OrgScope,
+  { table, place, texts }: { readonly table: SealedTextTableName; readonly place: string; readonly texts: RowTexts },
+): Promise<void> {
+  const documents: readonly string[] = sealedTextTables[table].documents;
+  const changes = Object.entries(texts).map(
+    ([column, text]) => sql`${sql.ref(column)} = ${text}::${sql.raw(documents.includes(column) ? 'jsonb' : 'text')}`,
+  );
+  await sql`
+    update ${sql.table(sealedTextTables[table].name)} set ${sql.join(changes)}
+    where org_id = ${orgId} and ctid = ${place}::tid`.execute(tx);
+}
+
+/** As `createSealedEchoes` writes one: the key, and three parts in base64url. */
+const sealedText = 'sealed:[\\w-]+(?:\\.[\\w-]+){3}';
+const sealedByOthers = (kekId: string): string => `sealed:(?!${kekId}\\.)[\\w-]+(?:\\.[\\w-]+){3}`;
+
+const rowsOf = (table: SealedTextTableName): RawBuilder<unknown> => sql`${sql.table(sealedTextTables[table].name)} t`;
+const inBlocks = ({ from, to }: Blocks): RawBuilder<unknown> =>
+  sql`t.ctid >= ${`(${from},0)`}::tid and t.ctid < ${`(${to},0)`}::tid`;
+
+const columnsOf = (table: SealedTextTableName): readonly RawBuilder<unknown>[] => {
+  const { texts, documents } = sealedTextTables[table];
+  return [...texts, ...documents].map((column) => sql`${sql.ref(column)}::text`);
+};
+
+const anyColumn = (
+  table: SealedTextTableName,
+  condition: (column: RawBuilder<unknown>) => RawBuilder<unknown>,
+): RawBuilder<unknown> =>
+  sql`(${sql.join(
+    columnsOf(table).map((column) => sql`(${condition(column)})`),
+    sql` or `,
+  )})`;
