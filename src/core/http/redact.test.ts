@@ -13,6 +13,8 @@ const echoes: Readonly<Record<string, string>> = {
   percent: encodeURIComponent(secret),
   'percent, lower case': encodeURIComponent(secret).replace(/%../g, (code) => code.toLowerCase()),
   form: new URLSearchParams({ a: secret }).toString().slice(2),
+  'percent twice': encodeURIComponent(encodeURIComponent(secret)),
+  'form, in the query of a link': encodeURIComponent(new URLSearchParams({ a: secret }).toString().slice(2)),
   'JSON-escaped': inner,
   'JSON-escaped with \\/': inner.replaceAll('/', '\\/'),
   'JSON-escaped twice': JSON.stringify(inner).slice(1, -1),

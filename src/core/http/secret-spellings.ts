@@ -2,7 +2,7 @@
 export const secretCharsMin = 6;
 
 /**
- * Every spelling in which an API may echo `secret`: raw, percent, form, JSON-escaped once and twice, hex, and base64 at
+ * Every spelling in which an API may echo `secret`: raw, percent, form, each of these two percent-encoded again, JSON-escaped once and twice, hex, and base64 at
  * its three alignments in both alphabets; empty for a secret of fewer than {@link secretCharsMin} characters.
  */
 export function spellingsOf(secret: string): ReadonlySet<string> {
@@ -28,13 +28,17 @@ export function spellingsOf(secret: string): ReadonlySet<string> {
 
 const escapeJson = (text: string): string => JSON.stringify(text).slice(1, -1);
 
-/** `encodeURIComponent`, its stricter RFC 3986 form, and the form encoding, each with upper and lower case digits. */
+/**
+ * `encodeURIComponent`, its stricter RFC 3986 form, and the form encoding, each with upper and lower case digits; and all of
+ * them once more, as a link is that stands in the query of another one.
+ */
 function percentSpellings(raw: string): string[] {
   const percent = encodeURIComponent(raw.toWellFormed());
   const strict = percent.replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
   const form = new URLSearchParams([['', raw]]).toString().slice(1);
   const lower = (text: string): string => text.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase());
-  return [percent, strict, form].flatMap((text) => [text, lower(text)]);
+  const once = [percent, strict, form].flatMap((text) => [text, lower(text)]);
+  return [...once, ...once.map(encodeURIComponent)];
 }
 
 /** Go escapes `& < >` in JSON, .NET also `+ '` and every character outside ASCII. */

@@ -4,7 +4,7 @@ import { figure } from './figure.ts';
 
 /**
  * The ways in which a secret may be written down, made independently of the redactor: raw, percent, form, JSON-escaped
- * once and twice, hex, and base64 at its three alignments; hex in both cases and base64 in both alphabets.
+ * once and twice, hex, base64 at its three alignments, and percent twice; hex in both cases and base64 in both alphabets.
  */
 function spellings(secret: string): readonly (readonly string[])[] {
   const bytes = Buffer.from(secret);
@@ -18,6 +18,7 @@ function spellings(secret: string): readonly (readonly string[])[] {
     [JSON.stringify(JSON.stringify(secret)).slice(3, -3)],
     [hex, hex.toUpperCase()],
     ...aligned.map((part) => [part.toString('base64'), part.toString('base64url')]),
+    [encodeURIComponent(secret), new URLSearchParams({ v: secret }).toString().slice(2)].map(encodeURIComponent),
   ];
 }
 
