@@ -13,8 +13,25 @@ export interface ListingSource<Row> {
   batch(last: Row | null, limit: number): Promise<readonly Row[]>;
   /** The bytes that each of the next `limit` rows takes where it is stored; absent: rows are known to be small. */
   measure?(last: Row | null, limit: number): Promise<readonly number[]>;
-  /** How many rows there are in all; counted only when they do not fit into one batch. */
+  /** How many rows the list has in all; counted only when they do not fit into one batch. */
   count(): Promise<number>;
+}
+
+/** A list that the code itself has; rows of the database are never gathered for it. */
+export const listingOf = <Row>(rows: readonly Row[]): Listing<Row> => ({
+  total: rows.length,
+  rows: (async function* () {
+    yield* rows;
+  })(),
+});
+
+/** The first rows of a list, at most so many. */
+export async function firstRows<Row>({ rows }: Listing<Row>, most: number): Promise<readonly Row[]> {
+  const first: Row[] = [];
+  for await (const row of rows) {
+    if (first.push(row) >= most) break;
+  }
+  return first;
 }
 
 /** Rows read at once: large enough that the round trip does not count, small enough that memory stays flat. */
@@ -27,10 +44,14 @@ const measuredRows = 200;
 /** Stored bytes read at once, if it is more than one row: compressed, they may be a hundred times as many in memory. */
 const batchBytes = 256 * 1024;
 
-/** Opens a list. A short one costs a single query; a long one, or one of large rows, is never in memory as a whole. */
-export async function openListing<Row>(source: ListingSource<Row>): Promise<Listing<Row>> {
-  const first = await nextBatch(source, null);
-  return { total: first.isLast ? first.rows.length : await source.count(), rows: rowsFrom(first, source) };
+/**
+ * Opens a list. A short one costs a single query; a long one, or one of large rows, is never in memory as a whole.
+ *
+ * @param most rows that it has at most.
+ */
+export async function openListing<Row>(source: ListingSource<Row>, most = Infinity): Promise<Listing<Row>> {
+  const first = await nextBatch(source, null, most);
+  return { total: first.isLast ? first.rows.length : await source.count(), rows: rowsFrom(first, source, most) };
 }
 
 interface ListBatch<Row> {
@@ -39,12 +60,13 @@ interface ListBatch<Row> {
   readonly isLast: boolean;
 }
 
-async function nextBatch<Row>(source: ListingSource<Row>, last: Row | null): Promise<ListBatch<Row>> {
-  const limit = source.measure ? measuredRows : batchRows;
+async function nextBatch<Row>(source: ListingSource<Row>, last: Row | null, most: number): Promise<ListBatch<Row>> {
+  const limit = Math.min(most, source.measure ? measuredRows : batchRows);
   const sizes = (await source.measure?.(last, limit)) ?? null;
   const fitting = sizes === null ? limit : rowsWithin(sizes, batchBytes);
   const rows = await source.batch(last, fitting);
-  return { rows, isLast: sizes === null ? rows.length < limit : sizes.length < limit && fitting >= sizes.length };
+  const isEnd = sizes === null ? rows.length < limit : sizes.length < limit && fitting >= sizes.length;
+  return { rows, isLast: isEnd || rows.length >= most };
 }
 
 /** How many of the first rows have no more bytes together, at least one. */
@@ -61,7 +83,7 @@ function rowsWithin(sizes: readonly number[], bytes: number): number {
 interface ListSize {
   /** The stored bytes of a row, as SQL; absent: rows are known to be small. */
   readonly storedBytes?: RawBuilder<number>;
-  /** Rows, at most; they are read at once. Absent: all. */
+  /** Rows, at most. Absent: all. */
   readonly limit?: number | undefined;
 }
 
@@ -73,7 +95,10 @@ export async function openNewestFirst<TB extends keyof Database, Row extends { r
   const behind = (last: Row | null) => (last === null ? query : query.where(sql<SqlBool>`id < ${last.id}`));
   const source: ListingSource<Row> = {
     batch: (last, count) => behind(last).orderBy(sql`id`, 'desc').limit(count).execute(),
-    count: () => countRows(query.clearSelect()),
+    async count() {
+      if (limit === undefined) return countRows(query.clearSelect());
+      return (await query.clearSelect().select(sql`1`.as('one')).limit(limit).execute()).length;
+    },
     ...(storedBytes && {
       async measure(last: Row | null, count: number) {
         const next = behind(last).clearSelect().select(storedBytes.as('bytes')).orderBy(sql`id`, 'desc').limit(count);
@@ -81,9 +106,7 @@ export async function openNewestFirst<TB extends keyof Database, Row extends { r
       },
     }),
   };
-  if (limit === undefined) return openListing(source);
-  const rows = await source.batch(null, limit);
-  return { total: rows.length, rows: rowsFrom({ rows, isLast: true }, source) };
+  return openListing(source, limit);
 }
 
 /** How many rows a query without columns selects. */
@@ -94,11 +117,13 @@ export async function countRows<TB extends keyof Database>(
   return count;
 }
 
-async function* rowsFrom<Row>(first: ListBatch<Row>, source: ListingSource<Row>): AsyncIterable<Row> {
+async function* rowsFrom<Row>(first: ListBatch<Row>, source: ListingSource<Row>, most: number): AsyncIterable<Row> {
+  let left = most;
   for (let batch = first; ; ) {
     yield* batch.rows;
+    left -= batch.rows.length;
     const last = batch.rows.at(-1);
     if (batch.isLast || last === undefined) return;
-    batch = await nextBatch(source, last);
+    batch = await nextBatch(source, last, left);
   }
 }

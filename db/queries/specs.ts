@@ -1,9 +1,10 @@
-import { sql } from 'kysely';
+import { type SqlBool, sql } from 'kysely';
 import { newId } from '../../src/core/ids.ts';
 import type { JsonObject } from '../../src/core/json/json-object.ts';
 import type { SpecRow, SpecVersionRow } from '../../src/core/resources/spec.ts';
 import type { Db } from '../client.ts';
 import { countRows, type Listing, openListing } from '../listing.ts';
+import { newestPage, type Page, type PageRequest } from '../page.ts';
 import type { OrgScope } from '../scope.ts';
 import { type Placeholders, statement } from '../statement.ts';
 
@@ -72,24 +73,98 @@ export function findVersionOfSpec(
     .executeTakeFirst();
 }
 
-/** Every spec of the org that has a version, newest first. */
-export function listSpecs(db: Db, scope: OrgScope): Promise<SpecRow[]> {
-  return db
-    .selectFrom('specs')
-    .innerJoin('specVersions', 'specVersions.specId', 'specs.id')
-    .select([
-      'specs.id',
-      'specs.key',
-      sql<SpecRow['versions']>`jsonb_agg(jsonb_build_object(
-        'version', spec_versions.version, 'status', spec_versions.status) order by spec_versions.id desc)`.as(
-        'versions',
-      ),
-    ])
+/** Every spec of the org that has a version, newest first; its versions are read as it is sent. */
+export async function listSpecs(db: Db, scope: OrgScope): Promise<Listing<SpecRow>> {
+  const ofOrg = db
+    .selectFrom('specVersions')
+    .innerJoin('specs', 'specs.id', 'specVersions.specId')
     .where('specs.orgId', '=', scope.orgId)
-    .groupBy('specs.id')
-    .orderBy('specs.id', 'desc')
-    .execute();
+    .where('specVersions.orgId', '=', scope.orgId);
+  const versions = await openListing<VersionOfSpec>({
+    batch: (last, limit) =>
+      (last
+        ? ofOrg.where((eb) =>
+            eb(eb.refTuple('specVersions.specId', 'specVersions.id'), '<', eb.tuple(last.specId, last.id)),
+          )
+        : ofOrg
+      )
+        .select(['specVersions.specId', 'specVersions.id', 'specs.key', 'specVersions.version', 'specVersions.status'])
+        .orderBy('specVersions.specId', 'desc')
+        .orderBy('specVersions.id', 'desc')
+        .limit(limit)
+        .execute(),
+    count: () => countRows(ofOrg),
+  });
+  const total = await countRows(specsOf(db, scope));
+  return { total, rows: bySpec(versions.rows) };
 }
+
+interface VersionOfSpec extends Pick<SpecVersionRow, 'id' | 'specId' | 'version' | 'status'> {
+  readonly key: string;
+}
+
+/** The specs of versions, those of one behind each other. */
+async function* bySpec(rows: AsyncIterable<VersionOfSpec>): AsyncIterable<SpecRow> {
+  let spec: SpecRow | undefined;
+  for await (const { specId, key, version, status } of rows) {
+    if (spec && spec.id !== specId) {
+      yield spec;
+      spec = undefined;
+    }
+    spec ??= { id: specId, key, versions: [] };
+    spec.versions.push({ version, status });
+  }
+  if (spec) yield spec;
+}
+
+/** The specs of the org that have a version. */
+const specsOf = (db: Db, { orgId }: OrgScope) =>
+  db
+    .selectFrom('specs')
+    .where('orgId', '=', orgId)
+    .where(sql<SqlBool>`exists (
+      select from spec_versions where spec_versions.org_id = specs.org_id and spec_versions.spec_id = specs.id)`);
+
+/** A spec as a page of them shows it. */
+export interface SpecLine extends Pick<SpecRow, 'id' | 'key' | 'versions'> {
+  /** How many versions it has; `versions` are the newest. */
+  readonly versionCount: number;
+}
+
+/** A page of the specs of the org that have a version, each with some of its versions. */
+export function findSpecsPage(
+  db: Db,
+  scope: OrgScope,
+  { versionsMax, ...request }: PageRequest & { readonly versionsMax: number },
+): Promise<Page<SpecLine>> {
+  const own = sql`spec_versions where spec_versions.org_id = specs.org_id and spec_versions.spec_id = specs.id`;
+  const newest = sql<SpecRow['versions']>`(
+    select jsonb_agg(jsonb_build_object('version', version, 'status', status) order by newest.id desc)
+    from (select spec_versions.* from ${own} order by spec_versions.id desc limit ${versionsMax}) newest)`;
+  const count = sql<number>`(select count(*)::int from ${own})`;
+  return newestPage(specsOf(db, scope).select(['id', 'key', newest.as('versions'), count.as('versionCount')]), request);
+}
+
+/** A version without its document. */
+export type VersionLine = Pick<SpecVersionRow, 'id' | 'version' | 'status'>;
+
+/** A page of the versions of a spec; none when the key is unknown in this org. */
+export const findVersionsPage = (
+  db: Db,
+  scope: OrgScope,
+  key: string,
+  request: PageRequest,
+): Promise<Page<VersionLine>> =>
+  newestPage(
+    db
+      .selectFrom('specVersions')
+      .select(['id', 'version', 'status'])
+      .where('orgId', '=', scope.orgId)
+      .where('specId', '=', (eb) =>
+        eb.selectFrom('specs').select('specs.id').where('specs.orgId', '=', scope.orgId).where('specs.key', '=', key),
+      ),
+    request,
+  );
 
 /** The versions of a spec, newest first; none when the key is unknown in this org. */
 export function listSpecVersions(db: Db, scope: OrgScope, key: string): Promise<Listing<SpecVersionRow>> {

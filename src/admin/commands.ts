@@ -154,7 +154,8 @@ export const commands: readonly Command[] = [
     synopsis: '--org ORG',
     options: v.object({ org: Text }),
     async run({ db }, { org }) {
-      const keys = await listApiKeys(db, await scopeOf(db, org));
+      const { rows } = await listApiKeys(db, await scopeOf(db, org));
+      const keys = await Array.fromAsync(rows);
       return { json: keys, lines: keys.map(lineOf) };
     },
   }),

@@ -131,9 +131,8 @@ interface CredentialOf {
   readonly none: unknown;
 }
 
-/** A list may be given as an array or as a {@link Listing}. */
-type Result<R extends Schema> =
-  v.InferOutput<R> extends readonly (infer Row)[] ? readonly Row[] | Listing<Row> : v.InferOutput<R>;
+/** A list is given as a {@link Listing}, so that none is in memory as a whole. */
+type Result<R extends Schema> = v.InferOutput<R> extends readonly (infer Row)[] ? Listing<Row> : v.InferOutput<R>;
 
 interface Declaration<
   A extends Auth,

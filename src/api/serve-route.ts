@@ -1,5 +1,6 @@
 import type { Context, Handler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import type { Listing } from '../../db/listing.ts';
 import { verifyState } from '../control/oauth/oauth.ts';
 import { AppError } from '../core/errors.ts';
 import { bodyBytesMax } from '../core/json/body-document.ts';
@@ -12,7 +13,7 @@ import type { RequestFacts } from './observe.ts';
 import { ResponseWithHeaders } from './response-headers.ts';
 import type { ApiDeps, Route } from './route.ts';
 import { SeeOther } from './see-other.ts';
-import { type ListResult, toListBody } from './stream.ts';
+import { toListBody } from './stream.ts';
 
 /** What the middlewares set for the handlers; `caller` is set behind a credential only. */
 export interface ApiEnv {
@@ -69,7 +70,7 @@ async function respond(c: Context<ApiEnv>, route: Route, { deps, caller, result 
   if (route.response.type !== 'array') return jsonResponse(c, JSON.stringify(body), route.status);
   // `Result` of route.ts: the handler of a list gives one.
   let end: (() => void) | undefined;
-  const list = await toListBody(body as ListResult, {
+  const list = await toListBody(body as Listing<unknown>, {
     onLong: () => {
       end = caller ? deps.lists.begin(caller.scope.orgId) : undefined;
     },

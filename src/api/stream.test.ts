@@ -1,5 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, vi } from 'vitest';
+import { listingOf } from '../../db/listing.ts';
 import { toListBody } from './stream.ts';
 
 async function* rows(count: number, failAt = Infinity) {
@@ -17,8 +18,8 @@ describe('a list', () => {
     expect(JSON.parse(body as string)).toHaveLength(total);
   });
 
-  it('given as an array goes out as it is', async () => {
-    expect(await toListBody([{ id: 1 }], ignore)).toEqual({ total: 1, body: '[{"id":1}]' });
+  it('that the code itself has goes out as it is', async () => {
+    expect(await toListBody(listingOf([{ id: 1 }]), ignore)).toEqual({ total: 1, body: '[{"id":1}]' });
   });
 
   it('of more rows is streamed in chunks that are one JSON array', async () => {

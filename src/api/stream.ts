@@ -1,8 +1,5 @@
 import type { Listing } from '../../db/listing.ts';
 
-/** A list as a handler returns it: complete, or read while it is sent. */
-export type ListResult<Row = unknown> = readonly Row[] | Listing<Row>;
-
 /** A list as it is sent. */
 export interface ListBody {
   readonly total: number;
@@ -24,9 +21,7 @@ export interface ListEvents {
 }
 
 /** The list as one JSON array. */
-export async function toListBody(result: ListResult, events: ListEvents): Promise<ListBody> {
-  if (!isListing(result)) return { total: result.length, body: JSON.stringify(result) };
-  const { total, rows } = result;
+export async function toListBody({ total, rows }: Listing<unknown>, events: ListEvents): Promise<ListBody> {
   const chunks = chunksOf(rows);
   const first = await chunks.next();
   const second = await chunks.next();
@@ -42,8 +37,6 @@ async function* startingWith(
   yield* read;
   yield* rest;
 }
-
-const isListing = (result: ListResult): result is Listing<unknown> => !Array.isArray(result);
 
 function streamOf(chunks: AsyncGenerator<string, void>, { onError, onEnd }: ListEvents): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();

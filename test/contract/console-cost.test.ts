@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ConsoleClient, openConsole } from '../support/console/console-client.ts';
+import { type ConsoleClient, type ConsoleReply, openConsole } from '../support/console/console-client.ts';
 import { consolePages } from '../support/console/console-pages.ts';
 import { fillRichOrg } from '../support/console/rich-org.ts';
 import { type CountedApi, countStatements } from '../support/console/statement-count.ts';
 import { startApi, type TestOrg } from '../support/service/api.ts';
+import { specDocument } from '../support/upstream/api-fixtures.ts';
 
 const resources = new AsyncDisposableStack();
 let us: ConsoleClient;
@@ -66,4 +67,29 @@ it('the difference of two specs with tens of thousands of lines is cut', async (
   expect(status).toBe(200);
   expect(text.includes('Cut after 5,000 lines.')).toBe(true);
   expect(text.length).toBeLessThan(1_000_000);
+});
+
+it('specs, versions and API keys are read page by page, to the end', async () => {
+  const api = resources.use(await startApi());
+  const many = await api.newOrg();
+  const console = await openConsole(api, many.apiKey);
+  for (let n = 0; n < 60; n += 1) {
+    await many.call('POST', '/specs', { body: specDocument({ key: `spec-${n}` }) });
+    await many.call('POST', '/specs', { body: specDocument({ key: 'one', version: `1.0.${n}` }) });
+    await many.call('POST', '/api-keys');
+  }
+  for (const [path, total] of [
+    ['/specs', 61],
+    ['/specs/one', 60],
+    ['/api-keys', 61],
+  ] as const) {
+    let address: string | undefined = `/console${path}`;
+    const rows: number[] = [];
+    while (address !== undefined) {
+      const { text }: ConsoleReply = await console.get(address);
+      rows.push(text.split('<tr role="row"><td').length - 1);
+      address = /href="([^"]+)" class="button" rel="next"/.exec(text)?.[1]?.replaceAll('&amp;', '&');
+    }
+    expect([path, rows]).toEqual([path, [50, total - 50]]);
+  }
 });

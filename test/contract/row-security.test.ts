@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Db } from '../../db/client.ts';
 import { findCredentials } from '../../db/queries/orgs/credentials.ts';
 import { insertWorkspace, listWorkspaces } from '../../db/queries/orgs/workspaces.ts';
-import { orgScope } from '../../db/scope.ts';
+import { type OrgScope, orgScope } from '../../db/scope.ts';
 import { createOrg } from '../../src/control/orgs/orgs.ts';
 import { asOneRequest, openUnderRowSecurity } from '../support/security/row-security.ts';
 import { openTestDatabase, type TestDatabase } from '../support/service/database.ts';
@@ -28,6 +28,7 @@ async function newOrg() {
   return { scope: orgScope(created.org.id), ...created };
 }
 
+const workspacesOf = async (db: Db, scope: OrgScope) => Array.fromAsync((await listWorkspaces(db, scope)).rows);
 /** As a query would look that forgot the org of its scope. */
 const unscoped = (db: Db) => db.selectFrom('workspaces').selectAll().execute();
 const unscopedById = (db: Db, id: string | undefined = '') =>
@@ -35,7 +36,7 @@ const unscopedById = (db: Db, id: string | undefined = '') =>
 
 describe('under row security a query', () => {
   it('with the org of its scope finds the rows that are there', async () => {
-    expect(await listWorkspaces(checked.db, ours.scope)).toEqual(await listWorkspaces(database.db, ours.scope));
+    expect(await workspacesOf(checked.db, ours.scope)).toEqual(await workspacesOf(database.db, ours.scope));
   });
 
   it('that forgot the org fails, where it would have found rows of everybody', async () => {
@@ -79,7 +80,7 @@ describe('under row security a query', () => {
       await insertWorkspace(checked.db, theirs.scope, { name: 'planted', kind: 'dev' });
     });
     await expect(request).rejects.toThrow('another org than the request');
-    expect((await listWorkspaces(database.db, theirs.scope)).map(({ name }) => name)).not.toContain('planted');
+    expect((await workspacesOf(database.db, theirs.scope)).map(({ name }) => name)).not.toContain('planted');
   });
 });
 

@@ -1,9 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { RunRow } from '../../../src/core/resources/run.ts';
 import type { ResourceFacts } from '../../../src/core/schedule/freshness.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
-import { runColumns } from '../runs/run-columns.ts';
+import { type RunLine, runLineColumns } from '../runs/run-columns.ts';
 
 /**
  * The facts of each of these resources of a connection, in their order. A lane serves first in, first out, so its
@@ -57,10 +56,10 @@ export const findRecentRuns = (
   db: Db,
   { orgId }: OrgScope,
   { connectionId, limit }: { readonly connectionId: string; readonly limit: number },
-): Promise<RunRow[]> =>
+): Promise<RunLine[]> =>
   db
     .selectFrom('runs')
-    .select(runColumns)
+    .select(runLineColumns)
     .where('orgId', '=', orgId)
     .where('connectionId', '=', connectionId)
     .orderBy('id', 'desc')

@@ -53,10 +53,13 @@ export async function countConnectionHealth(
  * out: no document is read for each connection, only one for each version in use.
  */
 const healthOf = (scope: OrgScope, which: RawBuilder<unknown>): RawBuilder<unknown> => sql`
-  with pinned as materialized (
-    select spec_versions.spec_id, spec_versions.version, resource ->> 'key' as resource_key
-    from spec_versions, jsonb_array_elements(spec_json -> 'resources') resource
-    where spec_versions.org_id = ${scope.orgId} and spec_versions.status <> 'draft')
+  with in_use as materialized (
+    select distinct spec_id, pinned_spec_version as version from connections
+    where connections.org_id = ${scope.orgId} and connections.deleted_at is null and ${which}),
+  pinned as materialized (
+    select spec_id, version, resource ->> 'key' as resource_key
+    from in_use join spec_versions using (spec_id, version), jsonb_array_elements(spec_json -> 'resources') resource
+    where spec_versions.org_id = ${scope.orgId})
   select connections.id, max(success.finished_at) as last_success_at,
     jsonb_agg(distinct jsonb_build_object(
       'inProgress', coalesce(running.in_progress, false), 'lastOutcome', ended.status,

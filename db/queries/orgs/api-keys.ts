@@ -3,6 +3,8 @@ import type { NewApiKey } from '../../../src/core/crypto/api-key.ts';
 import { newId } from '../../../src/core/ids.ts';
 import type { ApiKeyRow } from '../../../src/core/resources/api-key.ts';
 import type { Db } from '../../client.ts';
+import { type Listing, openNewestFirst } from '../../listing.ts';
+import { newestPage, type Page, type PageRequest } from '../../page.ts';
 import type { OrgScope } from '../../scope.ts';
 
 const columns = [
@@ -35,10 +37,40 @@ export function insertApiKey(
     .executeTakeFirstOrThrow();
 }
 
-/** Every key of the org, revoked ones too, newest first. */
-export function listApiKeys(db: Db, scope: OrgScope): Promise<ApiKeyRow[]> {
-  return db.selectFrom('apiKeys').select(columns).where('orgId', '=', scope.orgId).orderBy('id', 'desc').execute();
+/** Every key of the org, newest first; revoked ones too, as long as they are kept. */
+export const listApiKeys = (db: Db, scope: OrgScope): Promise<Listing<ApiKeyRow>> => openNewestFirst(keysOf(db, scope));
+
+/** A key as a page of them shows it. */
+export interface ApiKeyLine extends ApiKeyRow {
+  /** The last four characters of the key that made it; null: the operator did, or that key is not kept. */
+  readonly creatorLast4: string | null;
 }
+
+/** A page of the keys of the org. */
+export function findApiKeysPage(db: Db, scope: OrgScope, request: PageRequest): Promise<Page<ApiKeyLine>> {
+  const creatorLast4 = sql<string | null>`(
+    select last4 from api_keys creator
+    where creator.org_id = api_keys.org_id and creator.id = api_keys.created_by_key_id)`;
+  return newestPage(keysOf(db, scope).select(creatorLast4.as('creatorLast4')), request);
+}
+
+/** The keys of these from which one descends that is not revoked. */
+export async function findKeysWithLiveDescendants(
+  db: Db,
+  { orgId }: OrgScope,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  // From the keys that are not revoked to those above them: an org has few of them.
+  const { rows } = await sql<{ id: string }>`
+    with recursive above as (
+      select created_by_key_id as id from api_keys where org_id = ${orgId} and revoked_at is null
+      union
+      select created_by_key_id from api_keys join above using (id) where org_id = ${orgId})
+    select id from above where id = any(${[...ids]}::text[])`.execute(db);
+  return new Set(rows.map(({ id }) => id));
+}
+
+const keysOf = (db: Db, { orgId }: OrgScope) => db.selectFrom('apiKeys').select(columns).where('orgId', '=', orgId);
 
 /** The key, refused from now on; one revoked earlier keeps its time. Undefined when absent or of another org. */
 export function markApiKeyRevoked(db: Db, scope: OrgScope, id: string): Promise<ApiKeyRow | undefined> {

@@ -1,6 +1,7 @@
 import { newId } from '../../../src/core/ids.ts';
 import type { WorkspaceKind, WorkspaceRow } from '../../../src/core/resources/workspace.ts';
 import type { Db } from '../../client.ts';
+import { type Listing, openNewestFirst } from '../../listing.ts';
 import type { OrgScope } from '../../scope.ts';
 
 const columns = ['id', 'name', 'kind', 'createdAt'] as const;
@@ -16,8 +17,8 @@ export function findWorkspace(db: Db, scope: OrgScope, id: string): Promise<Work
 }
 
 /** Every workspace of the org, newest first. */
-export function listWorkspaces(db: Db, scope: OrgScope): Promise<WorkspaceRow[]> {
-  return db.selectFrom('workspaces').select(columns).where('orgId', '=', scope.orgId).orderBy('id', 'desc').execute();
+export async function listWorkspaces(db: Db, scope: OrgScope): Promise<Listing<WorkspaceRow>> {
+  return await openNewestFirst(db.selectFrom('workspaces').select(columns).where('orgId', '=', scope.orgId));
 }
 
 /** A new workspace, or undefined when the org has one of that name. */

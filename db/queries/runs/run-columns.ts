@@ -12,10 +12,33 @@ export const statsColumns = v.keyof(RunStats).options;
 export const runColumns = (eb: ExpressionBuilder<Database, 'runs'>) =>
   [
     ...storedColumns,
-    sql<RunRow['statsJson']>`jsonb_build_object(${sql.join(
-      statsColumns.flatMap((name) => [sql.lit(name), eb.ref(name)]),
-    )})`.as('statsJson'),
+    statsJson(eb),
     sql<RunRow['error']>`case when ${eb.ref('errorCode')} is not null
       and ${eb.ref('status')} in ('queued', 'running', 'failed') then
       jsonb_build_object('code', ${eb.ref('errorCode')}, 'message', ${eb.ref('errorMessage')}) end`.as('error'),
   ] as const;
+
+/** A run as a page of them shows it: without its watermarks and its message, which can be long. */
+export type RunLine = Pick<
+  RunRow,
+  'id' | 'connectionId' | 'resourceKey' | 'trigger' | 'status' | 'startedAt' | 'finishedAt' | 'statsJson'
+> & { readonly errorCode: string | null };
+
+/** The columns of a {@link RunLine}. */
+export const runLineColumns = (eb: ExpressionBuilder<Database, 'runs'>) =>
+  [
+    'id',
+    'connectionId',
+    'resourceKey',
+    'trigger',
+    'status',
+    'startedAt',
+    'finishedAt',
+    'errorCode',
+    statsJson(eb),
+  ] as const;
+
+const statsJson = (eb: ExpressionBuilder<Database, 'runs'>) =>
+  sql<RunRow['statsJson']>`jsonb_build_object(${sql.join(
+    statsColumns.flatMap((name) => [sql.lit(name), eb.ref(name)]),
+  )})`.as('statsJson');

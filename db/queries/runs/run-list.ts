@@ -1,10 +1,11 @@
+import { sql } from 'kysely';
 import { firstIdAt } from '../../../src/core/ids.ts';
 import type { RunRow, RunStatus, RunTrigger } from '../../../src/core/resources/run.ts';
 import type { Db } from '../../client.ts';
 import { type Listing, openNewestFirst } from '../../listing.ts';
 import { newestPage, type Page, type PageRequest } from '../../page.ts';
 import type { OrgScope } from '../../scope.ts';
-import { runColumns } from './run-columns.ts';
+import { type RunLine, runColumns, runLineColumns } from './run-columns.ts';
 
 /** Filters of a list of runs; an absent one does not restrict. */
 export interface RunFilter {
@@ -20,12 +21,20 @@ export interface RunFilter {
 
 /** The runs of the org that pass the filter, newest first. */
 export async function listRuns(db: Db, scope: OrgScope, filter: RunFilter): Promise<Listing<RunRow>> {
-  return await openNewestFirst(matching(db, scope, filter).select(runColumns), { limit: filter.limit });
+  return await openNewestFirst(matching(db, scope, filter).select(runColumns), { storedBytes, limit: filter.limit });
 }
 
+/** A watermark of a cursor of type string is as long as the API likes. */
+const storedBytes = sql<number>`coalesce(pg_column_size(watermark_before), 0)
+  + coalesce(pg_column_size(watermark_after), 0) + coalesce(pg_column_size(error_message), 0)`;
+
 /** A page of the same. */
-export const findRunsPage = (db: Db, scope: OrgScope, filter: RunFilter, request: PageRequest): Promise<Page<RunRow>> =>
-  newestPage(matching(db, scope, filter).select(runColumns), request);
+export const findRunsPage = (
+  db: Db,
+  scope: OrgScope,
+  filter: RunFilter,
+  request: PageRequest,
+): Promise<Page<RunLine>> => newestPage(matching(db, scope, filter).select(runLineColumns), request);
 
 function matching(db: Db, scope: OrgScope, filter: RunFilter) {
   const { connectionId, resource, status, trigger, since } = filter;

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { newId } from '../../../src/core/ids.ts';
 import type { WebhookDeliveryDetail, WebhookDeliveryView } from '../../../src/core/resources/webhook-delivery.ts';
 import type { Db } from '../../client.ts';
+import { type Listing, openNewestFirst } from '../../listing.ts';
 import { newestPage, type Page, type PageRequest } from '../../page.ts';
 import type { OrgScope } from '../../scope.ts';
 
@@ -18,17 +19,10 @@ const viewColumns = [
 ] as const;
 
 /** The latest attempts of the org, newest first. */
-export function listDeliveries(db: Db, scope: OrgScope, limit: number): Promise<WebhookDeliveryView[]> {
-  return (
-    db
-      .selectFrom('webhookDeliveries')
-      .select(viewColumns)
-      .where('orgId', '=', scope.orgId)
-      // Ids are ordered by time, and so are the partitions: only the newest are read.
-      .orderBy('id', 'desc')
-      .limit(limit)
-      .execute()
-  );
+export function listDeliveries(db: Db, scope: OrgScope, limit: number): Promise<Listing<WebhookDeliveryView>> {
+  // Ids are ordered by time, and so are the partitions: only the newest are read.
+  const attempts = db.selectFrom('webhookDeliveries').select(viewColumns).where('orgId', '=', scope.orgId);
+  return openNewestFirst(attempts, { limit });
 }
 
 /** An attempt as a page of them shows it. */

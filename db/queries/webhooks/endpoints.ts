@@ -6,7 +6,7 @@ import type {
   WebhookEndpointStats,
 } from '../../../src/core/resources/webhook-endpoint.ts';
 import type { Db } from '../../client.ts';
-import { countRows } from '../../listing.ts';
+import { countRows, type Listing, openNewestFirst } from '../../listing.ts';
 import type { OrgScope } from '../../scope.ts';
 
 /** The state of a row of `webhook_endpoints` that is not deleted. */
@@ -104,8 +104,8 @@ export function lockOldestEndpoint(tx: Db, scope: OrgScope): Promise<WebhookEndp
 }
 
 /** Every endpoint of the org, newest first. */
-export function listEndpoints(db: Db, scope: OrgScope): Promise<WebhookEndpointRow[]> {
-  return existing(db, scope).select(columns).orderBy('id', 'desc').execute();
+export function listEndpoints(db: Db, scope: OrgScope): Promise<Listing<WebhookEndpointRow>> {
+  return openNewestFirst(existing(db, scope).select(columns));
 }
 
 const existing = (db: Db, { orgId }: OrgScope) =>

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { listingOf } from '../../../db/listing.ts';
 import { openCatalogue } from '../../catalogue/catalogue.ts';
 import { found } from '../../core/errors.ts';
 import { SpecKey } from '../../core/json/property-names.ts';
@@ -21,7 +22,7 @@ export const catalogueRoutes = [
     status: 200,
     response: v.array(CatalogueRow),
     errors: [],
-    handle: async () => (await catalogue.list()).map(withoutDocuments),
+    handle: async () => listingOf((await catalogue.list()).map(withoutDocuments)),
   }),
   route({
     method: 'get',

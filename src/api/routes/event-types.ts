@@ -1,5 +1,6 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
+import { listingOf } from '../../../db/listing.ts';
 import { eventCatalogue, eventSchema, exampleEvent } from '../../core/events/catalogue.ts';
 import { type EventType, eventTypes, isDefaultEvent } from '../../core/resources/event-types.ts';
 import { EventTypeRow } from '../../core/resources/webhook-endpoint.ts';
@@ -18,7 +19,7 @@ export const eventTypeRoutes = [
     status: 200,
     response: v.array(EventTypeRow),
     errors: [],
-    handle: async () => eventTypes.map(toRow),
+    handle: async () => listingOf(eventTypes.map(toRow)),
   }),
 ];
 

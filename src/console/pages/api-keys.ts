@@ -1,11 +1,12 @@
 import * as v from 'valibot';
-import { listApiKeys } from '../../../db/queries/orgs/api-keys.ts';
+import { type ApiKeyLine, findApiKeysPage, findKeysWithLiveDescendants } from '../../../db/queries/orgs/api-keys.ts';
 import { idParams } from '../../api/inputs.ts';
 import { createApiKey, revokeApiKey } from '../../control/orgs/api-keys.ts';
 import type { ApiKeyRow } from '../../core/resources/api-key.ts';
 import { button, form, select } from '../parts/form.ts';
 import { heading } from '../parts/frame.ts';
 import { type Html, html } from '../parts/html.ts';
+import { before, pageFrom, pager } from '../parts/pager.ts';
 import { shownOnce } from '../parts/shown-once.ts';
 import { badge } from '../parts/status.ts';
 import { table } from '../parts/table.ts';
@@ -15,11 +16,11 @@ import { action, page, type Visit } from '../route.ts';
 /** The keys of the org, revoked ones too. */
 export const apiKeysPage = page({
   path: '/api-keys',
+  query: v.object(before('key')),
   handle: async (visit, { db }) => {
-    const keys = await listApiKeys(db, visit.scope);
-    const made = Map.groupBy(keys, ({ createdBy }) => createdBy);
-    const isLiveBelow = ({ id }: ApiKeyRow): boolean =>
-      (made.get(id) ?? []).some((key) => key.revokedAt === null || isLiveBelow(key));
+    const keys = await findApiKeysPage(db, visit.scope, pageFrom(visit.query));
+    const ids = keys.rows.map(({ id }) => id);
+    const withLiveDescendants = await findKeysWithLiveDescendants(db, visit.scope, ids);
     return {
       title: 'API keys',
       section: 'api-keys',
@@ -32,7 +33,7 @@ export const apiKeysPage = page({
       })}
         ${table({
           caption: 'API keys',
-          rows: keys,
+          rows: keys.rows,
           empty: 'There is no key.',
           columns: [
             {
@@ -42,7 +43,7 @@ export const apiKeysPage = page({
             },
             { head: 'State', cell: stateOf },
             { head: 'Created', cell: ({ createdAt }) => time(createdAt) },
-            { head: 'Created by', cell: ({ createdBy }) => creatorOf(createdBy, keys) },
+            { head: 'Created by', cell: creatorOf },
             { head: 'Last used', cell: ({ lastUsedAt }) => ago(lastUsedAt) },
             { head: 'Expires', cell: ({ expiresAt }) => time(expiresAt) },
             {
@@ -50,11 +51,12 @@ export const apiKeysPage = page({
               kind: 'acts',
               cell: (key) => [
                 key.revokedAt === null ? revokeButton(visit, key) : '',
-                isLiveBelow(key) ? revokeAllButton(visit, key) : '',
+                withLiveDescendants.has(key.id) ? revokeAllButton(visit, key) : '',
               ],
             },
           ],
-        })}`,
+        })}
+        ${pager(keys, visit.address)}`,
     };
   },
 });
@@ -64,10 +66,9 @@ function stateOf({ revokedAt, expiresAt }: ApiKeyRow): Html {
   return expiresAt !== null && Date.parse(expiresAt) <= Date.now() ? badge('idle', 'Expired') : badge('good', 'Active');
 }
 
-const creatorOf = (createdBy: string | null, keys: readonly ApiKeyRow[]): Html => {
+const creatorOf = ({ createdBy, creatorLast4 }: ApiKeyLine): Html => {
   if (createdBy === null) return html`the operator`;
-  const creator = keys.find(({ id }) => id === createdBy);
-  return creator ? html`<code>…${creator.last4}</code>` : html`<code>${createdBy}</code>`;
+  return html`<code>${creatorLast4 === null ? createdBy : `…${creatorLast4}`}</code>`;
 };
 
 const revokeButton = (visit: Visit, { id }: ApiKeyRow): Html =>

@@ -1,7 +1,9 @@
+import { firstRows } from '../../../db/listing.ts';
 import { findConnection } from '../../../db/queries/connections/connections.ts';
 import { listHooks } from '../../../db/queries/hooks/hooks.ts';
 import { findLaneMarks, type LaneMark } from '../../../db/queries/runs/lanes/lane-marks.ts';
 import { countQuarantine, type QuarantineCount } from '../../../db/queries/runs/records/quarantine.ts';
+import type { RunLine } from '../../../db/queries/runs/run-columns.ts';
 import { findRunsPage } from '../../../db/queries/runs/run-list.ts';
 import { listSchedules } from '../../../db/queries/schedules.ts';
 import { findPinnedSpec } from '../../../db/queries/specs.ts';
@@ -11,7 +13,6 @@ import { readFreshness } from '../../control/connections/freshness.ts';
 import { found } from '../../core/errors.ts';
 import type { ConnectedAccount, ConnectionRow } from '../../core/resources/connection.ts';
 import type { ResourceFreshness } from '../../core/resources/freshness.ts';
-import type { RunRow } from '../../core/resources/run.ts';
 import { details, json } from '../parts/code.ts';
 import { button } from '../parts/form.ts';
 import { heading, live } from '../parts/frame.ts';
@@ -40,17 +41,17 @@ export const connectionPage = page({
     const { scope, params } = visit;
     const connection = found(await findConnection(db, scope, params.id), 'Connection');
     const ofConnection = { connectionId: connection.id };
-    const [{ freshness }, pinned, marks, runs, schedules, quarantine, events, hooks] = await Promise.all([
-      readFreshness({ db }, scope, connection.id),
+    const { freshness } = await readFreshness({ db }, scope, connection.id);
+    const resourceKeys = freshness.resources.map(({ resourceKey }) => resourceKey);
+    const [pinned, marks, runs, schedules, quarantine, events, hooks] = await Promise.all([
       findPinnedSpec(db, scope, connection.id),
-      findLaneMarks(db, scope, connection.id),
+      findLaneMarks(db, scope, { ...ofConnection, resourceKeys }),
       findRunsPage(db, scope, ofConnection, { before: null, limit: 10 }),
-      listSchedules(db, scope, connection.id).then(({ rows }) => Array.fromAsync(firstOf(rows, listedMax))),
+      listSchedules(db, scope, connection.id).then((list) => firstRows(list, listedMax)),
       countQuarantine(db, scope, { ...ofConnection, limit: 20 }),
       findRecentEvents(db, scope, { ...ofConnection, limit: 12 }),
-      listHooks(db, scope, connection.id).then(({ rows }) => Array.fromAsync(firstOf(rows, listedMax))),
+      listHooks(db, scope, connection.id).then((list) => firstRows(list, listedMax)),
     ]);
-    const resourceKeys = freshness.resources.map(({ resourceKey }) => resourceKey);
     return {
       title: connection.displayName,
       section: 'connections',
@@ -104,15 +105,6 @@ const accountFact = ({ resource, values }: ConnectedAccount): readonly [string, 
     .join(', '),
 ];
 
-async function* firstOf<Row>(rows: AsyncIterable<Row>, most: number): AsyncIterable<Row> {
-  let taken = 0;
-  for await (const row of rows) {
-    if (taken === most) return;
-    taken += 1;
-    yield row;
-  }
-}
-
 const statusButton = (visit: Visit, { id, status }: ConnectionRow): Html =>
   status === 'active'
     ? button(visit, {
@@ -122,7 +114,7 @@ const statusButton = (visit: Visit, { id, status }: ConnectionRow): Html =>
       })
     : button(visit, { action: `/console/connections/${id}/activate`, label: 'Activate', look: 'primary' });
 
-const advice = ({ status }: ConnectionRow, runs: readonly RunRow[]): Html | null => {
+const advice = ({ status }: ConnectionRow, runs: readonly RunLine[]): Html | null => {
   if (status === 'error') {
     const failed = runs.find((run) => run.status === 'failed');
     const run = failed ? html`<a href="/console/runs/${failed.id}">its last failed run</a>` : 'its last failed run';

@@ -1,3 +1,4 @@
+import { firstRows } from '../../../db/listing.ts';
 import { findConnectionNames } from '../../../db/queries/connections/connections.ts';
 import { countConnectionHealth, type HealthGroup } from '../../../db/queries/connections/health.ts';
 import { findLastFailures } from '../../../db/queries/runs/last-failures.ts';
@@ -12,6 +13,7 @@ import { type BarPart, barChart } from '../parts/chart.ts';
 import { heading, live } from '../parts/frame.ts';
 import { type Content, type Html, html } from '../parts/html.ts';
 import { count, counted, short } from '../parts/numbers.ts';
+import { pageRows } from '../parts/pager.ts';
 import { healthBadge, runWords } from '../parts/status.ts';
 import { section } from '../parts/table.ts';
 import { clock } from '../parts/time.ts';
@@ -28,7 +30,7 @@ export const overview = page({
     const [groups, activity, endpoints, quarantine, recent] = await Promise.all([
       countConnectionHealth(db, scope, shownMax),
       readRunActivity(db, scope, hours),
-      listEndpoints(db, scope),
+      listEndpoints(db, scope).then((list) => firstRows(list, pageRows)),
       countQuarantine(db, scope, { limit: shownMax }),
       findRunsPage(db, scope, {}, { before: null, limit: 8 }),
     ]);

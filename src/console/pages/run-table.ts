@@ -1,5 +1,5 @@
+import type { RunLine } from '../../../db/queries/runs/run-columns.ts';
 import { timeOfId } from '../../core/ids.ts';
-import type { RunRow } from '../../core/resources/run.ts';
 import { type Content, type Html, html } from '../parts/html.ts';
 import { count, duration } from '../parts/numbers.ts';
 import { runBadge } from '../parts/status.ts';
@@ -13,7 +13,7 @@ interface RunTableOptions {
 }
 
 /** Runs as rows. */
-export const runTable = (rows: readonly RunRow[], { nameOf, empty = 'No runs yet.' }: RunTableOptions): Html =>
+export const runTable = (rows: readonly RunLine[], { nameOf, empty = 'No runs yet.' }: RunTableOptions): Html =>
   table({
     caption: 'Runs',
     columns: [
@@ -26,7 +26,7 @@ export const runTable = (rows: readonly RunRow[], { nameOf, empty = 'No runs yet
             {
               head: 'Connection',
               kind: 'wide' as const,
-              cell: (run: RunRow) =>
+              cell: (run: RunLine) =>
                 html`<a href="/console/connections/${run.connectionId}">${nameOf(run.connectionId)}</a>`,
             },
           ]
@@ -43,13 +43,13 @@ export const runTable = (rows: readonly RunRow[], { nameOf, empty = 'No runs yet
   });
 
 /** The status; of a failed run also the code of its error. */
-const statusOf = ({ status, error }: RunRow): Content => [
+const statusOf = ({ status, errorCode }: RunLine): Content => [
   runBadge(status),
-  status === 'failed' && error !== null ? html` <code class="muted">${error.code}</code>` : null,
+  status === 'failed' && errorCode !== null ? html` <code class="muted">${errorCode}</code>` : null,
 ];
 
 /** How long a run took, or takes so far. */
-function tookOf({ startedAt, finishedAt }: Pick<RunRow, 'startedAt' | 'finishedAt'>): Content {
+function tookOf({ startedAt, finishedAt }: Pick<RunLine, 'startedAt' | 'finishedAt'>): Content {
   if (startedAt === null) return html`<span class="muted">–</span>`;
   return duration((finishedAt === null ? Date.now() : Date.parse(finishedAt)) - Date.parse(startedAt));
 }

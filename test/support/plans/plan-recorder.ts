@@ -20,7 +20,7 @@ export interface RecordedPlan {
   /** Files of all of them. */
   readonly files: readonly string[];
   readonly text: string;
-  /** Rows that it returned: so many are in memory at once. */
+  /** Rows that it returned, or elements of the longest list in one of them: so many are in memory at once. */
   readonly returned: number;
   readonly scans: readonly TableScan[];
 }
@@ -57,15 +57,24 @@ function recordingDriver(driver: Driver, plans: RecordedPlan[]): Driver {
       // One that another dialect of the process has compiled is known by who executes it.
       const names = queryNames.get(query.queryId) ?? namesOnStack();
       const [name = 'a list'] = names;
-      if (/^\s*(?:select|with|insert|update|delete)\b/.test(query.sql)) {
-        const files = names.map((one) => one.slice(0, one.lastIndexOf('.')));
-        plans.push({ query: name, files, text: query.sql, ...(await explain(execute, query, inTransaction)) });
-      }
-      return execute<Row>(query);
+      if (!/^\s*(?:select|with|insert|update|delete)\b/.test(query.sql)) return execute<Row>(query);
+      const files = names.map((one) => one.slice(0, one.lastIndexOf('.')));
+      const { scans, returned } = await explain(execute, query, inTransaction);
+      const result = await execute<Row>(query);
+      const longest = Math.max(returned, ...result.rows.map(longestList));
+      plans.push({ query: name, files, text: query.sql, scans, returned: longest });
+      return result;
     };
     return connection;
   };
   return driver;
+}
+
+/** The elements of the longest list in a value; 0: it has none. */
+function longestList(value: unknown): number {
+  if (typeof value !== 'object' || value === null || Buffer.isBuffer(value)) return 0;
+  const own = Array.isArray(value) ? value.length : 0;
+  return Object.values(value).reduce((most: number, part) => Math.max(most, longestList(part)), own);
 }
 
 type Executed = Pick<RecordedPlan, 'scans' | 'returned'>;

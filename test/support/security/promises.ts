@@ -22,6 +22,10 @@ export const promises = {
   limitsExceeded: { says: 'limits of an org that requests at the same moment exceed', of: 'limits' },
   listMemory: { says: 'the most memory of four lists of 240 MB at once', of: 'lists', most: 1000, unit: 'MB' },
   largeLists: { says: 'lists of large rows that four readers fill the API with', of: 'kinds of lists' },
+  wholeLists: {
+    says: 'lists of the API and the console that are read whole, or whose length nothing bounds',
+    of: 'lists',
+  },
   starvedRuns: { says: 'runs that wait until those of a flooding or silent org have ended', of: 'runs' },
   slotShare: { says: 'runs of a flooding org under way beyond its limit', of: 'looks' },
   slowedByResponses: { says: 'runs that responses to another org slow down', of: 'runs' },

@@ -39,8 +39,8 @@ export function findQuarantined(db: Db, scope: OrgScope, id: string): Promise<Qu
 /** A quarantined record as a page of them shows it: the beginning of the record. */
 export interface QuarantineLine extends Omit<QuarantineRow, 'rawJson' | 'validationErrors'> {
   readonly beginning: string;
-  /** The first of what is wrong; null: nothing is said. */
-  readonly firstError: { readonly path?: unknown; readonly message?: unknown } | null;
+  /** The first of what is wrong; nulls: nothing is said. */
+  readonly firstError: { readonly path: string | null; readonly message: string | null };
   readonly createdAt: string;
 }
 
@@ -66,7 +66,10 @@ export function findQuarantinePage(
       'resolvedAt',
       'createdAt',
       sql<string>`left(raw_json::text, 200)`.as('beginning'),
-      sql<QuarantineLine['firstError']>`validation_errors -> 0`.as('firstError'),
+      sql<QuarantineLine['firstError']>`jsonb_build_object(
+        'path', left(validation_errors #>> '{0,path}', 200), 'message', left(validation_errors #>> '{0,message}', 500))`.as(
+        'firstError',
+      ),
     ]),
     request,
   );

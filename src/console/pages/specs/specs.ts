@@ -1,15 +1,15 @@
 import * as v from 'valibot';
-import { findSpecVersion, listSpecs } from '../../../../db/queries/specs.ts';
+import { findSpecsPage, findSpecVersion, findVersionsPage, type VersionLine } from '../../../../db/queries/specs.ts';
 import { nameParam } from '../../../api/inputs.ts';
-import { found, notFound } from '../../../core/errors.ts';
+import { notFound } from '../../../core/errors.ts';
 import { SpecKey } from '../../../core/json/property-names.ts';
-import type { SpecRow } from '../../../core/resources/spec.ts';
 import { SpecVersion } from '../../../core/spec/schema/spec-schema.ts';
 import { select } from '../../parts/form.ts';
 import { heading } from '../../parts/frame.ts';
 import { type Html, html } from '../../parts/html.ts';
 import { diffLines, nearChanges, type ShownLine } from '../../parts/line-diff.ts';
-import { counted } from '../../parts/numbers.ts';
+import { count, counted } from '../../parts/numbers.ts';
+import { before, pageFrom, pager } from '../../parts/pager.ts';
 import { specText } from '../../parts/spec-text.ts';
 import { versionBadge } from '../../parts/status.ts';
 import { nothing, section, table } from '../../parts/table.ts';
@@ -25,11 +25,15 @@ const KeyParams = v.object({ key: nameParam(SpecKey, { noun: 'Spec', example: 'a
 /** The address of a version. */
 export const versionPath = (key: string, version: string): string => `/console/specs/${key}/${version}`;
 
-/** The specs of the org with their versions. */
+/** Versions that the list of specs shows of each. */
+const versionsShown = 6;
+
+/** The specs of the org with their newest versions. */
 export const specsPage = page({
   path: '/specs',
-  handle: async ({ scope }, { db }) => {
-    const specs = await listSpecs(db, scope);
+  query: v.object(before('spec')),
+  handle: async ({ scope, query, address }, { db }) => {
+    const specs = await findSpecsPage(db, scope, { ...pageFrom(query), versionsMax: versionsShown });
     return {
       title: 'Specs',
       section: 'specs',
@@ -39,7 +43,7 @@ export const specsPage = page({
       })}
         ${table({
           caption: 'Specs',
-          rows: specs,
+          rows: specs.rows,
           empty: nothing(
             'No spec yet.',
             html`<a href="/console/new-spec">Write the first one</a>, or start from a ready connector: <code>GET /api/v1/catalogue</code>.`,
@@ -49,16 +53,15 @@ export const specsPage = page({
             {
               head: 'Versions',
               kind: 'wide',
-              cell: ({ key, versions }) =>
-                html`<ul class="versions">${versions
-                  .slice(0, 6)
-                  .map(
-                    ({ version, status }) =>
-                      html`<li><a href="${versionPath(key, version)}">${version}</a> ${versionBadge(status)}</li>`,
-                  )}${versions.length > 6 ? html`<li><a href="/console/specs/${key}">and ${versions.length - 6} more</a></li>` : ''}</ul>`,
+              cell: ({ key, versions, versionCount }) =>
+                html`<ul class="versions">${versions.map(
+                  ({ version, status }) =>
+                    html`<li><a href="${versionPath(key, version)}">${version}</a> ${versionBadge(status)}</li>`,
+                )}${versionCount > versionsShown ? html`<li><a href="/console/specs/${key}">and ${count(versionCount - versionsShown)} more</a></li>` : ''}</ul>`,
             },
           ],
-        })}`,
+        })}
+        ${pager(specs, address)}`,
     };
   },
 });
@@ -67,21 +70,20 @@ export const specsPage = page({
 export const specPage = page({
   path: '/specs/:key',
   params: KeyParams,
-  handle: async ({ scope, params: { key } }, { db }) => {
-    const spec = found(
-      (await listSpecs(db, scope)).find((one) => one.key === key),
-      'Spec',
-    );
-    const { versions } = spec;
+  query: v.object(before('specver')),
+  handle: async ({ scope, params: { key }, query, address }, { db }) => {
+    const versions = await findVersionsPage(db, scope, key, pageFrom(query));
+    const [last, previous] = versions.rows;
+    if (!last && query.before === undefined) throw notFound('Spec');
     return {
       title: `Spec ${key}`,
       section: 'specs',
       trail: [['Specs', '/console/specs']],
-      body: html`${heading(key, { about: counted(versions.length, 'version') })}
+      body: html`${heading(key)}
         ${table({
           caption: 'Versions',
-          rows: versions,
-          empty: null,
+          rows: versions.rows,
+          empty: nothing('No older version.'),
           columns: [
             {
               head: 'Version',
@@ -90,13 +92,26 @@ export const specPage = page({
             { head: 'Status', kind: 'wide', cell: ({ status }) => versionBadge(status) },
           ],
         })}
-        ${versions.length > 1 ? section('Compare two versions', compareForm(spec, versions[1]?.version, versions[0]?.version)) : ''}`,
+        ${pager(versions, address)}
+        ${previous ? section('Compare two versions', compareForm({ key, versions: versions.rows, from: previous.version, to: last?.version })) : ''}`,
     };
   },
 });
 
-const compareForm = ({ key, versions }: SpecRow, from: string | undefined, to: string | undefined): Html => {
-  const options = versions.map(({ version }) => [version, version] as const);
+interface Compared {
+  readonly key: string;
+  /** The versions to choose from. */
+  readonly versions: readonly Pick<VersionLine, 'version'>[];
+  readonly from: string | undefined;
+  readonly to: string | undefined;
+}
+
+const compareForm = ({ key, versions, from, to }: Compared): Html => {
+  const names = new Set([
+    ...versions.map(({ version }) => version),
+    ...[from, to].filter((name) => name !== undefined),
+  ]);
+  const options = [...names].map((name) => [name, name] as const);
   return html`<form method="get" action="/console/specs/${key}/compare" class="filters">
     ${select({ name: 'from', label: 'From', value: from, options })}
     ${select({ name: 'to', label: 'To', value: to, options })}
@@ -114,16 +129,14 @@ export const comparePage = page({
   params: KeyParams,
   query: v.object({ from: VersionQuery, to: VersionQuery }),
   handle: async ({ scope, params: { key }, query: { from, to } }, { db, costly }) => {
-    const [first, second, specs] = await Promise.all([
+    const [first, second, newest] = await Promise.all([
       findSpecVersion(db, scope, { key, version: from }),
       findSpecVersion(db, scope, { key, version: to }),
-      listSpecs(db, scope),
+      findVersionsPage(db, scope, key, pageFrom({})),
     ]);
-    const spec = specs.find((one) => one.key === key);
-    if (!first || !second || !spec) throw notFound('Spec version');
+    if (!first || !second) throw notFound('Spec version');
     const lines = await costly.run(scope.orgId, 'side_by_side', async () => {
-      const [before, after] = [specText(first.specJson).trimEnd(), specText(second.specJson).trimEnd()];
-      return diffLines(before, after);
+      return diffLines(specText(first.specJson).trimEnd(), specText(second.specJson).trimEnd());
     });
     const amount = (kind: string) => lines.filter((line) => line.kind === kind).length;
     return {
@@ -136,7 +149,7 @@ export const comparePage = page({
       body: html`${heading(`${key}: ${from} to ${to}`, {
         about: `${counted(amount('added'), 'line')} added, ${counted(amount('removed'), 'line')} removed`,
       })}
-        ${compareForm(spec, from, to)}
+        ${compareForm({ key, versions: newest.rows, from, to })}
         ${amount('added') + amount('removed') === 0 ? html`<div class="empty">${nothing('They are the same.')}</div>` : difference(nearChanges(lines))}`,
     };
   },

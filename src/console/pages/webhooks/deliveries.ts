@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { firstRows } from '../../../../db/listing.ts';
 import { findDeliveriesPage, findDelivery } from '../../../../db/queries/webhooks/deliveries.ts';
 import { findEndpoint, listEndpoints } from '../../../../db/queries/webhooks/endpoints.ts';
 import { idParams } from '../../../api/inputs.ts';
@@ -11,7 +12,7 @@ import { button, filters, select } from '../../parts/form.ts';
 import { heading, live } from '../../parts/frame.ts';
 import { type Html, html } from '../../parts/html.ts';
 import { duration } from '../../parts/numbers.ts';
-import { before, pageFrom, pager } from '../../parts/pager.ts';
+import { before, pageFrom, pageRows, pager } from '../../parts/pager.ts';
 import { facts, nothing } from '../../parts/table.ts';
 import { time } from '../../parts/time.ts';
 import { action, page } from '../../route.ts';
@@ -32,7 +33,7 @@ export const deliveriesPage = page({
       found(isId('whe', endpointId) && (await findEndpoint(db, scope, endpointId)), 'Webhook endpoint');
     const [deliveries, endpoints] = await Promise.all([
       findDeliveriesPage(db, scope, { endpointId }, pageFrom(query)),
-      listEndpoints(db, scope),
+      listEndpoints(db, scope).then((list) => firstRows(list, pageRows)),
     ]);
     return {
       title: 'Deliveries',

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { firstRows } from '../../../../db/listing.ts';
 import { listEndpoints } from '../../../../db/queries/webhooks/endpoints.ts';
 import { createEndpoint } from '../../../control/webhooks/endpoints.ts';
 import { eventTypes, isDefaultEvent } from '../../../core/resources/event-types.ts';
@@ -7,6 +8,7 @@ import { details } from '../../parts/code.ts';
 import { checkbox, field, form } from '../../parts/form.ts';
 import { heading, live } from '../../parts/frame.ts';
 import { type Html, html } from '../../parts/html.ts';
+import { pageRows } from '../../parts/pager.ts';
 import { shownOnce } from '../../parts/shown-once.ts';
 import { endpointBadge } from '../../parts/status.ts';
 import { nothing, table } from '../../parts/table.ts';
@@ -17,7 +19,7 @@ import { action, page, type Visit } from '../../route.ts';
 export const endpointsPage = page({
   path: '/endpoints',
   handle: async (visit, { db }) => {
-    const endpoints = await listEndpoints(db, visit.scope);
+    const endpoints = await firstRows(await listEndpoints(db, visit.scope), pageRows);
     return {
       title: 'Endpoints',
       section: 'endpoints',
