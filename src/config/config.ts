@@ -125,7 +125,7 @@ const Environment = v.object({
   ),
   RETENTION_DAYS: variable(
     v.optional(form.integer(1, 3650), '90'),
-    'Days for which calls, ledgers of ended runs, events with their deliveries, and resolved quarantined records are kept. Runs and their counts, watermarks, known records, unresolved quarantined records and events that are pending are kept for ever.',
+    'Days for which calls, ledgers of ended runs, events with their deliveries, resolved quarantined records, and API keys that were revoked or have expired are kept. Runs and their counts, watermarks, known records, unresolved quarantined records and events that are pending are kept for ever.',
   ),
   RECORD_BYTES_MAX: variable(
     v.optional(form.integer(1024, 16_777_216), '1048576'),

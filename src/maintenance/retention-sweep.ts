@@ -2,6 +2,7 @@
 import { findPartitions } from '../../db/queries/maintenance/partitions.ts';
 import {
   type OldRows,
+  purgeApiKeys,
   purgeCalls,
   purgeDimensions,
   purgeEndpoints,
@@ -37,6 +38,7 @@ const parts: readonly Part[] = [
   { name: 'recoveries', purge: purgeRecoveries, rowsMax },
   { name: 'deleted endpoints', purge: purgeEndpoints, rowsMax },
   { name: 'resolved records', purge: purgeResolved, rowsMax },
+  { name: 'API keys', purge: purgeApiKeys, rowsMax },
 ];
 
 /** A sweeper with its own interval: once a minute, and in every round while something is left. */

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   type OldRows,
+  purgeApiKeys,
   purgeDimensions,
   purgeEndpoints,
   purgeEvents,
@@ -15,6 +16,7 @@ import { createRetentionSweep } from '../../src/maintenance/retention-sweep.ts';
 import {
   agedCalls,
   agedEvent,
+  agedKey,
   agedRecord,
   agedRun,
   countAgedRows,
@@ -64,7 +66,8 @@ async function addAged({ of, days }: { readonly of: FilledOrg; readonly days: nu
     .execute();
   await db.updateTable('webhookMessages').set({ recoveryId }).where('eventId', '=', eventId).execute();
   const quarantineId = await agedRecord(api, of.org, { connectionId: of.connectionId, ...ages });
-  return { runId, deliveryId, recoveryId, quarantineId };
+  const keyId = await agedKey(api, of.org, { revokedDaysAgo: days });
+  return { runId, deliveryId, recoveryId, quarantineId, keyId };
 }
 
 const sweep = (days = 90) => createRetentionSweep(api.deps, days)();
@@ -100,10 +103,12 @@ describe('what is older than it is kept', () => {
   });
 
   it('reads as if it had never been, but for the run', async () => {
-    const { runId, deliveryId, recoveryId, quarantineId } = await addAged({
+    const { runId, deliveryId, recoveryId, quarantineId, keyId } = await addAged({
       of: { org, connectionId, endpointId },
       days: 91,
     });
+    const keyIds = async () => (await read('/api-keys')).body.map(({ id }: { id: string }) => id);
+    expect(await keyIds()).toContain(keyId);
     expect((await read(`/runs/${runId}/calls`)).body).toHaveLength(1);
     expect((await read('/webhook-deliveries')).body).toHaveLength(1);
     await sweep();
@@ -114,6 +119,7 @@ describe('what is older than it is kept', () => {
     expect((await org.call('POST', `/webhook-deliveries/${deliveryId}/redeliver`)).status).toBe(404);
     expect((await read(`/webhook-recoveries/${recoveryId}`)).status).toBe(404);
     expect((await read(`/quarantine/${quarantineId}`)).status).toBe(404);
+    expect(await keyIds()).not.toContain(keyId);
   });
 
   it('goes while Temporal is away, by the loop of the worker', async () => {
@@ -237,6 +243,22 @@ describe('what stays however old it is', () => {
     const done = api.deps.db.updateTable('webhookDeliveries').set({ state: 'done' });
     await done.where('id', '=', attemptId).execute();
     expect(await purgeEvents(api.deps.db, old())).toBe(1);
+  });
+
+  it('API keys that are in use, and others of which a key that they have made is left', async () => {
+    const maker = await agedKey(api, org, { revokedDaysAgo: 200 });
+    const made = await agedKey(api, org, { revokedDaysAgo: 100, createdByKeyId: maker });
+    const expiresAt = daysAgo(95).toISOString();
+    const expired = await agedKey(api, org, { revokedDaysAgo: null, expiresAt });
+    const before = (await countAgedRows(api, org))['api_keys'] ?? 0;
+    expect(await purgeApiKeys(api.deps.db, old())).toBe(2);
+    const ids = (await read('/api-keys')).body.map(({ id }: { id: string }) => id);
+    expect(ids).toContain(maker);
+    expect(ids).not.toContain(made);
+    expect(ids).not.toContain(expired);
+    expect(await purgeApiKeys(api.deps.db, old())).toBe(1);
+    expect(await purgeApiKeys(api.deps.db, old())).toBe(0);
+    expect((await countAgedRows(api, org))['api_keys']).toBe(before - 3);
   });
 
   it('recoveries of which a message is left', async () => {

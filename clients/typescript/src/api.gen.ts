@@ -1974,7 +1974,11 @@ export interface Operations {
       key: string;
     };
   };
-  /** List the API keys, revoked ones too. */
+  /**
+   * List the API keys, revoked ones too.
+   *
+   * One that was revoked or has expired is listed for as long as the deployment keeps it: 90 days by default.
+   */
   'GET /api-keys': {
     response: ApiKeyRow[];
   };

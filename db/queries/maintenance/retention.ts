@@ -52,6 +52,14 @@ export const purgeEndpoints = (db: Db, { before, rowsMax }: OldRows): Promise<nu
   return purge(db, { table: 'webhook_endpoints', old, order: sql`deleted_at`, rowsMax });
 };
 
+/** Removes API keys that were revoked or expired before, unless a key that one has made is left; how many. */
+export const purgeApiKeys = (db: Db, { before, rowsMax }: OldRows): Promise<number> => {
+  const over = sql`least(revoked_at, expires_at)`;
+  const old = sql`${over} < ${before}
+    and not exists (select 1 from api_keys made where made.created_by_key_id = api_keys.id)`;
+  return purge(db, { table: 'api_keys', old, order: over, rowsMax });
+};
+
 interface Purged {
   readonly table: string;
   readonly old: RawBuilder<unknown>;

@@ -41,6 +41,8 @@ export const apiKeyRoutes = [
     method: 'get',
     path: '/api-keys',
     summary: 'List the API keys, revoked ones too',
+    description:
+      'One that was revoked or has expired is listed for as long as the deployment keeps it: 90 days by default.',
     tag,
     auth: 'api_key',
     status: 200,

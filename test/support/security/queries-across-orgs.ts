@@ -52,6 +52,7 @@ export const queriesAcrossOrgs: ReadonlyMap<string, string> = new Map(
     'maintenance/retention.purgeRecoveries': 'removes by age alone',
     'maintenance/retention.purgeEvents': 'removes by age alone',
     'maintenance/retention.purgeEndpoints': 'removes by age alone',
+    'maintenance/retention.purgeApiKeys': 'removes by age alone',
     'webhooks/signing-secrets.purgeSigningSecrets': 'removes by age alone',
   }),
 );

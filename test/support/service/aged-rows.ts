@@ -1,6 +1,9 @@
 import { sql } from 'kysely';
+import { insertApiKey } from '../../../db/queries/orgs/api-keys.ts';
 import { insertCalls } from '../../../db/queries/runs/calls.ts';
 import { orgScope } from '../../../db/scope.ts';
+import { operatorGrant } from '../../../src/control/orgs/orgs.ts';
+import { makeApiKey } from '../../../src/core/crypto/api-key.ts';
 import { firstIdAt, newId } from '../../../src/core/ids.ts';
 import type { RunStatus } from '../../../src/core/resources/run.ts';
 import { happen, receiverUrl } from '../webhooks/webhook-rows.ts';
@@ -104,6 +107,26 @@ export async function loggedAttempt(
   return id;
 }
 
+interface AgedKey {
+  /** Null: it is not revoked. */
+  readonly revokedDaysAgo: number | null;
+  readonly expiresAt?: string;
+  readonly createdByKeyId?: string;
+}
+
+/** An API key that is over; its id. */
+export async function agedKey(
+  { deps: { db } }: WithDb,
+  { orgId }: TestOrg,
+  { revokedDaysAgo, ...grant }: AgedKey,
+): Promise<string> {
+  const { key: _key, ...stored } = makeApiKey();
+  const { id } = await insertApiKey(db, orgScope(orgId), { ...stored, ...operatorGrant, ...grant });
+  const revokedAt = revokedDaysAgo === null ? null : daysAgo(revokedDaysAgo).toISOString();
+  await db.updateTable('apiKeys').set({ revokedAt }).where('id', '=', id).execute();
+  return id;
+}
+
 interface AgedRecord {
   readonly connectionId: string;
   readonly madeDaysAgo: number;
@@ -151,6 +174,7 @@ export async function countAgedRows({ deps: { db } }: WithDb, { orgId }: TestOrg
     'webhook_deliveries',
     'webhook_recoveries',
     'quarantine',
+    'api_keys',
     'runs',
     'record_state',
     'partitions',
