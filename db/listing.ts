@@ -106,7 +106,7 @@ export async function openNewestFirst<TB extends keyof Database, Row extends { r
       },
     }),
   };
-  return openListing(source, limit);
+  return await openListing(source, limit);
 }
 
 /** How many rows a query without columns selects. */

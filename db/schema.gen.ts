@@ -160,6 +160,10 @@ export interface HookRequests {
    */
   repeatDue: string | null;
   /**
+   * It was rejected, ignored or a duplicate when it came: an org has so many in an hour.
+   */
+  startsNothing: Generated<boolean>;
+  /**
    * coalesced: accepted, and an earlier request already started the same run.
    */
   status: string;
@@ -807,6 +811,10 @@ export interface SpecVersions {
    */
   checksum: string;
   createdAt: Generated<string>;
+  /**
+   * Of spec_json as text: those of an org have a limit together.
+   */
+  documentBytes: Generated<number>;
   id: string;
   orgId: string;
   publishedAt: string | null;

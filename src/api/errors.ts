@@ -71,8 +71,8 @@ export interface ErrorResponse {
 
 /**
  * The headers of some codes. A database that fails over is back within seconds. `rate_limited` means here that too many
- * runs are queued: a run takes seconds or minutes, so one may have ended after 10 s. The gates know better how long to
- * wait, and their rejections have a `retry-after` of their own.
+ * runs are queued: a run takes seconds or minutes, so one may have ended after 10 s. Who knows better how long to wait says so
+ * in the error; the rejections of gates have a `retry-after` of their own.
  */
 const headersOf: Partial<Record<RequestErrorCode, Readonly<Record<string, string>>>> = {
   unauthorized: { 'www-authenticate': 'Bearer' },
@@ -88,7 +88,7 @@ export function toErrorResponse(error: unknown, requestId: string): ErrorRespons
   }
   if (error instanceof AppError && isRequestCode(error.code) && error.code !== 'internal') {
     const issues = error.issues === undefined ? {} : { issues: error.issues.map((issue) => ({ ...issue })) };
-    const headers = headersOf[error.code] ?? {};
+    const headers = { ...headersOf[error.code], ...retryAfter(error) };
     return response(statusOf[error.code], { code: error.code, message: error.message, ...issues }, { headers });
   }
   if (isDatabaseAway(error)) {
@@ -113,6 +113,9 @@ export function toErrorResponse(error: unknown, requestId: string): ErrorRespons
   const message = `Unexpected error. Quote request id ${requestId} when you report it.`;
   return response(statusOf.internal, { code: 'internal', message }, { unexpected: true });
 }
+
+const retryAfter = ({ retryAfterSeconds: seconds }: AppError) =>
+  seconds === undefined ? {} : { 'retry-after': String(seconds) };
 
 function response(
   status: ContentfulStatusCode,

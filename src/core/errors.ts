@@ -60,6 +60,7 @@ interface AppErrorOptions {
   readonly issues?: readonly Issue[];
   readonly cause?: unknown;
   readonly isFinal?: boolean;
+  readonly retryAfterSeconds?: number;
 }
 
 /** A failure the caller may see: `message` is safe to show, `cause` is for the log only. */
@@ -70,12 +71,15 @@ export class AppError extends Error {
   readonly issues: readonly Issue[] | undefined;
   /** Whether it has been retried for as long as it may be, whatever its code says. */
   readonly isFinal: boolean;
+  /** When the request may succeed; undefined: as its code says. */
+  readonly retryAfterSeconds: number | undefined;
 
   constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.issues = options.issues;
     this.isFinal = options.isFinal ?? false;
+    this.retryAfterSeconds = options.retryAfterSeconds;
   }
 }
 

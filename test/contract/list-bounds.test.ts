@@ -18,7 +18,7 @@ import { newCall } from '../support/service/calls.ts';
 import { fillOrg, type Inventory } from '../support/upstream/api-fixtures.ts';
 import { happen } from '../support/webhooks/webhook-rows.ts';
 
-/** Of every row of the org: more than a list reads at once. */
+/** Copies of each row of the org: more than a list reads at once. */
 const copies = 1500;
 /** Rows that a statement returns at most: a batch of a list that is streamed. */
 const batchRows = 1000;
@@ -86,7 +86,7 @@ async function fillLogs(db: Db): Promise<void> {
     .execute();
 }
 
-/** What an address of a folder needs in its place of an id. */
+/** Ids for addresses, by their folder. */
 const idOf: Readonly<Record<string, (of: Inventory) => string>> = {
   connections: ({ activeConnectionId }) => activeConnectionId,
   runs: ({ runId }) => runId,
@@ -99,7 +99,7 @@ const idOf: Readonly<Record<string, (of: Inventory) => string>> = {
   recoveries: ({ recoveryId }) => recoveryId,
   'webhook-recoveries': ({ recoveryId }) => recoveryId,
 };
-/** What an address needs in its query. */
+/** Queries that addresses need. */
 const queries: Readonly<Record<string, (of: Inventory) => string>> = {
   '/quarantine': ({ activeConnectionId }) => `?connectionId=${activeConnectionId}`,
   '/specs/:key/compare': ({ publishedVersion, draftVersion }) => `?from=${publishedVersion}&to=${draftVersion}`,

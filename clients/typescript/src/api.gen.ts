@@ -1866,7 +1866,7 @@ export interface Operations {
   /**
    * List the requests to a hook.
    *
-   * Those of the last 7 days, newest first, without their contents.
+   * Those of the last 7 days, newest first, without their contents. An org has at most 1000 of them an hour, by default, that are rejected, ignored or duplicates. More are not listed, and get 429 instead of 401.
    */
   'GET /hooks/{id}/requests': {
     params: {
@@ -2039,7 +2039,7 @@ export interface Operations {
   /**
    * Send a delivery once more.
    *
-   * Sends the same bytes under the same `webhook-id`, signed with the current secret, in one attempt without retries: a new element of the log, which shows the result later. It goes to the original endpoint, even a disabled one, or to the oldest endpoint if the original was deleted. When it succeeds, the automatic attempts of that event end.
+   * Sends the same bytes under the same `webhook-id`, signed with the current secret, in one attempt without retries: a new element of the log, which shows the result later. It goes to the original endpoint, even a disabled one, or to the oldest endpoint if the original was deleted. When it succeeds, the automatic attempts of that event end. Beyond 1000 tests and redeliveries of the org in 24 hours, by default, it gets 429. To send many events again, recover their endpoint.
    */
   'POST /webhook-deliveries/{id}/redeliver': {
     params: {
@@ -2280,7 +2280,7 @@ export interface Operations {
   /**
    * Send an example of an event to a webhook endpoint.
    *
-   * Sends one real request, even to a disabled endpoint. The delivery shows the result.
+   * Sends one real request, even to a disabled endpoint. The delivery shows the result. Beyond 1000 tests and redeliveries of the org in 24 hours, by default, it gets 429.
    */
   'POST /webhook-endpoints/{id}/test': {
     params: {
@@ -2294,7 +2294,7 @@ export interface Operations {
   /**
    * Send past events to a webhook endpoint.
    *
-   * Sends them again, oldest first, with all automatic attempts. Events that the endpoint has accepted, or that are still pending, are not sent again. Poll `GET /webhook-recoveries/:id`.
+   * Sends them again, oldest first, with all automatic attempts. Events that the endpoint has accepted, or that are still pending, are not sent again. Poll `GET /webhook-recoveries/:id`. Beyond 100 recoveries of the org in 24 hours, by default, it gets 429.
    */
   'POST /webhook-endpoints/{id}/recover': {
     params: {

@@ -32,17 +32,24 @@ interface Compared {
 const repeatSeconds = 60;
 const repeatReason = 'its signed content came before: its run comes within a minute';
 
-/** Logs a request that triggers nothing. */
+/** A request that starts nothing. */
+export interface IdleRequest {
+  readonly status: 'duplicate' | 'ignored' | 'rejected';
+  /** Null: it needs none. */
+  readonly reason: string | null;
+}
+
+/** Logs a request that starts nothing. */
 export async function logHookRequest(
   db: Db,
   scope: OrgScope,
   hook: LoggedHook,
-  { status, reason }: { readonly status: 'duplicate' | 'ignored' | 'rejected'; readonly reason: string | null },
+  { status, reason }: IdleRequest,
 ): Promise<void> {
   const ids = { id: newId('hreq'), orgId: scope.orgId, hookId: hook.id, connectionId: hook.connectionId };
   await db
     .insertInto('hookRequests')
-    .values({ ...ids, status, reason })
+    .values({ ...ids, status, reason, startsNothing: true })
     .execute();
 }
 

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { firstIdAt } from '../../../src/core/ids.ts';
 import { type OrgLimitName, orgLimits } from '../../../src/core/resources/org-limits.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
@@ -10,25 +11,43 @@ export interface Within {
   readonly specId?: string;
 }
 
-/** The rows that count, but for those of other orgs. A limit without an entry does not count rows. */
-const counted = {
-  queuedRuns: () => sql`runs where status = 'queued'`,
+/** How much of a limit an org uses, as SQL in which `max` is the limit. One without an entry does not count rows. */
+const uses = {
+  queuedRuns: () => count(sql`runs where status = 'queued'`),
   queuedRunsPerResource: ({ connectionId, resourceKey }: Within) =>
-    sql`runs where status = 'queued' and connection_id = ${connectionId} and resource_key = ${resourceKey}`,
-  connections: () => sql`connections where deleted_at is null`,
-  specs: () => sql`specs where true`,
-  versionsPerSpec: ({ specId }: Within) => sql`spec_versions where spec_id = ${specId}`,
-  schedules: () => sql`schedules where deleted_at is null`,
+    count(sql`runs where status = 'queued' and connection_id = ${connectionId} and resource_key = ${resourceKey}`),
+  requestedDeliveries: () =>
+    count(sql`webhook_deliveries where trigger in ('redelivery', 'test') and id >= ${firstIdAt('whd', hoursAgo(24))}`),
+  recoveries: () => count(sql`webhook_recoveries where created_at >= ${hoursAgo(24)}`),
+  idleHookRequests: () => count(sql`hook_requests where starts_nothing and id >= ${firstIdAt('hreq', hoursAgo(1))}`),
+  connections: () => count(sql`connections where deleted_at is null`),
+  specs: () => count(sql`specs where true`),
+  versionsPerSpec: ({ specId }: Within) => count(sql`spec_versions where spec_id = ${specId}`),
+  specMebibytes:
+    () =>
+    ({ orgId }: OrgScope) =>
+      sql`coalesce((select sum(document_bytes) / 1048576 from spec_versions where org_id = ${orgId}), 0)`,
+  schedules: () => count(sql`schedules where deleted_at is null`),
   schedulesPerResource: ({ connectionId, resourceKey }: Within) =>
-    sql`schedules where deleted_at is null and connection_id = ${connectionId} and resource_key = ${resourceKey}`,
+    count(
+      sql`schedules where deleted_at is null and connection_id = ${connectionId} and resource_key = ${resourceKey}`,
+    ),
   hooksPerConnection: ({ connectionId }: Within) =>
-    sql`hooks where deleted_at is null and connection_id = ${connectionId}`,
-  workspaces: () => sql`workspaces where true`,
-  apiKeys: () => sql`api_keys where revoked_at is null and (expires_at is null or expires_at > now())`,
-} as const satisfies Partial<Record<OrgLimitName, (within: Within) => RawBuilder<unknown>>>;
+    count(sql`hooks where deleted_at is null and connection_id = ${connectionId}`),
+  workspaces: () => count(sql`workspaces where true`),
+  apiKeys: () => count(sql`api_keys where revoked_at is null and (expires_at is null or expires_at > now())`),
+} as const satisfies Partial<Record<OrgLimitName, (within: Within) => (scope: OrgScope) => RawBuilder<unknown>>>;
 
-/** A limit on how many rows an org has. */
-export type CountedLimit = keyof typeof counted;
+/** How many of these rows an org has; counts no further than the limit. */
+const count =
+  (rows: RawBuilder<unknown>) =>
+  ({ orgId }: OrgScope) =>
+    sql`(select count(*) from (select from ${rows} and org_id = ${orgId} limit greatest(0, max)) as found)`;
+
+const hoursAgo = (hours: number): Date => new Date(Date.now() - hours * 3_600_000);
+
+/** A limit on what an org has, or does in a time. */
+export type CountedLimit = keyof typeof uses;
 
 /** How many there may be, and how many there are. */
 export interface LimitUse {
@@ -36,28 +55,28 @@ export interface LimitUse {
   readonly used: number;
 }
 
-/** The use of limits as it is now; others may add to it meanwhile. Counts no further than a limit. */
+/** The use of limits as it is now; others may add to it meanwhile. */
 export async function readLimitUses(
   db: Db,
   scope: OrgScope,
   names: readonly CountedLimit[],
   within: Within,
 ): Promise<readonly (LimitUse & { readonly name: CountedLimit })[]> {
-  const uses = names.map(
+  const selects = names.map(
     (name) => sql`
-      select ${sql.lit(name)} as name, max, (select count(*) from (
-        select from ${counted[name](within)} and org_id = ${scope.orgId} limit greatest(0, max)) as found)::int as used
+      select ${sql.lit(name)} as name, max, ${uses[name](within)(scope)}::int as used
       from (
         select coalesce((limits ->> ${sql.lit(name)})::int, ${sql.lit(orgLimits[name].default)}) as max
         from orgs where id = ${scope.orgId}) as org`,
   );
-  const { rows } = await sql<LimitUse & { readonly name: CountedLimit }>`${sql.join(uses, sql` union all `)}`.execute(
-    db,
-  );
+  const { rows } = await sql<
+    LimitUse & { readonly name: CountedLimit }
+  >`${sql.join(selects, sql` union all `)}`.execute(db);
   return names.map((name) => rows.find((row) => row.name === name) ?? { name, max: 0, used: 0 });
 }
 
-async function readLimitUse(db: Db, scope: OrgScope, name: CountedLimit, within: Within): Promise<LimitUse> {
+/** The use of one limit; see {@link readLimitUses}. */
+export async function readLimitUse(db: Db, scope: OrgScope, name: CountedLimit, within: Within): Promise<LimitUse> {
   const [use] = await readLimitUses(db, scope, [name], within);
   return use ?? { max: 0, used: 0 };
 }

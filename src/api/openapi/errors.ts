@@ -47,7 +47,7 @@ const meanings = {
   conflict: 'The state of the resource forbids the action.',
   immutable: 'A published version cannot be changed.',
   rate_limited:
-    'Too many requests: the rate limit of the deployment or the limit of concurrent costly requests is reached. `Retry-After` gives the seconds to wait.',
+    'Too many requests: the rate limit of the deployment, the limit of concurrent costly requests or a limit of the org is reached. `Retry-After` gives the seconds to wait.',
   internal: 'Unexpected error of the service.',
   unavailable: 'The database of the service does not respond. `Retry-After` gives the seconds to wait.',
 } as const satisfies Record<RequestErrorCode, string>;

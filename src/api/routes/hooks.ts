@@ -4,6 +4,7 @@ import { findHook, listHooks } from '../../../db/queries/hooks/hooks.ts';
 import { createHook, deleteHook, rotateHook, toggleHook } from '../../control/hooks/hooks.ts';
 import { found } from '../../core/errors.ts';
 import { HookRequestRow, HookRow, hookDefaults } from '../../core/resources/hook.ts';
+import { orgLimits } from '../../core/resources/org-limits.ts';
 import { Deleted, deleted } from '../../core/resources/values.ts';
 import { Dedupe, Verification } from '../../core/resources/verification-schema.ts';
 import { idParams } from '../inputs.ts';
@@ -144,7 +145,7 @@ export const hookRoutes = [
     method: 'get',
     path: '/hooks/:id/requests',
     summary: 'List the requests to a hook',
-    description: 'Those of the last 7 days, newest first, without their contents.',
+    description: `Those of the last 7 days, newest first, without their contents. An org has at most ${orgLimits.idleHookRequests.default} of them an hour, by default, that are rejected, ignored or duplicates. More are not listed, and get 429 instead of 401.`,
     tag,
     auth: 'api_key',
     params: Params,

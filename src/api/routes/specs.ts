@@ -237,7 +237,7 @@ export const specRoutes = [
     bodyExample: exampleSpec,
     status: 200,
     response: SpecVersionRow,
-    errors: ['not_found', 'immutable'],
+    errors: ['not_found', 'immutable', 'conflict'],
     handle: ({ scope, params, body }, deps) => replaceDraft(deps, scope, { ...params, document: body }),
   }),
   route({

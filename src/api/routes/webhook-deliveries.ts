@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { findDelivery, listDeliveries } from '../../../db/queries/webhooks/deliveries.ts';
 import { redeliver } from '../../control/webhooks/redelivery.ts';
 import { found } from '../../core/errors.ts';
+import { orgLimits } from '../../core/resources/org-limits.ts';
 import { WebhookDeliveryDetail, WebhookDeliveryView } from '../../core/resources/webhook-delivery.ts';
 import { bodyId, idParams } from '../inputs.ts';
 import { queryLimit } from '../query-inputs.ts';
@@ -10,6 +11,8 @@ import { route } from '../route.ts';
 const noun = 'Webhook delivery';
 const Params = idParams('whd', noun);
 const tag = 'webhook deliveries';
+
+const requestedInTime = `Beyond ${orgLimits.requestedDeliveries.default} tests and redeliveries of the org in 24 hours, by default, it gets 429. To send many events again, recover their endpoint.`;
 
 /** The log of deliveries to the org. */
 export const webhookDeliveryRoutes = [
@@ -43,7 +46,8 @@ export const webhookDeliveryRoutes = [
     path: '/webhook-deliveries/:id/redeliver',
     summary: 'Send a delivery once more',
     description:
-      'Sends the same bytes under the same `webhook-id`, signed with the current secret, in one attempt without retries: a new element of the log, which shows the result later. It goes to the original endpoint, even a disabled one, or to the oldest endpoint if the original was deleted. When it succeeds, the automatic attempts of that event end.',
+      'Sends the same bytes under the same `webhook-id`, signed with the current secret, in one attempt without retries: a new element of the log, which shows the result later. It goes to the original endpoint, even a disabled one, or to the oldest endpoint if the original was deleted. When it succeeds, the automatic attempts of that event end. ' +
+      requestedInTime,
     tag,
     auth: 'api_key',
     params: Params,

@@ -6,6 +6,7 @@ import { recoverEndpoint } from '../../control/webhooks/recovery.ts';
 import { rotateSecret } from '../../control/webhooks/secrets.ts';
 import { testEndpoint } from '../../control/webhooks/test-endpoint.ts';
 import { found } from '../../core/errors.ts';
+import { orgLimits } from '../../core/resources/org-limits.ts';
 import { Deleted, deleted } from '../../core/resources/values.ts';
 import { WebhookDeliveryView } from '../../core/resources/webhook-delivery.ts';
 import {
@@ -151,7 +152,7 @@ export const webhookEndpointRoutes = [
     method: 'post',
     path: '/webhook-endpoints/:id/test',
     summary: 'Send an example of an event to a webhook endpoint',
-    description: 'Sends one real request, even to a disabled endpoint. The delivery shows the result.',
+    description: `Sends one real request, even to a disabled endpoint. The delivery shows the result. Beyond ${orgLimits.requestedDeliveries.default} tests and redeliveries of the org in 24 hours, by default, it gets 429.`,
     tag,
     auth: 'api_key',
     params: Params,
@@ -169,7 +170,8 @@ export const webhookEndpointRoutes = [
     path: '/webhook-endpoints/:id/recover',
     summary: 'Send past events to a webhook endpoint',
     description:
-      'Sends them again, oldest first, with all automatic attempts. Events that the endpoint has accepted, or that are still pending, are not sent again. Poll `GET /webhook-recoveries/:id`.',
+      'Sends them again, oldest first, with all automatic attempts. Events that the endpoint has accepted, or that are still pending, are not sent again. Poll `GET /webhook-recoveries/:id`. ' +
+      `Beyond ${orgLimits.recoveries.default} recoveries of the org in 24 hours, by default, it gets 429.`,
     tag,
     auth: 'api_key',
     params: Params,

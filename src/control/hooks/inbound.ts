@@ -3,8 +3,15 @@
  * before the response; then the request or the sweeper wakes the workflow that creates the run.
  */
 
-import { acceptHookRequest, findUnwokenResources, logHookRequest } from '../../../db/queries/hooks/hook-requests.ts';
+import type { Db } from '../../../db/client.ts';
+import {
+  acceptHookRequest,
+  findUnwokenResources,
+  type IdleRequest,
+  logHookRequest,
+} from '../../../db/queries/hooks/hook-requests.ts';
 import type { ReceivingHook } from '../../../db/queries/hooks/hooks.ts';
+import { type LimitUse, lockLimitUse, readLimitUse } from '../../../db/queries/orgs/org-limits.ts';
 import { type OrgScope, orgScope } from '../../../db/scope.ts';
 import { AppError } from '../../core/errors.ts';
 import { dedupeKey } from '../../core/hooks/dedupe-key.ts';
@@ -13,6 +20,7 @@ import { type ReceivedRequest, verifyRequest } from '../../core/hooks/verify-req
 import type { LaneKey } from '../../core/model/lane-key.ts';
 import type { Deps } from '../../deps.ts';
 import { orLeaveToSweeper } from '../../dispatch/or-leave-to-sweeper.ts';
+import { tooManyInTime } from '../orgs/org-limits.ts';
 import { openHookSecret } from './hooks.ts';
 
 type InboundDeps = Pick<Deps, 'db' | 'orchestrator' | 'log' | 'secretBox'>;
@@ -20,7 +28,10 @@ type InboundDeps = Pick<Deps, 'db' | 'orchestrator' | 'log' | 'secretBox'>;
 /** The scope of a request whose token found a hook. */
 export const scopeOfHook = ({ orgId }: Pick<ReceivingHook, 'orgId'>): OrgScope => orgScope(orgId);
 
-/** Throws unauthorized, and logs the request as rejected, unless it comes from the upstream of the hook. */
+/**
+ * Throws unauthorized, and logs the request as rejected, unless it comes from the upstream of the hook. Throws rate_limited
+ * in its place, and logs nothing, once the org has logged as many of the last hour as it may.
+ */
 export async function refuseForged(
   deps: Pick<InboundDeps, 'db' | 'secretBox'>,
   hook: ReceivingHook,
@@ -30,11 +41,33 @@ export async function refuseForged(
   const issue =
     verifyRequest(hook.verification, openHookSecret(deps, scope, hook), request) ?? dedupeKey(hook, request).issue;
   if (issue === null) return;
-  await logHookRequest(deps.db, scope, hook, { status: 'rejected', reason: issue });
+  await logRejected(deps.db, scope, hook, issue);
   throw new AppError(
     'unauthorized',
     'The verification of the request failed: GET /api/v1/hooks/:id/requests says why.',
   );
+}
+
+async function logRejected(db: Db, scope: OrgScope, hook: ReceivingHook, reason: string): Promise<void> {
+  const full = await logIdle(db, scope, hook, { status: 'rejected', reason });
+  if (full) throw tooManyInTime('idleHookRequests', full.max);
+}
+
+/**
+ * Logs a request that starts nothing, unless the org has logged as many of the last hour as it may: then nothing is written
+ * or locked, so that whoever knows an address takes little. Null: it is logged.
+ */
+async function logIdle(db: Db, scope: OrgScope, hook: ReceivingHook, line: IdleRequest): Promise<LimitUse | null> {
+  const name = 'idleHookRequests';
+  const isFull = ({ used, max }: LimitUse) => used >= max;
+  const before = await readLimitUse(db, scope, name, {});
+  if (isFull(before)) return before;
+  return db.transaction().execute(async (tx) => {
+    const use = await lockLimitUse(tx, scope, name, {});
+    if (isFull(use)) return use;
+    await logHookRequest(tx, scope, hook, line);
+    return null;
+  });
 }
 
 /**
@@ -46,7 +79,7 @@ export async function takeRequest(deps: InboundDeps, hook: ReceivingHook, reques
   const scope = scopeOfHook(hook);
   const { connectionId, connectionStatus } = hook;
   if (connectionStatus !== 'active') {
-    await logHookRequest(db, scope, hook, { status: 'ignored', reason: `connection ${connectionStatus}` });
+    await logIdle(db, scope, hook, { status: 'ignored', reason: `connection ${connectionStatus}` });
     return false;
   }
   const dedupe = dedupeKey(hook, request);
@@ -58,7 +91,7 @@ export async function takeRequest(deps: InboundDeps, hook: ReceivingHook, reques
     contents: fingerprintsOf(signed),
   });
   if (requestId === null) {
-    await logHookRequest(db, scope, hook, { status: 'duplicate', reason: null });
+    await logIdle(db, scope, hook, { status: 'duplicate', reason: null });
     return true;
   }
   await wakeFor(deps, scope, { connectionId, requestId });

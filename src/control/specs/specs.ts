@@ -1,3 +1,4 @@
+import { lockOrg } from '../../../db/queries/orgs/org-limits.ts';
 import {
   ensureSpec,
   findSpecVersion,
@@ -51,6 +52,7 @@ export async function createDraft(deps: WriteDeps, scope: OrgScope, document: un
     if (!(await hasSpec(tx, scope, key))) await requireRoom(tx, scope, 'specs');
     const specId = await ensureSpec(tx, scope, key);
     await requireRoom(tx, scope, 'versionsPerSpec', { specId });
+    await requireRoom(tx, scope, 'specMebibytes');
     const draft = await insertDraft(tx, scope, { specId, version, specJson, checksum: specChecksum(specJson) });
     if (!draft)
       throw conflict(
@@ -60,7 +62,10 @@ export async function createDraft(deps: WriteDeps, scope: OrgScope, document: un
   });
 }
 
-/** The draft with another document of the same key and version. Throws validation, not_found, immutable. */
+/**
+ * The draft with another document of the same key and version. Throws validation, not_found, immutable, conflict (the specs
+ * of the org are too large together).
+ */
 export async function replaceDraft(
   { db }: SpecDeps,
   scope: OrgScope,
@@ -73,10 +78,14 @@ export async function replaceDraft(
       schemaIssue('metadata.version', message),
     ]);
   }
-  const { id } = await versionNamed(db, scope, name);
-  const draft = await updateDraft(db, scope, { id, specJson, checksum: specChecksum(specJson) });
-  if (!draft) throw immutable();
-  return draft;
+  return db.transaction().execute(async (tx) => {
+    await lockOrg(tx, scope);
+    const { id, specJson: before } = await versionNamed(tx, scope, name);
+    if (JSON.stringify(specJson).length > JSON.stringify(before).length) await requireRoom(tx, scope, 'specMebibytes');
+    const draft = await updateDraft(tx, scope, { id, specJson, checksum: specChecksum(specJson) });
+    if (!draft) throw immutable();
+    return draft;
+  });
 }
 
 /** Removes a draft. Throws not_found, immutable. */

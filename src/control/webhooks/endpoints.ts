@@ -16,6 +16,7 @@ import { conflict, found, type Issue, invalid, schemaIssue } from '../../core/er
 import type { SignatureScheme, WebhookEndpointRow } from '../../core/resources/webhook-endpoint.ts';
 import type { Deps } from '../../deps.ts';
 import { type WakeDeps, wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
+import { requireTurn } from '../orgs/org-limits.ts';
 import { type WriteDeps, write } from '../orgs/write.ts';
 import { endpointUrlIssue } from './endpoint-url.ts';
 import { giveKeyPair, giveSecrets, refuseBadSecret } from './secrets.ts';
@@ -41,7 +42,7 @@ interface EndpointRequest extends EndpointSettings {
 
 /**
  * An endpoint with its secret, which is made when `secret` is null. Throws validation (url, secret, ids that are none of
- * the org), conflict (the org has ten).
+ * the org), conflict (the org has ten), rate_limited (too many tests).
  */
 export async function createEndpoint(
   deps: EndpointDeps & WriteDeps,
@@ -55,7 +56,10 @@ export async function createEndpoint(
     const id = await insertEndpoint(tx, scope, settings);
     const made = await giveSecrets(deps, tx, scope, { endpointId: id, schemes: settings.signatureSchemes, secret });
     const row = found(await findEndpoint(tx, scope, id), 'Webhook endpoint');
-    if (verifyOnCreate) await askForTest(tx, scope, { endpoint: row, eventType: 'webhook.test' });
+    if (verifyOnCreate) {
+      await requireTurn(tx, scope, 'requestedDeliveries');
+      await askForTest(tx, scope, { endpoint: row, eventType: 'webhook.test' });
+    }
     return { ...row, ...(made === null ? {} : { secret: made }) };
   });
   void wakeEndpoints(deps, scope);

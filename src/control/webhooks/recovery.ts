@@ -4,6 +4,7 @@ import type { OrgScope } from '../../../db/scope.ts';
 import { found, type Issue, invalid, schemaIssue } from '../../core/errors.ts';
 import type { WebhookRecovery } from '../../core/resources/webhook-endpoint.ts';
 import { type WakeDeps, wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
+import { requireTurn } from '../orgs/org-limits.ts';
 import { type WriteDeps, write } from '../orgs/write.ts';
 
 const rangeDaysMax = 30;
@@ -11,7 +12,7 @@ const rangeMsMax = rangeDaysMax * 24 * 3_600_000;
 
 /**
  * Makes events of the past due again at an endpoint, in the order in which they happened. Throws not_found, validation
- * (a range that is empty or longer than {@link rangeDaysMax}).
+ * (a range that is empty or longer than {@link rangeDaysMax}), rate_limited.
  */
 export async function recoverEndpoint(
   deps: WakeDeps & WriteDeps,
@@ -19,6 +20,7 @@ export async function recoverEndpoint(
   request: RecoveryRequest,
 ): Promise<WebhookRecovery> {
   const recovery = await write(deps, async (tx) => {
+    await requireTurn(tx, scope, 'recoveries');
     found(await lockEndpoint(tx, scope, request.endpointId), 'Webhook endpoint');
     const issues = rangeIssues(request);
     if (issues.length > 0) throw invalid('The range is not valid.', issues);

@@ -6,6 +6,7 @@ import { conflict, found } from '../../core/errors.ts';
 import type { WebhookDeliveryView } from '../../core/resources/webhook-delivery.ts';
 import type { WebhookEndpointRow } from '../../core/resources/webhook-endpoint.ts';
 import { type WakeDeps, wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
+import { requireTurn } from '../orgs/org-limits.ts';
 import { type WriteDeps, write } from '../orgs/write.ts';
 
 /** The delivery to repeat. */
@@ -18,7 +19,7 @@ export interface Redelivery {
 /**
  * Requests one more attempt of a delivery: the same bytes under the same `webhook-id`, signed with the current secret.
  * It is a row of the log before this returns, and is sent once, also to an endpoint that is off. Throws not_found (the
- * delivery, the endpoint), conflict (the org has no endpoint).
+ * delivery, the endpoint), conflict (the org has no endpoint), rate_limited.
  */
 export async function redeliver(
   deps: WakeDeps & WriteDeps,
@@ -26,6 +27,7 @@ export async function redeliver(
   { id, endpointId }: Redelivery,
 ): Promise<WebhookDeliveryView> {
   const delivery = await write(deps, async (tx) => {
+    await requireTurn(tx, scope, 'requestedDeliveries');
     const original = found(await lockDeliveryTarget(tx, scope, id), 'Webhook delivery');
     const endpoint =
       endpointId === null

@@ -12,11 +12,12 @@ import type { EventType } from '../../core/resources/event-types.ts';
 import type { WebhookDeliveryView } from '../../core/resources/webhook-delivery.ts';
 import type { WebhookEndpointRow } from '../../core/resources/webhook-endpoint.ts';
 import { type WakeDeps, wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
+import { requireTurn } from '../orgs/org-limits.ts';
 import { type WriteDeps, write } from '../orgs/write.ts';
 
 /**
  * Requests one attempt to send an example of a type to an endpoint, and to no other; also to one that is off. It is a
- * row of the log before this returns. Throws not_found.
+ * row of the log before this returns. Throws not_found, rate_limited.
  */
 export async function testEndpoint(
   deps: WakeDeps & WriteDeps,
@@ -24,6 +25,7 @@ export async function testEndpoint(
   { id, eventType }: { readonly id: string; readonly eventType: EventType },
 ): Promise<WebhookDeliveryView> {
   const delivery = await write(deps, async (tx) => {
+    await requireTurn(tx, scope, 'requestedDeliveries');
     const endpoint = found(await lockEndpoint(tx, scope, id), 'Webhook endpoint');
     return askForTest(tx, scope, { endpoint, eventType });
   });
@@ -31,7 +33,10 @@ export async function testEndpoint(
   return delivery;
 }
 
-/** Requests it within a transaction that has locked the endpoint; the caller wakes the endpoint after the commit. */
+/**
+ * Requests it within a transaction that has counted it (`requireTurn`) and then locked the endpoint; the caller wakes the
+ * endpoint after the commit.
+ */
 export async function askForTest(
   tx: Db,
   scope: OrgScope,

@@ -14,9 +14,20 @@ export const orgLimits = {
     default: 100,
     about: 'queued runs of one resource of a connection; more are rejected with 429',
   },
+  requestedDeliveries: {
+    default: 1000,
+    about: 'tests and redeliveries of events in 24 hours; more are rejected with 429',
+  },
+  recoveries: { default: 100, about: 'recoveries of webhook endpoints in 24 hours; more are rejected with 429' },
+  idleHookRequests: {
+    default: 1000,
+    about:
+      'requests to hooks in an hour that are rejected, ignored or duplicates; more are not logged, and get 429 instead of 401',
+  },
   connections: { default: 10_000, about: 'connections; more are rejected with 409, as all below' },
   specs: { default: 1000, about: 'specs, by their keys' },
   versionsPerSpec: { default: 500, about: 'versions of one spec' },
+  specMebibytes: { default: 256, about: 'MiB of all versions of specs together' },
   schedules: { default: 10_000, about: 'schedules' },
   schedulesPerResource: { default: 20, about: 'schedules of one resource of a connection' },
   hooksPerConnection: { default: 100, about: 'hooks of one connection' },

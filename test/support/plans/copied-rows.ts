@@ -6,7 +6,7 @@ import { type IdPrefix, newId } from '../../../src/core/ids.ts';
 /**
  * Copies the newest row that an org has in each table, so often. Returns the tables in which it has none.
  *
- * What must differ between rows does; all else is the same: so all copies are in the same lists.
+ * Copies differ only where they have to, so they are all in the same lists.
  */
 export async function copyRows(db: Db, orgId: string, copies: number): Promise<readonly string[]> {
   const empty: string[] = [];

@@ -130,7 +130,7 @@ const exchange = ({
     ${responseBody ? maybeJson(responseBody, 'Body of the response') : html`<p class="hint">No body.</p>`}</div>
 </div>`;
 
-/** Asks for one more attempt of a delivery and shows it. Throws not_found, conflict (the org has no endpoint). */
+/** Asks for one more attempt of a delivery and shows it. Throws not_found, conflict (the org has no endpoint), rate_limited. */
 export const redeliverOne = action({
   path: '/deliveries/:id/redeliver',
   params: Params,

@@ -154,7 +154,7 @@ const recoverForm = (visit: Visit, id: string): Html =>
     ]),
   );
 
-/** Asks for one attempt to send `webhook.test` to an endpoint and shows it. Throws not_found. */
+/** Asks for one attempt to send `webhook.test` to an endpoint and shows it. Throws not_found, rate_limited. */
 export const testOne = action({
   path: '/endpoints/:id/test',
   params: Params,
@@ -186,7 +186,7 @@ export const removeEndpoint = action({
   },
 });
 
-/** Makes events of the last hours due again at an endpoint: of 720 at most, 30 days. Throws not_found, validation. */
+/** Makes events of the last hours due again at an endpoint: of 720 at most, 30 days. Throws not_found, validation, rate_limited. */
 export const recover = action({
   path: '/endpoints/:id/recover',
   params: Params,

@@ -17,7 +17,7 @@ export function seedOrg(
     for (const [version, specJson] of Object.entries(versions)) {
       const id = state.newId('specver');
       const row = { id, orgId, specId, version, specJson, checksum: '', createdAt, publishedAt: createdAt };
-      state.specVersions.insert({ ...row, status: 'published' });
+      state.specVersions.insert({ ...row, status: 'published', documentBytes: JSON.stringify(specJson).length });
     }
     state.connections.insert({
       ...{ id: connectionId, orgId, specId, createdAt, deletedAt: null, errorSince: null, externalCustomerId: null },
