@@ -34,6 +34,7 @@ const unlisted: Readonly<Record<string, string>> = {
   oauth_states: 'found by their keys',
   outboxes: 'one for each lane',
   outbox_parts: 'read by runs, in slices',
+  pending_grants: 'found by their keys',
   run_dimensions: 'read by runs, in slices',
   tokens: 'one for each connection',
   written_columns: 'one for each lane',
