@@ -89,6 +89,19 @@ describe('API keys', () => {
     expect((await org.call('DELETE', `/api-keys/${leaked.id}?withDescendants=maybe`)).status).toBe(400);
   });
 
+  it('are revoked with all that descend from them, however many of those are revoked already', async () => {
+    const { body: leaked } = await org.call('POST', '/api-keys');
+    const { body: last } = await org.call('POST', '/api-keys', { apiKey: leaked.key });
+    // More than a statement has parameters for.
+    await sql`
+      insert into api_keys (id, org_id, lookup_id, key_hash, last4, scopes, created_by_key_id, revoked_at)
+      select 'key_' || n, org_id, 'many-' || n, key_hash, last4, scopes, ${leaked.id}, now()
+      from api_keys, generate_series(1, 70000) n where id = ${last.id}`.execute(api.deps.db);
+    expect((await org.call('DELETE', `/api-keys/${leaked.id}?withDescendants=true`)).status).toBe(200);
+    expect((await org.call('GET', '/workspaces', { apiKey: last.key })).status).toBe(401);
+    await api.deps.db.deleteFrom('apiKeys').where('lookupId', 'like', 'many-%').execute();
+  });
+
   it('make none after their revocation, not even by a request that was on its way', async () => {
     const { body: leaked } = await org.call('POST', '/api-keys');
     const before = (await keys()).length;

@@ -89,20 +89,21 @@ export function markApiKeysRevoked(db: Db, scope: OrgScope, ids: readonly string
     .updateTable('apiKeys')
     .set({ revokedAt: sql`now()` })
     .where('orgId', '=', scope.orgId)
-    .where('id', 'in', [...ids])
+    .where('id', '=', sql<string>`any(${[...ids]}::text[])`)
     .where('revokedAt', 'is', null)
     .returning(columns)
     .execute();
 }
 
-/** The ids of the keys that a key has made, of those that they have made, and so on; revoked ones too. */
+/** The ids of the keys that a key has made, of those that they have made, and so on, but for those that are revoked. */
 export async function findDescendantKeys(db: Db, { orgId }: OrgScope, id: string): Promise<readonly string[]> {
   const { rows } = await sql<{ readonly id: string }>`
     with recursive made as (
-      select id from api_keys where org_id = ${orgId} and created_by_key_id = ${id}
+      select id, revoked_at from api_keys where org_id = ${orgId} and created_by_key_id = ${id}
       union
-      select api_keys.id from api_keys join made on made.id = created_by_key_id where org_id = ${orgId})
-    select id from made`.execute(db);
+      select api_keys.id, api_keys.revoked_at
+      from api_keys join made on made.id = created_by_key_id where org_id = ${orgId})
+    select id from made where revoked_at is null`.execute(db);
   return rows.map((row) => row.id);
 }
 
