@@ -35,7 +35,17 @@ const leftOut = new Set([
 ]);
 
 /** Columns with the number of a lane or a run. */
-const numbered = new Set(['laneId', 'seq', 'seenRun', 'proofRun', 'missedRun', 'clearedRun', 'listedRun', 'listRun', 'flaggedRun']);
+const numbered = new Set([
+  'laneId',
+  'seq',
+  'seenRun',
+  'proofRun',
+  'missedRun',
+  'clearedRun',
+  'listedRun',
+  'listRun',
+  'flaggedRun',
+]);
 
 const isTime = (name: string, value: unknown): value is string =>
   typeof value === 'string' && (/(At|Since)$/.test(name) || /^\d{4}-\d{2}-\d{2}T/.test(value));

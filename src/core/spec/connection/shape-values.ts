@@ -47,7 +47,9 @@ export function storedShapeOf(spec: ConnectorSpec, resourceKey: string): (each: 
   if (isNone(shape) && isNone(read)) return () => null;
   const digest = (fields: EachFields, each: JsonObject) => digestOf(canonicalJson(pickEach(fields, each)));
   const names = digestOf(
-    canonicalJson([shape, read].map((fields) => (fields === 'all' ? fields : [...fields].toSorted()))),
+    canonicalJson(
+      [shape, read].map((fields) => (fields === 'all' ? fields : [...fields].toSorted((a, b) => (a < b ? -1 : 1)))),
+    ),
   );
   return (each) => [names, digest(shape, each), digest(read, each)].join('.');
 }
