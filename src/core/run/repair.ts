@@ -2,7 +2,7 @@ import type { Checkpoint, Destination, OpenedLane, TargetTable, WriteMode } from
 import { AppError, takenOver } from '../errors.ts';
 import { storableText } from '../json/storable-text.ts';
 import type { LaneKey } from '../model/lane-key.ts';
-import { decodeReceipt } from '../model/receipt.ts';
+import { decodeReceipt, type Receipt } from '../model/receipt.ts';
 import { deletesFirst, type RunPosition } from '../model/run-position.ts';
 import type { OnBehind } from '../spec/schema/destination-schema.ts';
 import type { RunLedger } from './run-ledger.ts';
@@ -97,7 +97,12 @@ export async function repairFromCheckpoint(options: RepairOptions): Promise<Star
   }
   if (receipt.failure !== null && (isCarried || receipt.runId === runId))
     throw new AppError('record_invalid', receipt.failure);
-  if (receipt.runId !== runId) return recorded.outcome === 'stale' ? unlessBehind(options, start, checkpoint) : start;
+  if (receipt.runId !== runId && recorded.outcome !== 'stale') return start;
+  if (receipt.runId !== runId) {
+    // A rewind leaves out a batch that is recorded nowhere else.
+    if (options.whenBehind === 'deliver_again') await noteDelivered(ledger, receipt);
+    return unlessBehind(options, start, checkpoint);
+  }
   return {
     ...start,
     batchNo: receipt.batchNo,
@@ -183,6 +188,12 @@ async function startOver(options: RepairOptions): Promise<StartPoint> {
     leftovers,
     carried: [],
   };
+}
+
+/** What the batch has delivered is known to be there, so that it can be found missing. */
+async function noteDelivered(ledger: RunLedger, { records }: Receipt): Promise<void> {
+  const ids = records.filter(({ status }) => status === 'delivered').map(({ externalId }) => externalId);
+  if (ids.length > 0 && !(await ledger.noteLeftovers(ids))) throw takenOver();
 }
 
 /** Ids on a page: as many as one response of a database may have rows. */
