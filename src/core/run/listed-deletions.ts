@@ -21,6 +21,8 @@ export interface ListContext {
   readonly kind: 'full' | 'first' | 'changes' | 'backfill';
   /** The list was read before the records, too. */
   readonly isNamed: boolean;
+  /** It was to be read before them, and could not be read whole. */
+  readonly wasToBeNamed: boolean;
   /** The next run can read again what this one has read. */
   readonly readsAgain: boolean;
 }
@@ -28,7 +30,7 @@ export interface ListContext {
 /** The state of a deletion from now on; null: nothing is to be noted of it. */
 export function stateOf(record: ListedRecord, deletedAt: string | null, context: ListContext): DeletionState | null {
   const { mark, seen } = record;
-  const { form, showsAll, kind, isNamed, readsAgain } = context;
+  const { form, showsAll, kind, isNamed, wasToBeNamed, readsAgain } = context;
   if (showsAll && seen !== 'now') return 'due';
   if (mark && !isLater(deletedAt, mark.deletedAt, form)) {
     if (mark.state === 'before') return mark.isSeen ? 'done' : 'due';
@@ -45,7 +47,8 @@ export function stateOf(record: ListedRecord, deletedAt: string | null, context:
     case 'backfill':
       return null;
     case 'first':
-      return isNamed ? 'due' : 'done';
+      if (isNamed) return 'due';
+      return wasToBeNamed ? 'pending' : 'done';
     case 'changes':
       return readsAgain ? 'pending' : 'done';
   }

@@ -105,7 +105,7 @@ export async function* readListBefore(
   let { gaps } = list;
   const next = (): PartitionPosition => ({ ...begin, step: 'read', read: null, isNamed: isWhole(gaps) });
   if (deletes.mode !== 'endpoint') return next();
-  const { pages } = await openList(run, { deletes, partition, deletionsTo: null, position }, options);
+  const { pages } = await openList(run, { deletes, partition, deletionsTo: null, position, needsAll: true }, options);
   for await (const page of pages) {
     const items = await itemsOf(page.records, { run, deletes, partition });
     const named = [...items].map(([externalId, deletedAt]) => ({ externalId, deletedAt, state: 'before' }) as const);
@@ -125,11 +125,13 @@ interface OpenedList {
   /** See `StoredPartition.deletionsTo`. */
   readonly deletionsTo: string | null;
   readonly position: PartitionPosition;
+  /** The list itself is needed, changed or not. */
+  readonly needsAll?: true;
 }
 
 async function openList(
   run: RunReading,
-  { deletes, partition, deletionsTo, position }: OpenedList,
+  { deletes, partition, deletionsTo, position, needsAll }: OpenedList,
   options: RunReadOptions,
 ) {
   const ofPartition = { ...run.source, each: partition.each };
@@ -142,8 +144,8 @@ async function openList(
     ...named,
     resource: listResource(run.source.resource, { ...deletes, pagination }, known !== null),
     ...(known !== null && { sentWatermark: known }),
-    validators: (await recentList?.find()) ?? null,
-    responses: recentList ? null : openResponseCache(ofPartition, deletes.request, run.lookupStore),
+    validators: needsAll ? null : ((await recentList?.find()) ?? null),
+    responses: recentList || needsAll ? null : openResponseCache(ofPartition, deletes.request, run.lookupStore),
     // From its end on it is known.
     provesEnd: mayStop(deletes),
   };
@@ -198,12 +200,13 @@ function listResource(resource: Source['resource'], deletes: DeletedList, isKnow
 }
 
 function contextOf({ resource, source }: RunReading, position: PartitionPosition): ListContext {
-  const { gaps, totals, watermarkBefore, isNamed = false } = position;
+  const { gaps, totals, watermarkBefore, isNamed } = position;
   const isFull = resource.incremental === undefined;
   const ofResource = isOfResource(resource);
   const isRead = ofResource ? isWhole(totals.gaps) && totals.listGaps?.length === 0 : isWhole(gaps);
   const kind = isFull ? 'full' : source.backfill ? 'backfill' : watermarkBefore === null ? 'first' : 'changes';
-  return { form: timesOf(resource), showsAll: isFull && isRead, kind, isNamed, readsAgain: !ofResource };
+  const named = { isNamed: isNamed === true, wasToBeNamed: isNamed === false };
+  return { form: timesOf(resource), showsAll: isFull && isRead, kind, ...named, readsAgain: !ofResource };
 }
 
 interface ListedOf {
