@@ -59,7 +59,7 @@ const places: readonly (readonly [file: string, count: number, reason: string])[
   ['src/core/spec/checksum.ts', 1, ofSpec],
   ['src/core/spec/connection/meaning.ts', 1, ofSpec],
   ['src/core/spec/connection/resource-fingerprint.ts', 1, ofSpec],
-  ['src/core/spec/connection/shape-values.ts', 2, ofSpec],
+  ['src/core/spec/connection/shape-values.ts', 4, `${ofSpec}; or ${masked}`],
   ['src/core/spec/connection/stored-spec.ts', 1, inMemory],
   ['src/dev/embedded/download.ts', 1, ofCode],
   ['src/dev/embedded/postgres-owner.ts', 1, 'of the path of a folder'],

@@ -162,7 +162,7 @@ async function open(
     store,
     lookupStore,
     force,
-    shapeOf: storedShapeOf(spec, resource.key),
+    shapeOf: storedShapeOf(spec, resource.key, redact),
     findResource: (resourceKey) => findResource(spec, resourceKey),
     openParent: (resourceKey) => openResource(findResource(spec, resourceKey)),
   };

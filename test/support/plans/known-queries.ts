@@ -18,6 +18,7 @@ export const small: ReadonlyMap<string, string> = new Map(
     'connections/pending-grants': 'grants that wait to be confirmed',
     'connections/purge': 'deletes all that a connection has',
     'connections/sealed-columns': 'no query',
+    'connections/sealed-texts': 'operator: goes through all texts in which sealed ones stand',
     'connections/sealed-values': 'operator: goes through all secrets',
     'connections/secrets': 'a secret for each connection',
     'connections/tokens': 'a token for each connection',

@@ -40,12 +40,16 @@ export function shapeEach(spec: ConnectorSpec, resourceKey: string): (each: Json
 
 /**
  * Makes what is stored of the values of a partition: a digest of the names of those that shape its records or decide what is
- * read, and one of each kind of values. Null: no value does either. See {@link changeOf}.
+ * read, and one of each kind of values, with secrets masked. Null: no value does either. See {@link changeOf}.
  */
-export function storedShapeOf(spec: ConnectorSpec, resourceKey: string): (each: JsonObject) => string | null {
+export function storedShapeOf(
+  spec: ConnectorSpec,
+  resourceKey: string,
+  redact: (text: string) => string,
+): (each: JsonObject) => string | null {
   const { shape, read } = decidingFieldsOf(spec, resourceKey);
   if (isNone(shape) && isNone(read)) return () => null;
-  const digest = (fields: EachFields, each: JsonObject) => digestOf(canonicalJson(pickEach(fields, each)));
+  const digest = (fields: EachFields, each: JsonObject) => digestOf(redact(canonicalJson(pickEach(fields, each))));
   const names = digestOf(
     canonicalJson(
       [shape, read].map((fields) => (fields === 'all' ? fields : [...fields].toSorted((a, b) => (a < b ? -1 : 1)))),
