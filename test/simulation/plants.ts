@@ -29,12 +29,6 @@ export const plants: readonly Plant[] = [
     bug: 'const [early] = outgoing.parts; if (early) await client.post(early); await outbox.prepare(batch, outgoing, lane.sequence);',
   },
   {
-    name: 'a group of other values is read from the old watermark',
-    file: 'src/core/run/list-groups.ts',
-    code: 'const keys = values.map(({ key }) => key).toSorted();',
-    bug: 'const keys = values.map(({ key }) => key).slice(0, 1);',
-  },
-  {
     name: 'the fence is dropped',
     file: 'src/core/run/repair.ts',
     code: 'lane, fence, generation,',

@@ -145,7 +145,10 @@ export const hookRoutes = [
     method: 'get',
     path: '/hooks/:id/requests',
     summary: 'List the requests to a hook',
-    description: `Those of the last 7 days, newest first, without their contents. An org has at most ${orgLimits.idleHookRequests.default} of them an hour, by default, that are rejected, ignored or duplicates. More are not listed, and get 429 instead of 401.`,
+    description: [
+      `Those of the last 7 days, newest first, without their contents. An org has at most ${orgLimits.idleHookRequests.default} of them`,
+      'an hour, by default, that are rejected, ignored or duplicates. More are not listed, and get 429 instead of 401.',
+    ].join(' '),
     tag,
     auth: 'api_key',
     params: Params,

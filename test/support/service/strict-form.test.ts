@@ -16,6 +16,7 @@ const row = {
   status: 'pending',
   paramsJson: { any: { thing: 1 } },
   specOverridesJson: null,
+  accounts: [],
 };
 const accepts = (schema: v.GenericSchema, value: unknown) => v.is(strictForm(schema), value);
 
