@@ -85,7 +85,7 @@ describe('where a read begins', () => {
     const watermarkBefore = '2026-01-10T00:00:00.000Z';
     const plan = planOf({ settleMs: 30_000 }, { backfill: true, watermarkBefore, start: '2025-01-01T00:00:00.000Z' });
     const position = firstPosition(plan, now);
-    expect(position).toMatchObject({ from: '2025-01-01T00:00:00.000Z', to: '2026-01-10T00:00:31.000Z' });
+    expect(position).toMatchObject({ from: '2025-01-01T00:00:00.000Z', to: '2026-01-10T00:00:30.000Z' });
     const page = read(plan, position, { times: ['2025-03-01T00:00:00Z'], more: true });
     expect(page.watermark).toBe(watermarkBefore);
     expect(read(plan, positionOf(page), {})).toMatchObject({ watermark: watermarkBefore, position: null });

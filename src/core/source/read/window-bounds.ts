@@ -124,12 +124,9 @@ function readEnd(
   const from = at.from === null ? Number.NEGATIVE_INFINITY : Date.parse(at.from);
   const now = Math.max(at.now.getTime(), from);
   if (watermark === null) return new Date(now).toISOString();
-  const [below, above] = [Date.parse(watermark), Date.parse(watermark) + cursor.settleMs + secondMs];
+  const [below, above] = [Date.parse(watermark), Date.parse(watermark) + cursor.settleMs];
   return new Date(Math.max(Math.min(above, now), below)).toISOString();
 }
-
-/** Some APIs compare times in seconds. */
-const secondMs = 1000;
 
 function endOfWindow(
   cursor: CursorPlan,
