@@ -115,6 +115,16 @@ describe.each(controlStores)('a control store on $name', ({ open }) => {
       await queries.resetAttempts(db, scope, id);
       expect(await take(id)).toMatchObject({ attempts: 1 });
     });
+
+    it('of a run that was ended meanwhile take its error from it no more', async () => {
+      const { queries, db, scope, started, end, run } = await start();
+      const { id, attempt } = await started();
+      await end(id, { status: 'failed', error: { code: 'orchestration_lost', message: 'lost' } });
+      const position = { stage: 'retry', after: null } as const;
+      await queries.addToDimension(db, scope, { runId: id, owner: attempt, dimension: 0, values: [], position });
+      await queries.resetAttempts(db, scope, id);
+      expect(await run(id)).toMatchObject({ status: 'failed', error: { code: 'orchestration_lost', message: 'lost' } });
+    });
   });
 
   describe('batches', () => {

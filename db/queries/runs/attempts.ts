@@ -160,13 +160,17 @@ async function isRunning(db: Db, scope: OrgScope, runId: string): Promise<boolea
   return (await running.executeTakeFirst()) !== undefined;
 }
 
-/** Ends the count of attempts without progress: the attempt ended in order, for instance because the API asked to wait. */
+/**
+ * Ends the count of attempts without progress: the attempt ended in order, for instance because the API asked to wait. A run
+ * that has ended keeps its error.
+ */
 export async function resetAttempts(db: Db, scope: OrgScope, runId: string): Promise<void> {
   await db
     .updateTable('runs')
     .set({ attempts: 0, errorCode: null, errorMessage: null })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', runId)
+    .where('status', '=', 'running')
     .execute();
 }
 

@@ -36,7 +36,10 @@ interface DimensionPart extends Dimension {
   readonly position: RunPosition;
 }
 
-/** Adds the values whose keys are new and moves the run on, in one transaction. False: a newer attempt holds the lane. */
+/**
+ * Adds the values whose keys are new and moves the run on, in one transaction. A run that has ended keeps its error. False: a
+ * newer attempt holds the lane.
+ */
 export async function addToDimension(db: Db, scope: OrgScope, part: DimensionPart): Promise<boolean> {
   const { runId, owner, dimension, values, position } = part;
   return db.transaction().execute(async (tx) => {
@@ -64,8 +67,8 @@ export async function addToDimension(db: Db, scope: OrgScope, part: DimensionPar
         position: storableJson(position),
         progressedAt: sql<string>`now()`,
         attempts: 0,
-        errorCode: null,
-        errorMessage: null,
+        errorCode: sql<null>`case when status <> 'running' then error_code end`,
+        errorMessage: sql<null>`case when status <> 'running' then error_message end`,
       })
       .where('orgId', '=', scope.orgId)
       .where('id', '=', runId)

@@ -89,7 +89,8 @@ export const clearRecordedWith: typeof real.clearRecordedWith = (db, _scope, { l
 /** As the query of the same name. */
 export const resetAttempts: typeof real.resetAttempts = (db, _scope, runId) =>
   memoryOf(db).transact('resetAttempts', (state) => {
-    state.runs.updateWhere(({ id }) => id === runId, { attempts: 0, errorCode: null, errorMessage: null });
+    const isRunning = ({ id, status }: StoredRun) => id === runId && status === 'running';
+    state.runs.updateWhere(isRunning, { attempts: 0, errorCode: null, errorMessage: null });
   });
 
 /** As the query of the same name. */

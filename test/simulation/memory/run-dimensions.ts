@@ -1,6 +1,6 @@
 import type * as real from '../../../db/queries/runs/run-dimensions.ts';
 import { holdsLaneIn } from './batches/batch-owner.ts';
-import { type ControlState, keyOf } from './store/control-state.ts';
+import { type ControlState, keyOf, type StoredRun } from './store/control-state.ts';
 import { laneWatermark } from './store/lane-state.ts';
 import { memoryOf } from './store/memory-db.ts';
 import { stored } from './store/stored-json.ts';
@@ -28,7 +28,9 @@ export const addToDimension: typeof real.addToDimension = (db, { orgId }, part) 
       no += 1;
     }
     const progress = { position: stored(position), progressedAt: state.now() };
-    state.runs.updateWhere(({ id }) => id === runId, { ...progress, attempts: 0, errorCode: null, errorMessage: null });
+    const isRunning = ({ id, status }: StoredRun) => id === runId && status === 'running';
+    state.runs.updateWhere(({ id }) => id === runId, { ...progress, attempts: 0 });
+    state.runs.updateWhere(isRunning, { errorCode: null, errorMessage: null });
     return true;
   });
 
