@@ -72,19 +72,23 @@ describe('a record in two partitions, one of which the filter keeps', () => {
   it.each([
     ['full_scan', 'kept first', ['a', 'b']],
     ['full_scan', 'kept last', ['b', 'a']],
+    ['endpoint', 'kept first', ['a', 'b']],
+    ['endpoint', 'kept last', ['b', 'a']],
   ])('%s %s stays', async (mode, how, groups) => {
-    const key = `b8_${how.replace(' ', '_')}`;
+    const key = `${mode}_${how.replace(' ', '_')}`;
+    api.serve(`${key}_gone`, () => ({ body: [] }));
+    let isAdmin = true;
     // The person 1 is an admin of group a and a member of group b.
     api.serve(key, (_query, request) => {
       const group = request.url.split(/[/?]/)[2];
-      return { body: [{ id: 1, role: group === 'a' ? 'admin' : 'member' }] };
+      return { body: [{ id: 1, role: group === 'a' && isAdmin ? 'admin' : 'member' }] };
     });
     const resource = {
       key,
       forEach: [{ as: 'group', values: '{{ params.groups }}' }],
       request: { path: `/${key}/{{ each.group }}` },
       filter: "role = 'admin'",
-      deletes: { mode },
+      deletes: { mode, ...(mode === 'endpoint' && { request: { path: `/${key}_gone/{{ each.group }}` }, key: 'id' }) },
     };
     await using of = await account({ key: key.replaceAll('_', '-'), resources: [resource], params: { groups } });
     const seen = [];
@@ -94,6 +98,10 @@ describe('a record in two partitions, one of which the filter keeps', () => {
     }
     expect(await of.live(key)).toEqual(['1']);
     expect(seen[2]?.slice(0, 3)).toEqual(['succeeded', 0, 0]);
+    isAdmin = false;
+    expect((await of.sync(key)).statsJson.deleted).toBe(1);
+    expect(await of.live(key)).toEqual([]);
+    expect(await of.sync(key)).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 0, deleted: 0 } });
   });
 });
 

@@ -23,6 +23,8 @@ export type RecordOutcome =
   | { readonly kind: 'quarantine'; readonly row: QuarantineEntry; readonly entry: RecordEntry | null }
   /** A step failed again for a record that was delivered without it; nothing is sent. */
   | { readonly kind: 'wait'; readonly row: QuarantineEntry }
+  /** The filter no longer keeps it where it was read; other partitions may have it all the same. */
+  | { readonly kind: 'leave'; readonly externalId: string }
   /** A record says that it is deleted. The run deletes it at its end; `isUndelivered`: nothing of it is at the destination. */
   | { readonly kind: 'flag'; readonly record: FlaggedRecord; readonly isUndelivered: boolean }
   /** `flagged`: a record of the page says so; otherwise it was missing, or listed as deleted. */
@@ -37,6 +39,7 @@ export type RecordOutcome =
 /** The external id of the record of an outcome. */
 export function outcomeId(outcome: RecordOutcome): string {
   if (outcome.kind === 'delete') return outcome.tombstone.externalId;
+  if (outcome.kind === 'leave') return outcome.externalId;
   return outcome.kind === 'flag' ? outcome.record.externalId : outcome.row.externalId;
 }
 

@@ -27,7 +27,7 @@ export function compareVersions(outcomes: readonly RecordOutcome[], everyVersion
   const last = new Map<IdKey, RecordOutcome>();
   const superseded = new Set<RecordOutcome>();
   for (const outcome of outcomes) {
-    if (outcome.kind === 'quarantine' || outcome.kind === 'wait') continue;
+    if (outcome.kind === 'quarantine' || outcome.kind === 'wait' || outcome.kind === 'leave') continue;
     const key = keyOf(outcome);
     const before = last.get(key);
     if (before && !(everyVersion && before.kind === 'deliver')) superseded.add(before);
@@ -47,7 +47,7 @@ function createIsOvertaken(outcomes: readonly RecordOutcome[], everyVersion: boo
   return (outcome) => {
     if (places === null) {
       places = new Map(outcomes.map((each, place) => [each, place]));
-      for (const [each, place] of places) if (!everyVersion || endsRecord(each)) ends.set(keyOf(each), place);
+      for (const [each, place] of places) if (endsRecord(each, everyVersion)) ends.set(keyOf(each), place);
     }
     return (ends.get(keyOf(outcome)) ?? -1) > (places.get(outcome) ?? 0);
   };
@@ -55,7 +55,8 @@ function createIsOvertaken(outcomes: readonly RecordOutcome[], everyVersion: boo
 
 const keyOf = (outcome: RecordOutcome): IdKey => idKey(outcomeId(outcome));
 
-const endsRecord = ({ kind }: RecordOutcome): boolean => kind === 'delete' || kind === 'flag';
+const endsRecord = ({ kind }: RecordOutcome, everyVersion: boolean): boolean =>
+  everyVersion ? kind === 'delete' || kind === 'flag' : kind !== 'leave';
 
 /** The outcome of a version of a record, in the order in which a batch has them. */
 export interface RecordEnd {

@@ -98,7 +98,7 @@ export function assembleBatch(
     );
     const again = results.flatMap((page) => page.again);
     const failure = results.find((page) => page.failure !== null)?.failure ?? null;
-    const listed = pages.flatMap((page) => page.listed ?? []);
+    const listed = pages.flatMap((page) => [...(page.listed ? [page.listed] : []), ...leavingOn(page)]);
     const listedEnd = pages.findLast((page) => page.listedEnd)?.listedEnd;
     const kept = rejections === null ? 0 : tombstones.filter((one) => rejections.has(one)).length;
     return {
@@ -157,6 +157,14 @@ export function assembleBatch(
   return { runId, batchNo, rows, allNew, tombstones, completesGeneration, receiptOf, receipt, draft };
 }
 
+/** Records that leave a partition are named there as by a list of deleted ones. */
+function leavingOn({ outcomes, partition }: ReadyPage): readonly ListedDeletions[] {
+  const named = outcomes.flatMap((outcome) =>
+    outcome.kind === 'leave' ? [{ externalId: outcome.externalId, state: 'due' as const, deletedAt: null }] : [],
+  );
+  return named.length === 0 || !partition ? [] : [{ partition: partition.partition, named, end: null }];
+}
+
 function flaggedIn(results: readonly PageResult[]): Pick<Receipt, 'flagged'> {
   const flagged = results.flatMap((result) => result.flagged);
   return flagged.length > 0 ? { flagged } : {};
@@ -165,6 +173,7 @@ function flaggedIn(results: readonly PageResult[]): Pick<Receipt, 'flagged'> {
 const isOrdinary = (outcome: RecordOutcome): boolean =>
   outcome.kind === 'delete' ||
   outcome.kind === 'flag' ||
+  outcome.kind === 'leave' ||
   outcome.kind === 'wait' ||
   (outcome.entry !== null && (outcome.kind === 'quarantine' || outcome.version === undefined));
 

@@ -1,6 +1,7 @@
 import { type Candidate, idOf } from '../model/candidate.ts';
 import type { RecordPage } from '../model/record-page.ts';
 import { cursorOfText, isOlder } from '../source/cursor/cursor-value.ts';
+import { leavesPartitions } from '../spec/connection/deletes-at-end.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 import { mapWithPauses } from '../work/map-with-pauses.ts';
 import type { KnownRecord, KnownRecords, Snapshot } from './known-records.ts';
@@ -39,10 +40,9 @@ interface FilteredPage {
  * requests of several pages are concurrent. A retried record passes unless a version of it was delivered, deleted or
  * quarantined since it was quarantined; in mode append every version passes.
  */
-export function createChangeFilter(
-  { changeDetection, incremental, target }: Resource,
-  { known, redeliver }: ChangeFilterOptions,
-): ChangeFilter {
+export function createChangeFilter(resource: Resource, { known, redeliver }: ChangeFilterOptions): ChangeFilter {
+  const { changeDetection, incremental, target } = resource;
+  const leaves = leavesPartitions(resource);
   const everyVersion = target.mode === 'append';
   const isOutdated = ({ retry }: Candidate): boolean => retry !== undefined && !retry.isLast && !everyVersion;
   if (changeDetection.mode === 'none')
@@ -82,7 +82,7 @@ export function createChangeFilter(
       return;
     }
     // An older version of it may come behind, where the newest is the first.
-    if (!before && isDeleted && hash !== null && incremental?.kind === 'cursor')
+    if (!before && isDeleted && hash !== null && incremental?.kind === 'cursor' && incremental.order === 'desc')
       known.noteOnWay(externalId, { hash, cursor, status: 'deleted' });
     const news = before ? newsOf(candidate, { before, origin: decision.origin }) : isDeleted ? 'known' : 'news';
     if (hash === null || news !== 'news' || isOutdated(candidate)) {
@@ -92,7 +92,7 @@ export function createChangeFilter(
     }
     if (before) decision.allNew = false;
     const wanted = before ? withBefore(candidate, before) : candidate;
-    if (wanted.retry?.isLast !== false)
+    if (wanted.retry?.isLast !== false && !(leaves && candidate.isFiltered))
       known.noteOnWay(externalId, { hash, cursor, status: isDeleted ? 'deleted' : 'delivered' });
     decision.wanted.push(wanted);
   };

@@ -76,6 +76,7 @@ export function pageResult(
       if (!isOvertaken(outcome)) again.push(outcome.row);
       continue;
     }
+    if (outcome.kind === 'leave') continue;
     if (outcome.kind === 'flag') {
       const { record } = outcome;
       if (isSimple) marked.push(record);

@@ -14,7 +14,7 @@ import type { RecordEntry } from '../model/receipt.ts';
 import type { RecordPage, Retry } from '../model/record-page.ts';
 import { noNotes, type RunNote, type RunNotes } from '../model/run-notes.ts';
 import { concludesAbsence } from '../spec/connection/concludes-absence.ts';
-import { deletesAtEnd } from '../spec/connection/deletes-at-end.ts';
+import { deletesAtEnd, leavesPartitions } from '../spec/connection/deletes-at-end.ts';
 import { fetchesAll } from '../spec/connection/reads-all.ts';
 import type { StoredFields } from '../spec/connection/stored-fields.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
@@ -194,9 +194,11 @@ function createConclude({
   const effect = resource.deletes.mode === 'none' ? 'soft' : resource.deletes.effect;
   const everyVersion = resource.target.mode === 'append';
   const waits = deletesAtEnd(resource);
+  const leaves = waits && leavesPartitions(resource);
   const fetchesAgain = fetchesAll(resource);
   return (candidate, { each, origin }) => {
-    const { raw, externalId, hash, cursor, issues, data, quarantine, isDeleted, isDegraded, retry, before } = candidate;
+    const { raw, externalId, hash, cursor, issues, data, quarantine, isDegraded, retry, before } = candidate;
+    const { isDeleted, isFiltered } = candidate;
     // A record without a key is no parent.
     const fields = isKeyless(candidate) ? null : fieldsOf(raw);
     const isDelivered = !issues && data;
@@ -206,6 +208,7 @@ function createConclude({
     const entry: RecordEntry | null = isState ? { externalId, hash, cursor, status, fields } : null;
     // A version that was kept back says nothing of a later one.
     if (isDeleted && waits && retry?.isLast === false) return null;
+    if (isFiltered && leaves) return origin === 'retried' ? null : { kind: 'leave', externalId };
     if (isDeleted && waits)
       return { kind: 'flag', record: { externalId, cursor }, isUndelivered: before === 'undelivered' };
     if (isDeleted) {

@@ -9,3 +9,10 @@ export const deletesAtEnd = ({ deletes, changeDetection, target }: Resource): bo
   (deletes.mode === 'flag' || deletes.mode === 'endpoint') &&
   changeDetection.mode !== 'none' &&
   target.mode !== 'replace';
+
+/**
+ * Whether a record that the filter does not keep leaves only the partition in which it was read: its places are known, and
+ * another partition may have it in a form that passes.
+ */
+export const leavesPartitions = ({ deletes, forEach }: Pick<Resource, 'deletes' | 'forEach'>): boolean =>
+  deletes.mode === 'endpoint' && forEach.length > 0;
