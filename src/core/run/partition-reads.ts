@@ -60,14 +60,16 @@ export function openPartitionReads(run: RunReading, options: RunReadOptions): Pa
   let readNo = 0;
   const { deletes, incremental } = run.resource;
   // A read from `initial` on shows not all records.
-  const showsAll = incremental?.kind === 'token' || (incremental !== undefined && incremental.initial === undefined);
-  const findsByReading = deletes.mode === 'flag' && showsAll;
+  const showsAll = incremental !== undefined && incremental.initial === undefined;
   let asked: Promise<boolean> | null = null;
   const startsOver = async (): Promise<boolean> => {
+    if (deletes.mode !== 'flag') return false;
     const { backfill } = run.source;
-    if (!findsByReading) return false;
+    const isToken = incremental?.kind === 'token';
     // A token that the API may have forgotten since is replaced.
-    if (backfill !== null) return incremental?.kind === 'token' && backfill.force === true && backfill.from === null;
+    if (backfill !== null) return isToken && showsAll && backfill.force === true && backfill.from === null;
+    // With a token of `initial` the run says at least that it does not know.
+    if (!showsAll && !isToken) return false;
     asked ??= run.store.startsOver();
     return await asked;
   };
