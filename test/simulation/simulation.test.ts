@@ -13,9 +13,9 @@ const simulated = (...args: readonly string[]): Promise<{ readonly holds: boolea
   });
 
 describe('the engine under one seeded scheduler', { timeout: 900_000 }, () => {
-  it('loses nothing, delivers nothing twice and ends every run, in every one of 150 interleavings', async () => {
-    const { holds, output } = await simulated('--seeds', '150');
-    expect(output).toContain('150 seeds, 0 failed');
+  it('loses nothing, delivers nothing twice and ends every run, in every one of 300 interleavings', async () => {
+    const { holds, output } = await simulated('--seeds', '300');
+    expect(output).toContain('300 seeds, 0 failed');
     expect(holds).toBe(true);
     const events = ['kills of a worker with activities', 'zombies', 'workflows lost', 'batches applied'];
     const webhooks = ['requests taken', 'requests dropped as known', 'batches of an earlier run recorded'];
