@@ -2,8 +2,8 @@ import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 
 /**
- * Lets a running run go on with what its connection signs in with now, and try it as often as if it began. False: it does so already, or it began with other
- * params, which do not go with the credentials of now.
+ * Lets a running run go on with what its connection signs in with now, and try it as often as if it began. False: it does so
+ * already, or it began with other params, which do not go with the credentials of now.
  */
 export async function takeUpAccess(db: Db, scope: OrgScope, runId: string): Promise<boolean> {
   const known = await db

@@ -2,8 +2,9 @@
 export const secretCharsMin = 6;
 
 /**
- * Every spelling in which an API may echo `secret`: raw, percent, form, each of these two percent-encoded again, JSON-escaped once and twice, hex, and base64 at
- * its three alignments in both alphabets; empty for a secret of fewer than {@link secretCharsMin} characters.
+ * Every spelling in which an API may echo `secret`: raw, percent, form, each of these two percent-encoded again,
+ * JSON-escaped once and twice, hex, and base64 at its three alignments in both alphabets; empty for a secret of fewer than
+ * {@link secretCharsMin} characters.
  */
 export function spellingsOf(secret: string): ReadonlySet<string> {
   const raw = secret.trim();

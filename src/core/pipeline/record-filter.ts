@@ -5,8 +5,8 @@ import type { EvaluateRecords } from './shape.ts';
 
 /**
  * Marks the records that the `filter` of a resource does not keep. One that was delivered before has to be deleted where
- * the resource finds deletes, so the change filter or a full scan decides about them. A deleted record need not pass; a filter that
- * throws on a record makes it invalid.
+ * the resource finds deletes, so the change filter or a full scan decides about them. A deleted record need not pass; a
+ * filter that throws on a record makes it invalid.
  */
 export function createRecordFilter(
   { filter, deletes }: Pick<Resource, 'filter' | 'deletes'>,

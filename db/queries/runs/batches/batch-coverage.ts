@@ -4,7 +4,7 @@ import type { FlaggedRecord, Receipt } from '../../../../src/core/model/receipt.
 import { textArray } from '../../../../src/core/postgres/binary-arrays.ts';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
-import { closeListed, endListed, putListed } from '../records/listed-deletions.ts';
+import { closeListed, endListed, forgetLeft, putListed } from '../records/listed-deletions.ts';
 import { isMissing, type LaneScan } from '../records/missing-records.ts';
 import { ownLane } from '../records/own-lane.ts';
 
@@ -90,21 +90,10 @@ async function putProofs(tx: Db, scope: OrgScope, { laneId, receipt, seq }: Cove
 async function endScan(tx: Db, scope: OrgScope, scan: LaneScan): Promise<void> {
   if (!scan.endsOnly) {
     await countMissed(tx, scope, scan);
-    if (scan.coversAll) await forgetUnlisted(tx, scope, scan);
+    if (scan.coversAll) await forgetLeft(tx, scope, { ...scan, by: 'proofRun' });
   }
   if (scan.isPartitioned) await leavePartitions(tx, scope, scan);
   await endPartitions(tx, scope, scan);
-}
-
-/** A partition that is there no more has no records: if it comes back, it is read from its beginning. */
-async function forgetUnlisted(tx: Db, scope: OrgScope, { laneId, seq }: LaneScan): Promise<void> {
-  await tx
-    .deleteFrom('partitions')
-    .where('orgId', '=', scope.orgId)
-    .where('laneId', '=', laneId)
-    .where('partition', '<>', '')
-    .where('proofRun', 'is distinct from', seq)
-    .execute();
 }
 
 async function leavePartitions(tx: Db, scope: OrgScope, { laneId, seq, coversAll }: LaneScan): Promise<void> {

@@ -47,7 +47,10 @@ export interface LaneListed extends ListedScan {
   readonly seq: number;
 }
 
-/** Counts the records that lists have named and that no later read has shown, those that say that they are deleted, and what is open in any way. */
+/**
+ * Counts the records that are to be deleted: lists have named them, and no later read has shown them, or they say so. And what
+ * is open in any way.
+ */
 export async function countListed(db: Db, scope: OrgScope, listed: LaneListed): Promise<ListedResult> {
   const { rows } = await sql<ListedResult>`
     select (select count(*) from (${goneIn(scope, listed)}) r)::float8 as due,
@@ -104,13 +107,21 @@ const livingPlaces = (scope: OrgScope, listed: LaneListed) => sql`
         : sql`true`
     }`;
 
-/** Forgets partitions that are there no more: what only they had is deleted, so that they begin anew if they come back. */
-async function forgetLeft(tx: Db, scope: OrgScope, { laneId, seq }: ListedOfBatch): Promise<void> {
+/**
+ * Forgets partitions that the run did not read, `by` what it notes of each: they are there no more. What only they had is
+ * deleted, so that they begin anew if they come back.
+ */
+export async function forgetLeft(
+  tx: Db,
+  scope: OrgScope,
+  { laneId, seq, by }: ListedOfBatch & { readonly by: 'listRun' | 'proofRun' },
+): Promise<void> {
   await tx
     .deleteFrom('partitions')
     .where('orgId', '=', scope.orgId)
     .where('laneId', '=', laneId)
-    .where('listRun', 'is distinct from', seq)
+    .where('partition', '<>', '')
+    .where(by, 'is distinct from', seq)
     .execute();
 }
 
@@ -176,7 +187,7 @@ export async function endListed(
       where named.lane_id = ${lane} and named.external_id = gone.external_id and named.partition = gone.partition`.execute(
       tx,
     );
-    if (listed.coversAll) await forgetLeft(tx, scope, listed);
+    if (listed.coversAll) await forgetLeft(tx, scope, { ...listed, by: 'listRun' });
   }
   await sql`
     delete from listed_deletions named

@@ -30,8 +30,9 @@ interface ParentPage extends LaneKey {
 
 /**
  * Stored records of a parent resource that are not deleted, by external id. One without a key, of which nothing is stored, is
- * among them while it is quarantined, unless a later read that shows all parents has found each with a key. One that no read has shown since a table had it, or since its fields were forgotten, is none:
- * whether such reads were whole, {@link isLaneComplete} says.
+ * among them while it is quarantined, unless a later read that shows all parents has found each with a key. One that no read
+ * has shown since a table had it, or since its fields were forgotten, is none: whether such reads were whole,
+ * {@link isLaneComplete} says.
  */
 export async function findParents(db: Db, scope: OrgScope, page: ParentPage): Promise<Parent[]> {
   const { after, limit, changedFor } = page;

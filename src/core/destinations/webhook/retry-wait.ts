@@ -24,8 +24,9 @@ type RetriedVerdict = Extract<WebhookVerdict, { readonly kind: 'later' | 'failin
 /** Posts the parts of one batch, several at once where the spec says so. */
 export interface PatientPost {
   /**
-   * Posts until there is a response that counts; `isDoubted`: see {@link OutboxPart.isDoubted}. Throws {@link ThrottledError} for a wait that the run must do, errors
-   * that end the run, and what {@link PatientPost.end} was given.
+   * Posts until there is a response that counts; `isDoubted`: see {@link OutboxPart.isDoubted}. Throws
+   * {@link ThrottledError} for a wait that the run must do, errors that end the run, and what {@link PatientPost.end} was
+   * given.
    */
   readonly post: (part: OutboxPart) => Promise<{ readonly verdict: FinalVerdict; readonly isDoubted: boolean }>;
   /** Ends the sending: nothing is sent from now on. */

@@ -123,7 +123,8 @@ export function endListed(state: ControlState, { laneId, seq }: Of, { isHeld, ..
       const row = state.listed.get(keyOf(laneId, externalId, partition));
       if (row) state.listed.update(row, { state: 'done' });
     }
-    if (scan.coversAll) state.partitions.deleteWhere((row) => ofLane(row) && row.listRun !== seq);
+    if (scan.coversAll)
+      state.partitions.deleteWhere((row) => ofLane(row) && row.partition !== '' && row.listRun !== seq);
   }
   const isForgotten = (row: StoredListing): boolean => {
     const record = namedIn(state, laneId, row.externalId);
