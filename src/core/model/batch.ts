@@ -25,6 +25,8 @@ export interface RejectedRow {
   readonly isNamed?: true;
   /** The destination may take it later, as a table that has no row of it yet: the next run tries it again by itself. */
   readonly isAwaited?: true;
+  /** The destination may have it all the same. */
+  readonly isDoubtful?: true;
 }
 
 /** A record deleted at the API: its rows are marked (`soft`) or removed (`hard`). */

@@ -12,7 +12,7 @@ import {
 import { noNotes, type RunNotes, sumOfNotes } from '../model/run-notes.ts';
 import type { RunPosition } from '../model/run-position.ts';
 import type { Scan } from '../model/scan.ts';
-import { compareVersions, lastEnds } from './batch-versions.ts';
+import { compareVersions, type EndsInReceipt, lastEnds } from './batch-versions.ts';
 import { type PageResult, pageResult, type RefusingResource } from './page-result.ts';
 
 /** A processed page with its place in the run. */
@@ -101,23 +101,26 @@ export function assembleBatch(
     const listed = pages.flatMap((page) => [...(page.listed ? [page.listed] : []), ...leavingOn(page)]);
     const listedEnd = pages.findLast((page) => page.listedEnd)?.listedEnd;
     const kept = rejections === null ? 0 : tombstones.filter((one) => rejections.has(one)).length;
+    const doubtful = rejected.flatMap(({ isDoubtful, externalId }) => (isDoubtful ? [externalId] : []));
+    const ends: EndsInReceipt = isSimple
+      ? {
+          records: results.flatMap(({ entries }) => entries),
+          deleted: results.flatMap(({ gone }) => gone),
+          ...flaggedIn(results),
+          deliveredBefore: [],
+          closes: everyVersion ? [] : null,
+          closesVersions: [],
+        }
+      : lastEnds(
+          results.flatMap((result) => result.ends),
+          lists,
+        );
     return {
       runId,
       batchNo,
       pages: results.map(({ page }) => page),
-      ...(isSimple
-        ? {
-            records: results.flatMap(({ entries }) => entries),
-            deleted: results.flatMap(({ gone }) => gone),
-            ...flaggedIn(results),
-            deliveredBefore: [],
-            closes: everyVersion ? [] : null,
-            closesVersions: [],
-          }
-        : lastEnds(
-            results.flatMap(({ ends }) => ends),
-            lists,
-          )),
+      ...ends,
+      deliveredBefore: doubtful.length === 0 ? ends.deliveredBefore : [...ends.deliveredBefore, ...doubtful],
       allNew,
       seen: pages.flatMap(({ seen, partition, isCompared }) =>
         seen.length === 0 ? [] : [{ partition: isCompared ? '' : (partition?.partition ?? ''), externalIds: seen }],

@@ -75,7 +75,7 @@ export function createWebhookClient(
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
         if (error.code === 'source_unavailable') return { kind: 'failing', what: 'sent no response' };
-        if (error.code === 'source_rejected') throw unreadable(error);
+        if (error.code === 'source_rejected') return { kind: 'ended', error: unreadable(error), isUnreadable: true };
         throw error;
       }
     },

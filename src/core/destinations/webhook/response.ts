@@ -20,9 +20,9 @@ export type WebhookVerdict =
   | { readonly kind: 'too_large' }
   /** The receiver asks for a pause. */
   | { readonly kind: 'later'; readonly waitMs: number }
-  /** `isUnreadable`: it responded, in a form from which nobody can tell what it refuses. */
+  /** `isUnreadable`: it responded, in a form from which nobody can tell what it refuses; so in `ended`. */
   | { readonly kind: 'failing'; readonly what: string; readonly isUnreadable?: true }
-  | { readonly kind: 'ended'; readonly error: AppError };
+  | { readonly kind: 'ended'; readonly error: AppError; readonly isUnreadable?: true };
 
 /**
  * The bounds of the wait that a receiver requests, in milliseconds; after a longer one, the request is sent again
@@ -56,6 +56,7 @@ export function interpretResponse({ status, headers, body }: HttpResponse, nowMs
   if (status === 413) return { kind: 'too_large' };
   if (status === 409) {
     const found = readJson(body, undefined);
+    if (found === unreadable) return illegible(status, 'a body that is no whole JSON');
     if (v.is(Acceptance, found) && found.duplicate === true) return accepted(status, found);
   }
   return { kind: 'ended', error: endOf(status) };

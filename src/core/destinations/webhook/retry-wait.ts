@@ -68,12 +68,12 @@ export function createPatientPost(client: WebhookClient, outbox: Outbox, clock: 
       for (;;) {
         const before = await turn();
         const verdict = await client.post(part);
-        if (verdict.kind === 'ended') throw verdict.error;
-        if (verdict.kind !== 'later' && verdict.kind !== 'failing') return { verdict, isDoubted };
-        if (verdict.kind === 'failing' && verdict.isUnreadable && !isDoubted) {
+        if ('isUnreadable' in verdict && !isDoubted) {
           await outbox.doubt(part);
           isDoubted = true;
         }
+        if (verdict.kind === 'ended') throw verdict.error;
+        if (verdict.kind !== 'later' && verdict.kind !== 'failing') return { verdict, isDoubted };
         // Requests that fail together are one failure of the receiver.
         if (verdict.kind === 'later' || pause === before) extend(wait(verdict, startedAt));
       }

@@ -237,3 +237,35 @@ function createOutbox() {
     discarded: () => discarded,
   };
 }
+
+describe('a refusal that nobody can read', () => {
+  const again = async (batch: ReturnType<typeof batchOf>, first: ApiReply) => {
+    const outbox = createOutbox();
+    await expect(delivered(batch, () => first, { outbox })).rejects.toMatchObject({ code: 'destination_rejected' });
+    const [part] = outbox.parts;
+    if (!part) throw new Error('the batch has one part');
+    // The next run: what the outbox has of it is sent again, and the receiver knows it.
+    const pending = { ...part, isDoubted: outbox.doubted.length > 0 };
+    return await delivered(batchOf([]), () => ({ status: 409, body: { duplicate: true } }), { pending });
+  };
+
+  it('since it has more than 1 MiB, is known by the next run', async () => {
+    const rejected = Array.from({ length: 2 }, (_, no) => ({ externalId: String(no), message: 'x'.repeat(600_000) }));
+    const later = await again(batchOfTwo, { body: { rejected } });
+    expect([later.sent.length, later.completed.length]).toEqual([2, 2]);
+  });
+
+  it('since its encoding is not known, is known by the next run', async () => {
+    const later = await again(batchOfTwo, {
+      headers: { 'content-encoding': 'lzma' },
+      body: { rejected: [{ externalId: '1' }] },
+    });
+    expect([later.sent.length, later.completed.length]).toEqual([2, 2]);
+  });
+
+  it('of a request that is known, and is cut, comes once more too', async () => {
+    const cut = { status: 409, body: '{ "duplicate": true, "rejected": [{ "externalId": "1' };
+    const replies: ApiReply[] = [cut, { status: 409, body: { duplicate: true } }];
+    expect((await delivered(batchOfTwo, () => replies.shift() ?? {})).sent).toHaveLength(3);
+  });
+});

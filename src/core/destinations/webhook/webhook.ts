@@ -230,12 +230,12 @@ function partResult(part: OutboxPart, { rejections, onStrayRejections }: PartRes
 
 /** Nobody knows which of its records are refused: they come once more, and then they are. */
 function doubtedResult(part: OutboxPart): SentPart {
-  if (part.again)
-    return refusedAlone(
-      part,
-      'The receiver refused some of these records in a form that cannot be read, and no longer says which',
-    );
-  return { refused: [], parts: [againOf(part, [...part.indexes.keys()])] };
+  if (!part.again) return { refused: [], parts: [againOf(part, [...part.indexes.keys()])] };
+  const { refused } = refusedAlone(
+    part,
+    'The receiver refused some of these records in a form that cannot be read, and no longer says which',
+  );
+  return { refused: refused.map((row) => ({ ...row, isDoubtful: true })), parts: [] };
 }
 
 function refusedAlone(part: OutboxPart, message: string): SentPart {
