@@ -442,3 +442,53 @@ describe('a partition that leaves and comes back', () => {
     expect(run.statsJson).toMatchObject({ recordsOut: 0, deleted: 0 });
   });
 });
+
+it('a read that begins again is compared with what is known, and its request ends at window.to', async () => {
+  let touched = false;
+  const rows = [1, 2, 3].map((no) => ({ id: String(no), at: day(no) }));
+  api.serve('ahead', (query) => {
+    const [since, until] = [query.get('since') ?? '', query.get('until') ?? '9'];
+    const second = rows[1];
+    if (query.get('v') === '2' && !touched && second) {
+      touched = true;
+      second.at = new Date().toISOString();
+    }
+    return { body: rows.filter(({ at }) => at >= since && at < until) };
+  });
+  const resource = (v: string) => ({
+    key: 'ahead',
+    request: { path: '/ahead', query: { since: '{{ window.from }}', until: '{{ window.to }}', v } },
+    incremental,
+    deletes: { mode: 'flag', when: 'gone = true' },
+  });
+  await using of = await account({ key: 'ahead', resources: [resource('1')] });
+  await of.sync('ahead');
+  await of.sync('ahead');
+  await of.upgrade('2.0.0', [resource('2')]);
+  const run = await of.sync('ahead');
+  expect([run.statsJson.deleted, await of.live('ahead')]).toEqual([0, ['1', '2', '3']]);
+});
+
+it('a record is deleted and created again; a backfill ends below it, and the list still names it', async () => {
+  const rows = [1, 2, 3].map((no) => ({ id: String(no), at: day(no) }));
+  let gone: { id: string }[] = [];
+  api.serve('below', (query) => {
+    const [since, until] = [query.get('since') ?? '', query.get('until') ?? '9'];
+    return { body: rows.filter(({ at }) => at >= since && at < until) };
+  });
+  api.serve('below_gone', () => ({ body: gone }));
+  const resource = {
+    key: 'below',
+    request: { path: '/below', query: { since: '{{ window.from }}', until: '{{ window.to }}' } },
+    incremental,
+    deletes: { mode: 'endpoint', request: { path: '/below_gone' }, key: 'id' },
+  };
+  await using of = await account({ key: 'below', resources: [resource] });
+  await of.sync('below');
+  await of.sync('below');
+  const second = rows[1];
+  if (second) second.at = new Date(Date.now() - 60_000).toISOString();
+  gone = [{ id: '2' }];
+  const run = await of.backfill('below', { from: day(1) });
+  expect([run.statsJson.deleted, await of.live('below')]).toEqual([0, ['1', '2', '3']]);
+});

@@ -7,7 +7,7 @@ const day = (no: number): string => new Date(Date.UTC(2025, 0, no)).toISOString(
 
 const context: ListContext = {
   ...{ form: { type: 'datetime' } satisfies CursorShape, showsAll: false },
-  ...{ kind: 'changes', isNamed: false, wasToBeNamed: false, readsAgain: true },
+  ...{ kind: 'changes', isNamed: false, wasToBeNamed: false, readsAgain: true, isOpen: false },
 };
 
 const record: ListedRecord = { externalId: 'a', isUndelivered: false, cursor: day(5), seen: 'before', mark: null };

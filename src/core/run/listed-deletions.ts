@@ -23,6 +23,8 @@ export interface ListContext {
   readonly isNamed: boolean;
   /** It was to be read before them, and could not be read whole. */
   readonly wasToBeNamed: boolean;
+  /** Of a backfill: it reads on to the end. */
+  readonly isOpen: boolean;
   /** The next run can read again what this one has read. */
   readonly readsAgain: boolean;
 }
@@ -30,7 +32,7 @@ export interface ListContext {
 /** The state of a deletion from now on; null: nothing is to be noted of it. */
 export function stateOf(record: ListedRecord, deletedAt: string | null, context: ListContext): DeletionState | null {
   const { mark, seen } = record;
-  const { form, showsAll, kind, isNamed, wasToBeNamed, readsAgain } = context;
+  const { form, showsAll, kind, isNamed, wasToBeNamed, readsAgain, isOpen } = context;
   if (showsAll && seen !== 'now') return 'due';
   if (mark && !isLater(deletedAt, mark.deletedAt, form)) {
     if (mark.state === 'before') return mark.isSeen ? 'done' : 'due';
@@ -39,7 +41,8 @@ export function stateOf(record: ListedRecord, deletedAt: string | null, context:
   }
   const order = kind === 'full' ? null : compareTexts(deletedAt, record.cursor, form);
   if (order !== null) return order < 0 ? 'done' : 'due';
-  if (seen === 'before') return 'due';
+  // Above its end a backfill sees nothing.
+  if (seen === 'before') return kind === 'backfill' && !isOpen ? null : 'due';
   // It was deleted after it was read, or before that and created again.
   switch (kind) {
     case 'full':

@@ -7,3 +7,10 @@ export const readsAll = ({ incremental, forEach }: Pick<Resource, 'incremental' 
 /** Whether every run fetches all of them: no response may be taken from a cache, or said to be as it was. */
 export const fetchesAll = (resource: Pick<Resource, 'incremental' | 'forEach' | 'request' | 'target'>): boolean =>
   readsAll(resource) && (resource.request.cache.mode === 'none' || resource.target.mode === 'replace');
+
+/**
+ * Whether its requests ask for everything up to now. Others end where the run began: a record that changes meanwhile is in none
+ * of their lists.
+ */
+export const readsToNow = ({ request, job, pagination }: Pick<Resource, 'request' | 'job' | 'pagination'>): boolean =>
+  !/\bwindow\b/.test(JSON.stringify([request, job, pagination]).replaceAll(/\bwindow\.from\b/g, ''));
