@@ -228,3 +228,141 @@ describe('a parent by another name, and back, its children read in windows', () 
     expect((await of.rows('d1_players', ['team'])).map(({ team }) => team)).toEqual(['a', 'a', 'a']);
   });
 });
+
+interface Row {
+  readonly id: string;
+  readonly at: string;
+}
+
+describe('a partition begins anew as its request has changed; a record is deleted between its page and the list', () => {
+  it.each(['fresh', 'renamed'])('%s', async (how) => {
+    const [repos, commits, gone] = [`anew_${how}_repos`, `anew_${how}_commits`, `anew_${how}_gone`];
+    let branch = how === 'fresh' ? 'next' : 'main';
+    let dies = false;
+    const rows = {
+      main: [{ id: 'm1', at: day(5) }],
+      next: [
+        { id: 'n1', at: day(2) },
+        { id: 'n2', at: day(6) },
+      ],
+    };
+    const dead: Record<keyof typeof rows, Row[]> = { main: [], next: [] };
+    const branchOf = (query: URLSearchParams) => (query.get('branch') === 'next' ? 'next' : 'main');
+    api.serve(repos, () => ({ body: [{ id: 1, branch }] }));
+    api.serve(commits, (query) => {
+      const of = branchOf(query);
+      const body = rows[of].filter(({ at }) => at >= (query.get('since') ?? ''));
+      if (of === 'next' && dies) {
+        dies = false;
+        rows.next = rows.next.filter(({ id }) => id !== 'n1');
+        dead.next = [{ id: 'n1', at: day(7) }];
+      }
+      return { body };
+    });
+    api.serve(gone, (query) => ({ body: dead[branchOf(query)] }));
+    const child = {
+      key: commits,
+      forEach: [{ as: 'repo', resource: repos, from: 'store' }],
+      request: { path: `/${commits}`, query: { branch: '{{ each.repo.branch }}', since: '{{ window.from }}' } },
+      incremental,
+      deletes: {
+        mode: 'endpoint',
+        request: { path: `/${gone}`, query: { branch: '{{ each.repo.branch }}' } },
+        key: 'id',
+      },
+    };
+    await using of = await account({ key: `anew-${how}`, resources: [{ key: repos }, child] });
+    const both = async () => {
+      await of.sync(repos);
+      return await of.sync(commits);
+    };
+    if (how === 'renamed') {
+      await both();
+      await both();
+      branch = 'next';
+    }
+    dies = true;
+    for (const _ of [1, 2, 3]) await both();
+    expect(await of.live(commits)).not.toContain('n1');
+  });
+});
+
+it('a parent field in the request changes, the read fails half way, and it changes back', async () => {
+  let branch = 'main';
+  let broken = false;
+  api.serve('undone_repos', () => ({ body: [{ id: 1, branch }] }));
+  const rows = {
+    main: [{ id: 'm1', at: day(5) }],
+    next: [
+      { id: 'n1', at: day(2) },
+      { id: 'n2', at: day(20) },
+      { id: 'n3', at: day(21) },
+    ],
+  };
+  api.serve('undone_commits', (query) => {
+    const found = rows[query.get('branch') === 'next' ? 'next' : 'main'].filter(
+      ({ at }) => at >= (query.get('since') ?? ''),
+    );
+    const page = Number(query.get('page') ?? 1);
+    if (broken && page > 1) return { status: 400 };
+    return {
+      body: { data: found.slice(page * 2 - 2, page * 2), next: found.length > page * 2 ? String(page + 1) : null },
+    };
+  });
+  const child = {
+    key: 'undone_commits',
+    forEach: [{ as: 'repo', resource: 'undone_repos', from: 'store' }],
+    request: { path: '/undone_commits', query: { branch: '{{ each.repo.branch }}', since: '{{ window.from }}' } },
+    response: { records: 'data' },
+    pagination: { kind: 'cursor', next: 'body.next', inject: { in: 'query', name: 'page' } },
+    incremental: { ...incremental, initial: '2024-01-01T00:00:00.000Z' },
+  };
+  await using of = await account({ key: 'undone', resources: [{ key: 'undone_repos' }, child] });
+  const both = async () => {
+    await of.sync('undone_repos');
+    return await of.sync('undone_commits');
+  };
+  await both();
+  await both();
+  rows.main.push({ id: 'm2', at: day(10) });
+  [branch, broken] = ['next', true];
+  expect(await both()).toMatchObject({ status: 'failed' });
+  [branch, broken] = ['main', false];
+  for (const _ of [1, 2, 3]) expect(await both()).toMatchObject({ status: 'succeeded' });
+  expect(await of.live('undone_commits')).toEqual(expect.arrayContaining(['m1', 'm2']));
+});
+
+it('a parent by another name; the read of everything once more had a gap', async () => {
+  let name = 'a';
+  let empty = false;
+  api.serve('gapped_teams', () => ({ body: [{ id: 1, name }] }));
+  api.serve('gapped_players', (query) => {
+    if (empty) return { body: {} };
+    return {
+      body: {
+        data: [1, 2]
+          .map((no) => ({ id: String(no), at: day(no) }))
+          .filter(({ at }) => at >= (query.get('since') ?? '')),
+      },
+    };
+  });
+  const child = {
+    key: 'gapped_players',
+    forEach: [{ as: 'team', resource: 'gapped_teams', from: 'store' }],
+    request: { path: '/gapped_players/{{ each.team.id }}', query: { since: '{{ window.from }}' } },
+    response: { records: 'data', recordsMissing: 'empty', addFields: { team: 'each.team.name' } },
+    incremental,
+  };
+  await using of = await account({ key: 'gapped', resources: [{ key: 'gapped_teams' }, child] });
+  const both = async () => {
+    await of.sync('gapped_teams');
+    return await of.sync('gapped_players');
+  };
+  await both();
+  await both();
+  [name, empty] = ['b', true];
+  await both();
+  empty = false;
+  for (const _ of [1, 2, 3]) expect(await both()).toMatchObject({ status: 'succeeded' });
+  expect((await of.rows('gapped_players', ['team'])).map(({ team }) => team)).toEqual(['b', 'b']);
+});

@@ -76,9 +76,7 @@ export function openPartitionReads(run: RunReading, options: RunReadOptions): Pa
 
   const open = async (no: number, resumed: PartitionPosition | null): Promise<PartitionRead> => {
     const partition = await partitionAt(run, no);
-    const known = await run.store.partition(partition.key);
-    const change = changeOf(known.shape, run.shapeOf(partition.each));
-    const stored = change === null ? known : { ...known, ...startsOf(change) };
+    const { stored, change } = await storedPartition(run, partition);
     const watermarkBefore = resumed === null ? stored.watermark : resumed.watermarkBefore;
     const source = {
       ...run.source,
@@ -154,9 +152,19 @@ export function openPartitionReads(run: RunReading, options: RunReadOptions): Pa
   };
 }
 
-/** Another list has no watermark yet; no response of before is still valid. */
-const startsOf = (change: 'shape' | 'read'): Partial<StoredPartition> =>
-  change === 'read' ? { watermark: null, validators: null } : { validators: null };
+/**
+ * What is stored of a partition, as far as it still says something of it: another list has no watermark yet, and where the
+ * values have changed no response of before is still valid.
+ */
+export async function storedPartition(
+  run: RunReading,
+  { key, each }: Partition,
+): Promise<Pick<PartitionRead, 'stored' | 'change'>> {
+  const known = await run.store.partition(key);
+  const change = changeOf(known.shape, run.shapeOf(each));
+  const ofOther = change === 'read' && { watermark: null, deletionsTo: null };
+  return { change, stored: change === null ? known : { ...known, validators: null, ...ofOther } };
+}
 
 /**
  * A backfill needs the records themselves, changed or not; so does a table that is replaced by what this run reads, and

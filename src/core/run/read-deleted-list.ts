@@ -11,7 +11,15 @@ import { type PageRead, readPages } from '../source/read/read-pages.ts';
 import { createEvaluateEach } from '../source/request/evaluate-each.ts';
 import { openResponseCache } from '../source/request/open-response-cache.ts';
 import type { Source } from '../source/source.ts';
-import { type DeletedList, isOfResource, type ListContext, mayStop, stateOf, timesOf } from './listed-deletions.ts';
+import {
+  type DeletedList,
+  isNamedFirst,
+  isOfResource,
+  type ListContext,
+  mayStop,
+  stateOf,
+  timesOf,
+} from './listed-deletions.ts';
 import type { Partition, RunReading, RunReadOptions, Stage } from './reading.ts';
 import { recentListCache } from './recent-list-cache.ts';
 import { stagePage } from './run-page.ts';
@@ -39,7 +47,9 @@ export async function* readDeletedList(
   const { deletes } = resource;
   // Whether a listed record lives, what was just read of it tells.
   await options.delivered();
-  const { deletionsTo } = await store.partition(partition.key);
+  const known = await store.partition(partition.key);
+  // What was known before a read from the beginning is of another list, or forgotten.
+  const deletionsTo = position.watermarkBefore === null ? null : known.deletionsTo;
   const key = isOfResource(resource) ? '' : partition.key;
   const context = contextOf(run, position);
   const { watermarkBefore } = position;
@@ -199,14 +209,23 @@ function listResource(resource: Source['resource'], deletes: DeletedList, isKnow
   };
 }
 
-function contextOf({ resource, source }: RunReading, position: PartitionPosition): ListContext {
+function contextOf(run: RunReading, position: PartitionPosition): ListContext {
+  const { resource, source } = run;
   const { gaps, totals, watermarkBefore, isNamed } = position;
   const isFull = resource.incremental === undefined;
   const ofResource = isOfResource(resource);
   const isRead = ofResource ? isWhole(totals.gaps) && totals.listGaps?.length === 0 : isWhole(gaps);
   const kind = isFull ? 'full' : source.backfill ? 'backfill' : watermarkBefore === null ? 'first' : 'changes';
-  const named = { isNamed: isNamed === true, wasToBeNamed: isNamed === false };
-  return { form: timesOf(resource), showsAll: isFull && isRead, kind, ...named, readsAgain: !ofResource };
+  const wasToBeNamed = isNamed !== true && isNamedFirst(resource) && run.store.isStill === undefined;
+  const named = { isNamed: isNamed === true, wasToBeNamed };
+  return {
+    form: timesOf(resource),
+    showsAll: isFull && isRead,
+    kind,
+    ...named,
+    readsAgain: !ofResource,
+    isOpen: source.backfill?.force === true,
+  };
 }
 
 interface ListedOf {

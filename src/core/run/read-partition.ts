@@ -1,16 +1,16 @@
 import { AppError } from '../errors.ts';
-import { proofOf, withGaps } from '../model/coverage.ts';
+import { hidingGaps, proofOf, withGaps } from '../model/coverage.ts';
 import type { PartitionEntry } from '../model/receipt.ts';
 import type { RunNote } from '../model/run-notes.ts';
 import type { PartitionPosition, PartitionTotals, RunPosition } from '../model/run-position.ts';
 import type { Validators } from '../model/validators.ts';
 import type { PageRead } from '../source/read/read-pages.ts';
 import { deletesAtEnd } from '../spec/connection/deletes-at-end.ts';
-import { mixedShape } from '../spec/connection/shape-values.ts';
+import { unfinished } from '../spec/connection/shape-values.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 import { isNamedFirst, isOfResource } from './listed-deletions.ts';
 import { partitionAt } from './partition-at.ts';
-import type { PartitionRead, PartitionReads } from './partition-reads.ts';
+import { type PartitionRead, type PartitionReads, storedPartition } from './partition-reads.ts';
 import { readDeletedList, readListBefore } from './read-deleted-list.ts';
 import type { Partition, RunReading, RunReadOptions, Stage } from './reading.ts';
 import { type RunPage, stagePage } from './run-page.ts';
@@ -50,8 +50,8 @@ async function beginsWithList(run: RunReading, { no, read, isNamed }: PartitionP
     !isNamedFirst(run.resource)
   )
     return false;
-  const { key } = await partitionAt(run, no);
-  return (await run.store.partition(key)).watermark === null;
+  const { stored } = await storedPartition(run, await partitionAt(run, no));
+  return stored.watermark === null;
 }
 
 const isPartitioned = ({ resource }: RunReading): boolean => resource.forEach.length > 0;
@@ -73,11 +73,15 @@ function completionOf(
   };
 }
 
-/** What is stored of the values of a partition behind a page; a backfill, which reads a part, says nothing of them. */
-function shapeAfter(run: RunReading, { each, change }: Pick<ReadTo, 'each' | 'change'>, isLast: boolean) {
+/**
+ * What is stored of the values of a partition behind a page; a backfill, which reads a part, says nothing of them. What is read
+ * once more is done only without gaps: no later read shows it.
+ */
+function shapeAfter(run: RunReading, { each, change, at }: ReadTo, isLast: boolean): Pick<PartitionEntry, 'shape'> {
   const shape = run.source.backfill === null ? run.shapeOf(each) : null;
-  if (shape === null || (!isLast && change !== 'shape')) return {};
-  return { shape: isLast ? shape : mixedShape(shape) };
+  const isDone = isLast && (change !== 'shape' || hidingGaps(at.gaps).length === 0);
+  if (shape === null || (!isDone && change === null)) return {};
+  return { shape: isDone || change === null ? shape : unfinished(shape, change) };
 }
 
 type PartitionChange = PartitionRead['change'];
@@ -131,7 +135,7 @@ function toRunPage(run: RunReading, page: PageRead, { entry, each, change, at, n
   const notes: readonly RunNote[] = [...page.notes, ...(page.skipped === null ? [] : (['partition_skipped'] as const))];
   const completion = isLast && page.skipped === null ? completionOf(run, at, change) : null;
   const proof = proofOf(at.gaps);
-  const shape = page.skipped === null ? shapeAfter(run, { each, change }, isLast) : {};
+  const shape = page.skipped === null ? shapeAfter(run, { entry, each, change, at, next }, isLast) : {};
   // If a run ended before its deletes, no later one would make them: it finds neither a changed parent nor a changed response.
   const hasDeletes = comparesAtEnd(run.resource) || (next?.stage === 'partition' && next.step === 'listed');
   // Until its deletions are made, what a read of everything shows leaves the watermark: the next run would not read it again.

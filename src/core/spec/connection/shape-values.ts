@@ -74,11 +74,11 @@ export function changeOf(before: string | null, now: string | null): 'read' | 's
   return shape === shapeNow ? null : 'shape';
 }
 
-/** What is stored of a partition while it is read again: some of its records may have either shape. */
-export const mixedShape = (shape: string): string => {
-  const [names, , read] = shape.split('.');
-  return [names, '', read].join('.');
-};
+/** What is stored of a partition while it is read again: whatever its values are then, the same has changed. */
+export function unfinished(now: string, change: 'read' | 'shape'): string {
+  const [names, shape, read] = now.split('.');
+  return (change === 'read' ? [names, shape, ''] : [names, '', read]).join('.');
+}
 
 const decidingFieldsOf = perResource((spec, resource) => {
   const index = spec.resources.indexOf(resource);
