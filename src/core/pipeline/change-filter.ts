@@ -67,8 +67,9 @@ export function createChangeFilter(resource: Resource, { known, redeliver }: Cha
   ): News => {
     if (origin === 'retried') return everyVersion || isOpen(before) ? 'news' : 'known';
     // Nearly all records that are read again, and so checked before anything that costs more.
-    if (before.hash === hash && before.status !== 'deleted' && !isDeleted && !redeliver) return 'known';
-    if (!redeliver && isStale(cursor, before)) return 'stale';
+    const isCompared = !redeliver || before.isOnWay;
+    if (before.hash === hash && before.status !== 'deleted' && !isDeleted && isCompared) return 'known';
+    if (isCompared && isStale(cursor, before)) return 'stale';
     return isDeleted && before.status === 'deleted' ? 'known' : 'news';
   };
 
@@ -83,7 +84,7 @@ export function createChangeFilter(resource: Resource, { known, redeliver }: Cha
     }
     // An older version of it may come behind, where the newest is the first.
     if (!before && isDeleted && hash !== null && incremental?.kind === 'cursor' && incremental.order === 'desc')
-      known.noteOnWay(externalId, { hash, cursor, status: 'deleted' });
+      known.noteOnWay(externalId, { hash, cursor, status: 'deleted', isOnWay: true });
     const news = before ? newsOf(candidate, { before, origin: decision.origin }) : isDeleted ? 'known' : 'news';
     if (hash === null || news !== 'news' || isOutdated(candidate)) {
       if (isCarried) decision.carried += 1;
@@ -93,7 +94,7 @@ export function createChangeFilter(resource: Resource, { known, redeliver }: Cha
     if (before) decision.allNew = false;
     const wanted = before ? withBefore(candidate, before) : candidate;
     if (wanted.retry?.isLast !== false && !(leaves && candidate.isFiltered))
-      known.noteOnWay(externalId, { hash, cursor, status: isDeleted ? 'deleted' : 'delivered' });
+      known.noteOnWay(externalId, { hash, cursor, status: isDeleted ? 'deleted' : 'delivered', isOnWay: true });
     decision.wanted.push(wanted);
   };
 

@@ -8,6 +8,8 @@ export interface KnownRecord extends Pick<RecordEntry, 'hash' | 'cursor'> {
    * deleted, and its deletion is to be made.
    */
   readonly status: RecordEntry['status'] | 'undelivered' | 'flagged' | 'deleted';
+  /** This run has read it, and it is not recorded yet. */
+  readonly isOnWay?: true;
 }
 
 /** Known versions of records: stored by earlier batches, or on their way in this run. */

@@ -85,6 +85,21 @@ describe('the pipeline', () => {
     expect((await run([{ id: 1, name: 'newer', at: '2026-01-02T00:00:00.001Z' }])).skipped).toBe(0);
   });
 
+  it('delivers what is known again where it is told to, but of the versions that it reads itself the newest', async () => {
+    const resource = {
+      ...shape,
+      incremental: { kind: 'cursor', cursor: { field: 'at', type: 'datetime' }, order: 'desc' },
+    };
+    const stored = storedFrom(await pipeline(resource)([{ id: 1, name: 'known', at: '2026-01-05T00:00:00Z' }]));
+    const stages = stagesOf(resource, stored, [], true);
+    const versions = [
+      { id: 1, name: 'new', at: '2026-01-02T00:00:00Z' },
+      { id: 1, name: 'old', at: '2026-01-01T00:00:00Z' },
+    ];
+    const page = await stages.shape(await stages.select(fetched(versions)));
+    expect(page.outcomes).toMatchObject([{ row: { data: { name: 'NEW' } } }]);
+  });
+
   it('takes a version for a newer one whose server may be behind that of the one before', async () => {
     const resource = {
       ...shape,
@@ -308,6 +323,7 @@ function stagesOf(
   parts: Record<string, unknown>,
   stored: readonly StoredRecord[] = [],
   carried: readonly string[] = [],
+  redeliver = false,
 ) {
   const known = createKnownRecords(async (ids) => stored.filter(({ externalId }) => ids.includes(externalId)), carried);
   const startedAt = new Date('2026-01-01T00:00:00Z');
@@ -320,7 +336,7 @@ function stagesOf(
     known,
     storedFields: null,
     enrich: null,
-    redeliver: false,
+    redeliver,
     evaluator,
     redact,
   });
