@@ -103,6 +103,10 @@ export interface Connections {
   deletedAt: string | null;
   displayName: string;
   /**
+   * {code, message, resourceKey, since, nextTestAt}; null: it is not in error, or a version before put it there.
+   */
+  error: Json | null;
+  /**
    * When it went to error; null: it is not in error.
    */
   errorSince: string | null;
@@ -111,9 +115,21 @@ export interface Connections {
   orgId: string;
   paramsJson: Json;
   pinnedSpecVersion: string;
+  /**
+   * When a test activated it last; null: never.
+   */
+  recoveredAt: string | null;
   specId: string;
   specOverridesJson: Json | null;
   status: string;
+  /**
+   * When it is tested again; null: it is not in error, or only its customer can mend it.
+   */
+  testAt: string | null;
+  /**
+   * How often it was tested since the first of the errors that follow each other.
+   */
+  tests: Generated<number>;
   workspaceId: string;
 }
 

@@ -4,7 +4,7 @@ import type { DeletionState } from '../src/core/model/receipt.ts';
 import type { RunNotes } from '../src/core/model/run-notes.ts';
 import type { RunPosition } from '../src/core/model/run-position.ts';
 import type { Validators } from '../src/core/model/validators.ts';
-import type { ConnectedAccount, ConnectionStatus } from '../src/core/resources/connection.ts';
+import type { ConnectedAccount, ConnectionError, ConnectionStatus } from '../src/core/resources/connection.ts';
 import type { EventType } from '../src/core/resources/event-types.ts';
 import type { HookRequestStatus } from '../src/core/resources/hook.ts';
 import type { RunStatus, RunTrigger } from '../src/core/resources/run.ts';
@@ -69,6 +69,7 @@ export interface Database
       paramsJson: JSONColumnType<JsonObject>;
       specOverridesJson: NullableJsonObject;
       accounts: JSONColumnType<ConnectedAccount[], string | undefined>;
+      error: NullableJson<ConnectionError>;
     }
   >;
   runs: Typed<

@@ -60,6 +60,7 @@ interface AppErrorOptions {
   readonly issues?: readonly Issue[];
   readonly cause?: unknown;
   readonly isFinal?: boolean;
+  readonly needsConsent?: boolean;
   readonly retryAfterSeconds?: number;
 }
 
@@ -71,6 +72,8 @@ export class AppError extends Error {
   readonly issues: readonly Issue[] | undefined;
   /** Whether it has been retried for as long as it may be, whatever its code says. */
   readonly isFinal: boolean;
+  /** Whether nothing helps but a new authorization by the customer. */
+  readonly needsConsent: boolean;
   /** When the request may succeed; undefined: as its code says. */
   readonly retryAfterSeconds: number | undefined;
 
@@ -79,6 +82,7 @@ export class AppError extends Error {
     this.code = code;
     this.issues = options.issues;
     this.isFinal = options.isFinal ?? false;
+    this.needsConsent = options.needsConsent ?? false;
     this.retryAfterSeconds = options.retryAfterSeconds;
   }
 }

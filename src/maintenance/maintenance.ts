@@ -1,8 +1,8 @@
 /**
  * Background work without a request. It starts runs whose start or workflow was lost, keeps Temporal's schedules as
  * their rows say, and wakes workflows that were not notified of requests to hooks or of deliveries. It reports overdue
- * data and missed firings, makes and drops partitions, revokes grants that nobody confirmed, and removes deleted connections
- * and old rows. It runs inside the
+ * data and missed firings, tests connections in error, makes and drops partitions, revokes grants that nobody confirmed,
+ * and removes deleted connections and old rows. It runs inside the
  * worker, not as Temporal schedules: the operator's list of workflows stays a list of runs, and the same loop repairs a
  * lost namespace.
  */
@@ -12,6 +12,7 @@ import { purgeOauthStates } from '../../db/queries/connections/oauth-states.ts';
 import { purgeIdempotencyKeys } from '../../db/queries/orgs/idempotency.ts';
 import { purgeLookupValues } from '../../db/queries/runs/lookup-cache.ts';
 import { purgeSigningSecrets } from '../../db/queries/webhooks/signing-secrets.ts';
+import type { RetestDeps } from '../control/connections/retest.ts';
 import type { GrantDeps } from '../control/oauth/grant.ts';
 import type { Deps } from '../deps.ts';
 import { sweepDeliveries } from './delivery-sweep.ts';
@@ -22,10 +23,11 @@ import { createOverdueSweep } from './overdue-sweep.ts';
 import { createPartitionSweep } from './partition-sweep.ts';
 import { purgeDeletedConnections, purgedRowsMax } from './purge-sweep.ts';
 import { createRetentionSweep } from './retention-sweep.ts';
+import { createRetestSweep } from './retest-sweep.ts';
 import { repairSilentRuns, startMissedRuns } from './run-sweep.ts';
 import { createScheduleSweep } from './schedule-sweep.ts';
 
-type MaintenanceDeps = Pick<Deps, 'config' | 'orchestrator'> & GrantDeps;
+type MaintenanceDeps = Pick<Deps, 'config' | 'orchestrator'> & GrantDeps & RetestDeps;
 
 /** The pause between two rounds in milliseconds. */
 const roundMs = 1000;
@@ -38,6 +40,7 @@ export async function maintain(deps: MaintenanceDeps, signal: AbortSignal): Prom
   const sweepMissed = createMissedSweep(deps);
   const sweepPartitions = createPartitionSweep(deps, deps.config.retentionDays);
   const sweepGrants = createGrantSweep(deps);
+  const sweepRetests = createRetestSweep(deps);
   const sweepRetention = createRetentionSweep(deps, deps.config.retentionDays);
   while (!signal.aborted) {
     try {
@@ -47,6 +50,7 @@ export async function maintain(deps: MaintenanceDeps, signal: AbortSignal): Prom
         await purgeIdempotencyKeys(deps.db);
         await purgeOauthStates(deps.db);
         await sweepGrants();
+        await sweepRetests();
         await purgeSigningSecrets(deps.db);
         await purgeLookupValues(deps.db, purgedRowsMax);
         await purgeDeletedConnections(deps);

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createRunActivities } from '../../activities/run-lifecycle.ts';
 import { createScheduleActivities } from '../../activities/schedules.ts';
-import { setConnectionStatus } from '../../db/queries/connections/connections.ts';
 import { beginRun } from '../../db/queries/runs/lanes/begin-run.ts';
 import { endRun } from '../../db/queries/runs/lanes/end-run.ts';
 import { insertRun } from '../../db/queries/runs/runs.ts';
@@ -108,7 +107,7 @@ describe('the end of a run', () => {
   it('is recorded as an event for a run that does not begin because its connection is no longer active', async () => {
     const connectionId = await createActiveConnection(org);
     const { id } = await insertRun(api.deps.db, scope, newRun(connectionId));
-    await setConnectionStatus(api.deps.db, scope, { id: connectionId, status: 'error' });
+    await api.deps.db.updateTable('connections').set({ status: 'error' }).where('id', '=', connectionId).execute();
     for (const _repeat of [1, 2]) expect((await beginRun(api.deps.db, scope, id)).turn).toBe('canceled');
     const [event, ...more] = (await ofConnection(connectionId)).slice(2);
     expect(event).toMatchObject({ type: 'run.canceled', runId: id, data: { reason: 'connection_not_active' } });

@@ -121,6 +121,15 @@ describe('a connection that its customer authorized', () => {
     expect(run).toMatchObject({ status: 'failed', error: { code: 'auth_failed' } });
     expect(run.error?.message).toMatch(/invalid_grant.*\/authorize/);
     expect(await connection.status()).toBe('error');
+    await stack.db
+      .updateTable('connections')
+      .set({ testAt: new Date().toISOString() })
+      .where('id', '=', connection.id)
+      .execute();
+    await eventually('nobody tests what only the customer can mend', async () => {
+      const { error } = await ask('GET', `/connections/${connection.id}`);
+      return error.nextTestAt === null;
+    });
     await connection.authorize();
     expect(await connection.status()).toBe('active');
     expect((await connection.sync('one')).status).toBe('succeeded');

@@ -1,6 +1,6 @@
 // Written by `npm run generate` from the OpenAPI document of the service. Do not edit.
 
-export interface ConnectionRow {
+export type ConnectionRow = {
   id: string;
   orgId: string;
   workspaceId: string;
@@ -10,6 +10,17 @@ export interface ConnectionRow {
   /** The caller's id of the end customer. */
   externalCustomerId: string | null;
   status: ConnectionStatus;
+  /** Why it is in error; null: it is not. */
+  error: {
+    /** As in the error of a run. */
+    code: string;
+    message: string;
+    /** The resource whose run failed. */
+    resourceKey: string;
+    since: Timestamp;
+    /** When it is tested again; it is active again if that succeeds. Null: only its customer can mend it. */
+    nextTestAt: Timestamp | null;
+  } | null;
   paramsJson: JsonObject;
   /** Keyed merge patch on the pinned spec; null without one. */
   specOverridesJson: JsonObject | null;
@@ -22,7 +33,7 @@ export interface ConnectionRow {
       [name: string]: string;
     };
   }[];
-}
+};
 
 export type ConnectionStatus = 'pending' | 'active' | 'paused' | 'error';
 
@@ -1531,6 +1542,17 @@ export interface Operations {
       /** The caller's id of the end customer. */
       externalCustomerId: string | null;
       status: ConnectionStatus;
+      /** Why it is in error; null: it is not. */
+      error: {
+        /** As in the error of a run. */
+        code: string;
+        message: string;
+        /** The resource whose run failed. */
+        resourceKey: string;
+        since: Timestamp;
+        /** When it is tested again; it is active again if that succeeds. Null: only its customer can mend it. */
+        nextTestAt: Timestamp | null;
+      } | null;
       paramsJson: JsonObject;
       /** Keyed merge patch on the pinned spec; null without one. */
       specOverridesJson: JsonObject | null;
@@ -2450,16 +2472,16 @@ export interface EventData {
     connection: EventConnection;
     /** Null: it is new. */
     previousStatus: ConnectionStatus | null;
-    /** api: a call of the API. oauth: its customer authorized it. */
-    reason: 'api' | 'oauth';
+    /** api: a call of the API. oauth: its customer authorized it. test: it was in error, and a test by the service succeeded. */
+    reason: 'api' | 'oauth' | 'test';
   };
   /** A connection has become active. */
   'connection.activated': {
     connection: EventConnection;
     /** Null: it is new. */
     previousStatus: ConnectionStatus | null;
-    /** api: a call of the API. oauth: its customer authorized it. */
-    reason: 'api' | 'oauth';
+    /** api: a call of the API. oauth: its customer authorized it. test: it was in error, and a test by the service succeeded. */
+    reason: 'api' | 'oauth' | 'test';
     /** The accounts that its customer connected, where the provider tells. */
     accounts: {
       /** The resource with a grant of its own; null: the connection. */
@@ -2475,10 +2497,10 @@ export interface EventData {
     connection: EventConnection;
     /** Null: it is new. */
     previousStatus: ConnectionStatus | null;
-    /** api: a call of the API. oauth: its customer authorized it. */
-    reason: 'api' | 'oauth';
+    /** api: a call of the API. oauth: its customer authorized it. test: it was in error, and a test by the service succeeded. */
+    reason: 'api' | 'oauth' | 'test';
   };
-  /** Credentials or destination were rejected: the connection is in error until somebody corrects it. */
+  /** Credentials or destination were rejected: the connection is in error until a test of it succeeds or somebody activates it. */
   'connection.error': {
     connection: EventConnection;
     previousStatus: ConnectionStatus;

@@ -7,6 +7,7 @@ import { countRows, type Listing, openNewestFirst } from '../../listing.ts';
 import { newestPage, type Page, type PageRequest } from '../../page.ts';
 import type { OrgScope } from '../../scope.ts';
 import { type Placeholders, statement } from '../../statement.ts';
+import { noErrorColumns, testedAtOnce } from './retests.ts';
 
 const columns = [
   'id',
@@ -17,6 +18,7 @@ const columns = [
   'displayName',
   'externalCustomerId',
   'status',
+  'error',
   'paramsJson',
   'specOverridesJson',
   'accounts',
@@ -114,7 +116,10 @@ export function listConnections(db: Db, scope: OrgScope): Promise<Listing<Connec
 }
 
 /** A connection as a list names it: without its params, which can be large. */
-export type ConnectionName = Omit<ConnectionRow, 'orgId' | 'paramsJson' | 'specOverridesJson' | 'accounts'> & {
+export type ConnectionName = Omit<
+  ConnectionRow,
+  'orgId' | 'error' | 'paramsJson' | 'specOverridesJson' | 'accounts'
+> & {
   readonly specKey: string;
 };
 
@@ -190,12 +195,12 @@ export function insertConnection(db: Db, scope: OrgScope, connection: NewConnect
 export function setConnectionStatus(
   db: Db,
   scope: OrgScope,
-  { id, status }: { readonly id: string; readonly status: ConnectionStatus },
+  { id, status }: { readonly id: string; readonly status: Exclude<ConnectionStatus, 'error'> },
 ): Promise<ConnectionRow | undefined> {
   return updateExisting(db, scope)
     .set({
       status,
-      errorSince: status === 'error' ? sql<string>`now()` : null,
+      ...noErrorColumns,
       ...(status === 'active' && { accessNo: nextAccess }),
     })
     .where('id', '=', id)
@@ -207,7 +212,10 @@ const nextAccess = sql<number>`access_no + 1`;
 
 /** Notes that runs sign in with something else from now on: what fails with what was before says nothing of it. */
 export async function noteNewAccess(tx: Db, scope: OrgScope, id: string): Promise<void> {
-  await updateExisting(tx, scope).set({ accessNo: nextAccess }).where('id', '=', id).execute();
+  await updateExisting(tx, scope)
+    .set({ accessNo: nextAccess, ...testedAtOnce })
+    .where('id', '=', id)
+    .execute();
 }
 
 /** Says whose grants a connection has from now on. */
@@ -259,6 +267,7 @@ export function changeConnection(
       ...(specOverrides === undefined
         ? {}
         : { specOverridesJson: specOverrides === null ? null : JSON.stringify(specOverrides) }),
+      ...(pinnedSpecVersion !== undefined || params !== undefined || specOverrides !== undefined ? testedAtOnce : {}),
     }))
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)

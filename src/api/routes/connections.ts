@@ -172,7 +172,9 @@ export const connectionRoutes = [
     response: ConnectionTest,
     errors: ['not_found'],
     handle: ({ scope, params, query }, deps) =>
-      testConnection(deps, scope, { connectionId: params.id, resourceKey: query.resource ?? null }),
+      testConnection(deps, scope, { connectionId: params.id, resourceKey: query.resource ?? null }).then(
+        ({ test }) => test,
+      ),
   }),
   route({
     method: 'post',

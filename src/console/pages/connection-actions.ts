@@ -6,6 +6,7 @@ import { requestRun } from '../../control/runs/runs.ts';
 import { found } from '../../core/errors.ts';
 import type { ConnectionTest } from '../../core/resources/connection.ts';
 import { failureAdvice } from '../parts/failure.ts';
+import { button } from '../parts/form.ts';
 import { heading } from '../parts/frame.ts';
 import { type Html, html } from '../parts/html.ts';
 import { duration } from '../parts/numbers.ts';
@@ -76,9 +77,10 @@ export const test = action({
   path: '/connections/:id/test',
   params: ConnectionParams,
   form: v.object({ resource: v.optional(resourceName) }),
-  handle: async ({ scope, params, form }, deps) => {
+  handle: async (visit, deps) => {
+    const { scope, params, form } = visit;
     const connection = found(await findConnection(deps.db, scope, params.id), 'Connection');
-    const result = await deps.costly.run(scope.orgId, 'side_by_side', () =>
+    const { test: result } = await deps.costly.run(scope.orgId, 'side_by_side', () =>
       testConnection(deps, scope, { connectionId: params.id, resourceKey: form.resource ?? null }),
     );
     const back = `/console/connections/${params.id}`;
@@ -94,7 +96,8 @@ export const test = action({
         about: connection.displayName,
       })}
         ${testResult(result)}
-        <p class="after"><a class="button primary" href="${back}">Back to the connection</a></p>`,
+        <div class="after">${result.ok && connection.status !== 'active' ? button(visit, { action: `${back}/activate`, label: 'Activate', look: 'primary' }) : null}
+          <a class="button" href="${back}">Back to the connection</a></div>`,
     };
   },
 });

@@ -62,7 +62,7 @@ export const connectionPage = page({
         actions: [statusButton(visit, connection), testForm(visit, { connection, resourceKeys })],
       })}
         ${identity(connection, { specKey: specKeyIn(pinned?.specJson), lastSuccessAt: freshness.lastSuccessAt })}
-        ${advice(connection, runs.rows)}
+        ${live('advice', advice(connection, runs.rows))}
         ${section('Resources', [
           live('resources', resourceTable(visit, connection, { resources: freshness.resources, marks })),
           connection.status === 'active' ? backfillForm(visit, { connection, resourceKeys }) : null,
@@ -114,11 +114,17 @@ const statusButton = (visit: Visit, { id, status }: ConnectionRow): Html =>
       })
     : button(visit, { action: `/console/connections/${id}/activate`, label: 'Activate', look: 'primary' });
 
-const advice = ({ status }: ConnectionRow, runs: readonly RunLine[]): Html | null => {
+const advice = ({ status, error }: ConnectionRow, runs: readonly RunLine[]): Html | null => {
   if (status === 'error') {
     const failed = runs.find((run) => run.status === 'failed');
     const run = failed ? html`<a href="/console/runs/${failed.id}">its last failed run</a>` : 'its last failed run';
-    return html`<p class="notice bad">The API or the destination refused this connection. Look at ${run}, correct what it says, then activate the connection.</p>`;
+    if (error === null)
+      return html`<p class="notice bad">The API or the destination refused this connection. Look at ${run}, correct what it says, then activate the connection.</p>`;
+    const next =
+      error.nextTestAt === null
+        ? 'It is not tested again by itself: its customer has to authorize it.'
+        : html`The next test is ${ago(error.nextTestAt)}; if it succeeds, the connection is active again.`;
+    return html`<p class="notice bad"><strong>${error.message}</strong> That ended ${run} of ${error.resourceKey}, ${ago(error.since)}. ${next}</p>`;
   }
   if (status === 'pending')
     return html`<p class="notice">This connection was never active. Test it, then activate it.</p>`;

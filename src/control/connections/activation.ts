@@ -53,7 +53,7 @@ export async function recordActivation(
     previousStatus,
     failedSince,
     reason,
-  }: Activation & { readonly reason: 'api' | 'oauth' },
+  }: Activation & { readonly reason: 'api' | 'oauth' | 'test' },
 ): Promise<void> {
   if (previousStatus === 'active') return;
   const deduplicationId = newId('evt');

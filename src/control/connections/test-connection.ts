@@ -28,6 +28,13 @@ export type ConnectionTestDeps = Pick<
 /** The longest time of one step in milliseconds: the caller waits for the response. */
 const stepMsMax = 20_000;
 
+/** The result of a test. */
+export interface TestedConnection {
+  readonly test: ConnectionTest;
+  /** Whether nothing helps but a new authorization by the customer. */
+  readonly needsConsent: boolean;
+}
+
 /**
  * Tries what a run of the connection would need, without delivering anything: its values, its credentials, one page of a
  * resource, its destination. What fails is in the response. Throws not_found, validation (no such resource).
@@ -36,15 +43,17 @@ export async function testConnection(
   deps: ConnectionTestDeps,
   scope: OrgScope,
   { connectionId, resourceKey }: { readonly connectionId: string; readonly resourceKey: string | null },
-): Promise<ConnectionTest> {
+): Promise<TestedConnection> {
   const connection = found(await findPinnedConnection(deps.db, scope, connectionId), 'Connection');
   const { specJson, specOverridesJson, paramsJson } = connection;
   const calls: LoggedCall[] = [];
   const trial: Trial = { deps, scope, connectionId, resourceKey, logCall: (call) => void calls.push(call) };
   const steps: Step[] = [];
+  let needsConsent = false;
   const attempt = async <Result>(step: Step['step'], work: (signal: AbortSignal) => Promise<Tried<Result>>) => {
-    const { outcome, value } = await tried(deps, step, work);
+    const { outcome, value, error } = await tried(deps, step, work);
     steps.push(outcome);
+    needsConsent ||= error instanceof AppError && error.needsConsent;
     return value;
   };
   const setup = await attempt('values', async () => {
@@ -60,7 +69,7 @@ export async function testConnection(
     await attempt('source', (signal) => readOnePage({ ...trial, setup, stack }, signal));
     await attempt('destination', () => reachDestination({ ...trial, setup, stack }));
   }
-  return {
+  const test = {
     ok: steps.every(({ ok }) => ok),
     steps,
     calls: calls.map(({ method, url, statusCode, durationMs, errorCode }) => ({
@@ -71,6 +80,7 @@ export async function testConnection(
       errorCode,
     })),
   };
+  return { test, needsConsent };
 }
 
 interface Trial {
@@ -96,7 +106,7 @@ async function tried<Result>(
   { log }: Pick<Deps, 'log'>,
   step: Step['step'],
   work: (signal: AbortSignal) => Promise<Tried<Result>>,
-): Promise<{ readonly outcome: Step; readonly value: Result | null }> {
+): Promise<{ readonly outcome: Step; readonly value: Result | null; readonly error: unknown }> {
   const startedAt = performance.now();
   const outcomeOf = (outcome: Pick<Step, 'ok' | 'code' | 'message'>): Step => ({
     step,
@@ -106,10 +116,10 @@ async function tried<Result>(
   const signal = AbortSignal.timeout(stepMsMax);
   try {
     const { message, value } = await work(signal);
-    return { outcome: outcomeOf({ ok: true, code: null, message }), value };
+    return { outcome: outcomeOf({ ok: true, code: null, message }), value, error: null };
   } catch (error) {
     if (!(error instanceof AppError)) log.warn('step of a connection test failed', { step, error });
-    return { outcome: outcomeOf({ ok: false, ...issueOf(error, signal) }), value: null };
+    return { outcome: outcomeOf({ ok: false, ...issueOf(error, signal) }), value: null, error };
   }
 }
 

@@ -92,7 +92,8 @@ function toBackfill(
 const notActive = {
   pending: 'The connection is not active yet; activate it before a sync.',
   paused: 'The connection is paused; activate it before a sync.',
-  error: 'The connection is in error; correct the error of its last run, then activate it.',
+  error:
+    'The connection is in error; GET /connections/:id says why and when it is tested again. Correct it, or activate the connection.',
 } as const;
 
 /** Requests a manual run of the original's connection and resource, from today's watermark. Throws as requestRun. */

@@ -11,8 +11,10 @@ const Transition = v.object({
   connection: EventConnection,
   previousStatus: v.pipe(v.nullable(ConnectionStatus), v.description('Null: it is new.')),
   reason: v.pipe(
-    v.picklist(['api', 'oauth']),
-    v.description('api: a call of the API. oauth: its customer authorized it.'),
+    v.picklist(['api', 'oauth', 'test']),
+    v.description(
+      'api: a call of the API. oauth: its customer authorized it. test: it was in error, and a test by the service succeeded.',
+    ),
   ),
 });
 const Activation = v.object({ ...Transition.entries, accounts: ConnectionRow.entries.accounts });
@@ -168,7 +170,8 @@ export const connectionEvents: EventDeclarations<
     }).data,
   },
   'connection.error': {
-    summary: 'Credentials or destination were rejected: the connection is in error until somebody corrects it.',
+    summary:
+      'Credentials or destination were rejected: the connection is in error until a test of it succeeds or somebody activates it.',
     data: ConnectionError,
     example: connectionFailed({ ...broken, error: refused }).data,
   },

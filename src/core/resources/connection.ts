@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { JsonObject } from '../json/json-object.ts';
 import { ChangePlan } from './spec.ts';
+import { Timestamp } from './values.ts';
 import { WorkspaceRow } from './workspace.ts';
 
 /** `pending`: never activated; `error`: credentials or destination refused; only `active` syncs. */
@@ -20,6 +21,19 @@ export const ConnectedAccount = v.object({
 });
 export type ConnectedAccount = v.InferOutput<typeof ConnectedAccount>;
 
+/** Why a connection is in error. */
+export const ConnectionError = v.object({
+  code: v.pipe(v.string(), v.description('As in the error of a run.'), v.examples(['auth_failed'])),
+  message: v.string(),
+  resourceKey: v.pipe(v.string(), v.description('The resource whose run failed.'), v.examples(['contacts'])),
+  since: Timestamp,
+  nextTestAt: v.pipe(
+    v.nullable(Timestamp),
+    v.description('When it is tested again; it is active again if that succeeds. Null: only its customer can mend it.'),
+  ),
+});
+export type ConnectionError = v.InferOutput<typeof ConnectionError>;
+
 /** One customer's configured instance of a spec. Secrets are never part of it. */
 export const ConnectionRow = v.object({
   id: v.pipe(v.string(), v.examples(['con_01kaemm0dce7xb1k4c1m1f2p3q'])),
@@ -34,6 +48,7 @@ export const ConnectionRow = v.object({
     v.examples(['cust_9']),
   ),
   status: ConnectionStatus,
+  error: v.pipe(v.nullable(ConnectionError), v.description('Why it is in error; null: it is not.'), v.examples([null])),
   paramsJson: JsonObject,
   specOverridesJson: v.pipe(
     v.nullable(JsonObject),

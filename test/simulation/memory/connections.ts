@@ -12,6 +12,8 @@ export const findConnection: typeof real.findConnection = (db, _scope, id) =>
 
 /** A connection as the API shows it. */
 export function connectionRow(connection: StoredConnection): ConnectionRow {
-  const { createdAt: _created, deletedAt: _deleted, errorSince: _since, accessNo: _access, ...row } = connection;
-  return row;
+  const { id, orgId, workspaceId, specId, pinnedSpecVersion, displayName, externalCustomerId } = connection;
+  const { status, error, paramsJson, specOverridesJson, accounts } = connection;
+  const named = { id, orgId, workspaceId, specId, pinnedSpecVersion, displayName, externalCustomerId };
+  return { ...named, status, error, paramsJson, specOverridesJson, accounts };
 }

@@ -140,12 +140,21 @@ async function addConnection(db: Db, org: TestOrg, customer: Customer): Promise<
   if (state === 'error') {
     await db
       .updateTable('connections')
-      .set({ status: 'error', errorSince: new Date().toISOString() })
+      .set({ status: 'error', errorSince: new Date().toISOString(), error: refused(resources[0] ?? '') })
       .where('id', '=', id)
       .execute();
   }
   return id;
 }
+
+const refused = (resourceKey: string): string =>
+  JSON.stringify({
+    code: 'auth_failed',
+    message: 'The API responded with 401 (status): check the credentials of the connection.',
+    resourceKey,
+    since: new Date().toISOString(),
+    nextTestAt: new Date(Date.now() + 300_000).toISOString(),
+  });
 
 interface LaneFacts {
   readonly connectionId: string;

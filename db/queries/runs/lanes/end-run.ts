@@ -8,6 +8,7 @@ import type { RunRow, RunStatus } from '../../../../src/core/resources/run.ts';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 import { recordConnectionEvents } from '../../connections/connection-events.ts';
+import { errorColumns } from '../../connections/retests.ts';
 import { noteStatusChange } from '../../schedules.ts';
 import { type BatchOwner, holdsLane } from '../batches/batch-owner.ts';
 import type { AddressedRun } from '../firings.ts';
@@ -157,7 +158,12 @@ async function leaveLane(
 }
 
 /** Puts the connection of a run in error; false: it is not active, or has been mended since the run signed in. */
-async function breakConnection(tx: Db, scope: OrgScope, { id, connectionId }: RunRow): Promise<boolean> {
+async function breakConnection(
+  tx: Db,
+  scope: OrgScope,
+  { id, connectionId, resourceKey, error }: RunRow,
+): Promise<boolean> {
+  if (!error) return false;
   const known = await tx
     .selectFrom('runs')
     .select('accessNo')
@@ -167,7 +173,7 @@ async function breakConnection(tx: Db, scope: OrgScope, { id, connectionId }: Ru
   const accessNo = known?.accessNo ?? null;
   const broken = await tx
     .updateTable('connections')
-    .set({ status: 'error', errorSince: sql<string>`now()` })
+    .set({ status: 'error', ...errorColumns({ ...error, resourceKey }, true) })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', connectionId)
     .where('status', '=', 'active')

@@ -132,12 +132,12 @@ export async function refreshGrant(
     const { resourceKey } = context;
     const what = resourceKey === null ? 'This connection' : `The resource "${resourceKey}" of this connection`;
     const message = `${what} is not authorized yet, or was authorized with another client or token URL.`;
-    throw new AppError('auth_failed', `${message} ${howToAuthorize(context)}.`);
+    throw new AppError('auth_failed', `${message} ${howToAuthorize(context)}.`, { needsConsent: true });
   }
   const { refreshToken } = previous;
   if (refreshToken === null) {
     const message = 'The API rejected the access token, and the provider issued no refresh token with it.';
-    throw new AppError('auth_failed', `${message} ${howToAuthorize(context)}.`);
+    throw new AppError('auth_failed', `${message} ${howToAuthorize(context)}.`, { needsConsent: true });
   }
   const { client, values, now } = context;
   const url = await tokenUrl(auth.refreshUrl ?? auth.tokenUrl, context);
@@ -177,7 +177,7 @@ function explained(error: unknown, context: RefreshContext): unknown {
   if (code === 'source_rejected') return new AppError('source_unavailable', message, { cause: error });
   if (code !== 'auth_failed') return error;
   const advice = `The grant may have expired or been revoked. ${howToAuthorize(context)}.`;
-  return new AppError('auth_failed', `${message} ${advice}`, { cause: error });
+  return new AppError('auth_failed', `${message} ${advice}`, { cause: error, needsConsent: true });
 }
 
 /** Revokes a grant (RFC 7009); no effect when the spec has no `revokeUrl`. Throws as `sendTokenRequest` does. */

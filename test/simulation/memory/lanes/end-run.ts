@@ -57,8 +57,11 @@ function statusOf(run: StoredRun, { status }: real.RunOutcome): StoredRun['statu
   return run.quarantined > 0 || run.incomplete || status === 'partial' ? 'partial' : 'succeeded';
 }
 
-function breakConnection(state: ControlState, { connectionId, accessNo: known }: StoredRun): void {
-  const broken = { status: 'error', errorSince: state.now() } as const;
+function breakConnection(state: ControlState, run: StoredRun): void {
+  const { connectionId, resourceKey, accessNo: known, errorCode, errorMessage } = run;
+  const since = state.now();
+  const error = { code: errorCode ?? '', message: errorMessage ?? '', resourceKey, since, nextTestAt: since };
+  const broken = { status: 'error', errorSince: since, error, testAt: since } as const;
   const isMeant = ({ id, status, accessNo }: StoredConnection) =>
     id === connectionId && status === 'active' && (known === null || known === accessNo);
   state.connections.updateWhere(isMeant, broken);

@@ -12,6 +12,8 @@ import type { ControlState, StoredConnection } from './control-state.ts';
 import { memoryOf } from './memory-db.ts';
 import { runRow } from './run-row.ts';
 
+const noError = { errorSince: null, error: null, testAt: null } as const;
+
 /** A connection that changed, and its runs that were asked to stop: notify the workflows of those that have not ended. */
 export interface Changed {
   readonly connection: ConnectionRow;
@@ -23,7 +25,7 @@ export const activateConnection = (db: Db, _scope: OrgScope, id: string): Promis
   memoryOf(db).transact('activateConnection', (state) => {
     const connection = found(state, id);
     if (connection.status === 'active') return connectionRow(connection);
-    const change = { status: 'active', errorSince: null, accessNo: connection.accessNo + 1 } as const;
+    const change = { status: 'active', ...noError, accessNo: connection.accessNo + 1 } as const;
     return connectionRow(state.connections.update(connection, change));
   });
 
@@ -37,7 +39,7 @@ export const changeParams = (db: Db, _scope: OrgScope, id: string, paramsJson: J
 /** Sets a connection paused, from any status, and asks its open runs to stop. Throws not_found. */
 export const pauseConnection = (db: Db, _scope: OrgScope, id: string): Promise<Changed> =>
   memoryOf(db).transact('pauseConnection', (state) => {
-    const connection = state.connections.update(found(state, id), { status: 'paused', errorSince: null });
+    const connection = state.connections.update(found(state, id), { status: 'paused', ...noError });
     const stopped = cancelOpenIn(state, (run) => run.connectionId === id);
     return { connection: connectionRow(connection), stopped: stopped.map(runRow) };
   });

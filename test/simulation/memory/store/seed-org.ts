@@ -20,7 +20,19 @@ export function seedOrg(
       state.specVersions.insert({ ...row, status: 'published', documentBytes: JSON.stringify(specJson).length });
     }
     state.connections.insert({
-      ...{ id: connectionId, orgId, specId, createdAt, deletedAt: null, errorSince: null, externalCustomerId: null },
+      ...{
+        id: connectionId,
+        orgId,
+        specId,
+        createdAt,
+        deletedAt: null,
+        errorSince: null,
+        error: null,
+        testAt: null,
+        tests: 0,
+        recoveredAt: null,
+        externalCustomerId: null,
+      },
       workspaceId: state.newId('ws'),
       pinnedSpecVersion: Object.keys(versions)[0] ?? '',
       displayName: 'Simulated',

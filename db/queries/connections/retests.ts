@@ -1,0 +1,108 @@
+/**
+ * When connections in error are tested again: after 1, 5 and 15 minutes, then each hour. Errors that follow each other within a
+ * day of a test that succeeded count as one, so that a connection does not change its status every minute.
+ */
+import { type RawBuilder, sql } from 'kysely';
+import type { ConnectionError } from '../../../src/core/resources/connection.ts';
+import type { Db } from '../../client.ts';
+import type { OrgScope } from '../../scope.ts';
+
+/** A connection whose test is due. */
+export interface DueRetest {
+  readonly orgId: string;
+  readonly id: string;
+  /** The resource whose run put it in error; null: a version before did. */
+  readonly resourceKey: string | null;
+  /** Of the values that are tested: other ones are tested anew. */
+  readonly accessNo: number;
+}
+
+const pause = (tests: RawBuilder<number>): RawBuilder<string> => sql<string>`make_interval(mins => case ${tests}
+  when 0 then 1 when 1 then 5 when 2 then 15 else 60 end)`;
+
+const isoText = (time: RawBuilder<string>): RawBuilder<string> =>
+  sql<string>`to_char((${time}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
+const testsSoFar = sql<number>`case when recovered_at > now() - interval '1 day' then tests else 0 end`;
+
+/** The columns of a connection that goes to error now. `isTested`: false if only its customer can mend it. */
+export function errorColumns(
+  error: Pick<ConnectionError, 'code' | 'message' | 'resourceKey'>,
+  isTested: boolean,
+): {
+  readonly errorSince: RawBuilder<string>;
+  readonly error: RawBuilder<never>;
+  readonly tests: RawBuilder<number>;
+  readonly testAt: RawBuilder<string> | null;
+} {
+  const { code, message, resourceKey } = error;
+  const testAt = sql<string>`now() + ${pause(testsSoFar)}`;
+  return {
+    errorSince: sql<string>`now()`,
+    error: sql<never>`jsonb_build_object('code', ${code}::text, 'message', ${message}::text, 'resourceKey', ${resourceKey}::text,
+      'since', ${isoText(sql`now()`)}, 'nextTestAt', ${isTested ? isoText(testAt) : sql`null`})`,
+    tests: testsSoFar,
+    testAt: isTested ? testAt : null,
+  };
+}
+
+/** The columns of a connection that is not in error any more. */
+export const noErrorColumns = { errorSince: null, error: null, testAt: null } as const;
+
+/** The columns of a connection whose values were changed: one in error is tested at once. */
+export const testedAtOnce = {
+  testAt: sql<string | null>`case when status = 'error' then now() end`,
+  tests: sql<number>`case when status = 'error' then 0 else tests end`,
+};
+
+/** Takes due tests, those that wait longest first, and notes when each is due again. */
+export function takeDueRetests(db: Db, limit: number): Promise<readonly DueRetest[]> {
+  const next = sql<string>`now() + ${pause(sql`tests + 1`)}`;
+  return db
+    .updateTable('connections')
+    .set({
+      tests: sql<number>`least(tests + 1, 100)`,
+      testAt: next,
+      error: sql<never>`jsonb_set(error, '{nextTestAt}', to_jsonb(${isoText(next)}))`,
+    })
+    .where('id', 'in', (eb) =>
+      eb
+        .selectFrom('connections')
+        .select('id')
+        .where('testAt', '<=', sql<string>`now()`)
+        .where('status', '=', 'error')
+        .where('deletedAt', 'is', null)
+        .orderBy('testAt')
+        .limit(limit)
+        .forUpdate()
+        .skipLocked(),
+    )
+    .returning(['orgId', 'id', 'accessNo', sql<string | null>`error->>'resourceKey'`.as('resourceKey')])
+    .execute();
+}
+
+/** Tests a connection no more: only its customer can mend it. */
+export async function endRetests(
+  db: Db,
+  scope: OrgScope,
+  { id, accessNo }: Pick<DueRetest, 'id' | 'accessNo'>,
+): Promise<void> {
+  await db
+    .updateTable('connections')
+    .set({ testAt: null, error: sql<never>`jsonb_set(error, '{nextTestAt}', 'null')` })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .where('status', '=', 'error')
+    .where('accessNo', '=', accessNo)
+    .execute();
+}
+
+/** Notes that a test has activated a connection. */
+export async function noteRecovered(tx: Db, scope: OrgScope, id: string): Promise<void> {
+  await tx
+    .updateTable('connections')
+    .set({ recoveredAt: sql<string>`now()` })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .execute();
+}
