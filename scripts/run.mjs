@@ -34,6 +34,8 @@ try {
     ...compileCache(),
     // glibc keeps free memory for each thread that ever allocated: 30 MB of a worker that gain nothing (measured).
     MALLOC_ARENA_MAX: '1',
+    // Half of them may wait for name servers, the others read files and compress.
+    UV_THREADPOOL_SIZE: '32',
     ...process.env,
     PATH: `${dirname(node.path)}${delimiter}${process.env.PATH ?? ''}`,
   };

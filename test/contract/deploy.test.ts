@@ -23,7 +23,7 @@ const isIn = (tops: readonly string[], path: string): boolean =>
 
 /** Read by Temporal's client, or by Node and its libraries, and not by us. */
 const readByOthers =
-  /^(TEMPORAL_(NAMESPACE|API_KEY|TLS(_\w+)?)|HOME|NODE_COMPILE_CACHE|NODE_EXTRA_CA_CERTS|MALLOC_ARENA_MAX)$/;
+  /^(TEMPORAL_(NAMESPACE|API_KEY|TLS(_\w+)?)|HOME|NODE_COMPILE_CACHE|NODE_EXTRA_CA_CERTS|MALLOC_ARENA_MAX|UV_THREADPOOL_SIZE)$/;
 const known = new Set(describeVariables().map(({ name }) => name));
 const unknown = (names: Iterable<string>): readonly string[] =>
   [...names].filter((name) => !known.has(name) && !readByOthers.test(name));

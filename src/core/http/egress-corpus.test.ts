@@ -4,7 +4,8 @@ import { caseFigure } from '../../../test/support/security/figure.ts';
 import { type SsrfVector, ssrfVectors } from '../../../test/support/security/ssrf-corpus.ts';
 import { openClient, serveHttp } from '../../../test/support/upstream/guarded-client.ts';
 import { parseAllowList } from './addresses.ts';
-import { createEgressGuard, type Lookup } from './egress.ts';
+import { createEgressGuard } from './egress.ts';
+import type { Lookup } from './fair-lookup.ts';
 import { checkHostSuffix, hostLabel, pathSegment, resolveLink } from './origin.ts';
 
 /** The only addresses that a vector may lead to; literals of "allow" vectors come on top. */

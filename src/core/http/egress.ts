@@ -15,6 +15,7 @@ import {
   type Target,
   urlBlockReason,
 } from './egress-rules.ts';
+import { createFairLookup, type Lookup } from './fair-lookup.ts';
 import { type EgressProxy, openTunnel } from './proxy-tunnel.ts';
 
 /** An address a socket may be opened to. */
@@ -48,11 +49,6 @@ export interface EgressGuard {
    */
   connector(): buildConnector.connector;
 }
-
-/**
- * Resolves a host name to its addresses, in the resolver's order. Throws with `code` `ENOTFOUND` when there are none.
- */
-export type Lookup = (host: string) => Promise<readonly string[]>;
 
 /** The operator's configuration, and the resolver. */
 export interface EgressOptions extends EgressRules {
@@ -152,10 +148,11 @@ async function addressesOf(host: string, lookup: Lookup): Promise<readonly strin
   }
 }
 
-const systemLookup: Lookup = async (host) => {
+/** One for the process: its threads are. */
+const systemLookup = createFairLookup(async (host) => {
   const addresses = await dnsLookup(host, { all: true, order: 'verbatim' });
   return addresses.map(({ address }) => address);
-};
+});
 
 /** The name stays for SNI, certificate check and Host header; only the address lookup is replaced. */
 function connectPinned(

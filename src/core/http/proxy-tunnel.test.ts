@@ -9,7 +9,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { recordConnects } from '../../../test/support/security/connect-recorder.ts';
 import { openClient, serveRaw } from '../../../test/support/upstream/guarded-client.ts';
 import { parseAllowList } from './addresses.ts';
-import { createEgressGuard, type EgressOptions, type Lookup } from './egress.ts';
+import { createEgressGuard, type EgressOptions } from './egress.ts';
+import type { Lookup } from './fair-lookup.ts';
 import { openTunnel, parseEgressProxy } from './proxy-tunnel.ts';
 
 const fixture = (name: string) => readFileSync(new URL(`../../../test/fixtures/tls/${name}`, import.meta.url), 'utf8');

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { createFairLookup, type Lookup } from './fair-lookup.ts';
+
+/** A resolver that answers when it is told to. */
+function createResolver() {
+  const asked: { readonly host: string; readonly answer: () => void; readonly fail: () => void }[] = [];
+  const lookup: Lookup = (host) =>
+    new Promise((resolve, reject) => {
+      asked.push({ host, answer: () => resolve(['192.0.2.1']), fail: () => reject(new Error('silent')) });
+    });
+  return { lookup, asked, hosts: () => asked.map(({ host }) => host) };
+}
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+describe('lookups of names', () => {
+  it('ask for a name once, however many want it', async () => {
+    const resolver = createResolver();
+    const lookup = createFairLookup(resolver.lookup);
+    const both = [lookup('api.example.com'), lookup('api.example.com')];
+    await turn();
+    resolver.asked[0]?.answer();
+    expect(await Promise.all(both)).toEqual([['192.0.2.1'], ['192.0.2.1']]);
+    expect(resolver.hosts()).toEqual(['api.example.com']);
+    void lookup('api.example.com');
+    await turn();
+    expect(resolver.hosts()).toHaveLength(2);
+  });
+
+  it('of a silent domain leave the others alone, and go on one after the other', async () => {
+    const resolver = createResolver();
+    const lookup = createFairLookup(resolver.lookup);
+    const silent = Array.from({ length: 40 }, (_, no) => lookup(`n${no}.Silent.example`).catch(() => 'failed'));
+    const other = lookup('api.other.example').catch(() => 'failed');
+    await turn();
+    expect(resolver.hosts()).toEqual(['n0.Silent.example', 'n1.Silent.example', 'api.other.example']);
+    for (let ended = 0; ended < 41; ended += 1) {
+      resolver.asked[ended]?.fail();
+      await turn();
+    }
+    expect(await Promise.all([...silent, other])).toEqual(Array.from({ length: 41 }, () => 'failed'));
+  });
+
+  it('are refused where very many names of a domain wait', async () => {
+    const resolver = createResolver();
+    const lookup = createFairLookup(resolver.lookup);
+    for (let no = 0; no < 64; no += 1) void lookup(`n${no}.silent.example`);
+    await expect(lookup('n64.silent.example')).rejects.toMatchObject({ code: 'EAI_AGAIN' });
+    await turn();
+    for (const { answer } of resolver.asked) answer();
+    await turn();
+    void lookup('n64.silent.example');
+    for (let rounds = 0; rounds < 40; rounds += 1) {
+      for (const { answer } of resolver.asked) answer();
+      await turn();
+    }
+    expect(resolver.hosts()).toContain('n64.silent.example');
+  });
+});
