@@ -51,18 +51,36 @@ test('a record without a key is quarantined under its own content', () => {
 
 describe('the ids that a listed key may mean', () => {
   it('are one for a single value, also as a list of one', () => {
-    expect(possibleIds(7)).toEqual(['7']);
-    expect(possibleIds('x')).toEqual(['x']);
-    expect(possibleIds(['x'])).toEqual(['x']);
+    expect(possibleIds(7, 1)).toEqual(['7']);
+    expect(possibleIds('x', 1)).toEqual(['x']);
+    expect(possibleIds(['x'], 1)).toEqual(['x']);
   });
 
   it('of several fields are those of its numbers, booleans and their texts', () => {
-    expect(possibleIds(['1', 'x'])).toEqual(['["1","x"]', '[1,"x"]']);
-    expect(possibleIds([1, 'true'])).toEqual(['[1,"true"]', '[1,true]', '["1","true"]', '["1",true]']);
-    expect(possibleIds(['01', '1e3'])).toEqual(['["01","1e3"]']);
+    expect(possibleIds(['1', 'x'], 2)).toEqual(['["1","x"]', '[1,"x"]']);
+    expect(possibleIds([1, 'true'], 2)).toEqual(['[1,"true"]', '[1,true]', '["1","true"]', '["1",true]']);
+    expect(possibleIds(['01', '1e3'], 2)).toEqual(['["01","1e3"]']);
   });
 
   it('are none where it has no value', () => {
-    for (const key of [null, undefined, {}, [], [1, null]]) expect(possibleIds(key)).toBe(null);
+    for (const key of [null, undefined, {}, [], [1, null]]) expect(possibleIds(key, 2)).toBe(null);
+  });
+
+  it('are none where it has not the fields of the key', () => {
+    expect(possibleIds([1, 2, 3], 2)).toBe(null);
+    expect(
+      possibleIds(
+        Array.from({ length: 40 }, () => 1),
+        1,
+      ),
+    ).toBe(null);
+  });
+
+  it('are few, however many fields it has', () => {
+    expect(possibleIds(['1', 2, '3', 4, 'x', '6', 7, '8'], 8)).toEqual([
+      '["1",2,"3",4,"x","6",7,"8"]',
+      '[1,2,3,4,"x",6,7,8]',
+      '["1","2","3","4","x","6","7","8"]',
+    ]);
   });
 });

@@ -31,17 +31,30 @@ export function externalIdOf(record: unknown, primaryKey: string | readonly stri
 
 /**
  * The ids that a record may have whose key appears in another list, where a number or a boolean may be written as a
- * text, or the other way round. A list is a key of several fields. Null: the value is not a key.
+ * text, or the other way round. A list is a key of several fields. Null: the value is not a key of `fields` fields.
  */
-export function possibleIds(key: unknown): readonly string[] | null {
+export function possibleIds(key: unknown, fields: number): readonly string[] | null {
   const parts: readonly unknown[] = Array.isArray(key) ? key : [key];
-  if (parts.length === 0 || !parts.every(isKey)) return null;
+  if (parts.length !== fields || !parts.every(isKey)) return null;
   if (parts.length === 1) return [boundedKey(String(parts[0]))];
-  const forms = parts.reduce<readonly (readonly unknown[])[]>(
-    (lists, part) => lists.flatMap((list) => formsOf(part).map((form) => [...list, form])),
-    [[]],
-  );
-  return forms.map((form) => boundedKey(JSON.stringify(form)));
+  return formsOfAll(parts).map((form) => boundedKey(JSON.stringify(form)));
+}
+
+/** The fields of a key that may each be written in either way, whatever the others are; of more, all are in the same. */
+const mixedMax = 4;
+
+function formsOfAll(parts: readonly (string | number | boolean)[]): readonly (readonly unknown[])[] {
+  const forms = parts.map(formsOf);
+  if (forms.filter(({ length }) => length > 1).length <= mixedMax)
+    return forms.reduce<readonly (readonly unknown[])[]>(
+      (lists, of) => lists.flatMap((list) => of.map((form) => [...list, form])),
+      [[]],
+    );
+  return [
+    parts,
+    parts.map((part) => (typeof part === 'string' ? (formsOf(part)[1] ?? part) : part)),
+    parts.map(String),
+  ];
 }
 
 /** A value as JSON may write it: as it is, and as the text of it or the value of the text. */

@@ -11,6 +11,8 @@ import { type PageRead, readPages } from '../source/read/read-pages.ts';
 import { createEvaluateEach } from '../source/request/evaluate-each.ts';
 import { openResponseCache } from '../source/request/open-response-cache.ts';
 import type { Source } from '../source/source.ts';
+import type { Resource } from '../spec/schema/spec-schema.ts';
+import { mapWithPauses } from '../work/map-with-pauses.ts';
 import {
   type DeletedList,
   isNamedFirst,
@@ -279,14 +281,16 @@ async function itemsOf(
   const keys = await valuesOf('key', deletes.key);
   const times = deletes.at === undefined ? [] : await valuesOf('at', deletes.at);
   const found = new Map<string, string | null>();
-  for (const [index, key] of keys.entries()) {
+  const note = (key: unknown, _: undefined, index: number): void => {
     const time = timeOf(times[index], form);
-    for (const id of idsOfKey(key)) {
+    for (const id of idsOfKey(key, run.resource)) {
       const before = cursorOfText(found.get(id) ?? null, form);
       if (!found.has(id) || before === null || (time !== null && time > before))
         found.set(id, time === null ? null : cursorText(time, form));
     }
-  }
+    if (found.size > idsMax) throw tooManyIds();
+  };
+  await mapWithPauses(keys, note);
   return found;
 }
 
@@ -299,8 +303,18 @@ function timeOf(value: unknown, form: ReturnType<typeof timesOf>) {
 }
 
 /** A list of values stands for a key of several fields. */
-function idsOfKey(key: unknown): readonly string[] {
-  const ids = possibleIds(key);
+function idsOfKey(key: unknown, { primaryKey }: Pick<Resource, 'primaryKey'>): readonly string[] {
+  const ids = possibleIds(key, primaryKey.length);
   if (ids) return ids.map(storableText);
-  throw new AppError('source_rejected', 'deletes.key selects no value in an item of the list. Correct it in the spec.');
+  const what = primaryKey.length === 1 ? 'no value' : `no list of ${primaryKey.length} values, as primaryKey has,`;
+  throw new AppError('source_rejected', `deletes.key selects ${what} in an item of the list. Correct it in the spec.`);
 }
+
+/** Ids that a page may name; a key of several fields may be written in 16 ways. */
+const idsMax = 1_000_000;
+
+const tooManyIds = (): AppError =>
+  new AppError(
+    'source_rejected',
+    `A page of the list of deleted records names more than ${idsMax} ids. Ask for smaller pages.`,
+  );
