@@ -10,6 +10,7 @@
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import type { Attempt } from '../db/queries/runs/attempts.ts';
 import { AppError, type ErrorCode, type RunErrorCode } from '../src/core/errors.ts';
+import { cutText } from '../src/core/json/cut-text.ts';
 import type { Deps } from '../src/deps.ts';
 
 /**
@@ -34,6 +35,9 @@ const retried = {
   fenced: true,
 } as const satisfies Record<RunErrorCode, boolean>;
 
+/** Characters of a message in a history: no failure may be larger than Temporal takes. */
+const messageMax = 4000;
+
 /**
  * The form in which a failure enters the history. The service writes its message, which is safe to show; foreign text
  * (a driver's error, a response body) stays in the log. A bug is retried: a deployment fixes it and nothing is lost.
@@ -42,7 +46,7 @@ function toFailure(error: unknown): ApplicationFailure {
   if (error instanceof ApplicationFailure) return error;
   if (error instanceof AppError) {
     return ApplicationFailure.create({
-      message: error.message,
+      message: cutText(error.message, messageMax),
       type: error.code,
       nonRetryable: error.isFinal || !isRetried(error.code),
     });

@@ -23,6 +23,7 @@ import { createDelivery, type Delivery } from '../src/core/run/delivery.ts';
 import { createEngine, type Engine } from '../src/core/run/engine.ts';
 import { createLazyDestination } from '../src/core/run/lazy-destination.ts';
 import { repairFromCheckpoint, type StartPoint, startOfRecorded } from '../src/core/run/repair.ts';
+import type { DecodeTurns } from '../src/core/source/decode/decode-turns.ts';
 import type { Deps } from '../src/deps.ts';
 import { openCallLog } from './call-log.ts';
 import { createConformer } from './conform.ts';
@@ -75,6 +76,7 @@ export async function openRun(deps: Deps, scope: OrgScope, options: OpenRunOptio
   const redact = (text: string) => redactor.values(text);
   const hasSecret = (text: string) => redactor.values(text) !== text;
   const echoes = createSealedEchoes(deps.secretBox, scope, { connectionId, hasSecret });
+  const decodeTurns = resources.use(deps.decodeQueue.open(scope.orgId));
   const {
     destination,
     ledger,
@@ -84,6 +86,7 @@ export async function openRun(deps: Deps, scope: OrgScope, options: OpenRunOptio
     logCall,
     redact,
     echoes,
+    decodeTurns,
   });
   const start = { ...stored, position: echoes.reveal(stored.position, null) };
   const clients = resources.use(new AsyncDisposableStack());
@@ -94,7 +97,6 @@ export async function openRun(deps: Deps, scope: OrgScope, options: OpenRunOptio
   const seen = newLanes.take(attempt, knowsNothing);
   const known = createKnownRecords(storedBy(db, scope, { laneId, seen }), start.carried);
   const opening = { runId, connectionId, setup, startedAt, logCall, redactor, onRateLimit, stack: clients };
-  const decodeTurns = resources.use(deps.decodeQueue.open(scope.orgId));
   const engine = createEngine({
     runId,
     startedAt,
@@ -148,6 +150,7 @@ function sealedPage(page: ReadyPage, echoes: SealedEchoes): ReadyPage {
 type DestinationUses = Pick<DestinationDeps, 'logCall'> & {
   readonly redact: (text: string) => string;
   readonly echoes: SealedEchoes;
+  readonly decodeTurns: DecodeTurns;
 };
 
 /** The destination of a run, and where the run starts there. */
@@ -185,7 +188,7 @@ async function openRunDestination(
   deps: Deps,
   scope: OrgScope,
   { runId, attempt, setup, startedAt, resources }: OpenRunOptions,
-  { logCall, redact, echoes }: DestinationUses,
+  { logCall, redact, echoes, decodeTurns: turns }: DestinationUses,
 ): Promise<RunDestination> {
   const { db, log } = deps;
   const { laneId, fence, recordedWith } = attempt;
@@ -207,7 +210,7 @@ async function openRunDestination(
     ...repairNotes(log, { runId, attempt }),
   };
   const openAfter = (batchNo: number) =>
-    repairFromCheckpoint({ run: { ...attempt, runId, batchNo }, ledger, destination, target, ...behaviour });
+    repairFromCheckpoint({ run: { ...attempt, runId, batchNo }, ledger, destination, target, turns, ...behaviour });
   const opened = { destinationFingerprint: fingerprint, ledger };
   // What is delivered again begins where the destination stands.
   if (recordedWith !== fingerprint || deliversAgain) {

@@ -99,10 +99,10 @@ async function readChunk(
   const scope = orgScope(input.orgId);
   const attempt = await takeLane(deps.db, scope, input.runId, { ...limits, secretKind: paramsSecretKind });
   if (!attempt || attempt.cancelRequestedAt) return { result: nothingToRead, owner: attempt ?? null };
-  // Recorded with a batch, so it stays valid whatever the result of the attempt that recorded it.
-  if (attempt.errorCode === 'record_invalid') throw new AppError('record_invalid', attempt.errorMessage ?? '');
   const mostAttempts = attempt.errorCode === 'internal' ? unexpectedAttemptsMax : attemptsMax;
   if (attempt.attempts > mostAttempts) throw retriesExhausted(attempt);
+  // Recorded with a batch, so it stays valid whatever the result of the attempt that recorded it.
+  if (attempt.errorCode === 'record_invalid') throw new AppError('record_invalid', attempt.errorMessage ?? '');
   const begunAt = performance.now();
   const chunk = { ...limits, runId: input.runId, attempt, canceled, resources };
   const read = await readOrPause(deps, scope, chunk).catch((error: unknown) => unlessMended(deps, scope, input, error));

@@ -225,7 +225,7 @@ export const isPlain = ({
 export const receiptBytesMax = 64 * 1024 * 1024;
 
 /** The version of the encoded form. A worker refuses every other one. */
-const version = 1;
+export const receiptVersion = 1;
 
 /**
  * The form that travels to the destination's checkpoint row: records by column, which is half as long. Throws
@@ -233,7 +233,7 @@ const version = 1;
  */
 export function encodeReceipt({ records, ...receipt }: Receipt): string {
   const text = JSON.stringify({
-    v: version,
+    v: receiptVersion,
     ...receipt,
     externalIds: records.map(columnOf.externalId),
     hashes: records.map(columnOf.hash),
@@ -285,7 +285,7 @@ const isNull = (value: unknown): boolean => value === null;
 /** The inverse of {@link encodeReceipt}. Throws when the text is not a receipt of this version. */
 export function decodeReceipt(text: string): Receipt {
   const { v, externalIds, hashes, cursors, quarantined, fields, ...rest } = JSON.parse(text) as EncodedReceipt;
-  if (v !== version) throw new Error(`Checkpoint receipt of an unknown version ${v}`);
+  if (v !== receiptVersion) throw new Error(`Checkpoint receipt of an unknown version ${v}`);
   const keptBack = new Set(quarantined);
   const records = externalIds.map(
     (externalId, index): RecordEntry => ({

@@ -2,9 +2,11 @@ import type { Checkpoint, Destination, OpenedLane, TargetTable, WriteMode } from
 import { AppError, takenOver } from '../errors.ts';
 import { storableText } from '../json/storable-text.ts';
 import type { LaneKey } from '../model/lane-key.ts';
-import { decodeReceipt, type Receipt } from '../model/receipt.ts';
+import type { Receipt } from '../model/receipt.ts';
 import { deletesFirst, type RunPosition } from '../model/run-position.ts';
+import type { DecodeTurns } from '../source/decode/decode-turns.ts';
 import type { OnBehind } from '../spec/schema/destination-schema.ts';
+import { readReceipt } from './read-receipt.ts';
 import type { RunLedger } from './run-ledger.ts';
 
 /** What the ledger holds of a run when an attempt takes its lane. */
@@ -48,6 +50,7 @@ interface RepairOptions {
   readonly ledger: RunLedger;
   readonly destination: Destination;
   readonly target: TargetTable;
+  readonly turns: DecodeTurns;
   /** Whether all rows that the connection has in the table are of this resource. */
   readonly ownsRows: boolean;
   /** What the run does when the destination lacks a batch that it had applied. */
@@ -79,10 +82,10 @@ export async function repairFromCheckpoint(options: RepairOptions): Promise<Star
     fresh,
     isBehind: false,
     leftovers: 0,
-    carried: carried ? idsIn(carried) : [],
+    carried: carried ? await idsIn(carried, options.turns) : [],
   };
   if (checkpoint.runId === runId && checkpoint.batchNo <= run.batchNo) return unlessBehind(options, start, checkpoint);
-  const receipt = decodeReceipt(checkpoint.receipt);
+  const receipt = await readReceipt(checkpoint.receipt, options.turns);
   const isCarried = carried !== undefined && receipt.runId !== runId;
   const recorded = await (isCarried ? ledger.recordCarried(receipt) : ledger.record(receipt, true));
   if (recorded.outcome === 'fenced') throw takenOver();
@@ -158,8 +161,8 @@ function claim({ run, ledger, destination, target }: RepairOptions, generation: 
   return destination.open({ lane, fence, generation, connectionId, target, written });
 }
 
-function idsIn(receipt: string): readonly string[] {
-  const { records, deleted } = decodeReceipt(receipt);
+async function idsIn(receipt: string, turns: DecodeTurns): Promise<readonly string[]> {
+  const { records, deleted } = await readReceipt(receipt, turns);
   return [...records.map(({ externalId }) => externalId), ...deleted];
 }
 

@@ -69,13 +69,19 @@ export async function findRequeued(
   return (after === null ? query : query.where('id', '>', after)).execute();
 }
 
-/** Notes that the given records were retried, whatever the result, and closes their rows. */
-export async function markRetried(tx: Db, scope: OrgScope, ids: readonly string[]): Promise<void> {
+/** Notes that the given records of a resource were retried, whatever the result, and closes their rows. */
+export async function markRetried(
+  tx: Db,
+  scope: OrgScope,
+  { connectionId, resourceKey, ids }: LaneKey & { readonly ids: readonly string[] },
+): Promise<void> {
   if (ids.length === 0) return;
   await tx
     .updateTable('quarantine')
     .set({ requeuedAt: null, resolvedAt: sql<string>`coalesce(resolved_at, now())` })
     .where('orgId', '=', scope.orgId)
+    .where('connectionId', '=', connectionId)
+    .where('resourceKey', '=', resourceKey)
     .where('id', '=', sql<string>`any(${ids}::text[])`)
     .execute();
 }

@@ -28,8 +28,11 @@ export interface JsonSize {
   readonly names: number;
 }
 
-/** Counts a JSON text without reading it. Throws `source_rejected` when reading it would block the thread for seconds. */
-export function measureJson(bytes: Uint8Array): JsonSize {
+/**
+ * Counts a JSON text without reading it. Throws `source_rejected` when it has more than `max` values, as reading it would
+ * block the thread for seconds.
+ */
+export function measureJson(bytes: Uint8Array, max = valuesMax): JsonSize {
   const names = countDifferent();
   let values = 0;
   for (let at = 0; at < bytes.length; at += 1) {
@@ -40,7 +43,7 @@ export function measureJson(bytes: Uint8Array): JsonSize {
       if (isName(bytes, at + 1)) names.add(bytes, open, at);
     } else if (byte === 0x2c || byte === 0x5b || byte === 0x7b) values += 1;
   }
-  if (values > valuesMax) throw tooMany(`${valuesMax} values, lists and objects among them`);
+  if (values > max) throw tooMany(`${max} values, lists and objects among them`);
   if (names.count() > namesMax) throw tooMany(`${namesMax} different names`);
   return { values, names: names.count() };
 }

@@ -1,5 +1,6 @@
 import type * as real from '../../../../db/queries/runs/records/requeue.ts';
 import type { JsonObject } from '../../../../src/core/json/json-object.ts';
+import type { LaneKey } from '../../../../src/core/model/lane-key.ts';
 import type { ControlState, StoredQuarantine } from '../store/control-state.ts';
 import { memoryOf } from '../store/memory-db.ts';
 
@@ -58,7 +59,12 @@ export const requeuedIn = (
   );
 
 /** As `markRetried` of the real module. */
-export function markRetriedIn(state: ControlState, retried: readonly string[]): void {
-  for (const row of state.quarantine.where(({ id }) => retried.includes(id)))
+export function markRetriedIn(
+  state: ControlState,
+  { connectionId, resourceKey, ids }: LaneKey & { readonly ids: readonly string[] },
+): void {
+  const isMeant = (row: StoredQuarantine) =>
+    row.connectionId === connectionId && row.resourceKey === resourceKey && ids.includes(row.id);
+  for (const row of state.quarantine.where(isMeant))
     state.quarantine.update(row, { requeuedAt: null, resolvedAt: row.resolvedAt ?? state.now() });
 }

@@ -1,0 +1,88 @@
+import * as v from 'valibot';
+import { AppError } from '../errors.ts';
+import { cutText } from '../json/cut-text.ts';
+import { decodeReceipt, type Receipt, receiptVersion } from '../model/receipt.ts';
+import { lightBytes } from '../model/response-memory.ts';
+import { jsonMemory } from '../source/decode/decode-body.ts';
+import { measureJson } from '../source/decode/decode-json.ts';
+import type { DecodeTurns } from '../source/decode/decode-turns.ts';
+
+/** The largest page of records that a receipt can be of has so many values in it. */
+const valuesMax = 8_000_000;
+/** The longest reason for the end of a run that is taken from a receipt, in characters. */
+const failureMax = 1000;
+
+const Ids = v.array(v.string());
+const Counts = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+const QuarantineEntries = v.array(
+  v.looseObject({ id: v.string(), externalId: v.string(), rawJson: v.string(), errors: v.array(v.looseObject({})) }),
+);
+
+/** The parts by which the ledger goes; the rest is stored for this lane alone. */
+const CheckedReceipt = v.looseObject({
+  runId: v.string(),
+  batchNo: Counts,
+  pages: v.array(v.looseObject({ pageNo: Counts, recordsIn: Counts, invalid: Counts })),
+  externalIds: Ids,
+  hashes: Ids,
+  cursors: v.nullable(v.array(v.nullable(v.string()))),
+  quarantined: v.array(Counts),
+  fields: v.nullable(v.array(v.nullable(v.record(v.string(), v.unknown())))),
+  deleted: Ids,
+  seen: v.array(v.looseObject({ partition: v.string(), externalIds: Ids })),
+  quarantine: QuarantineEntries,
+  again: v.optional(QuarantineEntries),
+  retried: Ids,
+  partitions: v.array(v.looseObject({ partition: v.string() })),
+  failure: v.nullable(v.string()),
+});
+
+const OtherVersion = v.looseObject({ v: v.pipe(v.number(), v.notValue(receiptVersion)) });
+
+/**
+ * The receipt in the checkpoint of a destination, whose owner may have changed it: so it is decoded like the response of
+ * an API, in the turn of the org. Throws `destination_rejected`, and `ThrottledError` while others hold the memory.
+ */
+export async function readReceipt(text: string, turns: DecodeTurns): Promise<Receipt> {
+  const isLong = text.length > lightBytes;
+  const held = turns.open();
+  try {
+    if (isLong) await turns.takeMemory(await turns.inTurn(() => memoryOf(text)), held);
+    return isLong ? await turns.inTurn(() => checkedReceipt(text)) : checkedReceipt(text);
+  } finally {
+    held.release();
+  }
+}
+
+function memoryOf(text: string): number {
+  const bytes = Buffer.from(text);
+  try {
+    return jsonMemory(bytes, measureJson(bytes, valuesMax));
+  } catch (error) {
+    throw notOurs(error);
+  }
+}
+
+function checkedReceipt(text: string): Receipt {
+  const value = parsed(text);
+  // A worker of another version reads that.
+  if (!v.is(OtherVersion, value) && !v.is(CheckedReceipt, value)) throw notOurs(null);
+  const receipt = decodeReceipt(text);
+  return { ...receipt, failure: receipt.failure === null ? null : cutText(receipt.failure, failureMax) };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw notOurs(error);
+  }
+}
+
+const notOurs = (cause: unknown): AppError =>
+  new AppError(
+    'destination_rejected',
+    'The checkpoint of this resource in _css_checkpoint was changed by somebody else, so nobody knows what was delivered last. ' +
+      'Delete its row: the next run reads and delivers everything again.',
+    { cause },
+  );
