@@ -151,8 +151,11 @@ function localIso(instant: number, zone: string): string {
 
 function parseText(raw: unknown): string | null {
   if (typeof raw === 'number') return String(raw);
-  return typeof raw === 'string' && textIssue(raw) === null ? raw : null;
+  return typeof raw === 'string' && raw.length <= textMax && textIssue(raw) === null ? raw : null;
 }
+
+/** UTF-16 units of a cursor that is a text; each record keeps its own. */
+const textMax = 1024;
 
 function parseInteger(raw: unknown): bigint | null {
   if (typeof raw === 'number') return Number.isSafeInteger(raw) ? BigInt(raw) : null;

@@ -51,7 +51,7 @@ const Cursor = v.pipe(
       ),
       type: field(
         CursorType,
-        'The type of the value. `epoch_s` and `epoch_ms` are numbers of seconds and milliseconds since 1970. `string`: texts in the order of their characters.',
+        'The type of the value. `epoch_s` and `epoch_ms` are numbers of seconds and milliseconds since 1970. `string`: texts of up to 1024 characters, in their order.',
       ),
       format: field(
         v.exactOptional(
