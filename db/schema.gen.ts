@@ -781,6 +781,10 @@ export interface Schedules {
    */
   deletedAt: string | null;
   enabled: Generated<boolean>;
+  /**
+   * When it was made or enabled, or its connection became active, whichever was last.
+   */
+  firesSince: Generated<string>;
   id: string;
   /**
    * The longest time between two of its firings.

@@ -15,6 +15,9 @@ const changed = {
   applyAt: sql<string>`now() + interval '2 seconds'`,
 };
 
+/** From now on it fires; nothing is overdue before it has had the time. */
+const firesAgain = { firesSince: sql<string>`now()` };
+
 /** A new, enabled schedule of a connection that `lockConnection` found in this transaction. */
 export function insertSchedule(
   tx: Db,
@@ -71,7 +74,11 @@ export function setScheduleEnabled(
   { id, enabled }: Pick<ScheduleRow, 'id' | 'enabled'>,
 ): Promise<ScheduleRow | undefined> {
   return updateExisting(db, scope)
-    .set({ ...changed, enabled })
+    .set({
+      ...changed,
+      enabled,
+      ...(enabled && { firesSince: sql<string>`case when enabled then fires_since else now() end` }),
+    })
     .where('id', '=', id)
     .returning(columns)
     .executeTakeFirst();
@@ -96,10 +103,16 @@ export function markSchedulesDeleted(tx: Db, scope: OrgScope, connectionId: stri
 
 /**
  * Notes that schedules of a connection have to follow its status. To be called with every change of it: its schedules
- * fire only while it is active.
+ * fire only while it is active. `resumes`: they did not before, as nobody wanted them to.
  */
-export async function noteStatusChange(tx: Db, scope: OrgScope, connectionId: string): Promise<void> {
-  await updateExistingOf(tx, scope, connectionId).set(changed).execute();
+export async function noteStatusChange(
+  tx: Db,
+  scope: OrgScope,
+  { connectionId, resumes = false }: { readonly connectionId: string; readonly resumes?: boolean },
+): Promise<void> {
+  await updateExistingOf(tx, scope, connectionId)
+    .set({ ...changed, ...(resumes && firesAgain) })
+    .execute();
 }
 
 /** Switches off the schedules of resources that a connection no longer has; returns those that were on. */

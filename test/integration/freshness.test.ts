@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { RunStatus } from '../../src/core/resources/run.ts';
 import { noteOverdueFlips } from '../../src/maintenance/overdue-sweep.ts';
@@ -29,10 +30,24 @@ async function run(status: RunStatus, endedSecondsAgo = 0): Promise<string> {
   await endRunAs(api.deps.db, id, { status, endedSecondsAgo });
   return id;
 }
+/** A schedule that has fired for long. */
 async function schedule(cron: string): Promise<string> {
+  const id = await newSchedule(cron);
+  await age(id);
+  return id;
+}
+
+async function newSchedule(cron: string): Promise<string> {
   const body = { resourceKey: 'items', cron };
   return (await org.call('POST', `/connections/${connectionId}/schedules`, { body })).body.id;
 }
+
+const age = (id: string) =>
+  api.deps.db
+    .updateTable('schedules')
+    .set({ firesSince: sql<string>`now() - interval '30 days'` })
+    .where('id', '=', id)
+    .execute();
 
 describe('GET /connections/:id/freshness', () => {
   it('has every field before the first run, null where there is nothing yet', async () => {
@@ -196,8 +211,26 @@ describe('a resource that becomes overdue', () => {
     await noteOverdueFlips(api.deps);
     await toggle(true);
     await noteOverdueFlips(api.deps);
+    expect(await types()).toEqual(['connection.overdue', 'connection.on_time']);
+    await age(id);
+    await noteOverdueFlips(api.deps);
     expect(await types()).toEqual(['connection.overdue', 'connection.on_time', 'connection.overdue']);
     expect((await events())[1].data.expectedIntervalSeconds).toBeNull();
+  });
+
+  it('is not reported before a new schedule has had the time to fire', async () => {
+    await run('succeeded', 1000);
+    const id = await newSchedule('* * * * *');
+    await noteOverdueFlips(api.deps);
+    expect([await types(), (await freshness()).freshness.overdue]).toEqual([[], false]);
+    await age(id);
+    await org.call('POST', `/connections/${connectionId}/pause`);
+    await org.call('POST', `/connections/${connectionId}/activate`);
+    await noteOverdueFlips(api.deps);
+    expect(await types()).toEqual([]);
+    await age(id);
+    await noteOverdueFlips(api.deps);
+    expect([await types(), (await freshness()).freshness.overdue]).toEqual([['connection.overdue'], true]);
   });
 
   it('is not reported for a paused connection', async () => {

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { ResourceFacts } from '../../../src/core/schedule/freshness.ts';
+import { overdueIntervals, type ResourceFacts } from '../../../src/core/schedule/freshness.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 import { type RunLine, runLineColumns } from '../runs/run-columns.ts';
@@ -20,7 +20,7 @@ export async function findResourceFacts(
         or exists (select 1 from runs where lane_id = lanes.id and status = 'queued') as in_progress,
       ended.status as last_outcome,
       success.finished_at as last_success_at, success.records_out as last_records,
-      expected.seconds as expected_interval_seconds
+      expected.seconds as expected_interval_seconds, expected.since as scheduled_since
     from connections
     cross join unnest(${resourceKeys}::text[]) with ordinality as wanted (key, place)
     left join lanes
@@ -43,13 +43,21 @@ export const lastSuccess: RawBuilder<unknown> = sql`
   select finished_at, records_out from runs where lane_id = lanes.id and status = 'succeeded' order by seq desc limit 1`;
 
 /**
- * How long the enabled schedules of a resource of the row of `connections` leave it alone; null: there are none. Of
- * several the closest counts: together they fire at least as often.
+ * How long the enabled schedules of a resource of the row of `connections` leave it alone, and since when; null: there are
+ * none. Of several the closest counts: together they fire at least as often.
  */
 export const expectedInterval = (resourceKey: RawBuilder<unknown>): RawBuilder<unknown> => sql`
-  select min(longest_gap_seconds) as seconds from schedules
+  select min(longest_gap_seconds) as seconds, max(fires_since) as since from schedules
   where schedules.org_id = connections.org_id and schedules.connection_id = connections.id
     and schedules.resource_key = ${resourceKey} and schedules.enabled and schedules.deleted_at is null`;
+
+/**
+ * Whether a resource has become overdue, over the rows `success` and `expected` of {@link lastSuccess} and
+ * {@link expectedInterval}; as `isOverdue` decides.
+ */
+export const overdueNow: RawBuilder<boolean> = sql`
+  (success.finished_at is not null and expected.seconds is not null
+    and greatest(success.finished_at, expected.since) < now() - make_interval(secs => expected.seconds * ${sql.lit(overdueIntervals)}))`;
 
 /** The newest runs of a connection, newest first. */
 export const findRecentRuns = (

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { ResourceFacts } from '../../../src/core/schedule/freshness.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
-import { expectedInterval, lastSuccess } from './freshness.ts';
+import { expectedInterval, lastSuccess, overdueNow } from './freshness.ts';
 
 /** What decides the health of one resource. */
 export interface HealthFacts extends Pick<ResourceFacts, 'inProgress' | 'lastOutcome'> {
@@ -63,7 +63,7 @@ const healthOf = (scope: OrgScope, which: RawBuilder<unknown>): RawBuilder<unkno
   select connections.id, max(success.finished_at) as last_success_at,
     jsonb_agg(distinct jsonb_build_object(
       'inProgress', coalesce(running.in_progress, false), 'lastOutcome', ended.status,
-      'overdue', coalesce(success.finished_at < now() - 2 * make_interval(secs => expected.seconds), false))) as facts
+      'overdue', ${overdueNow})) as facts
   from connections
   join pinned on pinned.spec_id = connections.spec_id and pinned.version = connections.pinned_spec_version
   left join lanes on lanes.org_id = connections.org_id and lanes.connection_id = connections.id

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
-import { overdueIntervals, type ResourceFacts } from '../../../src/core/schedule/freshness.ts';
+import type { ResourceFacts } from '../../../src/core/schedule/freshness.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
-import { expectedInterval, lastSuccess } from './freshness.ts';
+import { expectedInterval, lastSuccess, overdueNow } from './freshness.ts';
 
 /** A lane as the sweeper sees it. */
 export interface SweptLane {
@@ -23,15 +23,15 @@ export async function findOverdueFlips(db: Db, limit: number): Promise<SweptLane
     left join lateral (${lastSuccess}) success on true
     where connections.status in ('active', 'error') and connections.deleted_at is null
       and (expected.seconds is not null or lanes.overdue_since is not null)
-      and (lanes.overdue_since is not null) <>
-        coalesce(success.finished_at < now() - make_interval(secs => expected.seconds * ${overdueIntervals}), false)
+      and (lanes.overdue_since is not null) <> ${overdueNow}
     order by lanes.id
     limit ${limit}`.execute(db);
   return rows;
 }
 
 /** The facts that decide whether a lane's resource is overdue. */
-export interface OverdueFacts extends Pick<ResourceFacts, 'resourceKey' | 'lastSuccessAt' | 'expectedIntervalSeconds'> {
+export interface OverdueFacts
+  extends Pick<ResourceFacts, 'resourceKey' | 'lastSuccessAt' | 'expectedIntervalSeconds' | 'scheduledSince'> {
   readonly connectionId: string;
   /** The time since which it is overdue; null: it was not when it was last checked. */
   readonly overdueSince: string | null;
@@ -43,7 +43,8 @@ export interface OverdueFacts extends Pick<ResourceFacts, 'resourceKey' | 'lastS
 export async function findOverdueFacts(db: Db, scope: OrgScope, laneId: number): Promise<OverdueFacts | undefined> {
   const { rows } = await sql<OverdueFacts>`
     select lanes.connection_id, lanes.resource_key, lanes.overdue_since, now() as now,
-      success.finished_at as last_success_at, expected.seconds as expected_interval_seconds
+      success.finished_at as last_success_at, expected.seconds as expected_interval_seconds,
+      expected.since as scheduled_since
     from lanes
     join connections on connections.org_id = lanes.org_id and connections.id = lanes.connection_id
     left join lateral (${expectedInterval(sql.ref('lanes.resource_key'))}) expected on true

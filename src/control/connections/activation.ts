@@ -39,7 +39,7 @@ export async function activateWithin(tx: Db, scope: OrgScope, id: string): Promi
   }
   const failedSince = await findErrorSince(tx, scope, id);
   const active = found(await setConnectionStatus(tx, scope, { id, status: 'active' }), 'Connection');
-  await noteStatusChange(tx, scope, id);
+  await noteStatusChange(tx, scope, { connectionId: id, resumes: previousStatus !== 'error' });
   if (previousStatus !== 'pending') await requestMissed(tx, scope, id);
   return { connection: active, previousStatus, failedSince };
 }

@@ -109,7 +109,7 @@ export async function pauseConnection(deps: RunDeps, scope: OrgScope, id: string
   const { connection, runs } = await deps.db.transaction().execute(async (tx) => {
     const { status: previousStatus } = found(await lockConnection(tx, scope, id), 'Connection');
     const paused = found(await setConnectionStatus(tx, scope, { id, status: 'paused' }), 'Connection');
-    await noteStatusChange(tx, scope, id);
+    await noteStatusChange(tx, scope, { connectionId: id });
     const canceled = await requestCancelOfAll(tx, scope, id);
     if (previousStatus !== 'paused') {
       const deduplicationId = newId('evt');

@@ -15,6 +15,7 @@ const facts = (changes: Partial<ResourceFacts> = {}): ResourceFacts => ({
   lastSuccessAt: ago(3600),
   lastRecords: 12,
   expectedIntervalSeconds: null,
+  scheduledSince: null,
   ...changes,
 });
 const never = facts({
@@ -47,13 +48,21 @@ describe('the health of a resource', () => {
 
 describe('a success', () => {
   it('is overdue once it is older than two expected intervals, not before', () => {
-    const at = (seconds: number) => isOverdue({ lastSuccessAt: ago(seconds), expectedIntervalSeconds: 900 }, nowMs);
+    const at = (seconds: number) =>
+      isOverdue({ lastSuccessAt: ago(seconds), expectedIntervalSeconds: 900, scheduledSince: ago(9000) }, nowMs);
     expect([at(1800), at(1801)]).toEqual([false, true]);
   });
 
   it('is not overdue when there was none or none is expected', () => {
-    expect(isOverdue({ lastSuccessAt: null, expectedIntervalSeconds: 1 }, nowMs)).toBe(false);
-    expect(isOverdue({ lastSuccessAt: ago(1e9), expectedIntervalSeconds: null }, nowMs)).toBe(false);
+    const since = { scheduledSince: ago(1e9) };
+    expect(isOverdue({ ...since, lastSuccessAt: null, expectedIntervalSeconds: 1 }, nowMs)).toBe(false);
+    expect(isOverdue({ ...since, lastSuccessAt: ago(1e9), expectedIntervalSeconds: null }, nowMs)).toBe(false);
+  });
+
+  it('is not overdue before its schedules have had the time for another one', () => {
+    const at = (seconds: number) =>
+      isOverdue({ lastSuccessAt: ago(9000), expectedIntervalSeconds: 900, scheduledSince: ago(seconds) }, nowMs);
+    expect([at(1800), at(1801)]).toEqual([false, true]);
   });
 
   it('has an age in whole seconds, 0 when a clock is ahead of ours', () => {

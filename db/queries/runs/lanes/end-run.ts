@@ -180,7 +180,7 @@ async function breakConnection(
     .$if(accessNo !== null, (update) => update.where('accessNo', '=', accessNo))
     .returning('id')
     .executeTakeFirst();
-  if (broken) await noteStatusChange(tx, scope, connectionId);
+  if (broken) await noteStatusChange(tx, scope, { connectionId });
   return broken !== undefined;
 }
 
