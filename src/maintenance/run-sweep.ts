@@ -1,7 +1,7 @@
 /** Runs that nobody drives: their start or their workflow was lost. Their rows hold all that is needed to go on. */
 
 import { countRestart, markAlive, markDispatched } from '../../db/queries/runs/dispatch.ts';
-import { endRun } from '../../db/queries/runs/lanes/end-run.ts';
+import { endRun, type RunOutcome } from '../../db/queries/runs/lanes/end-run.ts';
 import { findSilentRuns, findUndispatchedRuns, type SweptRun } from '../../db/queries/runs/maintenance/sweep.ts';
 import { findRun } from '../../db/queries/runs/runs.ts';
 import { orgScope } from '../../db/scope.ts';
@@ -20,7 +20,7 @@ const undispatchedMs = 2000;
  * than any normal pause between two of its records.
  */
 const silentMs = 30_000;
-/** How often the workflow of a run may be lost: repeated manual termination means that the run should end. */
+/** How often the workflow of a run may be lost. */
 const restartsMax = 3;
 /** Runs checked in one round. */
 const limit = 100;
@@ -40,13 +40,14 @@ export async function startMissedRuns(deps: SweepDeps): Promise<void> {
 }
 
 /**
- * Restarts runs whose workflow is lost (terminated by hand, namespace wiped): they continue from their ledger under the
- * same id. One that is lost repeatedly is ended, so that its lane continues.
+ * Restarts runs whose workflow is lost (its namespace wiped, say): they continue from their ledger under the same id. One
+ * that is lost repeatedly is ended, so that its lane continues. One that an operator terminated is canceled.
  */
 export async function repairSilentRuns(deps: SweepDeps): Promise<void> {
   const silent = await findSilentRuns(deps.db, { olderThanMs: silentMs, limit });
   await forEachRun(deps, silent, async (run) => {
     const state = await deps.orchestrator.describeRun(inputOf(run));
+    if (state === 'terminated') return endOrphan(deps, run, run.cancelRequested ? canceled : terminated);
     if (state !== 'open') return restartOrEnd(deps, run);
     if (run.cancelRequested) await deps.orchestrator.cancelRun(inputOf(run));
     await markAlive(deps.db, orgScope(run.orgId), run.id);
@@ -72,7 +73,8 @@ async function forEachRun(
 async function restartOrEnd(deps: SweepDeps, swept: SweptRun): Promise<void> {
   const scope = orgScope(swept.orgId);
   const run = swept.cancelRequested ? undefined : await findRun(deps.db, scope, swept.id);
-  if (!run || !(await countRestart(deps.db, scope, swept.id, restartsMax))) return endOrphan(deps, swept);
+  if (!run || !(await countRestart(deps.db, scope, swept.id, restartsMax)))
+    return endOrphan(deps, swept, swept.cancelRequested ? canceled : lost);
   try {
     await deps.orchestrator.restartRun(inputOf(swept), run.trigger);
     observations.repaired.publish({ kind: 'run_restarted', count: 1 });
@@ -80,16 +82,29 @@ async function restartOrEnd(deps: SweepDeps, swept: SweptRun): Promise<void> {
   } catch (error) {
     if (isTemporalAway(error)) throw error;
     deps.log.warn('run without a workflow not restarted', { runId: swept.id, error });
-    await endOrphan(deps, swept);
+    await endOrphan(deps, swept, lost);
   }
 }
 
-async function endOrphan(deps: SweepDeps, run: SweptRun): Promise<void> {
-  const message =
-    'The workflow of this run was lost repeatedly (terminated, or its Temporal namespace was wiped). Start the sync again: it continues from the watermark.';
-  const outcome = run.cancelRequested
-    ? ({ status: 'canceled', error: null } as const)
-    : ({ status: 'failed', error: { code: 'orchestration_lost', message } } as const);
+const canceled: RunOutcome = { status: 'canceled', error: null };
+const terminated: RunOutcome = {
+  status: 'canceled',
+  error: {
+    code: 'terminated',
+    message:
+      'An operator terminated the workflow of this run in Temporal. Start the sync again: it continues from the watermark.',
+  },
+};
+const lost: RunOutcome = {
+  status: 'failed',
+  error: {
+    code: 'orchestration_lost',
+    message:
+      'The workflow of this run was lost repeatedly (its Temporal namespace was wiped, say). Start the sync again: it continues from the watermark.',
+  },
+};
+
+async function endOrphan(deps: SweepDeps, run: SweptRun, outcome: RunOutcome): Promise<void> {
   const end = { runId: run.id, outcome, breaksConnection: false };
   const { next } = await endRun(deps.db, orgScope(run.orgId), end);
   observations.repaired.publish({ kind: 'run_ended', count: 1 });

@@ -34,7 +34,7 @@ import {
 } from './temporal-schedules.ts';
 
 /** The state of a run's workflow, by its id: never by a list, since visibility is rate limited and late. */
-type WorkflowState = 'open' | 'closed' | 'absent';
+export type WorkflowState = 'open' | 'closed' | 'terminated' | 'absent';
 
 /**
  * The port to Temporal. Every call times out after 1.5 s: an unguarded start blocks for 19 s when the server is down. A
@@ -106,6 +106,7 @@ export function createOrchestrator(client: Client, log: Pick<Log, 'warn'>): Orch
     async describeRun(input) {
       try {
         const { status } = await bounded(input.orgId, () => client.workflow.getHandle(syncRunId(input)).describe());
+        if (status.name === 'TERMINATED') return 'terminated';
         return status.name === 'RUNNING' || status.name === 'CONTINUED_AS_NEW' ? 'open' : 'closed';
       } catch (error) {
         if (error instanceof WorkflowNotFoundError) return 'absent';

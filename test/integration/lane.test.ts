@@ -88,20 +88,31 @@ describe('a canceled run', () => {
 });
 
 describe('a run whose workflow is lost', () => {
-  test.each(['terminated', 'deleted'] as const)(
-    'goes on under its id where its ledger stands, and one that waits behind it begins: %s',
-    async (how) => {
-      const { upstream } = shared();
-      await using sync = await syncOf(how);
-      const running = await sync.requestPaused();
-      const waiting = await sync.request();
-      for (const runId of [running, waiting]) await lose(sync, runId, how);
-      upstream.resume();
-      expect((await sync.ended(running)).status).toBe('succeeded');
-      expect((await sync.ended(waiting)).status).toBe('succeeded');
-      expect(await sync.destination.writes()).toEqual({ rows: records, inserts: records, updates: 0, deletes: 0 });
-    },
-  );
+  test('goes on under its id where its ledger stands, and one that waits behind it begins', async () => {
+    const { upstream } = shared();
+    await using sync = await syncOf('deleted');
+    const running = await sync.requestPaused();
+    const waiting = await sync.request();
+    for (const runId of [running, waiting]) await lose(sync, runId, 'deleted');
+    upstream.resume();
+    expect((await sync.ended(running)).status).toBe('succeeded');
+    expect((await sync.ended(waiting)).status).toBe('succeeded');
+    expect(await sync.destination.writes()).toEqual({ rows: records, inserts: records, updates: 0, deletes: 0 });
+  });
+
+  test('as an operator has terminated it is canceled, and one that waits behind it begins', async () => {
+    const { upstream } = shared();
+    await using sync = await syncOf('terminated');
+    const running = await sync.requestPaused();
+    const next = await sync.request();
+    await lose(sync, running, 'terminated');
+    const run = await sync.ended(running);
+    expect([run.status, run.error?.code]).toEqual(['canceled', 'terminated']);
+    expect(run.error?.message).toContain('operator');
+    upstream.resume();
+    expect((await sync.ended(next)).status).toBe('succeeded');
+    expect(await sync.destination.writes()).toEqual({ rows: records, inserts: records, updates: 0, deletes: 0 });
+  });
 
   test('time and again is ended, and its lane goes on', async () => {
     const { stack, upstream } = shared();
@@ -109,7 +120,7 @@ describe('a run whose workflow is lost', () => {
     const orphan = await sync.requestPaused();
     const next = await sync.request();
     await sql`update runs set restarts = 3 where id = ${orphan}`.execute(stack.db);
-    await lose(sync, orphan, 'terminated');
+    await lose(sync, orphan, 'deleted');
     expect((await sync.ended(orphan)).status).toBe('failed');
     expect(await errorCodeOf(orphan)).toBe('orchestration_lost');
     upstream.resume();

@@ -145,7 +145,7 @@ export type RunRow = {
   notes: {
     [name: string]: number;
   };
-  /** Why the run failed and what to do next. While it runs: why its last attempt failed, which is retried. */
+  /** Why the run failed, or was canceled by an operator in Temporal, and what to do next. While it runs: why its last attempt failed, which is retried. */
   error: {
     code: string;
     message: string;

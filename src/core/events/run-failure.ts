@@ -31,7 +31,8 @@ const facts = {
   fenced: { stage: null, retryable: true },
   internal: { stage: null, retryable: true },
   orchestration_lost: { stage: null, retryable: true },
-} as const satisfies Record<RunErrorCode | 'internal' | 'orchestration_lost', FailureFacts>;
+  terminated: { stage: null, retryable: true },
+} as const satisfies Record<RunErrorCode | 'internal' | 'orchestration_lost' | 'terminated', FailureFacts>;
 
 /** Every code that a failed run can have. */
 export const runFailureCodes: readonly string[] = Object.keys(facts);

@@ -62,7 +62,7 @@ export const RunRow = v.object({
   error: v.pipe(
     v.nullable(v.object({ code: v.pipe(v.string(), v.examples(['source_rejected'])), message: v.string() })),
     v.description(
-      'Why the run failed and what to do next. While it runs: why its last attempt failed, which is retried.',
+      'Why the run failed, or was canceled by an operator in Temporal, and what to do next. While it runs: why its last attempt failed, which is retried.',
     ),
   ),
 });

@@ -5,7 +5,8 @@ import type { StoredRun } from './control-state.ts';
 /** A run as the API shows it, as `runColumns` of the real module selects it. */
 export function runRow(run: StoredRun): RunRow {
   const { status, errorCode, errorMessage } = run;
-  const showsError = errorCode !== null && ['queued', 'running', 'failed'].includes(status);
+  const showsError =
+    errorCode !== null && (['queued', 'running', 'failed'].includes(status) || errorCode === 'terminated');
   return {
     ...pick(run, storedColumns),
     statsJson: pick(run, statsColumns),
