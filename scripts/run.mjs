@@ -35,7 +35,7 @@ try {
     // glibc keeps free memory for each thread that ever allocated: 30 MB of a worker that gain nothing (measured).
     MALLOC_ARENA_MAX: '1',
     // Half of them may wait for name servers, the others read files and compress.
-    UV_THREADPOOL_SIZE: '32',
+    UV_THREADPOOL_SIZE: '64',
     ...process.env,
     PATH: `${dirname(node.path)}${delimiter}${process.env.PATH ?? ''}`,
   };

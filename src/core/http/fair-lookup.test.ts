@@ -33,7 +33,7 @@ describe('lookups of names', () => {
     const silent = Array.from({ length: 40 }, (_, no) => lookup(`n${no}.Silent.example`).catch(() => 'failed'));
     const other = lookup('api.other.example').catch(() => 'failed');
     await turn();
-    expect(resolver.hosts()).toEqual(['n0.Silent.example', 'n1.Silent.example', 'api.other.example']);
+    expect(resolver.hosts()).toEqual([0, 1, 2, 3].map((no) => `n${no}.Silent.example`).concat('api.other.example'));
     for (let ended = 0; ended < 41; ended += 1) {
       resolver.asked[ended]?.fail();
       await turn();
@@ -44,16 +44,25 @@ describe('lookups of names', () => {
   it('are refused where very many names of a domain wait', async () => {
     const resolver = createResolver();
     const lookup = createFairLookup(resolver.lookup);
-    for (let no = 0; no < 64; no += 1) void lookup(`n${no}.silent.example`);
-    await expect(lookup('n64.silent.example')).rejects.toMatchObject({ code: 'EAI_AGAIN' });
+    for (let no = 0; no < 256; no += 1) void lookup(`n${no}.silent.example`);
+    await expect(lookup('n256.silent.example')).rejects.toMatchObject({ code: 'EAI_AGAIN' });
     await turn();
     for (const { answer } of resolver.asked) answer();
     await turn();
-    void lookup('n64.silent.example');
-    for (let rounds = 0; rounds < 40; rounds += 1) {
+    void lookup('n256.silent.example');
+    for (let rounds = 0; rounds < 80; rounds += 1) {
       for (const { answer } of resolver.asked) answer();
       await turn();
     }
-    expect(resolver.hosts()).toContain('n64.silent.example');
+    expect(resolver.hosts()).toContain('n256.silent.example');
+  });
+
+  it('know the domains below the second level of a country', async () => {
+    const resolver = createResolver();
+    const lookup = createFairLookup(resolver.lookup);
+    const silent = Array.from({ length: 5 }, (_, no) => `n${no}.silent.co.uk`);
+    for (const host of [...silent, 'api.other.co.uk']) void lookup(host);
+    await turn();
+    expect(resolver.hosts()).toEqual([...silent.slice(0, 4), 'api.other.co.uk']);
   });
 });

@@ -8,9 +8,9 @@ import { createTurns } from '../work/turns.ts';
 export type Lookup = (host: string) => Promise<readonly string[]>;
 
 /** Lookups at the same moment, and those below one domain. libuv gives half of its threads (UV_THREADPOOL_SIZE) to them. */
-const lookupsAtOnce = { max: 12, maxEach: 2 };
+const lookupsAtOnce = { max: 24, maxEach: 4 };
 /** Names of one domain that may wait. */
-const waitingMax = 64;
+const waitingMax = 256;
 
 /** A lookup that asks once for a name, however many callers want it, and for few names of one domain at the same moment. */
 export function createFairLookup(lookup: Lookup): Lookup {
@@ -44,8 +44,15 @@ export function createFairLookup(lookup: Lookup): Lookup {
   };
 }
 
-/** The last two labels of a name: nearly always a domain that somebody has registered. */
-const domainOf = (host: string): string => host.toLowerCase().split('.').filter(Boolean).slice(-2).join('.');
+/** Names of countries' second level, below which domains are registered. */
+const secondLevels = new Set(['ac', 'co', 'com', 'edu', 'go', 'gob', 'gov', 'ne', 'net', 'nom', 'or', 'org']);
+
+/** The domain that somebody has registered, as far as its form tells. */
+function domainOf(host: string): string {
+  const labels = host.toLowerCase().split('.').filter(Boolean);
+  const isOfCountry = labels.at(-1)?.length === 2 && secondLevels.has(labels.at(-2) ?? '');
+  return labels.slice(isOfCountry ? -3 : -2).join('.');
+}
 
 const busy = (domain: string): Error =>
   Object.assign(new Error(`Too many names below ${domain} are looked up`), {
