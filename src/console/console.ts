@@ -14,9 +14,10 @@ import { guarded, noPage, respondFailure, servePage } from './serve-page.ts';
 import { findSession } from './session.ts';
 import { showSignIn, signIn, signInPath, signOut, signOutPath } from './sign-in.ts';
 
-/** Serves it below `/console`. */
+/** Serves it below `/console`; `/` leads there. */
 export function serveConsole(app: Hono<ApiEnv>, deps: ConsoleDeps): void {
   app.use('/console/*', guarded);
+  app.get('/', (c) => c.redirect('/console', 302));
   const methods = new Map<string, string[]>();
   const on = (method: 'get' | 'post', path: string, handler: Handler<ApiEnv>) => {
     app[method](path, handler);

@@ -95,6 +95,9 @@ export async function startStack({ config, log, env, programs = ownPrograms }: S
   ready.write(facts);
   stack.defer(() => ready.remove());
   log.info('ready', facts());
+  log.info(
+    `open ${apiUrl}/console with an API key of: npm run --silent admin -- org create --name Acme; the reference is ${apiUrl}/api/reference`,
+  );
   const running = stack.move();
   const processes = { api, worker };
   return {

@@ -24,6 +24,11 @@ afterAll(() => resources.disposeAsync());
 const send = (client: ConsoleClient, method: string, path: string) =>
   method === 'get' ? client.get(`/console${path}`) : client.post(`/console${path}`);
 
+it('opens at the address of the service', async () => {
+  const { status, headers } = await us.get('/');
+  expect([status, headers.get('location')]).toEqual([302, '/console']);
+});
+
 describe('a form', () => {
   const pausing = () => `/console/connections/${ourThings.activeConnectionId}/pause`;
   const status = async () => (await ours.call('GET', `/connections/${ourThings.activeConnectionId}`)).body.status;

@@ -55,7 +55,7 @@ describe('a read that may have ended too early', () => {
 
 describe('a cursor that the records do not have', () => {
   const by = (cursor: Readonly<Record<string, unknown>>) => ({
-    incremental: { kind: 'cursor', cursor, order: 'none' },
+    incremental: { kind: 'cursor', cursor, order: 'none', clientFilter: true },
   });
   test.each([
     ['datetime', [1_795_576_550_586], 'that is no datetime', 'Use type: epoch_ms.'],
@@ -83,4 +83,14 @@ test('columns that no row has a value for are named; null is a value', () => {
     'No row has a value for name. If the API has one, correct its path in transform.',
   ]);
   expect(hintsOf(parts, [], { rows: [] })).toEqual([]);
+});
+
+describe('a cursor that bounds nothing', () => {
+  const incremental = { kind: 'cursor', cursor: { field: 'id', type: 'integer' }, order: 'none' };
+  const since = { path: '/things', query: { since: '{{ window.from }}' } };
+  test('is named, as each run reads everything', () => {
+    expect(hintsOf({ incremental }, [page(3)])).toEqual([expect.stringContaining('No request has window.from')]);
+    expect(hintsOf({ incremental, request: since }, [page(3)])).toEqual([]);
+    expect(hintsOf({ incremental: { ...incremental, clientFilter: true } }, [page(3)])).toEqual([]);
+  });
 });

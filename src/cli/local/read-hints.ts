@@ -25,6 +25,7 @@ export function readHints(resource: Resource, { pages, rows, isWhole }: ReadReco
   return [
     ...(isWhole ? pageHints(resource, withRecords) : []),
     ...cursorHints(resource, withRecords.flat()),
+    ...windowHints(resource),
     ...columnHints(resource, rows),
   ];
 }
@@ -85,6 +86,16 @@ function cursorHints({ incremental }: Resource, records: readonly unknown[]): re
   return [
     `${unreadable.length} of ${counted(records.length, 'record')} ${records.length === 1 ? 'has' : 'have'} a value at "${field}" that is no ${type} ` +
       `(incremental.cursor.type): ${effect}. ${advice}.`,
+  ];
+}
+
+/** A cursor that bounds neither the requests nor the records. */
+function windowHints({ incremental, request, job, pagination }: Resource): readonly string[] {
+  if (incremental?.kind !== 'cursor' || incremental.clientFilter === true) return [];
+  if (/\b(?:window|watermark)\b/.test(JSON.stringify([request, job, pagination]))) return [];
+  return [
+    'No request has window.from, so each run reads everything. Send it as the API takes it, such as in request.query. ' +
+      'If the API cannot filter, set incremental.clientFilter: true.',
   ];
 }
 
