@@ -13,8 +13,6 @@ export interface Scan {
   readonly confirm: number;
   /** The run has not read everything that it was to read: only what it has flagged itself is sure to be deleted. */
   readonly hasGaps: boolean;
-  /** What is missing counts as flagged from then on, and the next run decides. Absent: it is deleted. */
-  readonly flagsMissing?: true;
   /** Nothing is concluded: partitions that were read whole come to their end. Absent: records are compared. */
   readonly endsOnly?: true;
 }

@@ -13,9 +13,8 @@ const everyRecord = { isPartitioned: false, coversAll: true, listsAll: true, con
 /**
  * Tombstones for the records that say that they are deleted, at the end of the run. One that has read everything again, as the
  * API had forgotten what changed, has missed what was marked as deleted meanwhile: if it was whole, what it lacks is
- * deleted, as by a full scan, or by the next run where a record may have changed behind the end of its lists. Until then its
- * watermarks stay, so that the next run reads everything again. If they are too many at once, none is sent and the run ends
- * `partial`.
+ * deleted, as by a full scan. Until then its watermarks stay, so that the next run reads everything again. If they are too
+ * many at once, none is sent and the run ends `partial`.
  */
 export async function* deleteFlagged(
   { resource, store, force }: RunReading,
@@ -27,15 +26,12 @@ export async function* deleteFlagged(
   await options.delivered();
   const isAgain = position.totals.again !== undefined;
   const shows = isAgain && showsAll(resource, position.totals);
-  const every: Scan = { ...everyRecord, hasGaps: hasGaps(position.totals) };
-  const flagged: Scan = { ...every, endsOnly: true };
-  const found = await store.countMissing(shows ? every : flagged);
+  const scan: Scan = { ...everyRecord, hasGaps: hasGaps(position.totals), ...(!shows && { endsOnly: true }) };
+  const found = await store.countMissing(scan);
   if (!force && (await isHeldBack(store, { ...found, countKnown: () => store.countKnown() }, deletes))) {
     yield stagePage('sweep', { positionAfter: null, incomplete: true, notes: ['deletes_held_back'] });
     return null;
   }
-  const decides = shows && readsToNow(resource);
-  const scan = decides ? every : flagged;
   if (found.due > 0) {
     yield* bury(position, { effect: deletes.effect, find: (page) => store.findMissing(scan, page) }, options);
   }
@@ -44,13 +40,13 @@ export async function* deleteFlagged(
     return null;
   }
   // The destination may have refused some.
-  const left = decides && found.missing > 0 ? (await store.countMissing(scan)).missing : 0;
+  const left = found.missing === 0 ? 0 : (await store.countMissing(scan)).missing;
   const isPartitioned = resource.forEach.length > 0;
   yield stagePage('sweep', {
     positionAfter: isPartitioned ? null : position,
-    scan: left > 0 ? null : shows && !decides ? { ...every, flagsMissing: true } : scan,
+    scan: left > 0 ? null : scan,
     incomplete: !shows,
-    notes: !shows ? ['deletes_unknown'] : !decides && found.missing > 0 ? ['deletes_pending'] : [],
+    notes: shows ? [] : ['deletes_unknown'],
   });
   if (isPartitioned) return null;
   await options.delivered();
@@ -61,10 +57,11 @@ export async function* deleteFlagged(
   return null;
 }
 
-/** Whether the run has read every partition again from its start, and whole. */
-const showsAll = ({ forEach }: Resource, { count, again, skipped, gaps, listGaps }: PartitionTotals): boolean =>
+/** Whether the run has read every partition again from its start, and whole, up to now. */
+const showsAll = (resource: Resource, { count, again, skipped, gaps, listGaps }: PartitionTotals): boolean =>
   again === count &&
   skipped === 0 &&
   gaps.length === 0 &&
   listGaps?.length === 0 &&
-  forEach.every(({ select }) => select !== 'changed');
+  resource.forEach.every(({ select }) => select !== 'changed') &&
+  readsToNow(resource);

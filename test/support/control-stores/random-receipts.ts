@@ -156,5 +156,4 @@ export const scan = (dice: Dice): Scan => ({
   confirm: dice.pick([1, 1, 2]),
   hasGaps: dice.chance(0.3),
   ...(dice.chance(0.2) && { endsOnly: true }),
-  ...(dice.chance(0.2) && { flagsMissing: true }),
 });

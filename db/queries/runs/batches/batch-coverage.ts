@@ -89,8 +89,7 @@ async function putProofs(tx: Db, scope: OrgScope, { laneId, receipt, seq }: Cove
  */
 async function endScan(tx: Db, scope: OrgScope, scan: LaneScan): Promise<void> {
   if (!scan.endsOnly) {
-    if (scan.flagsMissing) await flagMissing(tx, scope, scan);
-    else await countMissed(tx, scope, scan);
+    await countMissed(tx, scope, scan);
     if (scan.coversAll) await forgetLeft(tx, scope, { ...scan, by: 'proofRun' });
   }
   if (scan.isPartitioned) await leavePartitions(tx, scope, scan);
@@ -131,12 +130,6 @@ async function endPartitions(tx: Db, scope: OrgScope, { laneId, seq }: LaneScan)
           r.partition = p.partition or exists (
             select from record_partitions m
             where m.lane_id = p.lane_id and m.external_id = r.external_id and m.partition = p.partition)))`.execute(tx);
-}
-
-async function flagMissing(tx: Db, scope: OrgScope, scan: LaneScan): Promise<void> {
-  await sql`
-    update record_state r set flagged_run = ${scan.seq}, hash = ''
-    where ${isMissing(scope, scan)} and r.flagged_run is null`.execute(tx);
 }
 
 /** Counts another read that lacked its missing records; a record that was seen begins again. */

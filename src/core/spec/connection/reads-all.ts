@@ -9,8 +9,10 @@ export const fetchesAll = (resource: Pick<Resource, 'incremental' | 'forEach' | 
   readsAll(resource) && (resource.request.cache.mode === 'none' || resource.target.mode === 'replace');
 
 /**
- * Whether its requests ask for everything up to now. Others end where the run began: a record that changes meanwhile is in none
- * of their lists.
+ * Whether its requests ask for everything up to now. Others end where the run began, or may: a record that changes meanwhile
+ * is in none of their lists.
  */
 export const readsToNow = ({ request, job, pagination }: Pick<Resource, 'request' | 'job' | 'pagination'>): boolean =>
-  !/\bwindow\b/.test(JSON.stringify([request, job, pagination]).replaceAll(/\bwindow\.from\b/g, ''));
+  !/\b(?:window|run)\b|\$(?:now|millis|toMillis)\b/.test(
+    JSON.stringify([request, job, pagination]).replaceAll(/\bwindow\.from\b/g, ''),
+  );

@@ -42,8 +42,7 @@ export function putCoverage(state: ControlState, { orgId, laneId, seq }: StoredR
 
 function endScan(state: ControlState, scan: LaneScan): void {
   if (!scan.endsOnly) {
-    if (scan.flagsMissing) flagMissing(state, scan);
-    else countMissed(state, scan);
+    countMissed(state, scan);
     const isUnlisted = ({ laneId, partition, proofRun }: StoredPartitionRow) =>
       laneId === scan.laneId && partition !== '' && proofRun !== scan.seq;
     if (scan.coversAll) state.partitions.deleteWhere(isUnlisted);
@@ -81,13 +80,6 @@ function endPartitions(state: ControlState, { laneId, seq }: LaneScan): void {
       ...{ pending: null, listedAt: listedAt ?? row.listedAt, validators, updatedAt: state.now() },
       ...{ readAt: readAt ?? row.readAt, watermark: watermark ?? row.watermark },
     });
-  }
-}
-
-function flagMissing(state: ControlState, scan: LaneScan): void {
-  for (const { externalId } of missingIn(state, scan)) {
-    const record = state.records.get(keyOf(scan.laneId, externalId));
-    if (record && record.flaggedRun === null) state.records.update(record, { flaggedRun: scan.seq, hash: '' });
   }
 }
 
