@@ -7,6 +7,7 @@ import { HookRequestRow, HookRow, hookDefaults } from '../../core/resources/hook
 import { orgLimits } from '../../core/resources/org-limits.ts';
 import { Deleted, deleted } from '../../core/resources/values.ts';
 import { Dedupe, Verification } from '../../core/resources/verification-schema.ts';
+import { boundedList } from '../bounded-list.ts';
 import { idParams } from '../inputs.ts';
 import { route } from '../route.ts';
 import { listOfConnection } from './list-of-connection.ts';
@@ -45,7 +46,7 @@ export const hookRoutes = [
     auth: 'api_key',
     params: ConnectionParams,
     body: v.object({
-      resourceKeys: v.pipe(v.array(v.pipe(v.string(), v.minLength(1))), v.minLength(1), v.maxLength(50)),
+      resourceKeys: v.pipe(boundedList(v.pipe(v.string(), v.minLength(1)), 50), v.minLength(1)),
       verification: v.pipe(
         v.intersect([Verification, v.object({ secret: v.optional(Secret) })]),
         v.description(
@@ -127,7 +128,7 @@ export const hookRoutes = [
     auth: 'api_key',
     params: Params,
     body: v.object({
-      replace: v.pipe(v.array(v.picklist(['url', 'secret'])), v.minLength(1), v.maxLength(2)),
+      replace: v.pipe(boundedList(v.picklist(['url', 'secret']), 2), v.minLength(1)),
       secret: v.optional(Secret),
     }),
     bodyExample: { replace: ['secret'] },
