@@ -249,6 +249,10 @@ export interface HookTriggers {
 }
 
 export interface IdempotencyKeys {
+  /**
+   * The response without what its body has too, and where that is; null: not abridged.
+   */
+  abridged: string | null;
   bodyHash: string;
   createdAt: Generated<string>;
   key: string;

@@ -4,6 +4,7 @@ import { cors } from 'hono/cors';
 import * as v from 'valibot';
 import type { Payload, PayloadCodec } from '../core/crypto/payload-codec.ts';
 import { isSameText } from '../core/crypto/same-text.ts';
+import { boundedList } from './bounded-list.ts';
 import { HttpRejection } from './errors.ts';
 import { readBody } from './gates/body-gate.ts';
 import type { ApiDeps } from './route.ts';
@@ -12,10 +13,16 @@ import type { ApiEnv } from './serve-route.ts';
 /** The begin of its path; the rest has its token, and no line of the log shows it. */
 export const codecPath = '/api/codec/';
 
+/** More than a page of a history has. */
+const payloadsMax = 10_000;
+
 const Base64 = v.pipe(v.string(), v.base64());
 /** Payloads in the JSON form of Temporal's messages. */
 const Payloads = v.object({
-  payloads: v.array(v.object({ metadata: v.optional(v.record(v.string(), Base64), {}), data: v.optional(Base64, '') })),
+  payloads: boundedList(
+    v.object({ metadata: v.optional(v.record(v.string(), Base64), {}), data: v.optional(Base64, '') }),
+    payloadsMax,
+  ),
 });
 
 /**

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { type Issue, invalid, notFound, schemaIssue } from '../core/errors.ts';
 import { type IdPrefix, idPattern } from '../core/ids.ts';
-import { issueWords } from '../core/resources/issue-words.ts';
+import { issuesOf } from '../core/resources/issue-words.ts';
 import { HttpRejection } from './errors.ts';
 
 /** An id that was made up: for examples only. */
@@ -40,7 +40,7 @@ export const DisplayText = v.pipe(
 /** A natural key from outside: indexed, so its bytes are bounded. */
 export const NaturalKey = v.pipe(v.string(), v.minLength(1), v.maxBytes(200));
 
-/** The body in the form of the schema, unknown fields dropped. Throws a validation error that names every issue. */
+/** The body in the form of the schema, unknown fields dropped. Throws a validation error that names the issues. */
 export function checkBody<S extends v.GenericSchema>(schema: S, document: unknown): v.InferOutput<S> {
   // valibot takes an array for an object.
   if (schema.type === 'object' && Array.isArray(document)) {
@@ -48,7 +48,7 @@ export function checkBody<S extends v.GenericSchema>(schema: S, document: unknow
   }
   const result = v.safeParse(schema, document);
   if (result.success) return result.output;
-  throw invalid('The body is not valid.', result.issues.map(toIssue));
+  throw invalid('The body is not valid.', issuesOf(result.issues));
 }
 
 /** The values of each query parameter, decoded, in the order given. */
@@ -64,7 +64,7 @@ export function checkQuery<S extends v.GenericSchema>(schema: S, query: Query): 
   const result = v.safeParse(schema, single);
   const missing = result.issues?.find(isMissing);
   if (missing) throw missingParameter(v.getDotPath(missing) ?? '');
-  const issues = result.success ? repeatedIn(query, result.output) : result.issues.map(toIssue);
+  const issues = result.success ? repeatedIn(query, result.output) : issuesOf(result.issues);
   if (!result.success || issues.length > 0) throw invalid('The query is not valid.', issues);
   return result.output;
 }
@@ -88,9 +88,4 @@ export function checkParams<S extends v.GenericSchema>(
   const result = v.safeParse(schema, params);
   if (result.success) return result.output;
   throw notFound(result.issues[0].message);
-}
-
-/** A valibot issue in the words of the interface, without the value received. */
-function toIssue(issue: v.BaseIssue<unknown>): Issue {
-  return schemaIssue(v.getDotPath(issue) ?? '', issueWords(issue));
 }

@@ -69,8 +69,21 @@ async function respond(c: Context<ApiEnv>, route: Route, { deps, caller, result 
   for (const [name, value] of Object.entries(headers)) c.header(name, value);
   if (route.response.type !== 'array') return jsonResponse(c, JSON.stringify(body), route.status);
   // `Result` of route.ts: the handler of a list gives one.
+  return respondList(c, route, { deps, caller, result: body as Listing<unknown> });
+}
+
+/** The response to a request for a list; to HEAD without its rows: nobody would take them, or give their place back. */
+async function respondList(
+  c: Context<ApiEnv>,
+  { status }: Route,
+  { deps, caller, result }: Served & { readonly result: Listing<unknown> },
+): Promise<Response> {
+  if (c.req.method === 'HEAD') {
+    c.header('x-total-count', String(result.total));
+    return jsonResponse(c, '', status);
+  }
   let end: (() => void) | undefined;
-  const list = await toListBody(body as Listing<unknown>, {
+  const list = await toListBody(result, {
     onLong: () => {
       end = caller ? deps.lists.begin(caller.scope.orgId) : undefined;
     },
@@ -78,7 +91,7 @@ async function respond(c: Context<ApiEnv>, route: Route, { deps, caller, result 
     onEnd: () => end?.(),
   });
   c.header('x-total-count', String(list.total));
-  return jsonResponse(c, list.body, route.status);
+  return jsonResponse(c, list.body, status);
 }
 
 interface ReadDocument {

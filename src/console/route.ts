@@ -5,7 +5,7 @@ import type { Caller } from '../api/auth.ts';
 import type { statusOf } from '../api/errors.ts';
 import { checkParams, checkQuery, type Query } from '../api/inputs.ts';
 import { invalid } from '../core/errors.ts';
-import { issueWords } from '../core/resources/issue-words.ts';
+import { issuesOf } from '../core/resources/issue-words.ts';
 import type { FormFields } from './form-body.ts';
 import type { Html } from './parts/html.ts';
 import type { Session } from './session.ts';
@@ -135,10 +135,5 @@ function consoleRoute<P extends Schema | undefined, Q extends Schema | undefined
 function checkForm<S extends Schema>(schema: S, fields: FormFields): v.InferOutput<S> {
   const { success, output, issues } = v.safeParse(schema, fields);
   if (success) return output;
-  const found = issues.map((issue) => ({
-    code: 'schema' as const,
-    path: v.getDotPath(issue) ?? '',
-    message: issueWords(issue),
-  }));
-  throw invalid('Some fields are not filled in as they must be.', found);
+  throw invalid('Some fields are not filled in as they must be.', issuesOf(issues));
 }

@@ -20,6 +20,18 @@ export const schemaIssue = (path: string, message: string): Issue => ({ code: 's
 export const issueIf = (isBroken: boolean, path: string, message: string): readonly Issue[] =>
   isBroken ? [schemaIssue(path, message)] : [];
 
+/** How many issues an input is told at once. */
+export const issuesMax = 100;
+
+/**
+ * The first {@link issuesMax} issues of what was found, and one that says how many more there are: an input of 1 MiB can
+ * have 100,000 mistakes. The result, given again, stays as it is.
+ */
+export function firstIssues<Found>(all: readonly Found[], toIssue: (one: Found) => Issue): readonly Issue[] {
+  if (all.length <= issuesMax + 1) return all.map(toIssue);
+  return [...all.slice(0, issuesMax).map(toIssue), schemaIssue('', `and ${all.length - issuesMax} more issues`)];
+}
+
 /** Failures of an API request. Each has one HTTP status, decided in `src/api/errors.ts`. */
 export const requestErrorCodes = [
   'validation',
@@ -68,7 +80,7 @@ interface AppErrorOptions {
 export class AppError extends Error {
   override readonly name = 'AppError';
   readonly code: ErrorCode;
-  /** The mistakes in an input. Only validation failures carry them; undefined otherwise. */
+  /** The mistakes in an input, see {@link firstIssues}. Only validation failures carry them; undefined otherwise. */
   readonly issues: readonly Issue[] | undefined;
   /** Whether it has been retried for as long as it may be, whatever its code says. */
   readonly isFinal: boolean;
@@ -80,7 +92,7 @@ export class AppError extends Error {
   constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
-    this.issues = options.issues;
+    this.issues = options.issues && firstIssues(options.issues, (issue) => issue);
     this.isFinal = options.isFinal ?? false;
     this.needsConsent = options.needsConsent ?? false;
     this.retryAfterSeconds = options.retryAfterSeconds;

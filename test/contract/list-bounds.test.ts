@@ -131,6 +131,7 @@ const others = ['/oauth/:connectionId/authorize'];
 const reads = routes.filter(
   ({ method, auth, path }) => method === 'get' && auth === 'api_key' && !others.includes(path),
 );
+const lists = reads.filter(({ response }) => response.type === 'array');
 const pages = consoleRoutes.filter(({ method }) => method === 'get');
 
 describe(`of an org with ${copies} rows of each kind, no more than ${batchRows} are in memory at once:`, () => {
@@ -145,10 +146,27 @@ describe(`of an org with ${copies} rows of each kind, no more than ${batchRows} 
       });
       const text = await response.text();
       expect(response.status, text.slice(0, 300)).toBe(200);
-      const isList = reads.some((route) => route.path === path && route.response.type === 'array');
-      if (isList) expect(response.headers.get('x-total-count')).toBe(String(JSON.parse(text).length));
+      if (lists.some((list) => list.path === path))
+        expect(response.headers.get('x-total-count')).toBe(String(JSON.parse(text).length));
     });
   });
+
+  it.each(lists.map(({ path }) => path))(
+    'HEAD %s has the headers of GET, and takes no place of a long list',
+    async (path) => {
+      const ask = async (method: string) =>
+        app.request(`/api/v1${addressOf(path)}`, { method, headers: { authorization: `Bearer ${org.apiKey}` } });
+      const heads = await Promise.all(Array.from({ length: 10 }, () => ask('HEAD')));
+      const got = await ask('GET');
+      const text = await got.text();
+      expect(got.status, text.slice(0, 300)).toBe(200);
+      for (const head of heads) {
+        expect([head.status, await head.text()]).toEqual([200, '']);
+        for (const name of ['content-type', 'x-total-count'])
+          expect(head.headers.get(name)).toBe(got.headers.get(name));
+      }
+    },
+  );
 
   it.each(pages.map(({ path }) => path))('the page /console%s', async (path) => {
     await expectBounded(async () => {

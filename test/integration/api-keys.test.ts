@@ -2,11 +2,13 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { setOrgLimits } from '../../db/queries/orgs/org-limits.ts';
 import { orgScope } from '../../db/scope.ts';
+import { keptCharsMax } from '../../src/api/gates/kept-response.ts';
 import { createApiKey } from '../../src/control/orgs/api-keys.ts';
 import { operatorGrant } from '../../src/control/orgs/orgs.ts';
 import { makeApiKey } from '../../src/core/crypto/api-key.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
 import { blockedBy, holdWrites } from '../support/service/sql-gate.ts';
+import { connectionBody, specDocument } from '../support/upstream/api-fixtures.ts';
 
 let api: TestApi;
 let org: TestOrg;
@@ -187,6 +189,17 @@ describe('API keys', () => {
 });
 
 describe('Idempotency-Key', () => {
+  const emptyTest = { name: 'long', resource: 'items', expect: {} };
+  /** Characters of the response that are kept for a key. */
+  const charsKept = async (key: string) => {
+    const { response, abridged } = await api.deps.db
+      .selectFrom('idempotencyKeys')
+      .select(['response', 'abridged'])
+      .where('orgId', '=', org.orgId)
+      .where('key', '=', key)
+      .executeTakeFirstOrThrow();
+    return `${response ?? ''}${abridged ?? ''}`.length;
+  };
   const post = (path: string, key: string, body?: unknown) =>
     org.call('POST', path, { body, headers: { 'idempotency-key': key } });
 
@@ -197,6 +210,35 @@ describe('Idempotency-Key', () => {
     expect(second).toMatchObject({ status: 201, body: first.body });
     expect(first.headers.get('idempotent-replayed')).toBeNull();
     expect(second.headers.get('idempotent-replayed')).toBe('true');
+  });
+
+  it('gives a whole spec again, and keeps little of it', async () => {
+    const note = 'x'.repeat(60_000);
+    const body = {
+      ...specDocument({ key: 'kept' }),
+      tests: [{ ...emptyTest, mocks: [{ request: {}, respond: { body: note } }] }],
+    };
+    const first = await post('/specs', 'k-spec', body);
+    expect(first.status, JSON.stringify(first.body).slice(0, 300)).toBe(201);
+    expect((await org.call('DELETE', '/specs/kept/versions/1.0.0')).status).toBe(200);
+    const second = await post('/specs', 'k-spec', body);
+    expect(second).toMatchObject({ status: 201, body: first.body });
+    expect(second.headers.get('idempotent-replayed')).toBe('true');
+    expect((await org.call('GET', '/specs/kept/versions/1.0.0')).status).toBe(404);
+    expect(await charsKept('k-spec')).toBeLessThan(keptCharsMax);
+  });
+
+  it('does the work once and says so where the response is too long to be kept', async () => {
+    const connectionParams = [{ key: 'query', type: 'string', default: 'x'.repeat(60_000) }];
+    const spec = { ...specDocument({ key: 'long-defaults' }), connectionParams };
+    expect((await org.call('POST', '/specs', { body: spec })).status).toBe(201);
+    expect((await org.call('POST', '/specs/long-defaults/versions/1.0.0/publish')).status).toBe(200);
+    const body = connectionBody(org, 'long-defaults');
+    const first = await post('/connections', 'k-long', body);
+    expect(first.status, JSON.stringify(first.body).slice(0, 300)).toBe(201);
+    const second = await post('/connections', 'k-long', body);
+    expect([second.status, second.body.error.message]).toEqual([409, expect.stringContaining('too long to be kept')]);
+    expect(await charsKept('k-long')).toBe(0);
   });
 
   it('is a conflict with another body, and free in another org and on another path', async () => {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createInboundHookActivities } from '../../activities/inbound-hooks.ts';
 import { findUnwokenResources, purgeHookRequests } from '../../db/queries/hooks/hook-requests.ts';
 import { findHooksByToken } from '../../db/queries/hooks/hooks.ts';
+import { setOrgLimits } from '../../db/queries/orgs/org-limits.ts';
 import { endRun } from '../../db/queries/runs/lanes/end-run.ts';
 import { orgScope } from '../../db/scope.ts';
 import { takeRequest } from '../../src/control/hooks/inbound.ts';
@@ -315,6 +316,85 @@ describe('a workflow', () => {
     await step();
     await sweep();
     expect(ofThis()).toHaveLength(1);
+  });
+});
+
+describe('accepted requests beyond those that the org may store in an hour', () => {
+  const scope = () => orgScope(org.orgId);
+  const setLimit = (hookRequests: number | null) => setOrgLimits(api.deps.db, scope(), { hookRequests });
+  beforeAll(() => setLimit(0));
+  afterAll(() => setLimit(null));
+  /** Sends requests at once, all different; the number that the log has then. */
+  async function postMany({ hook }: Awaited<ReturnType<typeof openHook>>, count = 20): Promise<number> {
+    const replies = await Promise.all(Array.from({ length: count }, () => hook.post(randomBytes(8).toString('hex'))));
+    for (const reply of replies) expect([reply.status, await reply.json()]).toEqual([202, { accepted: true }]);
+    return (await hook.requests()).length;
+  }
+
+  it('are stored only where no run follows them anyway, and a run follows each of them', async () => {
+    const opened = await openHook();
+    await postMany(opened, 1);
+    await postMany(opened, 1);
+    // The first and the last wait: the last one stands for all that come now, and for those after it.
+    expect(await postMany(opened)).toBe(2);
+    const { runId } = await opened.step();
+    // The run is queued.
+    expect(await postMany(opened)).toBe(2);
+    expect((await opened.step()).outcome).toBe('no request is waiting');
+    await endRun(api.deps.db, scope(), { runId: runId ?? '', outcome: read, breaksConnection: false });
+    await postMany(opened, 1);
+    expect(await opened.hook.requests()).toHaveLength(3);
+    expect((await opened.step()).outcome).toBe('started');
+    expect(await opened.runs()).toHaveLength(2);
+  });
+
+  it('put the run off as the others do, yet no longer than the first may wait', async () => {
+    const opened = await openHook({ debounceSeconds: 100, maxWaitSeconds: 200 });
+    await postMany(opened, 1);
+    await receivedAgo(opened.hook.id, 90);
+    await postMany(opened, 1);
+    await receivedAgo(opened.hook.id, 90);
+    expect((await opened.step()).waitMs).toBeLessThanOrEqual(10_000);
+    expect(await postMany(opened, 1)).toBe(2);
+    expect((await opened.step()).waitMs).toBeGreaterThan(60_000);
+    const [, first] = await opened.hook.requests();
+    const receivedAt = sql<string>`now() - interval '190 seconds'`;
+    await api.deps.db
+      .updateTable('hookRequests')
+      .set({ receivedAt })
+      .where('id', '=', first?.id ?? '')
+      .execute();
+    expect((await opened.step()).waitMs).toBeLessThanOrEqual(10_000);
+  });
+
+  it('are stored while somebody makes the run, or lets it begin, that others wait for', async () => {
+    const opened = await openHook();
+    await postMany(opened, 1);
+    await postMany(opened, 1);
+    const { db } = api.deps;
+    await db.transaction().execute(async (tx) => {
+      await tx
+        .updateTable('hookTriggers')
+        .set({ pending: false })
+        .where('connectionId', '=', opened.connectionId)
+        .execute();
+      expect(await postMany(opened, 1)).toBe(3);
+    });
+    const { runId } = await opened.step();
+    expect(await postMany(opened)).toBe(3);
+    await db.transaction().execute(async (tx) => {
+      await tx.updateTable('runs').set({ status: 'running' }).where('id', '=', runId).execute();
+      expect(await postMany(opened, 1)).toBe(4);
+    });
+  });
+
+  it('that sign what came before are one for each minute', async () => {
+    const secret = 'of-the-upstream';
+    const { hook } = await openHook({ verification: { kind: 'github', secret } });
+    const post = (id: string) =>
+      hook.post('{"id":1}', { ...signers.github('{"id":1}', secret), 'x-github-delivery': id });
+    for (let n = 0; n < 10; n += 1) expect((await post(String(n))).status).toBe(202);
+    expect((await hook.requests()).length).toBeLessThanOrEqual(3);
   });
 });
 

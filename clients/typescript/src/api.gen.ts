@@ -1785,7 +1785,7 @@ export interface Operations {
   /**
    * Create a hook, through which the upstream starts syncs.
    *
-   * Register `url` with the upstream; it and a generated secret are shown only once. A verified request gets 202 once it is stored, and then a run of each resource starts: many requests share one run. The same notification counts once: by its id for 7 days, without an id by its body until its run begins. A request that signs what came before, under another id, is followed by a run a minute later at most. If the run fails, another one follows after 1, 5, 15 and 60 minutes, then each hour. Requests are ignored while the connection is not active; one run of each resource follows when it is active again. More than 100 requests at the same time get 429 and `Retry-After`. The handshakes of Slack, Microsoft Graph, Meta and CloudEvents are supported.
+   * Register `url` with the upstream; it and a generated secret are shown only once. A verified request gets 202 once it is stored, and then a run of each resource starts: many requests share one run. The same notification counts once: by its id for 7 days, without an id by its body until its run begins. A request that signs what came before, under another id, is followed by a run a minute later at most. Of the requests beyond those that the org stores in an hour only some are known again; a run follows each of them. If the run fails, another one follows after 1, 5, 15 and 60 minutes, then each hour. Requests are ignored while the connection is not active; one run of each resource follows when it is active again. More than 100 requests at the same time get 429 and `Retry-After`. The handshakes of Slack, Microsoft Graph, Meta and CloudEvents are supported.
    */
   'POST /connections/{id}/hooks': {
     params: {
@@ -1888,7 +1888,7 @@ export interface Operations {
   /**
    * List the requests to a hook.
    *
-   * Those of the last 7 days, newest first, without their contents. An org has at most 1000 of them an hour, by default, that are rejected, ignored or duplicates. More are not listed, and get 429 instead of 401.
+   * Those of the last 7 days, newest first, without their contents. An org has at most 1000 of them an hour, by default, that are rejected, ignored or duplicates. More are not listed, and get 429 instead of 401. Of accepted ones 1000 an hour are listed, by default; of more, those that the first runs after them wait for.
    */
   'GET /hooks/{id}/requests': {
     params: {

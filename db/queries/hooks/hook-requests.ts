@@ -6,6 +6,7 @@ import type { Db } from '../../client.ts';
 import { type Listing, openNewestFirst } from '../../listing.ts';
 import { newestPage, type Page, type PageRequest } from '../../page.ts';
 import type { OrgScope } from '../../scope.ts';
+import { isUsedUp } from '../orgs/org-limits.ts';
 
 /** How long requests are kept, and compared with new ones. */
 export const hookRequestDays = 7;
@@ -53,25 +54,29 @@ export async function logHookRequest(
     .execute();
 }
 
+/** The outcome of a request; `followed`: it is not stored, and a run that others wait for begins after it. */
+type Acceptance = 'duplicate' | 'followed' | { readonly id: string };
+
 /**
- * Accepts a request and what it requests; one statement, so it is all there or not at all. Its id, or null when the hook
- * has accepted the same notification before, or, where it has no id, is still to make a run for it. One that signs what came
- * before waits for its run, so that such runs are {@link repeatSeconds} apart.
+ * Accepts a request and what it requests; one statement, so it is all there or not at all. A duplicate: the hook has
+ * accepted the same notification before, or, where it has no id, is still to make a run for it. One that signs what came
+ * before waits for its run, so that such runs are {@link repeatSeconds} apart. Once the org has stored as many of the last
+ * hour as it may (`hookRequests`), a request is stored only for resources of which no earlier one waits for a run.
  */
 export async function acceptHookRequest(
   db: Db,
   scope: OrgScope,
   hook: LoggedHook & { readonly resourceKeys: readonly string[] },
   { notifications, hasId, contents }: Compared,
-): Promise<string | null> {
+): Promise<Acceptance> {
   const id = newId('hreq');
   const bytes = (texts: readonly string[] | null) => texts && texts.map((text) => Buffer.from(text, 'base64url'));
-  const { rows } = await sql<{ accepted: boolean }>`
+  const { rows } = await sql<{ outcome: 'accepted' | 'duplicate' | 'followed' }>`
     select accept_hook_request(${id}, ${scope.orgId}, ${hook.id}, ${hook.connectionId}, ${hook.resourceKeys}::text[],
-      ${bytes(notifications)}::bytea[], ${hasId}, ${bytes(contents)}::bytea[], ${repeatSeconds}, ${repeatReason}) as accepted`.execute(
-    db,
-  );
-  return rows[0]?.accepted === true ? id : null;
+      ${bytes(notifications)}::bytea[], ${hasId}, ${bytes(contents)}::bytea[], ${repeatSeconds}, ${repeatReason},
+      ${isUsedUp(scope, 'hookRequests')}) as outcome`.execute(db);
+  const outcome = rows[0]?.outcome ?? 'duplicate';
+  return outcome === 'accepted' ? { id } : outcome;
 }
 
 /**

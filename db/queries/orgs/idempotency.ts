@@ -16,8 +16,10 @@ export interface EarlierRequest {
   readonly bodyHash: string;
   /** Null while it is in progress. */
   readonly status: number | null;
-  /** The response as JSON text; null when it may not be given twice. */
+  /** The response as JSON text; null when it may not be given twice, or is abridged or too long to be kept. */
   readonly response: string | null;
+  /** The response without what its body has too, as JSON text; null: it is not abridged. */
+  readonly abridged: string | null;
 }
 
 /** How long a key is known. */
@@ -43,7 +45,7 @@ export async function claimIdempotent(
     .onConflict((conflict) =>
       conflict
         .columns(['orgId', 'method', 'path', 'key'])
-        .doUpdateSet({ bodyHash, lockedUntil, status: null, response: null, createdAt: sql`now()` })
+        .doUpdateSet({ bodyHash, lockedUntil, status: null, response: null, abridged: null, createdAt: sql`now()` })
         .where(
           sql<boolean>`idempotency_keys.created_at < now() - ${kept}
             or (idempotency_keys.status is null and idempotency_keys.locked_until < now())`,
@@ -62,7 +64,7 @@ export function findIdempotent(
 ): Promise<EarlierRequest | undefined> {
   return db
     .selectFrom('idempotencyKeys')
-    .select(['bodyHash', 'status', 'response'])
+    .select(['bodyHash', 'status', 'response', 'abridged'])
     .where(isRequest(scope, request))
     .executeTakeFirst();
 }
@@ -78,12 +80,13 @@ export async function saveIdempotent(
     bodyHash,
     status,
     response,
+    abridged,
     ...request
-  }: IdempotentRequest & Pick<EarlierRequest, 'bodyHash' | 'response'> & { readonly status: number },
+  }: IdempotentRequest & Omit<EarlierRequest, 'status'> & { readonly status: number },
 ): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('idempotencyKeys')
-    .set({ status, response })
+    .set({ status, response, abridged })
     .where(isRequest(scope, request))
     .where('bodyHash', '=', bodyHash)
     .where('status', 'is', null)

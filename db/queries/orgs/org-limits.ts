@@ -20,6 +20,7 @@ const uses = {
     count(sql`webhook_deliveries where trigger in ('redelivery', 'test') and id >= ${firstIdAt('whd', hoursAgo(24))}`),
   recoveries: () => count(sql`webhook_recoveries where created_at >= ${hoursAgo(24)}`),
   idleHookRequests: () => count(sql`hook_requests where starts_nothing and id >= ${firstIdAt('hreq', hoursAgo(1))}`),
+  hookRequests: () => count(sql`hook_requests where not starts_nothing and id >= ${firstIdAt('hreq', hoursAgo(1))}`),
   connections: () => count(sql`connections where deleted_at is null`),
   specs: () => count(sql`specs where true`),
   versionsPerSpec: ({ specId }: Within) => count(sql`spec_versions where spec_id = ${specId}`),
@@ -64,16 +65,21 @@ export async function readLimitUses(
 ): Promise<readonly (LimitUse & { readonly name: CountedLimit })[]> {
   const selects = names.map(
     (name) => sql`
-      select ${sql.lit(name)} as name, max, ${uses[name](within)(scope)}::int as used
-      from (
-        select coalesce((limits ->> ${sql.lit(name)})::int, ${sql.lit(orgLimits[name].default)}) as max
-        from orgs where id = ${scope.orgId}) as org`,
+      select ${sql.lit(name)} as name, max, ${uses[name](within)(scope)}::int as used from ${maxOf(scope, name)}`,
   );
   const { rows } = await sql<
     LimitUse & { readonly name: CountedLimit }
   >`${sql.join(selects, sql` union all `)}`.execute(db);
   return names.map((name) => rows.find((row) => row.name === name) ?? { name, max: 0, used: 0 });
 }
+
+const maxOf = ({ orgId }: OrgScope, name: CountedLimit) => sql`(
+  select coalesce((limits ->> ${sql.lit(name)})::int, ${sql.lit(orgLimits[name].default)}) as max
+  from orgs where id = ${orgId}) as org`;
+
+/** Whether an org has all that a limit allows, as SQL; others may add to it meanwhile. */
+export const isUsedUp = (scope: OrgScope, name: CountedLimit): RawBuilder<boolean> => sql`(
+  select ${uses[name]({})(scope)} >= max from ${maxOf(scope, name)})`;
 
 /** The use of one limit; see {@link readLimitUses}. */
 export async function readLimitUse(db: Db, scope: OrgScope, name: CountedLimit, within: Within): Promise<LimitUse> {

@@ -14,6 +14,7 @@ import type { SaveResponse } from '../../control/orgs/write.ts';
 import { type AppError, conflict, invalid, schemaIssue } from '../../core/errors.ts';
 import { canonicalJson } from '../../core/json/canonical-json.ts';
 import type { Deps } from '../../deps.ts';
+import { type KeptResponse, keepResponse, keptResponse } from './kept-response.ts';
 
 /** A request that carries an `Idempotency-Key`. */
 export interface KeyedRequest extends Omit<IdempotentRequest, 'key'> {
@@ -46,9 +47,10 @@ const pollMs = 50;
 const keyForm = /^[\u0020-\u007e]{1,255}$/;
 
 /**
- * Does the work once per key and day, of whose body only a keyed fingerprint is kept: it may hold secrets. A repetition gets the first response, and waits for it up to 5 s. Throws a
- * conflict for another body under the same key (the order of properties does not count), when the first request takes
- * longer, and where the response may not be given twice.
+ * Does the work once per key and day, of whose body only a keyed fingerprint is kept: it may hold secrets. A repetition
+ * gets the first response, and waits for it up to 5 s. Throws a conflict for another body under the same key (the order of
+ * properties does not count), when the first request takes longer, and where the response may not be given twice or was too
+ * long to be kept.
  *
  * The work saves its response in its own transaction. So a key without one belongs to a request that has changed nothing:
  * a failed one gives it back, and after the end of a process the lock ends.
@@ -68,11 +70,11 @@ export async function respondOnce(
     request,
     (hash) => secretBox.isFingerprint(hash, body) || hash === formerHashOf(body),
   );
-  if (earlier) return replay(earlier);
+  if (earlier) return replay(earlier, { document, repeated });
   try {
     const result = await work(async (tx, made) => {
-      const response = repeated === 'same_response' ? JSON.stringify(made) : null;
-      if (!(await saveIdempotent(tx, scope, { ...request, status, response }))) throw stillResponds();
+      const kept = repeated === 'same_response' ? keepResponse(made, document) : nothing;
+      if (!(await saveIdempotent(tx, scope, { ...request, status, ...kept }))) throw stillResponds();
     });
     return { json: JSON.stringify(result), replayed: false };
   } catch (error) {
@@ -81,6 +83,8 @@ export async function respondOnce(
     throw error;
   }
 }
+
+const nothing: KeptResponse = { response: null, abridged: null };
 
 /** What the version before has stored, for a day. */
 const formerHashOf = (body: string): string => createHash('sha256').update(body).digest('hex');
@@ -107,9 +111,13 @@ async function claimOrAwait(
   }
 }
 
-function replay({ status, response }: EarlierRequest): IdempotentResponse {
-  if (status === null || response === null) throw shownOnce();
-  return { json: response, replayed: true };
+function replay(
+  kept: EarlierRequest,
+  { document, repeated }: Pick<KeyedRequest, 'document' | 'repeated'>,
+): IdempotentResponse {
+  const json = keptResponse(kept, document);
+  if (json === null) throw repeated === 'conflict' ? shownOnce() : tooLong();
+  return { json, replayed: true };
 }
 
 const otherBody = (): AppError =>
@@ -120,6 +128,11 @@ const stillResponds = (): AppError =>
 
 const shownOnce = (): AppError =>
   conflict('This Idempotency-Key was used, and the response contains a secret that is shown only once. Use a new key.');
+
+const tooLong = (): AppError =>
+  conflict(
+    'The first request with this Idempotency-Key was successful, and its response is too long to be kept: read what it made.',
+  );
 
 const badKey = (): AppError =>
   invalid('The Idempotency-Key is not valid.', [

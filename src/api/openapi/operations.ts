@@ -105,7 +105,7 @@ export const namedParameters: Json = {
     in: 'header',
     required: false,
     description:
-      'Makes the request safe to repeat for 24 hours: a repeat returns the first response, with `Idempotent-Replayed: true`. Another body under the same key is a conflict.',
+      'Makes the request safe to repeat for 24 hours: a repeat returns the first response, with `Idempotent-Replayed: true`. Another body under the same key is a conflict, and so is a repeat whose response is longer than 8 KiB and not a copy of its body.',
     schema: { type: 'string', minLength: 1, maxLength: 255 },
   },
 };

@@ -7,6 +7,7 @@ import { HookRequestRow, HookRow, hookDefaults } from '../../core/resources/hook
 import { orgLimits } from '../../core/resources/org-limits.ts';
 import { Deleted, deleted } from '../../core/resources/values.ts';
 import { Dedupe, Verification } from '../../core/resources/verification-schema.ts';
+import { boundedList } from '../bounded-list.ts';
 import { idParams } from '../inputs.ts';
 import { route } from '../route.ts';
 import { listOfConnection } from './list-of-connection.ts';
@@ -40,12 +41,12 @@ export const hookRoutes = [
     path: '/connections/:id/hooks',
     summary: 'Create a hook, through which the upstream starts syncs',
     description:
-      'Register `url` with the upstream; it and a generated secret are shown only once. A verified request gets 202 once it is stored, and then a run of each resource starts: many requests share one run. The same notification counts once: by its id for 7 days, without an id by its body until its run begins. A request that signs what came before, under another id, is followed by a run a minute later at most. If the run fails, another one follows after 1, 5, 15 and 60 minutes, then each hour. Requests are ignored while the connection is not active; one run of each resource follows when it is active again. More than 100 requests at the same time get 429 and `Retry-After`. The handshakes of Slack, Microsoft Graph, Meta and CloudEvents are supported.',
+      'Register `url` with the upstream; it and a generated secret are shown only once. A verified request gets 202 once it is stored, and then a run of each resource starts: many requests share one run. The same notification counts once: by its id for 7 days, without an id by its body until its run begins. A request that signs what came before, under another id, is followed by a run a minute later at most. Of the requests beyond those that the org stores in an hour only some are known again; a run follows each of them. If the run fails, another one follows after 1, 5, 15 and 60 minutes, then each hour. Requests are ignored while the connection is not active; one run of each resource follows when it is active again. More than 100 requests at the same time get 429 and `Retry-After`. The handshakes of Slack, Microsoft Graph, Meta and CloudEvents are supported.',
     tag,
     auth: 'api_key',
     params: ConnectionParams,
     body: v.object({
-      resourceKeys: v.pipe(v.array(v.pipe(v.string(), v.minLength(1))), v.minLength(1), v.maxLength(50)),
+      resourceKeys: v.pipe(boundedList(v.pipe(v.string(), v.minLength(1)), 50), v.minLength(1)),
       verification: v.pipe(
         v.intersect([Verification, v.object({ secret: v.optional(Secret) })]),
         v.description(
@@ -127,7 +128,7 @@ export const hookRoutes = [
     auth: 'api_key',
     params: Params,
     body: v.object({
-      replace: v.pipe(v.array(v.picklist(['url', 'secret'])), v.minLength(1), v.maxLength(2)),
+      replace: v.pipe(boundedList(v.picklist(['url', 'secret']), 2), v.minLength(1)),
       secret: v.optional(Secret),
     }),
     bodyExample: { replace: ['secret'] },
@@ -148,6 +149,7 @@ export const hookRoutes = [
     description: [
       `Those of the last 7 days, newest first, without their contents. An org has at most ${orgLimits.idleHookRequests.default} of them`,
       'an hour, by default, that are rejected, ignored or duplicates. More are not listed, and get 429 instead of 401.',
+      `Of accepted ones ${orgLimits.hookRequests.default} an hour are listed, by default; of more, those that the first runs after them wait for.`,
     ].join(' '),
     tag,
     auth: 'api_key',

@@ -5,6 +5,7 @@ import { confirmAuthorization } from '../../control/oauth/pending.ts';
 import { isReturnOrigin } from '../../control/oauth/return-url.ts';
 import { changeSettings } from '../../control/oauth/settings.ts';
 import { AuthorizationSettings } from '../../core/resources/authorization-settings.ts';
+import { boundedList } from '../bounded-list.ts';
 import { bodyId, exampleId, missingParameter, pathId } from '../inputs.ts';
 import { QueryText } from '../query-inputs.ts';
 import { route } from '../route.ts';
@@ -178,11 +179,7 @@ export const oauthRoutes = [
     auth: 'api_key',
     body: v.partial(
       v.object({
-        returnOrigins: v.pipe(
-          v.array(ReturnOrigin),
-          v.maxLength(20),
-          AuthorizationSettings.entries.returnOrigins.pipe[1],
-        ),
+        returnOrigins: v.pipe(boundedList(ReturnOrigin, 20), AuthorizationSettings.entries.returnOrigins.pipe[1]),
         confirmationRequired: AuthorizationSettings.entries.confirmationRequired,
       }),
     ),

@@ -1,17 +1,17 @@
 import * as v from 'valibot';
 import { EventType, SignatureScheme, WebhookOrdering } from '../../core/resources/webhook-endpoint.ts';
+import { boundedList, distinct } from '../bounded-list.ts';
 import { bodyId } from '../inputs.ts';
 
 const idsMax = 100;
 
 /** A filter: null matches everything; an empty one is refused because it matches nothing. */
-const filterOf = <Item extends v.GenericSchema>(item: Item, description: string) =>
+const filterOf = <Item extends v.GenericSchema<string>>(item: Item, description: string) =>
   v.nullable(
     v.pipe(
-      v.array(item),
+      boundedList(item, idsMax),
       v.minLength(1, 'is empty, which matches nothing: use null to match everything'),
-      v.maxLength(idsMax),
-      v.checkItems((one, index, all) => all.indexOf(one) === index, 'is named twice'),
+      distinct(),
       v.description(description),
     ),
   );
@@ -48,9 +48,9 @@ export const endpointSettings = {
     ),
   ),
   signatureSchemes: v.pipe(
-    v.array(SignatureScheme),
+    boundedList(SignatureScheme, SignatureScheme.options.length),
     v.check((schemes) => schemes.includes('v1'), 'must contain v1, since every request is signed with it'),
-    v.checkItems((one, index, all) => all.indexOf(one) === index, 'is named twice'),
+    distinct(),
     v.description('In addition to `v1` (HMAC), requests can carry `v1a`, a signature that a public key verifies.'),
   ),
 };

@@ -16,6 +16,7 @@ import {
   WebhookEndpointStats,
   WebhookRecovery,
 } from '../../core/resources/webhook-endpoint.ts';
+import { boundedList } from '../bounded-list.ts';
 import { idParams } from '../inputs.ts';
 import { instant } from '../instant.ts';
 import { route } from '../route.ts';
@@ -179,7 +180,7 @@ export const webhookEndpointRoutes = [
       since: instant('Events from then on.'),
       until: v.optional(v.nullable(instant('Events before it, at most 30 days after `since`. Null: until now.')), null),
       include: v.pipe(
-        v.array(RecoverySubject),
+        boundedList(RecoverySubject, RecoverySubject.options.length),
         v.minLength(1),
         v.description(
           'failed: every attempt failed. skipped: the endpoint was disabled. missing: it did not exist, or did not subscribe to them; `run.started` is recorded only while an endpoint of the org names it.',

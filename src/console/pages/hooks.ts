@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { findConnectionNames } from '../../../db/queries/connections/connections.ts';
 import { findHookRequestsPage } from '../../../db/queries/hooks/hook-requests.ts';
 import { findHook, findHooksPage } from '../../../db/queries/hooks/hooks.ts';
+import { boundedList } from '../../api/bounded-list.ts';
 import { idParams } from '../../api/inputs.ts';
 import { createHook, deleteHook, rotateHook, toggleHook } from '../../control/hooks/hooks.ts';
 import { found } from '../../core/errors.ts';
@@ -139,9 +140,8 @@ export const addHook = action({
   params: idParams('con', 'Connection'),
   form: v.object({
     resourceKeys: v.pipe(
-      v.optional(v.array(v.pipe(v.string(), v.minLength(1))), []),
+      v.optional(boundedList(v.pipe(v.string(), v.minLength(1)), 50), []),
       v.minLength(1, 'select at least one resource'),
-      v.maxLength(50),
     ),
     verification: v.picklist(['standard_webhooks', 'github', 'stripe', 'shopify', 'slack', 'none']),
   }),

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { findConnectionNames } from '../../../db/queries/connections/connections.ts';
 import { findQuarantined } from '../../../db/queries/runs/records/quarantine.ts';
+import { boundedList } from '../../api/bounded-list.ts';
 import { bodyId, idParams } from '../../api/inputs.ts';
 import { requeueConnection, requeueRecord } from '../../control/runs/requeue.ts';
 import { found } from '../../core/errors.ts';
@@ -93,11 +94,7 @@ export const requeueSelected = action({
   path: '/quarantine/requeue',
   form: v.object({
     ...Origin,
-    ids: v.pipe(
-      v.optional(v.array(bodyId('quar')), []),
-      v.minLength(1, 'select at least one record'),
-      v.maxLength(pageRows),
-    ),
+    ids: v.pipe(v.optional(boundedList(bodyId('quar'), pageRows), []), v.minLength(1, 'select at least one record')),
   }),
   handle: async ({ scope, form }, deps) => {
     for (const id of form.ids) await requeueRecord(deps, scope, id);

@@ -1,6 +1,6 @@
 import { changeConnection, lockConnection } from '../../../db/queries/connections/connections.ts';
 import type { OrgScope } from '../../../db/scope.ts';
-import { conflict, found, invalid } from '../../core/errors.ts';
+import { conflict, firstIssues, found, invalid } from '../../core/errors.ts';
 import type { ConnectionUpdate } from '../../core/resources/connection.ts';
 import type { ChangePlan } from '../../core/resources/spec.ts';
 import { invalidSpec } from '../../core/spec/connection/spec-errors.ts';
@@ -42,7 +42,10 @@ export async function updateConnection(
     const change = { specOverridesJson, params, secrets };
     const checked = await planChange(deps, tx, scope, { connection: locked, change });
     const { plan } = checked;
-    if (dryRun) return { ...locked, applied: false, plan, stopped: [] };
+    if (dryRun) {
+      const issues = firstIssues(plan.issues, (issue) => issue);
+      return { ...locked, applied: false, plan: { ...plan, issues: [...issues] }, stopped: [] };
+    }
     refuseBroken(plan, specOverridesJson !== undefined);
     if (!allowDeletes) refuseDeletes(checked);
     const applied = await applyChange(deps, tx, scope, { id, checked, facts });

@@ -85,16 +85,16 @@ export async function takeRequest(deps: InboundDeps, hook: ReceivingHook, reques
   const dedupe = dedupeKey(hook, request);
   const signed = signedBytes(hook.verification, openHookSecret(deps, scope, hook), request);
   const fingerprintsOf = (bytes: Uint8Array | null) => bytes && deps.secretBox.fingerprints(bytes);
-  const requestId = await acceptHookRequest(db, scope, hook, {
+  const accepted = await acceptHookRequest(db, scope, hook, {
     notifications: fingerprintsOf(dedupe.key),
     hasId: dedupe.issue === null && dedupe.hasId,
     contents: fingerprintsOf(signed),
   });
-  if (requestId === null) {
+  if (accepted === 'duplicate') {
     await logIdle(db, scope, hook, { status: 'duplicate', reason: null });
     return true;
   }
-  await wakeFor(deps, scope, { connectionId, requestId });
+  if (accepted !== 'followed') await wakeFor(deps, scope, { connectionId, requestId: accepted.id });
   return false;
 }
 

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { issueWords } from './issue-words.ts';
+import { invalid, issuesMax } from '../errors.ts';
+import { issuesOf, issueWords } from './issue-words.ts';
 
 const wordsOf = (schema: v.GenericSchema, value: unknown): readonly string[] =>
   v.safeParse(schema, value).issues?.map(issueWords) ?? [];
@@ -27,5 +28,36 @@ describe('the words of an issue', () => {
     ['write it so', v.pipe(v.string(), v.regex(/^a$/, 'write it so')), 'hunter2'],
   ])('are "%s", without the value', (words, schema, value) => {
     expect(wordsOf(schema, value)).toEqual([words]);
+  });
+});
+
+describe('the issues of an input', () => {
+  const choices = Array.from({ length: 20 }, (_, n) => `choice-${n}`);
+  const issuesIn = (schema: v.GenericSchema, value: unknown) => issuesOf(v.safeParse(schema, value).issues ?? []);
+
+  it('are the first hundred, and one that says how many more there are', () => {
+    const issues = issuesIn(v.array(v.string()), Array(99_000).fill(0));
+    expect(issues).toHaveLength(issuesMax + 1);
+    expect(issues[issuesMax - 1]).toEqual({ code: 'schema', path: '99', message: 'expected a string' });
+    expect(issues.at(-1)).toEqual({ code: 'schema', path: '', message: 'and 98900 more issues' });
+  });
+
+  it('are all of them where no more than one is left out', () => {
+    expect(issuesIn(v.array(v.string()), Array(issuesMax + 1).fill(0)).at(-1)?.path).toBe('100');
+  });
+
+  it('name many choices once', () => {
+    const [first, ...others] = issuesIn(v.object({ of: v.array(v.picklist(choices)) }), { of: [0, 'choice-1', 2, 3] });
+    expect(first?.message).toContain('"choice-19"');
+    expect(others).toEqual([
+      { code: 'schema', path: 'of.2', message: 'expected one of the choices named at of.0' },
+      { code: 'schema', path: 'of.3', message: 'expected one of the choices named at of.0' },
+    ]);
+  });
+
+  it('stay as they are in an error that is made of another one', () => {
+    const { issues } = invalid('No.', issuesIn(v.array(v.string()), Array(500).fill(0)));
+    expect(invalid('No.', issues ?? []).issues).toEqual(issues);
+    expect(issues?.at(-1)?.message).toBe('and 400 more issues');
   });
 });

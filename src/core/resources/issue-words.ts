@@ -1,4 +1,21 @@
-import type * as v from 'valibot';
+import * as v from 'valibot';
+import { firstIssues, type Issue, schemaIssue } from '../errors.ts';
+
+/** Longer words of a schema are a list of choices, which is told once. */
+const repeatedCharsMax = 100;
+
+/** What valibot found, in the words of the interface, without the values received; see {@link firstIssues}. */
+export function issuesOf(found: readonly v.BaseIssue<unknown>[]): readonly Issue[] {
+  const firstPlaces = new Map<string, string>();
+  return firstIssues(found, (one) => {
+    const path = v.getDotPath(one) ?? '';
+    const words = issueWords(one);
+    const first = firstPlaces.get(words);
+    if (first !== undefined) return schemaIssue(path, `expected one of the choices named at ${first}`);
+    if (one.kind === 'schema' && words.length > repeatedCharsMax) firstPlaces.set(words, path);
+    return schemaIssue(path, words);
+  });
+}
 
 /**
  * What a place wants, in words that do not repeat the value found there. Messages given in a schema are ours and kept;

@@ -24,6 +24,10 @@ export const orgLimits = {
     about:
       'requests to hooks in an hour that are rejected, ignored or duplicates; more are not logged, and get 429 instead of 401',
   },
+  hookRequests: {
+    default: 1000,
+    about: 'accepted requests to hooks in an hour that are stored; more are followed by a run, and mostly not logged',
+  },
   connections: { default: 10_000, about: 'connections; more are rejected with 409, as all below' },
   specs: { default: 1000, about: 'specs, by their keys' },
   versionsPerSpec: { default: 500, about: 'versions of one spec' },

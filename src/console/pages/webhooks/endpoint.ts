@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { findDeliveriesPage } from '../../../../db/queries/webhooks/deliveries.ts';
 import { findEndpoint, readEndpointStats } from '../../../../db/queries/webhooks/endpoints.ts';
+import { boundedList } from '../../../api/bounded-list.ts';
 import { idParams } from '../../../api/inputs.ts';
 import { deleteEndpoint, updateEndpoint } from '../../../control/webhooks/endpoints.ts';
 import { recoverEndpoint } from '../../../control/webhooks/recovery.ts';
@@ -192,7 +193,10 @@ export const recover = action({
   params: Params,
   form: v.object({
     hours: v.picklist(['1', '24', '168', '720']),
-    include: v.pipe(v.optional(v.array(RecoverySubject), []), v.minLength(1, 'select at least one kind of events')),
+    include: v.pipe(
+      v.optional(boundedList(RecoverySubject, RecoverySubject.options.length), []),
+      v.minLength(1, 'select at least one kind of events'),
+    ),
   }),
   handle: async ({ scope, params, form: { hours, include } }, deps) => {
     const until = new Date();

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { firstRows } from '../../../../db/listing.ts';
 import { listEndpoints } from '../../../../db/queries/webhooks/endpoints.ts';
+import { boundedList } from '../../../api/bounded-list.ts';
 import { createEndpoint } from '../../../control/webhooks/endpoints.ts';
 import { eventTypes, isDefaultEvent } from '../../../core/resources/event-types.ts';
 import { EventType, type WebhookEndpointRow } from '../../../core/resources/webhook-endpoint.ts';
@@ -77,7 +78,10 @@ export const addEndpoint = action({
   form: v.object({
     url: v.string(),
     description: v.optional(v.pipe(v.string(), v.maxLength(500)), ''),
-    eventTypes: v.pipe(v.optional(v.array(EventType), []), v.minLength(1, 'select at least one event')),
+    eventTypes: v.pipe(
+      v.optional(boundedList(EventType, EventType.options.length), []),
+      v.minLength(1, 'select at least one event'),
+    ),
   }),
   handle: async ({ scope, form: { url, description, eventTypes: types } }, deps) => {
     const isUsual = eventTypes.every((type) => types.includes(type) === isDefaultEvent(type));
