@@ -6,6 +6,7 @@ import { dropLookupValues } from '../db/queries/runs/lookup-cache.ts';
 import { countLoginFailures } from '../db/queries/runs/runs.ts';
 import { findPinnedSpec } from '../db/queries/specs.ts';
 import { orgScope } from '../db/scope.ts';
+import { operatorsDestination } from '../src/connect/open-destination.ts';
 import { observations } from '../src/core/observations.ts';
 import { storedSpec } from '../src/core/spec/connection/stored-spec.ts';
 import type { Deps } from '../src/deps.ts';
@@ -15,7 +16,7 @@ import type { RunTotals, SyncRunInput } from '../workflows/contract.ts';
 import { isRefusal, withFailures } from './failures.ts';
 import { countsOf } from './run-ledger.ts';
 
-type LifecycleDeps = Pick<Deps, 'db' | 'orchestrator' | 'log'>;
+type LifecycleDeps = Pick<Deps, 'db' | 'orchestrator' | 'log' | 'defaultDestination'>;
 
 /** Runs in a row that may fail at the destination's login before the connection goes to `error`. */
 const loginFailuresMax = 3;
@@ -47,7 +48,7 @@ export async function beginRun(
 }
 
 /** How a run ends. */
-export interface Ending extends Omit<RunEnd, 'runId' | 'breaksConnection' | 'provider'> {
+export interface Ending extends Omit<RunEnd, 'runId' | 'breaksConnection' | 'provider' | 'isTestable'> {
   /** Whether the run may have stored values of lookups; false: it has stored none. */
   readonly keepsLookups?: boolean;
 }
@@ -66,8 +67,8 @@ export async function endRun(
   const scope = orgScope(input.orgId);
   const { outcome } = ending;
   const breaksConnection = await isBreaking(deps, input, outcome);
-  const provider = breaksConnection ? await findProvider(deps, input, outcome) : null;
-  const end = { ...ending, runId: input.runId, breaksConnection, provider };
+  const facts = breaksConnection ? await breakFacts(deps, input, outcome) : {};
+  const end = { ...ending, runId: input.runId, breaksConnection, ...facts };
   const { run, ended, eventsFor, next } = await endInRows(deps.db, scope, end);
   if (ended && ending.last) observations.batchRecorded.publish(countsOf(ending.last));
   if (ended) deps.log.info('run ended', { ...input, status: run?.status, code: run?.error?.code ?? null });
@@ -89,19 +90,27 @@ async function isBreaking({ db }: Pick<Deps, 'db'>, input: SyncRunInput, { error
   return (await countLoginFailures(db, orgScope(input.orgId), { connectionId, last })) === last;
 }
 
-/** Where the customer has to authorize the connection again, in the words of its spec; null: nowhere. */
-async function findProvider(
-  { db }: Pick<Deps, 'db'>,
-  { orgId, connectionId }: SyncRunInput,
+/**
+ * Where the customer has to authorize the connection again, in the words of its spec (null: nowhere), and whether a test can
+ * show that it is mended: none sends a request to a webhook, or creates a report.
+ */
+async function breakFacts(
+  { db, defaultDestination }: Pick<Deps, 'db' | 'defaultDestination'>,
+  { orgId, connectionId, resourceKey }: SyncRunInput,
   { error }: RunOutcome,
-): Promise<string | null> {
-  if (error?.code !== 'auth_failed') return null;
+): Promise<Pick<RunEnd, 'provider' | 'isTestable'>> {
   const scope = orgScope(orgId);
   const connection = await findConnection(db, scope, connectionId);
   const pinned = await findPinnedSpec(db, scope, connectionId);
   const checked = connection && pinned && storedSpec(pinned.specJson, connection.specOverridesJson);
-  if (!checked?.valid || checked.spec.auth.kind !== 'oauth2_authorization_code') return null;
-  return checked.spec.metadata.name;
+  if (!checked?.valid) return { provider: null, isTestable: true };
+  const { auth, metadata, destination, resources } = checked.spec;
+  if (error?.code !== 'auth_failed') {
+    const { kind } = destination ?? operatorsDestination(defaultDestination);
+    return { provider: null, isTestable: kind !== 'webhook' };
+  }
+  const hasJob = resources.some(({ key, job }) => key === resourceKey && job !== undefined);
+  return { provider: auth.kind === 'oauth2_authorization_code' ? metadata.name : null, isTestable: !hasJob };
 }
 
 async function wake({ orchestrator, log }: Pick<Deps, 'orchestrator' | 'log'>, next: SyncRunInput): Promise<void> {

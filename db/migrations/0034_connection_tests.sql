@@ -9,4 +9,6 @@ comment on column connections.test_at is 'When it is tested again; null: it is n
 comment on column connections.tests is 'How often it was tested since the first of the errors that follow each other.';
 comment on column connections.recovered_at is 'When a test activated it last; null: never.';
 create index connections_test_at on connections (test_at) where test_at is not null;
-update connections set test_at = now() where status = 'error' and deleted_at is null;
+-- Those that nobody has mended for long wait for a person.
+update connections set test_at = now() + random() * interval '1 hour'
+where status = 'error' and deleted_at is null and error_since > now() - interval '7 days';

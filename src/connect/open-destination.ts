@@ -41,7 +41,7 @@ export async function prepareDestination(
   { spec, resource, params, secrets }: ResourceSetup,
   { outbox, logCall, onStrayRejections, ...run }: PreparedRun,
 ): Promise<PreparedDestination> {
-  const declared = spec.destination ?? defaultDestination(deps.defaultDestination);
+  const declared = spec.destination ?? operatorsDestination(deps.defaultDestination);
   const roots = { params, secrets, auth: {}, run: { id: run.id, startedAt: run.startedAt.toISOString() } };
   const filled = await renderTemplate(declared, roots, {
     evaluator: deps.evaluators.forOrg(scope.orgId),
@@ -85,7 +85,7 @@ function placeOf(options: JsonObject, { schema, table }: TargetTable): string {
   return fingerprintOf(canonicalJson([options['kind'], ...database, schema, table]));
 }
 
-function defaultDestination(configured: unknown): DestinationSpec {
+export function operatorsDestination(configured: unknown): DestinationSpec {
   const { success, output } = v.safeParse(DestinationSpec, configured);
   if (success) return output;
   throw new AppError(

@@ -40,7 +40,7 @@ export async function maintain(deps: MaintenanceDeps, signal: AbortSignal): Prom
   const sweepMissed = createMissedSweep(deps);
   const sweepPartitions = createPartitionSweep(deps, deps.config.retentionDays);
   const sweepGrants = createGrantSweep(deps);
-  const sweepRetests = createRetestSweep(deps);
+  const retests = createRetestSweep(deps);
   const sweepRetention = createRetentionSweep(deps, deps.config.retentionDays);
   while (!signal.aborted) {
     try {
@@ -50,7 +50,7 @@ export async function maintain(deps: MaintenanceDeps, signal: AbortSignal): Prom
         await purgeIdempotencyKeys(deps.db);
         await purgeOauthStates(deps.db);
         await sweepGrants();
-        await sweepRetests();
+        await retests.sweep();
         await purgeSigningSecrets(deps.db);
         await purgeLookupValues(deps.db, purgedRowsMax);
         await purgeDeletedConnections(deps);
@@ -67,6 +67,7 @@ export async function maintain(deps: MaintenanceDeps, signal: AbortSignal): Prom
     }
     await sleep(roundMs, undefined, { signal }).catch(() => undefined);
   }
+  await retests.settled();
 }
 
 /** Key of the advisory lock that makes one worker the leader of a round. */

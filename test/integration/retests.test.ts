@@ -45,6 +45,15 @@ async function inError(name: string): Promise<Connected> {
   return of;
 }
 
+/** Lets the run that follows a test end, and another one if that has succeeded. */
+async function breakAgain(of: Connected): Promise<void> {
+  await eventually('the run after the test has ended', async () => {
+    const runs = await call('GET', `/runs?connectionId=${of.id}`);
+    return runs.every(({ status }: { status: string }) => status !== 'running' && status !== 'queued');
+  });
+  if ((await rowOf(of)).status === 'active') await of.sync();
+}
+
 describe('a connection in error', () => {
   it('says why, since when, and when it is tested again', async () => {
     const of = await inError('says');
@@ -87,12 +96,48 @@ describe('a connection in error', () => {
     await due(of);
     await active(of);
     serves = 'nobody';
-    await eventually('the run after the test has ended', async () => {
-      const runs = await call('GET', `/runs?connectionId=${of.id}`);
-      return runs.every(({ status }: { status: string }) => status !== 'running' && status !== 'queued');
-    });
-    if ((await rowOf(of)).status === 'active') await of.sync();
+    await breakAgain(of);
     expect(minutesTo((await rowOf(of)).error.nextTestAt)).toBe(15);
+  });
+
+  it('is left to a person where tests do not show what is wrong with it', async () => {
+    const of = await inError('misleads');
+    const { db } = shared().stack;
+    serves = 'all';
+    await due(of);
+    await active(of);
+    serves = 'nobody';
+    await db.updateTable('connections').set({ tests: 8 }).where('id', '=', of.id).execute();
+    await breakAgain(of);
+    expect((await rowOf(of)).error.nextTestAt).toBeNull();
+  });
+
+  it('is tested by another resource when the one that failed is gone', async () => {
+    const of = await inError('renamed');
+    const { error } = await rowOf(of);
+    serves = 'all';
+    await shared()
+      .stack.db.updateTable('connections')
+      .set({ error: JSON.stringify({ ...error, resourceKey: 'gone' }) })
+      .where('id', '=', of.id)
+      .execute();
+    await due(of);
+    await active(of);
+    expect(await of.rows()).toEqual([]);
+  });
+
+  it('is not active by a test of values that it no longer has', async () => {
+    const of = await inError('stale');
+    serves = 'all';
+    const { upstream } = shared();
+    const held = upstream.hold(upstream.journal.length + 1);
+    await due(of);
+    await held.reached;
+    await call('PATCH', `/connections/${of.id}`, { secrets: { token: 'wrong' } });
+    held.release();
+    await eventually('the new values were tested', async () => (await stored(of)).tests === 1);
+    await eventually('the new values were refused', async () => asked('stale').length === 3);
+    expect((await rowOf(of)).status).toBe('error');
   });
 
   it('is tested at once when its secrets change', async () => {

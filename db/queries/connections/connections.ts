@@ -281,7 +281,7 @@ export function changeConnection(
  */
 export async function markConnectionDeleted(tx: Db, scope: OrgScope, id: string): Promise<boolean> {
   const marked = await updateExisting(tx, scope)
-    .set({ deletedAt: sql`now()`, status: 'paused' })
+    .set({ deletedAt: sql`now()`, status: 'paused', ...noErrorColumns })
     .where('id', '=', id)
     .returning('id')
     .executeTakeFirst();

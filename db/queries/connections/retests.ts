@@ -1,6 +1,7 @@
 /**
- * When connections in error are tested again: after 1, 5 and 15 minutes, then each hour. Errors that follow each other within a
- * day of a test that succeeded count as one, so that a connection does not change its status every minute.
+ * When connections in error are tested again: after 1, 5 and 15 minutes, each hour of a day, then each day. Errors that follow
+ * each other within a day of a test that succeeded count as one; after 8 tests a person is to look, since tests do not show
+ * what is wrong.
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { ConnectionError } from '../../../src/core/resources/connection.ts';
@@ -13,19 +14,24 @@ export interface DueRetest {
   readonly id: string;
   /** The resource whose run put it in error; null: a version before did. */
   readonly resourceKey: string | null;
+  /** The code of its error; null: a version before put it there. */
+  readonly code: string | null;
   /** Of the values that are tested: other ones are tested anew. */
   readonly accessNo: number;
 }
 
 const pause = (tests: RawBuilder<number>): RawBuilder<string> => sql<string>`make_interval(mins => case ${tests}
-  when 0 then 1 when 1 then 5 when 2 then 15 else 60 end)`;
+  when 0 then 1 when 1 then 5 when 2 then 15 else case when ${tests} > 26 then 1440 else 60 end end)`;
 
 const isoText = (time: RawBuilder<string>): RawBuilder<string> =>
   sql<string>`to_char((${time}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 const testsSoFar = sql<number>`case when recovered_at > now() - interval '1 day' then tests else 0 end`;
 
-/** The columns of a connection that goes to error now. `isTested`: false if only its customer can mend it. */
+/** Tests of errors that follow each other. */
+const testsMax = 8;
+
+/** The columns of a connection that goes to error now. `isTested`: whether a test can show that it is mended. */
 export function errorColumns(
   error: Pick<ConnectionError, 'code' | 'message' | 'resourceKey'>,
   isTested: boolean,
@@ -36,7 +42,7 @@ export function errorColumns(
   readonly testAt: RawBuilder<string> | null;
 } {
   const { code, message, resourceKey } = error;
-  const testAt = sql<string>`now() + ${pause(testsSoFar)}`;
+  const testAt = sql<string>`case when ${testsSoFar} < ${sql.lit(testsMax)} then now() + ${pause(testsSoFar)} end`;
   return {
     errorSince: sql<string>`now()`,
     error: sql<never>`jsonb_build_object('code', ${code}::text, 'message', ${message}::text, 'resourceKey', ${resourceKey}::text,
@@ -55,8 +61,15 @@ export const testedAtOnce = {
   tests: sql<number>`case when status = 'error' then 0 else tests end`,
 };
 
-/** Takes due tests, those that wait longest first, and notes when each is due again. */
-export function takeDueRetests(db: Db, limit: number): Promise<readonly DueRetest[]> {
+interface RetestRoom {
+  readonly limit: number;
+  readonly limitOfOrg: number;
+  /** Orgs that have as many tests in progress as they may. */
+  readonly busyOrgs: readonly string[];
+}
+
+/** Takes due tests, of the orgs in turn, and notes when each is due again. */
+export function takeDueRetests(db: Db, { limit, limitOfOrg, busyOrgs }: RetestRoom): Promise<readonly DueRetest[]> {
   const next = sql<string>`now() + ${pause(sql`tests + 1`)}`;
   return db
     .updateTable('connections')
@@ -65,23 +78,28 @@ export function takeDueRetests(db: Db, limit: number): Promise<readonly DueRetes
       testAt: next,
       error: sql<never>`jsonb_set(error, '{nextTestAt}', to_jsonb(${isoText(next)}))`,
     })
-    .where('id', 'in', (eb) =>
-      eb
-        .selectFrom('connections')
-        .select('id')
-        .where('testAt', '<=', sql<string>`now()`)
-        .where('status', '=', 'error')
-        .where('deletedAt', 'is', null)
-        .orderBy('testAt')
-        .limit(limit)
-        .forUpdate()
-        .skipLocked(),
+    .where(
+      'id',
+      'in',
+      sql<string>`(
+        select id from (
+          select id, test_at, row_number() over (partition by org_id order by test_at) as place from connections
+          where test_at <= now() and status = 'error' and deleted_at is null and org_id <> all(${busyOrgs}::text[])) due
+        where place <= ${limitOfOrg} order by place, test_at limit ${limit})`,
     )
-    .returning(['orgId', 'id', 'accessNo', sql<string | null>`error->>'resourceKey'`.as('resourceKey')])
+    .where('testAt', '<=', sql<string>`now()`)
+    .where('status', '=', 'error')
+    .returning([
+      'orgId',
+      'id',
+      'accessNo',
+      sql<string | null>`error->>'resourceKey'`.as('resourceKey'),
+      sql<string | null>`error->>'code'`.as('code'),
+    ])
     .execute();
 }
 
-/** Tests a connection no more: only its customer can mend it. */
+/** Tests a connection no more: only a person can mend it, or see whether it is mended. */
 export async function endRetests(
   db: Db,
   scope: OrgScope,
@@ -105,4 +123,22 @@ export async function noteRecovered(tx: Db, scope: OrgScope, id: string): Promis
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .execute();
+}
+
+/** Whether a connection that is locked is still in error with the values that were tested. */
+export async function isStillInError(
+  tx: Db,
+  scope: OrgScope,
+  { id, accessNo }: Pick<DueRetest, 'id' | 'accessNo'>,
+): Promise<boolean> {
+  const found = await tx
+    .selectFrom('connections')
+    .select('id')
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', id)
+    .where('status', '=', 'error')
+    .where('accessNo', '=', accessNo)
+    .where('deletedAt', 'is', null)
+    .executeTakeFirst();
+  return found !== undefined;
 }

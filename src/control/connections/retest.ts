@@ -1,41 +1,58 @@
 import { lockActiveConnectionsMax, lockConnection } from '../../../db/queries/connections/connections.ts';
-import { type DueRetest, endRetests, noteRecovered } from '../../../db/queries/connections/retests.ts';
-import { orgScope } from '../../../db/scope.ts';
+import { type DueRetest, endRetests, isStillInError, noteRecovered } from '../../../db/queries/connections/retests.ts';
+import { type OrgScope, orgScope } from '../../../db/scope.ts';
+import { AppError } from '../../core/errors.ts';
 import { wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
 import type { WriteDeps } from '../orgs/write.ts';
 import { type RunDeps, requestRun } from '../runs/runs.ts';
 import { type ApplyDeps, applySchedulesOf } from '../schedules/apply.ts';
 import { activateWithin, recordActivation } from './activation.ts';
-import { type ConnectionTestDeps, testConnection } from './test-connection.ts';
+import { type ConnectionTestDeps, type TestedConnection, testConnection } from './test-connection.ts';
 
 /** Dependencies of tests of connections in error. */
 export type RetestDeps = ConnectionTestDeps & RunDeps & WriteDeps & ApplyDeps;
 
 /**
- * Tests a connection in error. If that succeeds it is active again, and the resource that failed is synced. If only a new
- * authorization helps, it is tested no more. Throws what a test throws, and plan_limit.
+ * Tests the side of a connection that has refused it. If that succeeds the connection is active again, and the resource that
+ * failed is synced. If only a person can tell, it is tested no more. Throws plan_limit.
  */
-export async function retestConnection(
-  deps: RetestDeps,
-  { orgId, id, resourceKey, accessNo }: DueRetest,
-): Promise<void> {
+export async function retestConnection(deps: RetestDeps, due: DueRetest): Promise<void> {
+  const { orgId, id } = due;
   const scope = orgScope(orgId);
-  const { test, needsConsent } = await testConnection(deps, scope, { connectionId: id, resourceKey });
-  if (needsConsent) await endRetests(deps.db, scope, { id, accessNo });
-  if (!test.ok) return;
-  const recovered = await deps.db.transaction().execute(async (tx) => {
-    await lockActiveConnectionsMax(tx, scope);
-    // Paused or deleted meanwhile.
-    if ((await lockConnection(tx, scope, id))?.status !== 'error') return false;
-    const activation = await activateWithin(tx, scope, id);
-    await noteRecovered(tx, scope, id);
-    await recordActivation(tx, scope, { ...activation, reason: 'test' });
-    return true;
-  });
-  if (!recovered) return;
+  const { resourceKey, test, needsConsent, proves } = await tested(deps, scope, due);
+  if (needsConsent || (test.ok && !proves)) return endRetests(deps.db, scope, due);
+  if (!test.ok || !(await recover(deps, scope, due))) return;
   deps.log.info('connection in error is active again', { orgId, connectionId: id });
   void wakeEndpoints(deps, scope);
   await applySchedulesOf(deps, scope, id);
   if (resourceKey !== null)
     await requestRun(deps, scope, { connectionId: id, resourceKey, trigger: 'manual', backfill: null });
+}
+
+/** The test of its resource; null if the spec no longer has that: then of another one. */
+async function tested(
+  deps: RetestDeps,
+  scope: OrgScope,
+  { id: connectionId, resourceKey, code }: DueRetest,
+): Promise<TestedConnection & Pick<DueRetest, 'resourceKey'>> {
+  const only = code === null ? null : code === 'auth_failed' ? 'source' : 'destination';
+  try {
+    return { resourceKey, ...(await testConnection(deps, scope, { connectionId, resourceKey, only })) };
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'validation') throw error;
+    return { resourceKey: null, ...(await testConnection(deps, scope, { connectionId, resourceKey: null, only })) };
+  }
+}
+
+/** False: it was paused, deleted or changed while it was tested. */
+function recover(deps: RetestDeps, scope: OrgScope, { id, accessNo }: DueRetest): Promise<boolean> {
+  return deps.db.transaction().execute(async (tx) => {
+    await lockActiveConnectionsMax(tx, scope);
+    await lockConnection(tx, scope, id);
+    if (!(await isStillInError(tx, scope, { id, accessNo }))) return false;
+    const activation = await activateWithin(tx, scope, id);
+    await noteRecovered(tx, scope, id);
+    await recordActivation(tx, scope, { ...activation, reason: 'test' });
+    return true;
+  });
 }

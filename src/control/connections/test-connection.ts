@@ -33,6 +33,16 @@ export interface TestedConnection {
   readonly test: ConnectionTest;
   /** Whether nothing helps but a new authorization by the customer. */
   readonly needsConsent: boolean;
+  /** Whether what was to be tried was tried: there was something to read. */
+  readonly proves: boolean;
+}
+
+interface TestOptions {
+  readonly connectionId: string;
+  /** Null: the first one that can be read without another. */
+  readonly resourceKey: string | null;
+  /** The only side to try; null or absent: both. */
+  readonly only?: 'source' | 'destination' | null;
 }
 
 /**
@@ -42,7 +52,7 @@ export interface TestedConnection {
 export async function testConnection(
   deps: ConnectionTestDeps,
   scope: OrgScope,
-  { connectionId, resourceKey }: { readonly connectionId: string; readonly resourceKey: string | null },
+  { connectionId, resourceKey, only = null }: TestOptions,
 ): Promise<TestedConnection> {
   const connection = found(await findPinnedConnection(deps.db, scope, connectionId), 'Connection');
   const { specJson, specOverridesJson, paramsJson } = connection;
@@ -50,6 +60,7 @@ export async function testConnection(
   const trial: Trial = { deps, scope, connectionId, resourceKey, logCall: (call) => void calls.push(call) };
   const steps: Step[] = [];
   let needsConsent = false;
+  let isRead: boolean | null = null;
   const attempt = async <Result>(step: Step['step'], work: (signal: AbortSignal) => Promise<Tried<Result>>) => {
     const { outcome, value, error } = await tried(deps, step, work);
     steps.push(outcome);
@@ -66,8 +77,9 @@ export async function testConnection(
       throw unknownResource(setup.spec, 'resource');
     }
     await using stack = new AsyncDisposableStack();
-    await attempt('source', (signal) => readOnePage({ ...trial, setup, stack }, signal));
-    await attempt('destination', () => reachDestination({ ...trial, setup, stack }));
+    const opened = { ...trial, setup, stack };
+    if (only !== 'destination') isRead = await attempt('source', (signal) => readOnePage(opened, signal));
+    if (only !== 'source') await attempt('destination', () => reachDestination(opened));
   }
   const test = {
     ok: steps.every(({ ok }) => ok),
@@ -80,7 +92,7 @@ export async function testConnection(
       errorCode,
     })),
   };
-  return { test, needsConsent };
+  return { test, needsConsent, proves: only === 'destination' || isRead === true };
 }
 
 interface Trial {
@@ -136,7 +148,8 @@ function issueOf(error: unknown, signal: AbortSignal): Pick<Step, 'code' | 'mess
   return { code: 'internal', message: 'Unexpected error; see the log of the API.' };
 }
 
-async function readOnePage(trial: OpenTrial, signal: AbortSignal): Promise<Tried<null>> {
+/** The value says whether there was something to read. */
+async function readOnePage(trial: OpenTrial, signal: AbortSignal): Promise<Tried<boolean>> {
   const { deps, scope, connectionId, setup, stack, logCall } = trial;
   const resource = resourceOf(trial);
   const redactor = createRedactor([]);
@@ -154,17 +167,17 @@ async function readOnePage(trial: OpenTrial, signal: AbortSignal): Promise<Tried
   await source.tokens?.current(signal);
   const partition = await samplePartition(deps, scope, { connectionId, setup, resource, source, open, signal });
   if ('nothing' in partition) {
-    return { message: `${resource.key}: ${partition.nothing}, so there is nothing to read.`, value: null };
+    return { message: `${resource.key}: ${partition.nothing}, so there is nothing to read.`, value: false };
   }
   if (resource.job) {
-    return { message: `${resource.key}: its report job is created by a sync only, so nothing was read.`, value: null };
+    return { message: `${resource.key}: its report job is created by a sync only, so nothing was read.`, value: false };
   }
   const everything = { ...source, ...partition, watermark: null };
   for await (const page of readPages(everything, { position: null, lookAhead: 0, signal })) {
     if (page.skipped === null) {
       return {
         message: `${resource.key}: the first page has ${page.records.length} record${page.records.length === 1 ? '' : 's'}.`,
-        value: null,
+        value: true,
       };
     }
     throw new AppError('source_rejected', `${resource.key}: an error rule skips the read (${page.skipped}).`);

@@ -64,6 +64,8 @@ export interface RunEnd {
    * The system at which its customer has to authorize a connection that breaks; absent: authorizing does not fix it.
    */
   readonly provider?: string | null;
+  /** Whether a test of the connection can show that it is mended; absent: it can. */
+  readonly isTestable?: boolean;
 }
 
 /**
@@ -89,7 +91,8 @@ export async function endRun(db: Db, scope: OrgScope, end: RunEnd): Promise<Ende
     if (owner && end.left) await leaveLane(tx, scope, { laneId: owner.laneId, ...end.left });
     const { cancelRequested, connection: facts, ...row } = ended;
     const run = watermark === undefined ? row : { ...row, watermarkAfter: watermark };
-    const broken = breaksConnection && run.status === 'failed' && (await breakConnection(tx, scope, run));
+    const broken =
+      breaksConnection && run.status === 'failed' && (await breakConnection(tx, scope, run, end.isTestable ?? true));
     const connection = broken ? { ...facts, status: 'error' as const } : facts;
     const ofRun = await recordRunEnd(tx, scope, { run, connection, cancelRequested });
     const ofBreak = broken ? await recordBreak(tx, scope, { run, provider: end.provider ?? null }) : 0;
@@ -162,6 +165,7 @@ async function breakConnection(
   tx: Db,
   scope: OrgScope,
   { id, connectionId, resourceKey, error }: RunRow,
+  isTestable: boolean,
 ): Promise<boolean> {
   if (!error) return false;
   const known = await tx
@@ -173,7 +177,7 @@ async function breakConnection(
   const accessNo = known?.accessNo ?? null;
   const broken = await tx
     .updateTable('connections')
-    .set({ status: 'error', ...errorColumns({ ...error, resourceKey }, true) })
+    .set({ status: 'error', ...errorColumns({ ...error, resourceKey }, isTestable) })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', connectionId)
     .where('status', '=', 'active')

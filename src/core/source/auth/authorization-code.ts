@@ -177,7 +177,7 @@ function explained(error: unknown, context: RefreshContext): unknown {
   if (code === 'source_rejected') return new AppError('source_unavailable', message, { cause: error });
   if (code !== 'auth_failed') return error;
   const advice = `The grant may have expired or been revoked. ${howToAuthorize(context)}.`;
-  return new AppError('auth_failed', `${message} ${advice}`, { cause: error, needsConsent: true });
+  return new AppError('auth_failed', `${message} ${advice}`, { cause: error, needsConsent: error.needsConsent });
 }
 
 /** Revokes a grant (RFC 7009); no effect when the spec has no `revokeUrl`. Throws as `sendTokenRequest` does. */

@@ -94,7 +94,10 @@ function classifyTokenResponse(response: HttpResponse, request: HttpRequest): Ve
   if (code !== null && oauthErrors[code] === 'transient') return { action: 'retry' };
   if (code !== null) {
     const hint = code === 'invalid_client' ? otherWay(request) : '';
-    return { action: 'fail', error: refused(`${response.status} (${code})`, hint) };
+    return {
+      action: 'fail',
+      error: refused(`${response.status} (${code})`, { hint, needsConsent: code === 'invalid_grant' }),
+    };
   }
   const { status } = response;
   if (status === 304 && !isConditional(request)) return { action: 'fail', error: refused('304') };
@@ -129,11 +132,18 @@ function otherWay({ headers, body }: HttpRequest): string {
   return ` The client was sent in the ${part} (clientAuth: ${way}); if the API wants it in the ${otherPart}, use clientAuth: ${other}.`;
 }
 
-/** `hint`: one more sentence, or empty. */
-function refused(what: string, hint = ''): AppError {
+interface Refusal {
+  /** One more sentence, or empty. */
+  readonly hint?: string;
+  readonly needsConsent?: boolean;
+}
+
+function refused(what: string, { hint = '', needsConsent = false }: Refusal = {}): AppError {
   const advice =
     "Check the connection's credentials and the auth block of the spec, then activate the connection again.";
-  return new AppError('auth_failed', `${place} responded with ${what} and returned no token.${hint} ${advice}`);
+  return new AppError('auth_failed', `${place} responded with ${what} and returned no token.${hint} ${advice}`, {
+    needsConsent,
+  });
 }
 
 /** The token endpoint as messages name it; an address may contain secrets. */
