@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { DataConverter } from '@temporalio/common';
-import { refusal, withoutFiring } from '../../workflows/bound-inputs.ts';
+import { fromBefore, refusal, withoutFiring } from '../../workflows/bound-inputs.ts';
 import type { KeyRing } from '../config/key-ring.ts';
 import { createPayloadCodec, type PayloadContext } from '../core/crypto/payload-codec.ts';
 
@@ -27,6 +27,6 @@ export const createDataConverter = (ring: KeyRing): DataConverter => ({
 
 /** The data converter of every worker: it refuses what was not sealed for the workflow or activity that gets it. */
 export const createWorkerConverter = (ring: KeyRing): DataConverter => ({
-  payloadCodecs: [createPayloadCodec(ring, { placeOf, refusal })],
+  payloadCodecs: [createPayloadCodec(ring, { placeOf, refusal, fromBefore })],
   failureConverterPath,
 });

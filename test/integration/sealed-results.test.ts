@@ -1,14 +1,20 @@
-import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
+import {
+  defaultPayloadConverter,
+  defineSearchAttributeKey,
+  SearchAttributeType,
+  TypedSearchAttributes,
+} from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
 import type { Payload } from '../../src/core/crypto/payload-codec.ts';
-import { controlQueue, scheduledRunId, scheduledRunType, toSeconds } from '../../workflows/contract.ts';
+import { controlQueue, scheduledRunId, scheduledRunType, syncRunId, toSeconds } from '../../workflows/contract.ts';
 import { caseFigure } from '../support/security/figure.ts';
+import { sealedBefore } from '../support/security/sealed-before.ts';
 import { eventually } from '../support/service/eventually.ts';
 import { useStack } from '../support/service/use-stack.ts';
 import { createSync, type Sync } from '../support/sync/sync.ts';
 import { generateRecords } from '../support/upstream/upstream.ts';
 
-const collections = ['fired'];
+const collections = ['fired', 'failed', 'done'];
 const shared = useStack({
   collections: Object.fromEntries(collections.map((name) => [name, generateRecords(300)])),
 });
@@ -71,6 +77,20 @@ async function fire({ connectionId }: Sync, scheduleId: string, at: string): Pro
   return { runId: id, workflowId };
 }
 
+/** A run whose first page does not come. */
+async function pausedRun(sync: Sync, resourceKey: string): Promise<Run> {
+  const runId = await sync.requestPaused();
+  return { runId, workflowId: syncRunId({ connectionId: sync.connectionId, resourceKey, runId }) };
+}
+
+/** A value as it stands in a history of the version before, of any org. */
+async function before(value: unknown): Promise<Payload> {
+  const [key] = shared().stack.keyRing;
+  if (!key) throw new Error('The ring has a key');
+  const [sealed] = await sealedBefore([key])([defaultPayloadConverter.toPayload(value)]);
+  return sealed ?? {};
+}
+
 describe('whoever reaches Temporal without a key', () => {
   it('ends no run with the failure of an earlier firing', async () => {
     const { stack, upstream } = shared();
@@ -92,5 +112,31 @@ describe('whoever reaches Temporal without a key', () => {
     const second = await fire(sync, scheduleId, '2026-01-01T00:00:00.000Z');
     expect(scheduled?.activityTaskScheduledEventAttributes?.activityId).toBe(await lastActivity(second.workflowId));
     await expectRefused(sync, second, failed?.failure ?? {});
+  });
+
+  it('ends no run with a code of its own and words that the version before sealed', async () => {
+    const { stack, upstream } = shared();
+    await using sync = await createSync(stack, { upstream, collection: 'failed' });
+    const run = await pausedRun(sync, 'failed');
+    const encodedAttributes = await before({ message: 'GET /cursor/other responded with 503.', stack_trace: '' });
+    const applicationFailureInfo = { type: 'auth_failed', nonRetryable: true };
+    await expectRefused(sync, run, { encodedAttributes, applicationFailureInfo });
+  });
+
+  it('ends no run with a result that the version before sealed', async () => {
+    const { stack, upstream } = shared();
+    await using sync = await createSync(stack, { upstream, collection: 'done' });
+    const { runId, workflowId } = await pausedRun(sync, 'done');
+    const result = await before({ done: true, limited: false, waitMs: 0, pages: 0, records: 0 });
+    await stack.temporal.client.workflowService.respondActivityTaskCompletedById({
+      ...{ namespace: 'default', workflowId, activityId: await lastActivity(workflowId) },
+      result: { payloads: [result] },
+    });
+    const { status, error } = await sync.ended(runId);
+    upstream.resume();
+    caseFigure('forgedInputs', status === 'succeeded');
+    expect({ status, code: error?.code }).toEqual({ status: 'failed', code: 'internal' });
+    expect(error?.message).toContain('The version before sealed it');
+    expect((await call('GET', `/connections/${sync.connectionId}`)).body.status).toBe('active');
   });
 });
