@@ -1,6 +1,6 @@
 import type { Db } from '../db/client.ts';
 import { lockConnectionOfSchedule } from '../db/queries/connections/connections.ts';
-import { findFiringFacts } from '../db/queries/runs/firings.ts';
+import { type FiringFacts, findFiringFacts } from '../db/queries/runs/firings.ts';
 import { insertInTurn } from '../db/queries/runs/lanes/insert-in-turn.ts';
 import { insertRun } from '../db/queries/runs/runs.ts';
 import { recordEvent } from '../db/queries/webhooks/events.ts';
@@ -9,6 +9,7 @@ import { type SkipReason, scheduleSkipped } from '../src/core/events/schedule-ev
 import type { ConnectionRow } from '../src/core/resources/connection.ts';
 import type { RunRow } from '../src/core/resources/run.ts';
 import type { ScheduleRow } from '../src/core/resources/schedule.ts';
+import { firesAt } from '../src/core/schedule/fires-at.ts';
 import type { Deps } from '../src/deps.ts';
 import { startQueuedRun } from '../src/dispatch/start-run.ts';
 import { wakeEndpoints } from '../src/dispatch/wake-endpoints.ts';
@@ -57,8 +58,8 @@ export function createScheduleActivities(deps: ScheduleDeps) {
 }
 
 /**
- * Creates the run of a firing, whose workflow calls this, or returns as text why there is none: the schedule is off, its
- * connection is not active, or another run reads the same.
+ * Creates the run of a firing, whose workflow calls this, or returns as text why there is none: the schedule does not fire at
+ * this time or is off, its connection is not active, or another run reads the same.
  */
 export async function createRunOfFiring(
   deps: ScheduleDeps,
@@ -76,7 +77,7 @@ export async function createRunOfFiring(
 
 /** The run of a firing, or why there is none; the latter is an event unless a user caused it on purpose. */
 async function createOrSkip(
-  { defaultDestination }: Pick<ScheduleDeps, 'defaultDestination'>,
+  { defaultDestination, log }: Pick<ScheduleDeps, 'defaultDestination' | 'log'>,
   tx: Db,
   scope: OrgScope,
   { begins = false, ...firing }: Firing & FiringOptions,
@@ -93,6 +94,15 @@ async function createOrSkip(
   if (facts.isDeleted) return 'schedule deleted';
   if (!schedule.enabled) return 'schedule disabled';
   if (!connection) return 'connection deleted';
+  const unplanned = whyUnplanned(facts, firing.scheduledFor);
+  if (unplanned !== null) {
+    log.warn('firing refused: only the times of a schedule create runs', {
+      orgId: scope.orgId,
+      ...firing,
+      reason: unplanned,
+    });
+    return unplanned;
+  }
   const skipped = skipper(tx, scope, { schedule, connection, ...firing });
   if (connection.status !== 'active') return skipped('connection_not_active', `connection ${connection.status}`);
   if (facts.isWaitedFor) return skipped('overlap', 'a run of the resource is already queued');
@@ -106,6 +116,16 @@ async function createOrSkip(
     return { ...place, ...(await insertInTurn(tx, scope, { ...run, laneId })) };
   const { id } = await insertRun(tx, scope, { ...run, backfill: null });
   return { ...place, id, hasBegun: false };
+}
+
+/**
+ * Why the schedule has not planned to fire at this time, which Temporal says: whoever may write to Temporal starts a firing for
+ * any time. Null: it has. How late it comes does not matter, since a firing may have waited for Temporal or for a worker.
+ */
+function whyUnplanned({ schedule, isAhead, isBefore }: FiringFacts, scheduledFor: string): string | null {
+  if (isAhead) return 'the firing is not due yet';
+  if (isBefore) return 'the schedule was made after this time';
+  return firesAt(schedule, Date.parse(scheduledFor)) ? null : 'the schedule does not fire at this time';
 }
 
 interface SkippedFiring extends Firing {

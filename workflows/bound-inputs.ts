@@ -31,12 +31,25 @@ const reasonName = 'css:refused';
 /** What a worker reads in place of a payload that it refuses. */
 export const refusal = (reason: string): object => ({ [reasonName]: reason });
 
+const beforeName = 'css:before';
+
+/** What a worker reads in place of a value that the version before sealed: for nothing, so it may be of any workflow. */
+export const fromBefore = (value: unknown): object => ({ [beforeName]: value });
+
+const isFromBefore = (value: unknown): value is { readonly [beforeName]: unknown } =>
+  typeof value === 'object' && value !== null && beforeName in value;
+
 /** Why a value is no input or result of ours; null: it may be one. A text on its own is never sealed. */
-export function whyRefused(value: unknown): string | null {
+function whyRefused(value: unknown): string | null {
   if (typeof value === 'string') return 'It is a text, which is not sealed.';
+  if (isFromBefore(value)) return 'The version before sealed it, for no workflow or activity.';
   if (typeof value !== 'object' || value === null || !(reasonName in value)) return null;
   return String(value[reasonName]);
 }
+
+/** Why a value is no result of an activity; null: it may be one. What is sealed for an activity may also be its input. */
+export const whyNoResult = (value: unknown): string | null =>
+  whyRefused(value) ?? (isBound(value) ? 'It is the input of an activity.' : null);
 
 /** The first reason to refuse one of the values; null: there is none. */
 export const whyAnyRefused = (values: readonly unknown[]): string | null =>
@@ -52,11 +65,17 @@ const idOf: Readonly<Record<string, (input: never) => string>> = {
 
 const foreign = 'It is for another workflow.';
 
-/** Why a workflow of this type and id may not start with these arguments; null: it may. */
-export function whyNotStarted(type: string, workflowId: string, args: readonly unknown[]): string | null {
-  const refused = whyAnyRefused(args);
-  if (refused !== null) return refused;
-  return attempt(() => belongs(type, withoutFiring(workflowId), args[0])) ? null : foreign;
+/**
+ * The arguments of a workflow. The first one names the workflow, so that of the version before is taken, too.
+ * @throws Error saying why a workflow of this type and id may not start with them.
+ */
+export function startArgsOf(type: string, workflowId: string, args: readonly unknown[]): unknown[] {
+  const [first, ...others] = args;
+  const input = isFromBefore(first) ? first[beforeName] : first;
+  const refused = whyAnyRefused([input, ...others]);
+  if (refused !== null) throw new Error(refused);
+  if (!attempt(() => belongs(type, withoutFiring(workflowId), input))) throw new Error(foreign);
+  return args.length === 0 ? [] : [input, ...others];
 }
 
 function belongs(type: string, id: string, input: unknown): boolean {
@@ -79,10 +98,11 @@ export function argsOf(activity: string, workflowId: string, args: readonly unkn
     if (bound.activity === activity) return bound.args;
     throw new Error(`It is for the activity ${bound.activity}.`);
   }
-  const refused = args.length === 0 ? 'There is none.' : whyRefused(bound);
-  if (refused !== null) throw new Error(refused);
-  if (!attempt(() => isEarlier(activity, workflowId, args))) throw new Error(foreign);
-  return args;
+  if (args.length === 0) throw new Error('There is none.');
+  if (!isFromBefore(bound)) throw new Error(whyRefused(bound) ?? foreign);
+  const earlier = [bound[beforeName], ...args.slice(1)];
+  if (!attempt(() => isEarlier(activity, workflowId, earlier))) throw new Error(foreign);
+  return earlier;
 }
 
 interface Bound {

@@ -7,7 +7,7 @@ type Rest = [Parameters<FailureConverter['failureToError']>[1], Parameters<Failu
 interface SealedAttributes {
   readonly message?: unknown;
   readonly stack_trace?: unknown;
-  /** The code of the failure; absent in those of the version before. */
+  /** The code of the failure. */
   readonly type?: unknown;
 }
 
@@ -31,7 +31,7 @@ class SealedFailureConverter extends DefaultFailureConverter {
       ? converter.fromPayload<SealedAttributes | null>(encodedAttributes, context)
       : undefined;
     const type = applicationFailureInfo.type ?? '';
-    const isOurs = typeof sealed?.message === 'string' && (sealed.type === undefined || sealed.type === type);
+    const isOurs = typeof sealed?.message === 'string' && sealed.type === type;
     return super.failureToError(isOurs ? failure : unknownFailure(failure), converter, context);
   }
 }

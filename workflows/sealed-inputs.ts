@@ -5,7 +5,7 @@
  */
 import { ApplicationFailure } from '@temporalio/common';
 import { log, type WorkflowInterceptors, workflowInfo } from '@temporalio/workflow';
-import { boundArgs, whyAnyRefused, whyNotStarted, whyRefused } from './bound-inputs.ts';
+import { boundArgs, startArgsOf, whyAnyRefused, whyNoResult } from './bound-inputs.ts';
 
 /** The interceptors of one workflow. */
 export const interceptors = (): WorkflowInterceptors => ({
@@ -13,14 +13,7 @@ export const interceptors = (): WorkflowInterceptors => ({
     {
       async execute(input, next) {
         const { workflowType, workflowId } = workflowInfo();
-        const reason = whyNotStarted(workflowType, workflowId, input.args);
-        if (reason !== null) {
-          throw refused(
-            `The input of workflow ${workflowType}`,
-            `${reason} Nothing was done: only the service starts it.`,
-          );
-        }
-        return await next(input);
+        return await next({ ...input, args: sealedArgs(workflowType, workflowId, input.args) });
       },
       async handleSignal(input, next) {
         const reason = whyAnyRefused(input.args);
@@ -44,9 +37,18 @@ export const interceptors = (): WorkflowInterceptors => ({
   ],
 });
 
+function sealedArgs(type: string, workflowId: string, args: readonly unknown[]): unknown[] {
+  try {
+    return startArgsOf(type, workflowId, args);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : '';
+    throw refused(`The input of workflow ${type}`, `${reason} Nothing was done: only the service starts it.`);
+  }
+}
+
 /** The result of an activity, if a worker of ours sealed it. */
 function resultOf(activity: string, result: unknown): unknown {
-  const reason = whyRefused(result);
+  const reason = whyNoResult(result);
   if (reason !== null) throw refused(`The result of activity ${activity}`, `${reason} Its workflow ends with this.`);
   return result;
 }

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { DataConverter } from '@temporalio/common';
-import { refusal, withoutFiring } from '../../workflows/bound-inputs.ts';
+import { fromBefore, refusal, withoutFiring } from '../../workflows/bound-inputs.ts';
 import type { KeyRing } from '../config/key-ring.ts';
 import { createPayloadCodec, type PayloadContext } from '../core/crypto/payload-codec.ts';
 
@@ -10,11 +10,14 @@ export const failureConverterPath = fileURLToPath(new URL('../../workflows/failu
 /** The interceptors of every workflow, which the bundle contains. */
 export const sealedInputsPath = fileURLToPath(new URL('../../workflows/sealed-inputs.ts', import.meta.url));
 
-/** A schedule seals the inputs of workflows whose ids get the time of their firing later. */
-const placeOf = (context: PayloadContext): string => {
-  const workflow = withoutFiring(context.workflowId ?? '');
-  return context.type === 'workflow' ? `workflow ${workflow}` : `activity ${context.activityId ?? ''} of ${workflow}`;
-};
+/**
+ * A schedule seals the input of workflows whose ids get the time of their firing later. Activities have the whole id: a result
+ * or a failure of one firing is none of another.
+ */
+const placeOf = (context: PayloadContext): string =>
+  context.type === 'workflow'
+    ? `workflow ${withoutFiring(context.workflowId)}`
+    : `activity ${context.activityId ?? ''} of ${context.workflowId ?? ''}`;
 
 /** The data converter of every client: Temporal stores readable text only where operators need it. */
 export const createDataConverter = (ring: KeyRing): DataConverter => ({
@@ -24,6 +27,6 @@ export const createDataConverter = (ring: KeyRing): DataConverter => ({
 
 /** The data converter of every worker: it refuses what was not sealed for the workflow or activity that gets it. */
 export const createWorkerConverter = (ring: KeyRing): DataConverter => ({
-  payloadCodecs: [createPayloadCodec(ring, { placeOf, refusal })],
+  payloadCodecs: [createPayloadCodec(ring, { placeOf, refusal, fromBefore })],
   failureConverterPath,
 });

@@ -1,6 +1,6 @@
 import { ApplicationFailure, defaultPayloadConverter } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
-import { argsOf, boundArgs, refusal, whyNotStarted, whyRefused } from '../../workflows/bound-inputs.ts';
+import { argsOf, boundArgs, fromBefore, refusal, startArgsOf, whyNoResult } from '../../workflows/bound-inputs.ts';
 import { failureConverter } from '../../workflows/failure-converter.ts';
 
 const run = { orgId: 'org_1', connectionId: 'con_1', resourceKey: 'items', runId: 'run_1' };
@@ -19,7 +19,8 @@ describe('a workflow starts with the input that its id is made of', () => {
     ['webhookEndpoint', 'webhook:whe_1', endpoint],
     ['inboundHook', 'inbound:con_1:items', run],
   ])('%s as %s', (type, id, input) => {
-    expect(whyNotStarted(type, id, [input, null])).toBeNull();
+    expect(startArgsOf(type, id, [input, null])).toEqual([input, null]);
+    expect(startArgsOf(type, id, [fromBefore(input)])).toEqual([input]);
   });
 
   it.each([
@@ -34,11 +35,14 @@ describe('a workflow starts with the input that its id is made of', () => {
     ['a text', 'syncRun', runId, 'run_1'],
     ['what was refused', 'syncRun', runId, refusal('It is forged.')],
   ])('and not with that of %s: %s as %s', (_what, type, id, input) => {
-    expect(whyNotStarted(type, id, [input])).not.toBeNull();
+    const why = /^It is (?:for another workflow|a text, which is not sealed|forged)\.$/;
+    expect(() => startArgsOf(type, id, [input])).toThrow(why);
+    expect(() => startArgsOf(type, id, [fromBefore(input)])).toThrow(why);
   });
 
   it('and not if something else of it was refused', () => {
-    expect(whyNotStarted('syncRun', runId, [run, refusal('It is forged.')])).toBe('It is forged.');
+    expect(() => startArgsOf('syncRun', runId, [run, refusal('It is forged.')])).toThrow('It is forged.');
+    expect(() => startArgsOf('syncRun', runId, [run, fromBefore({ done: true })])).toThrow('for no workflow');
   });
 });
 
@@ -61,20 +65,27 @@ describe('an activity begins with the arguments that are bound to it', () => {
     ['createScheduledRun', firingId, [scheduled, firing.scheduledFor]],
     ['enqueueScheduledRun', firingId, [{ orgId: 'org_1', scheduleId: 'sched_1' }, firing.scheduledFor]],
   ])('takes those of the version before in their own workflow only: %s', (activity, id, args) => {
-    expect(argsOf(activity, id, args)).toEqual(args);
-    expect(() => argsOf(activity, `${id}x`, args)).toThrow('It is for another workflow.');
-    expect(() => argsOf(activity, '', args)).toThrow('It is for another workflow.');
+    const [input, ...times] = args;
+    const before = [fromBefore(input), ...times];
+    expect(argsOf(activity, id, before)).toEqual(args);
+    expect(() => argsOf(activity, `${id}x`, before)).toThrow('It is for another workflow.');
+    expect(() => argsOf(activity, '', before)).toThrow('It is for another workflow.');
+    expect(() => argsOf(activity, id, args)).toThrow('It is for another workflow.');
   });
 
   it('refuses those of the version before that say how a run ends: the sweeper starts the run again', () => {
-    expect(() => argsOf('endRun', runId, [run, { status: 'failed' }])).toThrow('It is for another workflow.');
+    expect(() => argsOf('endRun', runId, [run, { status: 'failed' }].map(fromBefore))).toThrow(
+      'It is for another workflow.',
+    );
   });
 });
 
-it('a result is refused if it is a text or was refused, and otherwise as it is', () => {
-  expect([{ done: true }, null, undefined, 1].map(whyRefused)).toEqual([null, null, null, null]);
-  expect(whyRefused('running')).toContain('not sealed');
-  expect(whyRefused(refusal('It is forged.'))).toBe('It is forged.');
+it('a result is taken as it is unless it is a text, an input, of the version before or was refused', () => {
+  expect([{ done: true }, null, undefined, 1].map(whyNoResult)).toEqual([null, null, null, null]);
+  expect(whyNoResult('running')).toContain('not sealed');
+  expect(whyNoResult(boundArgs('syncPages', [run])[0])).toContain('the input');
+  expect(whyNoResult(fromBefore({ done: true }))).toContain('for no workflow');
+  expect(whyNoResult(refusal('It is forged.'))).toBe('It is forged.');
 });
 
 describe('a failure', () => {
@@ -83,6 +94,7 @@ describe('a failure', () => {
     return { message: error.message, type: error instanceof ApplicationFailure ? error.type : null };
   };
   const thrown = ApplicationFailure.retryable('HTTP 500', 'source_unavailable');
+  const worded = (words: object) => defaultPayloadConverter.toPayload(words);
   const made = failureConverter.errorToFailure(thrown, defaultPayloadConverter);
 
   it('is read as a worker of ours made it', () => {
@@ -92,7 +104,9 @@ describe('a failure', () => {
   it.each([
     ['that nobody sealed', { ...made, encodedAttributes: null, message: 'FORGED' }],
     ['with another code', { ...made, applicationFailureInfo: { type: 'auth_failed' } }],
-    ['whose words were refused', { ...made, encodedAttributes: defaultPayloadConverter.toPayload(refusal('No.')) }],
+    ['of the version before, without a code', { ...made, encodedAttributes: worded({ message: 'HTTP 500' }) }],
+    ['that the version before sealed', { ...made, encodedAttributes: worded(fromBefore({ message: 'HTTP 500' })) }],
+    ['whose words were refused', { ...made, encodedAttributes: worded(refusal('No.')) }],
   ])('%s says nothing', (_what, failure) => {
     expect(read(failure)).toEqual({ message: expect.stringContaining('was refused'), type: 'internal' });
   });

@@ -7,6 +7,7 @@ import { insertRun } from '../../db/queries/runs/runs.ts';
 import { type OrgScope, orgScope } from '../../db/scope.ts';
 import { activateWithin, recordActivation } from '../../src/control/connections/activation.ts';
 import { newId } from '../../src/core/ids.ts';
+import { ageSchedules } from '../support/service/aged-rows.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
 import { newRun } from '../support/service/receipts.ts';
 import {
@@ -152,6 +153,7 @@ describe('a firing that creates no run', () => {
     const { body: schedule } = await org.call('POST', `/connections/${connectionId}/schedules`, {
       body: { resourceKey: 'items', cron: '* * * * *' },
     });
+    await ageSchedules(api, connectionId, '2025-12-31');
     const { enqueueScheduledRun } = createScheduleActivities(api.deps);
     const fire = (minute: number) =>
       enqueueScheduledRun({ orgId: org.orgId, scheduleId: schedule.id }, `2026-01-01T00:0${minute}:00.000Z`);

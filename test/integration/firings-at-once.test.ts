@@ -1,6 +1,6 @@
 /** Firings whose run begins in the transaction that creates it. */
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createRunOfFiring } from '../../activities/schedules.ts';
 import { lockConnectionOfSchedule } from '../../db/queries/connections/connections.ts';
 import { takeLane } from '../../db/queries/runs/attempts.ts';
@@ -19,6 +19,12 @@ beforeAll(async () => {
 });
 afterAll(() => api[Symbol.asyncDispose]());
 
+/** So little ahead that it is due, and no run has begun since. */
+let due: string;
+beforeEach(() => {
+  due = new Date(Math.floor(Date.now() / 1000) * 1000 + 50_000).toISOString();
+});
+
 /** An org that may have so many runs under way. */
 async function orgOf(runsAtOnce: number): Promise<TestOrg> {
   const org = await api.newOrg();
@@ -34,7 +40,7 @@ async function quickSchedule(org: TestOrg) {
   const { orgId } = org;
   const scope = orgScope(orgId);
   const connectionId = await createActiveConnection(org);
-  const body = { resourceKey: 'items', cron: '* * * * *' };
+  const body = { resourceKey: 'items', cron: '* * * * * *' };
   const { body: schedule } = await org.call('POST', `/connections/${connectionId}/schedules`, { body });
   const place = { connectionId, resourceKey: 'items' };
   await db
@@ -43,9 +49,8 @@ async function quickSchedule(org: TestOrg) {
     .execute();
   return {
     ...{ scope, connectionId, place, scheduleId: schedule.id as string },
-    async fire(minute = 1, begins = true) {
-      const scheduledFor = new Date(Date.UTC(2030, 0, 1, 0, minute)).toISOString();
-      const created = await createRunOfFiring(api.deps, { orgId, scheduleId: schedule.id }, scheduledFor, { begins });
+    async fire(begins = true) {
+      const created = await createRunOfFiring(api.deps, { orgId, scheduleId: schedule.id }, due, { begins });
       if (typeof created === 'string') throw new Error(created);
       return created;
     },
@@ -63,7 +68,7 @@ describe('the run of a firing', () => {
     const [atOnce, later] = [await quickSchedule(org), await quickSchedule(org)];
     const begun = await atOnce.fire();
     expect(begun).toMatchObject({ trigger: 'schedule', hasBegun: true });
-    const queued = await later.fire(1, false);
+    const queued = await later.fire(false);
     expect(queued.hasBegun).toBe(false);
     expect((await beginRun(api.deps.db, later.scope, queued.id)).turn).toBe('running');
     const [row, expected] = [await atOnce.row(begun.id), await later.row(queued.id)];
@@ -88,10 +93,9 @@ describe('the run of a firing', () => {
   it('is decided while nobody switches the schedule off or deletes it', async () => {
     const { scope, scheduleId } = await quickSchedule(await orgOf(5));
     const { db } = api.deps;
-    const scheduledFor = '2030-01-01T00:01:00.000Z';
     await db.transaction().execute(async (tx) => {
       expect(await lockConnectionOfSchedule(tx, scope, scheduleId)).toMatchObject({ status: 'active' });
-      expect(await findFiringFacts(tx, scope, { scheduleId, scheduledFor })).toMatchObject({ isDeleted: false });
+      expect(await findFiringFacts(tx, scope, { scheduleId, scheduledFor: due })).toMatchObject({ isDeleted: false });
       const change = sql`select from schedules where id = ${scheduleId} for no key update nowait`;
       await expect(change.execute(db)).rejects.toMatchObject({ code: '55P03' });
     });

@@ -3,8 +3,10 @@ import { createScheduleActivities } from '../../activities/schedules.ts';
 import { endRun } from '../../db/queries/runs/lanes/end-run.ts';
 import { findScheduleState } from '../../db/queries/schedules.ts';
 import { orgScope } from '../../db/scope.ts';
+import { ageSchedules } from '../support/service/aged-rows.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
 import { createActiveConnection, publishSpec } from '../support/upstream/api-fixtures.ts';
+import { recordedEvents, typesOf } from '../support/webhooks/events.ts';
 
 let api: TestApi;
 let org: TestOrg;
@@ -18,7 +20,11 @@ afterAll(() => api[Symbol.asyncDispose]());
 /** An active connection with a schedule, and its firings; no worker takes what they start. */
 async function openSchedule() {
   const connectionId = await createActiveConnection(org);
-  const post = (body: object) => org.call('POST', `/connections/${connectionId}/schedules`, { body });
+  const post = async (body: object) => {
+    const made = await org.call('POST', `/connections/${connectionId}/schedules`, { body });
+    await ageSchedules(api, connectionId, '2025-12-31');
+    return made;
+  };
   const { body: schedule } = await post({ resourceKey: 'items', cron: '* * * * *' });
   const { enqueueScheduledRun } = createScheduleActivities(api.deps);
   return {
@@ -26,6 +32,7 @@ async function openSchedule() {
     scheduleId: schedule.id as string,
     fire: (minute: number, scheduleId: string = schedule.id) =>
       enqueueScheduledRun({ orgId: org.orgId, scheduleId }, new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString()),
+    fireAt: (time: string) => enqueueScheduledRun({ orgId: org.orgId, scheduleId: schedule.id }, time),
     post,
     runs: async () => (await org.call('GET', `/runs?connectionId=${connectionId}`)).body,
   };
@@ -86,6 +93,22 @@ describe('a firing of what shall not fire creates no run and says why:', () => {
     await org.call('PATCH', `/schedules/${scheduleId}`, { body: { enabled: false } });
     expect(await fire(1)).toEqual({ outcome: 'skipped: schedule disabled', runId: null });
     expect(await runs()).toEqual([]);
+  });
+
+  it.each([
+    ['a time between two firings', '2026-01-01T00:01:30.000Z', 'the schedule does not fire at this time'],
+    ['a part of a second', '2026-01-01T00:01:00.001Z', 'the schedule does not fire at this time'],
+    ['a time to come', '2031-01-01T00:00:00.000Z', 'the firing is not due yet'],
+    ['a time before the schedule was made', '2025-06-01T00:00:00.000Z', 'the schedule was made after this time'],
+  ])('the schedule has not planned %s, which the log says and no event', async (_what, time, reason) => {
+    const { fireAt, runs, scheduleId, connectionId } = await openSchedule();
+    expect(await fireAt(time)).toEqual({ outcome: `skipped: ${reason}`, runId: null });
+    const lines = api.logLines.map((line) => JSON.parse(line)).filter((line) => line.scheduleId === scheduleId);
+    const told = { level: 'warn', message: expect.stringContaining('firing refused'), scheduledFor: time, reason };
+    expect(lines).toContainEqual(expect.objectContaining({ ...told, orgId: org.orgId }));
+    expect(await runs()).toEqual([]);
+    const events = await recordedEvents(api.deps.db, { orgId: org.orgId, connectionId });
+    expect(typesOf(events)).not.toContain('schedule.skipped');
   });
 
   it('the schedule is deleted', async () => {

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { CronExpressionParser } from 'cron-parser';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkCron } from '../../src/core/schedule/cron.ts';
@@ -100,6 +101,23 @@ describe('a schedule in Temporal', () => {
   ])('is spread and made up for as its interval allows: %s', async (cron, jitterSeconds, catchupSeconds) => {
     const { jitterMs, catchupMs } = await timesOf(cron);
     expect([jitterMs, catchupMs]).toEqual([jitterSeconds * 1000, catchupSeconds * 1000]);
+  });
+
+  it('names the time of the cron to a firing that jitter makes late', async () => {
+    const { schedule, workflow } = server.client;
+    const calendars = [{ second: { start: 0, end: 59, step: 2 }, minute: '*', hour: '*' } as const];
+    const action = { type: 'startWorkflow', workflowType: 'none', taskQueue: 'none', args: [] } as const;
+    const spec = { calendars, jitter: 1900 };
+    const handle = await schedule.create({ scheduleId: 'late', spec, action, policies: { overlap: 'ALLOW_ALL' } });
+    const late = await eventually('it fires late', async () => {
+      const { recentActions } = (await handle.describe()).info;
+      return recentActions.find(({ scheduledAt }) => scheduledAt.getTime() % 2000 !== 0);
+    });
+    await handle.delete();
+    const { typedSearchAttributes } = await workflow.getHandle(late.action.workflow.workflowId).describe();
+    const key = defineSearchAttributeKey('TemporalScheduledStartTime', SearchAttributeType.DATETIME);
+    const dueMs = late.scheduledAt.getTime() - (late.scheduledAt.getTime() % 2000);
+    expect(typedSearchAttributes.get(key)).toEqual(new Date(dueMs));
   });
 
   it('knows zones by their new names', async () => {

@@ -1,4 +1,5 @@
 import { Client, WorkflowFailedError } from '@temporalio/client';
+import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
@@ -10,20 +11,26 @@ import {
   inboundHookId,
   inboundHookType,
   progressSignal,
+  scheduledRunId,
+  scheduledRunType,
   syncRunId,
   syncRunType,
+  temporalScheduleId,
 } from '../../workflows/contract.ts';
-import { caseFigure } from '../support/security/figure.ts';
+import { caseFigure, figure } from '../support/security/figure.ts';
 import { sealedBefore } from '../support/security/sealed-before.ts';
 import { eventually } from '../support/service/eventually.ts';
 import { useStack } from '../support/service/use-stack.ts';
 import { createSync, type Sync } from '../support/sync/sync.ts';
 import { generateRecords } from '../support/upstream/upstream.ts';
 
-const collections = ['forged', 'signaled', 'completed', 'moved', 'before', 'own'];
+const collections = ['forged', 'scheduled', 'signaled', 'completed', 'moved', 'before', 'own'];
 const shared = useStack({
   collections: Object.fromEntries(collections.map((name) => [name, generateRecords(600)])),
 });
+
+/** Set by Temporal where a schedule starts a workflow. */
+const firingKey = defineSearchAttributeKey('TemporalScheduledStartTime', SearchAttributeType.DATETIME);
 
 /** Whoever reaches Temporal and has no key: what it sends is as `encode` makes it, plain JSON by default. */
 function stranger(encode?: (payloads: Payload[]) => Promise<Payload[]>): Client {
@@ -99,6 +106,38 @@ describe('whoever reaches Temporal without a key', () => {
     const acts = events?.some((event) => event.activityTaskScheduledEventAttributes) ?? false;
     caseFigure('forgedInputs', acts);
     expect(acts).toBe(false);
+  });
+
+  it('starts no run of a schedule that is not due', async () => {
+    const { org, db, temporal } = shared().stack;
+    await using sync = await createSync(shared().stack, { upstream: shared().upstream, collection: 'scheduled' });
+    const { connectionId } = sync;
+    const body = { resourceKey: 'scheduled', cron: '0 0 1 1 *' };
+    const { id: scheduleId } = (await org.call('POST', `/connections/${connectionId}/schedules`, { body })).body;
+    const schedule = temporal.client.schedule.getHandle(temporalScheduleId(scheduleId));
+    const outcomes = async () => {
+      const { recentActions } = (await schedule.describe()).info;
+      const ids = recentActions.map(({ action }) => action.workflow.workflowId);
+      return await Promise.all(ids.map((id) => temporal.client.workflow.getHandle(id).result()));
+    };
+
+    await stranger().schedule.getHandle(schedule.scheduleId).trigger();
+    const triggered = await eventually('it has fired', async () => (await outcomes())[0]);
+    expect(triggered.outcome).toBe('skipped: the schedule does not fire at this time');
+
+    const { raw } = await schedule.describe();
+    const stolen = raw.schedule?.action?.startWorkflow?.input?.payloads ?? [];
+    const workflowId = `${scheduledRunId({ connectionId, resourceKey: 'scheduled', scheduleId })}-2031-01-01T00:00:00Z`;
+    await sending(stolen).workflow.start(scheduledRunType, {
+      ...{ workflowId, taskQueue: controlQueue, args: [1] },
+      typedSearchAttributes: new TypedSearchAttributes([{ key: firingKey, value: new Date('2031-01-01') }]),
+    });
+    const started = await temporal.client.workflow.getHandle(workflowId).result();
+    expect(started.outcome).toBe('skipped: the firing is not due yet');
+
+    const made = await db.selectFrom('runs').select('id').where('scheduleId', '=', scheduleId).execute();
+    figure('forgedInputs', { count: made.length, of: 2 });
+    expect(made).toEqual([]);
   });
 
   it('ends no run by a signal with an input of its own', async () => {

@@ -38,6 +38,9 @@ export interface FiringFacts {
   /** A deleted one, too. */
   readonly schedule: ScheduleRow;
   readonly isDeleted: boolean;
+  /** It is before the schedule was made, or after now; by more than a minute, as clocks differ. */
+  readonly isBefore: boolean;
+  readonly isAhead: boolean;
   /** The run that the firing has created; null: it created none. */
   readonly runId: string | null;
   /** The lane of the resource; null: it never had a run. */
@@ -70,7 +73,10 @@ export async function findFiringFacts(
 const firingFacts = statement(
   (_, v: Placeholders<Firing & { readonly orgId: string }>) => sql<Omit<FiringFacts, 'schedule'> & ScheduleRow>`
     select schedules.id, schedules.connection_id, schedules.resource_key, cron, timezone, enabled,
-      schedules.deleted_at is not null as is_deleted, spec_versions.spec_json, lanes.id as lane_id,
+      schedules.deleted_at is not null as is_deleted,
+      ${v.scheduledFor} < schedules.created_at - interval '1 minute' as is_before,
+      ${v.scheduledFor} > now() + interval '1 minute' as is_ahead,
+      spec_versions.spec_json, lanes.id as lane_id,
       (select id from runs
         where org_id = ${v.orgId} and schedule_id = ${v.scheduleId} and scheduled_for = ${v.scheduledFor}) as run_id,
       exists (

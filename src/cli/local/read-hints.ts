@@ -91,7 +91,7 @@ function cursorHints({ incremental }: Resource, records: readonly unknown[]): re
 
 /** A cursor that bounds neither the requests nor the records. */
 function windowHints({ incremental, request, job, pagination }: Resource): readonly string[] {
-  if (incremental?.kind !== 'cursor' || incremental.clientFilter === true) return [];
+  if (incremental?.kind !== 'cursor' || incremental.clientFilter) return [];
   if (/\b(?:window|watermark)\b/.test(JSON.stringify([request, job, pagination]))) return [];
   return [
     'No request has window.from, so each run reads everything. Send it as the API takes it, such as in request.query. ' +

@@ -119,7 +119,8 @@ describe('a payload that was sealed for a workflow or an activity', () => {
 
 describe('a worker', () => {
   const refusal = (reason: string) => ({ refused: reason });
-  const worker = createPayloadCodec([k1], { placeOf, refusal });
+  const fromBefore = (value: unknown) => ({ before: value });
+  const worker = createPayloadCodec([k1], { placeOf, refusal, fromBefore });
   const read = async (payload: Payload) => {
     const [decoded] = await worker.decode([payload], ofRun);
     return JSON.parse(Buffer.from(decoded?.data ?? []).toString());
@@ -149,9 +150,10 @@ describe('a worker', () => {
     await expect(worker.decode(lost, ofRun)).rejects.toThrow(UnknownPayloadKeyError);
   });
 
-  it('reads what the version before sealed, for no place', async () => {
-    const [sealed] = await sealedBefore([k1])([json({ runId: 'run_a' })]);
-    expect(await read(sealed ?? {})).toEqual({ runId: 'run_a' });
+  it('is told what the version before sealed, for no place', async () => {
+    const [sealed, none] = await sealedBefore([k1])([json({ runId: 'run_a' }), nothing]);
+    expect(await read(sealed ?? {})).toEqual({ before: { runId: 'run_a' } });
+    expect(await read(none ?? {})).toEqual({ before: null });
   });
 });
 

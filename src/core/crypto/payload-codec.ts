@@ -40,6 +40,11 @@ export interface CodecOptions {
    * it is, and what does not open rejects.
    */
   readonly refusal?: (reason: string) => unknown;
+  /**
+   * What a worker reads in place of a value that was sealed for no place, as the version before did; null: of no value.
+   * Absent: the value itself.
+   */
+  readonly fromBefore?: (value: unknown) => unknown;
 }
 
 /** A payload is under a key that this process was not given. */
@@ -51,6 +56,7 @@ const encryptedEncoding = 'binary/encrypted';
 const keyIdName = 'encryption-key-id';
 /** The name of the place that a payload is sealed for. The version before sealed for none, and did not have it. */
 const placeName = 'sealed-for';
+const placeIn = ({ metadata }: Payload): string | undefined => textOf(metadata?.[placeName] ?? undefined);
 const saltBytes = 32;
 /** The payloads that share a salt: with random nonces of 12 bytes a key is good for 2^32. */
 const sharedMax = 2 ** 20;
@@ -62,7 +68,7 @@ const aad = (keyId: string, place: string | undefined): string =>
 /** A codec over the ring: the first key encrypts, all decrypt. Throws when the ring is empty. */
 export function createPayloadCodec(
   ring: readonly RingKey[],
-  { placeOf = ({ type }) => type, refusal }: CodecOptions = {},
+  { placeOf = ({ type }) => type, refusal, fromBefore }: CodecOptions = {},
 ): PayloadCodec {
   const [current] = ring;
   if (!current) throw new Error('The key ring is empty: a payload codec needs at least one key.');
@@ -86,7 +92,8 @@ export function createPayloadCodec(
     },
     async decode(payloads, context) {
       const opening = { ring, keyOf, place: context ? placeOf(context) : null };
-      return payloads.map((payload) => (refusal ? openSealed(payload, opening, refusal) : open(payload, opening)));
+      if (!refusal) return payloads.map((payload) => open(payload, opening));
+      return payloads.map((payload) => openSealed(payload, opening, { refusal, ...(fromBefore && { fromBefore }) }));
     },
   };
 }
@@ -141,7 +148,7 @@ function open(payload: Payload, { ring, keyOf, place }: Opening): Payload {
       `A payload in Temporal is encrypted with key ${keyId}, which SECRETS_KEYS does not contain: add it again after the current key.`,
     );
   }
-  const sealedFor = textOf(payload.metadata?.[placeName] ?? undefined);
+  const sealedFor = placeIn(payload);
   if (place !== null && sealedFor !== undefined && sealedFor !== place) {
     throw new Error(`The sealed value is for "${sealedFor}", not for "${place}".`);
   }
@@ -151,20 +158,20 @@ function open(payload: Payload, { ring, keyOf, place }: Opening): Payload {
   return unpack(decrypt(sealed, { key: keyOf(ringKey, salt), nonce, aad: aad(keyId, sealedFor) }));
 }
 
+type Reading = Pick<CodecOptions, 'fromBefore'> & Required<Pick<CodecOptions, 'refusal'>>;
+
 /**
  * For a worker, which does what its inputs say. A missing key is a mistake of the configuration: its error is thrown, so that
  * the task is repeated until the key is there.
  */
-function openSealed(payload: Payload, opening: Opening, refusal: (reason: string) => unknown): Payload {
-  const refused = (reason: string): Payload => ({
-    metadata: { encoding: Buffer.from(jsonEncoding) },
-    data: Buffer.from(JSON.stringify(refusal(reason))),
-  });
+function openSealed(payload: Payload, opening: Opening, { refusal, fromBefore }: Reading): Payload {
+  const refused = (reason: string): Payload => toJson(refusal(reason));
   if (payloadKeyId(payload) === null) {
     return isText(payload) ? payload : refused('It is not sealed by the key ring of this service (SECRETS_KEYS).');
   }
   try {
-    return open(payload, opening);
+    const opened = open(payload, opening);
+    return fromBefore && placeIn(payload) === undefined ? toJson(fromBefore(jsonOf(opened) ?? null)) : opened;
   } catch (error) {
     if (error instanceof UnknownPayloadKeyError) throw error;
     return refused('It was altered, or was sealed for another workflow or activity.');
@@ -204,6 +211,11 @@ function isForOperators(payload: Payload): boolean {
 const isText = (payload: Payload): boolean => typeof jsonOf(payload) === 'string';
 
 const jsonEncoding = 'json/plain';
+
+const toJson = (value: unknown): Payload => ({
+  metadata: { encoding: Buffer.from(jsonEncoding) },
+  data: Buffer.from(JSON.stringify(value)),
+});
 
 /** The value of a readable payload; undefined: it is none. */
 function jsonOf({ metadata, data }: Payload): unknown {

@@ -41,6 +41,13 @@ export const isDayOf = ({ dayOfMonth, month, dayOfWeek, year }: Calendar, date: 
   holds(dayOfWeek, date.getUTCDay()) &&
   (year === null || holds(year, date.getUTCFullYear()));
 
+/** Whether a calendar fires at that second, read in UTC. */
+export const isTimeOf = (calendar: Calendar, date: Date): boolean =>
+  isDayOf(calendar, date) &&
+  holds(calendar.hour, date.getUTCHours()) &&
+  holds(calendar.minute, date.getUTCMinutes()) &&
+  holds(calendar.second, date.getUTCSeconds());
+
 const holds = (ranges: readonly Range[], value: number): boolean =>
   ranges.some(({ start, end, step }) => value >= start && value <= end && (value - start) % step === 0);
 

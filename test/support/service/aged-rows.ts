@@ -57,6 +57,11 @@ export async function agedRun(
   return id;
 }
 
+/** Makes the schedules of a connection older, since none fires for a time before it was made. */
+export async function ageSchedules({ deps: { db } }: WithDb, connectionId: string, createdAt: string): Promise<void> {
+  await db.updateTable('schedules').set({ createdAt }).where('connectionId', '=', connectionId).execute();
+}
+
 /** Calls of a run, logged as many days ago. */
 export async function agedCalls(
   { deps: { db } }: WithDb,

@@ -1,0 +1,29 @@
+import { utcMs, wallTime } from '../time/zoned-time.ts';
+import { createTextCache } from '../work/text-cache.ts';
+import { checkCron } from './cron.ts';
+import { isTimeOf } from './firing-gaps.ts';
+import { resolveTimezone } from './timezone.ts';
+
+interface Schedule {
+  readonly cron: string;
+  readonly timezone: string;
+}
+
+/** Every firing asks, and most schedules are like others. */
+const calendarsOf = createTextCache((cron) => checkCron(cron).calendars, { textsMax: 1000, charactersMax: 100_000 });
+
+const hourMs = 3_600_000;
+
+/**
+ * Whether a schedule fires at a time, in ms since 1970; never when the schedule is not valid. As Temporal does it: no clock
+ * shows a time in an hour that the zone skips, and it shows one in an hour that the zone repeats twice. Temporal has zones
+ * of its own, and a country may change its clocks before one of the two knows; so an hour more or less is a time, too.
+ */
+export function firesAt({ cron, timezone }: Schedule, timeMs: number): boolean {
+  const calendars = calendarsOf(cron);
+  const zone = resolveTimezone(timezone);
+  if (!calendars || zone === null || timeMs % 1000 !== 0) return false;
+  const shown = utcMs(wallTime(timeMs, zone)) ?? timeMs;
+  const readings = zone === 'UTC' ? [shown] : [shown, shown - hourMs, shown + hourMs];
+  return readings.some((reading) => calendars.some((calendar) => isTimeOf(calendar, new Date(reading))));
+}
