@@ -13,7 +13,7 @@ import type { DestinationDeps } from '../src/core/destinations/registry.ts';
 import { ownsRows } from '../src/core/destinations/target-table.ts';
 import { takenOver } from '../src/core/errors.ts';
 import type { LoggedCall } from '../src/core/http/logged-call.ts';
-import { createRedactor } from '../src/core/http/redact.ts';
+import type { Redactor } from '../src/core/http/redact.ts';
 import { deletesFirst } from '../src/core/model/run-position.ts';
 import { createInvalidLimit } from '../src/core/pipeline/invalid-limit.ts';
 import { createKnownRecords } from '../src/core/pipeline/known-records.ts';
@@ -53,6 +53,8 @@ interface OpenRunOptions {
   readonly setup: ResourceSetup;
   readonly startedAt: Date;
   readonly newLanes: NewLanes;
+  /** Knows the secrets of the connection, and is given every later one. */
+  readonly redactor: Redactor;
   /** Notes a wait. Called before one for a rate limit of the API, with its length. */
   readonly onRateLimit: (waitMs: number) => void;
   /** Closes connections at the end of the attempt; the run goes on. */
@@ -65,13 +67,12 @@ interface OpenRunOptions {
  */
 export async function openRun(deps: Deps, scope: OrgScope, options: OpenRunOptions): Promise<OpenRun> {
   const { db, log } = deps;
-  const { runId, attempt, isFirst, setup, startedAt, newLanes, onRateLimit, resources } = options;
+  const { runId, attempt, isFirst, setup, startedAt, newLanes, redactor, onRateLimit, resources } = options;
   const { spec, resource, params } = setup;
   const { connectionId, laneId, backfill } = attempt;
   const callLog = await openCallLog(db, scope, { runId, isFirst });
   resources.defer(() => callLog.stored().catch((error: unknown) => log.warn('call log not stored', { error })));
   const logCall = (call: LoggedCall) => callLog.write(call);
-  const redactor = createRedactor([]);
   const redact = (text: string) => redactor.values(text);
   const hasSecret = (text: string) => redactor.values(text) !== text;
   const echoes = createSealedEchoes(deps.secretBox, scope, { connectionId, hasSecret });
