@@ -270,6 +270,7 @@ async function itemsOf(
   { run, deletes, partition }: ListedOf,
 ): Promise<ReadonlyMap<string, string | null>> {
   const evaluate = createEvaluateEach({ ...run.source, each: partition.each });
+  const { masked = asItIs } = run.source;
   const form = timesOf(run.resource);
   const valuesOf = async (name: 'key' | 'at', expression: string): Promise<readonly unknown[]> =>
     (await evaluate(expression, items)).map((result) => {
@@ -282,6 +283,8 @@ async function itemsOf(
   for (const [index, key] of keys.entries()) {
     const time = timeOf(times[index], form);
     for (const id of idsOfKey(key)) {
+      // A record whose key repeats a secret was never delivered.
+      if (masked(id) !== id) continue;
       const before = cursorOfText(found.get(id) ?? null, form);
       if (!found.has(id) || before === null || (time !== null && time > before))
         found.set(id, time === null ? null : cursorText(time, form));
@@ -289,6 +292,8 @@ async function itemsOf(
   }
   return found;
 }
+
+const asItIs = (text: string): string => text;
 
 function timeOf(value: unknown, form: ReturnType<typeof timesOf>) {
   if (value === null || value === undefined || value === '') return null;
