@@ -4,7 +4,8 @@ import { eventually } from '../support/service/eventually.ts';
 import { useStack } from '../support/service/use-stack.ts';
 import { connectCustomer } from '../support/sync/customer.ts';
 
-const secrets = { apiKey: 'S3CR3T/source+api/key/0123456789', pin: '73051996248113' };
+const signing = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+const secrets = { apiKey: 'S3CR3T/source+api/key/0123456789', pin: '73051996248113', signing };
 const { apiKey, pin } = secrets;
 const link = `/names?access_token=${apiKey}`;
 /** As PHP writes JSON: it escapes each slash. */
@@ -28,13 +29,17 @@ const shared = useStack({
     if (pathname === '/named') return body([{ id: 'p1', map: { [apiKey]: 1 } }]);
     if (pathname === '/keyed') return body([{ id: apiKey }, { id: 1 }], php);
     if (pathname === '/placed') return body({ data: [{ id: 1 }], token: 'token' });
+    if (pathname === '/hook') return { status: 503, body: '{}' };
     if (pathname === '/kids' && isDown) return { status: 503, body: '{}' };
     return body([{ id: 1 }]);
   },
 });
 
 let nth = 0;
-async function connect(resources: readonly object[], spec: object = {}) {
+async function connect(
+  resources: readonly object[],
+  spec: { readonly destination?: object; readonly lookups?: object } = {},
+) {
   const { stack, upstream } = shared();
   nth += 1;
   const customer = await connectCustomer(stack, {
@@ -46,6 +51,7 @@ async function connect(resources: readonly object[], spec: object = {}) {
       resources: resources.map((resource) => ({ primaryKey: 'id', ...resource })),
       ...spec,
     },
+    keepsDestination: spec.destination !== undefined,
     params: {},
     secrets,
   });
@@ -180,4 +186,19 @@ it('a partition whose key repeats a secret is known again, and stored without it
     .filter(({ pathname, searchParams }) => pathname === '/placed' && searchParams.get('of') === apiKey);
   expect(asked.map(({ searchParams }) => searchParams.get('since'))).toEqual([null, 'token']);
   expect(await customer.stored()).not.toContain(apiKey);
+});
+
+it('a batch that waits for a webhook holds no secret of a record that it does not deliver', async () => {
+  const { stack, upstream } = shared();
+  const destination = { kind: 'webhook', url: `${upstream.url}/hook`, signingSecret: '{{ secrets.signing }}' };
+  const linked = { key: 'linked', request: { path: '/parents' }, transform: "{ 'id': id }" };
+  const { connectionId } = await connect([linked], { destination });
+  const { body: run } = await stack.org.call('POST', `/connections/${connectionId}/sync`, {
+    body: { resource: 'linked' },
+  });
+  await eventually('it is sent', async () => upstream.journal.some(({ url }) => url.startsWith('/hook')));
+  const tables = await dumpTables(stack);
+  await stack.org.call('POST', `/runs/${run.id}/cancel`);
+  expect(tables).toContain('/names?access_token=[redacted]');
+  expect(tables).not.toContain(apiKey);
 });
