@@ -2,6 +2,7 @@ import { findLookupValues, putLookupValues, putSharedValues } from '../db/querie
 import type { OrgScope } from '../db/scope.ts';
 import type { SealedEchoes } from '../src/connect/sealed-echoes.ts';
 import type { LookupStore, NewCachedValue } from '../src/core/source/lookups/lookup-store.ts';
+import { mapWithPauses } from '../src/core/work/map-with-pauses.ts';
 import type { Deps } from '../src/deps.ts';
 
 /** A run lasts a week at most (limits.maxDurationSeconds); its own values are dropped at its end. */
@@ -20,7 +21,7 @@ export function createLookupStore(
   run: {
     readonly connectionId: string;
     readonly runId: string;
-    readonly echoes: Pick<SealedEchoes, 'hide' | 'reveal'>;
+    readonly echoes: Pick<SealedEchoes, 'hide' | 'reveal' | 'seal'>;
   },
 ): LookupStore {
   const { connectionId, echoes } = run;
@@ -38,9 +39,9 @@ export function createLookupStore(
     },
     async write(cache, values) {
       for (const part of inParts(values)) {
-        const rows = part.map(({ key, text, ttlSeconds }) => ({
+        const rows = await mapWithPauses(part, ({ key, text, ttlSeconds, isOpaque }) => ({
           key: secretBox.fingerprint(key),
-          value: echoes.hide(text),
+          value: isOpaque && text !== null ? echoes.seal(text) : echoes.hide(text),
           ttlSeconds: ttlSeconds ?? runTtlSeconds,
         }));
         const kept = { ...ownerOf(cache), loadedBy: run.runId, values: rows };

@@ -13,9 +13,8 @@ import type { DestinationDeps } from '../src/core/destinations/registry.ts';
 import { ownsRows } from '../src/core/destinations/target-table.ts';
 import { takenOver } from '../src/core/errors.ts';
 import type { LoggedCall } from '../src/core/http/logged-call.ts';
-import { createRedactor } from '../src/core/http/redact.ts';
+import type { Redactor } from '../src/core/http/redact.ts';
 import { deletesFirst } from '../src/core/model/run-position.ts';
-import type { ReadyPage } from '../src/core/pipeline/batch.ts';
 import { createInvalidLimit } from '../src/core/pipeline/invalid-limit.ts';
 import { createKnownRecords } from '../src/core/pipeline/known-records.ts';
 import type { SeenIdFilter } from '../src/core/pipeline/seen-id-filter.ts';
@@ -32,6 +31,7 @@ import type { NewLanes } from './new-lanes.ts';
 import { createOutbox } from './outbox.ts';
 import { type AttemptLedger, createRunLedger } from './run-ledger.ts';
 import { createRunStore } from './run-store.ts';
+import { sealedPage } from './sealed-page.ts';
 
 /** A run with everything open that one attempt needs. */
 export interface OpenRun {
@@ -54,6 +54,8 @@ interface OpenRunOptions {
   readonly setup: ResourceSetup;
   readonly startedAt: Date;
   readonly newLanes: NewLanes;
+  /** Knows the secrets of the connection, and is given every later one. */
+  readonly redactor: Redactor;
   /** Notes a wait. Called before one for a rate limit of the API, with its length. */
   readonly onRateLimit: (waitMs: number) => void;
   /** Closes connections at the end of the attempt; the run goes on. */
@@ -66,13 +68,12 @@ interface OpenRunOptions {
  */
 export async function openRun(deps: Deps, scope: OrgScope, options: OpenRunOptions): Promise<OpenRun> {
   const { db, log } = deps;
-  const { runId, attempt, isFirst, setup, startedAt, newLanes, onRateLimit, resources } = options;
+  const { runId, attempt, isFirst, setup, startedAt, newLanes, redactor, onRateLimit, resources } = options;
   const { spec, resource, params } = setup;
   const { connectionId, laneId, backfill } = attempt;
   const callLog = await openCallLog(db, scope, { runId, isFirst });
   resources.defer(() => callLog.stored().catch((error: unknown) => log.warn('call log not stored', { error })));
   const logCall = (call: LoggedCall) => callLog.write(call);
-  const redactor = createRedactor([]);
   const redact = (text: string) => redactor.values(text);
   const hasSecret = (text: string) => redactor.values(text) !== text;
   const echoes = createSealedEchoes(deps.secretBox, scope, { connectionId, hasSecret });
@@ -95,7 +96,7 @@ export async function openRun(deps: Deps, scope: OrgScope, options: OpenRunOptio
   const knowsNothing = start.fresh && !rewinds && start.leftovers === 0;
   if (start.fresh && !knowsNothing) newLanes.leave(laneId);
   const seen = newLanes.take(attempt, knowsNothing);
-  const known = createKnownRecords(storedBy(db, scope, { laneId, seen }), start.carried);
+  const known = createKnownRecords(storedBy(db, scope, { laneId, seen, echoes }), start.carried);
   const opening = { runId, connectionId, setup, startedAt, logCall, redactor, onRateLimit, stack: clients };
   const engine = createEngine({
     runId,
@@ -116,6 +117,7 @@ export async function openRun(deps: Deps, scope: OrgScope, options: OpenRunOptio
     known,
     evaluator: deps.evaluators.forOrg(scope.orgId),
     redact,
+    keyedDigest: (text) => deps.secretBox.fingerprint(JSON.stringify([connectionId, text])).slice(0, 12),
     recordBytesMax: deps.config.recordBytesMax,
     onLoaded: (loaded) => log.info('lookup loaded', { ...loaded }),
   });
@@ -133,17 +135,6 @@ export async function openRun(deps: Deps, scope: OrgScope, options: OpenRunOptio
     invalidLimit: createInvalidLimit(resource, { recordsIn: start.records, invalid: start.invalid }),
   });
   return { ...at, start, engine, delivery, ledger };
-}
-
-/** The page with what it goes on from sealed; partitions stay known by their keys. */
-function sealedPage(page: ReadyPage, echoes: SealedEchoes): ReadyPage {
-  const { positionAfter, partition, proof } = page;
-  return {
-    ...page,
-    positionAfter: echoes.hide(positionAfter),
-    partition: partition && { ...echoes.hide(partition), partition: partition.partition },
-    proof: proof && { ...echoes.hide(proof), partition: proof.partition },
-  };
 }
 
 /** What a destination of a run works with. */
@@ -245,8 +236,19 @@ const repairNotes = (
 
 /** The stored state of records of a lane; ids that a new lane never looked up need no query. */
 const storedBy =
-  (db: Db, scope: OrgScope, { laneId, seen }: Pick<Attempt, 'laneId'> & { readonly seen: SeenIdFilter | null }) =>
+  (
+    db: Db,
+    scope: OrgScope,
+    {
+      laneId,
+      seen,
+      echoes,
+    }: Pick<Attempt, 'laneId'> & { readonly seen: SeenIdFilter | null; readonly echoes: Pick<SealedEchoes, 'reveal'> },
+  ) =>
   async (externalIds: readonly string[]) => {
     const known = seen === null ? externalIds : externalIds.filter((id) => seen.note(id));
-    return known.length === 0 ? [] : await findRecordStates(db, scope, { laneId, externalIds: known });
+    const states = known.length === 0 ? [] : await findRecordStates(db, scope, { laneId, externalIds: known });
+    return states.map((state) =>
+      state.cursor === null ? state : { ...state, cursor: echoes.reveal(state.cursor, null) },
+    );
   };

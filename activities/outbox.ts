@@ -53,7 +53,7 @@ export function createOutbox(
     },
     async prepare(batch, { parts, rejected }, sequence) {
       const { runId, batchNo } = batch;
-      const texts = { draft: batch.draft(), rejected: JSON.stringify(rejected) };
+      const texts = { draft: await batch.draft(), rejected: JSON.stringify(rejected) };
       const pending = { runId, batchNo, ...texts, parts: parts.map(rowOf) };
       held(await putPending(db, scope, { owner, pending, sequence }));
     },

@@ -28,7 +28,9 @@ import { findResource } from '../src/core/spec/connection/find-resource.ts';
 import { fieldsMeaning } from '../src/core/spec/connection/meaning.ts';
 import { readsAll } from '../src/core/spec/connection/reads-all.ts';
 import type { ConnectorSpec } from '../src/core/spec/schema/spec-schema.ts';
+import { mapWithPauses } from '../src/core/work/map-with-pauses.ts';
 import type { Deps } from '../src/deps.ts';
+import { sealedPosition } from './sealed-page.ts';
 
 const sealedForever =
   'SECRETS_KEYS no longer opens the list of partitions that this run has stored. Start the sync again: it lists them anew.';
@@ -42,11 +44,14 @@ interface RunStoreOptions {
 
 /** The store of a run, in the control database. */
 export function createRunStore(
-  { db }: Pick<Deps, 'db'>,
+  { db, secretBox }: Pick<Deps, 'db' | 'secretBox'>,
   scope: OrgScope,
   { runId, attempt, spec, echoes }: RunStoreOptions,
 ): RunStore {
   const { laneId, fence, connectionId, resourceKey, seq, hasRequeued } = attempt;
+  // A key that repeats a secret only has to be the same again.
+  const storedKey = (key: string): string =>
+    echoes.tells(key) ? `fingerprint:${secretBox.fingerprint(JSON.stringify([connectionId, key]))}` : key;
   // Needed for every partition, and fixed once all dimensions are listed.
   let counts: Promise<ReadonlyMap<number, number>> | null = null;
   const countAll = async () =>
@@ -64,8 +69,17 @@ export function createRunStore(
     },
     async addToDimension(dimension, values, position) {
       counts = null;
-      const listed = values.map(({ key, value }) => ({ key, value: echoes.hide(value) }));
-      const part = { runId, owner: { laneId, fence }, dimension, values: listed, position: echoes.hide(position) };
+      const listed = await mapWithPauses(values, ({ key, value }) => ({
+        key: storedKey(key),
+        value: echoes.hide(value),
+      }));
+      const part = {
+        runId,
+        owner: { laneId, fence },
+        dimension,
+        values: listed,
+        position: sealedPosition(position, echoes),
+      };
       if (!(await addToDimension(db, scope, part))) throw takenOver();
     },
     dimensionCounts,
@@ -85,15 +99,17 @@ export function createRunStore(
       return new Set(await findChangedPartitions(db, scope, { connectionId, laneId, partitions }));
     },
     listingInstant: (parent) => parentsInstant(db, scope, { connectionId, resourceKey: parent }),
-    parents: (parent, { select, ...page }) =>
-      findParents(db, scope, {
+    async parents(parent, { select, ...page }) {
+      const found = await findParents(db, scope, {
         connectionId,
         resourceKey: parent,
         changedFor: select === 'changed' ? laneId : null,
         isReadWhole: readsAll(findResource(spec, parent)),
         fields: fieldsMeaning(spec, parent),
         ...page,
-      }),
+      });
+      return await mapWithPauses(found, (one) => ({ ...one, fields: echoes.reveal(one.fields, null) }));
+    },
     isComplete: (parent) => isLaneComplete(db, scope, { connectionId, resourceKey: parent }),
     async partition(key) {
       return echoes.reveal((await findPartition(db, scope, { laneId, partition: key })) ?? neverRead, neverRead);
@@ -108,7 +124,12 @@ export function createRunStore(
     findDeleted: (page) => findDeleted(db, scope, { laneId, ...page }),
     async findListed({ drops, ...asked }) {
       const rows = await findListed(db, scope, { laneId, ...asked });
-      return rows.map((row) => listedRecord(row, { seq, drops }));
+      return rows.map(({ cursor, deletedAt, ...row }) =>
+        listedRecord(
+          { ...row, cursor: echoes.reveal(cursor, null), deletedAt: echoes.reveal(deletedAt, null) },
+          { seq, drops },
+        ),
+      );
     },
     countListed: (scan) => countListed(db, scope, { ...scan, laneId, seq }),
     findDue: (scan, page) => findDue(db, scope, { ...scan, laneId, seq, ...page }),

@@ -14,7 +14,10 @@ import { takeUpAccess } from '../db/queries/runs/take-up-access.ts';
 import { type OrgScope, orgScope } from '../db/scope.ts';
 import { paramsSecretKind } from '../src/connect/secrets.ts';
 import { AppError } from '../src/core/errors.ts';
+import { maskError } from '../src/core/http/mask-error.ts';
+import { createRedactor } from '../src/core/http/redact.ts';
 import { ThrottledError } from '../src/core/model/throttled.ts';
+import { leafTexts } from '../src/core/source/auth/auth.ts';
 import type { Deps } from '../src/deps.ts';
 import { type ChunkResult, nothingRead, type SyncRunInput } from '../workflows/contract.ts';
 import { throwUnlessShutdown, unlessCanceled } from './canceling.ts';
@@ -133,10 +136,14 @@ interface Chunk extends Pick<ChunkLimits, 'msMax' | 'isFirst'> {
   readonly resources: AsyncDisposableStack;
 }
 
-/** Continues reading where the destination stands; if source or destination need a pause, the workflow's timer waits. */
+/**
+ * Continues reading where the destination stands; if source or destination need a pause, the workflow's timer waits. What it throws
+ * says no secret of the connection: it is stored, logged and shown.
+ */
 async function readOrPause(deps: ChunkDeps, scope: OrgScope, chunk: Chunk): Promise<ReadOrPaused> {
   const { attempt, resources } = chunk;
   const setup = setupOf(deps, scope, attempt);
+  const redactor = createRedactor(leafTexts(setup.secrets));
   const startedAt = new Date(attempt.startedAt ?? Date.now());
   const { limits } = setup.resource;
   const endsAtMs = startedAt.getTime() + limits.maxDurationSeconds * 1000;
@@ -146,7 +153,7 @@ async function readOrPause(deps: ChunkDeps, scope: OrgScope, chunk: Chunk): Prom
       limitedUntilMs = Math.max(limitedUntilMs, Date.now() + waitMs);
     };
     const { newLanes } = deps;
-    const run = await openRun(deps, scope, { ...chunk, setup, startedAt, newLanes, onRateLimit, resources });
+    const run = await openRun(deps, scope, { ...chunk, setup, startedAt, newLanes, redactor, onRateLimit, resources });
     if (run.start.readCompleted) return notRecorded({ ...nothingToRead, pages: run.start.pageNo });
     const isRateLimited = () => Date.now() < limitedUntilMs;
     const result = await readOn(deps, run, { limits, endsAtMs, isRateLimited, ...chunk });
@@ -160,6 +167,7 @@ async function readOrPause(deps: ChunkDeps, scope: OrgScope, chunk: Chunk): Prom
       keepsLookups: setup.spec.lookups.length > 0 || setup.spec.resources.some(({ enrich }) => enrich.length > 0),
     };
   } catch (error) {
+    maskError(error, (text) => redactor.values(text));
     if (!(error instanceof ThrottledError) || !error.otherwise) throw error;
     const { waitMs, otherwise } = error;
     if (Date.now() + waitMs >= endsAtMs) throw otherwise;

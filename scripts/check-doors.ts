@@ -50,6 +50,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'egress',
     'egress-blocked',
     'logged-call',
+    'mask-error',
     'next-wait',
     'origin',
     'post-error',

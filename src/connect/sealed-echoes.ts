@@ -1,30 +1,45 @@
 /**
  * What an API sends back of a secret: it may stand in a next link, a page token, the values of a report, a list of partitions,
- * a watermark or a cached response, and a run goes on from all of these. Such a text is sealed wherever it is stored, at the
- * destination too, and is plain only while a run works with it.
+ * a watermark, a field of a parent or a cached response, and a run goes on from all of these. Such a value is sealed as a whole
+ * wherever it is stored, at the destination too, and is plain only while a run works with it.
  */
 
+import { LRUCache } from 'lru-cache';
 import type { OrgScope } from '../../db/scope.ts';
 import type { SealedSecret, SecretBox } from '../core/crypto/secret-box.ts';
 import { isJsonObject } from '../core/json/is-json-object.ts';
+import type { JsonObject } from '../core/json/json-object.ts';
 
-/** Hides texts that repeat a secret in JSON values, and shows them again. */
+/** Hides values that repeat a secret, and shows them again. */
 export interface SealedEchoes {
-  /** The value with its telling texts sealed; the value itself where it has none. */
-  hide<Value>(value: Value): Value;
+  /**
+   * The value, sealed if it repeats a secret, or may repeat one that has been replaced since; otherwise itself. A sealed text is a
+   * text. Anything else becomes an object that only `reveal` reads, with `facts` of it in the clear, for queries.
+   */
+  hide<Value>(value: Value, facts?: JsonObject): Value;
+  /** The same of a value that the API has just sent, so that it repeats no secret but those of now. */
+  hideNew<Value>(value: Value): Value;
   /**
    * The value as it was before it was hidden; `lost` where the key ring no longer opens it: what is stored then counts as not
    * stored.
    */
   reveal<Value, Lost>(value: Value, lost: Lost): Value | Lost;
+  /** Whether a text is to be sealed. One that holds several values is, if any of them is. */
+  tells(text: string): boolean;
   /** The text sealed, whatever it says. */
   seal(text: string): string;
   /** Whether a sealed text says that; false where the key ring no longer opens it. */
   says(sealed: string, text: string): boolean;
 }
 
-/** Begins a sealed text; one of an API that begins so is sealed, too. */
+/** Begins a sealed text; one of an API that has it is sealed, too. */
 const prefix = 'sealed:';
+
+/** Characters of the texts that were revealed and are remembered: a lane goes on from few of them at once. */
+const revealedCharsMax = 1_000_000;
+
+/** Sealed texts in one value. An earlier version of the service sealed each by itself; a destination may send back more. */
+const textsMax = 1000;
 
 /** For one connection; `hasSecret` tells whether a text repeats a secret of it, in whatever spelling. */
 export function createSealedEchoes(
@@ -33,31 +48,45 @@ export function createSealedEchoes(
   { connectionId, hasSecret }: { readonly connectionId: string; readonly hasSecret: (text: string) => boolean },
 ): SealedEchoes {
   const context = { orgId, ownerId: connectionId, kind: 'echo' } as const;
-  /** Texts that were sealed before: they stay so, although a secret in them has been replaced since. */
-  const revealed = new Set<string>();
-  const isTelling = (text: string): boolean => text.includes(prefix) || revealed.size > 0 || hasSecret(text);
+  // What was sealed before stays so, although a secret in it has been replaced since.
+  const revealed = new LRUCache<string, true>({
+    maxSize: revealedCharsMax,
+    sizeCalculation: (_, text) => text.length + 1,
+  });
+  let hasRevealedLong = false;
+  let hasRevealedValue = false;
+  const wasRevealed = (text: string): boolean =>
+    text.length < revealedCharsMax ? revealed.has(text) : hasRevealedLong;
+  const tells = (text: string): boolean => text.includes(prefix) || hasSecret(text);
   const seal = (text: string): string => textOf(box.seal(text, context));
-  const sealTelling = (text: string): string =>
-    text.startsWith(prefix) || revealed.has(text) || hasSecret(text) ? seal(text) : text;
-  const open = (text: string): string => {
-    const isSealed = text.startsWith(prefix) && text.split('.').length >= 4;
-    return isSealed ? box.open(secretOf(text), context) : text;
+  const sealValue = (json: string, facts: JsonObject): JsonObject => ({ ...facts, sealed: seal(json) });
+  const hide = (value: unknown, isNew: boolean, facts: JsonObject): unknown => {
+    if (typeof value === 'string') return (!isNew && wasRevealed(value)) || tells(value) ? seal(value) : value;
+    const json = value === null ? undefined : JSON.stringify(value);
+    return json !== undefined && ((!isNew && hasRevealedValue) || tells(json)) ? sealValue(json, facts) : value;
   };
-  const openTelling = (text: string): string => {
+  const open = (text: string): string => (isSealed(text) ? box.open(secretOf(text), context) : text);
+  const openText = (text: string): string => {
+    if (!isSealed(text)) return text;
     const plain = open(text);
-    if (plain !== text) revealed.add(plain);
+    if (plain.length < revealedCharsMax) revealed.set(plain, true);
+    else hasRevealedLong = true;
     return plain;
   };
   return {
-    hide: (value) => (isTelling(JSON.stringify(value) ?? '') ? withTexts(value, sealTelling) : value),
+    hide: (value, facts = {}) => hide(value, false, facts) as typeof value,
+    hideNew: (value) => hide(value, true, {}) as typeof value,
     reveal(value, lost) {
-      if (!JSON.stringify(value)?.includes(prefix)) return value;
       try {
-        return withTexts(value, openTelling);
+        if (typeof value === 'string') return openText(value) as typeof value;
+        if (typeof value !== 'object' || !JSON.stringify(value).includes(prefix)) return value;
+        hasRevealedValue = true;
+        return withOpened(value, openText);
       } catch {
         return lost;
       }
     },
+    tells,
     seal,
     says(sealed, text) {
       try {
@@ -67,6 +96,26 @@ export function createSealedEchoes(
       }
     },
   };
+}
+
+const isSealed = (text: string): boolean => text.startsWith(prefix) && text.split('.', 4).length === 4;
+
+/** JSON with what is sealed in it opened. Throws where the key ring does not open it, and when that is too much. */
+function withOpened<Value>(value: Value, open: (text: string) => string): Value;
+function withOpened(value: unknown, open: (text: string) => string): unknown {
+  let left = textsMax;
+  const opened = (one: unknown): unknown => {
+    if (typeof one === 'string') {
+      if (one.startsWith(prefix) && left-- <= 0) throw new Error('The value has too many sealed texts.');
+      return open(one);
+    }
+    if (Array.isArray(one)) return one.map(opened);
+    if (!isJsonObject(one)) return one;
+    const { sealed } = one;
+    if (typeof sealed === 'string' && sealed.startsWith(prefix)) return JSON.parse(open(sealed));
+    return Object.fromEntries(Object.entries(one).map(([name, child]) => [name, opened(child)]));
+  };
+  return opened(value);
 }
 
 /** Where a sealed text stands in a stored one: its alphabet needs no escape in JSON. */
@@ -108,13 +157,4 @@ function secretOf(text: string): SealedSecret {
   const [wrappedKey, nonce, ciphertext] = parts.map((part) => Buffer.from(part, 'base64url'));
   if (!wrappedKey || !nonce || !ciphertext) throw new Error('The text is not sealed.');
   return { kekId, wrappedKey, nonce, ciphertext };
-}
-
-/** JSON with its texts changed; the names of fields stay. */
-function withTexts<Value>(value: Value, change: (text: string) => string): Value;
-function withTexts(value: unknown, change: (text: string) => string): unknown {
-  if (typeof value === 'string') return change(value);
-  if (Array.isArray(value)) return value.map((child) => withTexts(child, change));
-  if (!isJsonObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, withTexts(child, change)]));
 }

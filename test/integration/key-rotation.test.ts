@@ -105,7 +105,7 @@ describe('rotation', () => {
   it('leaves every value to open with the new key alone, and changes nothing when it is repeated', async () => {
     const planted = [await plant(), await plant()];
     const { rewrapped, left, unopened } = await rotate();
-    expect(Object.values(rewrapped)).toEqual([2, 2, 2, 2, 2, 2, 0, 0, 0, 0, 0]);
+    expect(Object.values(rewrapped)).toEqual([2, 2, 2, 2, 2, 2, 0, 0, 0, 0, 0, 0, 0]);
     expect({ left, unopened }).toEqual({ left: 0, unopened: [] });
     for (const each of planted) {
       expect(await openPlanted(database.db, next, each)).toEqual(plantedTexts(each));
@@ -190,6 +190,12 @@ describe('the texts in which an API has repeated a secret', () => {
       insert into lookup_cache (org_id, connection_id, run_id, key, value, expires_at)
       values (${orgId}, ${connectionId}, '', 'k', ${hidden()}, now() + interval '1 day')`.execute(db);
     await sql`
+      insert into record_state (lane_id, external_id, status, hash, cursor, fields)
+      values (${laneId}, 'r', 'delivered', '', ${hidden()}, ${document()}::jsonb)`.execute(db);
+    await sql`
+      insert into listed_deletions (lane_id, external_id, partition, state, deleted_at, listed_run)
+      values (${laneId}, 'r', '', 'due', ${hidden()}, 1)`.execute(db);
+    await sql`
       insert into outboxes (org_id, lane_id, address, run_id, batch_no, receipt, carried_run_id, carried_receipt,
         pending_run_id, pending_batch_no, pending_draft, pending_rejected)
       values (${orgId}, ${laneId}, ${echoesOf(old).seal('address')}, ${first}, 1, ${document()}, ${first}, ${document()},
@@ -213,7 +219,7 @@ describe('the texts in which an API has repeated a secret', () => {
     expect(await dumpTables(database)).toContain('sealed:k1.');
     const { rewrapped, left } = await rotate();
     expect({ ...rewrapped, left }).toMatchObject({
-      ...{ runs: 1, partitions: 1, runDimensions: 1, lookupCache: 1, outboxes: 1 },
+      ...{ runs: 1, partitions: 1, runDimensions: 1, lookupCache: 1, recordState: 1, listedDeletions: 1, outboxes: 1 },
       left: 0,
     });
     expect(await dumpTables(database)).not.toContain('sealed:k1.');
@@ -232,7 +238,15 @@ describe('the texts in which an API has repeated a secret', () => {
       return JSON.parse(stdout).keys.find((key: { readonly id: string }) => key.id === id);
     };
     expect(await useOf('k1')).toMatchObject({
-      sealed: { runs: 4, partitions: 7, runDimensions: 2, lookupCache: 1, outboxes: 7 },
+      sealed: {
+        runs: 4,
+        partitions: 7,
+        runDimensions: 2,
+        lookupCache: 1,
+        recordState: 3,
+        listedDeletions: 1,
+        outboxes: 7,
+      },
       removable: false,
     });
     const { stdout } = await runAdmin(environment(k2, k1), 'keys', 'rotate', '--json');

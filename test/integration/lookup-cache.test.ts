@@ -21,7 +21,8 @@ beforeEach(async () => {
 
 const storeOf = ({ orgId, connectionId } = ids, runId = 'run_1'): LookupStore =>
   createLookupStore({ ...database, secretBox }, orgScope(orgId), { connectionId, runId, echoes: noEchoes });
-const noEchoes = { hide: <Value>(value: Value) => value, reveal: <Value>(value: Value) => value };
+const same = <Value>(value: Value) => value;
+const noEchoes = { hide: same, reveal: same, seal: same };
 const value = (key: string, text: string | null, ttlSeconds: number | null = null) => ({ key, text, ttlSeconds });
 const expire = (key: string) =>
   sql`update lookup_cache set expires_at = now() where key = ${secretBox.fingerprint(key)} and connection_id = ${ids.connectionId}`.execute(

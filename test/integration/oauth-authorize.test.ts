@@ -261,6 +261,23 @@ describe('callback', () => {
   });
 });
 
+describe('the account that a connection shows', () => {
+  it('says neither a secret of the connection nor a token, whatever the provider gives as its name', async () => {
+    const id = await connect({ account: ['team'], tokenResponse: { metadata: { team: 'team' } } });
+    const tokens = { access_token: 'access-token-0815-ijklmnop', refresh_token: 'refresh-token-1234-qrst' };
+    const repeated = [clientSecret, ...Object.values(tokens)];
+    oauth.reply = () => ({
+      status: 200,
+      body: { ...tokens, token_type: 'bearer', expires_in: 3600, team: `of ${repeated.join(' ')}` },
+    });
+    expect(await come(await oauth.agree(await authorizeUrl(id)))).toMatchObject({ status: 200 });
+    const { body } = await org.call('GET', `/connections/${id}`);
+    expect(body.accounts).toMatchObject([{ values: { team: 'of [redacted] [redacted] [redacted]' } }]);
+    const row = await api.deps.db.selectFrom('connections').selectAll().where('id', '=', id).executeTakeFirst();
+    expect(repeated.filter((secret) => JSON.stringify(row).includes(secret))).toEqual([]);
+  });
+});
+
 describe('deleting a connection', () => {
   it('gives its grant back, and ends authorizations in progress', async () => {
     const id = await connect();

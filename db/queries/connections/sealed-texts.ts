@@ -14,11 +14,14 @@ interface SealedTextTable {
   readonly documents: readonly string[];
   /** The connection that the texts are sealed for. */
   readonly connection: RawBuilder<string>;
+  readonly org: RawBuilder<string>;
 }
 
 const ofRow = sql<string>`t.connection_id`;
 const ofLane = sql<string>`(select connection_id from lanes where lanes.id = t.lane_id)`;
 const ofRun = sql<string>`(select connection_id from runs where runs.id = t.run_id)`;
+const ofOwnOrg = sql<string>`t.org_id`;
+const orgOfLane = sql<string>`(select org_id from lanes where lanes.id = t.lane_id)`;
 
 const sealedTextTables = {
   runs: {
@@ -26,20 +29,31 @@ const sealedTextTables = {
     texts: ['watermark_before', 'watermark_after'],
     documents: ['position'],
     connection: ofRow,
+    org: ofOwnOrg,
   },
   partitions: {
     name: 'partitions',
     texts: ['watermark', 'first_start', 'deletions_to'],
     documents: ['validators', 'pending'],
     connection: ofLane,
+    org: ofOwnOrg,
   },
-  runDimensions: { name: 'run_dimensions', texts: [], documents: ['value'], connection: ofRun },
-  lookupCache: { name: 'lookup_cache', texts: ['value'], documents: [], connection: ofRow },
+  runDimensions: { name: 'run_dimensions', texts: [], documents: ['value'], connection: ofRun, org: ofOwnOrg },
+  lookupCache: { name: 'lookup_cache', texts: ['value'], documents: [], connection: ofRow, org: ofOwnOrg },
+  recordState: { name: 'record_state', texts: ['cursor'], documents: ['fields'], connection: ofLane, org: orgOfLane },
+  listedDeletions: {
+    name: 'listed_deletions',
+    texts: ['deleted_at'],
+    documents: [],
+    connection: ofLane,
+    org: orgOfLane,
+  },
   outboxes: {
     name: 'outboxes',
     texts: ['address', 'receipt', 'carried_receipt', 'pending_draft'],
     documents: [],
     connection: ofLane,
+    org: ofOwnOrg,
   },
 } as const satisfies Readonly<Record<string, SealedTextTable>>;
 
@@ -75,9 +89,9 @@ export async function findSealedTexts(
   table: SealedTextTableName,
   blocks: Blocks,
 ): Promise<readonly SealedText[]> {
-  const { connection } = sealedTextTables[table];
+  const { connection, org } = sealedTextTables[table];
   const { rows } = await sql<SealedText>`
-    select org_id, ${connection} as connection_id, found[1] as text
+    select ${org} as org_id, ${connection} as connection_id, found[1] as text
     from ${rowsOf(table)},
       lateral regexp_matches(concat_ws(' ', ${sql.join(columnsOf(table))}), ${sealedText}, 'g') as found
     where ${inBlocks(blocks)} and ${anyColumn(table, (column) => sql`${column} like '%sealed:%'`)}`.execute(db);
@@ -97,7 +111,7 @@ export async function findOtherwiseSealed(
   { kekId, ...blocks }: Blocks & { readonly kekId: string },
 ): Promise<readonly PlacedRow[]> {
   const { rows } = await sql<PlacedRow>`
-    select org_id, t.ctid::text as place from ${rowsOf(table)}
+    select ${sealedTextTables[table].org} as org_id, t.ctid::text as place from ${rowsOf(table)}
     where ${inBlocks(blocks)} and ${anyColumn(table, (column) => sql`${column} like '%sealed:%' and ${column} ~ ${sealedByOthers(kekId)}`)}`.execute(
     db,
   );
@@ -116,11 +130,11 @@ export async function lockRowTexts(
   { orgId }: OrgScope,
   { table, place }: { readonly table: SealedTextTableName; readonly place: string },
 ): Promise<{ readonly connectionId: string; readonly texts: RowTexts } | undefined> {
-  const { name, connection, texts, documents } = sealedTextTables[table];
+  const { name, connection, org, texts, documents } = sealedTextTables[table];
   const columns = [...texts, ...documents].map((column) => sql`${sql.lit(column)}, ${sql.ref(`t.${column}`)}::text`);
   const { rows } = await sql<{ readonly connectionId: string; readonly texts: RowTexts }>`
     select ${connection} as connection_id, jsonb_build_object(${sql.join(columns)}) as texts
-    from ${sql.table(name)} t where org_id = ${orgId} and ctid = ${place}::tid
+    from ${sql.table(name)} t where ${org} = ${orgId} and ctid = ${place}::tid
     for no key update of t skip locked`.execute(tx);
   return rows[0];
 }
@@ -136,8 +150,8 @@ export async function putRowTexts(
     ([column, text]) => sql`${sql.ref(column)} = ${text}::${sql.raw(documents.includes(column) ? 'jsonb' : 'text')}`,
   );
   await sql`
-    update ${sql.table(sealedTextTables[table].name)} set ${sql.join(changes)}
-    where org_id = ${orgId} and ctid = ${place}::tid`.execute(tx);
+    update ${sql.table(sealedTextTables[table].name)} t set ${sql.join(changes)}
+    where ${sealedTextTables[table].org} = ${orgId} and ctid = ${place}::tid`.execute(tx);
 }
 
 /** As `createSealedEchoes` writes one: the key, and three parts in base64url. */

@@ -1,6 +1,7 @@
 import { findParents } from '../../../db/queries/runs/records/parents.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import type { OpenedSource } from '../../connect/open-source.ts';
+import { createSealedEchoes } from '../../connect/sealed-echoes.ts';
 import { type ConnectionSetup, ofResource } from '../../connect/setup.ts';
 import { renderTemplate } from '../../core/expressions/template.ts';
 import { valueAt } from '../../core/json/dotted-path.ts';
@@ -22,7 +23,7 @@ interface SampleOptions {
 
 /** The values of some partition of a resource; `nothing`: why it has none yet. Throws as reading does. */
 export async function samplePartition(
-  deps: Pick<Deps, 'db'>,
+  deps: Pick<Deps, 'db' | 'secretBox'>,
   scope: OrgScope,
   { connectionId, setup, resource, source, open, signal }: SampleOptions,
 ): Promise<{ readonly each: Readonly<Record<string, unknown>> } | { readonly nothing: string }> {
@@ -63,10 +64,16 @@ async function firstValue({ params, run, evaluator }: OpenedSource, values: stri
   return Array.isArray(list) ? list[0] : undefined;
 }
 
-async function firstStored({ db }: Pick<Deps, 'db'>, scope: OrgScope, parent: LaneKey): Promise<unknown> {
+async function firstStored(
+  { db, secretBox }: Pick<Deps, 'db' | 'secretBox'>,
+  scope: OrgScope,
+  parent: LaneKey,
+): Promise<unknown> {
+  const { connectionId } = parent;
+  const echoes = createSealedEchoes(secretBox, scope, { connectionId, hasSecret: () => false });
   const page = { after: null, limit: 1, changedFor: null, isReadWhole: false, fields: null };
   const [first] = await findParents(db, scope, { ...parent, ...page });
-  return first?.fields;
+  return echoes.reveal(first?.fields, undefined) ?? undefined;
 }
 
 async function firstRecord(source: OpenedSource, signal: AbortSignal): Promise<unknown> {

@@ -7,10 +7,12 @@ import { type ConnectionSetup, ofResource, setUpConnection } from '../../connect
 import { noOutbox } from '../../core/destinations/webhook/outbox.ts';
 import { AppError, found } from '../../core/errors.ts';
 import type { LoggedCall } from '../../core/http/logged-call.ts';
-import { createRedactor } from '../../core/http/redact.ts';
+import { maskError } from '../../core/http/mask-error.ts';
+import { createRedactor, type Redactor } from '../../core/http/redact.ts';
 import { newId } from '../../core/ids.ts';
 import { ThrottledError } from '../../core/model/throttled.ts';
 import type { ConnectionTest } from '../../core/resources/connection.ts';
+import { leafTexts } from '../../core/source/auth/auth.ts';
 import { readPages } from '../../core/source/read/read-pages.ts';
 import { unknownResource } from '../../core/spec/connection/spec-errors.ts';
 import type { Resource } from '../../core/spec/schema/spec-schema.ts';
@@ -57,18 +59,20 @@ export async function testConnection(
   const connection = found(await findPinnedConnection(deps.db, scope, connectionId), 'Connection');
   const { specJson, specOverridesJson, paramsJson } = connection;
   const calls: LoggedCall[] = [];
-  const trial: Trial = { deps, scope, connectionId, resourceKey, logCall: (call) => void calls.push(call) };
+  const redactor = createRedactor([]);
+  const trial: Trial = { deps, scope, connectionId, resourceKey, redactor, logCall: (call) => void calls.push(call) };
   const steps: Step[] = [];
   let needsConsent = false;
   let isRead: boolean | null = null;
   const attempt = async <Result>(step: Step['step'], work: (signal: AbortSignal) => Promise<Tried<Result>>) => {
-    const { outcome, value, error } = await tried(deps, step, work);
+    const { outcome, value, error } = await tried({ ...deps, redactor }, step, work);
     steps.push(outcome);
     needsConsent ||= error instanceof AppError && error.needsConsent;
     return value;
   };
   const setup = await attempt('values', async () => {
     const secrets = await openSecrets(deps, deps.db, scope, connectionId);
+    redactor.keep(leafTexts(secrets));
     const value = setUpConnection({ specJson, specOverridesJson, paramsJson, secrets });
     return { message: 'The values fit the spec.', value };
   });
@@ -100,6 +104,8 @@ interface Trial {
   readonly scope: OrgScope;
   readonly connectionId: string;
   readonly resourceKey: string | null;
+  /** Knows the secrets of the connection. */
+  readonly redactor: Redactor;
   readonly logCall: (call: LoggedCall) => void;
 }
 
@@ -115,7 +121,7 @@ interface Tried<Result> {
 }
 
 async function tried<Result>(
-  { log }: Pick<Deps, 'log'>,
+  { log, redactor }: Pick<Deps, 'log'> & { readonly redactor: Redactor },
   step: Step['step'],
   work: (signal: AbortSignal) => Promise<Tried<Result>>,
 ): Promise<{ readonly outcome: Step; readonly value: Result | null; readonly error: unknown }> {
@@ -130,6 +136,7 @@ async function tried<Result>(
     const { message, value } = await work(signal);
     return { outcome: outcomeOf({ ok: true, code: null, message }), value, error: null };
   } catch (error) {
+    maskError(error, (text) => redactor.values(text));
     if (!(error instanceof AppError)) log.warn('step of a connection test failed', { step, error });
     return { outcome: outcomeOf({ ok: false, ...issueOf(error, signal) }), value: null, error };
   }
@@ -150,9 +157,8 @@ function issueOf(error: unknown, signal: AbortSignal): Pick<Step, 'code' | 'mess
 
 /** The value says whether there was something to read. */
 async function readOnePage(trial: OpenTrial, signal: AbortSignal): Promise<Tried<boolean>> {
-  const { deps, scope, connectionId, setup, stack, logCall } = trial;
+  const { deps, scope, connectionId, setup, stack, redactor, logCall } = trial;
   const resource = resourceOf(trial);
-  const redactor = createRedactor([]);
   const opening = { connectionId, setup, logCall, redactor, stack, backfill: null };
   const startedAt = new Date();
   const decodeTurns = stack.use(deps.decodeQueue.open(scope.orgId));

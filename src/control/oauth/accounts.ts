@@ -8,6 +8,7 @@ import { readFromStart } from '../../../db/queries/runs/lanes/conform-lane.ts';
 import { dropConnectionLookups } from '../../../db/queries/runs/lookup-cache.ts';
 import type { OrgScope } from '../../../db/scope.ts';
 import { tokenSlot } from '../../connect/token-store.ts';
+import { createRedactor } from '../../core/http/redact.ts';
 import { cutText } from '../../core/json/cut-text.ts';
 import { storableText } from '../../core/json/storable-text.ts';
 import type { ConnectedAccount } from '../../core/resources/connection.ts';
@@ -50,17 +51,20 @@ const shownMax = 200;
 
 /**
  * The accounts of a connection after a new grant. Shown are the values that the spec says to tell accounts apart by, or
- * what came with the browser: a response of the token endpoint may have secrets that no spec names as such.
+ * what came with the browser: a response of the token endpoint may have secrets that no spec names as such. The tokens and the
+ * `secrets` of the connection are masked in them.
  */
 export function withAccount(
   accounts: readonly ConnectedAccount[],
   { resourceKey, auth }: Authorizable,
-  { metadata }: Token,
+  { accessToken, refreshToken, metadata }: Token,
+  secrets: readonly string[],
 ): readonly ConnectedAccount[] {
+  const redactor = createRedactor([...secrets, accessToken, ...(refreshToken === null ? [] : [refreshToken])]);
   const values = (auth.account ?? Object.keys(auth.callback.metadata)).flatMap((name) => {
     const value = metadata[name];
     const isShown = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
-    return isShown ? [[name, storableText(cutText(String(value), shownMax))] as const] : [];
+    return isShown ? [[name, storableText(cutText(redactor.values(String(value)), shownMax))] as const] : [];
   });
   const others = accounts.filter(({ resource }) => resource !== resourceKey);
   return values.length === 0 ? others : [...others, { resource: resourceKey, values: Object.fromEntries(values) }];

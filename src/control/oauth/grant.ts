@@ -36,6 +36,8 @@ export interface Authorizable {
  */
 export interface Grants extends AsyncDisposable {
   readonly all: readonly Authorizable[];
+  /** The secrets of the connection, to be masked. */
+  readonly secrets: readonly string[];
   /** The one of a resource; null: that of the connection. Throws conflict (it has none), validation (no such resource). */
   of(resourceKey: string | null): Authorizable;
   /** The keys of the resources that are read with a grant, and of those that are read for their records. */
@@ -46,9 +48,10 @@ export interface Grants extends AsyncDisposable {
 /** Throws not_found, conflict (spec and values no longer fit together). */
 export async function openGrants(deps: GrantDeps, scope: OrgScope, connectionId: string): Promise<Grants> {
   const { spec, params, secrets } = await loadSettings(deps, scope, connectionId);
+  const secretTexts = leafTexts(secrets);
   const client = createTokenClient({
     egress: deps.egress,
-    secrets: leafTexts(secrets),
+    secrets: secretTexts,
     logCall: ({ statusCode, durationMs, attempt, errorCode }) =>
       deps.log.info('token endpoint called', { connectionId, statusCode, durationMs, attempt, errorCode }),
   });
@@ -60,6 +63,7 @@ export async function openGrants(deps: GrantDeps, scope: OrgScope, connectionId:
   const all = authorizableOf(spec);
   return {
     all,
+    secrets: secretTexts,
     of: (resourceKey) => all.find((one) => one.resourceKey === resourceKey) ?? refuse(spec, all, resourceKey),
     readersOf({ resourceKey }) {
       const isReader = ({ key, auth }: Resource) => (resourceKey === null ? !auth : key === resourceKey);

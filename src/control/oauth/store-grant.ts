@@ -68,7 +68,7 @@ export async function storeGrant(
     const sealed = sealToken(deps.secretBox, token, { orgId: scope.orgId, ownerId: connectionId });
     await replaceToken(tx, scope, { connectionId, slot: tokenSlot(grant.resourceKey), sealed });
     await noteNewAccess(tx, scope, connectionId);
-    await putAccounts(tx, scope, { id: connectionId, accounts: withAccount(accounts, grant, token) });
+    await putAccounts(tx, scope, { id: connectionId, accounts: withAccount(accounts, grant, token, grants.secrets) });
     const { resourceKey: ofResource } = grant;
     if (!isOther) return { stopped: [], resourceKey: ofResource };
     const resourceKeys = grants.readersOf(grant);

@@ -57,5 +57,5 @@ export interface Batch {
   /** The text committed with the rows: all that the control database still has to record for them. No U+0000. */
   receipt(rejected: readonly RejectedRow[]): string;
   /** Text from which the receipt can be restored after this process has ended; see `restoreBatch`. No U+0000. */
-  draft(): string;
+  draft(): Promise<string>;
 }

@@ -240,20 +240,39 @@ describe('a batch', () => {
 describe('a draft', () => {
   it.each(['upsert', 'append'] as const)(
     'gives another process the receipt of mode %s, whatever was refused, and holds no data of a row',
-    (mode) => {
+    async (mode) => {
       const pages = [
         page(1, [deliver('a'), deliver('b', 1), quarantine('c')], 5),
         page(2, [deliver('b', 2), tombstone('a', true)], 2),
       ];
       const target = { ...resource.target, mode };
       const batch = assembleBatch(pages, { ...options, resource: { ...resource, target } });
-      const restored = restoreBatch(batch.draft(), redact);
-      expect(batch.draft()).not.toContain('"data":{"');
+      const draft = await batch.draft();
+      const restored = restoreBatch(draft, redact);
+      expect(draft).not.toContain('"data":{"');
       for (const refused of [[], batch.rows.map(({ externalId }, index) => ({ index, externalId, message: 'no' }))]) {
         expect(withoutIds(restored.receiptOf(refused))).toEqual(withoutIds(batch.receiptOf(refused)));
       }
     },
   );
+
+  it('holds no secret that a record repeats, whether it is delivered or not, and gives the receipt as before', async () => {
+    const raw = { id: 'a', self: `/a?key=s3cret`, s3cret: 1 };
+    const deleted = { externalId: 'b', effect: 'soft' } as const;
+    const outcomes: readonly RecordOutcome[] = [
+      { kind: 'deliver', row: { externalId: 'a', hash: null, data: { id: 'a' } }, entry: null, raw },
+      { kind: 'delete', tombstone: deleted, flagged: true, record: { raw, entry: null } },
+    ];
+    const pages = [{ ...page(1, outcomes, 2), each: { parent: { self: 's3cret' } } }];
+    const masking = { ...options, redact: (text: string) => text.replaceAll('s3cret', '[redacted]') };
+    const batch = assembleBatch(pages, masking);
+    const draft = await batch.draft();
+    expect(draft).not.toContain('s3cret');
+    expect(JSON.parse(draft).pages[0].outcomes[0].raw).toEqual({ id: 'a', self: '/a?key=[redacted]', '[redacted]': 1 });
+    const refused = [{ index: 0, externalId: 'a', message: 'no' }];
+    const restored = restoreBatch(draft, masking.redact).receiptOf(refused);
+    expect(withoutIds(restored)).toEqual(withoutIds(batch.receiptOf(refused)));
+  });
 
   const withoutIds = (receipt: Receipt) => ({
     ...receipt,

@@ -1,3 +1,4 @@
+import { storableJson } from '../json/storable-json.ts';
 import type { Batch, Deliverable, RejectedRow, Tombstone } from '../model/batch.ts';
 import type { PageOutcome, RecordOutcome } from '../model/page-outcome.ts';
 import {
@@ -12,8 +13,10 @@ import {
 import { noNotes, type RunNotes, sumOfNotes } from '../model/run-notes.ts';
 import type { RunPosition } from '../model/run-position.ts';
 import type { Scan } from '../model/scan.ts';
+import { mapWithPauses } from '../work/map-with-pauses.ts';
 import { compareVersions, type EndsInReceipt, lastEnds } from './batch-versions.ts';
 import { type PageResult, pageResult, type RefusingResource } from './page-result.ts';
+import type { Redact } from './quarantine-entry.ts';
 
 /** A processed page with its place in the run. */
 export interface ReadyPage extends PageOutcome {
@@ -156,7 +159,7 @@ export function assembleBatch(
     return known.text;
   };
   const completesGeneration = pages.some((page) => page.completesGeneration);
-  const draft = () => encodeDraft({ pages, resource, runId, batchNo });
+  const draft = () => encodeDraft({ pages, resource, runId, batchNo }, redact);
   return { runId, batchNo, rows, allNew, tombstones, completesGeneration, receiptOf, receipt, draft };
 }
 
@@ -210,18 +213,36 @@ const withVersion = (outcome: RecordOutcome): RecordOutcome =>
 
 type Draft = Omit<BatchOptions, 'redact'> & { readonly pages: readonly ReadyPage[] };
 
-function encodeDraft({ pages, resource, runId, batchNo }: Draft): string {
+/** What a receipt is made of later: no data of rows, and of records what quarantine would keep. */
+async function encodeDraft({ pages, resource, runId, batchNo }: Draft, redact: Redact): Promise<string> {
   const { mode, onTypeConflict } = resource.target;
-  const withoutData = (outcome: RecordOutcome): RecordOutcome =>
-    outcome.kind === 'deliver' ? { ...outcome, row: { ...outcome.row, data: {} } } : outcome;
   const kept: Draft = {
     resource: { key: resource.key, onInvalid: resource.onInvalid, target: { mode, onTypeConflict } },
     runId,
     batchNo,
     pages: pages.map((page) => ({ ...page, outcomes: page.outcomes.map(withoutData) })),
   };
-  return JSON.stringify(kept);
+  const draft = JSON.stringify(kept);
+  // Nearly no record repeats a secret, and to look at each text of each one takes long.
+  if (redact(draft) === draft) return draft;
+  const masked: ReadyPage[] = [];
+  for (const page of kept.pages) {
+    const outcomes = await mapWithPauses(page.outcomes, withMaskedRecord, redact);
+    masked.push({ ...page, each: maskedJson(page.each, redact), outcomes });
+  }
+  return JSON.stringify({ ...kept, pages: masked } satisfies Draft);
 }
+
+const withoutData = (outcome: RecordOutcome): RecordOutcome =>
+  outcome.kind === 'deliver' ? { ...outcome, row: { ...outcome.row, data: {} } } : outcome;
+
+function withMaskedRecord(outcome: RecordOutcome, redact: Redact): RecordOutcome {
+  if (outcome.kind === 'deliver') return { ...outcome, raw: maskedJson(outcome.raw, redact) };
+  if (outcome.kind !== 'delete' || !outcome.record) return outcome;
+  return { ...outcome, record: { ...outcome.record, raw: maskedJson(outcome.record.raw, redact) } };
+}
+
+const maskedJson = <Value>(value: Value, redact: Redact): Value => JSON.parse(storableJson(value, redact));
 
 function latestOf(pages: readonly ReadyPage[]): readonly PartitionEntry[] {
   const latest = new Map<string, PartitionEntry>();

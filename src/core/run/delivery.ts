@@ -33,7 +33,7 @@ interface DeliveryOptions {
   /** Masks secrets in stored parts of a record. */
   readonly redact: (text: string) => string;
   /** Seals what of a page repeats a secret and is stored to go on from. Absent: nothing is sealed. */
-  readonly seal?: (page: ReadyPage) => ReadyPage;
+  readonly seal?: (page: ReadyPage) => Promise<ReadyPage>;
   /** The last batch recorded. */
   readonly batchNo: number;
   /**
@@ -124,7 +124,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   return {
     async add(page) {
-      filling.push(options.seal?.(page) ?? page);
+      filling.push((await options.seal?.(page)) ?? page);
       rows += page.outcomes.length;
       const full = rows >= rowsMax || filling.length >= pagesMax;
       if (full || performance.now() - sentAt >= pauseMsMax) await send();

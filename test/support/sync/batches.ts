@@ -38,7 +38,7 @@ export const batchOf = (rows: readonly Deliverable[], overrides: Partial<Batch> 
   tombstones: [],
   completesGeneration: false,
   receipt: receiptOf,
-  draft: () => '',
+  draft: async () => '',
   ...overrides,
 });
 

@@ -8,6 +8,8 @@ export interface NewCachedValue {
   readonly text: string | null;
   /** The seconds for which it is valid; null: as long as the run lasts. */
   readonly ttlSeconds: number | null;
+  /** It holds bytes of an API, which may spell a secret in any way. Absent: its text alone tells whether it repeats one. */
+  readonly isOpaque?: true;
 }
 
 /** Where looked-up values are stored, so that a later chunk, another worker or the next run can reuse them. */

@@ -16,7 +16,7 @@ export function createConditionalResponses({ client, store, keyOf }: PageCacheEn
     async keep() {
       const kept = Object.keys(conditionsOf(response)).length === 0 ? null : toRest(response);
       if (kept === null) return;
-      await store.write('connection', [{ key, text: JSON.stringify(kept), ttlSeconds: keptSeconds }]);
+      await store.write('connection', [{ key, text: JSON.stringify(kept), ttlSeconds: keptSeconds, isOpaque: true }]);
     },
   });
   return {

@@ -16,7 +16,7 @@ export function createTimedResponses({ client, store, keyOf }: PageCacheEntry, t
   const write = async (firstKey: string, pages: Pages): Promise<void> => {
     const text = JSON.stringify(pages);
     if (ttlSeconds === 0 || text.length > pagesLengthMax) return;
-    await store.write('connection', [{ key: firstKey, text, ttlSeconds }]);
+    await store.write('connection', [{ key: firstKey, text, ttlSeconds, isOpaque: true }]);
   };
   const find = async (key: string): Promise<Pages> => {
     const text = (await store.read('connection', [key])).get(key) ?? null;

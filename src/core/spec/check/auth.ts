@@ -17,17 +17,26 @@ function clientSecretRule({ path, value }: Located): readonly Issue[] {
   return [schemaIssue(`${path}.clientSecret`, message)];
 }
 
-/** Issues of names of an account that are kept nowhere. */
+/** Issues of names of an account that are kept nowhere, or whose values are tokens: a connection shows them. */
 function accountRule({ path, value }: Located): readonly Issue[] {
   if (!isJsonObject(value) || !Array.isArray(value['account'])) return [];
-  const kept = ['callback', 'tokenResponse'].flatMap((part) => {
-    const given = value[part];
-    const metadata = isJsonObject(given) ? given['metadata'] : undefined;
-    return isJsonObject(metadata) ? Object.keys(metadata) : [];
-  });
+  const parts = ['callback', 'tokenResponse'].map((part) => value[part]).filter(isJsonObject);
+  const [kept, places] = [new Map<string, unknown>(), new Set(tokenPlaces)];
+  for (const { metadata, accessToken, refreshToken, code } of parts) {
+    for (const [name, place] of Object.entries(isJsonObject(metadata) ? metadata : {})) kept.set(name, place);
+    for (const place of [accessToken, refreshToken, code]) if (typeof place === 'string') places.add(place);
+  }
   return value['account'].flatMap((name, index) => {
-    if (typeof name !== 'string' || kept.includes(name)) return [];
-    const message = `names "${name}", which neither callback.metadata nor tokenResponse.metadata keeps`;
-    return [schemaIssue(`${path}.account.${index}`, message)];
+    if (typeof name !== 'string') return [];
+    const place = kept.get(name);
+    const message = !kept.has(name)
+      ? `names "${name}", which neither callback.metadata nor tokenResponse.metadata keeps`
+      : typeof place === 'string' && places.has(place)
+        ? `names "${name}", which is a token: the connection shows what tells accounts apart`
+        : null;
+    return message === null ? [] : [schemaIssue(`${path}.account.${index}`, message)];
   });
 }
+
+/** Where a response or a callback has what nobody may see, unless the spec says another place. */
+const tokenPlaces: readonly string[] = ['access_token', 'refresh_token', 'id_token', 'code'];

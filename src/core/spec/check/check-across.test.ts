@@ -59,6 +59,20 @@ const acrossPlaces: readonly Case[] = [
     issues: ['schema auth.account.0'],
   },
   {
+    rule: 'an account whose value is a token',
+    changes: {
+      auth: {
+        ...{ kind: 'oauth2_authorization_code', tokenUrl: 'https://a.test/t', authorizeUrl: 'https://a.test/a' },
+        ...{ clientId: 'c', clientSecret: 's', account: ['identity', 'org', 'own'] },
+        tokenResponse: {
+          ...{ accessToken: 'authed_user.access_token' },
+          metadata: { identity: 'id_token', org: 'org', own: 'authed_user.access_token' },
+        },
+      },
+    },
+    issues: ['schema auth.account.0', 'schema auth.account.2'],
+  },
+  {
     rule: 'a token URL with a password',
     changes: {
       auth: {
