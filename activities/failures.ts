@@ -63,7 +63,12 @@ export const isRefusal = (code: string): boolean =>
 
 /** The failure of an attempt that is to be tried again, although its code alone would get none. */
 export const toRetry = (error: AppError): ApplicationFailure =>
-  ApplicationFailure.create({ type: error.code, message: error.message, nonRetryable: false, cause: error });
+  ApplicationFailure.create({
+    type: error.code,
+    message: cutText(error.message, messageMax),
+    nonRetryable: false,
+    cause: error,
+  });
 
 /** What the log says when the work of an activity fails. */
 interface FailureReport {
@@ -99,5 +104,9 @@ export async function withFailures<Result>(
 export function retriesExhausted({ attempts, errorCode, errorMessage }: Attempt): ApplicationFailure {
   const cause = errorMessage ?? 'The worker died on every attempt; see its log.';
   const message = `No progress after ${attempts - 1} attempts: ${cause} Fix the cause and start the sync again: it continues from the watermark.`;
-  return ApplicationFailure.create({ type: errorCode ?? 'no_progress', message, nonRetryable: true });
+  return ApplicationFailure.create({
+    type: errorCode ?? 'no_progress',
+    message: cutText(message, messageMax),
+    nonRetryable: true,
+  });
 }

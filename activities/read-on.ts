@@ -113,7 +113,8 @@ export async function readOn(
   return result(0);
 }
 
-const nothingInTime = (seconds: number, reason?: ThrottleReason) =>
+/** The error of a run that had no time to wait longer. */
+export const nothingInTime = (seconds: number, reason?: ThrottleReason) =>
   reason === 'memory'
     ? new AppError(
         'source_unavailable',

@@ -24,7 +24,7 @@ import { throwUnlessShutdown, unlessCanceled } from './canceling.ts';
 import { isRefusal, retriesExhausted, toRetry } from './failures.ts';
 import type { NewLanes } from './new-lanes.ts';
 import { openRun } from './open-run.ts';
-import { cancelMsMax, type ReadDeps, readOn } from './read-on.ts';
+import { cancelMsMax, nothingInTime, type ReadDeps, readOn } from './read-on.ts';
 import { type Ending, endRun } from './run-lifecycle.ts';
 import { setupOf } from './run-setup.ts';
 
@@ -168,11 +168,14 @@ async function readOrPause(deps: ChunkDeps, scope: OrgScope, chunk: Chunk): Prom
     };
   } catch (error) {
     maskError(error, (text) => redactor.values(text));
-    if (!(error instanceof ThrottledError) || !error.otherwise) throw error;
-    const { waitMs, otherwise } = error;
-    if (Date.now() + waitMs >= endsAtMs) throw otherwise;
+    if (!(error instanceof ThrottledError)) throw error;
+    const { waitMs, otherwise, reason } = error;
+    // What opens a run waits for the memory that a receipt needs, or for a database.
+    if (!otherwise && reason !== 'memory') throw error;
+    if (Date.now() + waitMs >= endsAtMs) throw otherwise ?? nothingInTime(limits.maxDurationSeconds, reason);
     const totals = { pages: attempt.pageNo, records: attempt.recordsIn };
-    return notRecorded({ done: false, limited: false, waitMs, waitsFor: 'destination', ...totals });
+    const waitsFor = otherwise ? 'destination' : 'memory';
+    return notRecorded({ done: false, limited: false, waitMs, waitsFor, ...totals });
   }
 }
 

@@ -786,9 +786,9 @@ export interface Schedules {
   deletedAt: string | null;
   enabled: Generated<boolean>;
   /**
-   * When it was made or enabled, or its connection became active, whichever was last.
+   * When it was enabled, or its connection became active, whichever was last; null: when it was made.
    */
-  firesSince: Generated<string>;
+  firesSince: string | null;
   id: string;
   /**
    * The longest time between two of its firings.

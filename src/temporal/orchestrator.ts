@@ -84,6 +84,15 @@ export function createOrchestrator(client: Client, log: Pick<Log, 'warn'>): Orch
   const attributed = fallingBack(log);
   const start = (input: SyncRunInput, trigger: RunTrigger, options: RunStart) =>
     bounded(input.orgId, () => client.workflow.start(syncRunType, runStart(input, trigger, options)));
+  /** Temporal itself terminates a workflow of too long a history, say. */
+  const isByTemporal = async (input: SyncRunInput): Promise<boolean> => {
+    const { namespace } = client.options;
+    const last = { namespace, execution: { workflowId: syncRunId(input) }, maximumPageSize: 1 };
+    const { history } = await bounded(input.orgId, () =>
+      client.workflowService.getWorkflowExecutionHistoryReverse(last),
+    );
+    return history?.events?.[0]?.workflowExecutionTerminatedEventAttributes?.identity === 'history-service';
+  };
   return {
     async startRun(input, trigger) {
       try {
@@ -106,7 +115,7 @@ export function createOrchestrator(client: Client, log: Pick<Log, 'warn'>): Orch
     async describeRun(input) {
       try {
         const { status } = await bounded(input.orgId, () => client.workflow.getHandle(syncRunId(input)).describe());
-        if (status.name === 'TERMINATED') return 'terminated';
+        if (status.name === 'TERMINATED') return (await isByTemporal(input)) ? 'closed' : 'terminated';
         return status.name === 'RUNNING' || status.name === 'CONTINUED_AS_NEW' ? 'open' : 'closed';
       } catch (error) {
         if (error instanceof WorkflowNotFoundError) return 'absent';

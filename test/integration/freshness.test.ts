@@ -45,7 +45,7 @@ async function newSchedule(cron: string): Promise<string> {
 const age = (id: string) =>
   api.deps.db
     .updateTable('schedules')
-    .set({ firesSince: sql<string>`now() - interval '30 days'` })
+    .set({ createdAt: sql<string>`now() - interval '30 days'`, firesSince: null })
     .where('id', '=', id)
     .execute();
 
@@ -229,6 +229,15 @@ describe('a resource that becomes overdue', () => {
     await noteOverdueFlips(api.deps);
     expect(await types()).toEqual([]);
     await age(id);
+    await noteOverdueFlips(api.deps);
+    expect([await types(), (await freshness()).freshness.overdue]).toEqual([['connection.overdue'], true]);
+  });
+
+  it('is reported once, whatever other schedules are made meanwhile', async () => {
+    await schedule('* * * * *');
+    await run('succeeded', 1000);
+    await noteOverdueFlips(api.deps);
+    await newSchedule('0 3 * * *');
     await noteOverdueFlips(api.deps);
     expect([await types(), (await freshness()).freshness.overdue]).toEqual([['connection.overdue'], true]);
   });

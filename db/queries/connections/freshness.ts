@@ -20,7 +20,7 @@ export async function findResourceFacts(
         or exists (select 1 from runs where lane_id = lanes.id and status = 'queued') as in_progress,
       ended.status as last_outcome,
       success.finished_at as last_success_at, success.records_out as last_records,
-      expected.seconds as expected_interval_seconds, expected.since as scheduled_since
+      expected.seconds as expected_interval_seconds, expected.overdue_at
     from connections
     cross join unnest(${resourceKeys}::text[]) with ordinality as wanted (key, place)
     left join lanes
@@ -43,21 +43,20 @@ export const lastSuccess: RawBuilder<unknown> = sql`
   select finished_at, records_out from runs where lane_id = lanes.id and status = 'succeeded' order by seq desc limit 1`;
 
 /**
- * How long the enabled schedules of a resource of the row of `connections` leave it alone, and since when; null: there are
- * none. Of several the closest counts: together they fire at least as often.
+ * How long the enabled schedules of a resource of the row of `connections` leave it alone (null: there are none; of several
+ * the closest counts, as together they fire at least as often), and when it is overdue by one of them, over the row
+ * `success` of {@link lastSuccess}.
  */
 export const expectedInterval = (resourceKey: RawBuilder<unknown>): RawBuilder<unknown> => sql`
-  select min(longest_gap_seconds) as seconds, max(fires_since) as since from schedules
+  select min(longest_gap_seconds) as seconds, min(
+      case when success.finished_at is not null then greatest(success.finished_at, fires_since, schedules.created_at)
+        + make_interval(secs => longest_gap_seconds * ${sql.lit(overdueIntervals)}) end) as overdue_at
+  from schedules
   where schedules.org_id = connections.org_id and schedules.connection_id = connections.id
     and schedules.resource_key = ${resourceKey} and schedules.enabled and schedules.deleted_at is null`;
 
-/**
- * Whether a resource has become overdue, over the rows `success` and `expected` of {@link lastSuccess} and
- * {@link expectedInterval}; as `isOverdue` decides.
- */
-export const overdueNow: RawBuilder<boolean> = sql`
-  (success.finished_at is not null and expected.seconds is not null
-    and greatest(success.finished_at, expected.since) < now() - make_interval(secs => expected.seconds * ${sql.lit(overdueIntervals)}))`;
+/** Whether a resource is overdue, over the row `expected` of {@link expectedInterval}; as `isOverdue` decides. */
+export const overdueNow: RawBuilder<boolean> = sql`coalesce(expected.overdue_at < now(), false)`;
 
 /** The newest runs of a connection, newest first. */
 export const findRecentRuns = (

@@ -19,8 +19,8 @@ export async function findOverdueFlips(db: Db, limit: number): Promise<SweptLane
     select lanes.id, lanes.org_id
     from lanes
     join connections on connections.org_id = lanes.org_id and connections.id = lanes.connection_id
-    left join lateral (${expectedInterval(sql.ref('lanes.resource_key'))}) expected on true
     left join lateral (${lastSuccess}) success on true
+    left join lateral (${expectedInterval(sql.ref('lanes.resource_key'))}) expected on true
     where connections.status in ('active', 'error') and connections.deleted_at is null
       and (expected.seconds is not null or lanes.overdue_since is not null)
       and (lanes.overdue_since is not null) <> ${overdueNow}
@@ -31,7 +31,7 @@ export async function findOverdueFlips(db: Db, limit: number): Promise<SweptLane
 
 /** The facts that decide whether a lane's resource is overdue. */
 export interface OverdueFacts
-  extends Pick<ResourceFacts, 'resourceKey' | 'lastSuccessAt' | 'expectedIntervalSeconds' | 'scheduledSince'> {
+  extends Pick<ResourceFacts, 'resourceKey' | 'lastSuccessAt' | 'expectedIntervalSeconds' | 'overdueAt'> {
   readonly connectionId: string;
   /** The time since which it is overdue; null: it was not when it was last checked. */
   readonly overdueSince: string | null;
@@ -44,11 +44,11 @@ export async function findOverdueFacts(db: Db, scope: OrgScope, laneId: number):
   const { rows } = await sql<OverdueFacts>`
     select lanes.connection_id, lanes.resource_key, lanes.overdue_since, now() as now,
       success.finished_at as last_success_at, expected.seconds as expected_interval_seconds,
-      expected.since as scheduled_since
+      expected.overdue_at
     from lanes
     join connections on connections.org_id = lanes.org_id and connections.id = lanes.connection_id
-    left join lateral (${expectedInterval(sql.ref('lanes.resource_key'))}) expected on true
     left join lateral (${lastSuccess}) success on true
+    left join lateral (${expectedInterval(sql.ref('lanes.resource_key'))}) expected on true
     where lanes.org_id = ${scope.orgId} and lanes.id = ${laneId}`.execute(db);
   return rows[0];
 }

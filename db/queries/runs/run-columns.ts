@@ -14,7 +14,7 @@ export const runColumns = (eb: ExpressionBuilder<Database, 'runs'>) =>
     ...storedColumns,
     statsJson(eb),
     sql<RunRow['error']>`case when ${eb.ref('errorCode')} is not null
-      and (${eb.ref('status')} in ('queued', 'running', 'failed') or ${eb.ref('errorCode')} = 'terminated') then
+      and (${eb.ref('status')} in ('queued', 'running', 'failed') or ${eb.ref('status')} = 'canceled' and ${eb.ref('errorCode')} = 'terminated') then
       jsonb_build_object('code', ${eb.ref('errorCode')}, 'message', ${eb.ref('errorMessage')}) end`.as('error'),
   ] as const;
 

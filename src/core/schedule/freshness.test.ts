@@ -15,7 +15,7 @@ const facts = (changes: Partial<ResourceFacts> = {}): ResourceFacts => ({
   lastSuccessAt: ago(3600),
   lastRecords: 12,
   expectedIntervalSeconds: null,
-  scheduledSince: null,
+  overdueAt: null,
   ...changes,
 });
 const never = facts({
@@ -35,10 +35,10 @@ describe('the health of a resource', () => {
     ['failing', 'another run after one that failed', facts({ lastOutcome: 'failed', inProgress: true })],
     ['failing', 'a canceled run after one that failed', facts({ lastRunStatus: 'canceled', lastOutcome: 'failed' })],
     ['syncing', 'a run under way', facts({ lastRunStatus: 'running', inProgress: true })],
-    ['syncing', 'a run under way although it is overdue', facts({ inProgress: true, expectedIntervalSeconds: 60 })],
+    ['syncing', 'a run under way although it is overdue', facts({ inProgress: true, overdueAt: ago(1) })],
     ['degraded', 'a last run that was partial', facts({ lastOutcome: 'partial' })],
-    ['degraded', 'a success that is overdue', facts({ expectedIntervalSeconds: 1799 })],
-    ['healthy', 'a success that is not overdue', facts({ expectedIntervalSeconds: 1800 })],
+    ['degraded', 'a success that is overdue', facts({ overdueAt: ago(1) })],
+    ['healthy', 'a success that is not overdue', facts({ overdueAt: ago(-1) })],
     ['healthy', 'a success and no schedule', facts()],
     ['healthy', 'a canceled run after a success', facts({ lastRunStatus: 'canceled' })],
   ])('is %s with %s', (health, _why, resource) => {
@@ -47,22 +47,8 @@ describe('the health of a resource', () => {
 });
 
 describe('a success', () => {
-  it('is overdue once it is older than two expected intervals, not before', () => {
-    const at = (seconds: number) =>
-      isOverdue({ lastSuccessAt: ago(seconds), expectedIntervalSeconds: 900, scheduledSince: ago(9000) }, nowMs);
-    expect([at(1800), at(1801)]).toEqual([false, true]);
-  });
-
-  it('is not overdue when there was none or none is expected', () => {
-    const since = { scheduledSince: ago(1e9) };
-    expect(isOverdue({ ...since, lastSuccessAt: null, expectedIntervalSeconds: 1 }, nowMs)).toBe(false);
-    expect(isOverdue({ ...since, lastSuccessAt: ago(1e9), expectedIntervalSeconds: null }, nowMs)).toBe(false);
-  });
-
-  it('is not overdue before its schedules have had the time for another one', () => {
-    const at = (seconds: number) =>
-      isOverdue({ lastSuccessAt: ago(9000), expectedIntervalSeconds: 900, scheduledSince: ago(seconds) }, nowMs);
-    expect([at(1800), at(1801)]).toEqual([false, true]);
+  it('is overdue from its time on, if it has one', () => {
+    expect([ago(-1), ago(1), null].map((overdueAt) => isOverdue({ overdueAt }, nowMs))).toEqual([false, true, false]);
   });
 
   it('has an age in whole seconds, 0 when a clock is ahead of ours', () => {
@@ -97,7 +83,7 @@ describe('the freshness of a connection', () => {
   });
 
   it('has the newest success of any resource, and is overdue when one is', () => {
-    const late = facts({ resourceKey: 'orders', lastSuccessAt: ago(9000), expectedIntervalSeconds: 60 });
+    const late = facts({ resourceKey: 'orders', lastSuccessAt: ago(9000), overdueAt: ago(1) });
     expect(freshnessOf([late, facts(), never], nowMs)).toMatchObject({
       lastSuccessAt: ago(3600),
       ageSeconds: 3600,

@@ -19,28 +19,16 @@ export interface ResourceFacts {
   readonly lastRecords: number | null;
   /** The seconds between two firings that the schedules promise; null: none is enabled. */
   readonly expectedIntervalSeconds: number | null;
-  /** Since when they fire; null: none is enabled. */
-  readonly scheduledSince: string | null;
+  /** When it is overdue unless a run succeeds before; null: never, without a success or a schedule. */
+  readonly overdueAt: string | null;
 }
 
 /** A success older than this many expected intervals is overdue. */
 export const overdueIntervals = 2;
 
-/** The facts by which a resource is overdue. */
-type DueFacts = Pick<ResourceFacts, 'lastSuccessAt' | 'expectedIntervalSeconds' | 'scheduledSince'>;
-
-/**
- * Whether the last success is longer ago than the schedules allow, which have had the time for another one. Without a
- * success or a schedule nothing is.
- */
-export function isOverdue(
-  { lastSuccessAt, expectedIntervalSeconds, scheduledSince }: DueFacts,
-  nowMs: number,
-): boolean {
-  if (lastSuccessAt === null || expectedIntervalSeconds === null) return false;
-  const since = Math.max(Date.parse(lastSuccessAt), Date.parse(scheduledSince ?? lastSuccessAt));
-  return nowMs - since > overdueIntervals * expectedIntervalSeconds * 1000;
-}
+/** Whether the last success is longer ago than the schedules allow, which have had the time for another one. */
+export const isOverdue = ({ overdueAt }: Pick<ResourceFacts, 'overdueAt'>, nowMs: number): boolean =>
+  overdueAt !== null && nowMs > Date.parse(overdueAt);
 
 /** The whole seconds since `at`; null: never. A clock ahead of ours makes no negative age. */
 export const ageSecondsOf = (at: string | null, nowMs: number): number | null =>
@@ -62,7 +50,7 @@ export function freshnessOf(facts: readonly ResourceFacts[], nowMs: number): Fre
 }
 
 function resourceFreshness(facts: ResourceFacts, nowMs: number): ResourceFreshness {
-  const { inProgress, lastOutcome, scheduledSince: _since, ...shown } = facts;
+  const { inProgress, lastOutcome, overdueAt: _at, ...shown } = facts;
   const overdue = isOverdue(facts, nowMs);
   return {
     ...shown,

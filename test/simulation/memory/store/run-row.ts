@@ -6,7 +6,8 @@ import type { StoredRun } from './control-state.ts';
 export function runRow(run: StoredRun): RunRow {
   const { status, errorCode, errorMessage } = run;
   const showsError =
-    errorCode !== null && (['queued', 'running', 'failed'].includes(status) || errorCode === 'terminated');
+    errorCode !== null &&
+    (['queued', 'running', 'failed'].includes(status) || (status === 'canceled' && errorCode === 'terminated'));
   return {
     ...pick(run, storedColumns),
     statsJson: pick(run, statsColumns),
