@@ -1,44 +1,46 @@
 /**
- * Lookups of names take a thread each until the system's resolver gives up, which can be long after the caller did. A domain
- * whose name server is silent may hold a few of the threads, whoever asks for its names and however often.
+ * Lookups of names take a thread each until the system's resolver gives up, which can be long after the caller did. An org may
+ * hold a few of the threads, however many names of silent servers it has. Where nobody says for whom a name is looked up, a
+ * domain may.
  */
+import { orgOfWork } from '../work/slices.ts';
 import { createTurns } from '../work/turns.ts';
 
 /** Resolves a host name to its addresses, in the resolver's order. Throws with `code` `ENOTFOUND` when there are none. */
 export type Lookup = (host: string) => Promise<readonly string[]>;
 
-/** Lookups at the same moment, and those below one domain. libuv gives half of its threads (UV_THREADPOOL_SIZE) to them. */
+/** Lookups at the same moment, and those of one org or domain. libuv gives half of its threads (UV_THREADPOOL_SIZE) to them. */
 const lookupsAtOnce = { max: 24, maxEach: 4 };
-/** Names of one domain that may wait. */
+/** Names of one org or domain that may wait. */
 const waitingMax = 256;
 
-/** A lookup that asks once for a name, however many callers want it, and for few names of one domain at the same moment. */
+/** A lookup that asks once for a name, however many callers want it, and for few names of an org at the same moment. */
 export function createFairLookup(lookup: Lookup): Lookup {
   const turns = createTurns(lookupsAtOnce);
   const inProgress = new Map<string, Promise<readonly string[]>>();
   const namesOf = new Map<string, number>();
 
-  const inTurn = async (host: string, domain: string): Promise<readonly string[]> => {
-    const giveBack = await turns.take(domain);
+  const inTurn = async (host: string, owner: string): Promise<readonly string[]> => {
+    const giveBack = await turns.take(owner);
     try {
       return await lookup(host);
     } finally {
       giveBack();
       inProgress.delete(host);
-      const left = (namesOf.get(domain) ?? 1) - 1;
-      if (left > 0) namesOf.set(domain, left);
-      else namesOf.delete(domain);
+      const left = (namesOf.get(owner) ?? 1) - 1;
+      if (left > 0) namesOf.set(owner, left);
+      else namesOf.delete(owner);
     }
   };
 
   return (host) => {
     const earlier = inProgress.get(host);
     if (earlier) return earlier;
-    const domain = domainOf(host);
-    const names = namesOf.get(domain) ?? 0;
-    if (names >= waitingMax) return Promise.reject(busy(domain));
-    namesOf.set(domain, names + 1);
-    const found = inTurn(host, domain);
+    const owner = orgOfWork() || domainOf(host);
+    const names = namesOf.get(owner) ?? 0;
+    if (names >= waitingMax) return Promise.reject(busy());
+    namesOf.set(owner, names + 1);
+    const found = inTurn(host, owner);
     inProgress.set(host, found);
     return found;
   };
@@ -54,8 +56,8 @@ function domainOf(host: string): string {
   return labels.slice(isOfCountry ? -3 : -2).join('.');
 }
 
-const busy = (domain: string): Error =>
-  Object.assign(new Error(`Too many names below ${domain} are looked up`), {
+const busy = (): Error =>
+  Object.assign(new Error('Too many names are looked up at once'), {
     syscall: 'getaddrinfo',
     code: 'EAI_AGAIN',
   });
