@@ -175,6 +175,7 @@ describe('the plan of an upgrade', () => {
     ['another field', { ...incremental, cursor: { field: 'created_at', type: 'datetime' } }],
     ['another type', { ...incremental, cursor: { field: 'updated_at', type: 'epoch_s' } }],
     ['another time zone', { ...incremental, cursor: { ...incremental.cursor, timezone: 'Europe/Berlin' } }],
+    ['another format', { ...incremental, cursor: { ...incremental.cursor, format: '%d/%m/%Y' } }],
     ['a token', { kind: 'token', next: 'body.next' }],
   ])('resets the watermark when the cursor becomes %s', (_what, changed) => {
     expect(planOf({ incremental }, { incremental: changed })).toMatchObject({
