@@ -6,6 +6,7 @@
 import { valueAt } from '../../core/json/dotted-path.ts';
 import { isJsonObject } from '../../core/json/is-json-object.ts';
 import { canonicalCursor } from '../../core/source/cursor/cursor-value.ts';
+import { concludesAbsence } from '../../core/spec/connection/concludes-absence.ts';
 import type { CursorType } from '../../core/spec/schema/incremental-schema.ts';
 import type { Resource } from '../../core/spec/schema/spec-schema.ts';
 import { counted } from '../output.ts';
@@ -24,6 +25,7 @@ export function readHints(resource: Resource, { pages, rows, isWhole }: ReadReco
   const withRecords = pages.filter(({ length }) => length > 0);
   return [
     ...(isWhole ? pageHints(resource, withRecords) : []),
+    ...moveHints(resource, withRecords.length),
     ...cursorHints(resource, withRecords.flat()),
     ...windowHints(resource),
     ...columnHints(resource, rows),
@@ -68,6 +70,28 @@ function pageHints({ pagination, forEach }: Resource, pages: readonly (readonly 
   }
 }
 
+/** Numbered pages that nothing joins: a record that leaves the list while it is read lets another one slip past unread. */
+function moveHints(resource: Resource, pages: number): readonly string[] {
+  const { pagination, deletes, incremental, forEach, job } = resource;
+  if ((pagination.kind !== 'page' && pagination.kind !== 'offset') || job !== undefined) return [];
+  const slips = 'A record that leaves the list while it is read lets another one slip past unread';
+  if (pagination.stable) {
+    if (deletes.mode !== 'full_scan' && deletes.mode !== 'endpoint') return [];
+    const effect = deletes.mode === 'full_scan' ? ', which is then deleted' : '';
+    return [
+      `pagination.stable: true says that nothing leaves the list, but by deletes.mode: ${deletes.mode} records do. ${slips}${effect}. ` +
+        'Remove stable, unless the API keeps the places of deleted records.',
+    ];
+  }
+  // Pages of these reads overlap, or their ends are looked at again.
+  const isJoined = incremental !== undefined || deletes.mode === 'flag' || concludesAbsence(resource);
+  if (isJoined || pages < 2 || forEach.length > 0) return [];
+  if (pagination.kind !== 'offset' || pagination.overlap !== undefined) return [];
+  return [
+    `${slips}, until the next run. Set pagination.overlap: 1, which notices it, or stable: true if the list only grows at its end.`,
+  ];
+}
+
 function cursorHints({ incremental }: Resource, records: readonly unknown[]): readonly string[] {
   if (incremental?.kind !== 'cursor' || incremental.cursor.field === undefined || records.length === 0) return [];
   const { cursor } = incremental;
@@ -91,7 +115,7 @@ function cursorHints({ incremental }: Resource, records: readonly unknown[]): re
 
 /** A cursor that bounds neither the requests nor the records. */
 function windowHints({ incremental, request, job, pagination }: Resource): readonly string[] {
-  if (incremental?.kind !== 'cursor' || incremental.clientFilter === true) return [];
+  if (incremental?.kind !== 'cursor' || incremental.clientFilter) return [];
   if (/\b(?:window|watermark)\b/.test(JSON.stringify([request, job, pagination]))) return [];
   return [
     'No request has window.from, so each run reads everything. Send it as the API takes it, such as in request.query. ' +
