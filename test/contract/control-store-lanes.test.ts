@@ -327,6 +327,96 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
       expect(await take(id)).toMatchObject({ meaning, watermarkBefore: watermark });
     });
 
+    describe('is whether all its records are stored', () => {
+      const key = 'a';
+      async function openLane() {
+        const lane = await start();
+        const { queries, db, scope, connectionId, started, record, end } = lane;
+        return {
+          ...lane,
+          isComplete: () => queries.isLaneComplete(db, scope, { connectionId, resourceKey: key }),
+          /** A run that reads to its end. */
+          async read(parts: Parameters<typeof started>[0] = {}, receipt: Parameters<typeof receiptOf>[2] = {}) {
+            const { id, attempt } = await started(parts);
+            await record(attempt, receiptOf(id, 1, receipt));
+            await end(id);
+          },
+        };
+      }
+      type Lane = Awaited<ReturnType<typeof openLane>>;
+      const conform =
+        (...changed: readonly ('key' | 'fields' | 'read' | 'cursor')[]) =>
+        ({ queries, db, scope }: Lane, runId: string, attempt: { readonly laneId: number; readonly fence: number }) =>
+          queries.conformLane(db, scope, { ...attempt, runId, before: null, meaning, changed });
+      const backfill = { from: null, force: false };
+
+      it.each<[string, (lane: Lane) => Promise<unknown>]>([
+        ['one that left something out, as at a limit', ({ read }) => read({}, { incomplete: true })],
+        ['a backfill', ({ read }) => read({ trigger: 'backfill', backfill })],
+        [
+          'one that was canceled before its end',
+          async ({ queries, db, scope, started, record, end }) => {
+            const { id, attempt } = await started();
+            await record(attempt, receiptOf(id, 1, { position: listPosition(0) }));
+            await queries.requestCancel(db, scope, id);
+            expect((await end(id)).run?.status).toBe('canceled');
+          },
+        ],
+        [
+          'one that failed',
+          async ({ started, record, end }) => {
+            const { id, attempt } = await started();
+            await record(attempt, receiptOf(id, 1, { position: listPosition(0) }));
+            await end(id, failed);
+          },
+        ],
+      ])('which no run shows but one that has read all of it: not %s', async (_what, other) => {
+        const lane = await openLane();
+        expect(await lane.isComplete()).toBe(false);
+        await other(lane);
+        expect(await lane.isComplete()).toBe(false);
+        await lane.read();
+        expect(await lane.isComplete()).toBe(true);
+        await other(lane);
+        expect(await lane.isComplete()).toBe(true);
+      });
+
+      it.each<[string, ReturnType<typeof conform>]>([
+        [
+          'they were forgotten',
+          ({ queries, db, scope }, runId, owner) => queries.forgetLane(db, scope, { ...owner, runId }),
+        ],
+        ['they have another key', conform('read', 'key')],
+        ['other fields are stored of them', conform('fields')],
+      ])('which no run from before shows once %s, and one that fails afterwards neither', async (_what, clear) => {
+        const lane = await openLane();
+        await lane.read();
+        const { id, attempt } = await lane.started();
+        await clear(lane, id, { laneId: attempt.laneId, fence: attempt.fence });
+        expect(await lane.isComplete()).toBe(false);
+        await lane.record(attempt, receiptOf(id, 1, { position: listPosition(0) }));
+        await lane.end(id, failed);
+        expect(await lane.isComplete()).toBe(false);
+        await lane.read({ trigger: 'backfill', backfill });
+        expect(await lane.isComplete()).toBe(false);
+        await lane.read();
+        expect(await lane.isComplete()).toBe(true);
+      });
+
+      it('which stays as it is while they are read from the start, and a rewind shows like a run', async () => {
+        const lane = await openLane();
+        await lane.read();
+        const { id, attempt } = await lane.started();
+        await conform('read', 'cursor')(lane, id, { laneId: attempt.laneId, fence: attempt.fence });
+        expect(await lane.isComplete()).toBe(true);
+        await lane.queries.forgetLane(lane.db, lane.scope, { laneId: attempt.laneId, fence: attempt.fence, runId: id });
+        await lane.end(id, failed);
+        expect(await lane.isComplete()).toBe(false);
+        await lane.read({ trigger: 'backfill', backfill: { from: null, force: true, rewind: true } });
+        expect(await lane.isComplete()).toBe(true);
+      });
+    });
+
     it('keeps where a rewind begins', async () => {
       const { queries, db, scope, started } = await start();
       const { id, attempt } = await started({

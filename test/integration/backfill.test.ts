@@ -81,6 +81,22 @@ describe('a backfill', () => {
     expect(await of.live('forced')).toEqual(['1', '2', '3', '4', '5']);
   });
 
+  it('delivers a version by force that is older than the known one, which no other run does: its note is `stale`', async () => {
+    const rows = fiveDays();
+    const resource = dated('lagging', () => rows);
+    const incremental = { ...resource.incremental, lookback: 'P2D' };
+    await using of = await account({ key: 'lagging', resources: [{ ...resource, incremental }] });
+    await of.sync('lagging');
+    rows.splice(4, 1, { id: 5, at: day(4), name: 'older' });
+    const stale = { status: 'succeeded', notes: { stale: 1 }, statsJson: { recordsOut: 0 } };
+    expect(await of.sync('lagging')).toMatchObject(stale);
+    expect(await of.backfill('lagging')).toMatchObject(stale);
+    expect((await of.rows('lagging')).at(-1)).toMatchObject({ name: 'a' });
+    expect(await of.backfill('lagging', { force: true })).toMatchObject({ status: 'succeeded', notes: {} });
+    expect((await of.rows('lagging')).at(-1)).toMatchObject({ name: 'older' });
+    expect(await of.sync('lagging')).toMatchObject({ notes: {}, statsJson: { recordsOut: 0 } });
+  });
+
   it('that is the first read of all claims nothing: the sync after it reads from the beginning', async () => {
     await using of = await account({ key: 'early', resources: [dated('early', fiveDays)] });
     const run = await of.backfill('early', { from: day(4) });

@@ -100,6 +100,24 @@ describe('the brake', () => {
   });
 });
 
+describe('records that leave the filter of an upgrade', () => {
+  it.each([
+    ['a full scan', 'narrowed_scan', { deletes: { mode: 'full_scan' } }],
+    ['a cursor and flags', 'narrowed_flags', flag],
+  ])('are deleted by the next run, and the one after it is quiet: %s', async (_, key, parts) => {
+    const { served, resource } = openRecords(key, { ...parts, filter: "state != 'draft'" });
+    await using of = await account({ key: key.replace('_', '-'), resources: [resource] });
+    served.rows = ids(6).map((id) => ({ id, at: day(id), state: id > 4 ? 'old' : 'live' }));
+    await of.sync(key);
+    const { plan } = await of.upgrade('2.0.0', [{ ...resource, filter: "state != 'old'" }]);
+    expect(plan.resources).toMatchObject([{ changed: ['filter'], mayDelete: true }]);
+    expect(await of.sync(key)).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 0, deleted: 2 } });
+    expect(await of.live(key)).toEqual(['1', '2', '3', '4']);
+    const quiet = { status: 'succeeded', notes: {}, statsJson: { recordsOut: 0, deleted: 0 } };
+    expect(await of.sync(key)).toMatchObject(quiet);
+  });
+});
+
 describe('a record that says that it is deleted', () => {
   it('is deleted at the end of a later run if its own ends before that', async () => {
     const { served, resource } = openRecords('cut', {

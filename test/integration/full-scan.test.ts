@@ -316,6 +316,67 @@ describe('a full scan', () => {
     });
   });
 
+  describe('whose first page is short in the middle of its list', () => {
+    const twelve = Array.from({ length: 12 }, (_, no) => String(no + 10));
+    /** The API leaves out a row of page 1 after it has cut the list into pages of four. */
+    const shortened = (key: string, kind: string) => {
+      const state = { isShort: false };
+      api.serve(key, (query) => {
+        const from = kind === 'offset' ? Number(query.get(kind)) : (Number(query.get(kind)) - 1) * 4;
+        const ids = twelve.slice(from, from + 4).filter((id) => !state.isShort || id !== '13');
+        return { body: ids.map((id) => ({ id })) };
+      });
+      return { state, list: { key, pagination: { kind, size: 4, inject: { in: 'query', name: kind } } } };
+    };
+    const run = {
+      page: { status: 'succeeded', notes: {} },
+      // An offset names a row that does not follow the one before.
+      offset: { status: 'partial', notes: { list_moved: 1 }, statsJson: { deleted: 0 } },
+    };
+    const left = { page: twelve.filter((id) => id !== '13'), offset: twelve };
+
+    it.each(['page', 'offset'] as const)('reads on behind it: the rows of page 2 live, by %s', async (kind) => {
+      const key = `short_${kind}`;
+      const { state, list } = shortened(key, kind);
+      await using of = await account({
+        key: `short-${kind}`,
+        resources: [{ ...list, deletes: { ...scan, maxRatio: 1 } }],
+      });
+      await of.sync(key);
+      state.isShort = true;
+      expect(await of.sync(key)).toMatchObject(run[kind]);
+      expect(await of.live(key)).toEqual(left[kind]);
+    });
+
+    it.each(['page', 'offset'] as const)('reads on behind it for a table that is replaced, by %s', async (kind) => {
+      const key = `short_new_${kind}`;
+      const { state, list } = shortened(key, kind);
+      const resources = [{ ...list, target: { mode: 'replace', maxRatio: 1 } }];
+      await using of = await account({ key: `short-new-${kind}`, resources });
+      await of.sync(key);
+      state.isShort = true;
+      expect(await of.sync(key)).toMatchObject(run[kind]);
+      expect(await of.live(key)).toEqual(left[kind]);
+    });
+
+    it.each(['page', 'offset'] as const)('reads on behind it for the children of live parents, by %s', async (kind) => {
+      const [key, below] = [`short_up_${kind}`, `short_below_${kind}`];
+      const { state, list } = shortened(key, kind);
+      api.serve(below, (_query, { url }) => ({ body: [{ id: url.split('/')[2] }] }));
+      const children = {
+        key: below,
+        forEach: [{ as: 'up', resource: key, from: 'live' }],
+        request: { path: `/${below}/{{ each.up.id }}` },
+        deletes: { ...scan, maxRatio: 1 },
+      };
+      await using of = await account({ key: `short-up-${kind}`, resources: [list, children] });
+      await of.sync(below);
+      state.isShort = true;
+      expect(await of.sync(below)).toMatchObject(run[kind]);
+      expect(await of.live(below)).toEqual(left[kind]);
+    });
+  });
+
   it('deletes a record that as many complete reads in a row lack as the spec wants', async () => {
     let rows = rowsOf(1, 2, 3);
     const confirmed = { ...scan, confirm: 2 };

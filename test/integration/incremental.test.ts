@@ -87,6 +87,22 @@ describe('a cursor in a form of its own', () => {
   });
 });
 
+describe('a lookback by a number', () => {
+  it('delivers a record that is committed late below the watermark', async () => {
+    const rows = [6, 8, 12].map((v) => ({ id: v, v }));
+    api.serve('late', (query) => ({ body: rows.filter(({ v }) => v >= Number(query.get('since'))) }));
+    const late = await connection('late', {
+      request: since('late'),
+      incremental: { kind: 'cursor', cursor: { field: 'v', type: 'integer' }, order: 'none', initial: 0, lookback: 5 },
+    });
+    expect(await late.sync()).toMatchObject({ watermarkAfter: '12', statsJson: { recordsOut: 3 } });
+    rows.push({ id: 7, v: 7 });
+    expect(await late.sync()).toMatchObject({ watermarkAfter: '12', statsJson: { recordsOut: 1, skipped: 2 } });
+    expect(asked('late').map((query) => query.get('since'))).toEqual(['0', '7']);
+    expect(await idsOf(late)).toEqual(['12', '6', '7', '8']);
+  });
+});
+
 describe('windows', () => {
   it('are split down to what the API gives, grow back and overlap; every record arrives once', async () => {
     const start = Date.now() - 90 * dayMs;

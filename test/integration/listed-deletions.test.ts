@@ -125,6 +125,33 @@ describe('a record that is deleted between the read and the list', () => {
   });
 });
 
+describe('the key of a deleted record', () => {
+  it('of several fields is a list of values, numbers as text, too', async () => {
+    const { state, resource } = openList('composite', { hasCursor: false, key: '[a, b]' });
+    await using of = await account({ key: 'composite', resources: [{ ...resource, primaryKey: ['a', 'b'] }] });
+    const rows = [1, 2].flatMap((a) => ['x', 'y'].map((b) => ({ a, b })));
+    api.serve('composite', () => ({ body: rows }));
+    await of.sync('composite');
+    expect(await of.live('composite')).toEqual(['[1,"x"]', '[1,"y"]', '[2,"x"]', '[2,"y"]']);
+    rows.shift();
+    state.gone = [{ a: '1', b: 'x' }];
+    expect(await of.sync('composite')).toMatchObject({ status: 'succeeded', statsJson: { deleted: 1 } });
+    expect(await of.live('composite')).toEqual(['[1,"y"]', '[2,"x"]', '[2,"y"]']);
+    expect(await of.sync('composite')).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 0, deleted: 0 } });
+  });
+
+  it('of one field may be in a list', async () => {
+    const { state, resource } = openList('enclosed', { hasCursor: false, key: '[a]' });
+    await using of = await account({ key: 'enclosed', resources: [resource] });
+    state.rows = [{ id: 1 }, { id: 2 }];
+    await of.sync('enclosed');
+    state.rows = [{ id: 2 }];
+    state.gone = [{ a: '1' }];
+    expect(await of.sync('enclosed')).toMatchObject({ status: 'succeeded', statsJson: { deleted: 1 } });
+    expect(await of.live('enclosed')).toEqual(['2']);
+  });
+});
+
 describe('the time of a deletion', () => {
   it('is compared with the version that is known: one from before it is not deleted, one of the same time once', async () => {
     const { state, resource } = openList('timed', { at: 'deleted_at' });

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { useAccounts } from '../support/sync/use-accounts.ts';
 import { createScriptedApi } from '../support/upstream/scripted-api.ts';
+import type { UpstreamRequest } from '../support/upstream/upstream.ts';
 
 const api = createScriptedApi();
-const { account } = useAccounts(api);
+const { account, shared } = useAccounts(api);
 
 const day = (no: number) => new Date(Date.UTC(2025, 0, no)).toISOString();
 const cursor = (parts: object) => ({ kind: 'cursor', cursor: parts, order: 'asc', settle: 'PT0S' });
@@ -113,6 +114,38 @@ describe('what is stored of a resource', () => {
     expect(await of.sync('areas')).toMatchObject({ notes: {}, watermarkBefore: day(2) });
   });
 
+  it.each(['baseUrl', 'headers'])(
+    'does not count for the records that another param in http.%s selects, although an old ETag still holds',
+    async (place) => {
+      const key = `sites_${place.toLowerCase()}`;
+      const rows: Readonly<Record<string, readonly Item[]>> = {
+        eu: [{ id: 1, at: day(100) }],
+        us: [1, 2].map((no) => ({ id: 10 + no, at: day(no) })),
+      };
+      const reply = (site: string, { headers }: UpstreamRequest) =>
+        headers['if-none-match'] === '"1"'
+          ? { status: 304, headers: { etag: '"1"' } }
+          : { body: rows[site], headers: { etag: '"1"' } };
+      api.serve(key, (_query, request) => reply(String(request.headers['x-site']), request));
+      for (const site of ['eu', 'us']) api.serve(site, (_query, request) => reply(site, request));
+      const resource = {
+        key,
+        request: { path: `/${key}`, cache: { mode: 'conditional' } },
+        incremental: { ...cursor({ field: 'at', type: 'datetime' }), clientFilter: true },
+      };
+      const site = '{{ params.site[0] }}';
+      const http =
+        place === 'headers' ? { headers: { 'x-site': site } } : { baseUrl: `${shared().upstream.url}/${site}` };
+      const params = { site: ['eu'] };
+      await using of = await account({ key: key.replace('_', '-'), resources: [resource], params, http });
+      await of.sync(key);
+      expect((await of.sync(key)).statsJson).toMatchObject({ recordsIn: 0 });
+      await of.ask('PATCH', '', { params: { site: ['us'] } });
+      expect(await of.sync(key)).toMatchObject({ status: 'succeeded', notes: { read_from_start: 1 } });
+      expect(await of.live(key)).toEqual(['1', '11', '12']);
+    },
+  );
+
   it('is planned by a dry run, and a change after which rows may be deleted needs consent once there are any', async () => {
     api.serve('scopes', (query) => ({ body: [{ id: query.get('area') ?? '' }] }));
     const resource = {
@@ -190,6 +223,34 @@ describe('what is delivered for a record', () => {
     await of.sync(name);
     await of.sync(`${name}_below`);
     expect(asked).toEqual(['open', 'closed']);
+  });
+
+  it.each([
+    ['read in full', 'map_full', false],
+    ['read from a cursor on, by the backfill that the plan recommends', 'map_cursor', true],
+  ])('follows a table of its spec that an upgrade corrects: %s', async (_what, key, hasCursor) => {
+    const rows = [1, 2].map((id) => ({ id, at: day(id), country: 'de' }));
+    serveBy(
+      key,
+      () => rows,
+      () => 'at',
+    );
+    const parts = { request: { path: `/${key}`, ...since }, incremental: cursor({ field: 'at', type: 'datetime' }) };
+    const resource = {
+      key,
+      ...(hasCursor && parts),
+      transform: "{ 'id': id, 'country': $lookup($lookups.countries, country) }",
+    };
+    const lookups = (de: string) => ({ lookups: [{ kind: 'static', assignTo: 'countries', table: { de } }] });
+    await using of = await account({ key: key.replace('_', '-'), resources: [resource], spec: lookups('Germny') });
+    await of.sync(key);
+    const { plan } = await of.upgrade('1.1.0', [resource], lookups('Germany'));
+    const redelivers = hasCursor ? 'fetched' : 'everything';
+    expect(plan.resources).toMatchObject([{ resets: 'nothing', redelivers, backfillRecommended: hasCursor }]);
+    await of.sync(key);
+    if (hasCursor) await of.backfill(key);
+    expect(await of.rows(key)).toMatchObject([{ country: 'Germany' }, { country: 'Germany' }]);
+    expect(await of.sync(key)).toMatchObject({ status: 'succeeded', notes: {}, statsJson: { recordsOut: 0 } });
   });
 
   it('follows a table whose change counts, although the API says that the list has not changed', async () => {

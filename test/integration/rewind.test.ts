@@ -87,6 +87,20 @@ test('a rewind reads from where the resource stood, not from the beginning', asy
   expect(await of.live('stood')).toEqual(['1', '2', '3', '4']);
 });
 
+test('a rewind delivers a version that is older than the known one, as the destination may have lost that', async () => {
+  let rows = [row(1, 1), row(2, 12, 'new')];
+  const resource = { ...changes('older', () => rows), request: { path: '/older' } };
+  await using of = await account({ key: 'older', resources: [resource] });
+  await of.sync('older');
+  const to = await backup(of, 'older');
+  rows = [row(1, 1), row(2, 2, 'old')];
+  expect(await of.sync('older')).toMatchObject({ notes: { stale: 1 }, statsJson: { recordsOut: 0 } });
+  expect(await of.rows('older')).toMatchObject([{ name: 'a' }, { name: 'new' }]);
+  expect(await rewind(of, 'older', to)).toMatchObject({ status: 'succeeded', notes: {} });
+  expect(await of.rows('older')).toMatchObject([{ name: 'a' }, { name: 'old' }]);
+  expect(await of.sync('older')).toMatchObject({ notes: {}, statsJson: { recordsOut: 0 } });
+});
+
 test('a rewind of a resource that is read by tokens begins with the first token since then, whatever its text', async () => {
   const tokens = ['m', 'z', 'b', 'k'];
   let count = 1;

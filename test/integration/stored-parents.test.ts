@@ -129,6 +129,44 @@ describe('parents that are stored', () => {
   );
 });
 
+describe('parents under another key of which a run has delivered a part before it failed', () => {
+  it.each([
+    ['deletes none of a full scan', 'scanned', { deletes: { mode: 'full_scan', maxRatio: 1 } }],
+    ['leaves a table that is replaced as it was', 'replaced', { target: { mode: 'replace', maxRatio: 1 } }],
+  ])('are incomplete: a run of their children %s', async (_what, name, parts) => {
+    const owners = [1, 2].map((id) => ({ id, number: 10 + id }));
+    let broken = false;
+    const { parent, child } = family(name, { owners: () => [] });
+    api.serve(name, (query) => {
+      const page = Number(query.get('page') ?? 1);
+      if (page === 2 && broken) return { status: 400 };
+      return { body: { data: owners.slice(page - 1, page), next: page === 1 ? 2 : null } };
+    });
+    const above = {
+      key: parent.key,
+      response: { records: 'data' },
+      pagination: { kind: 'cursor', next: 'body.next', inject: { in: 'query', name: 'page' } },
+    };
+    const forEach = [{ as: 'owner', resource: name, from: 'store' }];
+    const below = child({ forEach, request: { path: `/${name}_pets/{{ each.owner.number }}` }, ...parts });
+    await using of = await account({ key: name, resources: [above, below] });
+    await of.sync(name);
+    await of.sync(below.key);
+    const both = ['of 11', 'of 12'];
+    expect(await of.live(below.key)).toEqual(both);
+    await of.upgrade('2.0.0', [{ ...above, primaryKey: 'number' }, below]);
+    broken = true;
+    expect(await of.sync(name)).toMatchObject({ status: 'failed', statsJson: { recordsOut: 1 } });
+    const left = { status: 'partial', notes: { parents_incomplete: 2 }, statsJson: { deleted: 0 } };
+    expect(await of.sync(below.key)).toMatchObject(left);
+    expect(await of.live(below.key)).toEqual(both);
+    broken = false;
+    await of.sync(name);
+    expect(await of.sync(below.key)).toMatchObject({ status: 'succeeded', notes: {}, statsJson: { deleted: 0 } });
+    expect(await of.live(below.key)).toEqual(both);
+  });
+});
+
 describe('an upgrade', () => {
   const twoOwners = () => [1, 2].map((id) => ({ id, at: day(id), state: 'open' }));
 

@@ -58,7 +58,7 @@ export interface SpecUpgrade {
       resets: 'nothing' | 'watermark' | 'state';
       /** Records delivered again although they did not change; `fetched`: those that a run fetches anyway. */
       redelivers: 'nothing' | 'fetched' | 'everything';
-      /** Other records are read, or under other keys, and what is then not found is deleted at the destination, as far as the brake on deletes allows. */
+      /** Other records are read, or under other keys, or `filter` may keep others, and what is then not found is deleted at the destination, as far as the brake on deletes allows. */
       mayDelete: boolean;
       /** Delivered records keep their old form until then. */
       backfillRecommended: boolean;
@@ -1583,7 +1583,7 @@ export interface Operations {
           resets: 'nothing' | 'watermark' | 'state';
           /** Records delivered again although they did not change; `fetched`: those that a run fetches anyway. */
           redelivers: 'nothing' | 'fetched' | 'everything';
-          /** Other records are read, or under other keys, and what is then not found is deleted at the destination, as far as the brake on deletes allows. */
+          /** Other records are read, or under other keys, or `filter` may keep others, and what is then not found is deleted at the destination, as far as the brake on deletes allows. */
           mayDelete: boolean;
           /** Delivered records keep their old form until then. */
           backfillRecommended: boolean;

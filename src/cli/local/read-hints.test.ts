@@ -85,6 +85,45 @@ test('columns that no row has a value for are named; null is a value', () => {
   expect(hintsOf(parts, [], { rows: [] })).toEqual([]);
 });
 
+describe('a list that may move while it is read', () => {
+  const by = (pagination: Readonly<Record<string, unknown>>, parts: Readonly<Record<string, unknown>> = {}) => ({
+    pagination: { kind: 'offset', inject, size: 3, ...pagination },
+    ...parts,
+  });
+  const cursor = { kind: 'cursor', cursor: { field: 'id', type: 'integer' }, order: 'none', clientFilter: true };
+  const listed = { mode: 'endpoint', request: { path: '/gone' }, key: 'id' };
+  const pages = [page(3), page(2)];
+
+  test('is named where its pages have numbers and nothing shows that one slips past', () => {
+    expect(hintsOf(by({}), pages)).toEqual([
+      expect.stringMatching(/slip past unread, until .* pagination\.overlap: 1/),
+    ]);
+    expect(hintsOf(by({}, { deletes: listed }), pages)).toHaveLength(1);
+  });
+
+  test.each<[string, Readonly<Record<string, unknown>>]>([
+    ['has one page', by({ size: 9 })],
+    ['says whether its pages overlap', by({ overlap: 0 })],
+    ['only grows at its end', by({ stable: true })],
+    ['is read from a cursor on: its pages overlap', by({}, { incremental: cursor })],
+    ['shows what is deleted: its pages overlap', by({}, { deletes: { mode: 'full_scan' } })],
+    ['is marked: its pages overlap', by({}, { deletes: { mode: 'flag', when: 'gone' } })],
+    ['makes a table anew: its pages overlap', by({}, { target: { table: 't', mode: 'replace' } })],
+    ['is marked and does not move', by({ stable: true }, { deletes: { mode: 'flag', when: 'gone' } })],
+    ['has page numbers, which cannot overlap', by({ kind: 'page' })],
+  ])('is not named where it %s', (what, parts) => {
+    expect(hintsOf(parts, what === 'has one page' ? [page(3)] : pages)).toEqual([]);
+  });
+
+  test.each([
+    ['full_scan', 'page', { mode: 'full_scan' }, 'slip past unread, which is then deleted. Remove stable'],
+    ['full_scan', 'offset', { mode: 'full_scan' }, 'slip past unread, which is then deleted. Remove stable'],
+    ['endpoint', 'page', listed, 'slip past unread. Remove stable'],
+  ])('is named where it is `stable` although records leave it: %s, by %s', (_mode, kind, deletes, words) => {
+    expect(hintsOf(by({ kind, stable: true }, { deletes }), pages)).toEqual([expect.stringContaining(words)]);
+  });
+});
+
 describe('a cursor that bounds nothing', () => {
   const incremental = { kind: 'cursor', cursor: { field: 'id', type: 'integer' }, order: 'none' };
   const since = { path: '/things', query: { since: '{{ window.from }}' } };

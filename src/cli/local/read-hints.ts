@@ -6,6 +6,7 @@
 import { valueAt } from '../../core/json/dotted-path.ts';
 import { isJsonObject } from '../../core/json/is-json-object.ts';
 import { canonicalCursor } from '../../core/source/cursor/cursor-value.ts';
+import { concludesAbsence } from '../../core/spec/connection/concludes-absence.ts';
 import type { CursorType } from '../../core/spec/schema/incremental-schema.ts';
 import type { Resource } from '../../core/spec/schema/spec-schema.ts';
 import { counted } from '../output.ts';
@@ -24,6 +25,7 @@ export function readHints(resource: Resource, { pages, rows, isWhole }: ReadReco
   const withRecords = pages.filter(({ length }) => length > 0);
   return [
     ...(isWhole ? pageHints(resource, withRecords) : []),
+    ...moveHints(resource, withRecords.length),
     ...cursorHints(resource, withRecords.flat()),
     ...windowHints(resource),
     ...columnHints(resource, rows),
@@ -66,6 +68,28 @@ function pageHints({ pagination, forEach }: Resource, pages: readonly (readonly 
           ]
         : [];
   }
+}
+
+/** Numbered pages that nothing joins: a record that leaves the list while it is read lets another one slip past unread. */
+function moveHints(resource: Resource, pages: number): readonly string[] {
+  const { pagination, deletes, incremental, forEach, job } = resource;
+  if ((pagination.kind !== 'page' && pagination.kind !== 'offset') || job !== undefined) return [];
+  const slips = 'A record that leaves the list while it is read lets another one slip past unread';
+  if (pagination.stable) {
+    if (deletes.mode !== 'full_scan' && deletes.mode !== 'endpoint') return [];
+    const effect = deletes.mode === 'full_scan' ? ', which is then deleted' : '';
+    return [
+      `pagination.stable: true says that nothing leaves the list, but by deletes.mode: ${deletes.mode} records do. ${slips}${effect}. ` +
+        'Remove stable, unless the API keeps the places of deleted records.',
+    ];
+  }
+  // Pages of these reads overlap, or their ends are looked at again.
+  const isJoined = incremental !== undefined || deletes.mode === 'flag' || concludesAbsence(resource);
+  if (isJoined || pages < 2 || forEach.length > 0) return [];
+  if (pagination.kind !== 'offset' || pagination.overlap !== undefined) return [];
+  return [
+    `${slips}, until the next run. Set pagination.overlap: 1, which notices it, or stable: true if the list only grows at its end.`,
+  ];
 }
 
 function cursorHints({ incremental }: Resource, records: readonly unknown[]): readonly string[] {

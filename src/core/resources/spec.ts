@@ -92,7 +92,7 @@ const ResourcePlan = v.object({
   mayDelete: v.pipe(
     v.boolean(),
     v.description(
-      'Other records are read, or under other keys, and what is then not found is deleted at the destination, as far as the brake on deletes allows.',
+      'Other records are read, or under other keys, or `filter` may keep others, and what is then not found is deleted at the destination, as far as the brake on deletes allows.',
     ),
   ),
   backfillRecommended: v.pipe(v.boolean(), v.description('Delivered records keep their old form until then.')),

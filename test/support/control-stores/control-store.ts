@@ -17,6 +17,7 @@ import * as lookups from '../../../db/queries/runs/lookup-cache.ts';
 import * as sweep from '../../../db/queries/runs/maintenance/sweep.ts';
 import * as listed from '../../../db/queries/runs/records/listed-deletions.ts';
 import * as missing from '../../../db/queries/runs/records/missing-records.ts';
+import { isLaneComplete } from '../../../db/queries/runs/records/parents.ts';
 import { findRecordStates } from '../../../db/queries/runs/records/record-state.ts';
 import * as requeue from '../../../db/queries/runs/records/requeue.ts';
 import * as dimensions from '../../../db/queries/runs/run-dimensions.ts';
@@ -66,6 +67,7 @@ export const realQueries = {
   doubtPart: outbox.doubtPart,
   endPending: outbox.endPending,
   findRecordStates,
+  isLaneComplete,
   noteLeftovers,
   requeueOne: requeue.requeueOne,
   requeueAll: requeue.requeueAll,

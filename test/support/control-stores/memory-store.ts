@@ -16,6 +16,7 @@ import * as lookups from '../../simulation/memory/lookup-cache.ts';
 import * as sweep from '../../simulation/memory/maintenance/sweep.ts';
 import * as listed from '../../simulation/memory/records/listed-deletions.ts';
 import * as missing from '../../simulation/memory/records/missing-records.ts';
+import { isLaneComplete } from '../../simulation/memory/records/parents.ts';
 import { findRecordStates } from '../../simulation/memory/records/record-state.ts';
 import * as requeue from '../../simulation/memory/records/requeue.ts';
 import * as dimensions from '../../simulation/memory/run-dimensions.ts';
@@ -44,6 +45,7 @@ const memoryQueries: Queries = {
   ...missing,
   ...outbox,
   findRecordStates,
+  isLaneComplete,
   noteLeftovers,
   ...{ requeueOne: requeue.requeueOne, requeueAll: requeue.requeueAll, findRequeued: requeue.findRequeued },
   ...dimensions,

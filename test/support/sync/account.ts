@@ -17,8 +17,8 @@ export interface Account extends Customer {
   ended(runId: string): Promise<RunRow>;
   /** Requests a backfill and resolves with its final row. */
   backfill(resource: string, options?: JsonObject): Promise<RunRow>;
-  /** Publishes the resources as another version and pins the connection to it. */
-  upgrade(version: string, resources: readonly JsonObject[]): Promise<SpecUpgrade>;
+  /** Publishes the resources, and other parts of the spec, as another version and pins the connection to it. */
+  upgrade(version: string, resources: readonly JsonObject[], spec?: JsonObject): Promise<SpecUpgrade>;
   /** Rows of a table by id, without those columns of our own that are not asked for. */
   rows(table: string, own?: readonly string[]): Promise<readonly JsonObject[]>;
   /** External ids of the rows of a table, those of a soft delete left out. */
@@ -39,6 +39,8 @@ export interface AccountOptions {
   readonly destination?: JsonObject;
   /** Parts of the spec besides its resources. */
   readonly spec?: JsonObject;
+  /** Further parts of its `http`. */
+  readonly http?: JsonObject;
   /** Values of params, all of them lists of strings. */
   readonly params?: JsonObject;
 }
@@ -47,7 +49,8 @@ export interface AccountOptions {
 export async function openAccount(stack: Service, options: AccountOptions): Promise<Account> {
   const { call } = stack.org;
   const { params = {} } = options;
-  const document = (version: string, resources: readonly JsonObject[]) => specOf({ ...options, resources }, version);
+  const document = (version: string, resources: readonly JsonObject[], spec = options.spec ?? {}) =>
+    specOf({ ...options, resources, spec }, version);
   const customer = await connectCustomer(stack, {
     document: document('1.0.0', options.resources),
     destinationOptions: options.destination ?? {},
@@ -76,8 +79,8 @@ export async function openAccount(stack: Service, options: AccountOptions): Prom
     ended,
     request: async (resource) => (await ask('POST', '/sync', { resource })).id,
     backfill: async (resource, body) => await ended((await ask('POST', '/backfill', { resource, ...body })).id),
-    async upgrade(version, resources) {
-      await send('POST', '/specs', intoDatabase(document(version, resources), options.destination));
+    async upgrade(version, resources, spec) {
+      await send('POST', '/specs', intoDatabase(document(version, resources, spec), options.destination));
       await send('POST', `/specs/${options.key}/versions/${version}/publish`);
       return await ask('POST', '/upgrade-spec', { toVersion: version });
     },
@@ -106,11 +109,11 @@ export async function openAccount(stack: Service, options: AccountOptions): Prom
   };
 }
 
-const specOf = ({ key, baseUrl, resources, params = {}, spec = {} }: AccountOptions, version: string) => ({
+const specOf = ({ key, baseUrl, resources, params = {}, spec = {}, http = {} }: AccountOptions, version: string) => ({
   ...spec,
   metadata: { key, name: key, version },
   connectionParams: Object.keys(params).map((param) => ({ key: param, type: 'string_list' })),
-  http: { baseUrl, rateLimit: { requests: 1_000_000, perSeconds: 1 }, retry: { baseMs: 10, maxAttempts: 2 } },
+  http: { baseUrl, rateLimit: { requests: 1_000_000, perSeconds: 1 }, retry: { baseMs: 10, maxAttempts: 2 }, ...http },
   resources: resources.map((resource) => ({
     primaryKey: 'id',
     request: { path: `/${String(resource['key'])}` },

@@ -89,10 +89,8 @@ describe.each([
       resource: { ...resource, request: { path: '/items' } },
     });
     expect(error).toBeNull();
-    if (gaps.length > 0) {
-      expect(gaps).toEqual(['list_moved']);
-      expect(pages.at(-1)?.watermarkAfter ?? null).toBeNull();
-    }
+    expect(gaps).toEqual(['list_moved']);
+    expect(pages.at(-1)?.watermarkAfter).toBeNull();
   });
 
   test('costs nothing where it is one page, or the spec says that it does not move', async () => {
@@ -124,6 +122,29 @@ test('offsets that overlap by more than is remembered of a page come to the end'
   expect(gaps).toEqual([]);
   expect(requests).toBeLessThan(12);
 });
+
+test.each([
+  ['a read that the next run corrects', {}, {}],
+  ['a read that proves what is deleted', {}, { provesEnd: true }],
+  ['an ascending list', ascending, {}],
+] as const)(
+  'an overlap of one item notices that several items of the page before are gone: %s',
+  async (_, parts, by) => {
+    const pagination = { kind: 'offset', size: 4, overlap: 1, inject: byOffset.inject };
+    const request = { path: '/items', query: { ...ascending.request.query, limit: '{{ page.size }}' } };
+    const resource = { ...parts, request, pagination };
+    for (const left of [
+      [1, 2],
+      [3, 4],
+      [1, 4],
+    ]) {
+      const move = (list: readonly Row[], no: number) => (no === 2 ? left.reduce(without, list) : list);
+      const { ids, gaps, error } = await read(listOf(12), move, { resource, ...by });
+      expect(error).toBeNull();
+      expect({ left, count: ids.size, gaps }).toEqual({ left, count: 12, gaps: [] });
+    }
+  },
+);
 
 test('page numbers of an ascending list begin anew at a value that was reached, and not at the first record', async () => {
   const move = (list: readonly Row[], request: number) => (request === 6 ? toTheEnd(list, 9) : list);

@@ -1,10 +1,11 @@
 import { isJsonObject } from '../../json/is-json-object.ts';
+import type { JsonObject } from '../../json/json-object.ts';
 import type { ErrorRule, RequestTemplate } from '../schema/http-schema.ts';
 import type { Lookup } from '../schema/lookup-schema.ts';
 import type { Pagination } from '../schema/pagination-schema.ts';
 import type { ConnectorSpec, Resource } from '../schema/spec-schema.ts';
 import { addedFields, keyFields, withAdded } from './added-fields.ts';
-import { fieldsIn, isWithin, type Mentions, mentionsAt, rootsIn } from './mentions.ts';
+import { fieldsIn, isWithin, type Mentions, mentionsAt, rootsIn, valuesOf } from './mentions.ts';
 import { ancestorsOf, sourcesOf } from './partition-sources.ts';
 import { resourceFingerprint } from './resource-fingerprint.ts';
 import { shapePlaces } from './shape-values.ts';
@@ -99,6 +100,19 @@ export function readMentions(spec: ConnectorSpec, resource: Resource): Mentions 
   const isPlace = isWithin([...shared, ...places]);
   const own = `resources.${spec.resources.indexOf(resource)}.`;
   return mentionsAt({ ...spec, resources }, (at) => isPlace(at) && !(at.startsWith(own) && listsPartitions(at)));
+}
+
+/** What decides which records the filter of a resource keeps, with the params that count; null: it keeps all. */
+export function filterDefinition(spec: ConnectorSpec, resource: Resource, params: JsonObject): unknown {
+  const { filter } = resource;
+  if (filter === undefined) return null;
+  const alone: Resource = { ...resource, deletes: { mode: 'none' }, onInvalid: 'quarantine' };
+  const resources = spec.resources.map((each) => (each === resource ? chosen(alone) : each));
+  const places = ['filter', 'response.addFields', 'response.map'];
+  const own = `resources.${spec.resources.indexOf(resource)}`;
+  const mentions = mentionsAt({ ...spec, resources }, isWithin(places.map((name) => `${own}.${name}`)));
+  const tables = mentions.lookups.map(lookupDefinition);
+  return [filter, chosenDefinition(alone), valuesOf(mentions.params, params), tables];
 }
 
 /** A resource with the fields only that decide which of its records are read. */

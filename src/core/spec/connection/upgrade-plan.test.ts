@@ -137,6 +137,27 @@ describe('the plan of an upgrade', () => {
     ]);
   });
 
+  it.each<[string, object]>([
+    ['flag', { mode: 'flag', when: 'gone' }],
+    ['endpoint', { mode: 'endpoint', request: { path: '/deleted' }, key: 'id' }],
+  ])('may delete what leaves another filter, or a filter by another param: %s', (_mode, deletes) => {
+    const other = { filter: 'open' };
+    const unread = { incremental, deletes, transform: '{ "id": id }' };
+    expect(planOf({ incremental, deletes }, { incremental, deletes, ...other })).toMatchObject({
+      resources: [{ mayDelete: true, effect: expect.stringContaining('deletes those at the destination') }],
+    });
+    expect(planOf({ incremental, deletes, ...other }, { ...unread, ...other }).resources[0]?.mayDelete).toBe(false);
+    expect(planOf({ incremental, ...other }, { incremental, filter: 'live' }).resources[0]?.mayDelete).toBe(false);
+    const spec = specOf(
+      { incremental, deletes, response: { records: 'data', addFields: { at: 'params.area' } }, filter: 'at = area' },
+      { connectionParams: [{ key: 'area', type: 'string' }] },
+    );
+    const plan = (before: string, after: string) =>
+      planUpgrade({ before: inUse(spec, { area: before }), after: inUse(spec, { area: after }), issues: [] });
+    expect(plan('eu', 'us').resources).toMatchObject([{ mayDelete: true }]);
+    expect(plan('eu', 'eu').resources).toMatchObject([{ mayDelete: false }]);
+  });
+
   it('compares a resource that is added again with what was stored when it was removed', () => {
     const [before, after] = [inUse(specOf({ key: 'others' })), inUse(specOf({ incremental }))];
     const stored = (meaning: object) => new Map([['items', meaning]]);
@@ -175,6 +196,7 @@ describe('the plan of an upgrade', () => {
     ['another field', { ...incremental, cursor: { field: 'created_at', type: 'datetime' } }],
     ['another type', { ...incremental, cursor: { field: 'updated_at', type: 'epoch_s' } }],
     ['another time zone', { ...incremental, cursor: { ...incremental.cursor, timezone: 'Europe/Berlin' } }],
+    ['another format', { ...incremental, cursor: { ...incremental.cursor, format: '%d/%m/%Y' } }],
     ['a token', { kind: 'token', next: 'body.next' }],
   ])('resets the watermark when the cursor becomes %s', (_what, changed) => {
     expect(planOf({ incremental }, { incremental: changed })).toMatchObject({

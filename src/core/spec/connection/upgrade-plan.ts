@@ -6,6 +6,7 @@ import type { ConnectorSpec, Resource } from '../schema/spec-schema.ts';
 import { concludesAbsence } from './concludes-absence.ts';
 import { changedFacets, type Facet, meaningOf, type StoredMeaning } from './meaning.ts';
 import { mayLosePartitions } from './partition-values.ts';
+import { filterDefinition } from './read-definition.ts';
 import { readsAll } from './reads-all.ts';
 import { resourceFingerprint } from './resource-fingerprint.ts';
 import { shapeValues } from './shape-values.ts';
@@ -115,14 +116,17 @@ function planResource(old: Place | null, place: Place, stored: StoredMeaning): R
   const facets = changedFacets(stored, meaningOf(spec, resource, params));
   const lacksSome = old !== null && losesPartitions(old, place);
   const readsOthers = facets.includes('key') || facets.includes('read') || lacksSome;
-  const mayDelete = (concludesAbsence(resource) && readsOthers) || (resource.deletes.mode !== 'none' && lacksSome);
+  const keepsOthers =
+    old !== null && resource.filter !== undefined && !isDeepStrictEqual(filterOf(old), filterOf(place));
+  const mayDelete =
+    (concludesAbsence(resource) && readsOthers) || (resource.deletes.mode !== 'none' && (lacksSome || keepsOthers));
   const plan = { ...untouched(resource.key), changed, mayDelete };
   if (facets.includes('key')) return rekeyed(plan, resource);
   const reshaped = old !== null && !isDeepStrictEqual(formOf(old), formOf(place));
   const redelivered = { ...plan, redelivers: reshaped ? ('everything' as const) : ('nothing' as const) };
   if (readsAll(resource)) return { ...redelivered, effect: fullReadEffect(facets, redelivered) };
   if (facets.length > 0) {
-    return { ...redelivered, class: 'resets', resets: 'watermark', effect: resetEffect(facets, reshaped) };
+    return { ...redelivered, class: 'resets', resets: 'watermark', effect: resetEffect(facets, redelivered) };
   }
   return reshaped ? { ...plan, ...deliversFetched } : plan;
 }
@@ -136,15 +140,21 @@ const rekeyed = (plan: ResourcePlan, { target: { table } }: Resource): ResourceP
   effect: `The primary key changes: the next run reads and delivers everything again; rows of table ${table} under the old keys stay.`,
 });
 
-function resetEffect(facets: readonly Facet[], reshaped: boolean): string {
+function resetEffect(
+  facets: readonly Facet[],
+  { redelivers, mayDelete }: Pick<ResourcePlan, 'redelivers' | 'mayDelete'>,
+): string {
   const cause = facets.includes('cursor')
     ? 'The cursor changes'
     : facets.includes('read')
       ? 'Other records than before may be read'
       : 'Resources below it need other fields of its records';
-  const delivered = reshaped ? 'everything again' : 'only the records that differ';
-  return `${cause}: the next run reads from the start and delivers ${delivered}.`;
+  const delivered = redelivers === 'everything' ? 'everything again' : 'only the records that differ';
+  const missing = mayDelete ? `, and ${deletesMissing}` : '';
+  return `${cause}: the next run reads from the start and delivers ${delivered}${missing}.`;
 }
+
+const deletesMissing = 'deletes those at the destination that it no longer finds';
 
 function fullReadEffect(
   facets: readonly Facet[],
@@ -153,9 +163,7 @@ function fullReadEffect(
   const reshaped = redelivers === 'everything';
   if (!mayDelete && !facets.includes('read')) return reshaped ? 'The next run delivers every record again.' : effect;
   const delivered = reshaped ? 'delivers every record again' : 'delivers those that differ';
-  const missing = mayDelete
-    ? 'deletes those at the destination that it no longer finds'
-    : 'leaves rows of those that it no longer finds';
+  const missing = mayDelete ? deletesMissing : 'leaves rows of those that it no longer finds';
   return `Other records than before may be read: the next run ${delivered}, and ${missing}.`;
 }
 
@@ -174,6 +182,8 @@ function formOf({ resource, spec, params }: Place): unknown {
     hashed,
   ];
 }
+
+const filterOf = ({ spec, resource, params }: Place): unknown => filterDefinition(spec, resource, params);
 
 /** Whether a run compares the records of partitions that may be there no more. */
 const losesPartitions = (old: Place, place: Place): boolean =>
