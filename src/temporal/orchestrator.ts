@@ -34,7 +34,7 @@ import {
 } from './temporal-schedules.ts';
 
 /** The state of a run's workflow, by its id: never by a list, since visibility is rate limited and late. */
-export type WorkflowState = 'open' | 'closed' | 'terminated' | 'absent';
+type WorkflowState = 'open' | 'closed' | 'terminated' | 'absent';
 
 /**
  * The port to Temporal. Every call times out after 1.5 s: an unguarded start blocks for 19 s when the server is down. A
