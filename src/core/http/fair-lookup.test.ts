@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { createFairLookup, type Lookup } from './fair-lookup.ts';
 
-/** A resolver that answers when it is told to. */
+/** A resolver that responds when it is told to. */
 function createResolver() {
-  const asked: { readonly host: string; readonly answer: () => void; readonly fail: () => void }[] = [];
+  const asked: { readonly host: string; readonly respond: () => void; readonly fail: () => void }[] = [];
   const lookup: Lookup = (host) =>
     new Promise((resolve, reject) => {
-      asked.push({ host, answer: () => resolve(['192.0.2.1']), fail: () => reject(new Error('silent')) });
+      asked.push({ host, respond: () => resolve(['192.0.2.1']), fail: () => reject(new Error('silent')) });
     });
   return { lookup, asked, hosts: () => asked.map(({ host }) => host) };
 }
@@ -19,7 +19,7 @@ describe('lookups of names', () => {
     const lookup = createFairLookup(resolver.lookup);
     const both = [lookup('api.example.com'), lookup('api.example.com')];
     await turn();
-    resolver.asked[0]?.answer();
+    resolver.asked[0]?.respond();
     expect(await Promise.all(both)).toEqual([['192.0.2.1'], ['192.0.2.1']]);
     expect(resolver.hosts()).toEqual(['api.example.com']);
     void lookup('api.example.com');
@@ -47,11 +47,11 @@ describe('lookups of names', () => {
     for (let no = 0; no < 256; no += 1) void lookup(`n${no}.silent.example`);
     await expect(lookup('n256.silent.example')).rejects.toMatchObject({ code: 'EAI_AGAIN' });
     await turn();
-    for (const { answer } of resolver.asked) answer();
+    for (const { respond } of resolver.asked) respond();
     await turn();
     void lookup('n256.silent.example');
     for (let rounds = 0; rounds < 80; rounds += 1) {
-      for (const { answer } of resolver.asked) answer();
+      for (const { respond } of resolver.asked) respond();
       await turn();
     }
     expect(resolver.hosts()).toContain('n256.silent.example');
