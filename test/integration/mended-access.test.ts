@@ -102,7 +102,7 @@ describe('a customer who authorizes again', () => {
       const { searchParams } = new URL((await call('GET', `/oauth/${of.id}/authorize`)).authorizeUrl);
       const { pathname } = new URL(String(searchParams.get('redirect_uri')));
       const query = new URLSearchParams({ code: 'code', state: String(searchParams.get('state')) });
-      await call('GET', `${pathname.replace('/api/v1', '')}?${query}`);
+      await call('GET', `${pathname.replace('/api/v1', '')}?${query.toString()}`);
     };
     await authorize();
     return { of, authorize };
