@@ -1,5 +1,6 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -31,6 +32,7 @@ const unknown = (names: Iterable<string>): readonly string[] =>
 /** What we read of a service of the compose file. */
 interface Service {
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
+  readonly networks: readonly string[];
 }
 
 describe('the image', () => {
@@ -94,6 +96,19 @@ describe('the compose file', () => {
     for (const name of ours) expect(compose.services[name]).toMatchObject({ read_only: true, cap_drop: ['ALL'] });
   });
 
+  it('lets nobody reach Temporal who does not need it, since it has no login there', () => {
+    const services: Readonly<Record<string, Service>> = compose.services;
+    const inNetwork = (network: string) =>
+      Object.keys(services).filter((name) => services[name]?.networks.includes(network));
+    expect(inNetwork('temporal')).toEqual(['temporal', 'temporal-namespace', 'temporal-ui', 'api', 'worker']);
+    expect(inNetwork('temporal-database')).toEqual(['temporal-postgres', 'temporal-schema', 'temporal']);
+    for (const network of ['temporal', 'temporal-database', 'control'])
+      expect(compose.networks[network]).toEqual({ internal: true });
+    // The pages have no login either: they are started only when somebody asks for them, for this machine.
+    expect(compose.services['temporal-ui']).toMatchObject({ profiles: ['ui'], ports: ['127.0.0.1:8080:8080'] });
+    expect(compose.services['temporal']).not.toHaveProperty('ports');
+  });
+
   it('has the version of the project, as the image and the chart have', () => {
     const { version } = manifest;
     expect(compose.services.api.image).toBe(`connector-sync:${version}`);
@@ -135,6 +150,62 @@ describe('the chart', () => {
     const names = [...set.map(([, name = '']) => name), ...given];
     expect(names).toContain('WORKER_QUEUES');
     expect(unknown(names)).toEqual([]);
+  });
+
+  describe('with mutual TLS to Temporal', () => {
+    const helpers = read(`${chart}/templates/_helpers.tpl`);
+    /** The text of a named template. */
+    const template = (name: string): string => {
+      const [, body = ''] = helpers.split(`{{- define "css.${name}" -}}`);
+      return body.split('{{- define ')[0] ?? '';
+    };
+    const env = template('env');
+    const variables = Object.fromEntries(
+      [...env.matchAll(/- name: (TEMPORAL_TLS\w*)\n {2}value: (.+)$/gm)].map(([, name = '', value = '']) => [
+        name,
+        value,
+      ]),
+    );
+    const [, folder = ''] =
+      /name: temporal-tls, mountPath: (\S+), readOnly: true/.exec(template('containerBasics')) ?? [];
+
+    it('names the files of the Secret where it mounts them', () => {
+      expect(folder).not.toBe('');
+      expect(template('podBasics')).toMatch(
+        /- name: temporal-tls\n {4}secret: \{ secretName: \{\{ \.Values\.temporal\.tls\.secret \}\}, defaultMode: 0444 \}/,
+      );
+      for (const name of ['podBasics', 'containerBasics'])
+        expect(template(name)).toMatch(/\{\{- if include "css\.temporalCertificate" \. \}\}\n {2}- .*temporal-tls/);
+      expect(variables).toEqual({
+        TEMPORAL_TLS: '"true"',
+        TEMPORAL_TLS_CLIENT_CERT_PATH: `${folder}/tls.crt`,
+        TEMPORAL_TLS_CLIENT_KEY_PATH: `${folder}/tls.key`,
+        TEMPORAL_TLS_SERVER_CA_CERT_PATH: `${folder}/ca.crt`,
+        TEMPORAL_TLS_SERVER_NAME: '{{ . | quote }}',
+      });
+    });
+
+    it('sets what the client of Temporal reads', () => {
+      const tls = join(root, 'test/fixtures/tls');
+      const files = { 'tls.crt': 'localhost.crt', 'tls.key': 'localhost.key', 'ca.crt': 'db.test.crt' };
+      const set = Object.entries(variables).map(([name, value]) => {
+        const file = Object.entries(files).find(([mounted]) => value === `${folder}/${mounted}`)?.[1];
+        return [name, file === undefined ? value.replace('{{ . | quote }}', 'temporal.internal') : join(tls, file)];
+      });
+      const given = { ...Object.fromEntries(set), TEMPORAL_TLS: 'true', TEMPORAL_ADDRESS: 'temporal:7233' };
+      const { connectionOptions } = loadClientConnectConfig({ disableFile: true, overrideEnvVars: given });
+      const bytesOf = (file: string) => new Uint8Array(readFileSync(join(tls, file)));
+      expect(connectionOptions.tls).toEqual({
+        serverNameOverride: 'temporal.internal',
+        serverRootCACertificate: bytesOf('db.test.crt'),
+        clientCertPair: { crt: bytesOf('localhost.crt'), key: bytesOf('localhost.key') },
+      });
+    });
+
+    it.each(['api', 'workers', 'migration'])('gives it to the processes of %s.yaml', (name) => {
+      const text = read(`${chart}/templates/${name}.yaml`);
+      for (const part of ['podBasics', 'containerBasics', 'env']) expect(text).toContain(`include "css.${part}"`);
+    });
   });
 
   it.each([

@@ -5,6 +5,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { figure } from '../support/security/figure.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -80,5 +81,7 @@ it('every plain hash is of something that holds no secret, or is not stored', ()
     const count = readFileSync(join(root, file), 'utf8').match(makes)?.length ?? 0;
     return count === 0 ? [] : [`${file} ${count}`];
   });
-  expect(found.toSorted()).toEqual(places.map(([file, count]) => `${file} ${count}`).toSorted());
+  const listed = new Set(places.map(([file, count]) => `${file} ${count}`));
+  figure('plainHashes', { count: found.filter((place) => !listed.has(place)).length, of: found.length });
+  expect(found.toSorted()).toEqual([...listed].toSorted());
 });

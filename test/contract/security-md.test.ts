@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import manifest from '../../package.json' with { type: 'json' };
 
 const root = join(import.meta.dirname, '../..');
 const text = readFileSync(join(root, 'SECURITY.md'), 'utf8');
@@ -23,6 +24,21 @@ const titlesOf = (file: string): readonly string[] =>
   [...readFileSync(join(root, file), 'utf8').matchAll(/\(\s*(['"`])((?:\\.|(?!\1).)*)\1,\s*(?:async\b|\()/g)].map(
     ([, , title = '']) => title,
   );
+
+describe('npm run trust', () => {
+  const files = globSync('{src,test,scripts}/**/*.test.ts', { cwd: root });
+  const tests = manifest.scripts.trust.split(' ').filter((word) => /^(?:src|test|scripts)\/(?!run\.mjs)/.test(word));
+
+  it('names tests that exist', () => {
+    expect(tests.filter((name) => !files.some((file) => file.startsWith(name)))).toEqual([]);
+  });
+
+  it('runs each test that has a figure for it', () => {
+    const shown = files.filter((file) => /\b(?:caseFigure|figure)\(/.test(readFileSync(join(root, file), 'utf8')));
+    expect(shown.length).toBeGreaterThan(20);
+    expect(shown.filter((file) => !tests.some((name) => file.startsWith(name)))).toEqual([]);
+  });
+});
 
 describe('the threats in SECURITY.md', () => {
   it('are counted without gaps, and each names a test', () => {

@@ -82,6 +82,18 @@ describe('a table', () => {
     },
   );
 
+  it.each([
+    ['an INSTEAD OF trigger', 'from sys.triggers where parent_id = @id', { instead_trigger: 'divert' }],
+    ['a security policy with a filter', 'where f.target_object_id = @id', { filter_policy: 'only_mine' }],
+  ])('with %s is refused before a row of it is deleted or written', async (what, asks, row) => {
+    await using server = await serverWith([], (sql, isItems) => (isItems && sql.includes(asks) ? [row] : undefined));
+    await expect(server.destination.open(claimOf('dbo'))).rejects.toMatchObject({
+      code: 'destination_rejected',
+      message: expect.stringContaining(`"dbo"."items" has ${what}`),
+    });
+    expect(statementsOf(server.fake).filter((sql) => /declare @taken|alter table/.test(sql))).toEqual([]);
+  });
+
   it('is claimed under locks that let one of two first claims wait for the other', async () => {
     await using fake = await startTdsFake(laneScript());
     await using destination = connectFake(fake);
@@ -150,7 +162,7 @@ describe('columns of types that the service does not make', () => {
 /** A server whose table items has these columns beside those of the service. */
 async function serverWith(
   columns: readonly Readonly<TdsRow>[],
-  responding: (sql: string) => RequestReply | undefined = () => undefined,
+  responding: (sql: string, isItems: boolean) => RequestReply | undefined = () => undefined,
 ) {
   const own = ['_connection_id', '_external_id', '_run_id', '_synced_at', '_deleted_at'];
   const row = (facts: TdsRow): TdsRow => ({
@@ -168,11 +180,11 @@ async function serverWith(
       if (request.kind === 'load') return undefined;
       const isItems = request.kind === 'statements' && request.values['id'] === 11;
       if (request.sql.includes('from sys.columns') && isItems) {
-        return [...own.map((name) => ({ name, type_name: 'nvarchar', bytes: 200, is_nullable: 0 })), ...columns].map(
-          row,
-        );
+        const ownColumns = own.map((name) => ({ name, type_name: 'nvarchar', bytes: 200, is_nullable: 0 }));
+        const others = responding(request.sql, isItems);
+        return [...[...ownColumns, ...columns].map(row), ...(Array.isArray(others) ? others : [])];
       }
-      return isBatch(request) ? written : responding(request.sql);
+      return isBatch(request) ? written : responding(request.sql, isItems);
     }),
   );
   const destination = connectFake(fake);

@@ -1,5 +1,6 @@
 /** The owner of a destination may write anything into the checkpoint that a run reads back from it. */
 import { expect, it } from 'vitest';
+import { caseFigure } from '../support/security/figure.ts';
 import type { Connected } from '../support/sync/connected.ts';
 import { useConnections } from '../support/sync/use-connections.ts';
 
@@ -16,6 +17,7 @@ it('a receipt that is not ours ends the run with what to do, and costs the worke
   await change(of, `'{"v":1,"externalIds":[' || repeat('[],', 15000000) || '[]]}'`);
   version = 2;
   const run = await of.sync();
+  caseFigure('forgedReceipts', run.error?.code !== 'destination_rejected');
   expect(run).toMatchObject({ status: 'failed', error: { code: 'destination_rejected' } });
   expect(run.error?.message).toContain('Delete its row');
   await of.destination.query('delete from _css_checkpoint');

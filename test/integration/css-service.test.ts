@@ -179,6 +179,22 @@ describe('two files', () => {
     expect(stdout).toContain('people (breaking): Removed: it can no longer be synced');
     expect(stdout).toContain('persons (compatible): New: its first run reads everything.');
   });
+
+  it('are compared by the types of columns: one that cannot be written any more is exit code 1', async () => {
+    const folder = scratchFolder();
+    const typed = (type: string) =>
+      peopleSpec().replace(
+        'onInvalid: quarantine',
+        `onInvalid: quarantine\n    target: { columns: { name: { type: ${type} } } }`,
+      );
+    for (const type of ['text', 'integer', 'uuid']) writeFileSync(join(folder, `${type}.yaml`), typed(type));
+    const { exitCode, stdout } = await runCss({ folder }, 'diff', 'text.yaml', 'integer.yaml');
+    expect(exitCode).toBe(1);
+    expect(stdout).toContain('breaking: something stops working');
+    expect(stdout).toMatch(/people \(breaking.*refuses every batch: alter "name" of people from text to integer/);
+    // A column of text takes the values of the new type.
+    expect((await runCss({ folder }, 'diff', 'text.yaml', 'uuid.yaml')).exitCode).toBe(0);
+  });
 });
 
 describe('a profile', () => {

@@ -12,6 +12,7 @@ import { hashHookToken } from '../../src/core/crypto/hook-token.ts';
 import { createSecretBox, type RingKey } from '../../src/core/crypto/secret-box.ts';
 import { wakeOverdue } from '../../src/maintenance/inbound-sweep.ts';
 import type { InboundHookInput } from '../../workflows/contract.ts';
+import { caseFigure } from '../support/security/figure.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
 import { createActiveConnection, publishSpec } from '../support/upstream/api-fixtures.ts';
 import { signers } from '../support/webhooks/hook-signers.ts';
@@ -172,7 +173,9 @@ describe('a captured request that is sent again', () => {
     await waitedFor(hook.id);
     const last = await step();
     expect(last.outcome).toBe('started');
-    expect(await runs()).toHaveLength(3);
+    const made = await runs();
+    caseFigure('capturedRequests', made.length !== 3);
+    expect(made).toHaveLength(3);
     expect((await hook.requests()).slice(0, 10).map((request) => request.runs[0]?.runId)).toEqual(
       Array.from({ length: 10 }, () => last.runId),
     );
@@ -200,7 +203,9 @@ describe('a captured request that is sent again', () => {
     const other = '{"zen":"Design for failure."}';
     const told = await hook.post(other, { ...signers.github(other, hook.secret), 'x-github-delivery': 'next' });
     expect(await told.json()).toEqual({ accepted: true });
-    expect((await step()).outcome).toBe('started');
+    const { outcome } = await step();
+    caseFigure('capturedRequests', outcome !== 'started');
+    expect(outcome).toBe('started');
   });
 
   it('under its own id is the same notification, for 7 days', async () => {
@@ -208,7 +213,9 @@ describe('a captured request that is sent again', () => {
     await hook.post(content, captured(hook, 'a'));
     await end((await step()).runId);
     const again = await hook.post(content, captured(hook, 'a'));
-    expect(await again.json()).toEqual({ accepted: true, duplicate: true });
+    const response = await again.json();
+    caseFigure('capturedRequests', !JSON.stringify(response).includes('duplicate'));
+    expect(response).toEqual({ accepted: true, duplicate: true });
   });
 
   it('of an hour ago with another time starts a run a minute at most, too', async () => {
@@ -218,7 +225,9 @@ describe('a captured request that is sent again', () => {
       await hook.post(content, { 'x-s': signature, 'x-time': time });
       await end((await step()).runId);
     }
-    expect((await step()).outcome).toBe('gathering');
+    const { outcome } = await step();
+    caseFigure('capturedRequests', outcome === 'started');
+    expect(outcome).toBe('gathering');
   });
 });
 

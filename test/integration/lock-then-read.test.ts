@@ -8,16 +8,20 @@ import { requestCancel } from '../../db/queries/runs/cancel.ts';
 import { leaveToSweeper } from '../../db/queries/runs/dispatch.ts';
 import { findFiringFacts } from '../../db/queries/runs/firings.ts';
 import { beginRun } from '../../db/queries/runs/lanes/begin-run.ts';
+import { conformLane, findMeanings, readFromStart } from '../../db/queries/runs/lanes/conform-lane.ts';
 import { endRun } from '../../db/queries/runs/lanes/end-run.ts';
+import { forgetLane } from '../../db/queries/runs/lanes/forget-lane.ts';
+import { findRecordStates } from '../../db/queries/runs/records/record-state.ts';
 import { requeueOne } from '../../db/queries/runs/records/requeue.ts';
-import { findWaitingRun, insertRun } from '../../db/queries/runs/runs.ts';
+import { findRun, findWaitingRun, insertRun } from '../../db/queries/runs/runs.ts';
 import { claimDue } from '../../db/queries/webhooks/queue.ts';
 import { recordAttempts } from '../../db/queries/webhooks/record-attempts.ts';
 import { type OrgScope, orgScope } from '../../db/scope.ts';
 import { newId } from '../../src/core/ids.ts';
 import { runStart } from '../../src/core/model/run-position.ts';
+import { ofOtherAccount } from '../../src/core/spec/connection/meaning.ts';
 import { startApi, type TestApi } from '../support/service/api.ts';
-import { newRun, quarantineEntry, receiptOf, takeOptions } from '../support/service/receipts.ts';
+import { newRun, quarantineEntry, receiptOf, takeOptions, watermark } from '../support/service/receipts.ts';
 import { blockedBy, type HeldWrite, holdRows, holdWrites } from '../support/service/sql-gate.ts';
 import { laneRuns } from '../support/sync/lane-runs.ts';
 import { createActiveConnection, publishSpec } from '../support/upstream/api-fixtures.ts';
@@ -83,6 +87,89 @@ describe('an attempt that waits for its lane', () => {
       attempts: 1,
       fenceBefore: owner.fence,
     });
+  });
+});
+
+describe('an attempt that waits to reset its lane', () => {
+  const meaning = { key: 'k', cursor: 'c', read: 'r', fields: '' };
+
+  /** A run under way whose lane knows one record. */
+  async function knownLane() {
+    const { scope, connectionId, first: runId, begin } = await twoRuns();
+    await begin(runId);
+    const owner = await attempt(scope, runId);
+    await recordBatch(db, scope, { owner, receipt: receiptOf(runId, 1, { position: runStart }) });
+    const { laneId, fence, meaning: before } = owner;
+    const lane = { laneId, fence, runId };
+    return {
+      ...{ scope, connectionId, owner, runId },
+      ways: {
+        conformLane: () => conformLane(db, scope, { ...lane, before, meaning, changed: ['key'] }),
+        forgetLane: () => forgetLane(db, scope, lane),
+      },
+      /** All that a reset changes. */
+      state: async () => ({
+        lane: await db
+          .selectFrom('lanes')
+          .select(['generation', 'meaning'])
+          .where('id', '=', laneId)
+          .executeTakeFirstOrThrow(),
+        known: await findRecordStates(db, scope, { laneId, externalIds: ['r1'] }),
+        partitions: await db.selectFrom('partitions').selectAll().where('laneId', '=', laneId).execute(),
+        run: await findRun(db, scope, runId),
+      }),
+    };
+  }
+
+  it.each(['conformLane', 'forgetLane'] as const)(
+    'changes nothing once a newer one has taken the lane: %s',
+    async (way) => {
+      const { scope, owner, runId, ways, state } = await knownLane();
+      const before = await state();
+      expect(before).toMatchObject({ known: [{ externalId: 'r1' }], partitions: [{ watermark }] });
+      const reset = await whileCommitting(
+        { table: 'lanes', on: 'update', when: `new.id = ${owner.laneId} and new.fence > ${owner.fence}` },
+        () => takeLane(db, scope, runId, takeOptions()),
+        ways[way],
+      );
+      expect(reset).toBeNull();
+      expect(await state()).toEqual(before);
+    },
+  );
+
+  it('changes nothing once its facts have come to be of another account', async () => {
+    const { scope, connectionId, owner, ways, state } = await knownLane();
+    const before = await state();
+    const reset = await whileCommitting(
+      { table: 'lanes', on: 'update', when: `new.id = ${owner.laneId}` },
+      () => db.transaction().execute((tx) => readFromStart(tx, scope, { connectionId, resourceKeys: ['a'] })),
+      ways.conformLane,
+    );
+    expect(reset).toBeNull();
+    expect(await state()).toEqual({ ...before, lane: { ...before.lane, meaning: ofOtherAccount } });
+    expect(await findMeanings(db, scope, connectionId)).toEqual(new Map([['a', ofOtherAccount]]));
+  });
+
+  it.each(['conformLane', 'forgetLane'] as const)('leaves a run that ends meanwhile as it ended: %s', async (way) => {
+    const { scope, owner, runId, ways, state } = await knownLane();
+    const outcome = { status: 'succeeded', error: null } as const;
+    const reset = await whileCommitting(
+      { table: 'runs', on: 'update', when: `new.id = '${runId}' and new.status = 'succeeded'` },
+      () =>
+        endRun(db, scope, {
+          runId,
+          outcome,
+          owner,
+          last: receiptOf(runId, 2, { records: [] }),
+          breaksConnection: false,
+        }),
+      ways[way],
+    );
+    expect(reset).toMatchObject({ position: null });
+    const { run, known, partitions } = await state();
+    expect(run).toMatchObject({ status: 'succeeded', watermarkAfter: watermark, notes: {} });
+    // Its last batch is among what is forgotten: the next run reads from the start.
+    expect({ known, partitions }).toEqual({ known: [], partitions: [] });
   });
 });
 

@@ -14,6 +14,8 @@ beforeAll(async () => {
   await publish('4.0.0', { auth: { kind: 'bearer', token: '{{ secrets.apiKey }}' } });
   await publish('5.0.0', { connectionParams: [{ key: 'region', type: 'string', default: 'eu' }] });
   await publish('6.0.0', {}, { key: 'orders' });
+  await publish('7.1.0', {}, { target: { table: 'items', columns: { size: { type: 'text' } } } });
+  await publish('7.2.0', {}, { target: { table: 'items', columns: { size: { type: 'integer' } } } });
   await org.call('POST', '/specs', { body: specDocument({ version: '9.0.0' }) });
 });
 afterAll(() => api[Symbol.asyncDispose]());
@@ -70,6 +72,19 @@ describe('POST /connections/:id/upgrade-spec', () => {
     expect((await upgrade('2.0.0', true)).body).toMatchObject({ applied: false, plan: { class: 'resets' } });
     expect(await read()).toEqual({ ...row, status: 'active' });
     expect(await saysMeaning()).toBe(false);
+  });
+
+  it('says in a dry run of a column whose type changes that its table refuses every batch', async () => {
+    const { row, upgrade, read } = await connection({ specVersion: '7.1.0' });
+    const { status, body } = await upgrade('7.2.0', true);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      applied: false,
+      plan: { class: 'breaking', issues: [], resources: [{ resourceKey: 'items', class: 'breaking' }] },
+    });
+    expect(body.plan.resources[0].effect).toMatch(/refuses every batch: alter "size" of items from text to integer/);
+    expect(await read()).toEqual(row);
+    expect((await upgrade('7.1.0', true)).body.plan.class).toBe('compatible');
   });
 
   it('lets the next run of a resource start over whose key changed', async () => {

@@ -3,6 +3,7 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { caseFigure } from '../../../test/support/security/figure.ts';
 import { freePort } from './ports.ts';
 import { serveTemporalUi } from './temporal-ui.ts';
 
@@ -43,7 +44,9 @@ describe('the Temporal UI of the dev server', () => {
     ['a page of another site', () => ({ host: `localhost:${port}`, origin: 'https://evil.example' })],
     ['a page of no site', () => ({ host: `localhost:${port}`, origin: 'null' })],
   ])('refuses %s', async (_whom, headers) => {
-    expect(await ask(headers())).toMatch(/^421 The Temporal UI responds only under its own name.*Open http:/);
+    const response = await ask(headers());
+    caseFigure('foreignPages', !response.startsWith('421 '));
+    expect(response).toMatch(/^421 The Temporal UI responds only under its own name.*Open http:/);
   });
 
   it('leaves a port that is taken', async () => {

@@ -43,6 +43,7 @@ export const promises = {
     says: 'hostile expressions after which the API or the worker is another process',
     of: 'expressions',
   },
+  forgedReceipts: { says: 'receipts in a destination, not ours, that a worker takes or ends by', of: 'receipts' },
   forgedInputs: { says: 'inputs without a seal for it that a worker acts on', of: 'inputs' },
   // Checked here and not in the tests: a machine that is busy with other things delays everything.
   hostilePreviewMs: { says: 'the slowest response to a hostile preview', of: 'previews', most: 3000, unit: 'ms' },
@@ -69,10 +70,19 @@ export const promises = {
   },
   // 1.2 s on a machine of its own; here the hostile expressions have its cores.
   killedBackMs: { says: 'a killed API serves again after', of: 'kills', most: 4000, unit: 'ms' },
+  plainHashes: { says: 'plain hashes in the code for which no reason is listed', of: 'hashes' },
   plantedSecrets: { says: 'planted secrets found, in 9 spellings and every place', of: 'searches' },
   keyRotation: { says: 'runs that fail while keys are rotated', of: 'runs' },
   forgedEmbedTokens: { says: 'forged embed tokens taken', of: 'tokens' },
   forgedOauthStates: { says: 'forged, expired or replayed OAuth states and codes taken', of: 'states and codes' },
+  livingKeys: { says: 'API keys that work after they were revoked with the one that made them', of: 'keys' },
+  capturedRequests: {
+    says: 'captured requests to a hook that start a run each, or hide one of the upstream',
+    of: 'repetitions',
+  },
+  openedDownloads: { says: 'downloads other than the pinned ones that are opened', of: 'downloads' },
+  plantedFiles: { says: 'files and folders of others in the cache that are used', of: 'files and folders' },
+  foreignPages: { says: 'pages of others to which the Temporal UI of npm start responds', of: 'requests' },
   tokenCalls: { says: 'token requests when runs meet a token that is over', of: 'runs', most: 1 },
 } as const satisfies Readonly<Record<string, SecurityPromise>>;
 

@@ -31,7 +31,7 @@ export const writers: SqlServerFields['writers'] = columns
 
 /** A table `items` with these columns. */
 export function preparedFor(mode: WriteMode): SqlServerTable {
-  const stored = { name: 'items', id: 1, isView: false, isDiverted: false, columns, keys: [] };
+  const stored = { name: 'items', id: 1, isView: false, isDiverted: false, isFiltered: false, columns, keys: [] };
   return { schema: 'dbo', mode, stored, written: mode === 'replace' ? '_css_next_items' : 'items' };
 }
 

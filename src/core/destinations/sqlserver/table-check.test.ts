@@ -19,19 +19,30 @@ function check(
     noted: true,
   };
   const columns = [{ name: 'a', typeName, length: -1, precision: 18, scale: 4, ...flags, ...facts }];
-  const table = { name: 'items', id: 1, isView: false, isDiverted: false, columns, keys: [] };
+  const table = { name: 'items', id: 1, isView: false, isDiverted: false, isFiltered: false, columns, keys: [] };
   checkTypes(table, { schema: 'dbo', columns: [{ name: 'a', type, nullable: true }] });
 }
 
-it('refuses a table whose INSTEAD OF trigger may drop rows that the server calls written', () => {
+describe('checkOurs', () => {
   const texts = ['_connection_id', '_external_id', '_run_id', '_synced_at', '_deleted_at'];
   const flags = { collation: null, nullable: true, hasDefault: false, generated: false, evolved: false, isJson: false };
   const column = { typeName: 'nvarchar', length: 10, precision: 0, scale: 0, noted: true, ...flags };
   const columns = texts.map((name) => ({ name, ...column }));
-  const table = { name: 'items', id: 1, isView: false, columns, keys: [['_connection_id', '_external_id']] };
+  const keys = [['_connection_id', '_external_id']];
+  const table = { name: 'items', id: 1, isView: false, isDiverted: false, isFiltered: false, columns, keys };
   const purpose = { schema: 'dbo', mode: 'upsert' } as const;
-  expect(() => checkOurs({ ...table, isDiverted: false }, purpose)).not.toThrow();
-  expect(() => checkOurs({ ...table, isDiverted: true }, purpose)).toThrow(/INSTEAD OF trigger.*AFTER trigger/);
+
+  it('takes a table of the service', () => {
+    expect(() => checkOurs(table, purpose)).not.toThrow();
+  });
+
+  it('refuses a table whose INSTEAD OF trigger may drop rows that the server calls written', () => {
+    expect(() => checkOurs({ ...table, isDiverted: true }, purpose)).toThrow(/INSTEAD OF trigger.*AFTER trigger/);
+  });
+
+  it('refuses a table whose security policy hides rows, which would count as deleted and stay', () => {
+    expect(() => checkOurs({ ...table, isFiltered: true }, purpose)).toThrow(/security policy.*take the filter off/);
+  });
 });
 
 describe('checkTypes', () => {

@@ -9,11 +9,19 @@ import { isConvertible } from './values.ts';
 /** Throws `destination_rejected` unless rows can be kept in the table as the mode says. */
 export function checkOurs(table: StoredTable, purpose: Purpose): void {
   checkPurpose(table, !table.isView && hasOurColumns(table.columns, ['nvarchar']), purpose);
-  if (!table.isDiverted) return;
+  const name = tableSql(purpose.schema, table.name);
+  if (table.isDiverted) {
+    throw new AppError(
+      'destination_rejected',
+      `${name} has an INSTEAD OF trigger: of rows that it drops the server says that they were ` +
+        'written. Nothing was changed; make it an AFTER trigger, or choose another target.table.',
+    );
+  }
+  if (!table.isFiltered) return;
   throw new AppError(
     'destination_rejected',
-    `${tableSql(purpose.schema, table.name)} has an INSTEAD OF trigger: of rows that it drops the server says that they were ` +
-      'written. Nothing was changed; make it an AFTER trigger, or choose another target.table.',
+    `${name} has a security policy with a filter: a row that it hides would count as deleted and stay. Nothing was ` +
+      'changed; take the filter off the table and filter a view of it, or choose another target.table.',
   );
 }
 

@@ -18,6 +18,14 @@ describe('the tables of a schema', () => {
     expect(tables?.get('contacts')?.isView).toBe(true);
   });
 
+  it('tell an INSTEAD OF trigger and a security policy that hides rows, and take neither for a column', async () => {
+    const found = [column('id'), { insteadTrigger: 'divert' }, { filterPolicy: 'only_mine' }];
+    const tables = await tablesOf({ tables: [table('contacts')], columns: found }, ['contacts']);
+    expect(tables?.get('contacts')).toMatchObject({ isDiverted: true, isFiltered: true, columns: [{ name: 'id' }] });
+    const plain = await tablesOf({ tables: [table('contacts')], columns: [column('id')] }, ['contacts']);
+    expect(plain?.get('contacts')).toMatchObject({ isDiverted: false, isFiltered: false });
+  });
+
   it('have the columns of each unique key, sorted', async () => {
     const keys = [
       { indexId: 1, name: '_external_id' },

@@ -25,6 +25,8 @@ export interface StoredTable {
   readonly isView: boolean;
   /** A trigger takes the place of its inserts, updates or deletes. */
   readonly isDiverted: boolean;
+  /** An enabled security policy hides rows of it. */
+  readonly isFiltered: boolean;
   readonly columns: readonly StoredColumn[];
   /** Columns of each unique key, sorted. */
   readonly keys: readonly (readonly string[])[];
@@ -88,17 +90,24 @@ interface InsteadTrigger {
   readonly insteadTrigger: string;
 }
 
+/** The name of an enabled security policy with a filter. */
+interface FilterPolicy {
+  readonly filterPolicy: string;
+}
+
 async function readTable(
   session: Session,
   { table, schema, isNoted }: { readonly table: FoundTable; readonly schema: string; readonly isNoted: boolean },
 ): Promise<StoredTable> {
   const { id, name, kind } = table;
-  const found = await session.query<FoundColumn | WrittenName | InsteadTrigger>(columnsSql, {
+  const found = await session.query<FoundColumn | WrittenName | InsteadTrigger | FilterPolicy>(columnsSql, {
     id,
     schema,
     table: name,
   });
-  const columns = withWrittenNames(found.flatMap((row) => ('insteadTrigger' in row ? [] : [row])));
+  const columns = withWrittenNames(
+    found.flatMap((row) => ('insteadTrigger' in row || 'filterPolicy' in row ? [] : [row])),
+  );
   const notes = isNoted ? await session.query<ColumnNote>(notesSql(schema), { id }) : [];
   const notesByName = new Map(notes.map((note) => [note.name, note]));
   const keyColumns = await session.query<{ indexId: number; name: string }>(keysSql, { id });
@@ -108,6 +117,7 @@ async function readTable(
     id,
     isView: kind.trim() === 'V',
     isDiverted: found.some((row) => 'insteadTrigger' in row),
+    isFiltered: found.some((row) => 'filterPolicy' in row),
     columns: columns.map((column) => storedColumn(column, notesByName.get(column.name))),
     keys: [...keys.values()].map((key) => key.map((column) => column.name).sort()),
   };
@@ -174,7 +184,10 @@ const tablesSql = (parameters: readonly string[]): string => `
   where o.schema_id = schema_id(@schema) and o.type in ('U', 'V')
     and o.name in (${parameters.map((name) => `@${name}`).join(', ')});`;
 
-/** An alias type counts as what it stands for; types of .NET stand for themselves. */
+/**
+ * An alias type counts as what it stands for; types of .NET stand for themselves. Of a security policy only a filter
+ * (type 0) hides rows; what the other kind blocks is an error. A server without policies has no view of them.
+ */
 const columnsSql = `
   select c.name as name, coalesce(b.name, t.name) as type_name, cast(c.max_length as int) as bytes,
     cast(c."precision" as int) as total_digits, cast(c.scale as int) as scale,
@@ -191,7 +204,11 @@ const columnsSql = `
   select column_name as written_name
   from information_schema.columns where table_schema = @schema and table_name = @table;
   select name as instead_trigger
-  from sys.triggers where parent_id = @id and is_instead_of_trigger = 1 and is_disabled = 0;`;
+  from sys.triggers where parent_id = @id and is_instead_of_trigger = 1 and is_disabled = 0;
+  if object_id(N'sys.security_predicates') is not null
+    select p.name as filter_policy
+    from sys.security_predicates as f inner join sys.security_policies as p on p.object_id = f.object_id
+    where f.target_object_id = @id and f.predicate_type = 0 and p.is_enabled = 1;`;
 
 const keysSql = `
   select cast(i.index_id as int) as index_id, c.name as name
