@@ -12,6 +12,7 @@ import { describe, expect, it } from 'vitest';
  */
 const reviewed: ReadonlyMap<string, string> = new Map([
   ['connections/connections.lockedConnectionOfSchedule', 'a schedule never gets another connection'],
+  ['connections/retests.takeDueRetests', 'others only say which begins first; a row is looked at again after the wait'],
   ['hooks/hook-requests.joinRun', 'the caller has locked the connection, whose requests nobody else gives a run'],
   ['hooks/hook-requests.dropTriggers', 'the caller has locked the connection, whose requests nobody else gives a run'],
   ['runs/run-dimensions.closePartitions', 'the run has ended in this transaction, which has locked it and its lane'],
