@@ -6,7 +6,7 @@ import { dropLookupValues } from '../db/queries/runs/lookup-cache.ts';
 import { countLoginFailures } from '../db/queries/runs/runs.ts';
 import { findPinnedSpec } from '../db/queries/specs.ts';
 import { orgScope } from '../db/scope.ts';
-import { operatorsDestination } from '../src/connect/open-destination.ts';
+import { operatorsDestination } from '../src/connect/operators-destination.ts';
 import { observations } from '../src/core/observations.ts';
 import { storedSpec } from '../src/core/spec/connection/stored-spec.ts';
 import type { Deps } from '../src/deps.ts';

@@ -1,18 +1,17 @@
-import * as v from 'valibot';
 import type { OrgScope } from '../../db/scope.ts';
 import { fingerprintOf } from '../core/crypto/digest.ts';
 import type { Destination, TargetTable } from '../core/destinations/destination.ts';
 import { type DestinationDeps, openDestination } from '../core/destinations/registry.ts';
 import { defaultTarget, hasTables, targetTable } from '../core/destinations/target-table.ts';
-import { AppError } from '../core/errors.ts';
 import { renderTemplate } from '../core/expressions/template.ts';
 import { canonicalJson } from '../core/json/canonical-json.ts';
 import type { JsonObject } from '../core/json/json-object.ts';
 import { leafTexts } from '../core/source/auth/auth.ts';
 import { placeRefusal } from '../core/spec/connection/default-place.ts';
-import { DestinationSpec, type OnBehind } from '../core/spec/schema/destination-schema.ts';
+import type { OnBehind } from '../core/spec/schema/destination-schema.ts';
 import type { Resource } from '../core/spec/schema/spec-schema.ts';
 import type { Deps } from '../deps.ts';
+import { operatorsDestination } from './operators-destination.ts';
 import type { ResourceSetup } from './setup.ts';
 
 interface PreparedRun extends Pick<DestinationDeps, 'outbox' | 'logCall' | 'onStrayRejections'> {
@@ -83,13 +82,4 @@ function placeOf(options: JsonObject, { schema, table }: TargetTable): string {
     ? [url.hostname, url.port, url.pathname]
     : ['host', 'port', 'database'].map((name) => options[name] ?? null);
   return fingerprintOf(canonicalJson([options['kind'], ...database, schema, table]));
-}
-
-export function operatorsDestination(configured: unknown): DestinationSpec {
-  const { success, output } = v.safeParse(DestinationSpec, configured);
-  if (success) return output;
-  throw new AppError(
-    'spec_invalid',
-    'The spec declares no destination, and this deployment has no valid default one (DEFAULT_DESTINATION): add `destination` to the spec.',
-  );
 }
