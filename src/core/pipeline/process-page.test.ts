@@ -309,25 +309,20 @@ describe('columns with a path', () => {
 describe('a record whose key repeats a secret', () => {
   it('is quarantined under a masked id, whatever the resource says of invalid ones', async () => {
     const run = pipeline({ changeDetection: { mode: 'hash' } });
-    const page = await run([{ id: 'of a-key-of-16-characters' }, { id: 'plain' }]);
+    const page = await run([{ id: 'of s3cret' }, { id: 'plain' }]);
     expect(page.outcomes).toMatchObject([
       {
         kind: 'quarantine',
         row: {
-          externalId: 'of [redacted] 25 characters',
+          externalId: 'of [redacted] 9 characters',
           rawJson: '{"id":"of [redacted]"}',
           errors: [{ keyword: 'secret_key', message: 'its key repeats a secret of the connection' }],
         },
-        entry: { externalId: 'of [redacted] 25 characters', fields: null },
+        entry: { externalId: 'of [redacted] 9 characters', fields: null },
       },
       { kind: 'deliver', row: { externalId: 'plain' } },
     ]);
-    expect(JSON.stringify(page.outcomes)).not.toContain('a-key-of-16');
-  });
-
-  it('is delivered where a short secret is in it, which may be a coincidence', async () => {
-    const page = await pipeline({})([{ id: 'order-123456' }, { id: 's3cret' }]);
-    expect(page.outcomes).toMatchObject([{ row: { externalId: 'order-123456' } }, { row: { externalId: 's3cret' } }]);
+    expect(JSON.stringify(page.outcomes)).not.toContain('s3cret');
   });
 
   it('is not delivered with a mask for a key either, when it is tried again', async () => {
@@ -376,10 +371,7 @@ function stagesOf(
 }
 
 const redact = (text: string) =>
-  ['s3cret', '123456', 'p"w\\d"1', 'a-key-of-16-characters'].reduce(
-    (masked, secret) => masked.replaceAll(secret, '[redacted]'),
-    text,
-  );
+  ['s3cret', '123456', 'p"w\\d"1'].reduce((masked, secret) => masked.replaceAll(secret, '[redacted]'), text);
 
 type StoredRecord = KnownRecord & { readonly externalId: string };
 

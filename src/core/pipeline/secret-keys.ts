@@ -17,13 +17,6 @@ interface SecretKeyOptions {
 /** Why such a record is not delivered. A requeued one would come back with the mask as its key, so it is never tried again. */
 const repeatsSecret = issueOf('secret_key', 'its key repeats a secret of the connection');
 
-/** Characters of a secret in a key that are no coincidence: an id may well contain a PIN, or be a login name. */
-const repeatedMin = 16;
-
-/** Whether a key repeats a secret, for certain; `masked` is the key with secrets masked. */
-export const isSecretKey = (key: string, masked: string): boolean =>
-  masked !== key && key.length - masked.replaceAll(redactionMask, '').length >= repeatedMin;
-
 /** The issues of a record without a key that it could be stored under. */
 export const isKeyIssue = ({ keyword }: RecordIssue): boolean =>
   keyword === 'primaryKey' || keyword === repeatsSecret.keyword;
@@ -42,7 +35,7 @@ function withoutSecretKey(candidate: Candidate, { redact, keyedDigest }: SecretK
   const { externalId, issues } = candidate;
   const masked = redact(externalId);
   // One that an earlier version of the service has quarantined has the mask as its key.
-  if (!isSecretKey(externalId, masked) && !externalId.includes(redactionMask)) return candidate;
+  if (masked === externalId && !externalId.includes(redactionMask)) return candidate;
   return {
     ...candidate,
     externalId: boundedKey(`${masked} ${keyedDigest(externalId)}`.trimEnd()),

@@ -5,7 +5,6 @@ import { possibleIds } from '../model/external-id.ts';
 import type { ListedDeletions, NamedDeletion, PartitionEntry } from '../model/receipt.ts';
 import type { ListProgress, PartitionPosition, RunPosition } from '../model/run-position.ts';
 import type { Validators } from '../model/validators.ts';
-import { isSecretKey } from '../pipeline/secret-keys.ts';
 import { cursorOfText, cursorText, parseInitialCursor, sendLowerBound } from '../source/cursor/cursor-value.ts';
 import { followedBy } from '../source/read/list-items.ts';
 import { type PageRead, readPages } from '../source/read/read-pages.ts';
@@ -287,7 +286,7 @@ async function itemsOf(
     const time = timeOf(times[index], form);
     for (const id of idsOfKey(key, run.resource)) {
       // A record whose key repeats a secret was never delivered.
-      if (isSecretKey(id, masked(id))) continue;
+      if (masked(id) !== id) continue;
       const before = cursorOfText(found.get(id) ?? null, form);
       if (!found.has(id) || before === null || (time !== null && time > before))
         found.set(id, time === null ? null : cursorText(time, form));
