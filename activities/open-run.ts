@@ -117,7 +117,6 @@ export async function openRun(deps: Deps, scope: OrgScope, options: OpenRunOptio
     known,
     evaluator: deps.evaluators.forOrg(scope.orgId),
     redact,
-    keyedDigest: (text) => deps.secretBox.fingerprint(JSON.stringify([connectionId, text])).slice(0, 12),
     recordBytesMax: deps.config.recordBytesMax,
     onLoaded: (loaded) => log.info('lookup loaded', { ...loaded }),
   });

@@ -44,14 +44,11 @@ interface RunStoreOptions {
 
 /** The store of a run, in the control database. */
 export function createRunStore(
-  { db, secretBox }: Pick<Deps, 'db' | 'secretBox'>,
+  { db }: Pick<Deps, 'db'>,
   scope: OrgScope,
   { runId, attempt, spec, echoes }: RunStoreOptions,
 ): RunStore {
   const { laneId, fence, connectionId, resourceKey, seq, hasRequeued } = attempt;
-  // A key that repeats a secret only has to be the same again.
-  const storedKey = (key: string): string =>
-    echoes.tells(key) ? `fingerprint:${secretBox.fingerprint(JSON.stringify([connectionId, key]))}` : key;
   // Needed for every partition, and fixed once all dimensions are listed.
   let counts: Promise<ReadonlyMap<number, number>> | null = null;
   const countAll = async () =>
@@ -69,10 +66,7 @@ export function createRunStore(
     },
     async addToDimension(dimension, values, position) {
       counts = null;
-      const listed = await mapWithPauses(values, ({ key, value }) => ({
-        key: storedKey(key),
-        value: echoes.hide(value),
-      }));
+      const listed = await mapWithPauses(values, ({ key, value }) => ({ key, value: echoes.hide(value) }));
       const part = {
         runId,
         owner: { laneId, fence },

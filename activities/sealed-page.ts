@@ -84,8 +84,7 @@ function sealedOutcome(
       return outcome.record
         ? { ...outcome, record: { ...outcome.record, entry: sealed(outcome.record.entry) } }
         : outcome;
-    case 'leave':
-    case 'wait':
+    default:
       return outcome;
   }
 }

@@ -1,8 +1,10 @@
+import * as v from 'valibot';
 import type { OrgScope } from '../../db/scope.ts';
 import { fingerprintOf } from '../core/crypto/digest.ts';
 import type { Destination, TargetTable } from '../core/destinations/destination.ts';
 import { type DestinationDeps, openDestination } from '../core/destinations/registry.ts';
 import { defaultTarget, hasTables, targetTable } from '../core/destinations/target-table.ts';
+import { AppError } from '../core/errors.ts';
 import { renderTemplate } from '../core/expressions/template.ts';
 import { canonicalJson } from '../core/json/canonical-json.ts';
 import type { JsonObject } from '../core/json/json-object.ts';

@@ -27,8 +27,6 @@ const shared = useStack({
     }
     if (pathname === '/parents') return body([{ id: 'p1', self: link, at: `2:${apiKey}` }]);
     if (pathname === '/named') return body([{ id: 'p1', map: { [apiKey]: 1 } }]);
-    if (pathname === '/keyed') return body([{ id: apiKey }, { id: 1 }], php);
-    if (pathname === '/placed') return body({ data: [{ id: 1 }], token: 'token' });
     if (pathname === '/hook') return { status: 503, body: '{}' };
     if (pathname === '/kids' && isDown) return { status: 503, body: '{}' };
     return body([{ id: 1 }]);
@@ -141,51 +139,6 @@ describe('a secret that an API sends back is sealed', () => {
     expect(listed).not.toContain(apiKey);
     expect(await run).toMatchObject({ status: 'succeeded' });
   });
-});
-
-it('a record whose key repeats a secret is shown under a masked id, and delivered nowhere', async () => {
-  const customer = await connect([{ key: 'keyed', request: { path: '/keyed' } }]);
-  expect(await customer.sync('keyed')).toMatchObject({
-    status: 'partial',
-    statsJson: { recordsIn: 2, recordsOut: 1, quarantined: 1 },
-  });
-  // As it was, so nothing of it is news.
-  expect(await customer.sync('keyed')).toMatchObject({ statsJson: { recordsOut: 0, quarantined: 0 } });
-  const { org } = shared().stack;
-  const { body: quarantine } = await org.call('GET', `/quarantine?connectionId=${customer.connectionId}`);
-  expect(quarantine).toMatchObject([
-    {
-      externalId: expect.stringMatching(/^\[redacted\] \S{12}$/),
-      rawJson: { id: '[redacted]' },
-      validationErrors: [{ keyword: 'secret_key' }],
-    },
-  ]);
-  expect(await customer.destination.query('select id::int from keyed')).toEqual([{ id: 1 }]);
-  // Requeued it would come with the mask as its key: it is only resolved.
-  expect((await org.call('POST', `/quarantine/${quarantine[0].id}/requeue`)).status).toBeLessThan(300);
-  expect(await customer.sync('keyed')).toMatchObject({ statsJson: { recordsIn: 2, recordsOut: 0 } });
-  const { body: events } = await org.call('GET', '/events');
-  const places = [await customer.stored(), JSON.stringify(quarantine), JSON.stringify(events), shared().stack.tails()];
-  expect(places.filter((text) => text.includes(apiKey))).toEqual([]);
-});
-
-it('a partition whose key repeats a secret is known again, and stored without it', async () => {
-  const customer = await connect([
-    {
-      key: 'placed',
-      forEach: [{ as: 'parent', resource: 'keyed', from: 'live' }],
-      request: { path: '/placed', query: { of: '{{ each.parent.id }}', since: '{{ window.from }}' } },
-      response: { records: 'data' },
-      incremental: { kind: 'token', next: 'body.token' },
-    },
-    { key: 'keyed', request: { path: '/keyed' } },
-  ]);
-  for (const _ of [1, 2]) expect(await customer.sync('placed')).toMatchObject({ status: 'succeeded' });
-  const asked = shared()
-    .upstream.journal.map(({ url }) => new URL(url, 'http://a'))
-    .filter(({ pathname, searchParams }) => pathname === '/placed' && searchParams.get('of') === apiKey);
-  expect(asked.map(({ searchParams }) => searchParams.get('since'))).toEqual([null, 'token']);
-  expect(await customer.stored()).not.toContain(apiKey);
 });
 
 it('a batch that waits for a webhook holds no secret of a record that it does not deliver', async () => {

@@ -1962,7 +1962,7 @@ export interface Operations {
   /**
    * Retry a quarantined record.
    *
-   * Resolves the record and marks it for retry: the next run of its resource starts with it, as it was stored, under the spec of that run. A record that is still invalid is quarantined again. Retrying a resolved record changes nothing. A record that was too large to store (`too_large`), or whose key repeats a secret of the connection (`secret_key`), is only resolved: it is read again when it changes, or by a backfill with `force`.
+   * Resolves the record and marks it for retry: the next run of its resource starts with it, as it was stored, under the spec of that run. A record that is still invalid is quarantined again. Retrying a resolved record changes nothing. A record that was too large to store (`too_large`) is only resolved: it is read again when it changes, or by a backfill with `force`.
    */
   'POST /quarantine/{id}/requeue': {
     params: {

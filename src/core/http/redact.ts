@@ -37,7 +37,7 @@ const addedMax = 16;
 export const edgeChars = partCharsMax;
 
 /** The text in place of a secret. */
-export const redactionMask = '[redacted]';
+const mask = '[redacted]';
 
 /** Creates a redactor for the secrets of one connection: parameters, tokens, client secret, `user:password` pair. */
 export function createRedactor(secrets: readonly string[]): Redactor {
@@ -73,10 +73,9 @@ export function createRedactor(secrets: readonly string[]): Redactor {
     text: redact,
     values: (text) => maskSpans(text, valueSpans(text), text.length),
     url: (url) => redact(`${url.protocol}//${url.host}${url.pathname}${url.search}`, urlCharsMax),
-    requestHeaders: (headers) =>
-      mapValues(headers, (name, value) => (plainHeaders.has(name) ? redact(value) : redactionMask)),
+    requestHeaders: (headers) => mapValues(headers, (name, value) => (plainHeaders.has(name) ? redact(value) : mask)),
     responseHeaders: ({ 'set-cookie': _cookie, ...headers }) =>
-      mapValues(headers, (name, value) => (tellingName.test(name) ? redactionMask : redact(value))),
+      mapValues(headers, (name, value) => (tellingName.test(name) ? mask : redact(value))),
   };
 }
 
@@ -158,7 +157,7 @@ function maskSpans(text: string, spans: Span[], charsMax: number): string {
   for (const { start, end } of spans.toSorted((one, other) => one.start - other.start)) {
     if (start >= charsMax) break;
     if (end <= from || start === end) continue;
-    if (start >= from && (start > from || from === 0)) masked += `${text.slice(from, start)}${redactionMask}`;
+    if (start >= from && (start > from || from === 0)) masked += `${text.slice(from, start)}${mask}`;
     from = end;
   }
   return from >= charsMax ? masked : masked + text.slice(from, charsMax);

@@ -306,33 +306,6 @@ describe('columns with a path', () => {
   });
 });
 
-describe('a record whose key repeats a secret', () => {
-  it('is quarantined under a masked id, whatever the resource says of invalid ones', async () => {
-    const run = pipeline({ changeDetection: { mode: 'hash' } });
-    const page = await run([{ id: 'of s3cret' }, { id: 'plain' }]);
-    expect(page.outcomes).toMatchObject([
-      {
-        kind: 'quarantine',
-        row: {
-          externalId: 'of [redacted] 9 characters',
-          rawJson: '{"id":"of [redacted]"}',
-          errors: [{ keyword: 'secret_key', message: 'its key repeats a secret of the connection' }],
-        },
-        entry: { externalId: 'of [redacted] 9 characters', fields: null },
-      },
-      { kind: 'deliver', row: { externalId: 'plain' } },
-    ]);
-    expect(JSON.stringify(page.outcomes)).not.toContain('s3cret');
-  });
-
-  it('is not delivered with a mask for a key either, when it is tried again', async () => {
-    const stages = stagesOf({});
-    const retries = [{ id: 'quar_1', version: '', isLast: true }];
-    const page = { records: [{ id: 'of [redacted]' }], each: {}, origin: 'retried', retries } as const;
-    expect((await stages.shape(await stages.select(page))).outcomes).toMatchObject([{ kind: 'quarantine' }]);
-  });
-});
-
 /** A clock that goes on by a millisecond whenever it is looked at. */
 const passing = () => {
   let ms = 0;
@@ -366,7 +339,6 @@ function stagesOf(
     redeliver,
     evaluator,
     redact,
-    keyedDigest: (text) => `${text.length} characters`,
   });
 }
 

@@ -25,7 +25,6 @@ import { createDeleteFlag } from './delete-flag.ts';
 import type { KnownRecords } from './known-records.ts';
 import { invalidRecord, quarantineEntry, type Redact, versionOf } from './quarantine-entry.ts';
 import { createRecordFilter } from './record-filter.ts';
-import { isKeyIssue, withoutSecretKeys } from './secret-keys.ts';
 import { createShape, type EvaluateRecords } from './shape.ts';
 import { createFieldPicker } from './stored-fields.ts';
 
@@ -47,8 +46,6 @@ export interface PipelineOptions {
   readonly redeliver: boolean;
   readonly evaluator: Evaluator;
   readonly redact: Redact;
-  /** A short keyed digest of a text that holds a secret; absent: nothing is stored, so nothing is told apart by it. */
-  readonly keyedDigest?: (text: string) => string;
   /** Digest of the params and tables of the spec that shape the records; empty unless given: none does. */
   readonly shapeValues?: string;
   /** The same of the values of a partition; absent: nothing of them does. */
@@ -102,12 +99,11 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const notesSeen = scans || resource.deletes.mode === 'endpoint';
   const concludes = concludesAbsence(resource);
   const isParent = options.storedFields !== null;
-  const secretKeys = { redact: options.redact, keyedDigest: options.keyedDigest ?? (() => '') };
   const select = async (
     { records, each, origin, retries, isCompared }: RecordPage,
     before: Promise<unknown>,
   ): Promise<Selection> => {
-    const identified = await withoutSecretKeys(await mapWithPauses(records, identify, shapeEach(each)), secretKeys);
+    const identified = await mapWithPauses(records, identify, shapeEach(each));
     const all = retries ? identified.map((candidate, index) => withRetry(candidate, retries[index])) : identified;
     const marked = await markFiltered(await flagDeleted(all, each), each);
     const { candidates, allNew, carried, stale, left } = await dropUnchanged(marked, { origin, before });
@@ -165,7 +161,7 @@ const isPlain = (candidate: Candidate): boolean => candidate.isPlain;
 const hasLookups = ({ lookups }: Candidate): boolean => lookups !== null;
 const isInvalid = ({ issues, isDeleted }: Candidate): boolean => issues !== null && !isDeleted;
 const wasDegraded = (candidate: Candidate): boolean => candidate.isDegraded && candidate.issues === null;
-const isKeyless = ({ issues }: Candidate): boolean => issues?.some(isKeyIssue) ?? false;
+const isKeyless = ({ issues }: Candidate): boolean => issues?.some(({ keyword }) => keyword === 'primaryKey') ?? false;
 const isKeylessEntry = (candidate: Candidate): boolean => isKept(candidate) && isKeyless(candidate);
 const isOutcome = (outcome: RecordOutcome | null): outcome is RecordOutcome => outcome !== null;
 

@@ -50,8 +50,6 @@ export interface EngineOptions {
   readonly evaluator: Evaluator;
   /** Masks secrets in stored parts of a record. */
   readonly redact: (text: string) => string;
-  /** See `PipelineOptions.keyedDigest`. */
-  readonly keyedDigest?: (text: string) => string;
   /** Bytes of a record's JSON, at most; 1 MiB unless given. */
   readonly recordBytesMax?: number;
   readonly onLoaded?: (loaded: LoadedLookup) => void;
@@ -149,7 +147,7 @@ async function open(
   signal: AbortSignal,
 ): Promise<{ readonly reading: RunReading; readonly pipeline: Pipeline }> {
   const { runId, startedAt, spec, resource, params, redeliver, force, store, lookupStore, known } = options;
-  const { evaluator, redact, keyedDigest, recordBytesMax, onLoaded = () => undefined } = options;
+  const { evaluator, redact, recordBytesMax, onLoaded = () => undefined } = options;
   const openResource = async (opened: Resource): Promise<OpenResource> => {
     const source = await options.openSource(opened);
     const used = lookupsInUse(spec, opened.key);
@@ -182,7 +180,6 @@ async function open(
     redeliver,
     evaluator,
     redact,
-    ...(keyedDigest && { keyedDigest }),
     ...(recordBytesMax === undefined ? {} : { recordBytesMax }),
   });
   return { reading, pipeline };

@@ -5,7 +5,7 @@ import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 
 /**
- * Resolves a quarantined record and marks it for another try, unless not all of it was kept. False: it is resolved
+ * Resolves a quarantined record and marks it for another try, unless it was too large to be kept. False: it is resolved
  * already, absent, or of another org.
  */
 export async function requeueOne(db: Db, scope: OrgScope, id: string): Promise<boolean> {
@@ -32,9 +32,8 @@ const unresolved = (db: Db, scope: OrgScope) =>
     .updateTable('quarantine')
     .set({
       resolvedAt: sql<string>`now()`,
-      // Of one that was too large only the beginning was kept, and of a key that repeats a secret only the rest.
-      requeuedAt: sql<string>`case when validation_errors @> '[{"keyword": "too_large"}]'
-        or validation_errors @> '[{"keyword": "secret_key"}]' then null else now() end`,
+      // Of one that was too large only the beginning was kept.
+      requeuedAt: sql<string>`case when validation_errors @> '[{"keyword": "too_large"}]' then null else now() end`,
     })
     .where('orgId', '=', scope.orgId)
     .where('resolvedAt', 'is', null);
