@@ -84,7 +84,8 @@ function sealedOutcome(
       return outcome.record
         ? { ...outcome, record: { ...outcome.record, entry: sealed(outcome.record.entry) } }
         : outcome;
-    default:
+    case 'leave':
+    case 'wait':
       return outcome;
   }
 }
