@@ -7,6 +7,7 @@ import { countLoginFailures } from '../db/queries/runs/runs.ts';
 import { findPinnedSpec } from '../db/queries/specs.ts';
 import { orgScope } from '../db/scope.ts';
 import { operatorsDestination } from '../src/connect/operators-destination.ts';
+import { hasTables } from '../src/core/destinations/target-table.ts';
 import { observations } from '../src/core/observations.ts';
 import { storedSpec } from '../src/core/spec/connection/stored-spec.ts';
 import type { Deps } from '../src/deps.ts';
@@ -106,8 +107,7 @@ async function breakFacts(
   if (!checked?.valid) return { provider: null, isTestable: true };
   const { auth, metadata, destination, resources } = checked.spec;
   if (error?.code !== 'auth_failed') {
-    const { kind } = destination ?? operatorsDestination(defaultDestination);
-    return { provider: null, isTestable: kind !== 'webhook' };
+    return { provider: null, isTestable: hasTables(destination ?? operatorsDestination(defaultDestination)) };
   }
   const hasJob = resources.some(({ key, job }) => key === resourceKey && job !== undefined);
   return { provider: auth.kind === 'oauth2_authorization_code' ? metadata.name : null, isTestable: !hasJob };

@@ -14,6 +14,7 @@ const row = {
   displayName: 'n',
   externalCustomerId: null,
   status: 'pending',
+  error: null,
   paramsJson: { any: { thing: 1 } },
   specOverridesJson: null,
   accounts: [],
