@@ -92,6 +92,7 @@ describe('a connection in error', () => {
   it('is tested less and less often where its errors follow each other', async () => {
     const of = await inError('flaps');
     await tested(of);
+    await eventually('the API has refused the test', async () => asked('flaps').length === 2);
     serves = 'all';
     await due(of);
     await active(of);

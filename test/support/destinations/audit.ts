@@ -36,9 +36,7 @@ export interface AuditedDestination extends CountedDestination {
 /** Makes an empty database on the test server; disposing drops it. */
 export async function openAuditedDestination(): Promise<AuditedDestination> {
   const name = `dest_${randomBytes(6).toString('hex')}`;
-  const server = new pg.Client({ connectionString: testDatabaseUrl().href });
-  await server.connect();
-  await server.query(`create database ${name} strategy file_copy`);
+  await onServer(`create database ${name} strategy file_copy`);
   const url = testDatabaseUrl();
   url.pathname = `/${name}`;
   const pool = new pg.Pool({ connectionString: url.href, max: 2, application_name: 'test' });
@@ -67,10 +65,20 @@ export async function openAuditedDestination(): Promise<AuditedDestination> {
     },
     async [Symbol.asyncDispose]() {
       await pool.end();
-      await server.query(`drop database ${name} with (force)`);
-      await server.end();
+      await onServer(`drop database ${name} with (force)`);
     },
   };
+}
+
+/** On a connection of its own, which a destination that nobody disposes of does not keep. */
+async function onServer(statement: string): Promise<void> {
+  const server = new pg.Client({ connectionString: testDatabaseUrl().href });
+  await server.connect();
+  try {
+    await server.query(statement);
+  } finally {
+    await server.end();
+  }
 }
 
 const triggerSql = (table: string, operation: string, rows: 'new' | 'old'): string => `
