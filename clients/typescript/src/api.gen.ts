@@ -18,7 +18,7 @@ export type ConnectionRow = {
     /** The resource whose run failed. */
     resourceKey: string;
     since: Timestamp;
-    /** When it is tested again; it is active again if that succeeds. Null: only its customer can mend it. */
+    /** When it is tested again; it is active again if that succeeds. Null: it is not tested by itself, since only a person can mend it or see whether it is mended. */
     nextTestAt: Timestamp | null;
   } | null;
   paramsJson: JsonObject;
@@ -1550,7 +1550,7 @@ export interface Operations {
         /** The resource whose run failed. */
         resourceKey: string;
         since: Timestamp;
-        /** When it is tested again; it is active again if that succeeds. Null: only its customer can mend it. */
+        /** When it is tested again; it is active again if that succeeds. Null: it is not tested by itself, since only a person can mend it or see whether it is mended. */
         nextTestAt: Timestamp | null;
       } | null;
       paramsJson: JsonObject;

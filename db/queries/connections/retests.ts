@@ -52,11 +52,12 @@ export function errorColumns(
   };
 }
 
-/** The columns of a connection that is not in error any more. */
-export const noErrorColumns = { errorSince: null, error: null, testAt: null } as const;
+/** The columns of a connection that is not in error any more, as somebody has decided; tests begin anew. */
+export const noErrorColumns = { errorSince: null, error: null, testAt: null, tests: 0, recoveredAt: null } as const;
 
 /** The columns of a connection whose values were changed: one in error is tested at once. */
 export const testedAtOnce = {
+  error: sql<never>`case when status = 'error' then jsonb_set(error, '{nextTestAt}', to_jsonb(${isoText(sql`now()`)})) end`,
   testAt: sql<string | null>`case when status = 'error' then now() end`,
   tests: sql<number>`case when status = 'error' then 0 else tests end`,
 };
@@ -115,30 +116,34 @@ export async function endRetests(
     .execute();
 }
 
-/** Notes that a test has activated a connection. */
-export async function noteRecovered(tx: Db, scope: OrgScope, id: string): Promise<void> {
+/** Notes that a test has activated a connection, after so many. */
+export async function noteRecovered(
+  tx: Db,
+  scope: OrgScope,
+  { id, tests }: { readonly id: string; readonly tests: number },
+): Promise<void> {
   await tx
     .updateTable('connections')
-    .set({ recoveredAt: sql<string>`now()` })
+    .set({ recoveredAt: sql<string>`now()`, tests })
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .execute();
 }
 
-/** Whether a connection that is locked is still in error with the values that were tested. */
-export async function isStillInError(
+/** How often a locked connection was tested that is still in error with the values that were tested; null: it is not. */
+export async function testsOfError(
   tx: Db,
   scope: OrgScope,
   { id, accessNo }: Pick<DueRetest, 'id' | 'accessNo'>,
-): Promise<boolean> {
+): Promise<number | null> {
   const found = await tx
     .selectFrom('connections')
-    .select('id')
+    .select('tests')
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .where('status', '=', 'error')
     .where('accessNo', '=', accessNo)
     .where('deletedAt', 'is', null)
     .executeTakeFirst();
-  return found !== undefined;
+  return found?.tests ?? null;
 }

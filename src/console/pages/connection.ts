@@ -122,7 +122,7 @@ const advice = ({ status, error }: ConnectionRow, runs: readonly RunLine[]): Htm
       return html`<p class="notice bad">The API or the destination refused this connection. Look at ${run}, correct what it says, then activate the connection.</p>`;
     const next =
       error.nextTestAt === null
-        ? 'It is not tested again by itself: its customer has to authorize it.'
+        ? 'It is not tested again by itself: correct what it says, or authorize the connection again, then activate it.'
         : html`The next test is ${ago(error.nextTestAt)}; if it succeeds, the connection is active again.`;
     return html`<p class="notice bad"><strong>${error.message}</strong> That ended ${run} of ${error.resourceKey}, ${ago(error.since)}. ${next}</p>`;
   }

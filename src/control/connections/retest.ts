@@ -1,5 +1,5 @@
 import { lockActiveConnectionsMax, lockConnection } from '../../../db/queries/connections/connections.ts';
-import { type DueRetest, endRetests, isStillInError, noteRecovered } from '../../../db/queries/connections/retests.ts';
+import { type DueRetest, endRetests, noteRecovered, testsOfError } from '../../../db/queries/connections/retests.ts';
 import { type OrgScope, orgScope } from '../../../db/scope.ts';
 import { AppError } from '../../core/errors.ts';
 import { wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
@@ -49,9 +49,10 @@ function recover(deps: RetestDeps, scope: OrgScope, { id, accessNo }: DueRetest)
   return deps.db.transaction().execute(async (tx) => {
     await lockActiveConnectionsMax(tx, scope);
     await lockConnection(tx, scope, id);
-    if (!(await isStillInError(tx, scope, { id, accessNo }))) return false;
+    const tests = await testsOfError(tx, scope, { id, accessNo });
+    if (tests === null) return false;
     const activation = await activateWithin(tx, scope, id);
-    await noteRecovered(tx, scope, id);
+    await noteRecovered(tx, scope, { id, tests });
     await recordActivation(tx, scope, { ...activation, reason: 'test' });
     return true;
   });

@@ -29,7 +29,9 @@ export const ConnectionError = v.object({
   since: Timestamp,
   nextTestAt: v.pipe(
     v.nullable(Timestamp),
-    v.description('When it is tested again; it is active again if that succeeds. Null: only its customer can mend it.'),
+    v.description(
+      'When it is tested again; it is active again if that succeeds. Null: it is not tested by itself, since only a person can mend it or see whether it is mended.',
+    ),
   ),
 });
 export type ConnectionError = v.InferOutput<typeof ConnectionError>;

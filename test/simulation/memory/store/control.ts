@@ -12,7 +12,7 @@ import type { ControlState, StoredConnection } from './control-state.ts';
 import { memoryOf } from './memory-db.ts';
 import { runRow } from './run-row.ts';
 
-const noError = { errorSince: null, error: null, testAt: null } as const;
+const noError = { errorSince: null, error: null, testAt: null, tests: 0, recoveredAt: null } as const;
 
 /** A connection that changed, and its runs that were asked to stop: notify the workflows of those that have not ended. */
 export interface Changed {
