@@ -52,6 +52,18 @@ describe('lookups of names', () => {
     expect(resolver.hosts()).toEqual([...silent.slice(0, 4), 'api.other.example']);
   });
 
+  it('of a name wait for that of another org only once it has begun', async () => {
+    const resolver = createResolver();
+    const lookup = createFairLookup(resolver.lookup);
+    const silent = Array.from({ length: 4 }, (_, no) => `api.silent${no}.example`);
+    void workOf('org_1', async () => [...silent, 'api.shared.example'].forEach((host) => void lookup(host)));
+    await turn();
+    void workOf('org_2', async () => void lookup('api.shared.example'));
+    void workOf('org_3', async () => void lookup('api.shared.example'));
+    await turn();
+    expect(resolver.hosts()).toEqual([...silent, 'api.shared.example']);
+  });
+
   it('are refused where very many names of a domain wait', async () => {
     const resolver = createResolver();
     const lookup = createFairLookup(resolver.lookup);

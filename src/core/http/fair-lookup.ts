@@ -17,16 +17,24 @@ const waitingMax = 256;
 /** A lookup that asks once for a name, however many callers want it, and for few names of an org at the same moment. */
 export function createFairLookup(lookup: Lookup): Lookup {
   const turns = createTurns(lookupsAtOnce);
+  /** Lookups that have begun, by host. */
   const inProgress = new Map<string, Promise<readonly string[]>>();
+  /** Those of an org or domain that have not ended. */
+  const waiting = new Map<string, Promise<readonly string[]>>();
   const namesOf = new Map<string, number>();
 
+  const begin = (host: string): Promise<readonly string[]> => {
+    const found = lookup(host).finally(() => inProgress.delete(host));
+    inProgress.set(host, found);
+    return found;
+  };
   const inTurn = async (host: string, owner: string): Promise<readonly string[]> => {
     const giveBack = await turns.take(owner);
     try {
-      return await lookup(host);
+      return await (inProgress.get(host) ?? begin(host));
     } finally {
       giveBack();
-      inProgress.delete(host);
+      waiting.delete(keyOf(host, owner));
       const left = (namesOf.get(owner) ?? 1) - 1;
       if (left > 0) namesOf.set(owner, left);
       else namesOf.delete(owner);
@@ -34,17 +42,20 @@ export function createFairLookup(lookup: Lookup): Lookup {
   };
 
   return (host) => {
-    const earlier = inProgress.get(host);
-    if (earlier) return earlier;
     const owner = orgOfWork() || domainOf(host);
+    // One that waits is shared within its org only: it may wait behind silent names of that.
+    const earlier = inProgress.get(host) ?? waiting.get(keyOf(host, owner));
+    if (earlier) return earlier;
     const names = namesOf.get(owner) ?? 0;
     if (names >= waitingMax) return Promise.reject(busy());
     namesOf.set(owner, names + 1);
     const found = inTurn(host, owner);
-    inProgress.set(host, found);
+    waiting.set(keyOf(host, owner), found);
     return found;
   };
 }
+
+const keyOf = (host: string, owner: string): string => JSON.stringify([host, owner]);
 
 /** Names of countries' second level, below which domains are registered. */
 const secondLevels = new Set(['ac', 'co', 'com', 'edu', 'go', 'gob', 'gov', 'ne', 'net', 'nom', 'or', 'org']);
