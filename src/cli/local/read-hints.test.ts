@@ -18,8 +18,13 @@ const page = (count: number) => Array.from({ length: count }, (_, id) => ({ id }
 const hintsOf = (
   parts: Readonly<Record<string, unknown>>,
   pages: readonly (readonly unknown[])[],
-  { rows = [], isWhole = true }: { readonly rows?: readonly unknown[]; readonly isWhole?: boolean } = {},
-) => readHints(resourceOf(parts), { pages, rows, isWhole });
+  {
+    rows = [],
+    isWhole = true,
+    query = {},
+  }: { readonly rows?: readonly unknown[]; readonly isWhole?: boolean; readonly query?: Record<string, string> } = {},
+) =>
+  readHints(resourceOf(parts), { pages, rows, isWhole, http: { baseUrl: 'https://things.test', query, headers: {} } });
 
 const inject = { in: 'query', name: 'p' };
 const byToken = { pagination: { kind: 'cursor', next: 'body.next', inject, size: 40 } };
@@ -130,6 +135,7 @@ describe('a cursor that bounds nothing', () => {
   test('is named, as each run reads everything', () => {
     expect(hintsOf({ incremental }, [page(3)])).toEqual([expect.stringContaining('No request has window.from')]);
     expect(hintsOf({ incremental, request: since }, [page(3)])).toEqual([]);
+    expect(hintsOf({ incremental }, [page(3)], { query: { since: '{{ window.from }}' } })).toEqual([]);
     expect(hintsOf({ incremental: { ...incremental, clientFilter: true } }, [page(3)])).toEqual([]);
   });
 });

@@ -7,6 +7,7 @@ import { valueAt } from '../../core/json/dotted-path.ts';
 import { isJsonObject } from '../../core/json/is-json-object.ts';
 import { canonicalCursor } from '../../core/source/cursor/cursor-value.ts';
 import { concludesAbsence } from '../../core/spec/connection/concludes-absence.ts';
+import type { HttpSettings } from '../../core/spec/schema/http-schema.ts';
 import type { CursorType } from '../../core/spec/schema/incremental-schema.ts';
 import type { Resource } from '../../core/spec/schema/spec-schema.ts';
 import { counted } from '../output.ts';
@@ -18,16 +19,17 @@ interface ReadRecords {
   readonly rows: readonly unknown[];
   /** Whether it came to its natural end. */
   readonly isWhole: boolean;
+  readonly http: Pick<HttpSettings, 'baseUrl' | 'query' | 'headers'>;
 }
 
 /** Sentences for the author of a spec about what was read; empty: nothing looks wrong. */
-export function readHints(resource: Resource, { pages, rows, isWhole }: ReadRecords): readonly string[] {
+export function readHints(resource: Resource, { pages, rows, isWhole, http }: ReadRecords): readonly string[] {
   const withRecords = pages.filter(({ length }) => length > 0);
   return [
     ...(isWhole ? pageHints(resource, withRecords) : []),
     ...moveHints(resource, withRecords.length),
     ...cursorHints(resource, withRecords.flat()),
-    ...windowHints(resource),
+    ...windowHints(resource, http),
     ...columnHints(resource, rows),
   ];
 }
@@ -114,9 +116,13 @@ function cursorHints({ incremental }: Resource, records: readonly unknown[]): re
 }
 
 /** A cursor that bounds neither the requests nor the records. */
-function windowHints({ incremental, request, job, pagination }: Resource): readonly string[] {
+function windowHints(
+  { incremental, request, job, pagination }: Resource,
+  { baseUrl, query, headers }: ReadRecords['http'],
+): readonly string[] {
   if (incremental?.kind !== 'cursor' || incremental.clientFilter) return [];
-  if (/\b(?:window|watermark)\b/.test(JSON.stringify([request, job, pagination]))) return [];
+  const texts = JSON.stringify([request, job, pagination, baseUrl, query, headers]);
+  if (/\b(?:window|watermark)\b/.test(texts)) return [];
   return [
     'No request has window.from, so each run reads everything. Send it as the API takes it, such as in request.query. ' +
       'If the API cannot filter, set incremental.clientFilter: true.',

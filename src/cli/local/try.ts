@@ -2,7 +2,7 @@ import { createRedactor } from '../../core/http/redact.ts';
 import { externalIdOf } from '../../core/model/external-id.ts';
 import { outcomeId } from '../../core/model/page-outcome.ts';
 import { findResource } from '../../core/spec/connection/find-resource.ts';
-import type { Resource } from '../../core/spec/schema/spec-schema.ts';
+import type { ConnectorSpec } from '../../core/spec/schema/spec-schema.ts';
 import { exitCodes } from '../command-error.ts';
 import { type CommandResult, counted, createProgress, printable, table } from '../output.ts';
 import type { Tools } from '../tools.ts';
@@ -18,7 +18,7 @@ export async function tryResource(tools: Tools, name: string, args: ReadArgument
   const read = await readLocally(tools, { ...prepared, progress: createProgress(tools) });
   const redactor = createRedactor(read.secrets);
   // An API may echo a credential anywhere.
-  const shown = maskDeep(showRead(findResource(spec, resourceKey), read), (text) => redactor.values(text)) as ShownRead;
+  const shown = maskDeep(showRead(spec, resourceKey, read), (text) => redactor.values(text)) as ShownRead;
   return {
     json: shown,
     lines: linesOf(shown, tools.stdout.columns ?? 160),
@@ -29,7 +29,8 @@ export async function tryResource(tools: Tools, name: string, args: ReadArgument
 /** A result of `css try` as its JSON document has it. */
 type ShownRead = ReturnType<typeof showRead>;
 
-function showRead(resource: Resource, { run, calls, pages, error }: LocalRead) {
+function showRead(spec: ConnectorSpec, resourceKey: string, { run, calls, pages, error }: LocalRead) {
+  const resource = findResource(spec, resourceKey);
   const outcomes = pages.flatMap(({ ready }) => ready.outcomes);
   const kept = new Set(outcomes.map(outcomeId));
   const records = pages.flatMap(({ page }) => page.records);
@@ -73,6 +74,7 @@ function showRead(resource: Resource, { run, calls, pages, error }: LocalRead) {
       pages: pages.map(({ page }) => page.records),
       rows: run.delivered,
       isWhole: !run.limited && error === null,
+      http: spec.http,
     }),
     error,
   };

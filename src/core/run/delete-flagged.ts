@@ -17,7 +17,7 @@ const everyRecord = { isPartitioned: false, coversAll: true, listsAll: true, con
  * many at once, none is sent and the run ends `partial`.
  */
 export async function* deleteFlagged(
-  { resource, store, force }: RunReading,
+  { resource, source, store, force }: RunReading,
   position: Extract<RunPosition, { readonly stage: 'sweep' }>,
   options: RunReadOptions,
 ): Stage {
@@ -25,7 +25,7 @@ export async function* deleteFlagged(
   if (deletes.mode !== 'flag') return null;
   await options.delivered();
   const isAgain = position.totals.again !== undefined;
-  const shows = isAgain && showsAll(resource, position.totals);
+  const shows = isAgain && showsAll(resource, position.totals) && readsToNow(resource, source.http);
   const scan: Scan = { ...everyRecord, hasGaps: hasGaps(position.totals), ...(!shows && { endsOnly: true }) };
   const found = await store.countMissing(scan);
   if (!force && (await isHeldBack(store, { ...found, countKnown: () => store.countKnown() }, deletes))) {
@@ -57,11 +57,10 @@ export async function* deleteFlagged(
   return null;
 }
 
-/** Whether the run has read every partition again from its start, and whole, up to now. */
-const showsAll = (resource: Resource, { count, again, skipped, gaps, listGaps }: PartitionTotals): boolean =>
+/** Whether the run has read every partition again from its start, and whole. */
+const showsAll = ({ forEach }: Resource, { count, again, skipped, gaps, listGaps }: PartitionTotals): boolean =>
   again === count &&
   skipped === 0 &&
   gaps.length === 0 &&
   listGaps?.length === 0 &&
-  resource.forEach.every(({ select }) => select !== 'changed') &&
-  readsToNow(resource);
+  forEach.every(({ select }) => select !== 'changed');

@@ -1,3 +1,4 @@
+import type { HttpSettings } from '../schema/http-schema.ts';
 import type { Resource } from '../schema/spec-schema.ts';
 
 /** Whether every run reads all records of a resource, changed or not. */
@@ -12,7 +13,10 @@ export const fetchesAll = (resource: Pick<Resource, 'incremental' | 'forEach' | 
  * Whether its requests ask for everything up to now. Others end where the run began, or may: a record that changes meanwhile
  * is in none of their lists.
  */
-export const readsToNow = ({ request, job, pagination }: Pick<Resource, 'request' | 'job' | 'pagination'>): boolean =>
+export const readsToNow = (
+  { request, job, pagination, forEach }: Pick<Resource, 'request' | 'job' | 'pagination' | 'forEach'>,
+  { baseUrl, query, headers }: Pick<HttpSettings, 'baseUrl' | 'query' | 'headers'>,
+): boolean =>
   !/\b(?:window|run)\b|\$(?:now|millis|toMillis)\b/.test(
-    JSON.stringify([request, job, pagination]).replaceAll(/\bwindow\.from\b/g, ''),
+    JSON.stringify([request, job, pagination, forEach, baseUrl, query, headers]).replaceAll(/\bwindow\.from\b/g, ''),
   );
