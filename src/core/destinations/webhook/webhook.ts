@@ -194,11 +194,10 @@ async function sendPart(part: OutboxPart, { lane, restored, post, onStrayRejecti
   if (verdict.kind === 'accepted' && verdict.isBare && isDoubted) return doubtedResult(part);
   if (verdict.kind === 'accepted') return partResult(part, { rejections: verdict.rejections, onStrayRejections });
   if (verdict.kind === 'refused') {
-    return (
-      halves ?? refusedAlone(part, `Refused by the receiver: it responded with ${verdict.status} to this record alone`)
-    );
+    const message = `Refused by the receiver: it responded with ${verdict.status} to this record alone`;
+    return halves ?? refusedAlone(part, message, isDoubted);
   }
-  if (!halves) return refusedAlone(part, 'too_large: the receiver responded with 413 to this record alone');
+  if (!halves) return refusedAlone(part, 'too_large: the receiver responded with 413 to this record alone', isDoubted);
   lane.bytesMax = Math.min(lane.bytesMax ?? bytes, Math.floor(bytes / 2));
   return halves;
 }
@@ -231,15 +230,20 @@ function partResult(part: OutboxPart, { rejections, onStrayRejections }: PartRes
 /** Nobody knows which of its records are refused: they come once more, and then they are. */
 function doubtedResult(part: OutboxPart): SentPart {
   if (!part.again) return { refused: [], parts: [againOf(part, [...part.indexes.keys()])] };
-  const { refused } = refusedAlone(
+  return refusedAlone(
     part,
     'The receiver refused some of these records in a form that cannot be read, and no longer says which',
+    true,
   );
-  return { refused: refused.map((row) => ({ ...row, isDoubtful: true })), parts: [] };
 }
 
-function refusedAlone(part: OutboxPart, message: string): SentPart {
-  return { refused: recordsOf(part).map(({ index, externalId }) => ({ index, externalId, message })), parts: [] };
+/** `isDoubted`: the receiver may have taken them when they were sent before. */
+function refusedAlone(part: OutboxPart, message: string, isDoubted: boolean): SentPart {
+  const doubt = isDoubted ? ({ isDoubtful: true } as const) : {};
+  return {
+    refused: recordsOf(part).map(({ index, externalId }) => ({ index, externalId, message, ...doubt })),
+    parts: [],
+  };
 }
 
 const cannotReplace = (): AppError =>
