@@ -412,6 +412,71 @@ describe('a record in quarantine that is flagged, and lives again', () => {
   });
 });
 
+describe('a record of a partition with a list of deleted ones leaves the filter', () => {
+  interface Ticket {
+    readonly id: string;
+    state: string;
+    at: string;
+  }
+  const tickets = async (key: string, more: object = {}) => {
+    let rows: Ticket[] = [1, 2, 3, 4].map((no) => ({ id: String(no), state: 'open', at: day(no) }));
+    const upstream: { shows: () => readonly Ticket[]; gone: Parameters<typeof api.serve>[1] } = {
+      shows: () => rows,
+      gone: () => ({ body: [] }),
+    };
+    api.serve(key, (query) => ({ body: upstream.shows().filter(({ at }) => at >= (query.get('since') ?? '')) }));
+    api.serve(`${key}_gone`, (...asked) => upstream.gone(...asked));
+    const of = await account({
+      key: key.replaceAll('_', '-'),
+      resources: [
+        {
+          key,
+          forEach: [{ as: 'group', values: '{{ params.groups }}' }],
+          request: { path: `/${key}/{{ each.group }}`, query: { since: '{{ window.from }}' } },
+          incremental,
+          filter: "state = 'open'",
+          deletes: { mode: 'endpoint', request: { path: `/${key}_gone/{{ each.group }}` }, key: 'id', ...more },
+        },
+      ],
+      params: { groups: ['a'] },
+    });
+    const close = (...closed: string[]) => {
+      rows = rows.map((row) => (closed.includes(row.id) ? { ...row, state: 'closed', at: day(20) } : row));
+    };
+    await of.sync(key);
+    expect(await of.live(key)).toEqual(['1', '2', '3', '4']);
+    return { of, api: upstream, close, rows: () => rows };
+  };
+
+  it('and comes back in the same read: it stays', async () => {
+    const { of, api: shown, rows } = await tickets('back');
+    const [first] = rows();
+    if (!first) throw new Error('there are tickets');
+    shown.shows = () => [...rows(), { ...first, state: 'closed', at: day(20) }, { ...first, at: day(21) }];
+    expect(await of.sync('back')).toMatchObject({ status: 'succeeded', statsJson: { deleted: 0 } });
+    expect(await of.live('back')).toEqual(['1', '2', '3', '4']);
+  });
+
+  it('and the list fails: it is deleted by the next run', async () => {
+    const { of, api: shown, close } = await tickets('later');
+    close('2');
+    shown.gone = () => ({ status: 400 });
+    expect(await of.sync('later')).toMatchObject({ status: 'failed' });
+    shown.gone = () => ({ body: [] });
+    await of.sync('later');
+    expect(await of.live('later')).toEqual(['1', '3', '4']);
+  });
+
+  it('and more leave than the brake allows: the runs say so until they are released', async () => {
+    const { of, close } = await tickets('held', { maxRatio: 0.25, minRecords: 0 });
+    close('2', '3', '4');
+    for (const _ of [1, 2]) expect(await of.sync('held')).toMatchObject({ status: 'partial' });
+    expect(await of.live('held')).toEqual(['1', '2', '3', '4']);
+    await of.backfill('held', { force: true });
+    expect(await of.live('held')).toEqual(['1']);
+  });
+});
+
 describe('a partition that leaves and comes back', () => {
   it.each(['full_scan', 'flag'])('%s', async (mode) => {
     const key = `g4_${mode}`;

@@ -15,7 +15,10 @@ export interface MemoryRecords {
   load(externalIds: readonly string[]): readonly StoredRecord[];
   /** Takes what a page says of records. */
   record(
-    receipt: Pick<Receipt, 'records' | 'deliveredBefore' | 'seen' | 'deleted' | 'flagged' | 'proofs' | 'listed'>,
+    receipt: Pick<
+      Receipt,
+      'records' | 'deliveredBefore' | 'seen' | 'left' | 'deleted' | 'flagged' | 'proofs' | 'listed'
+    >,
   ): void;
   /** As the query of the same name. */
   listed(partition: string, externalIds: readonly string[]): readonly StoredListed[];
@@ -53,7 +56,16 @@ export function createMemoryRecords(known: readonly string[]): MemoryRecords {
         if (record === undefined) return [];
         return record.isFlagged ? { ...record, status: 'flagged' as const } : record;
       }),
-    record({ records: versions, deliveredBefore, seen, deleted, flagged = [], proofs: proved, listed = [] }) {
+    record({
+      records: versions,
+      deliveredBefore,
+      seen,
+      left = [],
+      deleted,
+      flagged = [],
+      proofs: proved,
+      listed = [],
+    }) {
       for (const version of versions) {
         const { status: before = 'deleted' } = records.get(version.externalId) ?? {};
         const isUndelivered =
@@ -67,6 +79,16 @@ export function createMemoryRecords(known: readonly string[]): MemoryRecords {
         for (const externalId of externalIds) {
           const places = records.get(externalId)?.places.filter((place) => place.partition !== partition);
           if (places) change(externalId, { places: [...places, { partition, isSeen: true }] });
+        }
+      for (const { partition, externalIds } of left)
+        for (const externalId of externalIds) {
+          const before = records.get(externalId)?.places ?? [];
+          const places = before.filter((place) => place.partition !== partition);
+          if (places.length === before.length) continue;
+          change(externalId, {
+            places,
+            ...(places.length === 0 && isLive(externalId) && { isFlagged: true, hash: '' }),
+          });
         }
       for (const { externalId, cursor } of flagged)
         if (isLive(externalId)) change(externalId, { isFlagged: true, hash: '', ...(cursor !== null && { cursor }) });

@@ -33,6 +33,12 @@ export interface RecordEntry {
   readonly fields: Readonly<Record<string, unknown>> | null;
 }
 
+/** Records of a partition. */
+export interface PlacedRecords {
+  readonly partition: string;
+  readonly externalIds: readonly string[];
+}
+
 /** A record that says that it is deleted. */
 export interface FlaggedRecord extends Pick<RecordEntry, 'externalId' | 'cursor'> {}
 
@@ -157,7 +163,9 @@ export interface Receipt {
   /** Versions whose quarantine rows end because they are delivered, where every version counts. */
   readonly closesVersions: readonly RecordVersion[];
   /** Records that were there, changed or not, where deletes are found by comparing. */
-  readonly seen: readonly { readonly partition: string; readonly externalIds: readonly string[] }[];
+  readonly seen: readonly PlacedRecords[];
+  /** Records that the filter no longer keeps where they were read last; absent: there are none. */
+  readonly left?: readonly PlacedRecords[];
   readonly quarantine: readonly QuarantineEntry[];
   /** Records that were delivered although a step failed for them: the next run tries them again. Absent: there are none. */
   readonly again?: readonly QuarantineEntry[];
@@ -201,6 +209,7 @@ export const isQuietEnd = (receipt: Receipt): boolean =>
 /** Whether it has none of the parts that few batches have. */
 export const isPlain = ({
   seen,
+  left = [],
   deleted,
   flagged = [],
   quarantine,
@@ -214,7 +223,7 @@ export const isPlain = ({
 }: Receipt): boolean =>
   scan === null &&
   listedEnd === undefined &&
-  [seen, deleted, flagged, quarantine, again, retried, proofs, listed, closesVersions].every(
+  [seen, left, deleted, flagged, quarantine, again, retried, proofs, listed, closesVersions].every(
     ({ length }) => length === 0,
   );
 

@@ -7,6 +7,7 @@ import {
   type ListedEnd,
   type PartitionEntry,
   type PartitionProof,
+  type PlacedRecords,
   type Receipt,
   unversioned,
 } from '../model/receipt.ts';
@@ -101,7 +102,8 @@ export function assembleBatch(
     );
     const again = results.flatMap((page) => page.again);
     const failure = results.find((page) => page.failure !== null)?.failure ?? null;
-    const listed = pages.flatMap((page) => [...(page.listed ? [page.listed] : []), ...leavingOn(page)]);
+    const listed = pages.flatMap((page) => page.listed ?? []);
+    const left = leftOn(pages);
     const listedEnd = pages.findLast((page) => page.listedEnd)?.listedEnd;
     const kept = rejections === null ? 0 : tombstones.filter((one) => rejections.has(one)).length;
     const doubtful = rejected.flatMap(({ isDoubtful, externalId }) => (isDoubtful ? [externalId] : []));
@@ -128,6 +130,7 @@ export function assembleBatch(
       seen: pages.flatMap(({ seen, partition, isCompared }) =>
         seen.length === 0 ? [] : [{ partition: isCompared ? '' : (partition?.partition ?? ''), externalIds: seen }],
       ),
+      ...(left.length > 0 && { left }),
       quarantine: results.flatMap(({ quarantine }) => quarantine),
       ...(again.length > 0 && { again }),
       retried: pages.flatMap(({ retried }) => retried),
@@ -163,12 +166,19 @@ export function assembleBatch(
   return { runId, batchNo, rows, allNew, tombstones, completesGeneration, receiptOf, receipt, draft };
 }
 
-/** Records that leave a partition are named there as by a list of deleted ones. */
-function leavingOn({ outcomes, partition }: ReadyPage): readonly ListedDeletions[] {
-  const named = outcomes.flatMap((outcome) =>
-    outcome.kind === 'leave' ? [{ externalId: outcome.externalId, state: 'due' as const, deletedAt: null }] : [],
-  );
-  return named.length === 0 || !partition ? [] : [{ partition: partition.partition, named, end: null }];
+/** Records that leave their partition; where a page has one in both forms, or a later page keeps it, it stays. */
+function leftOn(pages: readonly ReadyPage[]): readonly PlacedRecords[] {
+  const left = new Map<string, Set<string>>();
+  for (const { outcomes, partition, seen } of pages) {
+    if (!partition) continue;
+    const leaving = outcomes.flatMap((outcome) => (outcome.kind === 'leave' ? [outcome.externalId] : []));
+    const here = left.get(partition.partition) ?? new Set<string>();
+    if (leaving.length === 0 && here.size === 0) continue;
+    for (const externalId of leaving) here.add(externalId);
+    for (const externalId of seen) here.delete(externalId);
+    left.set(partition.partition, here);
+  }
+  return [...left].flatMap(([partition, ids]) => (ids.size === 0 ? [] : [{ partition, externalIds: [...ids] }]));
 }
 
 function flaggedIn(results: readonly PageResult[]): Pick<Receipt, 'flagged'> {

@@ -56,6 +56,10 @@ export function randomReceipt(dice: Dice, facts: ReceiptFacts): Receipt {
     closes: dice.chance(0.7) ? null : dice.some(recordIds, 'once'),
     closesVersions: rare(() => ({ externalId: dice.pick(recordIds), version: dice.pick(['v1', 'v2']) })),
     seen: rare(() => ({ partition: dice.pick(['', 'p1', 'p2']), externalIds: dice.some(recordIds, 'once') })),
+    ...(!isPlain &&
+      dice.chance(0.3) && {
+        left: [{ partition: dice.pick(['p1', 'p2']), externalIds: dice.some(recordIds, 'once') }],
+      }),
     quarantine: [...rare(() => kept(dice, facts)), ...rare(() => kept(dice, facts))],
     ...(!isPlain && dice.chance(0.2) && { again: [{ ...kept(dice, facts), id: facts.newQuarantineId() }] }),
     retried: quarantineIds.length > 0 ? rare(() => dice.pick(quarantineIds)) : [],

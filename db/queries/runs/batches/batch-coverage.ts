@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { storableJson } from '../../../../src/core/json/storable-json.ts';
-import type { FlaggedRecord, Receipt } from '../../../../src/core/model/receipt.ts';
+import type { FlaggedRecord, PlacedRecords, Receipt } from '../../../../src/core/model/receipt.ts';
 import { textArray } from '../../../../src/core/postgres/binary-arrays.ts';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
@@ -33,12 +33,35 @@ export async function putCoverage(tx: Db, scope: OrgScope, batch: CoverageOfBatc
         on conflict (lane_id, external_id, partition) do update set seen_run = excluded.seen_run`
     ).execute(tx);
   }
+  if (receipt.left) await putLeft(tx, scope, { laneId, seq, left: receipt.left });
   if (receipt.flagged) await putFlagged(tx, scope, { laneId, seq, flagged: receipt.flagged });
   if (receipt.deleted.length > 0) await putDeleted(tx, scope, batch);
   if (receipt.proofs.length > 0) await putProofs(tx, scope, batch);
   if (receipt.listed) await putListed(tx, scope, { laneId, seq, listed: receipt.listed });
   if (receipt.listedEnd) await endListed(tx, scope, { ...receipt.listedEnd, laneId, seq });
   if (receipt.scan) await endScan(tx, scope, { ...receipt.scan, laneId, seq });
+}
+
+/** Records that the filter keeps nowhere any more are to be deleted, as if they said so; those of unknown places stay. */
+async function putLeft(
+  tx: Db,
+  scope: OrgScope,
+  { laneId, seq, left }: LaneRun & { readonly left: readonly PlacedRecords[] },
+): Promise<void> {
+  for (const { partition, externalIds } of left) {
+    await sql`
+      with gone as (
+        delete from record_partitions
+        where lane_id = ${ownLane(scope, laneId)} and partition = ${partition}
+          and external_id = any(${textArray(externalIds)}::text[])
+        returning lane_id, external_id
+      )
+      update record_state r set flagged_run = ${seq}, hash = '' from gone
+      where r.lane_id = gone.lane_id and r.external_id = gone.external_id and r.status <> 'deleted'
+        and not exists (
+          select from record_partitions m
+          where m.lane_id = r.lane_id and m.external_id = r.external_id and m.partition <> ${partition})`.execute(tx);
+  }
 }
 
 /** With an empty fingerprint, so that a record that lives again is delivered whenever it is read. */

@@ -1,5 +1,5 @@
 import type { LaneScan } from '../../../../db/queries/runs/records/missing-records.ts';
-import type { PartitionProof, Receipt } from '../../../../src/core/model/receipt.ts';
+import type { PartitionProof, PlacedRecords, Receipt } from '../../../../src/core/model/receipt.ts';
 import { nothingRead } from '../lanes/rewind.ts';
 import { closeListed, endListed, putListed } from '../records/listed-deletions.ts';
 import { missingIn, placesOf, proofsIn } from '../records/missing-records.ts';
@@ -15,6 +15,7 @@ export function putCoverage(state: ControlState, { orgId, laneId, seq }: StoredR
       else state.places.put({ laneId, externalId: record.externalId, partition, seenRun: seq });
     }
   }
+  for (const { partition, externalIds } of receipt.left ?? []) putLeft(state, { laneId, seq, partition, externalIds });
   for (const { externalId, cursor } of receipt.flagged ?? []) {
     const known = state.records.get(keyOf(laneId, externalId));
     if (known && known.status !== 'deleted')
@@ -38,6 +39,22 @@ export function putCoverage(state: ControlState, { orgId, laneId, seq }: StoredR
   if (receipt.listed) putListed(state, { laneId, seq }, receipt.listed);
   if (receipt.listedEnd) endListed(state, { laneId, seq }, receipt.listedEnd);
   if (receipt.scan) endScan(state, { ...receipt.scan, laneId, seq });
+}
+
+function putLeft(
+  state: ControlState,
+  { laneId, seq, partition, externalIds }: PlacedRecords & { readonly laneId: number; readonly seq: number },
+): void {
+  for (const externalId of externalIds) {
+    const isOf = (row: { readonly laneId: number; readonly externalId: string }) =>
+      row.laneId === laneId && row.externalId === externalId;
+    const places = state.places.where(isOf);
+    if (!places.some((place) => place.partition === partition)) continue;
+    state.places.deleteWhere((row) => isOf(row) && row.partition === partition);
+    const record = state.records.get(keyOf(laneId, externalId));
+    if (places.length === 1 && record && record.status !== 'deleted')
+      state.records.update(record, { flaggedRun: seq, hash: '' });
+  }
 }
 
 function endScan(state: ControlState, scan: LaneScan): void {
