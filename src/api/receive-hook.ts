@@ -86,8 +86,8 @@ async function receive(c: HookContext, deps: ApiDeps, hook: ReceivingHook): Prom
   await refuseForged(deps, hook, request);
   const challenge = hook.verification.kind === 'slack' ? slackHandshake(request.body) : null;
   if (challenge) return shake(c, challenge);
-  const duplicate = await takeRequest(deps, hook, request);
-  return c.json(duplicate ? { accepted: true, duplicate } : { accepted: true }, 202);
+  const reason = await takeRequest(deps, hook, request);
+  return c.json(reason === null ? { accepted: true } : { accepted: true, duplicate: true, reason }, 202);
 }
 
 const headersOf = (c: HookContext) => (name: string) => c.req.raw.headers.get(name);

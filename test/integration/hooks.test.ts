@@ -47,8 +47,12 @@ describe.each(kinds)('a hook for %s', (kind, sign, signed) => {
     expect(await reply.json()).toEqual({ accepted: true });
     const again = await hook.post(body, sign(body, hook.secret, minutesAgo(1)));
     expect(again.status).toBe(202);
-    expect(await again.json()).toEqual({ accepted: true, duplicate: true });
-    expect((await hook.requests()).map(({ status }) => status)).toEqual(['duplicate', 'accepted']);
+    const reason = expect.stringMatching(/^its (id in \S+|body) is the same as that of a request/);
+    expect(await again.json()).toEqual({ accepted: true, duplicate: true, reason });
+    expect(await hook.requests()).toMatchObject([
+      { status: 'duplicate', reason },
+      { status: 'accepted', reason: null },
+    ]);
   });
 
   it('refuses another body, another secret and a signature that is missing or cut', async () => {
@@ -120,7 +124,7 @@ describe('a stripe signature without its time', () => {
 /** What an accepted request is told. */
 async function isDuplicate(reply: Promise<Response>): Promise<boolean> {
   const told = await (await reply).text();
-  expect(told).toMatch(/^\{"accepted":true(,"duplicate":true)?\}$/);
+  expect(told).toMatch(/^\{"accepted":true(,"duplicate":true,"reason":"[^"]+")?\}$/);
   return told.includes('duplicate');
 }
 
@@ -156,7 +160,11 @@ describe('the same notification', () => {
   it('is one with the same id in a header, which it needs', async () => {
     const hook = await hookOf({ kind: 'none' }, { dedupe: { by: 'header', name: 'X-Event' } });
     expect(await (await hook.post('a', { 'x-event': '1' })).json()).toEqual({ accepted: true });
-    expect(await (await hook.post('b', { 'x-event': '1' })).json()).toEqual({ accepted: true, duplicate: true });
+    expect(await (await hook.post('b', { 'x-event': '1' })).json()).toEqual({
+      accepted: true,
+      duplicate: true,
+      reason: 'its id in X-Event is the same as that of a request in the last 7 days',
+    });
     expect(await (await hook.post('a', { 'x-event': '2' })).json()).toEqual({ accepted: true });
     await expectRejected(await hook.post('a'), hook, /id is missing/);
   });

@@ -190,7 +190,7 @@ describe('an org', () => {
     const accepted = await other.post('{"id":1}', signed);
     expect([accepted.status, await accepted.json()]).toEqual([202, { accepted: true }]);
     const again = await other.post('{"id":1}', signed);
-    expect([again.status, await again.json()]).toEqual([202, { accepted: true, duplicate: true }]);
+    expect([again.status, await again.json()]).toEqual([202, expect.objectContaining({ duplicate: true })]);
     expect(await other.requests()).toMatchObject([{ status: 'accepted' }]);
 
     // Another org has its own limit, an hour later there is room again, and the operator may give more.

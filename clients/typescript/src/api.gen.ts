@@ -217,7 +217,7 @@ export interface HookRequestRow {
   receivedAt: Timestamp;
   /** coalesced: accepted, and an earlier request already started the same run. */
   status: 'accepted' | 'duplicate' | 'coalesced' | 'ignored' | 'rejected';
-  /** Why it was ignored or rejected, or why its run comes later. Null: neither. */
+  /** Why it was ignored, rejected or a duplicate, or why its run comes later. Null: none of these. */
   reason: string | null;
   /** The runs that it started; empty unless it was accepted. Each run started after the request arrived. */
   runs: {

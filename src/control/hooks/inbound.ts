@@ -71,31 +71,36 @@ async function logIdle(db: Db, scope: OrgScope, hook: ReceivingHook, line: IdleR
 }
 
 /**
- * Stores a verified request; does not wait for its run. True: the hook has accepted the same notification before. While
- * its connection is not active no run is requested, and the log says so: one is when it becomes active.
+ * Stores a verified request; does not wait for its run. While its connection is not active no run is requested, and the log
+ * says so: one is when it becomes active.
+ * @returns why it is a duplicate of an accepted request; null: it is not one.
  */
-export async function takeRequest(deps: InboundDeps, hook: ReceivingHook, request: ReceivedRequest): Promise<boolean> {
+export async function takeRequest(
+  deps: InboundDeps,
+  hook: ReceivingHook,
+  request: ReceivedRequest,
+): Promise<string | null> {
   const { db } = deps;
   const scope = scopeOfHook(hook);
   const { connectionId, connectionStatus } = hook;
   if (connectionStatus !== 'active') {
     await logIdle(db, scope, hook, { status: 'ignored', reason: `connection ${connectionStatus}` });
-    return false;
+    return null;
   }
   const dedupe = dedupeKey(hook, request);
   const signed = signedBytes(hook.verification, openHookSecret(deps, scope, hook), request);
   const fingerprintsOf = (bytes: Uint8Array | null) => bytes && deps.secretBox.fingerprints(bytes);
   const accepted = await acceptHookRequest(db, scope, hook, {
     notifications: fingerprintsOf(dedupe.key),
-    hasId: dedupe.issue === null && dedupe.hasId,
+    hasId: dedupe.key !== null && dedupe.hasId,
     contents: fingerprintsOf(signed),
   });
-  if (accepted === 'duplicate') {
-    await logIdle(db, scope, hook, { status: 'duplicate', reason: null });
-    return true;
+  if (accepted === 'duplicate' && dedupe.key) {
+    await logIdle(db, scope, hook, { status: 'duplicate', reason: dedupe.sameness });
+    return dedupe.sameness;
   }
-  if (accepted !== 'followed') await wakeFor(deps, scope, { connectionId, requestId: accepted.id });
-  return false;
+  if (typeof accepted === 'object') await wakeFor(deps, scope, { connectionId, requestId: accepted.id });
+  return null;
 }
 
 /** Wakes the workflows of the resources of a request. Does not wait for Temporal: the sweeper finds what it misses. */

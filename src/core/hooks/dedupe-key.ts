@@ -14,15 +14,17 @@ const dedupeOf = {
   none: { by: 'body' },
 } as const satisfies Record<Verification['kind'], Dedupe>;
 
-/** What a verified request is compared by. */
+/** What a verified request is compared by; without a key it is compared with nothing. */
 export type DedupeKey =
   | {
-      readonly key: Uint8Array | null;
+      readonly key: Uint8Array;
       /** The upstream gave the notification an id; false: it is compared by its body. */
       readonly hasId: boolean;
+      /** Says why a request with the same key is a duplicate. */
+      readonly sameness: string;
       readonly issue: null;
     }
-  | { readonly key: null; readonly issue: string };
+  | { readonly key: null; readonly issue: string | null };
 
 /**
  * Bytes that are the same for the same notification; null: it is compared with none. By its body a notification is the same only
@@ -41,18 +43,25 @@ export function dedupeKey(
     const id = header(rule.name);
     if (id === null || id === '') return { key: null, issue: 'the id is missing' };
     const isForgeable = signsBody(verification) && !isSignedId(verification, rule.name);
-    return { key: words(`id:${id}`, isForgeable ? body : ''), hasId: true, issue: null };
+    return { key: words(`id:${id}`, isForgeable ? body : ''), hasId: true, sameness: sameIdAs(rule.name), issue: null };
   }
-  const id = rule.by === 'pointer' ? scalarAt(rule.pointer, body) : null;
-  if (id !== null) return { key: words(`id:${id}`, ''), hasId: true, issue: null };
-  return body.byteLength === 0 ? notCompared : { key: words('body:', body), hasId: false, issue: null };
+  if (rule.by === 'pointer') {
+    const id = scalarAt(rule.pointer, body);
+    if (id !== null) return { key: words(`id:${id}`, ''), hasId: true, sameness: sameIdAs(rule.pointer), issue: null };
+  }
+  return body.byteLength === 0
+    ? notCompared
+    : { key: words('body:', body), hasId: false, sameness: sameBody, issue: null };
 }
+
+const sameIdAs = (place: string): string => `its id in ${place} is the same as that of a request in the last 7 days`;
+const sameBody = 'its body is the same as that of a request whose run has not begun';
 
 /** Whether the signature covers the id in that header. */
 const isSignedId = ({ kind }: Verification, name: string): boolean =>
   kind === 'standard_webhooks' && name.toLowerCase() === dedupeOf.standard_webhooks.name;
 
-const notCompared: DedupeKey = { key: null, hasId: false, issue: null };
+const notCompared: DedupeKey = { key: null, issue: null };
 
 const words = (head: string, body: string | Uint8Array): Uint8Array =>
   Buffer.concat([Buffer.from(`${head}\0`), Buffer.from(body)]);

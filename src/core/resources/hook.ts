@@ -38,7 +38,7 @@ export const HookRequestRow = v.object({
   ),
   reason: v.pipe(
     v.nullable(v.string()),
-    v.description('Why it was ignored or rejected, or why its run comes later. Null: neither.'),
+    v.description('Why it was ignored, rejected or a duplicate, or why its run comes later. Null: none of these.'),
   ),
   runs: v.pipe(
     v.array(
