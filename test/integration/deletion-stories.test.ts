@@ -477,6 +477,101 @@ describe('a record of a partition with a list of deleted ones leaves the filter'
   });
 });
 
+describe('a record of two partitions leaves the filter of one', () => {
+  type Row = Readonly<Record<string, unknown>>;
+  const admin = { id: 1, role: 'admin' };
+  const member = { id: 1, role: 'member' };
+  /** What each group and its list of deleted records show. */
+  const people = async (key: string, groups: Record<string, readonly Row[]>, parts: object = {}, ofAll = false) => {
+    const gone: Record<string, readonly Row[]> = {};
+    const groupOf = ({ url }: { readonly url: string }) => url.split(/[/?]/)[2] ?? '';
+    api.serve(key, (_query, request) => ({ body: groups[groupOf(request)] ?? [] }));
+    api.serve(`${key}_gone`, (_query, request) => ({ body: gone[groupOf(request)] ?? [] }));
+    const path = ofAll ? `/${key}_gone` : `/${key}_gone/{{ each.group }}`;
+    const resource = {
+      key,
+      forEach: [{ as: 'group', values: '{{ params.groups }}' }],
+      request: { path: `/${key}/{{ each.group }}` },
+      filter: "role = 'admin'",
+      deletes: { mode: 'endpoint', request: { path }, key: 'id' },
+      ...parts,
+    };
+    const of = await account({ key: key.replaceAll('_', '-'), resources: [resource], params: { groups: ['a', 'b'] } });
+    return { of, groups, gone, resource, sync: () => of.sync(key), live: () => of.live(key) };
+  };
+
+  it('and another page keeps it as it is known: it stays', async () => {
+    const { groups, sync, live } = await people('kept_later', { a: [admin] }, {}, true);
+    await sync();
+    Object.assign(groups, { a: [member], b: [admin] });
+    for (const _ of [1, 2])
+      expect(await sync()).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 0, deleted: 0 } });
+    expect(await live()).toEqual(['1']);
+    Object.assign(groups, { b: [member] });
+    await sync();
+    expect(await live()).toEqual([]);
+  });
+
+  it('and moves to the other: a table that is appended to gets no second row', async () => {
+    const { of, groups, sync } = await people('moved', { a: [admin] }, { target: { table: 'moved', mode: 'append' } });
+    await sync();
+    Object.assign(groups, { a: [member], b: [admin] });
+    await sync();
+    expect(await of.rows('moved')).toHaveLength(1);
+  });
+
+  it('while the other is no longer read: it is deleted', async () => {
+    const { of, groups, sync, live } = await people('unread', { a: [admin], b: [admin] });
+    await sync();
+    await of.ask('PATCH', '', { params: { groups: ['b'] }, allowDeletes: true });
+    Object.assign(groups, { b: [member] });
+    await sync();
+    expect(await live()).toEqual([]);
+  });
+
+  it('while nobody knows where it was: it is deleted', async () => {
+    const { of, groups, resource, sync, live } = await people('unknown', { a: [admin] }, { deletes: { mode: 'none' } });
+    await sync();
+    const deletes = { mode: 'endpoint', request: { path: '/unknown_gone/{{ each.group }}' }, key: 'id' };
+    await of.upgrade('1.1.0', [{ ...resource, deletes }]);
+    Object.assign(groups, { a: [member] });
+    await sync();
+    expect(await live()).toEqual([]);
+  });
+
+  it.each([
+    ['last', [admin, member], []],
+    ['first', [member, admin], ['1']],
+  ])('and one page has both forms, the other one %s: the last counts', async (which, page, left) => {
+    const { groups, sync, live } = await people(`both_${which}`, { a: [admin] });
+    await sync();
+    Object.assign(groups, { a: page });
+    await sync();
+    expect(await live()).toEqual(left);
+  });
+
+  it('by a deletion before a change of the other: it is deleted once both have deleted it', async () => {
+    const at = (no: number) => ({ ...admin, at: day(no) });
+    const { groups, gone, sync, live } = await people(
+      'dated',
+      { a: [at(1)], b: [at(1)] },
+      {
+        incremental,
+        deletes: { mode: 'endpoint', request: { path: '/dated_gone/{{ each.group }}' }, key: 'id', at: 'at' },
+      },
+    );
+    await sync();
+    Object.assign(groups, { a: [at(20)], b: [] });
+    Object.assign(gone, { b: [{ id: 1, at: day(19) }] });
+    await sync();
+    expect(await live()).toEqual(['1']);
+    Object.assign(groups, { a: [] });
+    Object.assign(gone, { a: [{ id: 1, at: day(25) }] });
+    await sync();
+    expect(await live()).toEqual([]);
+  });
+});
+
 describe('a partition that leaves and comes back', () => {
   it.each(['full_scan', 'flag'])('%s', async (mode) => {
     const key = `g4_${mode}`;

@@ -31,6 +31,12 @@ export function lastSeen({ places }: Pick<NamedRecord, 'places'>, partition: str
   return runs.length === 0 ? null : Math.max(...runs);
 }
 
+/** Whether a record is in another partition than this one, too. */
+export const isElsewhere = (
+  { places }: { readonly places: readonly { readonly partition: string }[] },
+  partition: string,
+): boolean => partition !== '' && places.some((place) => place.partition !== '' && place.partition !== partition);
+
 /** Whether a deletion counts, as the control database decides. */
 export const isDue = (record: NamedRecord, { state, partition, listedRun }: StoredDeletion): boolean =>
   state === 'due' && (lastSeen(record, partition) ?? 0) <= listedRun;

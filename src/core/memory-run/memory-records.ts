@@ -3,7 +3,15 @@ import type { Receipt, RecordEntry } from '../model/receipt.ts';
 import type { ListedScan } from '../model/scan.ts';
 import type { KnownRecord } from '../pipeline/known-records.ts';
 import type { StoredListed } from '../run/run-store.ts';
-import { isGone, type ListRuns, lastSeen, type NamedRecord, type StoredDeletion } from './listed-among.ts';
+import {
+  isElsewhere,
+  isGone,
+  type ListRuns,
+  lastSeen,
+  livingPlaces,
+  type NamedRecord,
+  type StoredDeletion,
+} from './listed-among.ts';
 import type { Compared, ComparedRecord } from './missing-among.ts';
 
 /** A record as the control database would know it. */
@@ -84,11 +92,8 @@ export function createMemoryRecords(known: readonly string[]): MemoryRecords {
         for (const externalId of externalIds) {
           const before = records.get(externalId)?.places ?? [];
           const places = before.filter((place) => place.partition !== partition);
-          if (places.length === before.length) continue;
-          change(externalId, {
-            places,
-            ...(places.length === 0 && isLive(externalId) && { isFlagged: true, hash: '' }),
-          });
+          const leaves = isLive(externalId) && (places.length < before.length || places.length === 0);
+          change(externalId, { places, ...(leaves && { isFlagged: true }) });
         }
       for (const { externalId, cursor } of flagged)
         if (isLive(externalId)) change(externalId, { isFlagged: true, hash: '', ...(cursor !== null && { cursor }) });
@@ -113,7 +118,8 @@ export function createMemoryRecords(known: readonly string[]): MemoryRecords {
           const { externalId, cursor, status } = record;
           const one = deletions.get(keyOf(partition, externalId));
           return {
-            ...{ externalId, cursor, isUndelivered: status === 'undelivered' },
+            ...{ externalId, isUndelivered: status === 'undelivered' },
+            cursor: isElsewhere(record, partition) ? null : cursor,
             ...{ state: one?.state ?? null, listedRun: one?.listedRun ?? null, deletedAt: one?.deletedAt ?? null },
             seenRun: lastSeen(namedOf(record), partition),
             listRun: runs.listRunOf(partition),
@@ -121,10 +127,16 @@ export function createMemoryRecords(known: readonly string[]): MemoryRecords {
         }),
     due: (scan) =>
       [...records.values()]
-        .filter((record) => record.isFlagged || isGone(namedOf(record), { ...scan, ...runs }))
+        .filter((record) => {
+          const named = namedOf(record);
+          const isLeft = record.isFlagged && livingPlaces(named, { ...scan, ...runs }).length === 0;
+          return isLeft || isGone(named, { ...scan, ...runs });
+        })
         .map(({ externalId }) => externalId)
         .toSorted(),
-    countOpen: () => [...deletions.values()].filter(({ state }) => state !== 'done').length,
+    countOpen: () =>
+      [...deletions.values()].filter(({ state }) => state !== 'done').length +
+      [...records.values()].filter(({ isFlagged, status }) => isFlagged && status !== 'deleted').length,
     compared: () => ({
       records: [...records.values()]
         .filter(({ status }) => status !== 'deleted')

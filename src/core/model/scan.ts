@@ -29,7 +29,7 @@ export interface ListedScan {
 export interface ListedResult {
   /** Records that are to be deleted: lists have named them, or they say so. */
   readonly due: number;
-  /** Named deletions that are not done, whether or not they will be. */
+  /** Named deletions that are not done, and records that have left a partition, whether or not they will be deleted. */
   readonly open: number;
 }
 

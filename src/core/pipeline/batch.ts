@@ -166,7 +166,7 @@ export function assembleBatch(
   return { runId, batchNo, rows, allNew, tombstones, completesGeneration, receiptOf, receipt, draft };
 }
 
-/** Records that leave their partition; where a page has one in both forms, or a later page keeps it, it stays. */
+/** Records that leave their partition: what the last page that has one says of it counts. */
 function leftOn(pages: readonly ReadyPage[]): readonly PlacedRecords[] {
   const left = new Map<string, Set<string>>();
   for (const { outcomes, partition, seen } of pages) {

@@ -43,6 +43,7 @@ interface FilteredPage {
 export function createChangeFilter(resource: Resource, { known, redeliver }: ChangeFilterOptions): ChangeFilter {
   const { changeDetection, incremental, target } = resource;
   const leaves = leavesPartitions(resource);
+  const isNewestFirst = incremental?.kind === 'cursor' && incremental.order === 'desc';
   const everyVersion = target.mode === 'append';
   const isOutdated = ({ retry }: Candidate): boolean => retry !== undefined && !retry.isLast && !everyVersion;
   if (changeDetection.mode === 'none')
@@ -83,7 +84,7 @@ export function createChangeFilter(resource: Resource, { known, redeliver }: Cha
       return;
     }
     // An older version of it may come behind, where the newest is the first.
-    if (!before && isDeleted && hash !== null && incremental?.kind === 'cursor' && incremental.order === 'desc')
+    if (!before && isDeleted && hash !== null && isNewestFirst && !(leaves && candidate.isFiltered))
       known.noteOnWay(externalId, { hash, cursor, status: 'deleted', isOnWay: true });
     const news = before ? newsOf(candidate, { before, origin: decision.origin }) : isDeleted ? 'known' : 'news';
     if (hash === null || news !== 'news' || isOutdated(candidate)) {

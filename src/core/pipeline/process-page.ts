@@ -97,6 +97,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const conclude = createConclude(options);
   const scans = resource.deletes.mode === 'full_scan';
   const notesSeen = scans || resource.deletes.mode === 'endpoint';
+  const seenIn = leavesPartitions(resource) ? lastKept : allKept;
   const concludes = concludesAbsence(resource);
   const isParent = options.storedFields !== null;
   const select = async (
@@ -116,7 +117,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       carried,
       each,
       origin,
-      seen: (notesSeen || isCompared === true) && origin === 'fetched' ? marked.filter(isKept).map(idOf) : [],
+      seen: (notesSeen || isCompared === true) && origin === 'fetched' ? seenIn(marked) : [],
       gaps: isGap && keyless > 0 ? ['key_missing'] : [],
       notes: counted({
         stale,
@@ -157,6 +158,10 @@ const withRetry = (candidate: Candidate, retry: Retry | undefined): Candidate =>
 const rawOf = ({ raw }: Candidate): unknown => raw;
 const lookupsOf = ({ lookups }: Candidate): Candidate['lookups'] => lookups;
 const isKept = ({ isFiltered }: Candidate): boolean => !isFiltered;
+const allKept = (candidates: readonly Candidate[]): readonly string[] => candidates.filter(isKept).map(idOf);
+/** Ids of the records whose last form on the page is kept. */
+const lastKept = (candidates: readonly Candidate[]): readonly string[] =>
+  allKept([...new Map(candidates.map((candidate) => [idOf(candidate), candidate])).values()]);
 const isPlain = (candidate: Candidate): boolean => candidate.isPlain;
 const hasLookups = ({ lookups }: Candidate): boolean => lookups !== null;
 const isInvalid = ({ issues, isDeleted }: Candidate): boolean => issues !== null && !isDeleted;

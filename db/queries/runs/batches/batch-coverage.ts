@@ -42,7 +42,7 @@ export async function putCoverage(tx: Db, scope: OrgScope, batch: CoverageOfBatc
   if (receipt.scan) await endScan(tx, scope, { ...receipt.scan, laneId, seq });
 }
 
-/** Records that the filter keeps nowhere any more are to be deleted, as if they said so; those of unknown places stay. */
+/** Records leave their place there. Whether they have another one that lives is known at the end of the run. */
 async function putLeft(
   tx: Db,
   scope: OrgScope,
@@ -50,17 +50,17 @@ async function putLeft(
 ): Promise<void> {
   for (const { partition, externalIds } of left) {
     await sql`
-      with gone as (
+      with asked as (select unnest(${textArray(externalIds)}::text[]) as external_id),
+      gone as (
         delete from record_partitions
         where lane_id = ${ownLane(scope, laneId)} and partition = ${partition}
-          and external_id = any(${textArray(externalIds)}::text[])
-        returning lane_id, external_id
+          and external_id in (select external_id from asked)
+        returning external_id
       )
-      update record_state r set flagged_run = ${seq}, hash = '' from gone
-      where r.lane_id = gone.lane_id and r.external_id = gone.external_id and r.status <> 'deleted'
-        and not exists (
-          select from record_partitions m
-          where m.lane_id = r.lane_id and m.external_id = r.external_id and m.partition <> ${partition})`.execute(tx);
+      update record_state r set flagged_run = ${seq} from asked
+      where r.lane_id = ${ownLane(scope, laneId)} and r.external_id = asked.external_id and r.status <> 'deleted'
+        and (exists (select from gone where gone.external_id = r.external_id) or not exists (
+          select from record_partitions m where m.lane_id = r.lane_id and m.external_id = r.external_id))`.execute(tx);
   }
 }
 

@@ -8,7 +8,10 @@ import type { OrgScope } from '../../../scope.ts';
 import { isFlagged } from './missing-records.ts';
 import { ownLane } from './own-lane.ts';
 
-/** Those of the given records that are known, not deleted, and not known to be in other partitions only. */
+/**
+ * Those of the given records that are known, not deleted, and not known to be in other partitions only. The cursor of one that
+ * is in others too says nothing of this one: null.
+ */
 export async function findListed(
   db: Db,
   scope: OrgScope,
@@ -19,7 +22,8 @@ export async function findListed(
   const isHere =
     partition === '' ? sql`true` : sql`(not exists (${places}) or exists (${places} and m.partition = ${partition}))`;
   const { rows } = await sql<StoredListed>`
-    select r.external_id, coalesce(r.undelivered, false) as is_undelivered, r.cursor, d.state, d.deleted_at,
+    select r.external_id, coalesce(r.undelivered, false) as is_undelivered, d.state, d.deleted_at,
+      case when not exists (${places} and ${partition} <> '' and m.partition <> ${partition}) then r.cursor end as cursor,
       d.listed_run::float8, greatest(r.seen_run, (${seenAt(partition)}))::float8 as seen_run,
       (${listRunOf(scope, partition)})::float8 as list_run
     from record_state r
@@ -48,14 +52,15 @@ export interface LaneListed extends ListedScan {
 }
 
 /**
- * Counts the records that are to be deleted: lists have named them, and no later read has shown them, or they say so. And what
- * is open in any way.
+ * Counts the records that are to be deleted: lists have named them, and no later read has shown them, or no partition has them
+ * any more. And what is open in any way.
  */
 export async function countListed(db: Db, scope: OrgScope, listed: LaneListed): Promise<ListedResult> {
   const { rows } = await sql<ListedResult>`
     select (select count(*) from (${goneIn(scope, listed)}) r)::float8 as due,
-      (select count(*) from listed_deletions where lane_id = ${ownLane(scope, listed.laneId)} and state <> 'done')::float8
-        as open`.execute(db);
+      ((select count(*) from listed_deletions where lane_id = ${ownLane(scope, listed.laneId)} and state <> 'done')
+        + (select count(*) from record_state where lane_id = ${ownLane(scope, listed.laneId)}
+          and flagged_run is not null and status <> 'deleted'))::float8 as open`.execute(db);
   return rows[0] ?? { due: 0, open: 0 };
 }
 
@@ -71,12 +76,13 @@ export async function findDue(
   return rows;
 }
 
-/** The records that are to be deleted, each once: lists have named them, or they say so. */
+/** The records that are to be deleted, each once: lists have named them, or they have left the last of their places. */
 const goneIn = (scope: OrgScope, listed: LaneListed): RawBuilder<unknown> => sql`
   select r.external_id, r.undelivered from record_state r
   where r.lane_id = ${ownLane(scope, listed.laneId)} and ${isFlagged(listed)} and r.status <> 'deleted'
-  union all
-  select r.external_id, r.undelivered from record_state r where ${isGone(scope, listed)} and r.flagged_run is null`;
+    and not exists (${livingPlaces(scope, listed)})
+  union
+  select r.external_id, r.undelivered from record_state r where ${isGone(scope, listed)}`;
 
 /** Whether record `r` is not known as deleted, and is deleted wherever it may be. */
 function isGone(scope: OrgScope, listed: LaneListed): RawBuilder<boolean> {
@@ -160,7 +166,8 @@ export async function putListed(
 
 /**
  * Ends the deletions of a run, once they are made. A record leaves the partitions whose lists name it and stays in the
- * others; what no longer counts is forgotten. If they are held back, their lists are read whole again.
+ * others; what no longer counts is forgotten. If they are held back, their lists are read whole again. A record that has
+ * left a partition and lives in another one is not to be deleted.
  */
 export async function endListed(
   tx: Db,
@@ -189,6 +196,9 @@ export async function endListed(
     );
     if (listed.coversAll) await forgetLeft(tx, scope, { ...listed, by: 'listRun' });
   }
+  await sql`
+    update record_state r set flagged_run = null
+    where r.lane_id = ${lane} and r.flagged_run is not null and exists (${livingPlaces(scope, listed)})`.execute(tx);
   await sql`
     delete from listed_deletions named
     where named.lane_id = ${lane} and named.state = 'due' and not exists (

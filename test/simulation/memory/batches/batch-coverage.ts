@@ -49,11 +49,11 @@ function putLeft(
     const isOf = (row: { readonly laneId: number; readonly externalId: string }) =>
       row.laneId === laneId && row.externalId === externalId;
     const places = state.places.where(isOf);
-    if (!places.some((place) => place.partition === partition)) continue;
+    const isHere = places.some((place) => place.partition === partition);
     state.places.deleteWhere((row) => isOf(row) && row.partition === partition);
     const record = state.records.get(keyOf(laneId, externalId));
-    if (places.length === 1 && record && record.status !== 'deleted')
-      state.records.update(record, { flaggedRun: seq, hash: '' });
+    if ((isHere || places.length === 0) && record && record.status !== 'deleted')
+      state.records.update(record, { flaggedRun: seq });
   }
 }
 

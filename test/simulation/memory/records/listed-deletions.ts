@@ -1,6 +1,7 @@
 import type * as real from '../../../../db/queries/runs/records/listed-deletions.ts';
 import {
   isDue,
+  isElsewhere,
   isGone,
   type ListRuns,
   lastSeen,
@@ -25,7 +26,8 @@ export const findListed: typeof real.findListed = (db, _scope, { laneId, partiti
       .map(({ record, named }) => {
         const known = state.listed.get(keyOf(laneId, record.externalId, partition));
         return {
-          ...{ externalId: record.externalId, isUndelivered: record.undelivered ?? false, cursor: record.cursor },
+          ...{ externalId: record.externalId, isUndelivered: record.undelivered ?? false },
+          cursor: isElsewhere(named, partition) ? null : record.cursor,
           ...{ state: known?.state ?? null, listedRun: known?.listedRun ?? null, deletedAt: known?.deletedAt ?? null },
           seenRun: lastSeen(named, partition),
           listRun: listRunIn(state, laneId, partition),
@@ -37,7 +39,10 @@ export const findListed: typeof real.findListed = (db, _scope, { laneId, partiti
 export const countListed: typeof real.countListed = (db, _scope, listed) =>
   memoryOf(db).transact('countListed', (state) => ({
     due: goneIn(state, listed).length,
-    open: state.listed.where((row) => row.laneId === listed.laneId && row.state !== 'done').length,
+    open:
+      state.listed.where((row) => row.laneId === listed.laneId && row.state !== 'done').length +
+      state.records.where((row) => row.laneId === listed.laneId && row.flaggedRun !== null && row.status !== 'deleted')
+        .length,
   }));
 
 /** As the query of the same name. */
@@ -53,11 +58,11 @@ export const findDue: typeof real.findDue = (db, _scope, { after, limit, ...list
 const goneIn = (state: ControlState, listed: real.LaneListed): readonly StoredRecord[] =>
   state.records
     .where(({ laneId }) => laneId === listed.laneId)
-    .filter(
-      (record) =>
-        isFlagged(record, listed) ||
-        isGone(namedIn(state, listed.laneId, record), { ...listed, ...runsIn(state, listed) }),
-    );
+    .filter((record) => {
+      const named = namedIn(state, listed.laneId, record);
+      const scan = { ...listed, ...runsIn(state, listed) };
+      return (isFlagged(record, listed) && livingPlaces(named, scan).length === 0) || isGone(named, scan);
+    });
 
 const isFlagged = ({ flaggedRun }: StoredRecord, { seq, hasGaps }: real.LaneListed): boolean =>
   hasGaps ? flaggedRun === seq : flaggedRun !== null;
@@ -125,6 +130,10 @@ export function endListed(state: ControlState, { laneId, seq }: Of, { isHeld, ..
     }
     if (scan.coversAll)
       state.partitions.deleteWhere((row) => ofLane(row) && row.partition !== '' && row.listRun !== seq);
+  }
+  for (const record of state.records.where((row) => ofLane(row) && row.flaggedRun !== null)) {
+    if (livingPlaces(namedIn(state, laneId, record), listed).length > 0)
+      state.records.update(record, { flaggedRun: null });
   }
   const isForgotten = (row: StoredListing): boolean => {
     const record = namedIn(state, laneId, row.externalId);
