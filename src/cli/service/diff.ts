@@ -1,5 +1,5 @@
 import { withRetypedColumns } from '../../core/destinations/retyped-columns.ts';
-import { planUpgrade, type SpecInUse } from '../../core/spec/connection/upgrade-plan.ts';
+import { hasEffect, planUpgrade, type SpecInUse } from '../../core/spec/connection/upgrade-plan.ts';
 import { exitCodes, usageError } from '../command-error.ts';
 import { type CommandResult, issueLine } from '../output.ts';
 import type { Tools } from '../tools.ts';
@@ -19,10 +19,7 @@ export async function diff(
     before: from.spec,
     after: to.spec,
   });
-  const changed = plan.resources.filter(
-    (one) =>
-      one.changed.length > 0 || one.class !== 'compatible' || one.backfillRecommended || isNew(from, one.resourceKey),
-  );
+  const changed = plan.resources.filter(hasEffect);
   const isEqual = plan.issues.length === 0 && plan.changed.length === 0 && changed.length === 0;
   return {
     json: { from: from.name, to: to.name, plan },
@@ -50,9 +47,6 @@ const words = {
   resets: 'resets: a run of at least one resource starts over',
   breaking: 'breaking: something stops working',
 } as const;
-
-const isNew = ({ spec }: NamedSpec, resourceKey: string): boolean =>
-  spec !== null && spec.resources.every(({ key }) => key !== resourceKey);
 
 /** The two specs to compare of one file alone: the newest published version of its key, and the file. */
 async function pairOf(

@@ -19,6 +19,7 @@ import { scheduleDeleted } from '../../core/events/schedule-events.ts';
 import { newId } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json/json-object.ts';
 import type { ConnectionRow } from '../../core/resources/connection.ts';
+import { destinationRefusal } from '../../core/spec/connection/default-place.ts';
 import type { ConnectionCheck } from '../../core/spec/connection/params.ts';
 import { storedSpec } from '../../core/spec/connection/stored-spec.ts';
 import type { Deps } from '../../deps.ts';
@@ -47,10 +48,10 @@ export interface ConnectionRequest {
 
 /**
  * A pending connection; row and sealed secrets in one transaction. Throws not_found (workspace, spec, version),
- * conflict (version not published), validation (params or secrets break the spec's rules).
+ * conflict (version not published, or without a destination), validation (params or secrets break the spec's rules).
  */
 export async function createConnection(
-  deps: WakeDeps & WriteDeps & Pick<Deps, 'secretBox' | 'egress'>,
+  deps: WakeDeps & WriteDeps & Pick<Deps, 'secretBox' | 'egress' | 'defaultDestination'>,
   scope: OrgScope,
   request: ConnectionRequest,
 ): Promise<ConnectionRow> {
@@ -75,12 +76,14 @@ export async function createConnection(
 }
 
 function checkedValues(
-  deps: Pick<Deps, 'egress'>,
+  deps: Pick<Deps, 'egress' | 'defaultDestination'>,
   specJson: JsonObject,
   { params, secrets }: Pick<ConnectionRequest, 'params' | 'secrets'>,
 ): Extract<ConnectionCheck, { ok: true }> {
   const checked = storedSpec(specJson, null);
   if (!checked.valid) throw conflict('The published version breaks the current rules: publish a new version.');
+  const refusal = destinationRefusal(checked.spec, deps.defaultDestination);
+  if (refusal !== null) throw conflict(refusal);
   const values = checkValues(deps, checked.spec, { params, secrets });
   if (!values.ok) throw invalid('The values break the rules of the spec.', values.issues);
   return values;

@@ -17,9 +17,21 @@ export function placeRefusal(
   );
 }
 
-/** The same for each resource of a spec. */
-export const placeIssues = (spec: ConnectorSpec, defaultDestination: unknown): readonly Issue[] =>
-  spec.resources.flatMap((resource, index) => {
+/** Why a spec has nowhere to deliver to, for a person; null: it has a destination. */
+export const destinationRefusal = (
+  { destination }: Pick<ConnectorSpec, 'destination'>,
+  defaultDestination: unknown,
+): string | null =>
+  destination || defaultDestination !== null
+    ? null
+    : 'The spec declares no destination, and this deployment has no default one (DEFAULT_DESTINATION): add `destination` to the spec.';
+
+/** Why the resources of a spec have no place at their destination. */
+export function placeIssues(spec: ConnectorSpec, defaultDestination: unknown): readonly Issue[] {
+  const missing = destinationRefusal(spec, defaultDestination);
+  if (missing !== null) return [schemaIssue('destination', missing)];
+  return spec.resources.flatMap((resource, index) => {
     const refusal = placeRefusal(spec, resource, defaultDestination);
     return refusal === null ? [] : [schemaIssue(`resources.${index}.target.schema`, refusal)];
   });
+}

@@ -2,7 +2,7 @@ import { conflict } from '../../errors.ts';
 import type { JsonObject } from '../../json/json-object.ts';
 import { destinationKind } from '../schema/destination-kinds.ts';
 import type { Resource } from '../schema/spec-schema.ts';
-import { placeRefusal } from './default-place.ts';
+import { destinationRefusal, placeRefusal } from './default-place.ts';
 import { sourcesOf } from './partition-sources.ts';
 import { invalidSpec, unknownResource } from './spec-errors.ts';
 import { storedSpec } from './stored-spec.ts';
@@ -41,12 +41,8 @@ export function runTerms(question: RunQuestion): RunTerms {
   const { resources, destination, http } = checked.spec;
   const resource = resources.find(({ key }) => key === resourceKey);
   if (!resource) throw unknownResource({ resources }, path);
-  if (!destination && defaultDestination === null) {
-    throw conflict(
-      'The spec declares no destination, and this deployment has no default one (DEFAULT_DESTINATION): add `destination` to the spec.',
-    );
-  }
-  const refusal = placeRefusal(checked.spec, resource, defaultDestination);
+  const refusal =
+    destinationRefusal(checked.spec, defaultDestination) ?? placeRefusal(checked.spec, resource, defaultDestination);
   if (refusal !== null) throw conflict(refusal);
   return {
     resource,

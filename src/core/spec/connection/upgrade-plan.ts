@@ -91,6 +91,10 @@ const untouched = (resourceKey: string): ResourcePlan => ({
   effect: 'Nothing is read or delivered again.',
 });
 
+/** Whether a change of the spec does something to a resource. */
+export const hasEffect = ({ changed, effect }: ResourcePlan): boolean =>
+  changed.length > 0 || effect !== untouched('').effect;
+
 const added = ({ key }: Resource): ResourcePlan => ({
   ...untouched(key),
   effect: 'New: its first run reads everything.',
