@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { type Issue, invalid, notFound, schemaIssue } from '../core/errors.ts';
 import { type IdPrefix, idPattern } from '../core/ids.ts';
+import { isJsonObject } from '../core/json/is-json-object.ts';
 import { issuesOf } from '../core/resources/issue-words.ts';
 import { HttpRejection } from './errors.ts';
 
@@ -40,13 +41,31 @@ export const DisplayText = v.pipe(
 /** A natural key from outside: indexed, so its bytes are bounded. */
 export const NaturalKey = v.pipe(v.string(), v.minLength(1), v.maxBytes(200));
 
+/** Two names for one field: each route has one of them and takes both. */
+const synonyms: readonly (readonly [string, string])[] = [
+  ['resource', 'resourceKey'],
+  ['specVersion', 'toVersion'],
+];
+
+/** The fields with the names that the schema has for them. */
+function named(schema: v.GenericSchema, fields: unknown): unknown {
+  if (!isJsonObject(fields) || !('entries' in schema) || !isJsonObject(schema.entries)) return fields;
+  const { entries } = schema;
+  const renamed = [...synonyms, ...synonyms.map(([one, other]) => [other, one] as const)].flatMap(([own, other]) =>
+    Object.hasOwn(entries, own) && !Object.hasOwn(entries, other) && Object.hasOwn(fields, other)
+      ? [[own, fields[other]]]
+      : [],
+  );
+  return { ...Object.fromEntries(renamed), ...fields };
+}
+
 /** The body in the form of the schema, unknown fields dropped. Throws a validation error that names the issues. */
 export function checkBody<S extends v.GenericSchema>(schema: S, document: unknown): v.InferOutput<S> {
   // valibot takes an array for an object.
   if (schema.type === 'object' && Array.isArray(document)) {
     throw invalid('The body is not valid.', [schemaIssue('', 'expected an object')]);
   }
-  const result = v.safeParse(schema, document);
+  const result = v.safeParse(schema, named(schema, document));
   if (result.success) return result.output;
   throw invalid('The body is not valid.', issuesOf(result.issues));
 }
@@ -61,7 +80,7 @@ export type Query = Readonly<Record<string, readonly string[]>>;
  */
 export function checkQuery<S extends v.GenericSchema>(schema: S, query: Query): v.InferOutput<S> {
   const single = Object.fromEntries(Object.entries(query).map(([name, [first]]) => [name, first]));
-  const result = v.safeParse(schema, single);
+  const result = v.safeParse(schema, named(schema, single));
   const missing = result.issues?.find(isMissing);
   if (missing) throw missingParameter(v.getDotPath(missing) ?? '');
   const issues = result.success ? repeatedIn(query, result.output) : issuesOf(result.issues);

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { idParams } from './inputs.ts';
+import { checkBody, checkQuery, idParams } from './inputs.ts';
 import { type ApiDeps, type RawRequest, route } from './route.ts';
 
 const noDeps = {} as ApiDeps;
@@ -35,6 +35,16 @@ describe('a declared endpoint', () => {
   it('hands checked input to its handler, unknown fields dropped', async () => {
     const act = rename.prepare({ ...good, document: { name: 'n', zzz: 1 } });
     expect(await act(noDeps)).toEqual({ id: good.params['id'], name: 'n', tags: [], at: 'home' });
+  });
+
+  it('takes a field and a parameter by the name that other endpoints have for it, unless it has its own', () => {
+    const resource = v.object({ resource: v.string() });
+    const upgrade = v.object({ toVersion: v.string() });
+    expect(checkBody(resource, { resourceKey: 'a' })).toEqual({ resource: 'a' });
+    expect(checkBody(resource, { resourceKey: 'a', resource: 'b' })).toEqual({ resource: 'b' });
+    expect(checkBody(upgrade, { specVersion: '1.1.0' })).toEqual({ toVersion: '1.1.0' });
+    expect(checkQuery(resource, { resourceKey: ['a'] })).toEqual({ resource: 'a' });
+    expect(checkBody(v.object({ resourceKey: v.string() }), { resource: 'a' })).toEqual({ resourceKey: 'a' });
   });
 
   it('responds with 404 and the noun for an id that no query needs to see', () => {

@@ -23,7 +23,7 @@ export function renderOpenApi(): Json {
       title: 'Connector Sync Service',
       version: '1',
       description:
-        'Syncs data from external systems into destinations by declarative connector definitions. Every list is complete, except the log of webhook deliveries, and carries `X-Total-Count`; every response carries `X-Request-Id`.',
+        'Syncs data from external systems into destinations by declarative connector definitions. Every list is complete, except the log of webhook deliveries, and carries `X-Total-Count`; every response carries `X-Request-Id`. A request may name a resource `resource` or `resourceKey`, and a version `specVersion` or `toVersion`, wherever one of the two is documented.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/api/v1' }],
