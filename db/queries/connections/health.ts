@@ -58,7 +58,7 @@ const healthOf = (scope: OrgScope, which: RawBuilder<unknown>): RawBuilder<unkno
     where connections.org_id = ${scope.orgId} and connections.deleted_at is null and ${which}),
   pinned as materialized (
     select spec_id, version, resource ->> 'key' as resource_key
-    from in_use join spec_versions using (spec_id, version), jsonb_array_elements(spec_json -> 'resources') resource
+    from in_use join spec_versions using (spec_id, version), json_array_elements(spec_json -> 'resources') resource
     where spec_versions.org_id = ${scope.orgId})
   select connections.id, max(success.finished_at) as last_success_at,
     jsonb_agg(distinct jsonb_build_object(
