@@ -30,7 +30,8 @@ export async function createDestinationDatabase({ db, config }: AdminTools, name
     json: { databaseUrl, egressAllow: address },
     lines: [
       `database   ${databaseUrl}  (shown only once)`,
-      `The service connects to it if it was started with EGRESS_ALLOW=${address}; the spec needs ssl: disable.`,
+      'The spec needs ssl: disable.',
+      `A service with a database of its own (DATABASE_URL) needs EGRESS_ALLOW=${address} when it starts.`,
     ],
   };
 }

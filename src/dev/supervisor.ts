@@ -69,7 +69,13 @@ export async function startStack({ config, log, env, programs = ownPrograms }: S
   const { applied } = await migrate(services.databaseUrl, { config, log });
   log.info('migrations applied', { applied });
 
-  const childEnv = { ...env, DATA_DIR: config.dataDir, PORT: String(config.port), ...services.env };
+  const childEnv = {
+    ...env,
+    DATA_DIR: config.dataDir,
+    PORT: String(config.port),
+    ...services.env,
+    ...(config.databaseUrl === null && { EGRESS_ALLOW: withDatabases(env['EGRESS_ALLOW'], services.databaseUrl) }),
+  };
   // Two processes on one machine cannot listen at one port.
   const workerEnv =
     config.metricsPort === null ? childEnv : { ...childEnv, METRICS_PORT: String(config.metricsPort + 1) };
@@ -108,6 +114,10 @@ export async function startStack({ config, log, env, programs = ownPrograms }: S
     stop: () => running.disposeAsync(),
   };
 }
+
+/** Opens the databases of `database create` too: each has a login of its own. */
+const withDatabases = (allowed: string | undefined, databaseUrl: string): string =>
+  [allowed, new URL(databaseUrl).host].filter(Boolean).join(',');
 
 /** Throws StartError for a database of another version. */
 async function migrate(databaseUrl: string, { config, log }: Pick<StackOptions, 'config' | 'log'>) {

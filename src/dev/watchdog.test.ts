@@ -59,6 +59,6 @@ it('a process is not blamed for time in which its supervisor did not run itself'
   expect(onSilence).not.toHaveBeenCalled();
   child.kill('SIGKILL');
   await once(child, 'exit');
-}, 20_000);
+});
 
 const responding = `process.on('message', () => process.send('response')); process.send('ready');`;

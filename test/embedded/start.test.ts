@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { freePort } from '../../src/dev/embedded/ports.ts';
 import { identify } from '../../src/dev/embedded/process-table.ts';
 import type { ReadyFacts } from '../../src/dev/ready-file.ts';
+import { runAdmin } from '../support/service/admin.ts';
 import { eventually } from '../support/service/eventually.ts';
 import { memoryFolder } from '../support/service/memory-folder.ts';
 import { type Sample, scrape } from '../support/service/scrape.ts';
@@ -79,6 +80,37 @@ async function statusOf(url: string, host: string): Promise<number | undefined> 
   return response.statusCode;
 }
 
+/** A database of `database create` is reached although its address is private, and no EGRESS_ALLOW was given. */
+async function expectOpenDatabases({ apiUrl, databaseUrl }: ReadyFacts): Promise<void> {
+  const admin = async (...args: readonly string[]) =>
+    JSON.parse((await runAdmin({ ...process.env, DATABASE_URL: databaseUrl }, ...args, '--json')).stdout);
+  const { apiKey, workspaces } = await admin('org', 'create', '--name', 'Acme');
+  const { databaseUrl: url } = await admin('database', 'create', '--name', 'globex');
+  // biome-ignore lint/suspicious/noExplicitAny: the rows of several endpoints.
+  const post = async (path: string, body: object = {}): Promise<any> => {
+    const headers = { authorization: `Bearer ${apiKey}` };
+    const response = await fetch(`${apiUrl}/api/v1${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+    return response.json();
+  };
+  await post('/specs', {
+    metadata: { key: 'things', name: 'Things', version: '1.0.0' },
+    connectionParams: [{ key: 'databaseUrl', type: 'string', secret: true }],
+    http: { baseUrl: 'https://things.invalid' },
+    resources: [{ key: 'things', primaryKey: 'id', request: { path: '/' } }],
+    destination: { kind: 'postgres', url: '{{ secrets.databaseUrl }}', ssl: 'disable' },
+  });
+  await post('/specs/things/versions/1.0.0/publish');
+  const { id } = await post('/connections', {
+    workspaceId: workspaces[0].id,
+    specKey: 'things',
+    specVersion: '1.0.0',
+    displayName: 'Globex',
+    secrets: { databaseUrl: url },
+  });
+  const { steps } = await post(`/connections/${id}/test`);
+  expect(steps).toContainEqual(expect.objectContaining({ step: 'destination', ok: true }));
+}
+
 /** Kills the worker; the pid of the next one as soon as it is noted. */
 async function replacedWorker({ pids }: ReadyFacts): Promise<number> {
   process.kill(pids.worker ?? 0, 'SIGKILL');
@@ -102,6 +134,7 @@ describe('npm start', { timeout: 180_000 }, () => {
     expect((await fetch(`${ready.apiUrl}/api/health/ready`)).status).toBe(200);
     await expectMetricsAt(metricsPort);
     await expectReadableUi(ready);
+    await expectOpenDatabases(ready);
     const replaced = { ...ready, pids: { ...ready.pids, worker: await replacedWorker(ready) } };
     expect(running(replaced)).toEqual([true, true, true, true, true]);
     expect(readReady().pids).toEqual(replaced.pids);

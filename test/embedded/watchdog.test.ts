@@ -42,7 +42,7 @@ beforeAll(async () => {
   };
   supervisor = startSupervisor({ command: process.execPath, args: ['scripts/run.mjs', 'src/start.ts'], env });
   await supervisor.line('apiUrl');
-}, 60_000);
+});
 afterAll(async () => {
   await supervisor[Symbol.asyncDispose]();
   await nothingLeft(dataDir);
@@ -131,7 +131,7 @@ describe('npm start', () => {
     expect(outcomes.map(({ status }) => status)).toContain('rejected');
     expect(await eventually('the evaluator is gone', async () => identify(evaluator.pid) === null)).toBe(true);
     await serves();
-  }, 60_000);
+  });
 
   it.each(harms)(
     'replaces a worker that is %s, and its sync loses nothing and delivers nothing twice',
