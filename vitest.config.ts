@@ -10,11 +10,10 @@ const maxWorkers = 3;
 // One process runs many files and loads each module once: a process for each file takes 0.6 s of CPU more (measured).
 const oneProcess = { isolate: false, maxWorkers } as const;
 
-const withServers = {
-  globalSetup: ['test/support/service/setup.ts'],
-  testTimeout: 60_000,
-  hookTimeout: 60_000,
-};
+/** Far above what any test takes: a machine with ten times more to do than it has cores fails none. */
+const timeouts = { testTimeout: 180_000, hookTimeout: 180_000 } as const;
+
+const withServers = { globalSetup: ['test/support/service/setup.ts'], ...timeouts };
 
 /** They use what all files of a process share: `test/support/service/use-shared-service.ts`. */
 const onSharedService = [
@@ -35,7 +34,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['{src,workflows,activities,db,scripts,clients}/**/*.test.ts'],
-          testTimeout: 30_000,
+          ...timeouts,
           ...oneProcess,
         },
       },

@@ -67,7 +67,7 @@ beforeAll(async () => {
   opened.defer(() => recording.db.destroy());
   app = createApp({ ...api.deps, db: recording.db }, serveConsole);
   console = await openConsole({ app }, org.apiKey);
-}, 120_000);
+});
 afterAll(() => opened.disposeAsync());
 
 /** One of each row that only runs and requests from elsewhere make. */

@@ -69,7 +69,7 @@ it('an editor refuses each mistake where the validator does, and nothing that th
   }
   expect({ missed, invented }).toEqual({ missed: [], invented: [] });
   expect(refusals).toBeGreaterThan(3000);
-}, 120_000);
+});
 
 it.each(refusedTexts)('an editor refuses the texts at $path that the validator refuses', ({ path, values }) => {
   for (const value of values) expect([value, placesRefused(changedSpec({ [path]: value }))]).toEqual([value, [path]]);

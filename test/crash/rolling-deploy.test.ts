@@ -190,7 +190,7 @@ test('two APIs and two workers are replaced under traffic: nothing fails, and no
   expect(received).toEqual(expect.arrayContaining(emitted));
   const attempts = stack.db.selectFrom('webhookDeliveries').select(['state', 'delivered', 'attempt']).distinct();
   expect(await attempts.execute()).toEqual([{ state: 'done', delivered: true, attempt: 1 }]);
-}, 120_000);
+});
 
 /** A connection whose first run has ended; what is written from here on is counted. */
 async function createLoaded(name: string): Promise<{ readonly name: string; readonly sync: Sync }> {

@@ -48,4 +48,4 @@ test('a run goes on while Temporal is down for 20 s, and ends exactly when it is
   expect(sync.fetches()).toBeGreaterThan(before + 100);
   await stack.temporal.start();
   await expectExactlyOnce(stack, { sync, runId }, { records: pages * perPage, inFlight: [inFlightMax(perPage)] });
-}, 120_000);
+});

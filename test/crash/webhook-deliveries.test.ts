@@ -18,7 +18,7 @@ let stack: Stack;
 beforeAll(async () => {
   receiver = started.use(await startEventReceiver());
   stack = started.use(await startStack({ allow: [receiver.hostPort] }));
-}, 60_000);
+});
 afterEach(async ({ task }) => {
   if (task.result?.state === 'fail') process.stderr.write(`${stack.tails()}\n`);
   receiver.upstream.resume();

@@ -29,7 +29,7 @@ beforeAll(async () => {
     }),
   );
   stack = started.use(await startStack({ allow: [upstream.hostPort, oauth.hostPort], workers: 2 }));
-}, 60_000);
+});
 beforeEach(() => {
   accepts = ({ headers }) => oauth.isValid((headers['authorization'] ?? '').replace('Bearer ', ''));
   oauth.reply = () => undefined;

@@ -25,7 +25,7 @@ beforeAll(async () => {
   );
   // Plain http is allowed, so that the address is what has to stop a request.
   stack = started.use(await startStack({ allow: [upstream.hostPort], env: { EGRESS_ALLOW_HTTP: '1' } }));
-}, 60_000);
+});
 afterEach(({ task }) => {
   if (task.result?.state === 'fail') process.stderr.write(`${stack.tails()}\n`);
 });

@@ -39,7 +39,7 @@ beforeAll(async () => {
   await run('tar', ['-xzf', join(project, filename), '-C', installed, '--strip-components=1'], {});
   await writeFile(join(project, 'package.json'), '{"type":"module"}');
   await cp(examples, project, { recursive: true, filter: (source) => !source.endsWith('tsconfig.json') });
-}, 120_000);
+});
 afterAll(() => started.disposeAsync());
 
 /** What the example prints. */

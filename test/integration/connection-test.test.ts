@@ -24,7 +24,7 @@ beforeAll(async () => {
     await startApi({ allow: `${upstream.hostPort},127.0.0.1:${silentPort},${testDatabaseUrl().host}` }),
   );
   org = await customer();
-}, 60_000);
+});
 afterAll(() => started.disposeAsync());
 
 /** An org that has published the spec. */
@@ -190,7 +190,7 @@ describe('a test of a connection', () => {
     clearInterval(cut);
     expect(statuses.slice(20)).toEqual(Array(20).fill(200));
     expect((await test(await connection())).body.ok).toBe(true);
-  }, 60_000);
+  });
 
   it('stops at values that do not fit the spec', async () => {
     const id = await connection();

@@ -15,7 +15,7 @@ beforeAll(async () => {
   api = started.use(await startPeopleApi());
   destination = started.use(await openAuditedDestination());
   stack = started.use(await startStack({ allow: [api.hostPort] }));
-}, 60_000);
+});
 afterAll(() => started.disposeAsync());
 
 /** A folder of an author who has added the service as a profile. */

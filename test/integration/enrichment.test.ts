@@ -351,5 +351,5 @@ describe('an API that requests a long wait', () => {
     expect(pathsAsked('waiting-names')).toEqual(['/waiting-names', '/waiting-names?page=1', '/waiting-names?page=1']);
     expect(pathsAsked('waiting-plans')).toEqual(['/waiting-plans/a', '/waiting-plans/b', '/waiting-plans/b']);
     expect(await keptOf(of)).toEqual({ ofRuns: 0, shared: 0 });
-  }, 60_000);
+  });
 });

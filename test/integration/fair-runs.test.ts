@@ -46,7 +46,7 @@ describe('an org whose peers are silent', () => {
     for (const id of attacks) expect((await attacker.ended(id)).status).toBe('succeeded');
     // Nothing was asked for twice: a slow API is waited for as before.
     expect(upstream.journal).toHaveLength(slots + 1);
-  }, 120_000);
+  });
 });
 
 describe('an org that floods the service with runs', () => {
@@ -69,7 +69,7 @@ describe('an org that floods the service with runs', () => {
       expect(running).toBeLessThanOrEqual(3);
       expect(await waitingOf(hostile)).toBeGreaterThan(0);
     }
-  }, 120_000);
+  });
 });
 
 describe('an org that queues 200 runs', () => {

@@ -57,7 +57,7 @@ beforeAll(async () => {
     overrides: { http: { rateLimit: { requests: 1000, perSeconds: 1, burst: 1000 } } },
   });
   return () => customer[Symbol.asyncDispose]();
-}, 60_000);
+});
 
 const expectedIssues = () =>
   [...github.repositories].flatMap(([repo, { issues }]) =>

@@ -52,7 +52,7 @@ describe("a customer's PostgreSQL that ends or freezes a driver", () => {
     figure('hostileDatabaseEnds', { count: Number(!isAlive(pid)), of: names.length });
     expect(isAlive(pid)).toBe(true);
     expect(health.stop().every(Number.isFinite)).toBe(true);
-  }, 120_000);
+  });
 
   it('fails its own runs, and the worker that carries out those of others stays as it is', async () => {
     const { stack } = shared();
@@ -67,7 +67,7 @@ describe("a customer's PostgreSQL that ends or freezes a driver", () => {
     }
     figure('hostileDatabaseEnds', { count: Number(!isAlive(pid)), of: names.length });
     expect(isAlive(pid)).toBe(true);
-  }, 120_000);
+  });
 
   it.each([
     ['api', 'rows'],

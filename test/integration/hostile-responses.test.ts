@@ -82,7 +82,7 @@ describe('a response made to be slow to mask', () => {
       async () => hostile.every((path) => received.filter((url) => url === path).length >= 10),
       { timeoutMs: 60_000 },
     );
-  }, 120_000);
+  });
 });
 
 /** More than this is slow, where the same took `usualMs` just before, ms. */

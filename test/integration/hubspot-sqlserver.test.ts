@@ -63,7 +63,7 @@ beforeAll(async () => {
     activate: false,
   });
   return () => customer[Symbol.asyncDispose]();
-}, 60_000);
+});
 
 it('is published as it is, authorized, and finds its SQL Server over an encrypted connection', async () => {
   const { org } = shared().stack;

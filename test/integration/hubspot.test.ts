@@ -65,7 +65,7 @@ beforeAll(async () => {
     },
   });
   return () => customer[Symbol.asyncDispose]();
-}, 60_000);
+});
 
 /** What the table should hold of a contact; null: it is quarantined. */
 function expectedRow({ id, properties, updatedAt }: Contact) {
@@ -123,7 +123,7 @@ describe('the HubSpot spec', () => {
     expect(hubspot.beyondCap()).toBe(0);
     // A page of 100 contacts asks once for its companies' ids, and a company is read once.
     expect(requests('/crm/v3/objects/companies/')).toHaveLength(20);
-  }, 120_000);
+  });
 
   it('quarantines a contact without e-mail, and one whose company cannot be read', async () => {
     const { body } = await shared().stack.org.call('GET', `/quarantine?connectionId=${customer.connectionId}`);
@@ -145,5 +145,5 @@ describe('the HubSpot spec', () => {
     hubspot.contacts.set(archived.id, { ...archived, updatedAt: new Date(Date.now() - 180_000).toISOString() });
     expect((await customer.sync('contacts')).statsJson).toMatchObject({ deleted: 0, recordsOut: 1 });
     expect(await storedRows('_deleted_at is not null')).toEqual([]);
-  }, 120_000);
+  });
 });

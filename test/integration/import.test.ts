@@ -126,7 +126,7 @@ describe('a draft that was made from an OpenAPI document', () => {
 
     expect(await customer.sync('people')).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 2 } });
     expect(await rowsOf('people', 'id, email')).toEqual(['1', '2'].map((id) => ({ id, email: `${id}@acme.example` })));
-  }, 120_000);
+  });
 });
 
 /** A manifest of Airbyte with one stream. */

@@ -40,7 +40,7 @@ beforeAll(async () => {
       transform: "{ 'id': id, 'name': $join($map([name], $uppercase)) }",
     }),
   ]);
-}, 60_000);
+});
 
 /** What the rows say that the counters shall say. */
 async function countRows() {

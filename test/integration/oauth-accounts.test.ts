@@ -24,7 +24,7 @@ beforeAll(async () => {
   await ask('POST', '/specs/realms/versions/1.0.0/publish');
   const names = { workspaceId: stack.org.workspaceId, specKey: 'realms', specVersion: '1.0.0', displayName: 'r' };
   id = (await ask('POST', '/connections', { ...names, params: {}, secrets: { databaseUrl: destination.url } })).id;
-}, 60_000);
+});
 afterAll(() => started.disposeAsync());
 
 /** What each account has; record 1 is another one in each. */

@@ -20,7 +20,7 @@ beforeAll(async () => {
   oauth = started.use(await startOauthServer());
   api = started.use(await startApi({ allow: oauth.hostPort }));
   org = await api.newOrg();
-}, 60_000);
+});
 beforeEach(() => {
   oauth.reply = () => undefined;
   oauth.sentBack = {};

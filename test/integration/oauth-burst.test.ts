@@ -34,7 +34,7 @@ beforeAll(async () => {
   stack = started.use(await startStack({ allow: [upstream.hostPort, oauth.hostPort], workers: 2, env }));
   await setOrgLimits(stack.db, orgScope(stack.org.orgId), { runsAtOnce: runs });
   customer = started.use(await connectAuthorized());
-}, 60_000);
+});
 afterEach(({ task }) => {
   if (task.result?.state === 'fail') process.stderr.write(`${stack.tails()}\n`);
 });

@@ -22,7 +22,7 @@ beforeAll(async () => {
   oauth = started.use(await startOauthServer());
   api = started.use(await startApi({ allow: oauth.hostPort }));
   [org, otherOrg] = [await api.newOrg(), await api.newOrg()];
-}, 60_000);
+});
 beforeEach(async () => {
   oauth.reply = () => undefined;
   oauth.sentBack = {};

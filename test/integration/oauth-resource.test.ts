@@ -30,7 +30,7 @@ beforeAll(async () => {
   api.serve('open', () => ({ body: [{ id: 1 }] }));
   upstream = started.use(await startUpstream({ reply: api.reply }));
   stack = started.use(await startStack({ allow: [upstream.hostPort, oauth.hostPort] }));
-}, 60_000);
+});
 afterEach(({ task }) => {
   if (task.result?.state === 'fail') process.stderr.write(`${stack.tails()}\n`);
 });

@@ -31,7 +31,7 @@ beforeAll(async () => {
   const allow = [upstream.hostPort, slow.hostPort, oauth.hostPort];
   // With one run at a time per worker, two runs at once are in two processes.
   stack = started.use(await startStack({ allow, workers: 2, env: { WORKER_CONCURRENCY: '1' } }));
-}, 60_000);
+});
 beforeEach(() => {
   oauth.reply = () => undefined;
 });
@@ -166,7 +166,7 @@ describe('two runs in two processes over 20 parents, with tokens of 2 s and refr
     expect(used.length).toBeGreaterThanOrEqual(2);
     expect(new Set(used).size).toBe(used.length);
     expect(oauth.reuses()).toBe(0);
-  }, 60_000);
+  });
 });
 
 interface Connection {

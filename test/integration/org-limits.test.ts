@@ -14,7 +14,7 @@ const started = new AsyncDisposableStack();
 let api: TestApi;
 beforeAll(async () => {
   api = started.use(await startApi());
-}, 60_000);
+});
 afterAll(() => started.disposeAsync());
 
 /** Requests at the same moment. */

@@ -143,7 +143,7 @@ describe('a list of values', () => {
     await using of = await account({ key: 'many', resources: [many] });
     expect(await of.sync('many')).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: values } });
     expect(new Set(partsAsked('many')).size).toBe(values);
-  }, 120_000);
+  });
 });
 
 describe('a partition that the API refuses', () => {

@@ -30,7 +30,7 @@ beforeAll(async () => {
   };
   const theirs = { ...stack, org: await stack.newOrg() };
   neighbour = await openAccount(theirs, { key: 'neighbour', baseUrl: upstream.url, resources: [resource] });
-}, 60_000);
+});
 afterEach(({ task }) => {
   if (task.result?.state === 'fail') process.stderr.write(`${stack.tails()}\n`);
 });
@@ -156,7 +156,7 @@ describe(`${runsAtOnce} runs of an org whose responses take the thread for long`
     for (const run of runs) expect((await org.call('POST', `/runs/${run}/cancel`)).status).toBeLessThan(300);
     for (const [nth, run] of runs.entries())
       expect(await attackers[nth]?.ended(run)).toMatchObject({ status: 'canceled' });
-  }, 120_000);
+  });
 });
 
 /** Sockets that are open at once. */

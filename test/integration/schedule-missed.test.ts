@@ -94,4 +94,4 @@ it('an outage of Temporal that is longer than the catch-up window is reported', 
   expect((await missed()).map(({ data }) => data)).toMatchObject([
     { schedule, reason: 'catch_up_window', firings: expect.any(Number) },
   ]);
-}, 90_000);
+});

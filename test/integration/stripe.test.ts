@@ -45,7 +45,7 @@ beforeAll(async () => {
     secrets: { secretKey, sinkSecret: 'not-used-by-this-destination' },
   });
   return () => customer[Symbol.asyncDispose]();
-}, 60_000);
+});
 
 const expectedRow = (one: Charge) => {
   const product = stripe.products.find(({ id, active }) => active && id === one.metadata['product_id']);

@@ -27,7 +27,7 @@ beforeAll(async () => {
   };
   stack = started.use(await startStack({ allow: [upstream.hostPort], env }));
   sync = started.use(await createSync(stack, { upstream, collection: 'contacts' }));
-}, 60_000);
+});
 afterAll(() => started.disposeAsync());
 
 /** Requests a sync as a caller with a trace of its own; resolves with the spans of that trace once it has one of `name`. */

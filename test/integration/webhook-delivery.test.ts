@@ -241,7 +241,7 @@ describe('an endpoint', () => {
     // The check that is under way may be lost with its task: Temporal repeats it.
     await endpoint.queued({ skipped: 1, succeeded: 1 }, 90_000);
     expect(receiver.events('manual')).toHaveLength(before + 1);
-  }, 120_000);
+  });
 
   test.for([
     ['switched-on', false],

@@ -13,7 +13,7 @@ beforeAll(async () => {
   receiver = started.use(await startEventReceiver());
   other = started.use(await startEventReceiver());
   stack = started.use(await startStack({ allow: [receiver.hostPort, other.hostPort] }));
-}, 60_000);
+});
 afterEach(async ({ task }) => {
   if (task.result?.state === 'fail') process.stderr.write(`${stack.tails()}\n`);
   await deleteEndpoints(stack);

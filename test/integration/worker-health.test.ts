@@ -29,7 +29,7 @@ describe('the health port of a worker', () => {
     port = await unusedPort();
     probe = probeOf(port);
     await stack.startWorker({ WORKER_HEALTH_PORT: String(port), DATABASE_URL: url.href });
-  }, 60_000);
+  });
   afterAll(() => proxy[Symbol.asyncDispose]());
 
   it('responds to both probes while the worker runs', async () => {

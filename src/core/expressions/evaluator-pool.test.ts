@@ -118,7 +118,7 @@ test('work of others goes on while every child of the pool could be hanging', as
   expect(await transform('{ "x": 1 }')).toEqual([{ ok: true, value: { x: 1 } }]);
   expect(performance.now() - started).toBeLessThan(2_000);
   expect((await hanging).map((result) => result.ok)).toEqual([false, false, false]);
-}, 20_000);
+});
 
 test('an org waits for no expression of another, however many hang their children', async () => {
   await using shared = createEvaluatorPool({ size: 3 });
@@ -135,7 +135,7 @@ test('an org waits for no expression of another, however many hang their childre
   }
   expect(ended.filter((name) => name === 'hostile').length).toBeLessThan(5);
   await Promise.all(hanging);
-}, 30_000);
+});
 
 test('orgs that wait are served in turn, and each in the order in which it asked', async () => {
   await using shared = createEvaluatorPool({ size: 1 });
@@ -152,7 +152,7 @@ test('a long page of slow records is worked off in slices and none is blamed', a
   const records = Array.from({ length: 12 }, (_, id) => ({ id }));
   const results = await transform('{ "id": id, "n": $count([1..30000][$ % 2 = 0]) }', { records });
   expect(results).toEqual(records.map(({ id }) => ({ ok: true, value: { id, n: 15_000 } })));
-}, 30_000);
+});
 
 test('a record of many megabytes is transformed alone', async () => {
   const results = await transform('{ "n": $length(s) }', {
@@ -176,7 +176,7 @@ test('an expression that ends its child on record after record is given up', asy
   const records = Array.from({ length: 40 }, () => trap);
   const page = transform(backtracking, { records, timeoutMs: 100 });
   await expect(page).rejects.toMatchObject({ code: 'spec_invalid', message: expect.stringContaining('on one page') });
-}, 30_000);
+});
 
 test('a page whose signal is aborted is evaluated no further', async () => {
   const stop = new AbortController();
