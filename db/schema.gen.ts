@@ -470,6 +470,10 @@ export interface OutboxParts {
    */
   isDoubted: Generated<boolean>;
   laneId: number;
+  /**
+   * An earlier request with these records was refused in part, in a form that could not be read.
+   */
+  mayBeTaken: Generated<boolean>;
   orgId: string;
   /**
    * Its place in the batch; halves of `1` are `1.0` and `1.1`.

@@ -14,6 +14,7 @@ describe.each(controlStores)('the outbox of a lane on $name', ({ open }) => {
     path,
     again: false,
     isDoubted: false,
+    mayBeTaken: false,
     id: path,
     body: Buffer.from(path),
     indexes: [0],

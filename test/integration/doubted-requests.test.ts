@@ -5,25 +5,29 @@ import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 const api = createScriptedApi();
 const shared = useWebhookStack({ reply: api.reply, collections: {} });
 
-it('records of a doubted part, which the receiver has, are kept back and then deleted at the API', async () => {
+it.each([
+  ['is known when it comes again', { status: 409, body: { duplicate: true } }],
+  ['is refused when it comes again, and so is each of its records', { status: 400 }],
+])('records of a doubted part, which %s, are kept back and then deleted at the API', async (_, again) => {
+  const key = `doubted_${again.status}`;
   let ids = [1, 2, 3];
-  api.serve('doubted', () => ({ body: ids.map((id) => ({ id })) }));
-  const known = new Set<string>();
+  api.serve(key, () => ({ body: ids.map((id) => ({ id })) }));
+  let isFirst = true;
   let isMended = false;
-  // It stores 1 and 3, refuses 2 in a form that nobody can read, and knows a request that comes again.
-  shared().receiver.reply(({ id }) => {
+  // It stores 1 and 3, and refuses 2 in a form that nobody can read.
+  shared().receiver.reply(() => {
     if (isMended) return undefined;
-    if (known.has(id)) return { status: 409, body: { duplicate: true } };
-    known.add(id);
+    if (!isFirst) return again;
+    isFirst = false;
     return { body: { rejected: ['2'] } };
   });
   const sync = await createWebhookSync(shared(), {
-    key: 'doubted',
+    key,
     resource: { deletes: { mode: 'full_scan', effect: 'hard' } },
   });
   const at = () =>
     shared()
-      .receiver.rows('doubted')
+      .receiver.rows(key)
       .map(({ externalId }) => externalId);
   await sync.sync();
   isMended = true;

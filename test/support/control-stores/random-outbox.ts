@@ -8,6 +8,7 @@ const part = (dice: Dice, path: string): OutboxPartRow => ({
   path,
   again: dice.chance(0.3),
   isDoubted: false,
+  mayBeTaken: dice.chance(0.2),
   id: `msg_${path}`,
   body: Buffer.from(`{"path":"${path}"}`),
   indexes: [dice.below(3), 3],

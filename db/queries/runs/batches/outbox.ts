@@ -8,6 +8,7 @@ export interface OutboxPartRow {
   readonly path: string;
   readonly again: boolean;
   readonly isDoubted: boolean;
+  readonly mayBeTaken: boolean;
   readonly id: string;
   readonly body: Buffer;
   readonly indexes: number[];
@@ -329,7 +330,7 @@ export function endPending(
 function findParts(tx: Db, scope: OrgScope, laneId: number): Promise<OutboxPartRow[]> {
   return tx
     .selectFrom('outboxParts')
-    .select(['path', 'again', 'isDoubted', 'id', 'body', 'indexes'])
+    .select(['path', 'again', 'isDoubted', 'mayBeTaken', 'id', 'body', 'indexes'])
     .where('orgId', '=', scope.orgId)
     .where('laneId', '=', laneId)
     .orderBy('again')

@@ -9,6 +9,8 @@ export interface OutboxPart {
   readonly again: boolean;
   /** The receiver has refused some of it, in a form that could not be read: a later response has to say what. */
   readonly isDoubted: boolean;
+  /** The receiver may have some of its records: an earlier part that had them was doubted. */
+  readonly mayBeTaken: boolean;
   /** The id by which the receiver knows the part: a repeated request has the same one. */
   readonly id: string;
   readonly body: string;

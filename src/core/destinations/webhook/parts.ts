@@ -207,7 +207,7 @@ function makePart(
   const envelope: Envelope = { id, ...common, batch: { sequence, part: name, count: records.length } };
   const head = JSON.stringify(envelope).slice(0, -1);
   const body = `${head},"records":[${records.map(({ text }) => text).join(',')}]}`;
-  return { path, again, isDoubted: false, id, body, indexes: records.map(({ index }) => index) };
+  return { path, again, isDoubted: false, mayBeTaken: false, id, body, indexes: records.map(({ index }) => index) };
 }
 
 function subset(

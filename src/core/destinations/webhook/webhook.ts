@@ -191,16 +191,25 @@ async function sendPart(part: OutboxPart, { lane, restored, post, onStrayRejecti
   // The halves have ids of their own, so only a part that nobody can have sent is halved without being sent.
   if (halves && !restored.has(part) && lane.bytesMax !== null && bytes > lane.bytesMax) return halves;
   const { verdict, isDoubted } = await post(part);
-  if (verdict.kind === 'accepted' && verdict.isBare && isDoubted) return doubtedResult(part);
-  if (verdict.kind === 'accepted') return partResult(part, { rejections: verdict.rejections, onStrayRejections });
+  const mayBeTaken = isDoubted || part.mayBeTaken;
+  const doubted = (sent: SentPart): SentPart => (mayBeTaken ? asDoubted(sent) : sent);
+  if (verdict.kind === 'accepted' && verdict.isBare && isDoubted) return doubted(doubtedResult(part));
+  if (verdict.kind === 'accepted')
+    return doubted(partResult(part, { rejections: verdict.rejections, onStrayRejections }));
   if (verdict.kind === 'refused') {
     const message = `Refused by the receiver: it responded with ${verdict.status} to this record alone`;
-    return halves ?? refusedAlone(part, message, isDoubted);
+    return doubted(halves ?? refusedAlone(part, message));
   }
-  if (!halves) return refusedAlone(part, 'too_large: the receiver responded with 413 to this record alone', isDoubted);
+  if (!halves) return doubted(refusedAlone(part, 'too_large: the receiver responded with 413 to this record alone'));
   lane.bytesMax = Math.min(lane.bytesMax ?? bytes, Math.floor(bytes / 2));
-  return halves;
+  return doubted(halves);
 }
+
+/** The receiver may have taken any of its records when they were sent before, except those that it names as refused. */
+const asDoubted = ({ refused, parts }: SentPart): SentPart => ({
+  refused: refused.map((one) => (one.isNamed ? one : { ...one, isDoubtful: true })),
+  parts: parts.map((part) => ({ ...part, mayBeTaken: true })),
+});
 
 interface PartResponse extends Pick<WebhookDeps, 'onStrayRejections'> {
   readonly rejections: readonly Rejection[];
@@ -233,18 +242,13 @@ function doubtedResult(part: OutboxPart): SentPart {
   return refusedAlone(
     part,
     'The receiver refused some of these records in a form that cannot be read, and no longer says which',
-    true,
   );
 }
 
-/** `isDoubted`: the receiver may have taken them when they were sent before. */
-function refusedAlone(part: OutboxPart, message: string, isDoubted: boolean): SentPart {
-  const doubt = isDoubted ? ({ isDoubtful: true } as const) : {};
-  return {
-    refused: recordsOf(part).map(({ index, externalId }) => ({ index, externalId, message, ...doubt })),
-    parts: [],
-  };
-}
+const refusedAlone = (part: OutboxPart, message: string): SentPart => ({
+  refused: recordsOf(part).map(({ index, externalId }) => ({ index, externalId, message })),
+  parts: [],
+});
 
 const cannotReplace = (): AppError =>
   new AppError(
