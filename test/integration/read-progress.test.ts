@@ -170,6 +170,26 @@ describe('a full read after an expired token', () => {
     expect(await of.sync('feed')).toMatchObject({ status: 'succeeded', notes: {}, statsJson: { recordsIn: 0 } });
   });
 
+  it.each([
+    ['an entry without a key', [{ id: 2 }, { name: 'no key' }]],
+    ['no page of the counted size', [{ id: 2 }]],
+  ])('that has a gap, %s, is made by each run until it is whole', async (gap, data) => {
+    const key = gap.replaceAll(' ', '_');
+    const { state, feed } = openFeed(key);
+    const response = { records: 'data', total: 'body.total' };
+    await using of = await account({ key: key.replaceAll('_', '-'), resources: [{ ...feed, response, onInvalid: 'quarantine' }] });
+    await of.sync(key);
+    Object.assign(state, { current: 't2', ids: [2], page: { data, total: 2 } });
+    for (const _ of [1, 2]) {
+      expect(await of.sync(key)).toMatchObject({ status: 'partial', notes: { token_expired: 1 } });
+      expect(await of.live(key)).toEqual(['1', '2']);
+    }
+    Object.assign(state, { page: {} });
+    expect(await of.sync(key)).toMatchObject({ status: 'succeeded', statsJson: { deleted: 1 } });
+    expect(await of.live(key)).toEqual(['2']);
+    expect(await of.sync(key)).toMatchObject({ status: 'succeeded', notes: {}, statsJson: { recordsIn: 0 } });
+  });
+
   it('that does not begin at the beginning says that what was deleted meanwhile is not known', async () => {
     const { state, feed } = openFeed('begun-feed', { initial: 'begin' });
     await using of = await account({ key: 'begun-feed', resources: [{ ...feed, target: { table: 'begun_feed' } }] });

@@ -25,7 +25,8 @@ export async function* deleteFlagged(
   if (deletes.mode !== 'flag') return null;
   await options.delivered();
   const isAgain = position.totals.again !== undefined;
-  const shows = isAgain && showsAll(resource, position.totals) && readsToNow(resource, source.http);
+  const mayShow = isAgain && mayShowAll(resource, position.totals) && readsToNow(resource, source.http);
+  const shows = mayShow && isWhole(position.totals);
   const scan: Scan = { ...everyRecord, hasGaps: hasGaps(position.totals), ...(!shows && { endsOnly: true }) };
   const found = await store.countMissing(scan);
   if (!force && (await isHeldBack(store, { ...found, countKnown: () => store.countKnown() }, deletes))) {
@@ -44,7 +45,7 @@ export async function* deleteFlagged(
   const isPartitioned = resource.forEach.length > 0;
   yield stagePage('sweep', {
     positionAfter: isPartitioned ? null : position,
-    scan: left > 0 ? null : scan,
+    scan: left > 0 || (mayShow && !shows) ? null : scan,
     incomplete: !shows,
     notes: shows ? [] : ['deletes_unknown'],
   });
@@ -57,10 +58,9 @@ export async function* deleteFlagged(
   return null;
 }
 
-/** Whether the run has read every partition again from its start, and whole. */
-const showsAll = ({ forEach }: Resource, { count, again, skipped, gaps, listGaps }: PartitionTotals): boolean =>
-  again === count &&
-  skipped === 0 &&
-  gaps.length === 0 &&
-  listGaps?.length === 0 &&
-  forEach.every(({ select }) => select !== 'changed');
+/** Whether a run that reads every partition again from its start shows everything, if it is whole. */
+const mayShowAll = ({ forEach }: Resource, { count, again = 0, skipped }: PartitionTotals): boolean =>
+  again + skipped === count && forEach.every(({ select }) => select !== 'changed');
+
+const isWhole = ({ skipped, gaps, listGaps }: PartitionTotals): boolean =>
+  skipped === 0 && gaps.length === 0 && listGaps?.length === 0;

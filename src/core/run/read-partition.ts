@@ -139,7 +139,7 @@ function toRunPage(run: RunReading, page: PageRead, { entry, each, change, at, n
   // If a run ended before its deletes, no later one would make them: it finds neither a changed parent nor a changed response.
   const hasDeletes = comparesAtEnd(run.resource) || (next?.stage === 'partition' && next.step === 'listed');
   // Until its deletions are made, what a read of everything shows leaves the watermark: the next run would not read it again.
-  const waits = isAgain && (!isLast || (proof === 'whole' && page.isFromBeginning && page.skipped === null));
+  const waits = isAgain && (!isLast || page.isFromBeginning);
   const waiting = isLast && waits && completion ? { ...completion, watermark: page.watermarkAfter } : null;
   const isEnd = !hasDeletes || (proof === 'unchanged' && comparesAtEnd(run.resource));
   return stagePage(page.requestKey, {
@@ -151,7 +151,7 @@ function toRunPage(run: RunReading, page: PageRead, { entry, each, change, at, n
       ? { ...entry, ...shape, watermark: at.watermarkBefore, completed: null }
       : { ...entry, ...shape, watermark: page.watermarkAfter, completed: isEnd ? completion : null },
     proof: waiting
-      ? { partition: key, proof, completed: waiting }
+      ? { partition: key, proof, completed: proof === 'whole' ? waiting : null }
       : isLast && comparesAtEnd(run.resource) && isPartitioned(run)
         ? { partition: key, proof, completed: proof === 'whole' ? completion : null }
         : null,
