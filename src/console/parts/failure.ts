@@ -24,7 +24,7 @@ export const failureTitle = (status: number): string => titles[status] ?? 'Somet
 export function failure({ error }: ErrorBody, { status, back }: { status: number; back: string }): Html {
   return html`<div class="failure">
     <h1>${failureTitle(status)}</h1>
-    <p>${sentence(error.message)}</p>
+    <p>${status === statusOf.unavailable ? 'A part of the service does not respond at the moment.' : sentence(error.message)}</p>
     ${issueList(error.issues ?? [])}
     ${nextStep(error, status)}
     <p><a class="button primary" href="${back}">${back === '/console' ? 'To the overview' : 'Back'}</a></p>
@@ -36,6 +36,8 @@ function nextStep({ code, issues = [] }: ErrorBody['error'], status: number): Co
   if (issues.length > 0) return help('Go back, correct this, and send it again.');
   if (status === statusOf.not_found)
     return help('It may be deleted, or of another org than this API key. Or its address is mistyped.');
+  // The advice for programs is about headers.
+  if (status === statusOf.unavailable) return help('Wait a moment, then load the page again.');
   return code === undefined ? null : failureAdvice(code);
 }
 

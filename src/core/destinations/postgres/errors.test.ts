@@ -29,6 +29,14 @@ describe('toAppError', () => {
     expect(`${error.message} ${JSON.stringify(error.cause)} ${String(error.cause)}`).not.toContain('ada@');
   });
 
+  it.each([
+    ['53100', 'disk is full'],
+    ['53300', 'no connection left'],
+    ['25006', 'read-only'],
+  ])('says of SQLSTATE %s what the server lacks: %s', (sqlstate, words) => {
+    expect(toAppError(serverError(sqlstate)).message).toContain(words);
+  });
+
   it.each(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EAI_AGAIN'])('makes %s destination_unavailable', (code) => {
     expect(toAppError(Object.assign(new Error(`connect ${code} 10.0.0.1`), { code }))).toMatchObject({
       code: 'destination_unavailable',

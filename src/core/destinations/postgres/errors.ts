@@ -85,7 +85,11 @@ const verdicts: readonly (readonly [
   string,
 ])[] = [
   ['08', 'destination_unavailable', 'the connection failed'],
-  ['25006', 'destination_unavailable', 'the server does not accept writes at the moment'],
+  [
+    '25006',
+    'destination_unavailable',
+    'it is read-only: a replica, or default_transaction_read_only is on; send the URL of the primary, or let it write',
+  ],
   ['25P03', 'destination_unavailable', 'the server ended an idle transaction'],
   ['28', 'destination_login', 'the server refused user or password; correct them'],
   ['3D000', 'destination_rejected', 'the database does not exist'],
@@ -99,7 +103,14 @@ const verdicts: readonly (readonly [
   ['42703', 'destination_rejected', 'a column was removed during the run; start the run again'],
   ['42P01', 'destination_rejected', 'a table was removed during the run; start the run again'],
   ['42804', 'destination_rejected', 'a column changed its type during the run; start the run again'],
-  ['53', 'destination_unavailable', 'the server is out of disk, memory or connections'],
+  ['53100', 'destination_unavailable', 'its disk is full; free space there'],
+  ['53200', 'destination_unavailable', 'the server is out of memory'],
+  [
+    '53300',
+    'destination_unavailable',
+    'the server has no connection left; raise max_connections or the limit of the role',
+  ],
+  ['53', 'destination_unavailable', 'the server lacks resources'],
   ['55', 'destination_unavailable', 'the table is locked or in use'],
   ['57', 'destination_unavailable', 'the server is shutting down, starting or took too long'],
   ['58', 'destination_unavailable', 'the server has a system error'],
