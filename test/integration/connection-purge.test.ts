@@ -157,7 +157,9 @@ async function filledConnection() {
   return { scope, orgId, connectionId, runId, owner };
 }
 
-const parts = [{ path: '0', again: false, isDoubted: false, mayBeTaken: false, id: 'bat_1', body: Buffer.from('{}'), indexes: [0] }];
+const parts = [
+  { path: '0', again: false, isDoubted: false, mayBeTaken: false, id: 'bat_1', body: Buffer.from('{}'), indexes: [0] },
+];
 
 const mixedReceipt = (runId: string) =>
   receiptOf(runId, 1, {

@@ -177,7 +177,10 @@ describe('a full read after an expired token', () => {
     const key = gap.replaceAll(' ', '_');
     const { state, feed } = openFeed(key);
     const response = { records: 'data', total: 'body.total' };
-    await using of = await account({ key: key.replaceAll('_', '-'), resources: [{ ...feed, response, onInvalid: 'quarantine' }] });
+    await using of = await account({
+      key: key.replaceAll('_', '-'),
+      resources: [{ ...feed, response, onInvalid: 'quarantine' }],
+    });
     await of.sync(key);
     Object.assign(state, { current: 't2', ids: [2], page: { data, total: 2 } });
     for (const _ of [1, 2]) {

@@ -129,6 +129,15 @@ describe('the log of webhook deliveries', () => {
     });
   });
 
+  it.each([
+    ['is probed', { probingSince: '2030-01-01T00:00:00Z', nextProbeAt: '2030-01-01T00:01:00Z' }],
+    ['wants a pause', { pausedUntil: '2030-01-01T00:01:00Z' }],
+  ])('tells the time of the next attempt at an endpoint that %s', async (_, state) => {
+    const { id, endpointId } = await delivered();
+    await api.deps.db.updateTable('webhookEndpoints').set(state).where('id', '=', endpointId).execute();
+    expect(Date.parse((await read(id)).nextAttemptAt)).toBe(Date.parse('2030-01-01T00:01:00Z'));
+  });
+
   it('holds the payload byte for byte', async () => {
     const { id, eventId } = await delivered();
     const { payload } = await read(id);

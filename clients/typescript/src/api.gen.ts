@@ -314,7 +314,7 @@ export interface WebhookDeliveryDetail {
   durationMs: number | null;
   /** Why it failed; null: it succeeded, or has not ended. */
   errorCode: string | null;
-  /** When the event is automatically sent to the endpoint again; null: it is not. */
+  /** When the event is automatically sent to the endpoint again, at the earliest; null: it is not. */
   nextAttemptAt: Timestamp | null;
 }
 

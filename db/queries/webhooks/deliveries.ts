@@ -50,6 +50,7 @@ export async function findDelivery(db: Db, scope: OrgScope, id: string): Promise
     .leftJoin('webhookMessages as message', (join) =>
       join.onRef('message.eventId', '=', 'delivery.eventId').onRef('message.endpointId', '=', 'delivery.endpointId'),
     )
+    .leftJoin('webhookEndpoints as endpoint', 'endpoint.id', 'delivery.endpointId')
     .select(viewColumns.map((column) => `delivery.${column}` as const))
     .select([
       'delivery.eventId',
@@ -64,7 +65,11 @@ export async function findDelivery(db: Db, scope: OrgScope, id: string): Promise
       'delivery.responseBody',
       'delivery.durationMs',
       'delivery.errorCode',
-      'message.nextAttemptAt',
+      // An endpoint that is probed, or wants a pause, gets nothing before.
+      sql<string | null>`case when message.next_attempt_at is not null then greatest(message.next_attempt_at,
+        endpoint.paused_until, case when endpoint.probing_since is not null then endpoint.next_probe_at end) end`.as(
+        'nextAttemptAt',
+      ),
     ])
     .where('delivery.orgId', '=', scope.orgId)
     .where('delivery.id', '=', id)

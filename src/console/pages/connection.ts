@@ -67,7 +67,7 @@ export const connectionPage = page({
           live('resources', resourceTable(visit, connection, { resources: freshness.resources, marks })),
           connection.status === 'active' ? backfillForm(visit, { connection, resourceKeys }) : null,
         ])}
-        ${section('Schedules', [scheduleTable(visit, schedules), scheduleForm(visit, { connection, resourceKeys })])}
+        ${section('Schedules', [scheduleTable(visit, { schedules, status: connection.status }), scheduleForm(visit, { connection, resourceKeys })])}
         ${section(
           'Runs',
           live('runs', runTable(runs.rows, { empty: 'No runs yet. Activate the connection, then sync a resource.' })),

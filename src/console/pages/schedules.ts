@@ -3,6 +3,7 @@ import { findSchedule } from '../../../db/queries/schedules.ts';
 import { idParams } from '../../api/inputs.ts';
 import { createSchedule, deleteSchedule, toggleSchedule } from '../../control/schedules/schedules.ts';
 import { found } from '../../core/errors.ts';
+import type { ConnectionStatus } from '../../core/resources/connection.ts';
 import type { ScheduleRow } from '../../core/resources/schedule.ts';
 import { button } from '../parts/form.ts';
 import { type Html, html } from '../parts/html.ts';
@@ -13,7 +14,10 @@ import { action, type Visit } from '../route.ts';
 const ScheduleParams = idParams('sched', 'Schedule');
 
 /** Schedules of a connection, in words. */
-export const scheduleTable = (visit: Visit, schedules: readonly ScheduleRow[]): Html =>
+export const scheduleTable = (
+  visit: Visit,
+  { schedules, status }: { readonly schedules: readonly ScheduleRow[]; readonly status: ConnectionStatus },
+): Html =>
   table({
     caption: 'Schedules',
     rows: schedules,
@@ -26,7 +30,7 @@ export const scheduleTable = (visit: Visit, schedules: readonly ScheduleRow[]): 
         cell: ({ cron, timezone }) =>
           html`${cronWords(cron)} <span class="muted">(${timezone})</span><br><code class="muted">${cron}</code>`,
       },
-      { head: 'Next', cell: nextTimes },
+      { head: 'Next', cell: (schedule) => nextTimes(schedule, status) },
       {
         head: 'Actions',
         kind: 'acts',

@@ -1,4 +1,5 @@
 import cronstrue from 'cronstrue';
+import type { ConnectionStatus } from '../../core/resources/connection.ts';
 import type { ScheduleRow } from '../../core/resources/schedule.ts';
 import { nextFirings } from '../../core/schedule/next-firings.ts';
 import { type Html, html } from './html.ts';
@@ -13,8 +14,9 @@ export function cronWords(cron: string): string {
   }
 }
 
-/** When a schedule fires next; a disabled one does not. */
-export function nextTimes({ enabled, cron, timezone }: ScheduleRow): Html {
+/** When a schedule fires next; a disabled one does not, nor one whose connection is not active. */
+export function nextTimes({ enabled, cron, timezone }: ScheduleRow, status: ConnectionStatus): Html {
+  if (enabled && status !== 'active') return html`<span class="muted">not until the connection is active</span>`;
   if (!enabled) return html`<span class="muted">disabled</span>`;
   const times = nextFirings({ cron, timezone }, { afterMs: Date.now(), count: 3 });
   return html`<ul class="plain">${times.map((at) => html`<li>${time(at)}</li>`)}</ul>`;

@@ -51,7 +51,7 @@ export const WebhookDeliveryDetail = v.object({
   ),
   nextAttemptAt: v.pipe(
     v.nullable(Timestamp),
-    v.description('When the event is automatically sent to the endpoint again; null: it is not.'),
+    v.description('When the event is automatically sent to the endpoint again, at the earliest; null: it is not.'),
   ),
 });
 export type WebhookDeliveryDetail = v.InferOutput<typeof WebhookDeliveryDetail>;
