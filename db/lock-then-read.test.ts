@@ -27,6 +27,7 @@ const reviewed: ReadonlyMap<string, string> = new Map([
     'the caller has locked the endpoint, and nobody else makes messages of old events',
   ],
   ['runs/batches/batch-coverage.putCoverage', 'the lane is locked before, and whoever writes its records locks it'],
+  ['runs/batches/batch-coverage.putLeft', 'the lane is locked before, and whoever writes its records locks it'],
   ['runs/batches/batch-coverage.leavePartitions', 'the lane is locked before, and whoever writes its records locks it'],
   ['runs/batches/batch-coverage.endPartitions', 'the lane is locked before, and whoever writes its records locks it'],
   ['runs/batches/batch-coverage.countMissed', 'the lane is locked before, and whoever writes its records locks it'],
