@@ -91,8 +91,9 @@ describe('a schedule that is not valid', () => {
   });
 
   it('gets an error that lists all its issues', async () => {
-    const { body } = await post({ ...hourly, cron: 'x', timezone: 'Mars/Olympus' });
-    expect(body.error.issues.map(({ path }: { path: string }) => path)).toEqual(['cron', 'timezone']);
+    const { body } = await post({ resourceKey: 'feed', cron: 'x', timezone: 'Mars/Olympus' });
+    const paths = body.error.issues.map(({ path }: { path: string }) => path);
+    expect(paths).toEqual(['resourceKey', 'cron', 'timezone']);
   });
 
   it('of no connection is a 404, whatever else', async () => {

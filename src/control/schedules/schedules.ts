@@ -1,5 +1,5 @@
 import { recordConnectionEvents } from '../../../db/queries/connections/connection-events.ts';
-import { lockConnection } from '../../../db/queries/connections/connections.ts';
+import { findConnection, lockConnection } from '../../../db/queries/connections/connections.ts';
 import { lockOrg } from '../../../db/queries/orgs/org-limits.ts';
 import {
   insertSchedule,
@@ -10,7 +10,7 @@ import {
 import { findPinnedSpec } from '../../../db/queries/specs.ts';
 import { recordEvent } from '../../../db/queries/webhooks/events.ts';
 import type { OrgScope } from '../../../db/scope.ts';
-import { found, type Issue, invalid, notFound, schemaIssue } from '../../core/errors.ts';
+import { AppError, found, type Issue, invalid, notFound, schemaIssue } from '../../core/errors.ts';
 import { scheduleCreated, scheduleDeleted, scheduleUpdated } from '../../core/events/schedule-events.ts';
 import { newId } from '../../core/ids.ts';
 import type { ScheduleRow } from '../../core/resources/schedule.ts';
@@ -37,7 +37,8 @@ export async function createSchedule(
   request: ScheduleRequest,
 ): Promise<ScheduleRow> {
   const issues = [...cronIssues(deps, request.cron), ...timezoneIssues(request.timezone)];
-  if (issues.length > 0) throw invalid('The schedule is not valid.', issues);
+  if (issues.length > 0)
+    throw invalid('The schedule is not valid.', [...(await resourceIssues(deps, scope, request)), ...issues]);
   const { connectionId, resourceKey } = request;
   const schedule = await write(deps, async (tx) => {
     await lockOrg(tx, scope);
@@ -55,6 +56,23 @@ export async function createSchedule(
   void wakeEndpoints(deps, scope);
   await applyNow(deps, scope, [schedule.id]);
   return schedule;
+}
+
+/** What is wrong with the resource, so that the caller learns of it together with other mistakes. */
+async function resourceIssues(
+  { db, defaultDestination }: Pick<Deps, 'db' | 'defaultDestination'>,
+  scope: OrgScope,
+  { connectionId, resourceKey }: Pick<ScheduleRequest, 'connectionId' | 'resourceKey'>,
+): Promise<readonly Issue[]> {
+  const connection = await findConnection(db, scope, connectionId);
+  const pinned = connection && (await findPinnedSpec(db, scope, connectionId));
+  if (!pinned) return [];
+  try {
+    runTerms({ ...connection, specJson: pinned.specJson, resourceKey, defaultDestination, path: 'resourceKey' });
+    return [];
+  } catch (error) {
+    return (error instanceof AppError && error.issues) || [];
+  }
 }
 
 function cronIssues(
