@@ -3,6 +3,7 @@ import type pg from 'pg';
 import { durableCommitSql } from '../src/core/postgres/durable-commit.ts';
 import { createStatementNames } from '../src/core/postgres/statement-names.ts';
 import { noteBroken, noteUnopened } from './database-away.ts';
+import { noteRefusal } from './refusals.ts';
 
 /**
  * The pool with durable commits, and with statements that are prepared on their third use. The server then reads and
@@ -74,5 +75,6 @@ const noting =
   (note: (error: unknown) => void) =>
   (error: unknown): never => {
     note(error);
+    noteRefusal(error);
     throw error;
   };

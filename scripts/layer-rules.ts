@@ -64,7 +64,15 @@ export const roomImports: Readonly<Record<string, readonly string[] | 'everythin
   'src/control': ['db', 'src/connect', 'src/core', 'src/deps.ts', 'src/dispatch'],
   activities: ['db', 'src/connect', 'src/core', 'src/deps.ts', 'src/dispatch', 'src/temporal', 'workflows'],
   'src/maintenance': ['db', 'src/connect', 'src/control', 'src/core', 'src/deps.ts', 'src/dispatch', 'src/temporal'],
-  'src/telemetry': ['db', 'src/config', 'src/core', 'src/deps.ts', 'src/operator-port.ts', 'src/temporal'],
+  'src/telemetry': [
+    'db',
+    'package.json',
+    'src/config',
+    'src/core',
+    'src/deps.ts',
+    'src/operator-port.ts',
+    'src/temporal',
+  ],
   'src/api': [
     'db',
     'src/catalogue',

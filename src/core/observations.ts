@@ -94,6 +94,14 @@ export interface EvaluatorEnded {
   readonly reason: (typeof evaluatorEnds)[number];
 }
 
+/** Why the control database refuses a statement or a connection: it has no space left on its disk, or no connection. */
+export const refusalReasons = ['disk_full', 'too_many_connections'] as const;
+
+/** The control database refused a statement or a connection for want of something. */
+export interface DatabaseRefused {
+  readonly reason: (typeof refusalReasons)[number];
+}
+
 /** The API has responded to a request. */
 export interface RequestServed {
   readonly method: string;
@@ -124,6 +132,7 @@ export const observations = {
   eventSent: observation<EventSent>('event-sent'),
   repaired: observation<Repaired>('repaired'),
   evaluatorEnded: observation<EvaluatorEnded>('evaluator-ended'),
+  databaseRefused: observation<DatabaseRefused>('database-refused'),
   requestServed: observation<RequestServed>('request-served'),
 } as const;
 

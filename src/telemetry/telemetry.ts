@@ -2,7 +2,10 @@
  * What operators see of a process from outside: its metrics and its traces. Both are off by default; what they need is
  * loaded only where they are on.
  */
+import { countAllConnections } from '../../db/queries/connections/health.ts';
+import { readDatabaseBytes } from '../../db/queries/maintenance/database-size.ts';
 import { readBacklog } from '../../db/queries/runs/maintenance/backlog.ts';
+import { countAllEndpoints } from '../../db/queries/webhooks/endpoints.ts';
 import type { Config } from '../config/config.ts';
 import type { Deps } from '../deps.ts';
 import type { SlotCounts } from '../temporal/worker-slots.ts';
@@ -37,6 +40,11 @@ export async function serveMetricsOf(
     slotCounts,
     coreAddress,
     readBacklog: () => readBacklog(db),
+    readTotals: async () => ({
+      connections: await countAllConnections(db),
+      endpoints: await countAllEndpoints(db),
+      databaseBytes: await readDatabaseBytes(db),
+    }),
     reachTemporal: () =>
       temporal.connection.withDeadline(Date.now() + reachMs, () => temporal.workflowService.getSystemInfo({})),
   });

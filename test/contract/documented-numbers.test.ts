@@ -64,6 +64,7 @@ const repeated: readonly Repeated[] = [
     'freshMs',
     second,
   ],
+  ['docs/operations/metrics.md', 'at most once in # s', 'src/telemetry/metrics/total-gauges.ts', 'freshMs', second],
   [
     'docs/operations/stuck-run.md',
     'The sweeper looks at them after # s',

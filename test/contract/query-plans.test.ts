@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { lockConnectionOfSchedule } from '../../db/queries/connections/connections.ts';
+import { countAllConnections } from '../../db/queries/connections/health.ts';
 import { dropTriggers, dueInMs, joinRun } from '../../db/queries/hooks/hook-requests.ts';
+import { readDatabaseBytes } from '../../db/queries/maintenance/database-size.ts';
 import { noteFailure, resetAttempts, takeLane } from '../../db/queries/runs/attempts.ts';
 import { recordBatch } from '../../db/queries/runs/batches/batches.ts';
 import { insertCalls, lastCallSequence } from '../../db/queries/runs/calls.ts';
@@ -29,6 +31,7 @@ import {
   isClean,
   readSoFar,
 } from '../../db/queries/runs/runs.ts';
+import { countAllEndpoints } from '../../db/queries/webhooks/endpoints.ts';
 import { findDueEndpoints } from '../../db/queries/webhooks/events.ts';
 import {
   claimDue,
@@ -312,7 +315,9 @@ describe('of an org with 60,000 runs, no statement reads what is old:', () => {
   });
 
   it('a scrape of the metrics', async () => {
-    expectBounded(await plansOf(() => Promise.all([readBacklog(recording.db), findLastDispatched(recording.db)])));
+    const { db } = recording;
+    const reads = [readBacklog, findLastDispatched, countAllConnections, countAllEndpoints, readDatabaseBytes];
+    expectBounded(await plansOf(() => Promise.all(reads.map((read) => read(db)))));
   });
 
   it('a round of the background work', async () => {

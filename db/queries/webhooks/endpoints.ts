@@ -108,6 +108,19 @@ export function listEndpoints(db: Db, scope: OrgScope): Promise<Listing<WebhookE
   return openNewestFirst(existing(db, scope).select(columns));
 }
 
+/** Endpoints of all orgs in the same state. */
+export interface EndpointCount extends Pick<WebhookEndpointRow, 'state' | 'disabledReason'> {
+  readonly endpoints: number;
+}
+
+/** How many endpoints of the deployment there are of each state. */
+export async function countAllEndpoints(db: Db): Promise<readonly EndpointCount[]> {
+  const { rows } = await sql<EndpointCount>`
+    select ${endpointState} as state, disabled_reason, count(*)::int as endpoints
+    from webhook_endpoints where deleted_at is null group by 1, 2`.execute(db);
+  return rows;
+}
+
 const existing = (db: Db, { orgId }: OrgScope) =>
   db.selectFrom('webhookEndpoints').where('orgId', '=', orgId).where('deletedAt', 'is', null);
 

@@ -1,12 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Gauge, type Registry } from 'prom-client';
 import type { Backlog } from '../../../db/queries/runs/maintenance/backlog.ts';
 import { RunTrigger } from '../../core/resources/run.ts';
+import { sharedRead } from './shared-read.ts';
 
 /** The milliseconds within which scrapes share one read: the port has no credential. */
 const freshMs = 5000;
-/** The milliseconds that a scrape waits for the database. */
-const readMs = 5000;
+/** The status of connections that are meant to sync. */
+const syncedStatuses = ['active', 'error'] as const;
 
 /** What the gauges are read from. */
 interface BacklogSources {
@@ -35,42 +35,43 @@ export function createBacklogGauges(
     'For how long no worker has looked after the open run that was looked after last; 0: no run is open.',
   );
   const due = gauge('oldest_due_event_seconds', 'For how long the oldest event is due that its endpoint would take.');
-  const overdue = gauge('overdue_resources', 'Resources whose data is older than their schedules promise.');
+  const overdue = gauge('overdue_resources', 'Resources whose data is older than their schedules promise.', ['status']);
+  const oldestOverdue = gauge(
+    'oldest_overdue_resource_seconds',
+    'For how long the resource is overdue that has been so for longest; 0: none is.',
+    ['status'],
+  );
 
   const show = (backlog: Backlog | null): void => {
     up.set(backlog === null ? 0 : 1);
+    const none = backlog === null ? Number.NaN : 0;
     for (const trigger of RunTrigger.options) {
       const waiting = backlog?.queued.find((one) => one.trigger === trigger);
-      const none = backlog === null ? Number.NaN : 0;
       queued.set({ trigger }, waiting?.runs ?? none);
       oldest.set({ trigger }, waiting?.oldestSeconds ?? none);
     }
     running.set(backlog?.runningRuns ?? Number.NaN);
     unattended.set(backlog?.unattendedSeconds ?? Number.NaN);
     due.set(backlog?.eventDueSeconds ?? Number.NaN);
-    overdue.set(backlog?.overdueResources ?? Number.NaN);
+    for (const status of syncedStatuses) {
+      const late = backlog?.overdue.find((one) => one.status === status);
+      overdue.set({ status }, late?.resources ?? none);
+      oldestOverdue.set({ status }, late?.oldestSeconds ?? none);
+    }
   };
 
-  let reading: Promise<void> | null = null;
-  let readAt = Number.NEGATIVE_INFINITY;
-  const readAgain = async (): Promise<void> => {
-    // A read that is late goes on; there is never a second one beside it.
-    const temporal = reachTemporal().then(
-      () => 1,
-      () => 0,
-    );
-    show(await readBacklog().catch(() => null));
-    temporalUp.set(await temporal);
-    readAt = performance.now();
-  };
+  const update = sharedRead(
+    async () => {
+      const temporal = reachTemporal().then(
+        () => 1,
+        () => 0,
+      );
+      show(await readBacklog().catch(() => null));
+      temporalUp.set(await temporal);
+    },
+    () => freshMs,
+  );
   return async () => {
-    if (performance.now() - readAt < freshMs) return;
-    reading ??= readAgain().finally(() => {
-      reading = null;
-    });
-    const late = new AbortController();
-    const timeout = sleep(readMs, 'late', { signal: late.signal }).catch(() => 'done');
-    if ((await Promise.race([reading, timeout])) === 'late') show(null);
-    late.abort();
+    if ((await update()) === 'late') show(null);
   };
 }

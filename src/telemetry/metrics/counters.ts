@@ -1,5 +1,12 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
-import { evaluatorEnds, observations, repairKinds, type UpstreamCalled, waitReasons } from '../../core/observations.ts';
+import {
+  evaluatorEnds,
+  observations,
+  refusalReasons,
+  repairKinds,
+  type UpstreamCalled,
+  waitReasons,
+} from '../../core/observations.ts';
 import { RunStatus, RunTrigger } from '../../core/resources/run.ts';
 import { destinationKinds } from '../../core/spec/schema/destination-kinds.ts';
 
@@ -20,6 +27,7 @@ export function countObservations(registry: Registry): () => void {
     ...countEvents(registry),
     ...countRepairs(registry),
     ...countRequests(registry),
+    ...countRefusals(registry),
   ];
   return () => {
     for (const end of ends) end();
@@ -150,6 +158,14 @@ function countRequests(registry: Registry) {
       duration.observe({ status_class: classOf(status) }, durationMs / 1000);
     }),
   ];
+}
+
+function countRefusals(registry: Registry) {
+  const refusals = counter(registry, 'database_refusals_total', 'What the control database refused, and why.', [
+    'reason',
+  ]);
+  for (const reason of refusalReasons) refusals.inc({ reason }, 0);
+  return [observations.databaseRefused.subscribe(({ reason }) => refusals.inc({ reason }))];
 }
 
 const counter = <Label extends string = never>(

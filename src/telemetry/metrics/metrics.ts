@@ -7,11 +7,13 @@
  */
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { Backlog } from '../../../db/queries/runs/maintenance/backlog.ts';
+import manifest from '../../../package.json' with { type: 'json' };
 import { type OperatorPage, type OperatorPortOptions, serveOperators } from '../../operator-port.ts';
 import { createBacklogGauges } from './backlog-gauges.ts';
 import { readCoreMetrics } from './core-exporter.ts';
 import { countObservations } from './counters.ts';
 import { addPoolGauges, type PoolSources } from './pool-gauges.ts';
+import { createTotalGauges, type Totals } from './total-gauges.ts';
 
 /** What is measured, and where it is served. */
 export interface MetricsOptions extends PoolSources, Pick<OperatorPortOptions, 'host' | 'port' | 'log'> {
@@ -19,6 +21,8 @@ export interface MetricsOptions extends PoolSources, Pick<OperatorPortOptions, '
   readonly process: string;
   /** Reads what waits in the control database. */
   readonly readBacklog: () => Promise<Backlog>;
+  /** Reads what the deployment has: connections, endpoints, and the size of the control database. */
+  readonly readTotals: () => Promise<Totals>;
   /** Asks Temporal for a sign of life; rejects when it does not respond in time. */
   readonly reachTemporal: () => Promise<unknown>;
   /** Address of Temporal's own exporter; null: this process has none. */
@@ -34,10 +38,12 @@ export async function serveMetrics({ host, port, log, ...options }: MetricsOptio
   stack.defer(countObservations(registry));
   addPoolGauges(registry, options);
   const updateBacklog = createBacklogGauges(registry, options);
+  const updateTotals = createTotalGauges(registry, options);
   const page = async (): Promise<OperatorPage> => {
     const [core] = await Promise.all([
       options.coreAddress === null ? '' : readCoreMetrics(options.coreAddress),
       updateBacklog(),
+      updateTotals(),
     ]);
     return { status: 200, type: registry.contentType, body: `${await registry.metrics()}${core}` };
   };
@@ -47,7 +53,8 @@ export async function serveMetrics({ host, port, log, ...options }: MetricsOptio
 }
 
 function addInfo(registry: Registry, { process }: Pick<MetricsOptions, 'process'>): void {
-  const help = 'Always 1; its label says which kind of process this is.';
+  const { version } = manifest;
+  const help = 'Always 1; its labels say which kind of process this is, and of which version.';
   const name = 'connector_sync_process_info';
-  new Gauge({ name, help, labelNames: ['process'], registers: [registry] }).set({ process }, 1);
+  new Gauge({ name, help, labelNames: ['process', 'version'], registers: [registry] }).set({ process, version }, 1);
 }

@@ -21,6 +21,9 @@ export const queriesAcrossOrgs: ReadonlyMap<string, string> = new Map(
     'connections/sealed-texts.findSealedTexts': 'operator: ids and ciphertexts only',
     'connections/sealed-texts.findOtherwiseSealed': 'operator: ids only',
 
+    'connections/health.countAllConnections': 'metrics: counts and ages only',
+    'webhooks/endpoints.countAllEndpoints': 'metrics: counts only',
+    'maintenance/database-size.readDatabaseBytes': 'metrics: the size of the database',
     'runs/maintenance/backlog.readBacklog': 'metrics: counts and ages only',
     'runs/maintenance/backlog.findLastDispatched': 'operator: ids and times only',
     'runs/maintenance/sweep.findUndispatchedRuns': 'sweeper: ids only',

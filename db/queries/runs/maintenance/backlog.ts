@@ -14,8 +14,11 @@ export interface Backlog {
   readonly unattendedSeconds: number;
   /** The seconds for which the oldest event is due that its endpoint would take; 0: none is. */
   readonly eventDueSeconds: number;
-  /** Resources whose data is older than their schedules promise. */
-  readonly overdueResources: number;
+  /**
+   * Resources whose data is older than their schedules promise, by the status of their connection: `active` or `error`, since
+   * the others are not meant to sync. One that is not there has none.
+   */
+  readonly overdue: readonly { readonly status: string; readonly resources: number; readonly oldestSeconds: number }[];
 }
 
 /** Reads the backlog by indexes of open work: its cost is that of what waits. */
@@ -24,15 +27,19 @@ export async function readBacklog(db: Db): Promise<Backlog> {
     select status, trigger, count(*)::int as runs, ${age(sql`min(created_at)`)} as oldest_seconds,
       ${age(sql`min(coalesce(progressed_at, dispatched_at, created_at))`)} as unattended_seconds
     from runs where status in ('queued', 'running') group by status, trigger`.execute(db);
-  const { rows: other } = await sql<{ readonly eventDueSeconds: number; readonly overdueResources: number }>`
-    select (select ${age(sql`min(webhook_endpoint_due_at(webhook_endpoints))`)} from webhook_endpoints) as event_due_seconds,
-      (select count(*)::int from lanes where overdue_since is not null) as overdue_resources`.execute(db);
+  const { rows: due } = await sql<{ readonly seconds: number }>`
+    select ${age(sql`min(webhook_endpoint_due_at(webhook_endpoints))`)} as seconds from webhook_endpoints`.execute(db);
+  const { rows: overdue } = await sql<Backlog['overdue'][number]>`
+    select connections.status, count(*)::int as resources, ${age(sql`min(lanes.overdue_since)`)} as oldest_seconds
+    from lanes join connections on connections.org_id = lanes.org_id and connections.id = lanes.connection_id
+    where lanes.overdue_since is not null and connections.status in ('active', 'error') and connections.deleted_at is null
+    group by connections.status`.execute(db);
   return {
     queued: open.filter(({ status }) => status === 'queued'),
     runningRuns: open.reduce((sum, { status, runs }) => sum + (status === 'running' ? runs : 0), 0),
     unattendedSeconds: Math.max(0, ...open.map(({ unattendedSeconds }) => unattendedSeconds)),
-    eventDueSeconds: other[0]?.eventDueSeconds ?? 0,
-    overdueResources: other[0]?.overdueResources ?? 0,
+    eventDueSeconds: due[0]?.seconds ?? 0,
+    overdue,
   };
 }
 
