@@ -165,10 +165,14 @@ interface Rule {
   readonly annotations: { readonly runbook_url: string };
 }
 
-const readRules = async (): Promise<readonly Rule[]> =>
+const readEveryRule = async (): Promise<readonly (Pick<Rule, 'expr'> & Partial<Rule>)[]> =>
   parse(await readFile(join(root, 'deploy/prometheus/alerts.yaml'), 'utf8')).groups.flatMap(
     ({ rules }: { readonly rules: readonly Rule[] }) => rules,
   );
+
+/** The alerts, without what is only recorded for them. */
+const readRules = async (): Promise<readonly Rule[]> =>
+  (await readEveryRule()).filter((rule): rule is Rule => rule.alert !== undefined);
 
 /** The names of metrics in an expression of PromQL. */
 const metricsIn = (expr: string): readonly string[] =>
@@ -187,13 +191,21 @@ describe('the alert rules and the dashboard', () => {
     await broken.terminate();
     const known = new Set([worker, await scrape(ports.api)].flatMap(({ samples }) => samples.map(({ name }) => name)));
     const dashboard = await readFile(join(root, 'deploy/grafana/connector-sync.json'), 'utf8');
-    const rules = await readRules();
+    const rules = await readEveryRule();
     const read = [...rules.flatMap(({ expr }) => metricsIn(expr)), ...metricsIn(dashboard)];
     expect(new Set(read).size).toBeGreaterThan(40);
     expect([...new Set(read)].filter((name) => !known.has(name))).toEqual([]);
     const page = await readFile(join(root, 'docs/operations/metrics.md'), 'utf8');
     const own = [...new Set([...known].map(withoutSuffix))].filter((name) => name.startsWith('connector_sync_'));
     expect(own.filter((name) => !page.includes(`\`${name.slice('connector_sync_'.length)}\``))).toEqual([]);
+  });
+
+  it('look only at the jobs of the service, whatever else a Prometheus scrapes', async () => {
+    const selectors = (await readEveryRule()).flatMap(
+      ({ expr }) => expr.match(/\b(?:connector_sync|temporal|nodejs|process)_\w+(?:\{[^}]*)?/g) ?? [],
+    );
+    expect(selectors.length).toBeGreaterThan(50);
+    expect(selectors.filter((selector) => !selector.includes('{job=~".*connector-sync.*"'))).toEqual([]);
   });
 
   it('lead to a section of their own that says what to do', async () => {
@@ -210,7 +222,7 @@ describe('the alert rules and the dashboard', () => {
     const { stack } = shared();
     const [sync] = syncs;
     const rule = (await readRules()).find(({ alert }) => alert === 'ConnectorSyncRunsUnattended');
-    const { metric = '', limit } = /^max\((?<metric>\w+)\) > (?<limit>\d+)$/.exec(rule?.expr ?? '')?.groups ?? {};
+    const { metric = '', limit } = /^max\((?<metric>\w+)\{.*\}\) > (?<limit>\d+)$/.exec(rule?.expr ?? '')?.groups ?? {};
     const read = async () => (await scrape(ports.api)).value(metric) ?? Number.NaN;
     expect(await read()).toBeLessThan(Number(limit));
     await stack.worker().kill('SIGTERM');
