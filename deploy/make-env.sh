@@ -19,6 +19,8 @@ TEMPORAL_POSTGRES_PASSWORD=$(password)
 SECRETS_KEYS=$(key)
 OAUTH_STATE_KEYS=$(key)
 EMBED_KEYS=$(key)
+# Whoever knows it reads what Temporal stores, of every org. Without it Temporal's pages show that encrypted.
+TEMPORAL_CODEC_TOKEN=$(password)
 # The address under which callers reach the API.
 PUBLIC_URL=http://localhost:3100
 TEXT

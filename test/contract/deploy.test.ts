@@ -5,7 +5,7 @@ import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import manifest from '../../package.json' with { type: 'json' };
-import { describeVariables } from '../../src/config/config.ts';
+import { describeVariables, loadConfig } from '../../src/config/config.ts';
 import { isMetadataAddress, matches, parseAddress, parseDenyList } from '../../src/core/http/addresses.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -79,7 +79,39 @@ describe('the compose file', () => {
   it('takes each value without a default from the file that make-env.sh writes', () => {
     const required = [...read('deploy/compose.yaml').matchAll(/\$\{(\w+):\?/g)].map(([, name = '']) => name);
     const made = [...read('deploy/make-env.sh').matchAll(/^(\w+)=\$\(/gm)].map(([, name = '']) => name);
-    expect(new Set(made)).toEqual(new Set(required));
+    // A file of before has no token: then there is no codec.
+    expect(new Set(made)).toEqual(new Set([...required, 'TEMPORAL_CODEC_TOKEN']));
+  });
+
+  it('gives the token of the codec to the API, and its address to the pages of Temporal, if there is one', () => {
+    const { api, worker, 'temporal-ui': ui } = compose.services;
+    expect(api.environment).toMatchObject(worker.environment);
+    expect(api.environment.TEMPORAL_CODEC_TOKEN).toBe('${TEMPORAL_CODEC_TOKEN:-}');
+    expect(loadConfig({ TEMPORAL_CODEC_TOKEN: '' }).temporalCodecToken).toBeNull();
+    const address = `${worker.environment.PUBLIC_URL}/api/codec/\${TEMPORAL_CODEC_TOKEN}`;
+    expect(ui.environment.TEMPORAL_CODEC_ENDPOINT).toBe(`\${TEMPORAL_CODEC_TOKEN:+${address}}`);
+  });
+
+  it('bounds what each container takes: its memory as the chart does, and its logs', () => {
+    for (const [name, service] of Object.entries<Record<string, unknown>>(compose.services)) {
+      expect(service, name).toMatchObject({
+        logging: { driver: 'json-file', options: { 'max-size': '10m', 'max-file': '5' } },
+        mem_limit: expect.stringMatching(/^\d+[gm]$/),
+      });
+    }
+    const { api, workers, migration } = readYaml(`${chart}/values.yaml`);
+    const limits = [api, workers[0], migration].map(({ resources }) => resources.limits.memory.replace('i', ''));
+    expect(ours.map((name) => compose.services[name].mem_limit.toUpperCase())).toEqual(
+      limits.map((limit) => limit.toUpperCase()),
+    );
+  });
+
+  it('gives processes as long to end as the runbook says, as do the chart and the unit of systemd', () => {
+    const [, seconds] = /Give a process (\d+) s before it is killed/.exec(read('docs/operations/upgrade.md')) ?? [];
+    for (const name of ['api', 'worker']) expect(compose.services[name].stop_grace_period).toBe(`${seconds}s`);
+    for (const name of ['api', 'workers'])
+      expect(read(`${chart}/templates/${name}.yaml`)).toContain(`terminationGracePeriodSeconds: ${seconds}\n`);
+    expect(read('docs/operations/deploy.md')).toContain(`TimeoutStopSec=${seconds}\n`);
   });
 
   it('has no service that ends unless another one waits for its end, as `up --wait` would fail', () => {
