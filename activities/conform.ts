@@ -32,7 +32,7 @@ export function createConformer(
   const meaning = meaningOf(setup.spec, setup.resource, setup.params);
   if (isMeaning(attempt.meaning, meaning)) return { startsOver: false, conform: async () => null };
   const changed = changedFacets(attempt.meaning ?? {}, meaning);
-  const { laneId, fence, connectionId, resourceKey } = attempt;
+  const { laneId, fence } = attempt;
   return {
     startsOver: changed.includes('key'),
     async conform() {
@@ -46,7 +46,7 @@ export function createConformer(
       });
       if (conformed === null) throw takenOver();
       if (changed.length === 0) return null;
-      log.info('what was stored means something else now, and is reset', { connectionId, resourceKey, runId, changed });
+      log.info('what was stored means something else now, and is reset', { changed });
       return conformed;
     },
   };

@@ -10,10 +10,12 @@ import { operatorsDestination } from '../src/connect/operators-destination.ts';
 import { hasTables } from '../src/core/destinations/target-table.ts';
 import { observations } from '../src/core/observations.ts';
 import { storedSpec } from '../src/core/spec/connection/stored-spec.ts';
+import { workOf } from '../src/core/work-ids.ts';
 import type { Deps } from '../src/deps.ts';
 import { runInput } from '../src/dispatch/run-input.ts';
 import { wakeEndpoints } from '../src/dispatch/wake-endpoints.ts';
 import type { RunTotals, SyncRunInput } from '../workflows/contract.ts';
+import { idsOf } from '../workflows/input-ids.ts';
 import { isRefusal, withFailures } from './failures.ts';
 import { countsOf } from './run-ledger.ts';
 
@@ -30,7 +32,7 @@ export function createRunActivities(deps: LifecycleDeps) {
      * only wakes the next (test/integration/lanes.test.ts).
      */
     async endRun(input: SyncRunInput, outcome: RunOutcome): Promise<RunTotals> {
-      const report = { write: deps.log.error, message: 'run not ended', fields: { runId: input.runId } };
+      const report = { write: deps.log.error, message: 'run not ended' };
       return await withFailures(report, () => endRun(deps, input, { outcome }));
     },
   };
@@ -72,7 +74,6 @@ export async function endRun(
   const end = { ...ending, runId: input.runId, breaksConnection, ...facts };
   const { run, ended, eventsFor, next } = await endInRows(deps.db, scope, end);
   if (ended && ending.last) observations.batchRecorded.publish(countsOf(ending.last));
-  if (ended) deps.log.info('run ended', { ...input, status: run?.status, code: run?.error?.code ?? null });
   for (const waiting of next) await wake(deps, runInput(scope, waiting));
   if (eventsFor > 0) await wakeEndpoints(deps, scope);
   if (keepsLookups) await dropLookupValues(deps.db, scope, input);
@@ -114,9 +115,11 @@ async function breakFacts(
 }
 
 async function wake({ orchestrator, log }: Pick<Deps, 'orchestrator' | 'log'>, next: SyncRunInput): Promise<void> {
-  try {
-    await orchestrator.wakeRun(next);
-  } catch (error) {
-    log.warn('next run not woken; its timer wakes it', { runId: next.runId, error });
-  }
+  await workOf(idsOf(next), async () => {
+    try {
+      await orchestrator.wakeRun(next);
+    } catch (error) {
+      log.warn('next run not woken; its timer wakes it', { error });
+    }
+  });
 }

@@ -14,6 +14,7 @@ import type { Deps } from '../src/deps.ts';
 import { startQueuedRun } from '../src/dispatch/start-run.ts';
 import { wakeEndpoints } from '../src/dispatch/wake-endpoints.ts';
 import type { Firing, FiringOutcome, ScheduledTickInput } from '../workflows/contract.ts';
+import { idsOf } from '../workflows/input-ids.ts';
 import { automaticTerms } from './automatic-terms.ts';
 import { withFailures } from './failures.ts';
 import { notCreated, outcomeOf } from './firing-outcome.ts';
@@ -71,7 +72,8 @@ export async function createRunOfFiring(
   const firing = { scheduleId, scheduledFor };
   const created = await deps.db.transaction().execute((tx) => createOrSkip(deps, tx, scope, { ...firing, ...options }));
   if (typeof created === 'string') await wakeEndpoints(deps, scope);
-  deps.log.info('schedule fired', { orgId, ...firing, ...outcomeOf(created) });
+  const lane = typeof created === 'string' ? {} : idsOf(created);
+  deps.log.info('schedule fired', { orgId, ...lane, ...firing, ...outcomeOf(created) });
   return created;
 }
 

@@ -79,7 +79,7 @@ export async function noteAttemptFailure(
   try {
     await noteFailure(deps.db, orgScope(orgId), { runId, code: type ?? 'internal', message });
   } catch (cause) {
-    deps.log.warn('cause of the failure not stored', { runId, error: cause });
+    deps.log.warn('cause of the failure not stored', { error: cause });
   }
 }
 
@@ -190,7 +190,7 @@ async function unlessMended(
   error: unknown,
 ): Promise<never> {
   if (!(error instanceof AppError) || !isRefusal(error.code) || !(await takeUpAccess(db, scope, runId))) throw error;
-  log.info('the connection has other credentials by now; the run goes on with them', { runId, code: error.code });
+  log.info('the connection has other credentials by now; the run goes on with them', { code: error.code });
   throw toRetry(error);
 }
 

@@ -4,10 +4,11 @@ import { ApplicationFailure } from '@temporalio/common';
 import { isCancelRequested } from '../db/queries/runs/cancel.ts';
 import type { Begun } from '../db/queries/runs/lanes/begin-run.ts';
 import { orgScope } from '../db/scope.ts';
-import { workOf } from '../src/core/work/slices.ts';
+import { workOf } from '../src/core/work-ids.ts';
 import type { Deps } from '../src/deps.ts';
 import type { Slots } from '../src/temporal/worker-slots.ts';
 import type { ChunkResult, FirstStep, ScheduledRunInput, SyncRunInput } from '../workflows/contract.ts';
+import { idsOf } from '../workflows/input-ids.ts';
 import { withFailures } from './failures.ts';
 import { notCreated, outcomeOf } from './firing-outcome.ts';
 import { watchMovement } from './movement.ts';
@@ -100,7 +101,7 @@ function createInContext(deps: Deps, slots: Slots): InContext {
   const shared = { ...deps, newLanes: createNewLanes() };
   return async (input, advance, beat) => {
     const context = Context.current();
-    const log = deps.log.child({ runId: input.runId, attempt: context.info.attempt });
+    const log = deps.log.child({ attempt: context.info.attempt });
     const note = (failure: ApplicationFailure) => noteAttemptFailure({ db: deps.db, log }, input, failure);
     using movement = watchMovement(slots);
     using progress = reportProgress(context);
@@ -108,8 +109,10 @@ function createInContext(deps: Deps, slots: Slots): InContext {
       beat();
       movement.check();
     }, heartbeatMs);
-    return await withFailures({ write: log.warn, message: 'chunk failed', note }, () =>
-      workOf(input.orgId, () => advance({ ...shared, log, movement, progress })),
+    return await workOf(idsOf(input), () =>
+      withFailures({ write: log.warn, message: 'chunk failed', note }, () =>
+        advance({ ...shared, log, movement, progress }),
+      ),
     );
   };
 }

@@ -1,5 +1,6 @@
 import type { PostgresPool, PostgresPoolClient } from 'kysely';
 import type pg from 'pg';
+import { observations } from '../src/core/observations.ts';
 import { durableCommitSql } from '../src/core/postgres/durable-commit.ts';
 import { createStatementNames } from '../src/core/postgres/statement-names.ts';
 import { noteBroken, noteUnopened } from './database-away.ts';
@@ -65,7 +66,17 @@ function preparingClient(client: pg.PoolClient, { nameOf, textOf = (text) => tex
   const query = async (text: string, values: readonly unknown[] = []) => {
     const name = values.length === 0 ? undefined : nameOf(text);
     const named = { text: textOf(text), values: [...values], ...(name === undefined ? {} : { name }) };
-    return client.query(named).catch(noting(noteBroken));
+    const begunAt = performance.now();
+    const sent = (failed: boolean) =>
+      observations.statementSent.publish({ text, durationMs: Math.round(performance.now() - begunAt), failed });
+    try {
+      const result = await client.query(named);
+      sent(false);
+      return result;
+    } catch (error) {
+      sent(true);
+      return noting(noteBroken)(error);
+    }
   };
   return { query: query as unknown as PostgresPoolClient['query'], release: (destroy) => client.release(destroy) };
 }

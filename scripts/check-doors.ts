@@ -10,7 +10,7 @@ import { importsOfService } from './imports.ts';
 /** Doors by room, below the room and without `.ts`. */
 const doors: Readonly<Record<string, readonly string[]>> = {
   activities: ['index'],
-  workflows: ['index', 'contract', 'bound-inputs'],
+  workflows: ['index', 'contract', 'bound-inputs', 'input-ids'],
   'src/admin': ['commands', 'command', 'explain-error', 'doctor/doctor'],
   'src/admin/doctor': ['doctor'],
   'src/api/openapi': ['openapi'],

@@ -4,7 +4,8 @@ import { listen } from './api/server.ts';
 import { serveConsole } from './console/console.ts';
 import { checkKeyRing } from './control/orgs/key-ring-check.ts';
 import { createDeps } from './deps.ts';
-import { createLog } from './log.ts';
+import { createLog, isDetailed } from './log.ts';
+import { logObservations } from './observed-lines.ts';
 import { configOrExit, endOnUncaught } from './process/entry.ts';
 import { announceReady, respondToProbes } from './process/parent-watch.ts';
 import { serveMetricsOf, startTracesOf } from './telemetry/telemetry.ts';
@@ -13,6 +14,7 @@ respondToProbes();
 const config = configOrExit(process.env);
 const log = createLog({ level: config.logLevel, name: 'api' });
 endOnUncaught(log);
+logObservations(log, isDetailed(config.logLevel));
 const stopping = Promise.withResolvers<NodeJS.Signals>();
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stopping.resolve);
 

@@ -22,6 +22,7 @@ import { parseAllowList, parseDenyList } from './core/http/addresses.ts';
 import { createEgressGuard, type EgressGuard } from './core/http/egress.ts';
 import { createSocketCache, type SocketCache } from './core/http/sockets.ts';
 import { createDecodeQueue, type DecodeQueue } from './core/source/decode/decode-turns.ts';
+import { apartFromWork } from './core/work-ids.ts';
 import type { Log } from './log.ts';
 import { createDataConverter, createWorkerConverter } from './temporal/data-converter.ts';
 import { createOrchestrator, type Orchestrator } from './temporal/orchestrator.ts';
@@ -119,7 +120,7 @@ export function createDeps(config: Config, log: Log, { clientInterceptors }: Tra
     },
     poolSize: config.databasePoolSize,
     applicationName: 'connector-sync',
-    onIdleError: (error) => log.warn('database connection lost', { error }),
+    onIdleError: (error) => apartFromWork(() => log.warn('database connection lost', { error })),
   });
   stack.defer(() => db.destroy());
   const keyRing = secretsKeyRing(config);

@@ -1,5 +1,7 @@
+import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { createLog, temporalLogger } from './log.ts';
+import { workOf } from './core/work-ids.ts';
+import { createLog } from './log.ts';
 
 function capture() {
   const lines: string[] = [];
@@ -46,6 +48,25 @@ describe('createLog', () => {
     expect(last()).toMatchObject({ orgId: 'org_1', runId: 'run_1', level: 'warn' });
   });
 
+  it('carries the ids of the work that it is written in, and no others', async () => {
+    const { log, lines } = capture();
+    const write = (runId: string) =>
+      workOf({ orgId: 'org_1', traceId: runId.slice(4) }, () =>
+        workOf({ runId }, async () => {
+          await Promise.resolve();
+          log.info('page read');
+        }),
+      );
+    await Promise.all([write('run_1'), write('run_2')]);
+    log.info('idle');
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { orgId: 'org_1', runId: 'run_1', traceId: '1' },
+      { orgId: 'org_1', runId: 'run_2', traceId: '2' },
+      { message: 'idle' },
+    ]);
+    expect(lines[2]).not.toContain('Id"');
+  });
+
   it('writes nothing below its level', () => {
     const { log, lines } = capture();
     log.debug('detail');
@@ -83,7 +104,7 @@ describe('createLog', () => {
     const { log, lines, last } = capture();
     const parse = (text: string) => JSON.parse(text);
     const pattern = (text: string) => new RegExp(text);
-    const connect = () => {
+    const connecting = () => {
       throw Object.assign(new Error('outer'), { code: 'E1', cause: thrownBy(() => new URL('t0p-secret')) });
     };
     const foreign = [() => parse('t0p-secret'), () => pattern('(t0p-secret'), () => new Intl.Locale('t0p-secret!')];
@@ -92,9 +113,34 @@ describe('createLog', () => {
       expect(last()['error']).toMatchObject({ stack: expect.stringContaining('log.test.ts') });
       expect(last()['error']).not.toHaveProperty('message');
     }
-    log.error('failed', { error: thrownBy(connect) });
+    log.error('failed', { error: thrownBy(connecting) });
     expect(last()['error']).toMatchObject({ code: 'E1', message: 'outer', cause: { type: 'TypeError' } });
     expect(lines.join('')).not.toContain('t0p-secret');
+  });
+
+  it('keeps what errors of network, Temporal and PostgreSQL say where it repeats no value, and of their stacks our part', async () => {
+    const { log, lines, last } = capture();
+    const logged = (error: unknown) => {
+      log.error('failed', { error });
+      return last()['error'];
+    };
+    const refused = await new Promise((done) => connect(1, '127.0.0.1').once('error', done));
+    expect(logged(refused)).toMatchObject({ code: 'ECONNREFUSED', message: 'connect ECONNREFUSED 127.0.0.1:1' });
+    const grpc = Object.assign(new Error('14 UNAVAILABLE: No connection'), { code: 14, details: 'No connection' });
+    grpc.stack = `Error: 14 UNAVAILABLE\n${'    at call (/somewhere/node_modules/@grpc/grpc-js/build/src/call.js:32:19)\n'.repeat(40)}`;
+    expect(logged(new Error('not started', { cause: grpc }))).toMatchObject({
+      cause: { code: 14, message: '14 UNAVAILABLE: No connection' },
+    });
+    const duplicate = Object.assign(new Error('Key (email)=(t0p-secret) exists'), { code: '23505', severity: 'ERROR' });
+    duplicate.stack = '';
+    expect(logged(duplicate)).toMatchObject({ message: 'PostgreSQL refused a duplicate (SQLSTATE 23505)' });
+    const fields: Record<string, string> = JSON.parse('[]')[0];
+    expect(logged(thrownBy(() => fields['t0p-secret']))).toMatchObject({
+      type: 'TypeError',
+      message: 'Cannot read properties of undefined',
+    });
+    expect(lines.join('')).not.toContain('t0p-secret');
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThan(1500);
   });
 
   it('survives fields that contain themselves', () => {
@@ -103,21 +149,5 @@ describe('createLog', () => {
     loop['self'] = loop;
     log.info('loop', { loop });
     expect(lines).toHaveLength(1);
-  });
-});
-
-describe('temporalLogger', () => {
-  it("writes the SDK's lines in the same form", () => {
-    const { log, last } = capture();
-    temporalLogger(log).log('WARN', 'worker slow', { attempt: 2n });
-    expect(last()).toMatchObject({ level: 'warn', message: 'worker slow', attempt: '2' });
-  });
-
-  it('does not warn that a queue of activities has no workflows', () => {
-    const { log, lines } = capture();
-    const temporal = temporalLogger(log);
-    temporal.warn('No workflows registered, not polling for workflow tasks', { taskQueue: 'css-sync' });
-    temporal.log('WARN', 'No workflows registered, not polling for workflow tasks');
-    expect(lines).toEqual([]);
   });
 });

@@ -1,12 +1,14 @@
 import { fileURLToPath } from 'node:url';
-import type { Logger as TemporalLogger } from '@temporalio/common';
+import { types } from 'node:util';
 import { pino } from 'pino';
 import type { LogLevel } from './config/config.ts';
+import { safeMessage } from './core/safe-message.ts';
+import { idsOfWork } from './core/work-ids.ts';
 
 /** Facts beside a constant message. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** Writes one JSON line per call: a constant message, and what varies as fields. */
+/** Writes one JSON line per call: a constant message, what varies as fields, and the ids of the work that it is about. */
 export interface Log {
   readonly trace: (message: string, fields?: LogFields) => void;
   readonly debug: (message: string, fields?: LogFields) => void;
@@ -16,6 +18,9 @@ export interface Log {
   /** A log whose every line carries `fields` too. */
   readonly child: (fields: LogFields) => Log;
 }
+
+/** Whether the level shows each request, statement and batch. */
+export const isDetailed = (level: LogLevel): boolean => level === 'debug' || level === 'trace';
 
 /** How a log is made. */
 export interface LogOptions {
@@ -41,23 +46,6 @@ export function createLog({ level, name, destination }: LogOptions): Log {
   return wrap(pino({ ...options, formatters }, destination ?? pino.destination({ dest: 1, sync: true })));
 }
 
-/** What the SDK warns of although it is meant: only the queue of workflows has workflows. */
-const meant = 'No workflows registered, not polling for workflow tasks';
-
-/** The same log in the form Temporal's `Runtime.install` takes, so that the SDK's lines are ours in form. */
-export function temporalLogger(log: Log): TemporalLogger {
-  const warn: Log['warn'] = (message, fields) => (message === meant ? log.debug : log.warn)(message, fields);
-  const at = { TRACE: log.trace, DEBUG: log.debug, INFO: log.info, WARN: warn, ERROR: log.error } as const;
-  return {
-    log: (level, message, meta) => at[level](message, meta),
-    trace: (message, meta) => log.trace(message, meta),
-    debug: (message, meta) => log.debug(message, meta),
-    info: (message, meta) => log.info(message, meta),
-    warn: (message, meta) => warn(message, meta),
-    error: (message, meta) => log.error(message, meta),
-  };
-}
-
 /** The text without API keys and without the passwords of URLs. */
 export function maskSecrets(text: string): string {
   // Of nearly every text this is all that is looked at; there are several in the line of each request.
@@ -74,7 +62,7 @@ function wrap(writer: Writer, carried: object = {}): Log {
     (message: string, fields: LogFields = {}): void => {
       // The SDK writes several lines for each activity that nobody wants to see; cleaning them is most of their cost.
       if (writer.isLevelEnabled(level))
-        writer[level]({ ...carried, ...Object(clean(fields, 0)) }, maskSecrets(message));
+        writer[level]({ ...idsOfWork(), ...carried, ...Object(clean(fields, 0)) }, maskSecrets(message));
     };
   return {
     trace: at('trace'),
@@ -95,7 +83,8 @@ function clean(value: unknown, depth: number): unknown {
   if (typeof value === 'bigint' || typeof value === 'symbol') return String(value);
   if (typeof value !== 'object' || value === null) return value;
   if (depth > depthMax) return '[deeper]';
-  if (value instanceof Error) return cleanError(value, depth);
+  // One of a workflow comes from another realm.
+  if (types.isNativeError(value) || value instanceof Error) return cleanError(value, depth);
   if (value instanceof Date) return value.toISOString();
   if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
   if (Array.isArray(value)) return value.map((item) => clean(item, depth + 1));
@@ -108,10 +97,13 @@ const root = new URL('..', import.meta.url);
 const ownCode = [root.href, fileURLToPath(root)];
 /** What errors of the system, of PostgreSQL and of HTTP say besides, none of which holds a value. */
 const plainFacts = ['code', 'syscall', 'severity', 'routine', 'schema', 'table', 'column', 'constraint', 'statusCode'];
+/** Frames of a stack that are kept: where it was thrown, and through which of our files it came. */
+const framesMax = 5;
 
 /**
  * What may be shown of an error: the message of one that this project made. What the engine or a library says may repeat
- * what it was given, a secret among it: of such an error it keeps what it is, its codes, and where it came from.
+ * what it was given, a secret among it: of such an error it keeps what it is, its codes, where it came from, and of what it
+ * says only {@link safeMessage}.
  */
 export function cleanError(error: Error, depth = 0): LogFields {
   const frames = (error.stack ?? '').split('\n').filter((line) => line.startsWith('    at '));
@@ -119,17 +111,23 @@ export function cleanError(error: Error, depth = 0): LogFields {
     const value: unknown = Reflect.get(error, name);
     return value === undefined ? [] : [[name, clean(value, depth + 1)]];
   });
+  const message = isOwn(error, frames[0] ?? '') ? error.message : safeMessage(error);
+  const kept = frames.filter((frame, index) => index === 0 || isOwnFrame(frame)).slice(0, framesMax);
   return {
     type: error.name,
     ...Object.fromEntries(facts),
-    ...(isOwn(error, frames[0] ?? '') && { message: maskSecrets(error.message) }),
-    stack: frames.join('\n'),
+    ...(message !== null && { message: maskSecrets(message) }),
+    stack: kept.map(withinProject).join('\n'),
     ...(error.cause !== undefined && { cause: clean(error.cause, depth + 1) }),
   };
 }
 
+const isOwnFrame = (frame: string): boolean =>
+  ownCode.some((place) => frame.includes(place)) && !frame.includes('/node_modules/');
+
+/** Paths begin in the folder of the project. */
+const withinProject = (frame: string): string => ownCode.reduce((text, place) => text.replace(place, ''), frame);
+
 /** Whether an error is of our code and not of V8, whose stack begins in this project too. */
 const isOwn = (error: Error, firstFrame: string): boolean =>
-  (error.constructor === Error || !(error.constructor.name in globalThis)) &&
-  ownCode.some((place) => firstFrame.includes(place)) &&
-  !firstFrame.includes('/node_modules/');
+  (error.constructor === Error || !(error.constructor.name in globalThis)) && isOwnFrame(firstFrame);

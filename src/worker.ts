@@ -9,14 +9,16 @@ import type { Config } from './config/config.ts';
 import { checkKeyRing } from './control/orgs/key-ring-check.ts';
 import { postsMax } from './core/deliveries/posts-max.ts';
 import { createDeps, type Deps } from './deps.ts';
-import { createLog, type Log, temporalLogger } from './log.ts';
+import { createLog, isDetailed, type Log } from './log.ts';
 import { maintain } from './maintenance/maintenance.ts';
+import { logObservations } from './observed-lines.ts';
 import { configOrExit, endOnUncaught } from './process/entry.ts';
 import { announceReady, respondToProbes } from './process/parent-watch.ts';
 import { coreMetrics, freeCoreAddress } from './telemetry/metrics/core-exporter.ts';
 import { serveMetricsOf, startTracesOf } from './telemetry/telemetry.ts';
 import { registerSearchAttributes } from './temporal/register-search-attributes.ts';
-import { sealedInputs } from './temporal/sealed-inputs.ts';
+import { activityIds, sealedInputs } from './temporal/sealed-inputs.ts';
+import { temporalLogger } from './temporal/temporal-logger.ts';
 import { startWorkerHealth } from './temporal/worker-health.ts';
 import { createLendableSlots, type LendableSlots } from './temporal/worker-slots.ts';
 import { workflowBundle } from './temporal/workflow-bundle.ts';
@@ -34,9 +36,12 @@ respondToProbes();
 const config = configOrExit(process.env);
 const log = createLog({ level: config.logLevel, name: 'worker' });
 endOnUncaught(log);
+logObservations(log, isDetailed(config.logLevel));
 const temporalLog = temporalLogger(log.child({ component: 'temporal' }));
 const coreAddress = config.metricsPort === null ? null : await freeCoreAddress();
-Runtime.install({ logger: temporalLog, shutdownSignals: [], ...coreMetrics(coreAddress) });
+// Forwarded, what the core of the SDK says is in lines of ours; by itself it prints lines of its own form.
+const telemetryOptions = { logging: { forward: {} }, ...coreMetrics(coreAddress) };
+Runtime.install({ logger: temporalLog, shutdownSignals: [], telemetryOptions });
 
 const stopping = new AbortController();
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopping.abort());
@@ -106,7 +111,8 @@ async function createWorkers(
   ownDeps: Deps,
   { connection: native, namespace }: { readonly connection: NativeConnection; readonly namespace: string },
 ): Promise<Worker[]> {
-  const interceptors = { activity: [sealedInputs, ...(traces?.workerOptions.interceptors?.activity ?? [])] };
+  const traced = traces?.workerOptions.interceptors?.activity ?? [];
+  const interceptors = { activity: [sealedInputs, ...traced, activityIds] };
   const shared = {
     connection: native,
     namespace,

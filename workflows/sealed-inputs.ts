@@ -6,36 +6,44 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { log, type WorkflowInterceptors, workflowInfo } from '@temporalio/workflow';
 import { boundArgs, startArgsOf, whyAnyRefused, whyNoResult } from './bound-inputs.ts';
+import { idsOf } from './input-ids.ts';
 
 /** The interceptors of one workflow. */
-export const interceptors = (): WorkflowInterceptors => ({
-  inbound: [
-    {
-      async execute(input, next) {
-        const { workflowType, workflowId } = workflowInfo();
-        return await next({ ...input, args: sealedArgs(workflowType, workflowId, input.args) });
+export const interceptors = (): WorkflowInterceptors => {
+  let ids: ReturnType<typeof idsOf> = {};
+  return {
+    inbound: [
+      {
+        async execute(input, next) {
+          const { workflowType, workflowId } = workflowInfo();
+          const args = sealedArgs(workflowType, workflowId, input.args);
+          ids = idsOf(args[0]);
+          return await next({ ...input, args });
+        },
+        async handleSignal(input, next) {
+          const reason = whyAnyRefused(input.args);
+          if (reason === null) return await next(input);
+          log.warn('signal refused: only the service sends inputs of signals', { signal: input.signalName, reason });
+        },
+        async handleUpdate(input, next) {
+          const reason = whyAnyRefused(input.args);
+          if (reason !== null) throw refused(`The input of update ${input.name}`, `${reason} Nothing was done.`);
+          return await next(input);
+        },
       },
-      async handleSignal(input, next) {
-        const reason = whyAnyRefused(input.args);
-        if (reason === null) return await next(input);
-        log.warn('signal refused: only the service sends inputs of signals', { signal: input.signalName, reason });
+    ],
+    outbound: [
+      {
+        scheduleActivity: async (input, next) =>
+          resultOf(input.activityType, await next({ ...input, args: boundArgs(input.activityType, input.args) })),
+        scheduleLocalActivity: async (input, next) =>
+          resultOf(input.activityType, await next({ ...input, args: boundArgs(input.activityType, input.args) })),
+        // In a line, `runId` is that of the service.
+        getLogAttributes: ({ runId, ...attributes }, next) => next({ ...attributes, workflowRunId: runId, ...ids }),
       },
-      async handleUpdate(input, next) {
-        const reason = whyAnyRefused(input.args);
-        if (reason !== null) throw refused(`The input of update ${input.name}`, `${reason} Nothing was done.`);
-        return await next(input);
-      },
-    },
-  ],
-  outbound: [
-    {
-      scheduleActivity: async (input, next) =>
-        resultOf(input.activityType, await next({ ...input, args: boundArgs(input.activityType, input.args) })),
-      scheduleLocalActivity: async (input, next) =>
-        resultOf(input.activityType, await next({ ...input, args: boundArgs(input.activityType, input.args) })),
-    },
-  ],
-});
+    ],
+  };
+};
 
 function sealedArgs(type: string, workflowId: string, args: readonly unknown[]): unknown[] {
   try {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { MiddlewareHandler } from 'hono';
 import { routePath } from 'hono/route';
 import { observations } from '../core/observations.ts';
+import { workOf } from '../core/work-ids.ts';
 import type { Log } from '../log.ts';
 
 /** The facts of a request in progress, for its line in the log. */
@@ -26,13 +27,15 @@ export function observe(log: Log, secretPaths: readonly string[]): MiddlewareHan
     const requestId = given !== undefined && saneId.test(given) ? given : randomUUID();
     c.set('requestId', requestId);
     c.header('x-request-id', requestId);
-    await next();
+    await workOf({ requestId }, next);
     const { method } = c.req;
     const durationMs = performance.now() - startedMs;
-    observations.requestServed.publish({ method, route: routePath(c, -1), status: c.res.status, durationMs });
+    const orgId = c.get('orgId');
+    const served = { method, route: routePath(c, -1), status: c.res.status, durationMs };
+    workOf({ orgId, requestId }, () => observations.requestServed.publish(served));
     const secretBelow = secretPaths.find((prefix) => c.req.path.startsWith(prefix));
     const path = secretBelow === undefined ? c.req.path : `${secretBelow}***`;
-    const facts = { requestId, orgId: c.get('orgId'), method, path: path.slice(0, 500), status: c.res.status };
+    const facts = { requestId, orgId, method, path: path.slice(0, 500), status: c.res.status };
     const line = { ...facts, durationMs: Math.round(durationMs * 10) / 10 };
     if (path.startsWith('/api/health')) log.debug('request', line);
     else log.info('request', line);

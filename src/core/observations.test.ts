@@ -23,14 +23,16 @@ describe('observations', () => {
   it('say of an ended run how long it waited and how long it took, and of one that never began neither', () => {
     const seen: RunEnded[] = [];
     const end = observations.runEnded.subscribe((fact) => seen.push(fact));
-    const run = { id: newId('run'), trigger: 'manual', status: 'succeeded' };
+    const statsJson = { recordsIn: 5, recordsOut: 3, skipped: 1, quarantined: 1, deleted: 0 };
+    const lane = { connectionId: newId('con'), resourceKey: 'contacts' };
+    const run = { id: newId('run'), ...lane, trigger: 'manual', status: 'succeeded', statsJson, error: null };
     const startedAt = new Date(Date.now() + 60_000).toISOString();
     const finishedAt = new Date(Date.parse(startedAt) + 1500).toISOString();
     publishRunEnded({ ...run, startedAt, finishedAt });
     publishRunEnded({ ...run, status: 'canceled', startedAt: null, finishedAt });
     end();
     expect(seen).toMatchObject([
-      { status: 'succeeded', durationMs: 1500 },
+      { status: 'succeeded', code: null, durationMs: 1500, recordsIn: 5, recordsOut: 3, skipped: 1, quarantined: 1 },
       { status: 'canceled', durationMs: null, queuedMs: null },
     ]);
     expect(seen[0]?.queuedMs).toBeGreaterThan(59_000);

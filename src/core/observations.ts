@@ -1,10 +1,22 @@
 import { channel } from 'node:diagnostics_channel';
 import { timeOfId } from './ids.ts';
+import { workOf } from './work-ids.ts';
+
+/** Records by what became of them. */
+interface Counts {
+  readonly recordsIn: number;
+  readonly recordsOut: number;
+  readonly skipped: number;
+  readonly quarantined: number;
+  readonly deleted: number;
+}
 
 /** A run has its final status. Published after the commit: once, and not at all if the process dies between the two. */
-export interface RunEnded {
+export interface RunEnded extends Counts {
   readonly trigger: string;
   readonly status: string;
+  /** The code of its error; null: it has none. */
+  readonly code: string | null;
   /** The time from its start to its end in milliseconds; null: it never began. */
   readonly durationMs: number | null;
   /** The time from its request to its start in milliseconds; null: it never began. */
@@ -12,13 +24,7 @@ export interface RunEnded {
 }
 
 /** A batch is recorded. Published after the commit, as {@link RunEnded} is. */
-export interface BatchRecorded {
-  readonly recordsIn: number;
-  readonly recordsOut: number;
-  readonly skipped: number;
-  readonly quarantined: number;
-  readonly deleted: number;
-}
+export type BatchRecorded = Counts;
 
 /** A request to a customer's API or webhook destination: one on the wire, a blocked one, or one that a cache saved. */
 export interface UpstreamCalled {
@@ -111,7 +117,15 @@ export interface RequestServed {
   readonly durationMs: number;
 }
 
-/** Something that happens in a process, for whoever counts or traces it. */
+/** The control database has carried out a statement, or refused it. */
+export interface StatementSent {
+  /** With placeholders for its values. */
+  readonly text: string;
+  readonly durationMs: number;
+  readonly failed: boolean;
+}
+
+/** Something that happens in a process, for whoever counts, traces or logs it. */
 export interface Observation<Fact> {
   /** Costs a test of a boolean while nobody subscribes. */
   publish(fact: Fact): void;
@@ -120,8 +134,9 @@ export interface Observation<Fact> {
 }
 
 /**
- * What the service publishes about itself. It knows neither metrics nor traces: `src/telemetry` subscribes. Facts hold
- * counts, times and words of a fixed set; no org, no address, no data.
+ * What the service publishes about itself. It knows neither metrics, traces nor logs: `src/telemetry` and
+ * `src/observed-lines.ts` subscribe. Facts hold counts, times and words of a fixed set; no org, no address, no data. Whose work
+ * it is, `idsOfWork` says.
  */
 export const observations = {
   runEnded: observation<RunEnded>('run-ended'),
@@ -134,26 +149,35 @@ export const observations = {
   evaluatorEnded: observation<EvaluatorEnded>('evaluator-ended'),
   databaseRefused: observation<DatabaseRefused>('database-refused'),
   requestServed: observation<RequestServed>('request-served'),
+  statementSent: observation<StatementSent>('statement-sent'),
 } as const;
 
 /** What {@link publishRunEnded} reads of a run. */
 interface EndedRun {
   readonly id: string;
+  readonly connectionId: string;
+  readonly resourceKey: string;
   readonly trigger: string;
   readonly status: string;
   readonly startedAt: string | null;
   readonly finishedAt: string | null;
+  readonly statsJson: Counts;
+  readonly error: { readonly code: string } | null;
 }
 
-/** Publishes that a run ended; call it after the commit, and only where this commit ended it. */
-export function publishRunEnded({ id, trigger, status, startedAt, finishedAt }: EndedRun): void {
+/** Publishes that a run ended, as work of it; call it after the commit, and only where this commit ended it. */
+export function publishRunEnded({ id: runId, connectionId, resourceKey, ...run }: EndedRun): void {
+  const { trigger, status, startedAt, finishedAt, statsJson, error } = run;
   const [beganMs, endedMs] = [startedAt, finishedAt].map((time) => (time === null ? null : Date.parse(time)));
-  observations.runEnded.publish({
+  const ended: RunEnded = {
     trigger,
     status,
+    code: error?.code ?? null,
     durationMs: beganMs == null || endedMs == null ? null : Math.max(0, endedMs - beganMs),
-    queuedMs: beganMs == null ? null : Math.max(0, beganMs - timeOfId(id).getTime()),
-  });
+    queuedMs: beganMs == null ? null : Math.max(0, beganMs - timeOfId(runId).getTime()),
+    ...statsJson,
+  };
+  workOf({ connectionId, resourceKey, runId }, () => observations.runEnded.publish(ended));
 }
 
 function observation<Fact>(name: string): Observation<Fact> {

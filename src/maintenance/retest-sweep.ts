@@ -1,6 +1,6 @@
 import { type DueRetest, takeDueRetests } from '../../db/queries/connections/retests.ts';
 import { type RetestDeps, retestConnection } from '../control/connections/retest.ts';
-import { workOf } from '../core/work/slices.ts';
+import { workOf } from '../core/work-ids.ts';
 
 /** Connections that are tested at the same moment, and those of one org: an API may be slow. */
 const atOnce = { max: 8, maxEach: 2 };
@@ -17,11 +17,13 @@ export interface RetestSweep {
 export function createRetestSweep(deps: RetestDeps): RetestSweep {
   const inProgress = new Map<Promise<void>, string>();
   const retest = async (due: DueRetest): Promise<void> => {
-    try {
-      await workOf(due.orgId, () => retestConnection(deps, due));
-    } catch (error) {
-      deps.log.warn('connection in error not tested to the end', { connectionId: due.id, error });
-    }
+    await workOf({ orgId: due.orgId, connectionId: due.id }, async () => {
+      try {
+        await retestConnection(deps, due);
+      } catch (error) {
+        deps.log.warn('connection in error not tested to the end', { error });
+      }
+    });
   };
   const begin = (due: DueRetest): void => {
     const test = retest(due).finally(() => inProgress.delete(test));

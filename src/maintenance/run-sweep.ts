@@ -5,7 +5,9 @@ import { endRun, type RunOutcome } from '../../db/queries/runs/lanes/end-run.ts'
 import { findSilentRuns, findUndispatchedRuns, type SweptRun } from '../../db/queries/runs/maintenance/sweep.ts';
 import { findRun } from '../../db/queries/runs/runs.ts';
 import { orgScope } from '../../db/scope.ts';
+import { idsOf } from '../../workflows/input-ids.ts';
 import { observations } from '../core/observations.ts';
+import { workOf } from '../core/work-ids.ts';
 import type { Deps } from '../deps.ts';
 import { runInput } from '../dispatch/run-input.ts';
 import { wakeEndpoints } from '../dispatch/wake-endpoints.ts';
@@ -35,7 +37,7 @@ export async function startMissedRuns(deps: SweepDeps): Promise<void> {
     await deps.orchestrator.startRun(inputOf(swept), run.trigger);
     await markDispatched(deps.db, scope, swept.id);
     observations.repaired.publish({ kind: 'run_started', count: 1 });
-    deps.log.info('missed run started', { runId: swept.id });
+    deps.log.info('missed run started');
   });
 }
 
@@ -61,12 +63,14 @@ async function forEachRun(
   repair: (run: SweptRun) => Promise<void>,
 ): Promise<void> {
   for (const run of runs) {
-    try {
-      await repair(run);
-    } catch (error) {
-      if (isTemporalAway(error)) throw error;
-      log.warn('run not repaired; the next round tries again', { runId: run.id, error });
-    }
+    await workOf(idsOf(inputOf(run)), async () => {
+      try {
+        await repair(run);
+      } catch (error) {
+        if (isTemporalAway(error)) throw error;
+        log.warn('run not repaired; the next round tries again', { error });
+      }
+    });
   }
 }
 
@@ -78,10 +82,10 @@ async function restartOrEnd(deps: SweepDeps, swept: SweptRun): Promise<void> {
   try {
     await deps.orchestrator.restartRun(inputOf(swept), run.trigger);
     observations.repaired.publish({ kind: 'run_restarted', count: 1 });
-    deps.log.warn('run without a workflow restarted', { runId: swept.id });
+    deps.log.warn('run without a workflow restarted');
   } catch (error) {
     if (isTemporalAway(error)) throw error;
-    deps.log.warn('run without a workflow not restarted', { runId: swept.id, error });
+    deps.log.warn('run without a workflow not restarted', { error });
     await endOrphan(deps, swept, lost);
   }
 }
@@ -108,7 +112,7 @@ async function endOrphan(deps: SweepDeps, run: SweptRun, outcome: RunOutcome): P
   const end = { runId: run.id, outcome, breaksConnection: false };
   const { next } = await endRun(deps.db, orgScope(run.orgId), end);
   observations.repaired.publish({ kind: 'run_ended', count: 1 });
-  deps.log.warn('run without a workflow ended', { runId: run.id, status: outcome.status });
+  deps.log.warn('run without a workflow ended', { status: outcome.status });
   await wakeEndpoints(deps, orgScope(run.orgId));
   for (const waiting of next) await deps.orchestrator.wakeRun(runInput(orgScope(run.orgId), waiting));
 }

@@ -2,15 +2,34 @@
 import { ApplicationFailure } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { argsOf } from '../../workflows/bound-inputs.ts';
+import { idsOf } from '../../workflows/input-ids.ts';
+import { idsOfWork, type WorkIds, workOf } from '../core/work-ids.ts';
 
-/** Refuses all other inputs before anything is done. The worker's SDK logs the failure. */
+/**
+ * Refuses all other inputs before anything is done; the worker's SDK logs the failure. The work carries the ids of its input.
+ */
 export const sealedInputs: ActivityInterceptorsFactory = ({ info: { activityType, workflowExecution } }) => ({
   inbound: {
     async execute(input, next) {
-      return await next({ ...input, args: [...sealedArgs(activityType, workflowExecution?.workflowId, input.args)] });
+      const args = sealedArgs(activityType, workflowExecution?.workflowId, input.args);
+      return await workOf(idsOf(args[0]), () => next({ ...input, args: [...args] }));
     },
   },
 });
+
+/** The last of the interceptors: the lines that the SDK writes of an activity have the ids of its work. */
+export const activityIds: ActivityInterceptorsFactory = () => {
+  let ids: WorkIds = {};
+  return {
+    inbound: {
+      async execute(input, next) {
+        ids = idsOfWork();
+        return await next(input);
+      },
+    },
+    outbound: { getLogAttributes: (attributes, next) => next({ ...attributes, ...ids }) },
+  };
+};
 
 function sealedArgs(activity: string, workflowId = '', args: readonly unknown[]): readonly unknown[] {
   try {

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
 import { DefaultLogger, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import manifest from '../../package.json' with { type: 'json' };
 import { loadConfig } from '../../src/config/config.ts';
-import { workflowModule } from '../../src/telemetry/traces/traces.ts';
+import { workflowModules } from '../../src/telemetry/traces/traces.ts';
 import { createDataConverter } from '../../src/temporal/data-converter.ts';
 import { workflowBundle } from '../../src/temporal/workflow-bundle.ts';
 import { eventually } from '../support/service/eventually.ts';
@@ -82,6 +84,30 @@ describe('a trace', () => {
     });
   });
 
+  it('has the ids of the service on each span, and the version and instance of its process', async () => {
+    const spans = await traceOf('RunWorkflow:syncRun');
+    const [run] = (await stack.org.call('GET', '/runs')).body;
+    const ids = {
+      'connector_sync.org_id': stack.org.orgId,
+      'connector_sync.connection_id': sync.connectionId,
+      'connector_sync.resource_key': 'contacts',
+      'connector_sync.run_id': run.id,
+    };
+    for (const { name, attributes } of spans.filter((span) => !span.name.startsWith('POST'))) {
+      expect({ name, ...attributes }).toMatchObject(ids);
+      expect(attributes).not.toHaveProperty('run_id');
+    }
+    const request = spans.find(({ name }) => name.startsWith('POST'));
+    expect(request?.attributes).toMatchObject({ 'connector_sync.org_id': stack.org.orgId });
+    for (const { service, resource } of spans) {
+      const { pid } = service === 'connector-sync-api' ? stack.api() : stack.worker();
+      expect(resource).toMatchObject({
+        'service.version': manifest.version,
+        'service.instance.id': `${hostname()}-${pid}`,
+      });
+    }
+  });
+
   it('includes the local activity of a quiet run', async () => {
     // A busy machine may take too long for one run, and the next one is then read by an activity.
     const spans = await eventually('a run is read by its first step', async () => {
@@ -119,7 +145,7 @@ describe('a trace', () => {
     const { cacheDir } = loadConfig(process.env);
     const logger = new DefaultLogger('ERROR');
     const dataConverter = createDataConverter(stack.keyRing);
-    for (const modules of [[], [workflowModule]]) {
+    for (const modules of [[], workflowModules]) {
       const options = {
         workflowBundle: await workflowBundle(cacheDir, {
           isVersioned: false,

@@ -6,7 +6,7 @@ import { bundleWorkflowCode, DefaultLogger, makeTelemetryFilterString, Runtime, 
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createPayloadCodec, type Payload, payloadKeyId } from '../../src/core/crypto/payload-codec.ts';
 import type { RingKey } from '../../src/core/crypto/secret-box.ts';
-import { workflowModule } from '../../src/telemetry/traces/traces.ts';
+import { workflowModules } from '../../src/telemetry/traces/traces.ts';
 import { createDataConverter, failureConverterPath, sealedInputsPath } from '../../src/temporal/data-converter.ts';
 import { fromBefore, refusal } from '../../workflows/bound-inputs.ts';
 import { changePayloads, payloadsIn } from '../support/service/payloads.ts';
@@ -26,7 +26,7 @@ beforeAll(async () => {
   const bundle = (...modules: string[]) =>
     bundleWorkflowCode({ ...sources, workflowInterceptorModules: [sealedInputsPath, ...modules] });
   ({ code } = await bundle());
-  ({ code: traced } = await bundle(workflowModule));
+  ({ code: traced } = await bundle(...workflowModules));
 });
 
 const ring: readonly [RingKey, ...RingKey[]] = [{ id: 'k1', key: new Uint8Array(randomBytes(32)) }];

@@ -1,6 +1,6 @@
 import { requestOf } from '../../../db/org-turns.ts';
 import { createOrgSlots } from '../../core/work/org-slots.ts';
-import { workOf } from '../../core/work/slices.ts';
+import { workOf } from '../../core/work-ids.ts';
 
 /** Does the requests of each org. Each process counts for itself, in memory. */
 export interface OrgRequests {
@@ -17,5 +17,5 @@ const requestsMax = 200;
 /** Starts with no request in progress. */
 export function createOrgRequests(): OrgRequests {
   const slots = createOrgSlots(Number.POSITIVE_INFINITY, requestsMax);
-  return { run: (orgId, work) => slots.run(orgId, () => workOf(orgId, () => requestOf(orgId, work))) };
+  return { run: (orgId, work) => slots.run(orgId, () => workOf({ orgId }, () => requestOf(orgId, work))) };
 }

@@ -134,7 +134,9 @@ async function cancelWorkflow(
   scope: OrgScope,
   run: RunRow,
 ): Promise<void> {
-  await orLeaveToSweeper(log, { runId: run.id }, async () => {
+  const { orgId } = scope;
+  const { id: runId, connectionId, resourceKey } = run;
+  await orLeaveToSweeper(log, { orgId, connectionId, resourceKey, runId }, async () => {
     const firing = run.trigger === 'schedule' ? await findFiring(db, scope, run.id) : undefined;
     await orchestrator.cancelRun(runInput(scope, { ...run, ...(firing ?? noFiring) }));
   });

@@ -5,8 +5,8 @@ import { hasCode } from '../error-code.ts';
 import { AppError } from '../errors.ts';
 import type { HttpRequest, HttpResponse } from '../model/http.ts';
 import { lightBytes, type ResponseMemory } from '../model/response-memory.ts';
-import { orgOfWork } from '../work/slices.ts';
 import { createTurns } from '../work/turns.ts';
+import { orgOfWork } from '../work-ids.ts';
 import { requestWhole } from './whole-response.ts';
 
 /** One request as it goes over the wire: the first of an attempt, or one that a redirect led to. */

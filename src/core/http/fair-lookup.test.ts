@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { workOf } from '../work/slices.ts';
+import { workOf } from '../work-ids.ts';
 import { createFairLookup, type Lookup } from './fair-lookup.ts';
 
 /** A resolver that responds when it is told to. */
@@ -46,8 +46,8 @@ describe('lookups of names', () => {
     const resolver = createResolver();
     const lookup = createFairLookup(resolver.lookup);
     const silent = Array.from({ length: 30 }, (_, no) => `api.silent${no}.example`);
-    void workOf('org_1', async () => silent.forEach((host) => void lookup(host)));
-    void workOf('org_2', async () => void lookup('api.other.example'));
+    void workOf({ orgId: 'org_1' }, async () => silent.forEach((host) => void lookup(host)));
+    void workOf({ orgId: 'org_2' }, async () => void lookup('api.other.example'));
     await turn();
     expect(resolver.hosts()).toEqual([...silent.slice(0, 4), 'api.other.example']);
   });
@@ -56,10 +56,10 @@ describe('lookups of names', () => {
     const resolver = createResolver();
     const lookup = createFairLookup(resolver.lookup);
     const silent = Array.from({ length: 4 }, (_, no) => `api.silent${no}.example`);
-    void workOf('org_1', async () => [...silent, 'api.shared.example'].forEach((host) => void lookup(host)));
+    void workOf({ orgId: 'org_1' }, async () => [...silent, 'api.shared.example'].forEach((host) => void lookup(host)));
     await turn();
-    void workOf('org_2', async () => void lookup('api.shared.example'));
-    void workOf('org_3', async () => void lookup('api.shared.example'));
+    void workOf({ orgId: 'org_2' }, async () => void lookup('api.shared.example'));
+    void workOf({ orgId: 'org_3' }, async () => void lookup('api.shared.example'));
     await turn();
     expect(resolver.hosts()).toEqual([...silent, 'api.shared.example']);
   });

@@ -3,8 +3,9 @@
  * hold a few of the threads, however many names of silent servers it has. Where nobody says for whom a name is looked up, a
  * domain may.
  */
-import { orgOfWork } from '../work/slices.ts';
+
 import { createTurns } from '../work/turns.ts';
+import { orgOfWork } from '../work-ids.ts';
 
 /** Resolves a host name to its addresses, in the resolver's order. Throws with `code` `ENOTFOUND` when there are none. */
 export type Lookup = (host: string) => Promise<readonly string[]>;

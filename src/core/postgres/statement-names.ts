@@ -9,6 +9,21 @@ interface StatementNameOptions {
   readonly namesMax: number;
 }
 
+const digestName = (text: string): string => `css_${hash('sha256', text).slice(0, 24)}`;
+
+/**
+ * A statement as a line of a log names it: `update runs css_…`, by what it does first, to which table, and the name under
+ * which PostgreSQL keeps it once it is prepared.
+ */
+export function statementName(text: string): string {
+  const { verb = '', table = '' } =
+    /\b(?<verb>insert into|update|delete from|from)\s+"?(?<table>\w+)/i.exec(text)?.groups ?? {};
+  const does = verb.toLowerCase() === 'from' ? 'select' : verb.split(' ')[0]?.toLowerCase();
+  return does && table
+    ? `${does} ${table} ${digestName(text)}`
+    : `${/^\w+/.exec(text)?.[0] ?? 'statement'} ${digestName(text)}`;
+}
+
 /** Texts whose uses are counted: those that were used last. */
 const countedMax = 2000;
 
@@ -29,7 +44,7 @@ export function createStatementNames({
     uses.set(text, count);
     if (count < usesMin) return undefined;
     uses.delete(text);
-    const name = `css_${hash('sha256', text).slice(0, 24)}`;
+    const name = digestName(text);
     names.set(text, name);
     return name;
   };

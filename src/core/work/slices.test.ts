@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { nextSlice, workOf } from './slices.ts';
+import { workOf } from '../work-ids.ts';
+import { nextSlice } from './slices.ts';
 
 test('one slice of all long work runs in a turn of the event loop, in the order of arrival', async () => {
   const begun: string[] = [];
@@ -24,7 +25,7 @@ test('one slice of all long work runs in a turn of the event loop, in the order 
 test('the orgs have their turns, however much one of them does', async () => {
   const begun: string[] = [];
   const work = (name: string) =>
-    workOf(name.slice(0, 1), async () => {
+    workOf({ orgId: name.slice(0, 1) }, async () => {
       for (let slice = 1; slice <= 2; slice += 1) {
         await nextSlice();
         begun.push(`${name}.${slice}`);

@@ -1,6 +1,6 @@
 import { get } from 'node:http';
 import { createServer } from 'node:net';
-import type { RuntimeOptions } from '@temporalio/worker';
+import type { TelemetryOptions } from '@temporalio/worker';
 
 /** The milliseconds that a scrape waits for Temporal's part. */
 const readMs = 2000;
@@ -21,20 +21,18 @@ export async function freeCoreAddress(): Promise<string> {
   return `127.0.0.1:${address.port}`;
 }
 
-/** The options of Temporal's `Runtime` that let it measure; none without an address. Names and units as Prometheus has them. */
-export const coreMetrics = (address: string | null): Pick<RuntimeOptions, 'telemetryOptions'> =>
+/** The telemetry options of Temporal's `Runtime` that let it measure; none without an address. Names and units as Prometheus has them. */
+export const coreMetrics = (address: string | null): Pick<TelemetryOptions, 'metrics'> =>
   address === null
     ? {}
     : {
-        telemetryOptions: {
-          metrics: {
-            attachServiceName: false,
-            prometheus: {
-              bindAddress: address,
-              countersTotalSuffix: true,
-              unitSuffix: true,
-              useSecondsForDurations: true,
-            },
+        metrics: {
+          attachServiceName: false,
+          prometheus: {
+            bindAddress: address,
+            countersTotalSuffix: true,
+            unitSuffix: true,
+            useSecondsForDurations: true,
           },
         },
       };

@@ -8,6 +8,8 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { observations } from '../../core/observations.ts';
+import { workOf } from '../../core/work-ids.ts';
+import { workAttributes } from './work-spans.ts';
 
 /** Handles a request, as an app of Hono does. */
 export type Fetch<Rest extends unknown[]> = (request: Request, ...rest: Rest) => Response | Promise<Response>;
@@ -19,7 +21,10 @@ const probes = '/api/health';
 export function traceRequests<Rest extends unknown[]>(tracer: Tracer, handle: Fetch<Rest>): Fetch<Rest> {
   // Published within the request, by the app that knows the route.
   observations.requestServed.subscribe(({ method, route }) => {
-    trace.getActiveSpan()?.updateName(`${method} ${route}`).setAttribute('http.route', route);
+    trace
+      .getActiveSpan()
+      ?.updateName(`${method} ${route}`)
+      .setAttributes({ 'http.route': route, ...workAttributes() });
   });
   return (request, ...rest) => {
     if (new URL(request.url).pathname.startsWith(probes)) return handle(request, ...rest);
@@ -28,7 +33,7 @@ export function traceRequests<Rest extends unknown[]>(tracer: Tracer, handle: Fe
     const options = { kind: SpanKind.SERVER, attributes: { 'http.request.method': method } };
     return tracer.startActiveSpan(method, options, caller, async (span) => {
       try {
-        const response = await handle(request, ...rest);
+        const response = await workOf({ traceId: span.spanContext().traceId }, () => handle(request, ...rest));
         span.setAttribute('http.response.status_code', response.status);
         if (response.status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
         return response;

@@ -1,8 +1,10 @@
+import type { Attributes } from '@opentelemetry/api';
 import type { ReadableSpan, SpanExporter, TimedEvent } from '@opentelemetry/sdk-trace-base';
+import { workAttributeNames, workflowAttributes } from './work-spans.ts';
 
 /** The attributes that a span may have: ids, numbers, and words of a fixed set. No address, name or text of an org. */
 const safeAttributes: ReadonlySet<string> = new Set([
-  'run_id',
+  ...Object.values(workAttributeNames),
   'temporalWorkflowId',
   'temporalActivityId',
   'http.request.method',
@@ -29,7 +31,7 @@ export const onlySafe = (exporter: SpanExporter): SpanExporter => ({
 
 function safe(span: ReadableSpan): ReadableSpan {
   const own = {
-    attributes: Object.fromEntries(Object.entries(span.attributes).filter(([name]) => safeAttributes.has(name))),
+    attributes: safeOf(span.attributes),
     events: span.events.map(safeEvent),
     status: { code: span.status.code },
   };
@@ -37,6 +39,16 @@ function safe(span: ReadableSpan): ReadableSpan {
     span,
     Object.fromEntries(Object.entries(own).map(([name, value]) => [name, { value, enumerable: true }])),
   );
+}
+
+/** What a workflow is about is in what the SDK adds to its spans; `run_id` is the SDK's for an execution of a workflow. */
+function safeOf({ run_id: temporalRunId, ...attributes }: Attributes): Attributes {
+  const safeOnes = Object.entries(attributes).filter(([name]) => safeAttributes.has(name));
+  return {
+    ...(temporalRunId === undefined ? {} : { temporalRunId }),
+    ...workflowAttributes(attributes),
+    ...Object.fromEntries(safeOnes),
+  };
 }
 
 const safeEvent = ({ name, time, attributes }: TimedEvent): TimedEvent => ({

@@ -6,6 +6,8 @@
  * other. Spans carry ids, times, statuses and words of a fixed set (safe-spans.ts).
  */
 import { createRequire } from 'node:module';
+import { hostname } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import { trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
@@ -18,9 +20,11 @@ import {
   OpenTelemetryWorkflowClientInterceptor,
 } from '@temporalio/interceptors-opentelemetry';
 import type { WorkerOptions } from '@temporalio/worker';
+import manifest from '../../../package.json' with { type: 'json' };
 import { traceObservations } from './observed-spans.ts';
 import { type Fetch, traceRequests } from './request-spans.ts';
 import { onlySafe } from './safe-spans.ts';
+import { inTrace, workSpans } from './work-spans.ts';
 
 /** What traces a process; disposing sends what is left, and ends it. */
 export interface Traces extends AsyncDisposable {
@@ -44,9 +48,13 @@ export interface TracesOptions {
 
 /** Starts to trace, by the standard variables of the environment. */
 export async function startTraces({ serviceName, protocol }: TracesOptions): Promise<Traces> {
-  const resource = new Resource({ 'service.name': serviceName }).merge(envDetectorSync.detect());
+  const resource = new Resource({
+    'service.name': serviceName,
+    'service.version': manifest.version,
+    'service.instance.id': `${hostname()}-${process.pid}`,
+  }).merge(envDetectorSync.detect());
   const processor = new BatchSpanProcessor(onlySafe(await openExporter(protocol)));
-  const provider = new BasicTracerProvider({ resource, spanProcessors: [processor] });
+  const provider = new BasicTracerProvider({ resource, spanProcessors: [workSpans, processor] });
   const contextManager = new AsyncLocalStorageContextManager().enable();
   // Of the standard propagators only this one: baggage could carry anything.
   provider.register({ contextManager, propagator: new W3CTraceContextPropagator() });
@@ -55,10 +63,15 @@ export async function startTraces({ serviceName, protocol }: TracesOptions): Pro
   return {
     clientInterceptors: [new OpenTelemetryWorkflowClientInterceptor()],
     workerOptions: {
-      interceptors: { activity: [(context) => ({ inbound: new OpenTelemetryActivityInboundInterceptor(context) })] },
+      interceptors: {
+        activity: [
+          (context) => ({ inbound: new OpenTelemetryActivityInboundInterceptor(context) }),
+          () => ({ inbound: inTrace }),
+        ],
+      },
       sinks: { exporter: makeWorkflowExporter(processor, resource) },
     },
-    workflowModules: [workflowModule],
+    workflowModules,
     traceRequests: (handle) => traceRequests(tracer, handle),
     async [Symbol.asyncDispose]() {
       end();
@@ -68,10 +81,11 @@ export async function startTraces({ serviceName, protocol }: TracesOptions): Pro
   };
 }
 
-/** The interceptors within workflows, as a file that the bundler takes. */
-export const workflowModule = createRequire(import.meta.url).resolve(
-  '@temporalio/interceptors-opentelemetry/lib/workflow-interceptors',
-);
+/** The interceptors within workflows, as files that the bundler takes. */
+export const workflowModules: readonly string[] = [
+  createRequire(import.meta.url).resolve('@temporalio/interceptors-opentelemetry/lib/workflow-interceptors'),
+  fileURLToPath(new URL('../../../workflows/traced-lines.ts', import.meta.url)),
+];
 
 async function openExporter(protocol: TracesOptions['protocol']): Promise<SpanExporter> {
   if (protocol === 'http/json') {

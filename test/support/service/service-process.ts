@@ -23,6 +23,8 @@ export interface ServiceProcessPlan {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
+  /** Takes each whole line that it writes; absent: nobody does. */
+  readonly onLine?: ((line: string) => void) | undefined;
   /** True: it is told over IPC when we die. False: it is watched by a shell that ends it. */
   readonly watchesParent: boolean;
 }
@@ -39,7 +41,7 @@ export function startServiceProcess(plan: ServiceProcessPlan): ServiceProcess {
   const { pid } = child;
   if (pid === undefined) throw new Error(`${plan.name} could not be started: ${plan.command}`);
   const ended = new Promise<void>((done) => child.once('exit', () => done()));
-  const output = readOutput(child);
+  const output = readOutput(child, plan.onLine);
   const isUp = () => child.exitCode === null && child.signalCode === null;
   return {
     name: plan.name,
@@ -75,10 +77,11 @@ function launch({ command, args, env, watchesParent }: ServiceProcessPlan): Chil
     : spawn('sh', ['-c', shell, 'sh', command, ...args], { ...options, stdio: ['pipe', 'pipe', 'pipe'] });
 }
 
-function readOutput(child: ChildProcess) {
+function readOutput(child: ChildProcess, onLine: ServiceProcessPlan['onLine']) {
   const lines: string[] = [];
   const waiting: { readonly fragment: string; readonly done: () => void }[] = [];
   const take = (line: string): void => {
+    onLine?.(line);
     for (const { fragment, done } of waiting) if (line.includes(fragment)) done();
     // One line per request of a test that asks again and again would push out all others.
     if (!line.includes('"message":"request"')) lines.push(line.slice(0, lineMax));

@@ -71,6 +71,8 @@ export interface StackOptions {
   readonly databaseUrl?: string;
   /** The encryption keys of that database. */
   readonly keyRing?: KeyRing;
+  /** Takes each line that a process of the service writes, and the name of the process. */
+  readonly onLine?: (process: string, line: string) => void;
   /** Dynamic configuration of the Temporal server, beside that of `temporal-dev.yaml`. */
   readonly temporal?: Readonly<Record<string, string>>;
 }
@@ -92,7 +94,8 @@ export async function startStack({ allow, workers = 1, env: settings = {}, ...op
   stack.defer(async () => void (await Promise.all(processes.map((process) => process.destroy()))));
   const startNode = async (name: string, { ready, own = {} }: { readonly ready: string; readonly own?: Settings }) => {
     const plan = { name, command: process.execPath, args: [`src/${name}.ts`], env: { ...env, ...own } };
-    const started = startServiceProcess({ ...plan, watchesParent: true });
+    const onLine = options.onLine && ((line: string) => options.onLine?.(name, line));
+    const started = startServiceProcess({ ...plan, onLine, watchesParent: true });
     processes.push(started);
     await started.logged(ready);
     return started;

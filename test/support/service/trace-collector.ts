@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net';
 /** A span as a collector receives it. */
 export interface ReceivedSpan {
   readonly service: string;
+  /** What the spans of its process have in common. */
+  readonly resource: Readonly<Record<string, unknown>>;
   readonly name: string;
   readonly traceId: string;
   readonly spanId: string;
@@ -68,6 +70,7 @@ const spansOf = ({ resourceSpans }: ExportedSpans): readonly ReceivedSpan[] =>
       .flatMap((scope) => scope.spans)
       .map(({ name, traceId, spanId, parentSpanId = '', attributes }) => ({
         service: String(valuesOf(resource.attributes)['service.name']),
+        resource: valuesOf(resource.attributes),
         name,
         traceId,
         spanId,
