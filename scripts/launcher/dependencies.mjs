@@ -5,18 +5,23 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { acquireLock } from './lock.mjs';
 import { npmCommand } from './package.mjs';
+import { runningFrom } from './running.mjs';
 
 /**
- * Runs `npm ci` when node_modules lacks something of the lockfile; one process at a time per checkout.
+ * Runs `npm ci` when node_modules lacks something of the lockfile; one process at a time per checkout, and none while something
+ * runs from it: `npm ci` removes the folder first. Then only packages for development may be missing.
  * @param {{ root: string, node: string, env: NodeJS.ProcessEnv, run: (program: string, args: readonly string[], options: object) => Promise<{ code: number | null }> }} options
  */
 export async function installDependencies({ root, node, env, run }) {
-  if (isInstalled(root)) return;
+  if (missing(root).length === 0) return;
   const name = createHash('sha256').update(root).digest('hex').slice(0, 16);
   const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'connector-sync', 'locks');
   const release = await acquireLock(cache, `install-${name}`);
   try {
-    if (isInstalled(root)) return;
+    const lacks = missing(root);
+    if (lacks.length === 0) return;
+    const running = runningFrom(root);
+    if (running.length > 0) return leaveAlone(root, lacks, running);
     process.stderr.write('installing packages (npm ci)\n');
     const { npm, leading } = npmCommand();
     const program = leading.length > 0 ? node : npm;
@@ -33,16 +38,33 @@ export async function installDependencies({ root, node, env, run }) {
   }
 }
 
-/** Compares with what npm noted at its last install; times say nothing after a checkout. @param {string} root */
-function isInstalled(root) {
+/**
+ * Says what would be installed. Throws if the service itself needs some of it.
+ * @param {string} root @param {Missing[]} lacks @param {string[]} running
+ */
+function leaveAlone(root, lacks, running) {
+  const names = lacks.map(({ name }) => name);
+  const shown = names.slice(0, 3).join(', ') + (names.length > 3 ? ` and ${names.length - 3} more` : '');
+  const told = `not installed, because ${running[0]} runs from ${root}: npm ci would replace its node_modules to add ${shown}`;
+  if (lacks.some(({ dev }) => !dev))
+    throw new Error(`${told}. Stop what runs there first, or use another folder for this version.`);
+  process.stderr.write(`${told}, which only development needs; NODE_ENV=production leaves them out\n`);
+}
+
+/**
+ * What node_modules lacks, compared with what npm noted at its last install; times say nothing after a checkout.
+ * @typedef {{ name: string, dev: boolean }} Missing
+ * @param {string} root @returns {Missing[]}
+ */
+function missing(root) {
   const noted = join(root, 'node_modules', '.package-lock.json');
-  if (!existsSync(noted)) return false;
   const wanted = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
-  const installed = JSON.parse(readFileSync(noted, 'utf8')).packages;
+  const installed = existsSync(noted) ? JSON.parse(readFileSync(noted, 'utf8')).packages : {};
   const withoutDev = process.env.NODE_ENV === 'production';
-  return Object.entries(wanted).every(([path, { version, optional, dev, devOptional }]) => {
+  return Object.entries(wanted).flatMap(([path, { version, optional, dev, devOptional }]) => {
     const found = installed[path];
-    if (path === '' || found?.version === version) return true;
-    return found === undefined && (optional || devOptional || (withoutDev && dev));
+    if (path === '' || found?.version === version) return [];
+    if (found === undefined && (optional || devOptional || (withoutDev && dev))) return [];
+    return [{ name: `${path.replace(/^.*node_modules\//, '')}@${version}`, dev: dev === true && found === undefined }];
   });
 }

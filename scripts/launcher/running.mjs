@@ -1,0 +1,50 @@
+/** The processes that run from a folder: what they have not loaded yet, they load from its node_modules. */
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+/**
+ * The programs that run from the folder, each as `src/worker.ts (process 12)`. A launcher is none: it has loaded all that it
+ * needs, and may itself be waiting for the packages.
+ * @param {string} root @returns {string[]}
+ */
+export function runningFrom(root) {
+  const places = [join(root, 'src/'), `${pathToFileURL(root).href}/src/`];
+  return processes().flatMap(({ pid, words, folder }) => {
+    if (pid === process.pid || words.some((word) => /(?:^|[/\\])scripts[/\\]run\.mjs$/.test(word))) return [];
+    const isFrom = words.some((word) => places.some((place) => word.startsWith(place)));
+    const isIn = folder === root && words.some((word) => /^(?:\.\/)?src\/.*\.ts$/.test(word));
+    if (!isFrom && !isIn) return [];
+    const program = words.findLast((word) => /\.(?:ts|mjs|js)$/.test(word)) ?? '';
+    return [`${program.replace(join(root, '/'), '')} (process ${pid})`];
+  });
+}
+
+/** Those of other users included. @returns {{ pid: number, words: string[], folder: string | null }[]} */
+function processes() {
+  if (process.platform === 'win32') return [];
+  if (process.platform !== 'linux') return listed();
+  return readdirSync('/proc').flatMap((name) => {
+    const command = /^\d+$/.test(name) ? orNull(() => readFileSync(`/proc/${name}/cmdline`, 'utf8')) : null;
+    if (!command) return [];
+    return [{ pid: Number(name), words: command.split('\0'), folder: orNull(() => readlinkSync(`/proc/${name}/cwd`)) }];
+  });
+}
+
+function listed() {
+  const lines = orNull(() => execFileSync('ps', ['-axww', '-o', 'pid=,command='], { encoding: 'utf8' })) ?? '';
+  return lines.split('\n').map((line) => {
+    const [pid, ...words] = line.trim().split(/\s+/);
+    return { pid: Number(pid), words, folder: null };
+  });
+}
+
+/** @template Value @param {() => Value} read @returns {Value | null} null when the process has ended, or is closed to us */
+function orNull(read) {
+  try {
+    return read();
+  } catch {
+    return null;
+  }
+}
