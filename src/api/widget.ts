@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
 import type { Handler } from 'hono';
 
 /** Where the script of `<connector-freshness>` is served; outside `/api`, as it is no part of the versioned interface. */
@@ -13,20 +14,28 @@ const parts = ['words', 'look', 'parts', 'connector-freshness'];
  * The files are not changed otherwise: there is no build.
  */
 const script = `(() => {\n'use strict';\n${parts.map(readPart).join('\n')}})();\n`;
+const packed = gzipSync(script);
 const etag = `"${createHash('sha256').update(script).digest('base64url')}"`;
 
 const headers = {
   'content-type': 'text/javascript; charset=utf-8',
   // Browsers ask again after an hour, so that a new version reaches every page the same day.
   'cache-control': 'public, max-age=3600',
+  vary: 'accept-encoding',
   // Pages of other sites load it.
   'cross-origin-resource-policy': 'cross-origin',
   etag,
 };
 
-/** Serves the script, or responds that the browser has it already. */
-export const serveWidget: Handler = (c) =>
-  isKnown(c.req.header('if-none-match') ?? '') ? c.body(null, 304, headers) : c.body(script, 200, headers);
+/** Serves the script, compressed for whoever takes that, or responds that the browser has it already. */
+export const serveWidget: Handler = (c) => {
+  if (isKnown(c.req.header('if-none-match') ?? '')) return c.body(null, 304, headers);
+  return takesGzip(c.req.header('accept-encoding') ?? '')
+    ? c.body(packed, 200, { ...headers, 'content-encoding': 'gzip' })
+    : c.body(script, 200, headers);
+};
+
+const takesGzip = (accepted: string): boolean => /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(accepted);
 
 /** Weakly compared, as RFC 9110 (13.1.2) has it: a proxy that compresses weakens the tag. */
 const isKnown = (ifNoneMatch: string): boolean =>

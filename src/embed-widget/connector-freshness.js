@@ -175,7 +175,8 @@ class ConnectorFreshness extends HTMLElement {
   /** Shows what is known. What cannot be asked for at the moment is unknown, however it was. */
   #show() {
     const wanted = this.closest('[lang]')?.getAttribute('lang') || navigator.language;
-    const [lang, text] = /^de\b/i.test(wanted) ? [wanted, words.de] : [/^en\b/i.test(wanted) ? wanted : 'en', words.en];
+    const [base, text] = /^de\b/i.test(wanted) ? ['de', words.de] : ['en', words.en];
+    const lang = wanted.toLowerCase().startsWith(base) && isLocale(wanted) ? wanted : base;
     const [view, problem] = [this.#view, this.#problem];
     if (view && !problem) this.#setState(view.freshness.health, text.state[stateOf(view.freshness)]);
     else this.#setState('unknown', problem ? text.state.unknown : text.loading);
@@ -193,6 +194,15 @@ class ConnectorFreshness extends HTMLElement {
     if (this.#state.dataset['health'] === health && this.#state.textContent === words) return;
     this.#state.dataset['health'] = health;
     this.#state.replaceChildren(icon(health), words);
+  }
+}
+
+/** Chrome takes its language from the system, which may call it `en-US@posix`. @param {string} text */
+function isLocale(text) {
+  try {
+    return Intl.getCanonicalLocales(text).length > 0;
+  } catch {
+    return false;
   }
 }
 

@@ -198,6 +198,14 @@ describe('its language', () => {
     expect(await opened.text('resources')).toMatch(/Datensätze/);
   });
 
+  it('is that of the browser, whatever form the system gives it', async () => {
+    await run('succeeded', { endedSecondsAgo: 300 });
+    await using opened = await openPage({ lang: '', language: 'en-US@posix' });
+    await expectState(opened, 'Up to date');
+    expect(await opened.text('resources')).toMatch(/5 minutes ago · 1,200 records$/);
+    expect(opened.complaints).toEqual([]);
+  });
+
   it('is that of the element if it has one, and English where there are no words', async () => {
     await using german = await openPage({ elementLang: 'de' });
     await expectState(german, 'Noch nicht synchronisiert');

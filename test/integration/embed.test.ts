@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
 import { decodeJwt, decodeProtectedHeader, type JWTHeaderParameters, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { routes } from '../../src/api/routes/index.ts';
@@ -263,6 +265,19 @@ describe('GET /embed/freshness.js', () => {
       'x-content-type-options': 'nosniff',
       etag: expect.stringMatching(/^"[\w-]{43}"$/),
     });
+  });
+
+  it('is sent as gzip to whoever takes it, as small as its guide says', async () => {
+    const plain = Buffer.from(await (await get()).arrayBuffer());
+    const zipped = await get({ 'accept-encoding': 'br, gzip;q=0.8' });
+    expect(zipped.headers.get('content-encoding')).toBe('gzip');
+    expect(zipped.headers.get('vary')).toContain('accept-encoding');
+    const sent = Buffer.from(await zipped.arrayBuffer());
+    expect(gunzipSync(sent)).toEqual(plain);
+    expect((await get({ 'accept-encoding': 'gzip;q=0' })).headers.get('content-encoding')).toBeNull();
+    const guide = readFileSync('docs/widget.md', 'utf8');
+    const [, whole, loaded] = /It has (\d+) kB, of which a browser loads (\d+) kB/.exec(guide) ?? [];
+    expect([plain, sent].map(({ length }) => Math.round(length / 1000))).toEqual([Number(whole), Number(loaded)]);
   });
 
   it('is not sent again to a browser that has it', async () => {

@@ -17,6 +17,8 @@ export interface PageOptions {
   readonly script?: string;
   readonly lang?: string;
   readonly elementLang?: string;
+  /** What `navigator.language` is. */
+  readonly language?: string;
   readonly mint?: () => Promise<string>;
   readonly browser?: BrowserContextOptions;
 }
@@ -43,7 +45,7 @@ interface WidgetService {
 /** Opens the page. */
 export async function openWidgetPage(
   { serviceOrigin, chromium, mintToken }: WidgetService,
-  { apiUrl, script, lang = 'en', elementLang, mint, browser }: PageOptions = {},
+  { apiUrl, script, lang = 'en', elementLang, language, mint, browser }: PageOptions = {},
 ): Promise<OpenPage> {
   const stack = new AsyncDisposableStack();
   const markup = shown('html').replaceAll('https://sync.example.com', serviceOrigin);
@@ -56,6 +58,10 @@ export async function openWidgetPage(
   const context = await chromium.browser.newContext(browser);
   stack.defer(() => context.close());
   const page = await context.newPage();
+  if (language !== undefined)
+    await page.addInitScript(
+      `Object.defineProperty(navigator, 'language', { get: () => ${JSON.stringify(language)} })`,
+    );
   const complaints: string[] = [];
   const requests: string[] = [];
   let replies = 0;
