@@ -5,6 +5,7 @@
 
 import type { Kysely } from 'kysely';
 import * as v from 'valibot';
+import { findConnectionsByName } from '../../db/queries/connections/found-connections.ts';
 import { listApiKeys } from '../../db/queries/orgs/api-keys.ts';
 import { readOrgLimits, setOrgLimits } from '../../db/queries/orgs/org-limits.ts';
 import { findOrg, listOrgs } from '../../db/queries/orgs/orgs.ts';
@@ -171,6 +172,20 @@ export const commands: readonly Command[] = [
         .transaction()
         .execute((tx) => revokeApiKeyWithin(tx, scope, { id, withDescendants }));
       return { json: withDescendants ? { ...key, descendants } : key, lines: [key, ...descendants].map(lineOf) };
+    },
+  }),
+  command({
+    name: 'connection find',
+    summary:
+      'Show connections of every org by a part of their name or of the name of their org, or by the whole id of the end customer.',
+    synopsis: '--name NAME [--limit COUNT]',
+    options: v.object({ name: Text, limit: v.optional(Count, '50') }),
+    async run({ db }, { name, limit }) {
+      const connections = await findConnectionsByName(db, name, limit);
+      const lines = connections.map(({ id, displayName, externalCustomerId, orgId, orgName, specKey, status }) =>
+        [id, displayName, externalCustomerId ?? '-', specKey, status, `${orgName} (${orgId})`].join('  '),
+      );
+      return { json: connections, lines: lines.length > 0 ? lines : ['There is no such connection.'] };
     },
   }),
   command({

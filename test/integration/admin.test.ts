@@ -38,6 +38,24 @@ describe('the operator’s command line', () => {
     expect(await json('org', 'list')).toMatchObject([{ id: made.orgId, plan: 'team', activeConnectionsMax: 3 }]);
   });
 
+  it('finds a connection by the name of its customer, in whichever org it is', async () => {
+    const { scope, connectionId } = await twoRuns();
+    await database.db
+      .updateTable('connections')
+      .set({ displayName: 'Acme of Globex', externalCustomerId: 'cus_17' })
+      .where('orgId', '=', scope.orgId)
+      .where('id', '=', connectionId)
+      .execute();
+    for (const name of ['globex', 'CUS_17']) {
+      expect(await json('connection', 'find', '--name', name)).toMatchObject([
+        { id: connectionId, orgId: scope.orgId, displayName: 'Acme of Globex' },
+      ]);
+    }
+    expect(await admin('connection', 'find', '--name', 'nobody')).toMatchObject({
+      stdout: 'There is no such connection.\n',
+    });
+  });
+
   it('makes, lists and revokes keys, and makes workspaces', async () => {
     const { orgId } = await json('org', 'create', '--name', 'Keys');
     const { id, key } = await json('key', 'create', '--org', orgId, '--expires-in-days', '1');

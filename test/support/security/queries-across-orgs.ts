@@ -12,6 +12,7 @@ export const queriesAcrossOrgs: ReadonlyMap<string, string> = new Map(
     'orgs/orgs.insertOrg': 'operator: makes the org',
     'orgs/orgs.findOrg': 'operator',
     'orgs/orgs.listOrgs': 'operator',
+    'connections/found-connections.findConnectionsByName': 'operator',
     'orgs/canary.keepCanary': 'the canary of the key ring belongs to no org',
     'orgs/canary.findCanary': 'the canary of the key ring belongs to no org',
     'orgs/canary.putCanaryKey': 'the canary of the key ring belongs to no org',

@@ -1,0 +1,40 @@
+import { sql } from 'kysely';
+import type { ConnectionRow } from '../../../src/core/resources/connection.ts';
+import type { Db } from '../../client.ts';
+
+/** A connection as an operator looks for it: by what people call it, in whichever org it is. */
+export interface FoundConnection
+  extends Pick<ConnectionRow, 'id' | 'workspaceId' | 'displayName' | 'externalCustomerId' | 'status'> {
+  readonly orgId: string;
+  readonly orgName: string;
+  readonly specKey: string;
+}
+
+/** Connections by a part of their name or of the name of their org, or the id of the end customer, in any case; newest first. */
+export function findConnectionsByName(db: Db, name: string, limit: number): Promise<FoundConnection[]> {
+  const words = name.toLowerCase();
+  return db
+    .selectFrom('connections')
+    .innerJoin('orgs', 'orgs.id', 'connections.orgId')
+    .innerJoin('specs', (join) =>
+      join.onRef('specs.id', '=', 'connections.specId').onRef('specs.orgId', '=', 'connections.orgId'),
+    )
+    .select([
+      'connections.id',
+      'connections.orgId',
+      'orgs.name as orgName',
+      'connections.workspaceId',
+      'connections.displayName',
+      'connections.externalCustomerId',
+      'connections.status',
+      'specs.key as specKey',
+    ])
+    .where('connections.deletedAt', 'is', null)
+    .where(
+      sql<boolean>`(position(${words} in lower(connections.display_name)) > 0
+        or lower(connections.external_customer_id) = ${words} or position(${words} in lower(orgs.name)) > 0)`,
+    )
+    .orderBy('connections.id', 'desc')
+    .limit(limit)
+    .execute();
+}
