@@ -97,6 +97,8 @@ export const scheduleIdOf = (id: string): string | null =>
 export const webhookEndpointType = 'webhookEndpoint';
 /** Tells it that there may be something to send. */
 export const wakeSignal = 'wake';
+/** Tells it to begin anew once its check has ended: its history is under a key that is to be removed. */
+export const renewSignal = 'renew';
 
 /** Ids only. */
 export interface WebhookEndpointInput {

@@ -12,7 +12,7 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import { type DrainResult, type WebhookEndpointInput, wakeSignal, webhookQueue } from './contract.ts';
+import { type DrainResult, renewSignal, type WebhookEndpointInput, wakeSignal, webhookQueue } from './contract.ts';
 import { proxy } from './proxies.ts';
 
 /**
@@ -29,18 +29,23 @@ const { drainEndpoint } = proxy({
 const idleMs = 60_000;
 
 const wake = defineSignal(wakeSignal);
+const renew = defineSignal(renewSignal);
 
 /** Sends the events of an endpoint until there are none; returns the result of the last check. */
 export async function webhookEndpoint(input: WebhookEndpointInput): Promise<DrainResult> {
-  const state = { woken: false };
+  const state = { woken: false, renewed: false };
   setHandler(wake, () => {
     state.woken = true;
+  });
+  setHandler(renew, () => {
+    state.woken = true;
+    state.renewed = true;
   });
   for (;;) {
     state.woken = false;
     const result = await drainEndpoint(input);
     setCurrentDetails(describe(input, result));
-    if (workflowInfo().continueAsNewSuggested) {
+    if (workflowInfo().continueAsNewSuggested || state.renewed) {
       await condition(allHandlersFinished);
       await continueAsNew<typeof webhookEndpoint>(input);
     }

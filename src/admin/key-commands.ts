@@ -11,7 +11,10 @@ import { createDeps, type Deps } from '../deps.ts';
 import { createLog } from '../log.ts';
 import { isTemporalAway } from '../temporal/orchestrator.ts';
 import type { AdminTools, CommandResult } from './command.ts';
-import { countPayloadKeys, reencryptSchedules } from './payload-keys.ts';
+import { findPayloadKeys, type KeyedWorkflow, reencryptSchedules, renewEndpointWorkflows } from './payload-keys.ts';
+
+/** Open workflows of a key that are named; the number of all of them is shown. */
+const shownMax = 20;
 
 /** What one key is needed for. */
 interface KeyUse {
@@ -24,6 +27,8 @@ interface KeyUse {
   readonly sealed: Readonly<Record<string, number>>;
   /** Open workflows that hold something encrypted under it; null: Temporal was not reached. */
   readonly workflows: number | null;
+  /** The first of them, each with when it no longer does; none for the current key. */
+  readonly openWorkflows: readonly KeyedWorkflow[];
   /** Temporal's schedules, likewise. */
   readonly schedules: number | null;
   /** Whether it may be taken out of the ring, provided that every process has the ring that this command was given. */
@@ -52,15 +57,17 @@ export async function rotateKeys(tools: AdminTools): Promise<CommandResult> {
   // Last: until then no process starts without the keys that are still needed.
   if (left === 0) await rewrapCanary(deps);
   const schedules = await orNullWhenAway(() => reencryptSchedules(deps, kekId));
+  const renewed = await orNullWhenAway(() => renewEndpointWorkflows(deps, kekId));
   return {
-    json: { current: kekId, rewrapped, schedules, left, unopened },
+    json: { current: kekId, rewrapped, schedules, renewed, left, unopened },
     lines: [
       ...Object.entries(rewrapped).map(([table, count]) => `${table}  ${count} wrapped by ${kekId}`),
       schedules === null ? `schedules  ${temporalAway}` : `schedules  ${schedules} stored again under ${kekId}`,
+      ...(renewed === null ? [] : [`workflows  ${renewed} of endpoints begin anew under ${kekId}`]),
       ...unopened.map(lineOfUnopened),
       left === 0 ? 'Everything is done. `keys status` shows which keys can be removed now' : leftWords(left),
     ],
-    failed: left > 0 || schedules === null,
+    failed: left > 0 || schedules === null || renewed === null,
   };
 }
 
@@ -96,31 +103,35 @@ export async function openRing({ db, config }: AdminTools): Promise<OpenedRing> 
 
 async function keyUses({ deps, ring, current }: OpenedRing): Promise<readonly KeyUse[]> {
   const sealed = [...(await countSealed(deps.db)), ...(await countSealedTexts(deps))];
-  const payloads = await orNullWhenAway(() => countPayloadKeys(deps));
+  const payloads = await orNullWhenAway(() => findPayloadKeys(deps));
   const { workflows, schedules } = payloads ?? {};
   const known = ring.map(({ id }) => id);
   const needed = [...sealed.map(({ kekId }) => kekId), ...(workflows?.keys() ?? []), ...(schedules?.keys() ?? [])];
   return [...new Set([...known, ...needed])].map((id) => {
     const own = sealed.filter(({ kekId }) => kekId === id);
-    const inTemporal = payloads && (workflows?.get(id) ?? 0) + (schedules?.get(id) ?? 0);
+    const open = workflows?.get(id) ?? [];
+    const inTemporal = payloads && open.length + (schedules?.get(id) ?? 0);
     return {
       id,
       current: id === current,
       inRing: known.includes(id),
       sealed: Object.fromEntries(own.map(({ table, count }) => [table, count])),
-      workflows: payloads && (workflows?.get(id) ?? 0),
+      workflows: payloads && open.length,
+      openWorkflows: id === current ? [] : open.slice(0, shownMax),
       schedules: payloads && (schedules?.get(id) ?? 0),
       removable: id !== current && known.includes(id) && own.length === 0 && inTemporal === 0,
     };
   });
 }
 
-function linesOf({ id, current, inRing, sealed, workflows, schedules, removable }: KeyUse): readonly string[] {
+function linesOf(use: KeyUse): readonly string[] {
+  const { id, current, inRing, sealed, workflows, openWorkflows, schedules, removable } = use;
   const needs = removable ? 'may be removed' : inRing ? 'needed' : 'NEEDED, BUT NOT IN SECRETS_KEYS: add it again';
   return [
     `${id}  ${current ? 'current' : needs}`,
     ...Object.entries(sealed).map(([table, count]) => `  ${table}  ${count}`),
     workflows === null ? `  ${temporalAway}` : `  open workflows  ${workflows}, schedules  ${schedules}`,
+    ...openWorkflows.map(({ workflowId, freeWhen }) => `    ${workflowId}  until ${freeWhen}`),
   ];
 }
 

@@ -5,6 +5,7 @@ import { applyAgain } from '../../db/queries/schedules.ts';
 import { orgScope } from '../../db/scope.ts';
 import {
   inboundHookType,
+  renewSignal,
   scheduledRunType,
   scheduledTickType,
   syncRunType,
@@ -18,23 +19,64 @@ import { someAtOnce } from '../temporal/some-at-once.ts';
 
 type PayloadKeyDeps = Pick<Deps, 'db' | 'temporal' | 'orchestrator'>;
 
-/** How many open workflows and schedules have something that is encrypted under a key; by the id of the key. */
-export interface PayloadKeyCounts {
-  readonly workflows: ReadonlyMap<string, number>;
+/** Open workflows, and how many schedules, that have something that is encrypted under a key; by the id of the key. */
+export interface PayloadKeyUses {
+  readonly workflows: ReadonlyMap<string, readonly KeyedWorkflow[]>;
   readonly schedules: ReadonlyMap<string, number>;
 }
 
 const deadlineMs = 10_000;
 
+/** An open workflow that holds something under a key, and when it no longer does. */
+export interface KeyedWorkflow {
+  readonly workflowId: string;
+  readonly freeWhen: string;
+}
+
 /** Asks Temporal for every open workflow and schedule of ours. Throws when it is away. */
-export async function countPayloadKeys(deps: PayloadKeyDeps): Promise<PayloadKeyCounts> {
-  const [workflows, schedules] = [new Map<string, number>(), new Map<string, number>()];
-  const add = (counts: Map<string, number>, ids: Iterable<string>): void => {
-    for (const id of ids) counts.set(id, (counts.get(id) ?? 0) + 1);
-  };
-  await someAtOnce(await openWorkflows(deps), async (workflow) => add(workflows, await keysOfWorkflow(deps, workflow)));
-  await someAtOnce(await findLiveSchedules(deps.db), async ({ id }) => add(schedules, await keysOfSchedule(deps, id)));
+export async function findPayloadKeys(deps: PayloadKeyDeps): Promise<PayloadKeyUses> {
+  const workflows = new Map<string, KeyedWorkflow[]>();
+  const schedules = new Map<string, number>();
+  await someAtOnce(await openWorkflows(deps), async (workflow) => {
+    const { workflowId, type } = workflow;
+    for (const key of await keysOfWorkflow(deps, workflow)) {
+      workflows.set(key, [...(workflows.get(key) ?? []), { workflowId, freeWhen: freeWhen[type] ?? 'it ends' }]);
+    }
+  });
+  await someAtOnce(await findLiveSchedules(deps.db), async ({ id }) => {
+    for (const key of await keysOfSchedule(deps, id)) schedules.set(key, (schedules.get(key) ?? 0) + 1);
+  });
   return { workflows, schedules };
+}
+
+const runEnds = 'its run ends; POST /runs/:id/cancel ends it';
+/** When a workflow holds nothing more under an old key, by its type. */
+const freeWhen: Readonly<Record<string, string>> = {
+  [syncRunType]: runEnds,
+  [scheduledRunType]: runEnds,
+  [webhookEndpointType]: '`keys rotate` lets it begin anew',
+  [inboundHookType]: 'the requests that wait have a run',
+};
+
+/**
+ * Lets the workflows of endpoints that hold something under another key than `kekId` begin anew, after the check that is in
+ * progress; how many. They may stay open for as long as there are events. Throws when Temporal is away.
+ */
+export async function renewEndpointWorkflows(deps: PayloadKeyDeps, kekId: string): Promise<number> {
+  let told = 0;
+  const open = await openWorkflows(deps);
+  await someAtOnce(
+    open.filter(({ type }) => type === webhookEndpointType),
+    async (workflow) => {
+      const keys = await keysOfWorkflow(deps, workflow);
+      if ([...keys].every((key) => key === kekId)) return;
+      const { workflowId, runId } = workflow;
+      const signal = () => deps.temporal.workflow.getHandle(workflowId, runId).signal(renewSignal);
+      await orUndefined(() => deps.temporal.withDeadline(Date.now() + deadlineMs, signal));
+      told += 1;
+    },
+  );
+  return told;
 }
 
 /**
@@ -56,6 +98,7 @@ export async function reencryptSchedules(deps: PayloadKeyDeps, kekId: string): P
 
 interface OpenWorkflow {
   readonly workflowId: string;
+  readonly type: string;
   readonly runId: string;
 }
 
@@ -64,7 +107,7 @@ const openQuery = `ExecutionStatus = 'Running' AND WorkflowType IN (${types.map(
 
 async function openWorkflows({ temporal }: PayloadKeyDeps): Promise<readonly OpenWorkflow[]> {
   const listed = temporal.workflow.list({ query: openQuery, pageSize: 1000 });
-  return Array.fromAsync(listed, ({ workflowId, runId }) => ({ workflowId, runId }));
+  return Array.fromAsync(listed, ({ workflowId, runId, type }) => ({ workflowId, runId, type }));
 }
 
 async function keysOfWorkflow({ temporal }: PayloadKeyDeps, { workflowId, runId }: OpenWorkflow) {

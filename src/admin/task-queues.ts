@@ -11,6 +11,12 @@ export const taskQueues = [
   { name: webhookQueue, type: activityTasks },
 ] as const;
 
+/**
+ * The milliseconds since its last poll after which a worker is gone: a poll lasts for a minute at most, and the next one follows.
+ * Temporal lists pollers for five.
+ */
+const pollMsMax = 75_000;
+
 /** One of {@link taskQueues}. */
 export type TaskQueue = (typeof taskQueues)[number];
 
@@ -18,7 +24,7 @@ export type TaskQueue = (typeof taskQueues)[number];
 export interface TaskQueueState {
   /** The build that gets its new tasks; null: unversioned workers do. */
   readonly current: { readonly deploymentName: string; readonly buildId: string } | null;
-  /** The builds of the workers that have polled it in the last minutes; null: an unversioned worker has. */
+  /** The builds of the workers that poll it; null: an unversioned worker does. */
   readonly polledBy: readonly (string | null)[];
 }
 
@@ -33,6 +39,18 @@ export async function describeTaskQueue(
   const { deploymentName, buildId } = versioningInfo?.currentDeploymentVersion ?? {};
   return {
     current: deploymentName && buildId ? { deploymentName, buildId } : null,
-    polledBy: (pollers ?? []).map(({ deploymentOptions }) => deploymentOptions?.buildId || null),
+    polledBy: buildsThatPoll(pollers ?? [], Date.now()),
   };
 }
+
+/** A worker as Temporal lists it. */
+interface Poller {
+  readonly lastAccessTime?: { readonly seconds?: unknown } | null | undefined;
+  readonly deploymentOptions?: { readonly buildId?: string | null | undefined } | null | undefined;
+}
+
+/** The builds of the workers among them that poll at that time, in milliseconds since the epoch; null: an unversioned one does. */
+export const buildsThatPoll = (pollers: readonly Poller[], nowMs: number): readonly (string | null)[] =>
+  pollers
+    .filter(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) * 1000 > nowMs - pollMsMax)
+    .map(({ deploymentOptions }) => deploymentOptions?.buildId || null);

@@ -169,7 +169,7 @@ async function servedByBuild(
   return new Set(served.map(({ name }) => name ?? ''));
 }
 
-/** Queues that workers without a build have polled in the last minutes. */
+/** Queues that workers without a build poll. */
 async function servedWithoutBuild(deps: Deps, namespace: string): Promise<ReadonlySet<string>> {
   const served = await Promise.all(
     taskQueues.map(async (queue) => {

@@ -4,10 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { formatKeyRing } from '../../src/config/key-ring.ts';
 import { createPayloadCodec, payloadKeyId } from '../../src/core/crypto/payload-codec.ts';
 import { createSecretBox, type RingKey } from '../../src/core/crypto/secret-box.ts';
-import { syncRunId } from '../../workflows/contract.ts';
+import { syncRunId, webhookEndpointId } from '../../workflows/contract.ts';
 import { figure } from '../support/security/figure.ts';
 import { openPlanted, plantedTexts, plantSealedValues } from '../support/security/sealed-values.ts';
 import { runAdmin } from '../support/service/admin.ts';
+import { testDatabaseUrl } from '../support/service/database-server.ts';
 import { eventually } from '../support/service/eventually.ts';
 import { changePayloads, payloadsIn } from '../support/service/payloads.ts';
 import { insertTestConnection } from '../support/service/rows.ts';
@@ -113,6 +114,11 @@ describe('a new key', () => {
     );
     const schedule = { resourceKey: 'rotated', cron: '0 0 1 1 *' };
     await stack.org.call('POST', `/connections/${connectionId}/schedules`, { body: schedule });
+    // Its events are refused, so its workflow stays open.
+    const { body: endpoint } = await stack.org.call('POST', '/webhook-endpoints', {
+      body: { url: `http://${testDatabaseUrl().host}/` },
+    });
+    await stack.org.call('POST', `/webhook-endpoints/${endpoint.id}/test`);
     const runId = await sync.requestPaused();
     const before = stack.worker();
     await stack.startWorker(both);
@@ -122,11 +128,25 @@ describe('a new key', () => {
     const fifth = upstream.hold(upstream.journal.length + 5);
     upstream.resume();
     await fifth.reached;
-    expect(await useOf('k1')).toMatchObject({ current: false, schedules: 1, removable: false });
+    const ofRun = { workflowId: syncRunId({ connectionId, resourceKey: 'rotated', runId }) };
+    const ofEndpoint = { workflowId: webhookEndpointId({ orgId: stack.org.orgId, endpointId: endpoint.id }) };
+    const used = await eventually('the old key names the workflows that need it', async () => {
+      const use = await useOf('k1');
+      return use.openWorkflows.length === 2 && use;
+    });
+    expect(used).toMatchObject({ current: false, schedules: 1, removable: false });
+    expect(used.openWorkflows).toEqual(
+      expect.arrayContaining([
+        { ...ofRun, freeWhen: expect.stringContaining('its run ends') },
+        { ...ofEndpoint, freeWhen: '`keys rotate` lets it begin anew' },
+      ]),
+    );
     expect(await admin('keys', 'rotate')).toMatchObject({ exitCode: 0, current: 'k2', left: 0, schedules: 1 });
-    const during = await useOf('k1');
-    expect(during).toMatchObject({ sealed: {}, schedules: 0, removable: false });
-    expect(during.workflows).toBeGreaterThan(0);
+    const during = await eventually('the workflow of the endpoint goes on under the new key', async () => {
+      const use = await useOf('k1');
+      return use.openWorkflows.length === 1 && use;
+    });
+    expect(during).toMatchObject({ sealed: {}, workflows: 1, openWorkflows: [ofRun], schedules: 0, removable: false });
 
     // Removed too early, the old key only makes the run wait until it is back.
     await stack.killWorker('SIGKILL');

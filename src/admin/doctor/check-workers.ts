@@ -13,8 +13,7 @@ export interface Queue {
 }
 
 /**
- * Whether workers poll every queue, and whether they are those that its new tasks go to. Temporal lists a worker for some
- * minutes after its last poll.
+ * Whether workers poll every queue, and whether they are those that its new tasks go to.
  */
 export async function checkWorkers(temporal: Temporal, namespace: string): Promise<readonly Finding[]> {
   const seen = await Promise.all(taskQueues.map((queue) => stateOf(temporal, namespace, queue)));
@@ -22,8 +21,8 @@ export async function checkWorkers(temporal: Temporal, namespace: string): Promi
   const polling =
     unpolled.length === 0
       ? ok('temporal.workers', 'Workers poll every queue.')
-      : found('warning', 'temporal.workers', {
-          detail: `No worker has polled these queues for some minutes: ${unpolled.join(', ')}.`,
+      : found('fault', 'temporal.workers', {
+          detail: `No worker polls these queues, so nothing runs there: ${unpolled.join(', ')}.`,
           remedy: 'Start workers; WORKER_QUEUES of all of them together must name control, sync and webhooks.',
         });
   return [polling, checkBuilds(seen)];
