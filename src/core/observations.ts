@@ -2,7 +2,7 @@ import { channel } from 'node:diagnostics_channel';
 import { timeOfId } from './ids.ts';
 import { workOf } from './work-ids.ts';
 
-/** Records by what became of them. */
+/** Records by their outcome. */
 interface Counts {
   readonly recordsIn: number;
   readonly recordsOut: number;

@@ -1,4 +1,4 @@
-/** The ids of the work in progress: every line of the log and every span that comes of it carries them. */
+/** The ids of the work in progress: the lines of the log and the spans that it causes carry them. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 /** Whose work it is, and of which run, request or trace; absent: of none, or it is not known yet. */

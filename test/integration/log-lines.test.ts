@@ -64,7 +64,7 @@ describe('the log', () => {
     expect(new Set(of.map(({ traceId }) => traceId)).size).toBe(1);
   });
 
-  it('says of a run that ended what came of its records, and how long it waited and took', async () => {
+  it('says how many records a run that ended had, by outcome, and how long it waited and took', async () => {
     const { of } = await linesOfRun('succeeded');
     const ended = of.filter(({ message }) => message === 'run ended');
     expect(ended).toMatchObject([
