@@ -86,7 +86,7 @@ async function expectOpenDatabases({ apiUrl, databaseUrl }: ReadyFacts): Promise
     JSON.parse((await runAdmin({ ...process.env, DATABASE_URL: databaseUrl }, ...args, '--json')).stdout);
   const { apiKey, workspaces } = await admin('org', 'create', '--name', 'Acme');
   const { databaseUrl: url } = await admin('database', 'create', '--name', 'globex');
-  // biome-ignore lint/suspicious/noExplicitAny: the rows of several endpoints.
+  // oxlint-disable-next-line typescript/no-explicit-any -- responses of several endpoints
   const post = async (path: string, body: object = {}): Promise<any> => {
     const headers = { authorization: `Bearer ${apiKey}` };
     const response = await fetch(`${apiUrl}/api/v1${path}`, { method: 'POST', headers, body: JSON.stringify(body) });

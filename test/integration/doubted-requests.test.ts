@@ -8,7 +8,7 @@ const shared = useWebhookStack({ reply: api.reply, collections: {} });
 it.each([
   ['is known when it comes again', { status: 409, body: { duplicate: true } }],
   ['is refused when it comes again, and so is each of its records', { status: 400 }],
-])('records of a doubted part, which %s, are kept back and then deleted at the API', async (_, again) => {
+])('records of a doubted part, which %s, are kept back and then deleted at the API', async (_how, again) => {
   const key = `doubted_${again.status}`;
   let ids = [1, 2, 3];
   api.serve(key, () => ({ body: ids.map((id) => ({ id })) }));

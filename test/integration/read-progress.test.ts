@@ -183,7 +183,7 @@ describe('a full read after an expired token', () => {
     });
     await of.sync(key);
     Object.assign(state, { current: 't2', ids: [2], page: { data, total: 2 } });
-    for (const _ of [1, 2]) {
+    for (let time = 0; time < 2; time += 1) {
       expect(await of.sync(key)).toMatchObject({ status: 'partial', notes: { token_expired: 1 } });
       expect(await of.live(key)).toEqual(['1', '2']);
     }

@@ -14,6 +14,7 @@ export const unbounded: ReadonlyMap<string, string> = new Map(
 export const small: ReadonlyMap<string, string> = new Map(
   Object.entries({
     'connections/buckets': 'a bucket for each connection',
+    'connections/found-connections': 'operator: goes through all connections',
     'connections/oauth-states': 'authorizations under way',
     'connections/pending-grants': 'grants that wait to be confirmed',
     'connections/purge': 'deletes all that a connection has',
