@@ -1,5 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { findLastFailures } from '../../db/queries/runs/last-failures.ts';
+import { orgScope } from '../../db/scope.ts';
 import type { RunStatus } from '../../src/core/resources/run.ts';
 import { noteOverdueFlips } from '../../src/maintenance/overdue-sweep.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
@@ -48,6 +50,31 @@ const age = (id: string) =>
     .set({ createdAt: sql<string>`now() - interval '30 days'`, firesSince: null })
     .where('id', '=', id)
     .execute();
+
+describe('a run that goes on', () => {
+  it('fails the connection while its attempts fail, and is named, until it gets further', async () => {
+    const id = await startRun();
+    const attempts = (count: number) =>
+      api.deps.db
+        .updateTable('runs')
+        .set({ status: 'running', attempts: count, errorCode: 'destination_unavailable' })
+        .where('id', '=', id)
+        .execute();
+    await attempts(2);
+    expect(await health()).toBe('failing');
+    const failure = {
+      connectionId,
+      resourceKey: 'items',
+      runId: id,
+      errorCode: 'destination_unavailable',
+      goesOn: true,
+    };
+    expect(await findLastFailures(api.deps.db, orgScope(org.orgId), [connectionId])).toEqual([failure]);
+    await attempts(0);
+    expect(await health()).toBe('syncing');
+    expect(await findLastFailures(api.deps.db, orgScope(org.orgId), [connectionId])).toEqual([]);
+  });
+});
 
 describe('GET /connections/:id/freshness', () => {
   it('has every field before the first run, null where there is nothing yet', async () => {

@@ -52,6 +52,18 @@ async function whileReading(of: Account, key: string, meanwhile: () => Promise<u
   return await of.ended(run);
 }
 
+it('a connection is degraded while records of it are in quarantine, however its runs end', async () => {
+  let rows: readonly Row[] = [{ id: 1, at: day(1), n: 'bad' }];
+  await using of = await account({ key: 'kept', resources: [numbered('kept', () => rows, incremental('kept'))] });
+  const health = async () => (await of.ask('GET', '/freshness')).freshness.health;
+  await of.sync('kept');
+  expect(await of.sync('kept')).toMatchObject({ status: 'succeeded' });
+  expect(await health()).toBe('degraded');
+  rows = [{ id: 1, at: day(2), n: 1 }];
+  await of.sync('kept');
+  expect(await health()).toBe('healthy');
+});
+
 describe('of two invalid versions, of which the older is requeued while a run reads the newer,', () => {
   async function start(key: string) {
     let rows: readonly Row[] = [{ id: 1, at: day(1), n: 'one' }];

@@ -390,7 +390,7 @@ export interface FreshnessView {
     status: ConnectionStatus;
   };
   freshness: {
-    /** failing: the last run failed. degraded: overdue, or the last run was partial. syncing: a run is queued or running. pending: no run yet. Of a connection, the worst of its resources. */
+    /** failing: the last run failed, or the attempts of the run that goes on do. degraded: overdue, the last run was partial, or records are in quarantine. syncing: a run is queued or running. pending: no run yet. Of a connection, the worst of its resources. */
     health: 'healthy' | 'degraded' | 'failing' | 'syncing' | 'pending';
     /** Null: no run has succeeded yet. */
     lastSuccessAt: Timestamp | null;
@@ -400,7 +400,7 @@ export interface FreshnessView {
     overdue: boolean;
     resources: {
       resourceKey: string;
-      /** failing: the last run failed. degraded: overdue, or the last run was partial. syncing: a run is queued or running. pending: no run yet. Of a connection, the worst of its resources. */
+      /** failing: the last run failed, or the attempts of the run that goes on do. degraded: overdue, the last run was partial, or records are in quarantine. syncing: a run is queued or running. pending: no run yet. Of a connection, the worst of its resources. */
       health: 'healthy' | 'degraded' | 'failing' | 'syncing' | 'pending';
       /** Null: no run has succeeded yet. */
       lastSuccessAt: Timestamp | null;

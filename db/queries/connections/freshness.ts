@@ -18,6 +18,7 @@ export async function findResourceFacts(
       newest.at as last_run_at, newest.status as last_run_status,
       exists (select 1 from runs where lane_id = lanes.id and status = 'running')
         or exists (select 1 from runs where lane_id = lanes.id and status = 'queued') as in_progress,
+      ${attemptsFail} as attempts_fail, ${hasQuarantined(sql.ref('wanted.key'))} as has_quarantined,
       ended.status as last_outcome,
       success.finished_at as last_success_at, success.records_out as last_records,
       expected.seconds as expected_interval_seconds, expected.overdue_at
@@ -37,6 +38,15 @@ export async function findResourceFacts(
     order by wanted.place`.execute(db);
   return rows;
 }
+
+/** Whether the attempts of the running run of the row of `lanes` have failed since it last recorded a batch. */
+export const attemptsFail: RawBuilder<boolean> = sql`exists (
+  select from runs where lane_id = lanes.id and status = 'running' and error_code is not null and attempts > 0)`;
+
+/** Whether a resource of the row of `connections` has records in quarantine. */
+export const hasQuarantined = (resourceKey: RawBuilder<unknown>): RawBuilder<boolean> => sql`exists (
+  select from quarantine where quarantine.org_id = connections.org_id and quarantine.connection_id = connections.id
+    and quarantine.resource_key = ${resourceKey} and resolved_at is null)`;
 
 /** The newest run of the row of `lanes` that succeeded. */
 export const lastSuccess: RawBuilder<unknown> = sql`

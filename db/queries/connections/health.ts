@@ -3,10 +3,11 @@ import type { ConnectionStatus } from '../../../src/core/resources/connection.ts
 import type { ResourceFacts } from '../../../src/core/schedule/freshness.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
-import { expectedInterval, lastSuccess, overdueNow } from './freshness.ts';
+import { attemptsFail, expectedInterval, hasQuarantined, lastSuccess, overdueNow } from './freshness.ts';
 
 /** What decides the health of one resource. */
-export interface HealthFacts extends Pick<ResourceFacts, 'inProgress' | 'lastOutcome'> {
+export interface HealthFacts
+  extends Pick<ResourceFacts, 'inProgress' | 'attemptsFail' | 'hasQuarantined' | 'lastOutcome'> {
   readonly overdue: boolean;
 }
 
@@ -63,7 +64,7 @@ export interface StatusHealth extends Pick<ConnectionHealth, 'facts'> {
 /**
  * How many connections of the deployment there are of each status and set of facts. It looks at the newest runs of each lane
  * by indexes, so it costs as much as there are connections, and not as there are runs. A resource is overdue as the sweeper
- * has noted it.
+ * has noted it. Records in quarantine do not count: they wait for the org, not for the operator.
  */
 export async function countAllConnections(db: Db): Promise<readonly StatusHealth[]> {
   const { rows } = await sql<StatusHealth>`
@@ -78,6 +79,7 @@ export async function countAllConnections(db: Db): Promise<readonly StatusHealth
         ${factsOf({
           inProgress: sql`lanes.id in (select lane_id from runs where status in ('queued', 'running'))`,
           overdue: sql`lanes.overdue_since is not null`,
+          hasQuarantined: sql`false`,
         })}
       from connections ${resourcesAndOutcomes}
       where connections.deleted_at is null
@@ -95,7 +97,11 @@ const healthOf = (scope: OrgScope, which: RawBuilder<unknown>): RawBuilder<unkno
   return sql`
     with ${pinnedResources(chosen)}
     select connections.id, max(success.finished_at) as last_success_at,
-      ${factsOf({ inProgress: sql`running.in_progress`, overdue: overdueNow })}
+      ${factsOf({
+        inProgress: sql`running.in_progress`,
+        overdue: overdueNow,
+        hasQuarantined: hasQuarantined(sql.ref('pinned.resource_key')),
+      })}
     from connections ${resourcesAndOutcomes}
     left join lateral (
       select exists (select 1 from runs where lane_id = lanes.id and status = 'running')
@@ -128,9 +134,8 @@ const resourcesAndOutcomes = sql`
 const factsOf = ({
   inProgress,
   overdue,
-}: {
-  readonly inProgress: RawBuilder<unknown>;
-  readonly overdue: RawBuilder<unknown>;
-}): RawBuilder<unknown> => sql`
+  hasQuarantined: has,
+}: Readonly<Record<'inProgress' | 'overdue' | 'hasQuarantined', RawBuilder<unknown>>>): RawBuilder<unknown> => sql`
   jsonb_agg(distinct jsonb_build_object(
-    'inProgress', coalesce(${inProgress}, false), 'lastOutcome', ended.status, 'overdue', ${overdue})) as facts`;
+    'inProgress', coalesce(${inProgress}, false), 'attemptsFail', ${attemptsFail}, 'hasQuarantined', ${has},
+    'lastOutcome', ended.status, 'overdue', ${overdue})) as facts`;

@@ -2,15 +2,17 @@ import { sql } from 'kysely';
 import type { LaneKey } from '../../../src/core/model/lane-key.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
+import { attemptsFail } from '../connections/freshness.ts';
 
-/** The failed run of a resource that nothing has ended well since. */
+/** The failed run of a resource that nothing has ended well since, or the run that goes on while its attempts fail. */
 export interface LastFailure extends LaneKey {
   readonly runId: string;
   /** The code of the error; null: the run ended without one. */
   readonly errorCode: string | null;
+  readonly goesOn: boolean;
 }
 
-/** The newest failure of each of these connections that is the last outcome of its resource. Others are missing. */
+/** The failure of each of these connections: of a run that goes on, or else the newest one that is a last outcome. Others are missing. */
 export async function findLastFailures(
   db: Db,
   scope: OrgScope,
@@ -18,13 +20,17 @@ export async function findLastFailures(
 ): Promise<readonly LastFailure[]> {
   const { rows } = await sql<LastFailure>`
     select distinct on (lanes.connection_id)
-      lanes.connection_id, lanes.resource_key, ended.id as run_id, ended.error_code
+      lanes.connection_id, lanes.resource_key, failed.id as run_id, failed.error_code,
+      failed.status = 'running' as goes_on
     from lanes cross join lateral (
       select id, status, error_code, finished_at from runs
-      where lane_id = lanes.id and status in ('succeeded', 'partial', 'failed')
-      order by seq desc limit 1) ended
+      where lane_id = lanes.id and status = 'running' and ${attemptsFail}
+      union all (
+        select id, status, error_code, finished_at from runs
+        where lane_id = lanes.id and status in ('succeeded', 'partial', 'failed')
+        order by seq desc limit 1)) failed
     where lanes.org_id = ${scope.orgId} and lanes.connection_id = any(${[...connectionIds]}::text[])
-      and ended.status = 'failed'
-    order by lanes.connection_id, ended.finished_at desc nulls last`.execute(db);
+      and failed.status in ('running', 'failed')
+    order by lanes.connection_id, goes_on desc, failed.finished_at desc nulls last`.execute(db);
   return rows;
 }

@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest';
 import type { HealthFacts } from '../../../db/queries/connections/health.ts';
 import { attention, shownMax, troubledIn } from './attention.ts';
 
-const healthy: HealthFacts = { inProgress: false, lastOutcome: 'succeeded', overdue: false };
+const healthy: HealthFacts = {
+  inProgress: false,
+  attemptsFail: false,
+  hasQuarantined: false,
+  lastOutcome: 'succeeded',
+  overdue: false,
+};
 const failed: HealthFacts = { ...healthy, lastOutcome: 'failed' };
 
 type Groups = Parameters<typeof troubledIn>[0];
@@ -20,9 +26,15 @@ async function words(byHealth: Groups, failures: Parameters<typeof attention>[0]
 describe('what needs attention', () => {
   it('names the resource and the error of a failed run', async () => {
     const groups: Groups = new Map([['failing', [{ facts: [failed], connections: 1, sample: ['con_1'] }]]]);
-    const failure = { connectionId: 'con_1', resourceKey: 'tickets', runId: 'run_1', errorCode: 'auth_failed' };
+    const failure = {
+      ...{ connectionId: 'con_1', resourceKey: 'tickets', runId: 'run_1' },
+      ...{ errorCode: 'auth_failed', goesOn: false },
+    };
     expect(await words(groups, [failure])).toContain('Customer con_1 The last run of tickets failed: auth_failed');
     expect(await words(groups, [{ ...failure, errorCode: null }])).toMatch(/The last run of tickets failed $/);
+    expect(await words(groups, [{ ...failure, goesOn: true }])).toContain(
+      'The current run of tickets fails and is tried again: auth_failed',
+    );
     expect(await words(groups)).toContain('The last run failed.');
   });
 
@@ -33,7 +45,10 @@ describe('what needs attention', () => {
     const partial: HealthFacts = { ...healthy, lastOutcome: 'partial' };
     expect(await of([healthy, overdue])).toContain('It is overdue: its schedules');
     expect(await of([healthy, partial])).toContain('Its last run was partial.');
-    expect(await of([partial, overdue])).toContain('It is overdue, and its last run was partial.');
+    expect(await of([partial, overdue])).toContain(
+      'It is overdue: its schedules expect a success by now; its last run was partial.',
+    );
+    expect(await of([{ ...healthy, hasQuarantined: true }])).toContain('Records are in quarantine.');
   });
 
   it('counts the connections that it does not show', async () => {

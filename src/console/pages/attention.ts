@@ -84,15 +84,17 @@ const line = (state: Html, { href, name, reason }: Line): Html =>
 const failing = (failure: LastFailure | undefined): Content =>
   failure === undefined
     ? 'The last run failed.'
-    : html`<a href="/console/runs/${failure.runId}">The last run of ${failure.resourceKey}</a> failed${
-        failure.errorCode === null ? '' : html`: <code>${failure.errorCode}</code>`
-      }`;
+    : html`<a href="/console/runs/${failure.runId}">The ${failure.goesOn ? 'current' : 'last'} run of ${failure.resourceKey}</a> ${
+        failure.goesOn ? 'fails and is tried again' : 'failed'
+      }${failure.errorCode === null ? '' : html`: <code>${failure.errorCode}</code>`}`;
 
 function degraded({ facts }: Troubled): string {
-  const isOverdue = facts.some(({ overdue }) => overdue);
-  const isPartial = facts.some(({ lastOutcome }) => lastOutcome === 'partial');
-  if (isOverdue && isPartial) return 'It is overdue, and its last run was partial.';
-  return isOverdue ? 'It is overdue: its schedules expect a success by now.' : 'Its last run was partial.';
+  const reasons = [
+    ...(facts.some(({ overdue }) => overdue) ? ['it is overdue: its schedules expect a success by now'] : []),
+    ...(facts.some(({ lastOutcome }) => lastOutcome === 'partial') ? ['its last run was partial'] : []),
+    ...(facts.some(({ hasQuarantined }) => hasQuarantined) ? ['records are in quarantine'] : []),
+  ].join('; ');
+  return `${reasons.slice(0, 1).toUpperCase()}${reasons.slice(1)}.`;
 }
 
 /** How many connections of this health are not shown; nothing where all are. */

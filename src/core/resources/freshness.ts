@@ -7,7 +7,7 @@ import { Timestamp } from './values.ts';
 export const Health = v.pipe(
   v.picklist(['healthy', 'degraded', 'failing', 'syncing', 'pending']),
   v.description(
-    'failing: the last run failed. degraded: overdue, or the last run was partial. syncing: a run is queued or running. pending: no run yet. Of a connection, the worst of its resources.',
+    'failing: the last run failed, or the attempts of the run that goes on do. degraded: overdue, the last run was partial, or records are in quarantine. syncing: a run is queued or running. pending: no run yet. Of a connection, the worst of its resources.',
   ),
 );
 export type Health = v.InferOutput<typeof Health>;

@@ -11,6 +11,10 @@ export interface ResourceFacts {
   readonly lastRunStatus: RunStatus | null;
   /** A run is queued or running. */
   readonly inProgress: boolean;
+  /** The attempts of the run that goes on have failed since it last got further. */
+  readonly attemptsFail: boolean;
+  /** Records of it are in quarantine. */
+  readonly hasQuarantined: boolean;
   /** How the newest run ended that was not canceled: a canceled one says nothing of the connection. Null: none ended. */
   readonly lastOutcome: 'succeeded' | 'partial' | 'failed' | null;
   /** When the newest run that succeeded ended; null: none did. */
@@ -50,11 +54,11 @@ export function freshnessOf(facts: readonly ResourceFacts[], nowMs: number): Fre
 }
 
 function resourceFreshness(facts: ResourceFacts, nowMs: number): ResourceFreshness {
-  const { inProgress, lastOutcome, overdueAt: _at, ...shown } = facts;
+  const { inProgress, attemptsFail, hasQuarantined, lastOutcome, overdueAt: _at, ...shown } = facts;
   const overdue = isOverdue(facts, nowMs);
   return {
     ...shown,
-    health: healthOf({ inProgress, lastOutcome, overdue }),
+    health: healthOf({ inProgress, attemptsFail, hasQuarantined, lastOutcome, overdue }),
     ageSeconds: ageSecondsOf(facts.lastSuccessAt, nowMs),
     overdue,
   };
@@ -63,13 +67,17 @@ function resourceFreshness(facts: ResourceFacts, nowMs: number): ResourceFreshne
 /** The health of one resource. */
 export function healthOf({
   inProgress,
+  attemptsFail,
+  hasQuarantined,
   lastOutcome,
   overdue,
-}: Pick<ResourceFacts, 'inProgress' | 'lastOutcome'> & { readonly overdue: boolean }): Health {
-  if (lastOutcome === 'failed') return 'failing';
+}: Pick<ResourceFacts, 'inProgress' | 'attemptsFail' | 'hasQuarantined' | 'lastOutcome'> & {
+  readonly overdue: boolean;
+}): Health {
+  if (lastOutcome === 'failed' || attemptsFail) return 'failing';
   if (inProgress) return 'syncing';
   if (lastOutcome === null) return 'pending';
-  return overdue || lastOutcome === 'partial' ? 'degraded' : 'healthy';
+  return overdue || hasQuarantined || lastOutcome === 'partial' ? 'degraded' : 'healthy';
 }
 
 const worstFirst: readonly Health[] = ['failing', 'degraded', 'syncing', 'pending', 'healthy'];
