@@ -4,6 +4,7 @@ import { connectionActs } from './connection-acts.ts';
 import { customerActs } from './customer-acts.ts';
 import { faultActs } from './fault-acts.ts';
 import type { ResourceKey } from './genes.ts';
+import { historyActs } from './history-acts.ts';
 import { keysOf, oneOf, some } from './scene.ts';
 import type { Story } from './story.ts';
 import { upgradeStory } from './upgrades.ts';
@@ -41,6 +42,11 @@ async function cancelMidway(story: Story, account: Account, key: ResourceKey): P
   const run = outcomeOf(await account.ended(requested.id));
   story.api.disarm();
   return `${key}: ${run}`;
+}
+
+async function requeue(story: Story): Promise<number> {
+  story.hasRequeued = true;
+  return await story.account.requeue();
 }
 
 async function backfill(story: Story): Promise<string> {
@@ -84,7 +90,7 @@ const acts: readonly Act[] = [
   {
     name: 'requeue',
     weight: 3,
-    run: async (story) => `${await story.account.requeue()} records`,
+    run: async (story) => `${await requeue(story)} records`,
   },
   {
     name: 'requeue while it is read',
@@ -92,7 +98,7 @@ const acts: readonly Act[] = [
     run: (story) =>
       syncWith(story, oneOf(story), async () => {
         const moved = some(story, 3);
-        return `${moved}; requeued ${await story.account.requeue()}`;
+        return `${moved}; requeued ${await requeue(story)}`;
       }),
   },
   { name: 'backfill', weight: 4, run: backfill },
@@ -100,6 +106,7 @@ const acts: readonly Act[] = [
   ...connectionActs,
   ...faultActs,
   ...customerActs,
+  ...historyActs,
 ];
 
 const weighted = acts.flatMap((one) => Array.from({ length: one.weight }, () => one));
@@ -109,9 +116,16 @@ export async function begin(story: Story): Promise<void> {
   story.log(`first sync: ${await syncAll(story)}`);
 }
 
-/** One act at random; its name and effect go to the log. */
+/** Acts that are tried until one can happen. */
+const triesMax = 10;
+
+/** One act at random that can happen now; its name and effect go to the log. */
 export async function act(story: Story): Promise<void> {
-  const { name, run } = story.random.pick(weighted);
-  const effect = await run(story);
-  if (effect !== null) story.log(`${name}: ${effect}`);
+  for (let tries = 0; tries < triesMax; tries += 1) {
+    const { name, run } = story.random.pick(weighted);
+    const effect = await run(story);
+    if (effect === null) continue;
+    story.log(`${name}: ${effect}`);
+    return;
+  }
 }

@@ -153,6 +153,7 @@ function rankedRemovals({ records, forms }: StoryApi, name: Collection, query: U
     .removals(name)
     .filter(({ at, place }) => at >= since && (places === null || places.includes(place)))
     .filter(({ id, place }) => {
+      if (query.get('ever') === 'yes') return true;
       const living = records.find(name, id);
       return !living || (places !== null && placeOf(name, living) !== place);
     })

@@ -6,6 +6,7 @@ import { type Account, isRefusal, openConnection, outcomeOf } from './account.ts
 import { compareTables } from './compare.ts';
 import { openDestination, type StoryDestination } from './destinations.ts';
 import { collectionOf, type ResourceGenes } from './genes.ts';
+import { deliverAgain } from './history-acts.ts';
 import { update } from './mutations.ts';
 import type { Story } from './story.ts';
 
@@ -14,8 +15,11 @@ const runsMax = 8;
 
 /** What is wrong once everything is at rest; empty when the destination has converged. */
 export async function checkStory(story: Story): Promise<readonly string[]> {
+  if (story.losses.length > 0) return story.losses;
   await rest(story);
   const { genes, account } = story;
+  for (const { key } of genes.resources)
+    if (story.owed.has(key) && !(await deliverAgain(story, key))) await deliverAgain(story, key);
   for (const resource of genes.resources) {
     const restless = await settle(story, account, resource);
     if (restless !== null) return [restless];
@@ -25,7 +29,7 @@ export async function checkStory(story: Story): Promise<readonly string[]> {
   await using fresh = await openDestination('fresh', genes.destination, story);
   const other = await freshConnection(story, fresh);
   if (typeof other === 'string') return [other];
-  return [...(await compareAll(story, other, fresh)), ...(await quietRuns(story))];
+  return [...(await compareAll(story, other, fresh)), ...(await quietRuns(story)), ...story.losses];
 }
 
 /** No more faults, the right token, an active connection, and no record that a run would fail at. */

@@ -48,12 +48,16 @@ export const connectionActs: readonly Act[] = [
   {
     name: 'param area',
     weight: 3,
-    run: (story) => patchParams(story, { area: story.params.area === 'eu' ? 'us' : 'eu' }),
+    run: async (story) =>
+      story.genes.resources.some(({ byArea }) => byArea)
+        ? await patchParams(story, { area: story.params.area === 'eu' ? 'us' : 'eu' })
+        : null,
   },
   {
     name: 'param currency',
     weight: 3,
     run: async (story) => {
+      if (!story.genes.resources.some(({ shape }) => shape.transforms && shape.currency)) return null;
       const said = await patchParams(story, { currency: story.random.pick(['EUR', 'USD', 'CHF']) });
       for (const resource of story.genes.resources)
         if (resource.shape.transforms && resource.shape.currency && isIncremental(resource))
@@ -64,12 +68,16 @@ export const connectionActs: readonly Act[] = [
   {
     name: 'param groups',
     weight: 3,
-    run: (story) =>
-      patchParams(story, { groups: story.random.pick([['a'], ['a', 'b'], ['b', 'a', 'c'], ['a', 'c', 'd'], ['d']]) }),
+    run: async (story) =>
+      story.genes.resources.every(({ each }) => each?.from !== 'values')
+        ? null
+        : await patchParams(story, {
+            groups: story.random.pick([['a'], ['a', 'b'], ['b', 'a', 'c'], ['a', 'c', 'd'], ['d']]),
+          }),
   },
   {
     name: 'a lookup changes',
-    weight: 3,
+    weight: 5,
     run: async ({ api, genes, shaped }) => {
       const using = genes.resources.filter(({ shape }) => shape.transforms && shape.lookup);
       if (using.length === 0 || !using.every(({ change }) => change.watchesLookup)) return null;

@@ -60,13 +60,17 @@ const usersOf = (resources: readonly ResourceGenes[]): Json => ({
 });
 
 function resourceOf(genes: ResourceGenes): Json {
-  const { key, cursor, token, wideKey, pages, bare, each, validate, onInvalid, change, mode } = genes;
+  const { key, cursor, token, wideKey, pages, bare, lenient, each, validate, onInvalid, change, mode } = genes;
   return {
     key,
     primaryKey: wideKey ? ['id', 'owner'] : 'id',
     ...(each && { forEach: [eachOf(each)] }),
     request: requestOf(genes),
-    response: { records: bare ? '$' : 'data' },
+    response: {
+      records: bare ? '$' : 'data',
+      ...(lenient && { recordsMissing: 'empty' }),
+      ...(pages.kind === 'page' && pages.counts && { total: 'body.total' }),
+    },
     pagination: paginationOf(pages),
     ...(cursor && { incremental: incrementalOf(cursor) }),
     ...(token && { incremental: { kind: 'token', next: 'body.sync_token' } }),
@@ -100,7 +104,7 @@ const eachOf = ({ from, select, size }: EachGenes): Json => {
 const partOf = ({ from, size }: EachGenes): string =>
   from === 'values' || size !== null ? '{{ each.part }}' : '{{ each.part.id }}';
 
-function requestOf({ key, cursor, token, each, byArea, bare, cache }: ResourceGenes): Json {
+function requestOf({ key, cursor, token, each, byArea, bare, pages, cache }: ResourceGenes): Json {
   return {
     path: `/list/${collectionOf(key)}`,
     query: {
@@ -113,6 +117,7 @@ function requestOf({ key, cursor, token, each, byArea, bare, cache }: ResourceGe
       ...(cursor?.window && { until: '{{ window.to }}' }),
       ...(token && { token: '{{ watermark }}', by: 'seq', dir: 'asc' }),
       ...(bare && { bare: 'yes' }),
+      ...(pages.sparse && { sparse: 'yes' }),
     },
     ...(cache !== 'none' && { cache: cache === 'ttl' ? { mode: 'ttl', ttlSeconds: 1 } : { mode: cache } }),
   };
@@ -143,7 +148,8 @@ function paginationOf({ kind, size, counts, overlap }: ResourceGenes['pages']): 
   }
 }
 
-const incrementalOf = ({ field, timezone, order, settle, initial, window, clientFilter }: CursorGenes): Json => {
+const incrementalOf = (genes: CursorGenes): Json => {
+  const { field, timezone, order, settle, initial, window, lookback, clientFilter } = genes;
   const { type, format } = cursorField(field);
   return {
     kind: 'cursor',
@@ -152,6 +158,7 @@ const incrementalOf = ({ field, timezone, order, settle, initial, window, client
     settle,
     ...(initial !== 'none' && { initial: initial === 'param' ? '{{ params.start }}' : initial }),
     ...(window !== null && { window: { size: window } }),
+    ...(lookback > 0 && { lookback }),
     ...(clientFilter && { clientFilter }),
   };
 };
@@ -190,15 +197,21 @@ const schemaOf = (minimum: number): Json => ({
 
 const brakes = { default: {}, tight: { maxRatio: 0.3, minRecords: 2 }, off: { maxRatio: 1, minRecords: 0 } };
 
-function deletesOf({ key, deletes: { mode, scope, effect, brake, confirm }, each }: ResourceGenes): Json {
+function deletesOf({ key, cursor, deletes, each }: ResourceGenes): Json {
+  const { mode, scope, effect, brake, confirm, listed } = deletes;
   if (mode === 'none') return { mode };
   if (mode === 'flag') return { mode, when: "status = 'deleted'", effect, ...brakes[brake] };
   if (mode === 'full_scan') return { mode, scope, effect, confirm, ...brakes[brake] };
   return {
     mode,
-    request: { path: `/deleted/${collectionOf(key)}`, query: each ? { place: partOf(each) } : {} },
+    request: {
+      path: `/deleted/${collectionOf(key)}`,
+      query: { ...(each && { place: partOf(each) }), ...(listed !== 'gone' && { ever: 'yes' }) },
+    },
     records: 'data',
     key: 'id',
+    // Times are written as the cursor is.
+    ...(listed === 'ever, with times' && cursor?.field === 'modified' && { at: 'deleted_at' }),
     effect,
     ...brakes[brake],
   };

@@ -31,13 +31,23 @@ async function refuse(story: Story): Promise<string | null> {
 }
 
 /** Whether the API may respond badly in this way: what no reader could notice may not cost it anything for ever. */
-function isFair(kind: ApiFault, { cursor, token, deletes, mode, pages }: ResourceGenes): boolean {
+function isFair(kind: ApiFault, { cursor, token, deletes, mode, pages, plan, shape }: ResourceGenes): boolean {
   const isFull = cursor === null && !token;
+  if (kind.startsWith('plans')) return plan !== null;
+  if (kind === 'users busy') return shape.transforms && shape.lookup;
   if (kind === 'keys renamed') return isFull && deletes.mode !== 'none';
   if (kind === 'count too low' || kind === 'empty page') {
     if (!pages.counts) return false;
   } else if (kind !== 'list cut' && kind !== 'empty list') return true;
   return isFull ? deletes.mode !== 'none' || mode === 'replace' : cursor?.order === 'asc' && !cursor.window;
+}
+
+/** Whether no reader can tell that the list is not whole: then it may conclude that records are gone. */
+function isUnnoticed(kind: ApiFault, { pages, each, deletes }: ResourceGenes, midway: number): boolean {
+  if (kind === 'list cut') return !(pages.counts && (pages.kind === 'page' || pages.kind === 'offset'));
+  // The brake holds where nothing at all is listed.
+  if (kind === 'empty list') return midway > 0 || each !== null || deletes.brake === 'off';
+  return kind === 'count too low';
 }
 
 async function syncFaulty(story: Story): Promise<string> {
@@ -50,6 +60,7 @@ async function syncFaulty(story: Story): Promise<string> {
   // A run waits for an API that is away; so it comes back soon.
   const left = kind === 'status 500' || kind === 'plans away' ? random.between(1, 5) : 100;
   const outcomes: string[] = [some(story, 2)];
+  story.isBlind = isUnnoticed(kind, resource, midway);
   for (let time = 0; time < times; time += 1) {
     const fault = { kind, collection: isOfLookups ? null : collectionOf(resource.key), left };
     if (midway > 0) api.beforePage(midway, () => void (api.fault = fault));
@@ -58,6 +69,7 @@ async function syncFaulty(story: Story): Promise<string> {
     api.disarm();
   }
   api.fault = null;
+  story.isBlind = false;
   await account.activate();
   return `${kind}${midway ? ` from page ${midway} on` : ''} at ${resource.key}: ${outcomes.join('; ')}`;
 }

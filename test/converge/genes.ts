@@ -18,6 +18,8 @@ export interface CursorGenes {
   readonly settle: 'PT0S' | 'PT2S' | 'PT30S';
   readonly initial: 'none' | 'param' | 'now-P7D';
   readonly window: 'P2D' | null;
+  /** Of `seq`: how many values below the watermark are read again. */
+  readonly lookback: 0 | 3;
   readonly clientFilter: boolean;
 }
 
@@ -54,9 +56,13 @@ export interface ResourceGenes {
     readonly kind: 'none' | 'page' | 'offset' | 'cursor' | 'next_url' | 'link_header' | 'keyset';
     readonly size: number;
     readonly counts: boolean;
+    /** Of pages with tokens or links: behind each comes one without items. */
+    readonly sparse: boolean;
     readonly overlap: number | null;
   };
   readonly bare: boolean;
+  /** A response without a list counts as one without records. */
+  readonly lenient: boolean;
   readonly byArea: boolean;
   readonly deletes: {
     readonly mode: 'none' | 'flag' | 'full_scan' | 'endpoint';
@@ -65,6 +71,8 @@ export interface ResourceGenes {
     readonly brake: 'default' | 'tight' | 'off';
     /** How many reads in a row must lack a record. */
     readonly confirm: 1 | 2;
+    /** Of `endpoint`: records that were created again stay listed, with the time of their deletion or without. */
+    readonly listed: 'gone' | 'ever' | 'ever, with times';
   };
   readonly each: EachGenes | null;
   readonly cache: 'none' | 'conditional' | 'ttl';
@@ -103,7 +111,9 @@ export function randomGenes(random: Random): SpecGenes {
   const drawn = keys.map((key) => randomResource(random, key));
   // What `prices` updates are rows by their key.
   const resources = keys.includes('prices')
-    ? drawn.map((one) => (one.mode === 'append' ? { ...one, mode: 'upsert' as const } : one))
+    ? drawn.map((one) =>
+        one.mode === 'append' ? { ...one, mode: one.cursor ? ('upsert' as const) : ('replace' as const) } : one,
+      )
     : drawn;
   const destination = random.chance(0.25) && !keys.includes('prices') ? 'webhook' : 'postgres';
   return { resources, table: 1, destination, onBehind: random.pick(['fail', 'start_over'] as const) };
@@ -119,16 +129,20 @@ export function randomResource(random: Random, key: ResourceKey): ResourceGenes 
   const cursor = random.chance(key === 'parents' ? 0.4 : 0.55) ? randomCursor(random) : null;
   const token = cursor === null && key === 'items' && random.chance(0.3);
   const each = token ? null : randomEach(random, key, cursor);
-  const mode = random.chance(0.75) || token ? 'upsert' : cursor || random.chance(0.5) ? 'append' : 'replace';
+  const mode = random.chance(0.7) || token ? 'upsert' : cursor || random.chance(0.5) ? 'append' : 'replace';
   const change = {
     mode: random.pick(['hash', 'hash', 'hash', 'field', 'none'] as const),
     ignoresNoise: random.chance(0.4),
-    watchesLookup: random.chance(0.5),
+    watchesLookup: random.chance(0.7),
   };
   const canDelete = mode === 'upsert' && (change.mode !== 'none' || cursor === null);
   const found = randomDeletes(random, { cursor, each, canDelete });
   const deletes = token ? { ...found, mode: 'flag' as const } : found;
-  const paged = randomPages(random, token ? 'token' : cursor ? 'cursor' : 'id');
+  const cache = token ? 'none' : random.pick(['none', 'none', 'conditional', 'ttl'] as const);
+  const drawn = randomPages(random, token ? 'token' : cursor ? 'cursor' : 'id');
+  // Only a list that is one page is asked for by its version.
+  const isOnePage = cache === 'conditional' && random.chance(0.6);
+  const paged = isOnePage ? { ...drawn, pages: { ...drawn.pages, kind: 'none' as const } } : drawn;
   const validate = random.pick(['none', 'none', 'strict', 'loose'] as const);
   const transforms = random.chance(0.7);
   return {
@@ -137,17 +151,18 @@ export function randomResource(random: Random, key: ResourceKey): ResourceGenes 
     token,
     wideKey: false,
     ...paged,
+    lenient: !paged.bare && random.chance(0.3),
     byArea: key !== 'children' && random.chance(0.25),
     deletes,
     each,
-    cache: token ? 'none' : random.pick(['none', 'none', 'conditional', 'ttl'] as const),
+    cache,
     filter: random.pick(['none', 'none', 'none', 'status', 'price'] as const),
     shape: {
       transforms,
       currency: random.chance(0.4),
       table: random.chance(0.4),
       parentName: key === 'children' && each?.size === null && random.chance(0.5),
-      lookup: random.chance(0.3),
+      lookup: random.chance(0.5),
       wide: random.chance(0.5),
     },
     plan: random.chance(0.25)
@@ -164,7 +179,7 @@ export function randomResource(random: Random, key: ResourceKey): ResourceGenes 
 export function randomCursor(random: Random): CursorGenes {
   const field = random.pick([
     ...(['modified', 'modified', 'modified', 'stamp', 'local', 'local'] as const),
-    ...(['written', 'epoch_s', 'epoch_ms', 'day', 'seq', 'text'] as const),
+    ...(['written', 'epoch_s', 'epoch_ms', 'day', 'seq', 'seq', 'text'] as const),
   ]);
   const canWindow = field === 'modified' || field === 'epoch_ms' || field === 'written';
   const window = canWindow && random.chance(0.25) ? 'P2D' : null;
@@ -180,6 +195,7 @@ export function randomCursor(random: Random): CursorGenes {
         ? 'none'
         : random.pick(['none', 'none', 'param', 'now-P7D'] as const),
     window,
+    lookback: field === 'seq' ? random.pick([0, 3, 3] as const) : 0,
     clientFilter: window === null && random.chance(0.15),
   };
 }
@@ -188,7 +204,7 @@ export function randomCursor(random: Random): CursorGenes {
 const ofPrices = {
   key: 'prices',
   each: null,
-  deletes: { mode: 'none', scope: 'resource', effect: 'soft', brake: 'off', confirm: 1 },
+  deletes: { mode: 'none', scope: 'resource', effect: 'soft', brake: 'off', confirm: 1, listed: 'gone' },
   mode: 'update',
   validate: 'none',
   onInvalid: 'quarantine',
@@ -214,7 +230,7 @@ interface Around {
 
 function randomDeletes(random: Random, { cursor, each, canDelete }: Around): ResourceGenes['deletes'] {
   const found = cursor
-    ? (['none', 'flag', 'endpoint'] as const)
+    ? (['none', 'flag', 'endpoint', 'endpoint'] as const)
     : (['full_scan', 'full_scan', 'flag', 'none'] as const);
   return {
     mode: canDelete ? random.pick(found) : 'none',
@@ -222,6 +238,7 @@ function randomDeletes(random: Random, { cursor, each, canDelete }: Around): Res
     effect: random.pick(['soft', 'hard'] as const),
     brake: random.pick(['default', 'tight', 'off'] as const),
     confirm: random.pick([1, 1, 1, 2] as const),
+    listed: random.pick(['gone', 'ever', 'ever, with times'] as const),
   };
 }
 
@@ -236,6 +253,7 @@ export function randomPages(random: Random, order: 'id' | 'cursor' | 'token'): P
       kind,
       size: random.between(2, 5),
       counts: !bare && random.chance(0.4),
+      sparse: (kind === 'cursor' || kind === 'next_url' || kind === 'link_header') && random.chance(0.3),
       overlap: kind === 'offset' && random.chance(0.4) ? 1 : null,
     },
     bare,

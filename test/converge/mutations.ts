@@ -82,6 +82,30 @@ export function remove(scene: Scene, collection: Collection, id: string): void {
   else records.remove(collection, id);
 }
 
+/** A new record that lists of numbers show late; null: its id was taken. */
+export function createLate(scene: Scene, collection: Collection): string | null {
+  const { random, api } = scene;
+  const parents = api.records.all('parents').map(({ id }) => id);
+  const id = idOf(collection, random.between(100, 999));
+  const isTaken = api.records.placesOf(collection, id).size > 0;
+  if (isTaken || (collection === 'children' && parents.length === 0)) return null;
+  const fields = newFields(random, collection, parents);
+  touchParents(scene, collection, [fields['parent']]);
+  api.records.writeLate(collection, id, fields);
+  return id;
+}
+
+/** Puts a record back as it was before its last change; null: none can be. */
+export function goBack(scene: Scene, collection: Collection): string | null {
+  const { random, api } = scene;
+  for (const { id, fields } of random.shuffled(api.records.all(collection))) {
+    if (!api.records.goBack(collection, id)) continue;
+    touchParents(scene, collection, [fields['parent'], api.records.find(collection, id)?.fields['parent']]);
+    return id;
+  }
+  return null;
+}
+
 function touchParents({ api }: Scene, collection: Collection, parents: readonly unknown[]): void {
   if (collection !== 'children') return;
   for (const parent of new Set(parents)) {
@@ -107,7 +131,7 @@ const mutations: readonly { readonly name: string; readonly weight: number; read
   },
   {
     name: 'recreate',
-    weight: 3,
+    weight: 4,
     run: (scene, collection) => {
       const { random, api } = scene;
       const ids = [...new Set(api.records.removals(collection).map(({ id }) => id))];
@@ -143,7 +167,16 @@ const mutations: readonly { readonly name: string; readonly weight: number; read
   { name: 'group', weight: 2, run: change(({ random }) => ({ group: random.pick(groups) })) },
   { name: 'area', weight: 2, run: change(({ random }) => ({ area: random.pick(areas) })) },
   { name: 'becomes invalid', weight: 3, run: change(() => ({ price: -5 })) },
-  { name: 'becomes valid', weight: 2, run: change(() => ({ price: 7 })) },
+  {
+    name: 'becomes valid',
+    weight: 3,
+    run: (scene, collection) => {
+      const invalid = scene.api.records.all(collection).find(({ fields }) => Number(fields['price']) < 0);
+      if (!invalid) return null;
+      update(scene, { collection, id: invalid.id, fields: { price: 7 } });
+      return invalid.id;
+    },
+  },
   {
     name: 'moves',
     weight: 3,

@@ -34,10 +34,13 @@ export function pageOf(all: readonly Ranked[], { url, fault, newest }: Page): Up
   const size = Number(query.get('limit') ?? 1000);
   const start = startOf(all, query, size);
   const full = all.slice(start, start + size);
-  const isEmpty = fault === 'empty page' && start > 0;
+  const behind = startTokenOf(query);
+  const isEmpty = (fault === 'empty page' && start > 0) || behind?.isEmpty === true;
   const page = fault === 'list cut' ? full.slice(0, Math.ceil(full.length / 2)) : isEmpty ? [] : full;
   const last = full.at(-1);
-  const next = fault !== 'list cut' && last && start + size < all.length ? tokenOf(last) : null;
+  const isSparse = query.get('sparse') === 'yes';
+  const more = last && start + size < all.length ? tokenOf({ ...last, isEmpty: isSparse }) : null;
+  const next = fault === 'list cut' ? null : behind?.isEmpty ? tokenOf({ ...behind, isEmpty: false }) : more;
   const address = new URL(url);
   if (next !== null) address.searchParams.set('cursor', next);
   const items = page.map(({ item }) => (fault === 'keys renamed' ? renamed(item) : item));
@@ -53,8 +56,8 @@ export function pageOf(all: readonly Ranked[], { url, fault, newest }: Page): Up
 const renamed = ({ id, ...rest }: Item): Item => ({ ID: id, ...rest });
 
 function startOf(all: readonly Ranked[], query: URLSearchParams, size: number): number {
-  const token = query.get('cursor');
-  if (token !== null) return startAfter(all, JSON.parse(atob(token)), query.get('dir'));
+  const token = startTokenOf(query);
+  if (token !== null) return startAfter(all, token, query.get('dir'));
   const after = query.get('after');
   if (after !== null) {
     const behind = all.findIndex(({ id }) => id > after);
@@ -64,7 +67,17 @@ function startOf(all: readonly Ranked[], query: URLSearchParams, size: number): 
   return page === null ? Number(query.get('offset') ?? 0) : (Number(page) - 1) * size;
 }
 
-const tokenOf = ({ rank, id }: Ranked): string => btoa(JSON.stringify({ rank, id }));
+/** The record behind which a page begins; `isEmpty`: it has no items, and the next one begins there. */
+interface PageToken extends Pick<Ranked, 'rank' | 'id'> {
+  readonly isEmpty: boolean;
+}
+
+const tokenOf = ({ rank, id, isEmpty }: PageToken): string => btoa(JSON.stringify({ rank, id, isEmpty }));
+
+function startTokenOf(query: URLSearchParams): PageToken | null {
+  const token = query.get('cursor');
+  return token === null ? null : JSON.parse(atob(token));
+}
 
 /** Where the records behind that of a token begin, whatever has changed meanwhile. */
 function startAfter(all: readonly Ranked[], token: Pick<Ranked, 'rank' | 'id'>, dir: string | null): number {

@@ -29,6 +29,10 @@ export interface Records {
   write(collection: Collection, id: string, fields: Fields, options?: WriteOptions): void;
   remove(collection: Collection, id: string): void;
   removals(collection: Collection): readonly Removal[];
+  /** Creates a record whose number is that of two changes before, as one that was committed late. */
+  writeLate(collection: Collection, id: string, fields: Fields): void;
+  /** Puts a record back as it was before its last change; false: it has not changed. */
+  goBack(collection: Collection, id: string): boolean;
   /** The last change. */
   newest(): Change;
   /** The places that ever showed the record. */
@@ -50,6 +54,7 @@ export function createRecords(): Records {
   const tables = new Map<Collection, Map<string, ApiRecord>>(collections.map((name) => [name, new Map()]));
   const removals = new Map<Collection, Removal[]>(collections.map((name) => [name, []]));
   const places = new Map<string, Set<string>>();
+  const earlier = new Map<string, ApiRecord>();
   const table = (name: Collection): Map<string, ApiRecord> => tables.get(name) ?? new Map();
   const last = { at: 0, seq: 0 };
   const tick = ({ at = Date.now(), together = false }: WriteOptions): Change => {
@@ -65,6 +70,8 @@ export function createRecords(): Records {
     find: (name, id) => table(name).get(id),
     write(name, id, given, options = {}) {
       const before = table(name).get(id);
+      if (before) earlier.set(`${name}/${id}`, before);
+      else earlier.delete(`${name}/${id}`);
       const change = tick(options);
       const fields = Object.fromEntries(
         Object.entries({ ...before?.fields, ...given }).filter(([, value]) => value !== undefined),
@@ -74,6 +81,19 @@ export function createRecords(): Records {
       const known = places.get(`${name}/${id}`) ?? new Set();
       places.set(`${name}/${id}`, known.add(placeOf(name, record)));
       if (before && placeOf(name, before) !== placeOf(name, record)) leave(name, before, change);
+    },
+    writeLate(name, id, fields) {
+      this.write(name, id, fields);
+      const record = table(name).get(id);
+      if (record) table(name).set(id, { ...record, seq: record.seq - 2 });
+    },
+    goBack(name, id) {
+      const [now, before] = [table(name).get(id), earlier.get(`${name}/${id}`)];
+      if (!now || !before) return false;
+      table(name).set(id, before);
+      earlier.delete(`${name}/${id}`);
+      if (placeOf(name, before) !== placeOf(name, now)) leave(name, now, tick({}));
+      return true;
     },
     remove(name, id) {
       const record = table(name).get(id);

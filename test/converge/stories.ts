@@ -3,6 +3,7 @@ import { act, begin } from './acts.ts';
 import { createApiServer } from './api-server.ts';
 import { checkStory } from './check-story.ts';
 import { openStory, type StoryPlace } from './story.ts';
+import { witnessed } from './witness.ts';
 
 /** What a story has come to. */
 export interface StoryEnd {
@@ -62,6 +63,7 @@ async function runStory(seed: number, place: StoryPlace): Promise<StoryEnd> {
   try {
     await using story = await openStory(seed, place);
     ({ lines } = story);
+    story.account = witnessed(story.account, story);
     const count = story.random.between(5, 16);
     if (story.random.chance(0.8)) await begin(story);
     for (let done = 0; done < count; done += 1) await act(story);

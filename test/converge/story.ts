@@ -29,7 +29,7 @@ export interface Story extends AsyncDisposable, SinkPlace {
   readonly stack: Stack;
   readonly org: TestOrg;
   readonly api: StoryApi;
-  readonly account: Account;
+  account: Account;
   readonly destinations: readonly [StoryDestination, StoryDestination];
   /** Which of them the connection has. */
   destination: StoryDestination;
@@ -42,6 +42,14 @@ export interface Story extends AsyncDisposable, SinkPlace {
   readonly shaped: Set<ResourceKey>;
   /** The connection has delivered elsewhere since its first sync. */
   wasElsewhere: boolean;
+  /** Resources that a person has to have delivered again. */
+  readonly owed: Set<ResourceKey>;
+  /** Records were requeued. */
+  hasRequeued: boolean;
+  /** The API responds badly in a way that no reader can notice. */
+  isBlind: boolean;
+  /** What a run has lost. */
+  readonly losses: string[];
   /** What happened so far. */
   readonly lines: readonly string[];
   /** Ends the worker with SIGKILL and starts another. */
@@ -119,6 +127,10 @@ export async function openStory(seed: number, place: StoryPlace): Promise<Story>
     params,
     version,
     shaped: new Set(),
+    owed: new Set(),
+    hasRequeued: false,
+    isBlind: false,
+    losses: [],
     wasElsewhere: false,
     lines,
     replaceWorker: place.replaceWorker,
