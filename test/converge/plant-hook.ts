@@ -12,6 +12,6 @@ registerHooks({
     if (!plant || url !== place) return next(url, context);
     const source = readFileSync(fileURLToPath(url), 'utf8');
     if (!source.includes(plant.code)) throw new Error(`${plant.file} has no place for the bug "${plant.name}"`);
-    return { format: 'module-typescript', source: source.replace(plant.code, plant.bug), shortCircuit: true };
+    return { format: 'module-typescript', source: source.replace(plant.code, () => plant.bug), shortCircuit: true };
   },
 });

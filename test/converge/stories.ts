@@ -25,26 +25,49 @@ export interface Stories {
   ended(end: StoryEnd): void;
 }
 
-/** Runs stories on one service, some at once. Resolves when all have ended. */
-export async function runStories({ seeds, atOnce, trace, keep = false, plant = null, ended }: Stories): Promise<void> {
-  await using apis = await createApiServer();
-  await using stack = await startStack({ allow: [apis.hostPort], env: plant === null ? {} : planted(plant) });
+/** The service of some stories. */
+interface Stage extends AsyncDisposable {
+  readonly place: Omit<StoryPlace, 'trace'>;
+  /** Plants a bug in the worker, instead of the one before; null: none. */
+  plant(name: string | null): Promise<void>;
+}
+
+/** Starts a service without a bug. */
+export async function openStage(): Promise<Stage> {
+  await using open = new AsyncDisposableStack();
+  const apis = open.use(await createApiServer());
+  const stack = open.use(await startStack({ allow: [apis.hostPort] }));
+  let settings: Readonly<Record<string, string>> = {};
   let replacing: Promise<void> = Promise.resolve();
-  const replaceWorker = (): Promise<void> => {
+  const replaceWorker = (signal: 'SIGKILL' | 'SIGTERM'): Promise<void> => {
     const before = replacing;
     const replace = async (): Promise<void> => {
       await before;
-      await stack.killWorker('SIGKILL');
-      await stack.startWorker();
+      await stack.killWorker(signal);
+      await stack.startWorker(settings);
     };
     replacing = replace();
     return replacing;
   };
-  const place: StoryPlace = { stack, url: apis.url, apis: apis.apis, replaceWorker, trace };
+  const opened = open.move();
+  return {
+    place: { stack, url: apis.url, apis: apis.apis, replaceWorker: () => replaceWorker('SIGKILL') },
+    async plant(name) {
+      settings = name === null ? {} : planted(name);
+      await replaceWorker('SIGTERM');
+    },
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
+}
+
+/** Runs stories on one service, some at once. Resolves when all have ended. */
+export async function runStories({ seeds, atOnce, trace, keep = false, plant = null, ended }: Stories): Promise<void> {
+  await using stage = await openStage();
+  if (plant !== null) await stage.plant(plant);
   const left = [...seeds];
   const work = async (): Promise<void> => {
     for (let seed = left.shift(); seed !== undefined; seed = left.shift()) {
-      const end = await runStory(seed, place);
+      const end = await runStory(seed, { ...stage.place, trace });
       ended(end);
       if (plant !== null && end.differences.length > 0) left.length = 0;
     }
@@ -58,7 +81,8 @@ const planted = (plant: string) => ({
   NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} --import ${new URL('plant-hook.ts', import.meta.url).href}`,
 });
 
-async function runStory(seed: number, place: StoryPlace): Promise<StoryEnd> {
+/** Runs one story. */
+export async function runStory(seed: number, place: StoryPlace): Promise<StoryEnd> {
   let lines: readonly string[] = [];
   try {
     await using story = await openStory(seed, place);
