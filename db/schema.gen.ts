@@ -107,6 +107,10 @@ export interface Connections {
    */
   error: Json | null;
   /**
+   * How long the runs of a resource may be refused before the connection is in error; 0: the first refusal is enough.
+   */
+  errorAfterMinutes: Generated<number>;
+  /**
    * When it went to error; null: it is not in error.
    */
   errorSince: string | null;

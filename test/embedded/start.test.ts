@@ -90,7 +90,9 @@ async function expectOpenDatabases({ apiUrl, databaseUrl }: ReadyFacts): Promise
   const post = async (path: string, body: object = {}): Promise<any> => {
     const headers = { authorization: `Bearer ${apiKey}` };
     const response = await fetch(`${apiUrl}/api/v1${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
-    return response.json();
+    const answer = await response.json();
+    expect(response.ok, JSON.stringify(answer)).toBe(true);
+    return answer;
   };
   await post('/specs', {
     metadata: { key: 'things', name: 'Things', version: '1.0.0' },
@@ -105,6 +107,7 @@ async function expectOpenDatabases({ apiUrl, databaseUrl }: ReadyFacts): Promise
     specKey: 'things',
     specVersion: '1.0.0',
     displayName: 'Globex',
+    params: {},
     secrets: { databaseUrl: url },
   });
   const { steps } = await post(`/connections/${id}/test`);

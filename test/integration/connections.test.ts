@@ -111,8 +111,15 @@ describe('GET /connections', () => {
     const { workspaceId, specId, pinnedSpecVersion, displayName } = model;
     await api.deps.db.transaction().execute(async (tx) => {
       for (let index = 0; index < 2100; index += 1) {
-        const facts = { workspaceId, specId, pinnedSpecVersion, displayName, externalCustomerId: null, params: {} };
-        await insertConnection(tx, scope, { id: newId('con'), ...facts });
+        const names = { displayName, externalCustomerId: null, errorAfterMinutes: 0 };
+        await insertConnection(tx, scope, {
+          id: newId('con'),
+          workspaceId,
+          specId,
+          pinnedSpecVersion,
+          ...names,
+          params: {},
+        });
       }
     });
     const { body, headers } = await many.call('GET', '/connections');
@@ -204,11 +211,35 @@ describe('POST /connections/:id/sync', () => {
 
   it('responds with 409 when neither the effective spec nor the deployment says where records go', async () => {
     const id = await createActiveConnection(org);
-    const overrides = { body: { specOverridesJson: { destination: null } } };
-    expect((await org.call('PATCH', `/connections/${id}`, overrides)).status).toBe(200);
+    const none = { specOverridesJson: { destination: null } };
+    expect(await org.call('PATCH', `/connections/${id}`, { body: none })).toMatchObject({
+      status: 400,
+      body: { error: { issues: [{ path: 'destination' }] } },
+    });
+    // A version before took it.
+    await api.deps.db
+      .updateTable('connections')
+      .set({ specOverridesJson: JSON.stringify(none.specOverridesJson) })
+      .where('id', '=', id)
+      .execute();
     expect(await org.call('POST', `/connections/${id}/sync`, { body: { resource: 'items' } })).toMatchObject({
       status: 409,
       body: { error: { code: 'conflict', message: expect.stringContaining('add `destination` to the spec') } },
     });
+  });
+});
+
+describe('POST /connections of a spec without a destination', () => {
+  it('responds with 409 where the deployment has none, and makes nothing', async () => {
+    const homeless = await api.newOrg();
+    const { destination: _, ...spec } = specDocument({ key: 'homeless' });
+    await homeless.call('POST', '/specs', { body: spec });
+    await homeless.call('POST', '/specs/homeless/versions/1.0.0/publish');
+    const body = connectionBody(homeless, 'homeless');
+    expect(await homeless.call('POST', '/connections', { body })).toMatchObject({
+      status: 409,
+      body: { error: { code: 'conflict', message: expect.stringContaining('add `destination` to the spec') } },
+    });
+    expect((await homeless.call('GET', '/connections')).body).toEqual([]);
   });
 });

@@ -54,6 +54,36 @@ async function breakAgain(of: Connected): Promise<void> {
   if ((await rowOf(of)).status === 'active') await of.sync();
 }
 
+describe('a connection that may be refused for an hour', () => {
+  const ended = (minutesAgo: number, { id }: Connected) =>
+    shared()
+      .stack.db.updateTable('runs')
+      .set({ finishedAt: new Date(Date.now() - minutesAgo * 60_000).toISOString() })
+      .where('connectionId', '=', id)
+      .where('status', '=', 'failed')
+      .execute();
+
+  it('is in error once its runs have been refused for so long, without a success', async () => {
+    api.serve('patient', (_, { headers }) =>
+      serves === 'all' && headers['authorization'] === accepted ? { body: [{ id: 1 }] } : { status: 401, body: {} },
+    );
+    const of = await connection('patient', {});
+    expect((await call('PATCH', `/connections/${of.id}`, { errorAfterMinutes: 60 })).errorAfterMinutes).toBe(60);
+    const refused = async () => {
+      serves = 'nobody';
+      expect(await of.sync()).toMatchObject({ status: 'failed', error: { code: 'auth_failed' } });
+      return (await rowOf(of)).status;
+    };
+    expect(await refused()).toBe('active');
+    await ended(61, of);
+    serves = 'all';
+    expect(await of.sync()).toMatchObject({ status: 'succeeded' });
+    expect(await refused()).toBe('active');
+    await ended(61, of);
+    expect(await refused()).toBe('error');
+  });
+});
+
 describe('a connection in error', () => {
   it('says why, since when, and when it is tested again', async () => {
     const of = await inError('says');

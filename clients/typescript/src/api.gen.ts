@@ -21,6 +21,8 @@ export type ConnectionRow = {
     /** When it is tested again; it is active again if that succeeds. Null: it is not tested by itself, since only a person can mend it or see whether it is mended. */
     nextTestAt: Timestamp | null;
   } | null;
+  /** How long runs of a resource may be refused by the API or the destination before the connection is in error, and its schedules stop. 0: the first refused run is enough. */
+  errorAfterMinutes: number;
   paramsJson: JsonObject;
   /** Keyed merge patch on the pinned spec; null without one. */
   specOverridesJson: JsonObject | null;
@@ -1486,6 +1488,8 @@ export interface Operations {
       specVersion: string;
       displayName: string;
       externalCustomerId?: string | null;
+      /** How long runs of a resource may be refused by the API or the destination before the connection is in error, and its schedules stop. 0: the first refused run is enough. */
+      errorAfterMinutes?: number;
       /** Values of the spec's params that are not secret. */
       params: {
         [name: string]: unknown;
@@ -1516,6 +1520,8 @@ export interface Operations {
     body: {
       displayName?: string;
       externalCustomerId?: string | null;
+      /** How long runs of a resource may be refused by the API or the destination before the connection is in error, and its schedules stop. 0: the first refused run is enough. */
+      errorAfterMinutes?: number;
       /** Replaces all params. */
       params?: {
         [name: string]: unknown;
@@ -1553,6 +1559,8 @@ export interface Operations {
         /** When it is tested again; it is active again if that succeeds. Null: it is not tested by itself, since only a person can mend it or see whether it is mended. */
         nextTestAt: Timestamp | null;
       } | null;
+      /** How long runs of a resource may be refused by the API or the destination before the connection is in error, and its schedules stop. 0: the first refused run is enough. */
+      errorAfterMinutes: number;
       paramsJson: JsonObject;
       /** Keyed merge patch on the pinned spec; null without one. */
       specOverridesJson: JsonObject | null;

@@ -19,6 +19,7 @@ const columns = [
   'externalCustomerId',
   'status',
   'error',
+  'errorAfterMinutes',
   'paramsJson',
   'specOverridesJson',
   'accounts',
@@ -118,7 +119,7 @@ export function listConnections(db: Db, scope: OrgScope): Promise<Listing<Connec
 /** A connection as a list names it: without its params, which can be large. */
 export type ConnectionName = Omit<
   ConnectionRow,
-  'orgId' | 'error' | 'paramsJson' | 'specOverridesJson' | 'accounts'
+  'orgId' | 'error' | 'errorAfterMinutes' | 'paramsJson' | 'specOverridesJson' | 'accounts'
 > & {
   readonly specKey: string;
 };
@@ -178,6 +179,7 @@ interface NewConnection {
   readonly pinnedSpecVersion: string;
   readonly displayName: string;
   readonly externalCustomerId: string | null;
+  readonly errorAfterMinutes: number;
   readonly params: JsonObject;
 }
 
@@ -245,6 +247,7 @@ export async function findErrorSince(db: Db, scope: OrgScope, id: string): Promi
 export interface ConnectionChange {
   readonly displayName?: string | undefined;
   readonly externalCustomerId?: string | null | undefined;
+  readonly errorAfterMinutes?: number | undefined;
   readonly pinnedSpecVersion?: string | undefined;
   readonly params?: JsonObject | undefined;
   readonly specOverrides?: JsonObject | null | undefined;
@@ -256,12 +259,13 @@ export function changeConnection(
   scope: OrgScope,
   { id, ...change }: ConnectionChange & { readonly id: string },
 ): Promise<ConnectionRow> {
-  const { displayName, externalCustomerId, pinnedSpecVersion, params, specOverrides } = change;
+  const { displayName, externalCustomerId, errorAfterMinutes, pinnedSpecVersion, params, specOverrides } = change;
   return tx
     .updateTable('connections')
     .set((eb) => ({
       displayName: displayName ?? eb.ref('displayName'),
       externalCustomerId: externalCustomerId === undefined ? eb.ref('externalCustomerId') : externalCustomerId,
+      errorAfterMinutes: errorAfterMinutes ?? eb.ref('errorAfterMinutes'),
       pinnedSpecVersion: pinnedSpecVersion ?? eb.ref('pinnedSpecVersion'),
       ...(params === undefined ? {} : { paramsJson: JSON.stringify(params), accessNo: nextAccess }),
       ...(specOverrides === undefined

@@ -13,7 +13,7 @@ import { requestRun } from '../../control/runs/runs.ts';
 import { upgradeSpec } from '../../control/specs/upgrade.ts';
 import { found } from '../../core/errors.ts';
 import { JsonObject } from '../../core/json/json-object.ts';
-import { ConnectionRow, ConnectionTest, ConnectionUpdate } from '../../core/resources/connection.ts';
+import { ConnectionRow, ConnectionTest, ConnectionUpdate, ErrorAfterMinutes } from '../../core/resources/connection.ts';
 import { FreshnessView } from '../../core/resources/freshness.ts';
 import { RunRow } from '../../core/resources/run.ts';
 import { SpecUpgrade } from '../../core/resources/spec.ts';
@@ -53,6 +53,7 @@ export const connectionRoutes = [
       specVersion: v.pipe(NaturalKey, v.description('A published version.')),
       displayName: DisplayText,
       externalCustomerId: v.nullish(v.pipe(NaturalKey, v.description('Your id of the end customer.')), null),
+      errorAfterMinutes: v.optional(ErrorAfterMinutes, 0),
       params: v.pipe(JsonObject, v.description("Values of the spec's params that are not secret.")),
       secrets: v.pipe(JsonObject, v.description("Values of the spec's secret params.")),
     }),
@@ -248,6 +249,7 @@ export const connectionRoutes = [
     body: v.object({
       displayName: v.optional(DisplayText),
       externalCustomerId: v.optional(v.nullable(NaturalKey)),
+      errorAfterMinutes: v.optional(ErrorAfterMinutes),
       params: v.optional(v.pipe(JsonObject, v.description('Replaces all params.'))),
       secrets: v.optional(v.pipe(JsonObject, v.description('Merged by key into those stored; null deletes one.'))),
       specOverridesJson: v.optional(

@@ -42,6 +42,8 @@ export interface ConnectionRequest {
   readonly displayName: string;
   /** The caller's id for the end customer; null: it has none. */
   readonly externalCustomerId: string | null;
+  /** See {@link ConnectionRow}. */
+  readonly errorAfterMinutes: number;
   readonly params: JsonObject;
   readonly secrets: JsonObject;
 }
@@ -56,14 +58,22 @@ export async function createConnection(
   request: ConnectionRequest,
 ): Promise<ConnectionRow> {
   const { db } = deps;
-  const { workspaceId, specKey: key, specVersion: version, displayName, externalCustomerId } = request;
+  const {
+    workspaceId,
+    specKey: key,
+    specVersion: version,
+    displayName,
+    externalCustomerId,
+    errorAfterMinutes,
+  } = request;
   found(await findWorkspace(db, scope, workspaceId), 'Workspace');
   const spec = found(await findSpecVersion(db, scope, { key, version }), 'Spec version');
   refuseUnlessPublished(spec);
   const values = checkedValues(deps, spec.specJson, request);
 
   const id = newConnectionId();
-  const facts = { id, workspaceId, specId: spec.specId, pinnedSpecVersion: version, displayName, externalCustomerId };
+  const names = { displayName, externalCustomerId, errorAfterMinutes };
+  const facts = { id, workspaceId, specId: spec.specId, pinnedSpecVersion: version, ...names };
   const made = await write(deps, async (tx) => {
     await requireRoom(tx, scope, 'connections');
     const row = await insertConnection(tx, scope, { ...facts, params: values.params });

@@ -14,6 +14,7 @@ interface UpdateRequest extends Omit<SettingsChange, 'version'> {
   readonly id: string;
   readonly displayName?: string | undefined;
   readonly externalCustomerId?: string | null | undefined;
+  readonly errorAfterMinutes?: number | undefined;
   /** Whether to return only what would happen. */
   readonly dryRun: boolean;
   /** Whether later runs may delete rows that they no longer find. */
@@ -31,10 +32,10 @@ export async function updateConnection(
   scope: OrgScope,
   { id, dryRun, allowDeletes, ...update }: UpdateRequest,
 ): Promise<ConnectionUpdate> {
-  const { displayName, externalCustomerId, specOverridesJson, params, secrets } = update;
+  const { displayName, externalCustomerId, errorAfterMinutes, specOverridesJson, params, secrets } = update;
   const { stopped, ...updated } = await deps.db.transaction().execute(async (tx) => {
     const locked = found(await lockConnection(tx, scope, id), 'Connection');
-    const facts = { displayName, externalCustomerId, specOverrides: specOverridesJson };
+    const facts = { displayName, externalCustomerId, errorAfterMinutes, specOverrides: specOverridesJson };
     if (specOverridesJson === undefined && params === undefined && secrets === undefined) {
       const connection = dryRun ? locked : await changeConnection(tx, scope, { ...facts, id });
       return { ...connection, applied: !dryRun, plan: null, stopped: [] };

@@ -37,6 +37,18 @@ export const ConnectionError = v.object({
 export type ConnectionError = v.InferOutput<typeof ConnectionError>;
 
 /** One customer's configured instance of a spec. Secrets are never part of it. */
+export const ErrorAfterMinutes = v.pipe(
+  v.number(),
+  v.integer(),
+  v.minValue(0),
+  v.maxValue(7 * 24 * 60),
+  v.description(
+    'How long runs of a resource may be refused by the API or the destination before the connection is in error, and its schedules stop. 0: the first refused run is enough.',
+  ),
+  v.examples([60]),
+);
+
+/** A connection of an end customer. */
 export const ConnectionRow = v.object({
   id: v.pipe(v.string(), v.examples(['con_01kaemm0dce7xb1k4c1m1f2p3q'])),
   orgId: v.string(),
@@ -51,6 +63,7 @@ export const ConnectionRow = v.object({
   ),
   status: ConnectionStatus,
   error: v.pipe(v.nullable(ConnectionError), v.description('Why it is in error; null: it is not.'), v.examples([null])),
+  errorAfterMinutes: ErrorAfterMinutes,
   paramsJson: JsonObject,
   specOverridesJson: v.pipe(
     v.nullable(JsonObject),

@@ -13,7 +13,7 @@ export const findConnection: typeof real.findConnection = (db, _scope, id) =>
 /** A connection as the API shows it. */
 export function connectionRow(connection: StoredConnection): ConnectionRow {
   const { id, orgId, workspaceId, specId, pinnedSpecVersion, displayName, externalCustomerId } = connection;
-  const { status, error, paramsJson, specOverridesJson, accounts } = connection;
+  const { status, error, errorAfterMinutes, paramsJson, specOverridesJson, accounts } = connection;
   const named = { id, orgId, workspaceId, specId, pinnedSpecVersion, displayName, externalCustomerId };
-  return { ...named, status, error, paramsJson, specOverridesJson, accounts };
+  return { ...named, status, error, errorAfterMinutes, paramsJson, specOverridesJson, accounts };
 }

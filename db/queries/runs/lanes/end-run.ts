@@ -160,7 +160,16 @@ async function leaveLane(
     .execute();
 }
 
-/** Puts the connection of a run in error; false: it is not active, or has been mended since the run signed in. */
+/** Whether runs of a lane have failed so since its last success, for as long as the row of `connections` allows. */
+const lastsLong = (laneId: number, code: string) => sql<boolean>`exists (
+  select from runs where lane_id = ${laneId} and status = 'failed' and error_code = ${code}
+    and finished_at <= now() - make_interval(mins => connections.error_after_minutes)
+    and seq > coalesce((select max(seq) from runs where lane_id = ${laneId} and status in ('succeeded', 'partial')), 0))`;
+
+/**
+ * Puts the connection of a run in error; false: it is not active, has been mended since the run signed in, or its refusals may
+ * last longer.
+ */
 async function breakConnection(
   tx: Db,
   scope: OrgScope,
@@ -170,7 +179,7 @@ async function breakConnection(
   if (!error) return false;
   const known = await tx
     .selectFrom('runs')
-    .select('accessNo')
+    .select(['accessNo', 'laneId'])
     .where('orgId', '=', scope.orgId)
     .where('id', '=', id)
     .executeTakeFirst();
@@ -181,6 +190,7 @@ async function breakConnection(
     .where('orgId', '=', scope.orgId)
     .where('id', '=', connectionId)
     .where('status', '=', 'active')
+    .where((eb) => eb.or([eb('errorAfterMinutes', '=', 0), lastsLong(known?.laneId ?? 0, error.code)]))
     .$if(accessNo !== null, (update) => update.where('accessNo', '=', accessNo))
     .returning('id')
     .executeTakeFirst();

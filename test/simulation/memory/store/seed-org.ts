@@ -31,6 +31,7 @@ export function seedOrg(
         testAt: null,
         tests: 0,
         recoveredAt: null,
+        errorAfterMinutes: 0,
         externalCustomerId: null,
       },
       workspaceId: state.newId('ws'),
