@@ -46,8 +46,10 @@ export async function importFile(
 
 function linesOf(report: readonly ImportReport[]): readonly string[] {
   const refused = report.filter(({ status }) => status === 'refused');
+  const doubtful = report.filter(({ status, reason }) => status === 'converted' && reason !== null);
   return [
     `${report.length - refused.length} of ${report.length} converted`,
+    ...doubtful.map(({ name, reason }) => `  ${name} ${reason}`),
     ...refused.map(({ name, path, reason }) => `  ${name} is left out: ${[path, reason].filter(Boolean).join(': ')}`),
   ];
 }

@@ -5,7 +5,7 @@ export interface ImportReport {
   readonly status: 'converted' | 'refused';
   /** Where the component lies that has no faithful counterpart, as a dotted path into the document; null: converted. */
   readonly path: string | null;
-  /** Why it has none, and what the author can do; null: converted. */
+  /** Why it has none, or what the author should check, and what to do; null: nothing. */
   readonly reason: string | null;
 }
 

@@ -166,15 +166,18 @@ function commonAuth(entries: readonly Entry[]): Part {
   return most?.auth ?? { kind: 'none' };
 }
 
+const keyless =
+  'has no primary_key: the content of a record is its key, so a changed record becomes another row. Set primaryKey, if it has one.';
+
 function reportOf(
   streams: ReadStreams,
   refused: ReadonlyMap<string, { readonly path: string; readonly reason: string }>,
 ): readonly ImportReport[] {
-  return streams.listed.map(({ name, key, refusal }, index): ImportReport => {
+  return streams.listed.map(({ name, key, draft, refusal }, index): ImportReport => {
     const late = refused.get(key);
     if (refusal !== null) return { name, status: 'refused', path: refusal.path, reason: refusal.reason };
     if (late !== undefined)
       return { name, status: 'refused', path: late.path === '' ? `streams.${index}` : late.path, reason: late.reason };
-    return { name, status: 'converted', path: null, reason: null };
+    return { name, status: 'converted', path: null, reason: draft?.primaryKey.length === 0 ? keyless : null };
   });
 }

@@ -115,6 +115,7 @@ describe('the records of an imported stream', () => {
     });
     expect(issues).toEqual([]);
     expect(resourceOf(result)['transform']).toContain('airbyte_content');
+    expect(result.report[0]).toMatchObject({ status: 'converted', reason: expect.stringContaining('Set primaryKey') });
   });
 
   test('are cast to the scalars of a schema that the manifest holds', async () => {
