@@ -19,8 +19,8 @@ export const plants: readonly StoryPlant[] = [
     name: 'a delivered record that the filter drops stays',
     seed: null,
     file: 'src/core/pipeline/process-page.ts',
-    code: 'marked.filter(isKept).map(idOf)',
-    bug: 'marked.map(idOf)',
+    code: 'candidates.filter(isKept).map(idOf)',
+    bug: 'candidates.map(idOf)',
   },
   {
     name: 'a failed enrichment counts as whole',
