@@ -141,7 +141,7 @@ const Environment = v.object({
   ),
   CSS_DEPLOYMENT_NAME: variable(
     v.optional(form.deploymentName),
-    'Name of the worker deployment in Temporal, the same for all workers. With CSS_BUILD_ID, workers are versioned: a run ends on the build that it began on, and a build gets runs once it is made current (`npm run admin -- worker-version current`). Unset: off.',
+    'Name of the worker deployment in Temporal, the same for all workers. With CSS_BUILD_ID, workers are versioned: a run ends on the build that it began on (a very long one moves on when its history is restarted), and a build gets runs once it is made current (`npm run admin -- worker-version current`). Unset: off.',
   ),
   CSS_BUILD_ID: variable(
     v.optional(form.buildId),
