@@ -9,38 +9,30 @@ import type { Database } from './schema.ts';
 export type Db = Kysely<Database> | Transaction<Database>;
 
 interface ClientOptions {
-  /** Connections at most. */
   readonly poolSize: number;
-  /** The time for one statement in milliseconds; 60,000 unless given, null for none. */
+  /** Deadline for a statement in milliseconds: 60,000 by default, `null` for none. */
   readonly statementMsMax?: number | null;
   /** Shown in `pg_stat_activity`. */
   readonly applicationName: string;
-  /** A pooled connection that breaks while idle: the pool replaces it; this is for the log. */
+  /** Receives the error of an idle connection that broke; the pool replaces the connection. */
   readonly onIdleError: (error: Error) => void;
-  /** Takes, once, what counts the connections of the pool. */
   readonly onPool?: (counts: () => PoolCounts) => void;
 }
 
-/** The connections of a pool. */
 export interface PoolCounts {
-  /** Connections at most. */
   readonly size: number;
-  /** Open ones. */
   readonly open: number;
-  /** Open ones that nobody uses. */
   readonly idle: number;
-  /** Queries and transactions that wait for one. */
   readonly waiting: number;
 }
 
-/** The milliseconds for which an idle connection stays open: schedules that fire each minute find it, its statements prepared. */
+/** Milliseconds that an idle connection stays open: schedules that fire each minute find it, with its statements prepared. */
 const idleMs = 120_000;
 
-/** Opens a pool. Timestamps arrive as ISO strings, bigint as number (ids and counters stay below 2^53). */
+/** Timestamps are read as ISO strings, bigint as number: ids and counters stay below 2^53. */
 export const openDatabase = (url: string, options: ClientOptions): Kysely<Database> =>
   databaseOn(openDialect(url, options));
 
-/** The client that speaks through a dialect. */
 export const databaseOn = (dialect: Dialect): Kysely<Database> =>
   new Kysely<Database>({
     dialect,
@@ -48,7 +40,7 @@ export const databaseOn = (dialect: Dialect): Kysely<Database> =>
     plugins: [new CamelCasePlugin({ maintainNestedObjectKeys: true })],
   });
 
-/** The dialect on a pool of its own; {@link openDatabase} unless something has to come between the two. */
+/** A dialect on a pool of its own, for callers that wrap it; others use {@link openDatabase}. */
 export function openDialect(url: string, options: ClientOptions): Dialect {
   const { statementMsMax = 60_000 } = options;
   const pool = new pg.Pool({
@@ -56,7 +48,7 @@ export function openDialect(url: string, options: ClientOptions): Dialect {
     max: options.poolSize,
     idleTimeoutMillis: idleMs,
     application_name: options.applicationName,
-    // A connection that died without a word is noticed, a frozen process does not hold its locks for ever.
+    // Keep-alive detects a connection that died silently; the timeout ends the locks of a frozen process.
     keepAlive: true,
     idle_in_transaction_session_timeout: 10_000,
     ...(statementMsMax === null ? {} : { statement_timeout: statementMsMax, query_timeout: statementMsMax + 5000 }),
@@ -64,7 +56,7 @@ export function openDialect(url: string, options: ClientOptions): Dialect {
   });
   const slots = createOrgSlots(options.poolSize);
   pool.on('error', options.onIdleError);
-  // One that breaks between two statements of a transaction fails the next one; without a listener it would end the process.
+  // Without a listener, an error between two statements of a transaction would end the process. The next statement fails anyway.
   pool.on('connect', (client) => client.on('error', nextStatementFails));
   options.onPool?.(() => ({
     size: options.poolSize,

@@ -1,23 +1,22 @@
 import { type RawBuilder, type SelectQueryBuilder, type SqlBool, sql } from 'kysely';
 import type { Database } from './schema.ts';
 
-/** A whole list: how long it is, and its rows, read while they are consumed. */
+/** A whole list, whose rows are read while they are consumed. */
 export interface Listing<Row> {
   readonly total: number;
   readonly rows: AsyncIterable<Row>;
 }
 
-/** How one kind of row is read batch by batch. */
 export interface ListingSource<Row> {
-  /** The `limit` rows after `last` in the order of the list; null means from the start. */
+  /** The `limit` rows after `last` in list order; `null` starts at the first row. */
   batch(last: Row | null, limit: number): Promise<readonly Row[]>;
-  /** The bytes that each of the next `limit` rows takes where it is stored; absent: rows are known to be small. */
+  /** Stored bytes of each of the next `limit` rows; absent where rows are known to be small. */
   measure?(last: Row | null, limit: number): Promise<readonly number[]>;
-  /** How many rows the list has in all; counted only when they do not fit into one batch. */
+  /** Total number of rows; called only when they do not fit into one batch. */
   count(): Promise<number>;
 }
 
-/** A list that the code itself has; rows of the database are never gathered for it. */
+/** Only for a list that the code itself has: rows of the database are never gathered for it. */
 export const listingOf = <Row>(rows: readonly Row[]): Listing<Row> => ({
   total: rows.length,
   rows: (async function* () {
@@ -25,7 +24,6 @@ export const listingOf = <Row>(rows: readonly Row[]): Listing<Row> => ({
   })(),
 });
 
-/** The first rows of a list, at most so many. */
 export async function firstRows<Row>({ rows }: Listing<Row>, most: number): Promise<readonly Row[]> {
   const first: Row[] = [];
   for await (const row of rows) {
@@ -34,21 +32,14 @@ export async function firstRows<Row>({ rows }: Listing<Row>, most: number): Prom
   return first;
 }
 
-/** Rows read at once: large enough that the round trip does not count, small enough that memory stays flat. */
+/** Large enough that the round trip does not count, small enough that memory stays flat. */
 const batchRows = 1000;
-/**
- * The rows of a batch where they are measured first, in place of {@link batchRows}: of large ones a batch has few, and
- * all are measured for each.
- */
+/** Used instead of {@link batchRows} when rows are measured: all are measured for each batch, but few large ones are read. */
 const measuredRows = 200;
-/** Stored bytes read at once, if it is more than one row: compressed, they may be a hundred times as many in memory. */
+/** Stored bytes per batch of several rows. Decompressed, they may be a hundred times as many. */
 const batchBytes = 256 * 1024;
 
-/**
- * Opens a list. A short one costs a single query; a long one, or one of large rows, is never in memory as a whole.
- *
- * @param most rows that it has at most.
- */
+/** A short list costs a single query; a long one, or one of large rows, is never in memory as a whole. */
 export async function openListing<Row>(source: ListingSource<Row>, most = Infinity): Promise<Listing<Row>> {
   const first = await nextBatch(source, null, most);
   return { total: first.isLast ? first.rows.length : await source.count(), rows: rowsFrom(first, source, most) };
@@ -56,7 +47,6 @@ export async function openListing<Row>(source: ListingSource<Row>, most = Infini
 
 interface ListBatch<Row> {
   readonly rows: readonly Row[];
-  /** Whether nothing comes behind it. */
   readonly isLast: boolean;
 }
 
@@ -69,7 +59,7 @@ async function nextBatch<Row>(source: ListingSource<Row>, last: Row | null, most
   return { rows, isLast: isEnd || rows.length >= most };
 }
 
-/** How many of the first rows have no more bytes together, at least one. */
+/** Number of first rows that together have at most `bytes`, but at least one. */
 function rowsWithin(sizes: readonly number[], bytes: number): number {
   let sum = 0;
   const over = sizes.findIndex((size) => {
@@ -79,11 +69,8 @@ function rowsWithin(sizes: readonly number[], bytes: number): number {
   return Math.max(1, over === -1 ? sizes.length : over);
 }
 
-/** How much a list has. */
 interface ListSize {
-  /** The stored bytes of a row, as SQL; absent: rows are known to be small. */
   readonly storedBytes?: RawBuilder<number>;
-  /** Rows, at most. Absent: all. */
   readonly limit?: number | undefined;
 }
 
@@ -109,7 +96,6 @@ export async function openNewestFirst<TB extends keyof Database, Row extends { r
   return await openListing(source, limit);
 }
 
-/** How many rows a query without columns selects. */
 export async function countRows<TB extends keyof Database>(
   query: SelectQueryBuilder<Database, TB, object>,
 ): Promise<number> {

@@ -7,7 +7,7 @@ import type { Database } from './schema.ts';
 
 const folder = join(import.meta.dirname, 'migrations');
 
-/** The database has a migration that this version of the service does not have. Its message says what to do. */
+/** The message says what to do. */
 export class UnknownMigrationError extends Error {
   override readonly name = 'UnknownMigrationError';
 
@@ -19,8 +19,8 @@ export class UnknownMigrationError extends Error {
 }
 
 /**
- * Applies what is missing from `db/migrations/*.sql`, in the order of the file names, under an advisory lock:
- * several processes may call it at once, one applies and the others find nothing to do.
+ * Applies the missing `db/migrations/*.sql` in the order of their names, under an advisory lock. Several processes may call it at
+ * once: one applies, the others find nothing to do.
  *
  * @returns the names applied by this call. Throws UnknownMigrationError.
  */
@@ -40,7 +40,6 @@ export async function migrateToLatest(databaseUrl: string): Promise<{ readonly a
   }
 }
 
-/** Applies what is missing in the transaction, and returns the names. No other process does so before its end. */
 async function applyMissing(db: Kysely<Database>): Promise<readonly string[]> {
   await sql`select pg_advisory_xact_lock(${sql.lit(lockKey)})`.execute(db);
   const migrator = new Migrator({ db, provider: { getMigrations: readMigrations } });
@@ -50,12 +49,9 @@ async function applyMissing(db: Kysely<Database>): Promise<readonly string[]> {
   return (results ?? []).map((result) => result.migrationName);
 }
 
-/** Key of the advisory lock of migrations. */
 const lockKey = 7_361_101;
 
-/**
- * A dialect without Kysely's own lock: it is of the session, which a pooler gives to others between two transactions.
- */
+/** Without Kysely's own lock, which belongs to the session: a pooler shares that between transactions. */
 function withoutSessionLock(dialect: Dialect): Dialect {
   return {
     createAdapter: () => new AdapterWithoutLock(),
@@ -67,11 +63,11 @@ function withoutSessionLock(dialect: Dialect): Dialect {
 
 class AdapterWithoutLock extends PostgresAdapter {
   override async acquireMigrationLock(): Promise<void> {
-    // The transaction has it.
+    // The transaction holds it.
   }
 
   override async releaseMigrationLock(): Promise<void> {
-    // The end of the transaction does it.
+    // The end of the transaction releases it.
   }
 }
 
@@ -82,18 +78,17 @@ async function refuseUnknown(db: Db): Promise<void> {
   if (unknown !== undefined) throw new UnknownMigrationError(unknown);
 }
 
-/** The migrations of a database in their order. Throws 42P01 when none was ever applied. */
+/** Throws 42P01 when no migration was ever applied. */
 export async function appliedMigrations(db: Db): Promise<readonly string[]> {
   const { rows } = await sql<{ name: string }>`select name from kysely_migration order by name`.execute(db);
   return rows.map(({ name }) => name);
 }
 
-/** The migrations that the code expects and the database lacks; readiness names them. */
+/** Migrations that the code expects and the database lacks; readiness names them. */
 export async function pendingMigrations(applied: readonly string[]): Promise<readonly string[]> {
   return Object.keys(await readMigrations()).filter((name) => !applied.includes(name));
 }
 
-/** The migrations of a database that this version does not have. */
 export async function unknownMigrations(applied: readonly string[]): Promise<readonly string[]> {
   const known = Object.keys(await readMigrations());
   return applied.filter((name) => !known.includes(name));

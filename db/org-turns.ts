@@ -1,4 +1,4 @@
-/** Who takes the connections of a pool: orgs in turn, so that none waits for what another sends. */
+/** Connections of a pool go to the orgs in turn, so that none waits for what another sends. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { PostgresPool } from 'kysely';
 import type { OrgSlots } from '../src/core/work/org-slots.ts';
@@ -6,14 +6,13 @@ import type { OrgSlots } from '../src/core/work/org-slots.ts';
 const caller = new AsyncLocalStorage<string>();
 
 /**
- * Does the work of a request of an org. Its statements and transactions take connections in turn with those of other
- * orgs. An org has half of the connections at most, since its transactions may all wait for one lock. No transaction
- * may wait for a second connection.
+ * Does the work of an org's request, which takes its connections in turn. An org has at most half of the connections, since its
+ * transactions may all wait for one lock. No transaction may wait for a second connection.
  */
 export const requestOf = <Result>(orgId: string, work: () => Promise<Result>): Promise<Result> =>
   caller.run(orgId, work);
 
-/** The pool, with a slot for each of its connections. What is done for no org waits for the pool itself. */
+/** Work outside {@link requestOf} waits for the pool itself. */
 export function inOrgTurns(pool: PostgresPool, slots: OrgSlots): PostgresPool {
   return {
     options: pool.options,

@@ -1,21 +1,19 @@
 import { type SelectQueryBuilder, type SqlBool, sql } from 'kysely';
 import type { Database } from './schema.ts';
 
-/** The requested rows of a list, newest first. */
 export interface PageRequest {
-  /** The rows behind the one with this id; null: from the newest. */
+  /** Only rows older than this id; `null` starts with the newest. */
   readonly before: string | null;
   readonly limit: number;
 }
 
-/** Some rows of a list. */
 export interface Page<Row> {
   readonly rows: readonly Row[];
-  /** The `before` of the next page; null: there is none. */
+  /** The `before` of the next page; `null` on the last one. */
   readonly next: string | null;
 }
 
-/** One page of what a query of one table selects, newest first: ids are ordered by time. Nothing is counted. */
+/** Newest first, as ids are ordered by time; without a total. */
 export async function newestPage<TB extends keyof Database, Row extends { readonly id: string }>(
   query: SelectQueryBuilder<Database, TB, Row>,
   { before, limit }: PageRequest,

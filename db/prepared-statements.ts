@@ -7,10 +7,9 @@ import { noteBroken, noteUnopened } from './database-away.ts';
 import { noteRefusal } from './refusals.ts';
 
 /**
- * The pool with durable commits, and with statements that are prepared on their third use. The server then reads and
- * plans them once per connection, which is most of the work of a small one. Behind a pooler no statement is prepared,
- * because the next transaction may be on another connection of the server. There each transaction sets for itself that
- * its commit is durable.
+ * The pool with durable commits, and with statements that are prepared on their third use. The server then parses and plans them
+ * once per connection, which is most of the work of a small one. Behind a pooler nothing is prepared, because the next
+ * transaction may use another server connection. There each transaction makes its own commit durable.
  */
 export function preparing(pool: pg.Pool): PostgresPool {
   const clients = new WeakMap<pg.PoolClient, PostgresPoolClient>();
@@ -35,16 +34,13 @@ export function preparing(pool: pg.Pool): PostgresPool {
   };
 }
 
-/**
- * The text of a statement behind a pooler. One that begins a transaction also makes its commit durable, without another
- * round trip.
- */
+/** Behind a pooler, the statement that begins a transaction also makes its commit durable, without another round trip. */
 const durably = (text: string): string =>
   /^(?:begin|start transaction)\b/.test(text) ? `${text}; select ${durableCommitSql('transaction')}` : text;
 
 /**
- * Makes the commits of a new connection durable, and asks whether a pooler such as PgBouncer is in between. If one is,
- * the process that executes is not the one that was announced when the connection began. One query for each connection.
+ * In one query, makes the commits of a new connection durable and detects a pooler such as PgBouncer. Behind one, the executing
+ * process is not the one announced at connect.
  */
 async function isPooled(client: pg.PoolClient): Promise<boolean> {
   const { rows } = await client.query<{ pid: number }>(
@@ -53,16 +49,14 @@ async function isPooled(client: pg.PoolClient): Promise<boolean> {
   return rows[0]?.pid !== Reflect.get(client, 'processID');
 }
 
-/** How statements are sent. */
 interface Preparation {
-  /** The name of a statement on the server; undefined: it has none. */
+  /** `undefined` if the statement is not prepared. */
   readonly nameOf: (text: string) => string | undefined;
-  /** What is sent for a statement; absent: itself. */
   readonly textOf?: (text: string) => string;
 }
 
 function preparingClient(client: pg.PoolClient, { nameOf, textOf = (text) => text }: Preparation): PostgresPoolClient {
-  // Kysely calls it with a text; with a cursor only where it was given a kind of cursor, which it is not.
+  // Kysely passes a text: a cursor would need a cursor class, which it was not given.
   const query = async (text: string, values: readonly unknown[] = []) => {
     const name = values.length === 0 ? undefined : nameOf(text);
     const named = { text: textOf(text), values: [...values], ...(name === undefined ? {} : { name }) };
@@ -81,7 +75,6 @@ function preparingClient(client: pg.PoolClient, { nameOf, textOf = (text) => tex
   return { query: query as unknown as PostgresPoolClient['query'], release: (destroy) => client.release(destroy) };
 }
 
-/** Throws the error on, noted. */
 const noting =
   (note: (error: unknown) => void) =>
   (error: unknown): never => {

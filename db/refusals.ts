@@ -6,7 +6,6 @@ const reasons: ReadonlyMap<string, DatabaseRefused['reason']> = new Map([
   ['53300', 'too_many_connections'],
 ]);
 
-/** Publishes that the control database refused something, if the error says so. */
 export function noteRefusal(error: unknown): void {
   const reason = reasons.get(codeOf(error));
   if (reason) observations.databaseRefused.publish({ reason });

@@ -22,22 +22,21 @@ import type { StoredMeaning } from '../src/core/spec/connection/meaning.ts';
 import type { DB, Generated } from './schema.gen.ts';
 
 type Typed<Table, Known> = Omit<Table, keyof Known> & Known;
-/** A jsonb column that is written as JSON text and read as any JSON value. */
+/** Written as JSON text and read as any JSON value. */
 type AnyJson = ColumnType<unknown, string, string>;
 type NullableJson<Value extends object> = JSONColumnType<Value | null, string | null | undefined, string | null>;
 type NullableJsonObject = NullableJson<JsonObject>;
 
-/** The options of a backfill. */
 export interface Backfill {
-  /** Where it begins, as the cursor of the resource is written; null: at `initial`. */
+  /** Start, as the cursor of the resource is written; `null` for `initial`. */
   readonly from: string | null;
-  /** Unchanged records are delivered again, and deletes that were held back are sent; of a rewind only the latter. */
+  /** Unchanged records are delivered again, and deletes that were held back are sent; in a rewind only the latter. */
   readonly force: boolean;
-  /** The lane is set back to `from` as the run begins, which then reads as an ordinary one; absent: it is not. */
+  /** The lane is set back to `from` as the run begins, which then reads like an ordinary one. */
   readonly rewind?: true;
 }
 
-/** The tables: the generated types with what the migrations cannot say, shapes of jsonb and words of checks. */
+/** The generated types with what the migrations cannot say: shapes of jsonb and words of checks. */
 export interface Database
   extends Omit<
     DB,

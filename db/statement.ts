@@ -5,10 +5,9 @@ import type { Db } from './client.ts';
 export type Placeholders<Values> = { readonly [Name in keyof Values]: RawBuilder<Values[Name]> };
 
 /**
- * A statement that is built once; each use brings its values. For those of every request and every page: building one
- * takes as long as the response of the database.
+ * Built once, for queries of every request and every page: building one takes as long as the response of the database.
  *
- * @param build makes the statement; it is called once, with placeholders for the values.
+ * @param build is called once, with placeholders for the values.
  */
 export function statement<Values extends object, Row>(
   build: (db: Db, values: Placeholders<Values>) => Compilable<Row> | RawBuilder<Row>,
@@ -17,7 +16,7 @@ export function statement<Values extends object, Row>(
   return async (db, values) => {
     built ??= compile(db, build);
     const parameters = built.parameters.map((parameter) =>
-      // A placeholder is made for no other names than those of the values.
+      // Placeholders have no other names than those of the values.
       parameter instanceof Placeholder ? values[parameter.name as keyof Values] : parameter,
     );
     const query: CompiledQuery<Row> = { ...built, parameters };

@@ -9,16 +9,16 @@ import { type Placeholders, statement } from '../statement.ts';
 
 const columns = ['id', 'connectionId', 'resourceKey', 'cron', 'timezone', 'enabled'] as const;
 
-/** Every change makes Temporal's schedule out of date; for 2 s it is the request that brings it up to date. */
+/** Outdates Temporal's schedule: for 2 s the request has the time to update it, then the sweeper does. */
 const changed = {
   version: sql<number>`schedules.version + 1`,
   applyAt: sql<string>`now() + interval '2 seconds'`,
 };
 
-/** From now on it fires; nothing is overdue before it has had the time. */
+/** Nothing is overdue before the schedule has had the time to fire again. */
 const firesAgain = { firesSince: sql<string>`now()` };
 
-/** A new, enabled schedule of a connection that `lockConnection` found in this transaction. */
+/** The caller has locked the connection in this transaction (`lockConnection`). */
 export function insertSchedule(
   tx: Db,
   scope: OrgScope,
@@ -33,16 +33,13 @@ export function insertSchedule(
     .executeTakeFirstOrThrow();
 }
 
-/** The schedule, or undefined when it is absent, deleted or of another org. */
+/** `undefined` if absent, deleted or of another org. */
 export async function findSchedule(db: Db, scope: OrgScope, id: string): Promise<ScheduleRow | undefined> {
   const [schedule] = await scheduleById(db, { orgId: scope.orgId, id });
   return schedule;
 }
 
-/**
- * Finds and locks a schedule, as {@link findSchedule} finds it; until the transaction ends nobody else changes or
- * deletes it.
- */
+/** Finds and locks a schedule: no other transaction changes or deletes it until this one ends. */
 export async function lockSchedule(tx: Db, scope: OrgScope, id: string): Promise<ScheduleRow | undefined> {
   const [schedule] = await lockedScheduleById(tx, { orgId: scope.orgId, id });
   return schedule;
@@ -62,12 +59,10 @@ const selectById = (db: Db, { orgId, id }: ById) => existing(db, { orgId }).sele
 const scheduleById = statement(selectById);
 const lockedScheduleById = statement((tx, values: ById) => selectById(tx, values).forNoKeyUpdate());
 
-/** Every schedule of a connection, newest first. */
 export function listSchedules(db: Db, scope: OrgScope, connectionId: string): Promise<Listing<ScheduleRow>> {
   return openNewestFirst(existing(db, scope).select(columns).where('connectionId', '=', connectionId));
 }
 
-/** The schedule switched on or off, or undefined when it is absent, deleted or of another org. */
 export function setScheduleEnabled(
   db: Db,
   scope: OrgScope,
@@ -84,7 +79,7 @@ export function setScheduleEnabled(
     .executeTakeFirst();
 }
 
-/** Marks a schedule as deleted, so that it reads as absent. Undefined: it was absent, deleted or of another org. */
+/** Marks a schedule as deleted, so that it reads as absent. */
 export function markScheduleDeleted(db: Db, scope: OrgScope, id: string): Promise<ScheduleRow | undefined> {
   return updateExisting(db, scope)
     .set({ ...changed, deletedAt: sql`now()` })
@@ -93,7 +88,6 @@ export function markScheduleDeleted(db: Db, scope: OrgScope, id: string): Promis
     .executeTakeFirst();
 }
 
-/** Deletes the schedules of a connection as {@link markScheduleDeleted} does; returns those that it deleted. */
 export function markSchedulesDeleted(tx: Db, scope: OrgScope, connectionId: string): Promise<ScheduleRow[]> {
   return updateExistingOf(tx, scope, connectionId)
     .set({ ...changed, deletedAt: sql`now()` })
@@ -102,8 +96,8 @@ export function markSchedulesDeleted(tx: Db, scope: OrgScope, connectionId: stri
 }
 
 /**
- * Notes that schedules of a connection have to follow its status. To be called with every change of it: its schedules
- * fire only while it is active. `resumes`: they did not before, as nobody wanted them to.
+ * Call it with every change of a connection's status: its schedules fire only while it is active. `resumes`: until now they were
+ * not meant to fire, so nothing is overdue yet.
  */
 export async function noteStatusChange(
   tx: Db,
@@ -115,7 +109,6 @@ export async function noteStatusChange(
     .execute();
 }
 
-/** Switches off the schedules of resources that a connection no longer has; returns those that were on. */
 export function disableSchedulesExcept(
   tx: Db,
   scope: OrgScope,
@@ -129,14 +122,13 @@ export function disableSchedulesExcept(
     .execute();
 }
 
-/** A schedule as Temporal shall have it. */
 export interface ScheduleState extends ScheduleRow {
   readonly version: number;
   readonly deletedAt: string | null;
   readonly connectionStatus: ConnectionStatus;
 }
 
-/** The schedule, a deleted one too; undefined when it is absent or of another org. */
+/** Also finds a deleted schedule. */
 export function findScheduleState(db: Db, scope: OrgScope, id: string): Promise<ScheduleState | undefined> {
   return db
     .selectFrom('schedules')
@@ -157,7 +149,7 @@ export function findScheduleState(db: Db, scope: OrgScope, id: string): Promise<
     .executeTakeFirst();
 }
 
-/** Notes that Temporal has this version. False: it is no longer the newest. */
+/** `false` if the version is no longer the newest. */
 export async function markApplied(
   db: Db,
   scope: OrgScope,
@@ -174,7 +166,6 @@ export async function markApplied(
   return marked !== undefined;
 }
 
-/** Ids of some schedules of a connection whose newest version Temporal does not have. */
 export async function findNotApplied(
   db: Db,
   scope: OrgScope,
@@ -191,7 +182,7 @@ export async function findNotApplied(
   return schedules.map(({ id }) => id);
 }
 
-/** Lets the sweeper try a schedule again only after a while, so that it does not keep others from their turn. */
+/** Delays the sweeper's next try, so that this schedule does not keep others from their turn. */
 export async function postponeApplying(db: Db, scope: OrgScope, id: string): Promise<void> {
   await db
     .updateTable('schedules')
@@ -201,7 +192,7 @@ export async function postponeApplying(db: Db, scope: OrgScope, id: string): Pro
     .execute();
 }
 
-/** Lets the sweeper apply schedules whatever was applied before. */
+/** Lets the sweeper apply schedules again, no matter what was applied before. */
 export async function applyAgain(db: Db, scope: OrgScope, ids: readonly string[]): Promise<void> {
   await db
     .updateTable('schedules')
@@ -211,18 +202,13 @@ export async function applyAgain(db: Db, scope: OrgScope, ids: readonly string[]
     .execute();
 }
 
-/** Firings that were missed since the last notification, and the schedule. */
 export interface MissedFirings {
   readonly schedule: ScheduleRow;
   readonly missed: number;
-  /** When they were noted. */
   readonly notedAt: string;
 }
 
-/**
- * Notes how many firings Temporal has dropped since it made its schedule; null: it has none. Undefined: the schedule is
- * absent, deleted or of another org.
- */
+/** `count` is the number of firings that Temporal has dropped since it made its schedule; `null` if it has none. */
 export async function noteMissedFirings(
   tx: Db,
   scope: OrgScope,

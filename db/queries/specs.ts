@@ -18,7 +18,6 @@ const columns = [
   'specVersions.publishedAt',
 ] as const;
 
-/** One version of a spec, or undefined when the key or the version is unknown in this org. */
 export function findSpecVersion(
   db: Db,
   scope: OrgScope,
@@ -34,7 +33,6 @@ export function findSpecVersion(
     .executeTakeFirst();
 }
 
-/** The spec version that a connection is pinned to, or undefined when there is no such connection. */
 export async function findPinnedSpec(
   db: Db,
   scope: OrgScope,
@@ -58,7 +56,6 @@ const pinnedVersion = statement(
       .where('connections.id', '=', connectionId),
 );
 
-/** A version of a connection's own spec, or undefined when the spec has no such version. */
 export function findVersionOfSpec(
   db: Db,
   scope: OrgScope,
@@ -73,7 +70,7 @@ export function findVersionOfSpec(
     .executeTakeFirst();
 }
 
-/** Every spec of the org that has a version, newest first; its versions are read as it is sent. */
+/** Only specs that have a version; the versions are read while the list is sent. */
 export async function listSpecs(db: Db, scope: OrgScope): Promise<Listing<SpecRow>> {
   const ofOrg = db
     .selectFrom('specVersions')
@@ -103,7 +100,7 @@ interface VersionOfSpec extends Pick<SpecVersionRow, 'id' | 'specId' | 'version'
   readonly key: string;
 }
 
-/** The specs of versions, those of one behind each other. */
+/** Versions of one spec must be adjacent. */
 async function* bySpec(rows: AsyncIterable<VersionOfSpec>): AsyncIterable<SpecRow> {
   let spec: SpecRow | undefined;
   for await (const { specId, key, version, status } of rows) {
@@ -117,7 +114,6 @@ async function* bySpec(rows: AsyncIterable<VersionOfSpec>): AsyncIterable<SpecRo
   if (spec) yield spec;
 }
 
-/** The specs of the org that have a version. */
 const specsOf = (db: Db, { orgId }: OrgScope) =>
   db
     .selectFrom('specs')
@@ -125,13 +121,11 @@ const specsOf = (db: Db, { orgId }: OrgScope) =>
     .where(sql<SqlBool>`exists (
       select from spec_versions where spec_versions.org_id = specs.org_id and spec_versions.spec_id = specs.id)`);
 
-/** A spec as a page of them shows it. */
 export interface SpecLine extends Pick<SpecRow, 'id' | 'key' | 'versions'> {
-  /** How many versions it has; `versions` are the newest. */
+  /** Number of all versions; `versions` are the newest. */
   readonly versionCount: number;
 }
 
-/** A page of the specs of the org that have a version, each with some of its versions. */
 export function findSpecsPage(
   db: Db,
   scope: OrgScope,
@@ -145,10 +139,8 @@ export function findSpecsPage(
   return newestPage(specsOf(db, scope).select(['id', 'key', newest.as('versions'), count.as('versionCount')]), request);
 }
 
-/** A version without its document. */
 export type VersionLine = Pick<SpecVersionRow, 'id' | 'version' | 'status'>;
 
-/** A page of the versions of a spec; none when the key is unknown in this org. */
 export const findVersionsPage = (
   db: Db,
   scope: OrgScope,
@@ -166,7 +158,6 @@ export const findVersionsPage = (
     request,
   );
 
-/** The versions of a spec, newest first; none when the key is unknown in this org. */
 export function listSpecVersions(db: Db, scope: OrgScope, key: string): Promise<Listing<SpecVersionRow>> {
   const ofKey = db
     .selectFrom('specVersions')
@@ -185,13 +176,11 @@ export function listSpecVersions(db: Db, scope: OrgScope, key: string): Promise<
   });
 }
 
-/** Whether the org has a spec with that key. */
 export async function hasSpec(db: Db, scope: OrgScope, key: string): Promise<boolean> {
   const spec = db.selectFrom('specs').select('id').where('orgId', '=', scope.orgId).where('key', '=', key);
   return (await spec.executeTakeFirst()) !== undefined;
 }
 
-/** The id of the spec with that key, made when it is not there yet. */
 export async function ensureSpec(db: Db, scope: OrgScope, key: string): Promise<string> {
   await db
     .insertInto('specs')
@@ -214,7 +203,7 @@ interface Draft {
   readonly checksum: string;
 }
 
-/** A new draft, or undefined when the version exists already. */
+/** `undefined` if the version exists already. */
 export function insertDraft(db: Db, scope: OrgScope, draft: Draft): Promise<SpecVersionRow | undefined> {
   return db
     .insertInto('specVersions')
@@ -230,7 +219,7 @@ export function insertDraft(db: Db, scope: OrgScope, draft: Draft): Promise<Spec
     .executeTakeFirst();
 }
 
-/** The version frozen, or undefined when it is not a draft of this content (any more). */
+/** `undefined` if the version is not, or no longer, a draft of this content. */
 export function markPublished(
   db: Db,
   scope: OrgScope,
@@ -247,7 +236,7 @@ export function markPublished(
     .executeTakeFirst();
 }
 
-/** The version closed to new pins, or undefined when it is not published (any more). */
+/** Closes a version to new pins; `undefined` if it is not, or no longer, published. */
 export function markDeprecated(db: Db, scope: OrgScope, id: string): Promise<SpecVersionRow | undefined> {
   return db
     .updateTable('specVersions')
@@ -259,7 +248,6 @@ export function markDeprecated(db: Db, scope: OrgScope, id: string): Promise<Spe
     .executeTakeFirst();
 }
 
-/** The draft with another document, or undefined when it is not a draft (any more). */
 export function updateDraft(
   db: Db,
   scope: OrgScope,
@@ -275,7 +263,6 @@ export function updateDraft(
     .executeTakeFirst();
 }
 
-/** Whether a draft existed and is now deleted. */
 export async function removeDraft(db: Db, scope: OrgScope, id: string): Promise<boolean> {
   const removed = await db
     .deleteFrom('specVersions')

@@ -5,7 +5,7 @@ import { type Placeholders, statement } from '../../statement.ts';
 
 /** A token bucket: `requests` per `perSeconds`, at most `burst` at once. */
 export interface BucketRate {
-  /** The connection whose bucket it is; null: all connections of the org share it. */
+  /** `null` if all connections of the org share the bucket. */
   readonly connectionId: string | null;
   readonly name: string;
   readonly requests: number;
@@ -14,11 +14,11 @@ export interface BucketRate {
 }
 
 /**
- * Takes a token in one statement, so that the rate holds across every worker process (GCRA).
+ * Takes tokens in one statement (GCRA), so that the rate holds across all worker processes.
  *
- * @param tokens taken together, not more than `burst`; the wait is that of the last one. One unless given.
+ * @param tokens taken together, at most `burst`; the wait is that of the last one. Default 1.
  * @param waitMsMax a longer wait is not reserved: the caller comes back after it.
- * @returns milliseconds to wait before sending. At most `waitMsMax`: the token is the caller's. More: it is not.
+ * @returns milliseconds to wait before sending. Above `waitMsMax` no token was taken.
  */
 export async function takeToken(
   db: Db,
@@ -39,7 +39,6 @@ interface TokensToTake extends Pick<BucketRate, 'connectionId' | 'name'> {
   readonly orgId: string;
   readonly step: number;
   readonly slack: number;
-  /** The longest wait; tokens that come later than that are not taken. */
   readonly waited: number;
 }
 
@@ -58,10 +57,7 @@ const takeTokens = statement((_, { orgId, connectionId, name, step, slack, waite
       as wait_ms`;
 });
 
-/**
- * Empties a bucket until `waitMs` from now, as the API asked; from then on it gives one token after the other. Nobody
- * waits less than before.
- */
+/** Empties a bucket until `waitMs` from now, as the API asked; then tokens come one by one. No caller waits less than before. */
 export async function emptyBucket(
   db: Db,
   scope: OrgScope,
@@ -74,7 +70,7 @@ export async function emptyBucket(
     on conflict (org_id, owner, name) do update set full_at = greatest(b.full_at, excluded.full_at)`.execute(db);
 }
 
-/** Seconds from one token to the next, and how much earlier a burst may come. */
+/** Seconds between tokens, and how much earlier a burst may come. */
 function spacing({ requests, perSeconds, burst }: BucketRate): { readonly step: number; readonly slack: number } {
   const step = perSeconds / requests;
   return { step, slack: step * (burst - 1) };

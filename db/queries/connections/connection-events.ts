@@ -4,7 +4,7 @@ import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 import { recordEvent } from '../webhooks/events.ts';
 
-/** The connection as events show it, also a deleted one; undefined when it is absent or of another org. */
+/** Also finds a deleted connection. */
 function findEventConnection(db: Db, scope: OrgScope, id: string): Promise<EventConnection | undefined> {
   return db
     .selectFrom('connections')
@@ -24,8 +24,8 @@ function findEventConnection(db: Db, scope: OrgScope, id: string): Promise<Event
 }
 
 /**
- * Records the events that `eventsOf` returns for the connection as it is now; see {@link recordEvent}. Records nothing for
- * one that does not exist. Returns how many endpoints each is queued for, as a sum.
+ * Records events for the connection as it is now, see {@link recordEvent}; none if it does not exist. Returns the number of
+ * messages.
  */
 export async function recordConnectionEvents(
   tx: Db,

@@ -25,41 +25,33 @@ const columns = [
   'accounts',
 ] as const;
 
-/** The connection, or undefined when it is absent, deleted or of another org. */
+/** `undefined` if absent, deleted or of another org. */
 export async function findConnection(db: Db, scope: OrgScope, id: string): Promise<ConnectionRow | undefined> {
   const [connection] = await connectionById(db, { orgId: scope.orgId, id });
   return connection;
 }
 
-/** A connection, with the spec that it is pinned to. */
 export interface PinnedConnection extends ConnectionRow {
   readonly specJson: JsonObject;
 }
 
-/** Finds a connection as {@link findConnection} does, with its spec. */
 export async function findPinnedConnection(db: Db, scope: OrgScope, id: string): Promise<PinnedConnection | undefined> {
   const [connection] = await pinnedConnectionById(db, { orgId: scope.orgId, id });
   return connection;
 }
 
-/** The connections that exist, in any order. */
+/** Existing connections only, in any order. */
 export function findConnections(db: Db, scope: OrgScope, ids: readonly string[]): Promise<readonly ConnectionRow[]> {
   return connectionsByIds(db, { orgId: scope.orgId, ids });
 }
 
-/**
- * Finds and locks a connection, as {@link findConnection} finds it; until the transaction ends nobody else changes or
- * deletes it.
- */
+/** Finds and locks a connection: no other transaction changes or deletes it until this one ends. */
 export async function lockConnection(tx: Db, scope: OrgScope, id: string): Promise<ConnectionRow | undefined> {
   const [connection] = await lockedConnectionById(tx, { orgId: scope.orgId, id });
   return connection;
 }
 
-/**
- * Finds and locks the connection of a schedule, as {@link lockConnection} does. It locks the org first, as every
- * transaction that lets a run begin, and the schedule last, so that it does not change until the transaction ends.
- */
+/** Locks the org first, as every transaction that lets a run begin, and the schedule last, so that it stays unchanged. */
 export async function lockConnectionOfSchedule(
   tx: Db,
   scope: OrgScope,
@@ -110,7 +102,6 @@ const lockedConnectionOfSchedule = statement((tx, { orgId, id }: ById) =>
     .forShare('schedules'),
 );
 
-/** Every connection of the org, newest first. */
 export function listConnections(db: Db, scope: OrgScope): Promise<Listing<ConnectionRow>> {
   const storedBytes = sql<number>`pg_column_size(params_json) + coalesce(pg_column_size(spec_overrides_json), 0)`;
   return openNewestFirst(existing(db, scope).select(columns), { storedBytes });
@@ -124,14 +115,12 @@ export type ConnectionName = Omit<
   readonly specKey: string;
 };
 
-/** Filters of a list of connections; an absent one does not restrict. */
 export interface ConnectionFilter {
   readonly status?: ConnectionStatus | undefined;
-  /** A part of the name, or the whole id of the end customer, in any case. */
+  /** Part of the name, or the whole id of the end customer; case-insensitive. */
   readonly text?: string | undefined;
 }
 
-/** A page of the connections of the org. */
 export function findConnectionsPage(
   db: Db,
   scope: OrgScope,
@@ -159,7 +148,6 @@ export function findConnectionsPage(
   return newestPage(ofOrg.select([...named, specKey]), request);
 }
 
-/** The names of connections by id; those that are absent, deleted or of another org are missing. */
 export async function findConnectionNames(
   db: Db,
   scope: OrgScope,
@@ -183,7 +171,7 @@ interface NewConnection {
   readonly params: JsonObject;
 }
 
-/** A connection in `pending`. Throws on a workspace or spec version of another org (foreign keys). */
+/** Throws on a workspace or spec version of another org (foreign keys). */
 export function insertConnection(db: Db, scope: OrgScope, connection: NewConnection): Promise<ConnectionRow> {
   const { params, ...rest } = connection;
   return db
@@ -193,7 +181,6 @@ export function insertConnection(db: Db, scope: OrgScope, connection: NewConnect
     .executeTakeFirstOrThrow();
 }
 
-/** The connection in its new status, or undefined when it is absent, deleted or of another org. */
 export function setConnectionStatus(
   db: Db,
   scope: OrgScope,
@@ -212,7 +199,7 @@ export function setConnectionStatus(
 
 const nextAccess = sql<number>`access_no + 1`;
 
-/** Notes that runs sign in with something else from now on: what fails with what was before says nothing of it. */
+/** Runs sign in with other credentials from now on: failures with the previous ones no longer count. */
 export async function noteNewAccess(tx: Db, scope: OrgScope, id: string): Promise<void> {
   await updateExisting(tx, scope)
     .set({ accessNo: nextAccess, ...testedAtOnce })
@@ -220,7 +207,6 @@ export async function noteNewAccess(tx: Db, scope: OrgScope, id: string): Promis
     .execute();
 }
 
-/** Says whose grants a connection has from now on. */
 export async function putAccounts(
   tx: Db,
   scope: OrgScope,
@@ -232,7 +218,7 @@ export async function putAccounts(
     .execute();
 }
 
-/** When the connection went to `error`; null: it is not in error, or the time is unknown. */
+/** `null` if the connection is not in error, or the time is unknown. */
 export async function findErrorSince(db: Db, scope: OrgScope, id: string): Promise<string | null> {
   const connection = await db
     .selectFrom('connections')
@@ -243,7 +229,6 @@ export async function findErrorSince(db: Db, scope: OrgScope, id: string): Promi
   return connection?.errorSince ?? null;
 }
 
-/** The fields of a connection that may change; absent: unchanged. */
 export interface ConnectionChange {
   readonly displayName?: string | undefined;
   readonly externalCustomerId?: string | null | undefined;
@@ -279,10 +264,7 @@ export function changeConnection(
     .executeTakeFirstOrThrow();
 }
 
-/**
- * Marks a connection as deleted, so that it reads as absent and none of its runs begins. False: it was absent, deleted
- * or of another org.
- */
+/** Marks a connection as deleted, so that it reads as absent and none of its runs begins. */
 export async function markConnectionDeleted(tx: Db, scope: OrgScope, id: string): Promise<boolean> {
   const marked = await updateExisting(tx, scope)
     .set({ deletedAt: sql`now()`, status: 'paused', ...noErrorColumns })
@@ -292,14 +274,12 @@ export async function markConnectionDeleted(tx: Db, scope: OrgScope, id: string)
   return marked !== undefined;
 }
 
-/** How many connections of the org are active. */
 export const countActiveConnections = (db: Db, scope: OrgScope): Promise<number> =>
   countRows(db.selectFrom('connections').where('orgId', '=', scope.orgId).where('status', '=', 'active'));
 
 /**
- * The cap on active connections of the org; null: none. Holds the org's row until the transaction ends, so that
- * whoever counts against the cap does so alone. Rows of the org may be inserted meanwhile: whoever inserts one may hold the
- * connection that is locked next.
+ * `null` for no cap. Locks the org's row, so that transactions count against the cap one after the other. Rows of the org may
+ * still be inserted: such a transaction may hold the connection that is locked next.
  */
 export async function lockActiveConnectionsMax(db: Db, scope: OrgScope): Promise<number | null> {
   const org = await db
@@ -311,5 +291,5 @@ export async function lockActiveConnectionsMax(db: Db, scope: OrgScope): Promise
   return org.activeConnectionsMax;
 }
 
-/** A fresh connection id; made before the row because secrets are sealed for it. */
+/** A fresh id, made before the row because secrets are sealed for it. */
 export const newConnectionId = (): string => newId('con');

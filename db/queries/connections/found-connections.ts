@@ -2,7 +2,6 @@ import { sql } from 'kysely';
 import type { ConnectionRow } from '../../../src/core/resources/connection.ts';
 import type { Db } from '../../client.ts';
 
-/** A connection as an operator looks for it: by what people call it, in whichever org it is. */
 export interface FoundConnection
   extends Pick<ConnectionRow, 'id' | 'workspaceId' | 'displayName' | 'externalCustomerId' | 'status'> {
   readonly orgId: string;
@@ -10,7 +9,7 @@ export interface FoundConnection
   readonly specKey: string;
 }
 
-/** Connections by a part of their name or of the name of their org, or the id of the end customer, in any case; newest first. */
+/** Matches, in any case, part of the connection's or org's name, or the whole id of the end customer. */
 export function findConnectionsByName(db: Db, name: string, limit: number): Promise<FoundConnection[]> {
   const words = name.toLowerCase();
   return db

@@ -4,10 +4,7 @@ import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 import { type RunLine, runLineColumns } from '../runs/run-columns.ts';
 
-/**
- * The facts of each of these resources of a connection, in their order. A lane serves first in, first out, so its
- * newest run is also the last to end.
- */
+/** A lane is first in, first out, so its newest run is also the last to end. */
 export async function findResourceFacts(
   db: Db,
   scope: OrgScope,
@@ -39,23 +36,21 @@ export async function findResourceFacts(
   return rows;
 }
 
-/** Whether the attempts of the running run of the row of `lanes` have failed since it last recorded a batch. */
+/** Whether attempts of the running run of the row of `lanes` have failed since its last recorded batch. */
 export const attemptsFail: RawBuilder<boolean> = sql`exists (
   select from runs where lane_id = lanes.id and status = 'running' and error_code is not null and attempts > 0)`;
 
-/** Whether a resource of the row of `connections` has records in quarantine. */
 export const hasQuarantined = (resourceKey: RawBuilder<unknown>): RawBuilder<boolean> => sql`exists (
   select from quarantine where quarantine.org_id = connections.org_id and quarantine.connection_id = connections.id
     and quarantine.resource_key = ${resourceKey} and resolved_at is null)`;
 
-/** The newest run of the row of `lanes` that succeeded. */
 export const lastSuccess: RawBuilder<unknown> = sql`
   select finished_at, records_out from runs where lane_id = lanes.id and status = 'succeeded' order by seq desc limit 1`;
 
 /**
- * How long the enabled schedules of a resource of the row of `connections` leave it alone (null: there are none; of several
- * the closest counts, as together they fire at least as often), and when it is overdue by one of them, over the row
- * `success` of {@link lastSuccess}.
+ * Columns over the row of `connections` and the row `success` of {@link lastSuccess}. `seconds` is the longest gap of the
+ * resource's enabled schedules, `null` without any. The smallest of several gaps counts, as together the schedules fire at least
+ * as often. `overdue_at` is when the first of them makes it overdue.
  */
 export const expectedInterval = (resourceKey: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   select min(longest_gap_seconds) as seconds, min(
@@ -65,10 +60,9 @@ export const expectedInterval = (resourceKey: RawBuilder<unknown>): RawBuilder<u
   where schedules.org_id = connections.org_id and schedules.connection_id = connections.id
     and schedules.resource_key = ${resourceKey} and schedules.enabled and schedules.deleted_at is null`;
 
-/** Whether a resource is overdue, over the row `expected` of {@link expectedInterval}; as `isOverdue` decides. */
+/** Decides as `isOverdue` does, over the row `expected` of {@link expectedInterval}. */
 export const overdueNow: RawBuilder<boolean> = sql`coalesce(expected.overdue_at < now(), false)`;
 
-/** The newest runs of a connection, newest first. */
 export const findRecentRuns = (
   db: Db,
   { orgId }: OrgScope,

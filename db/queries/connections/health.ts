@@ -5,21 +5,19 @@ import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 import { attemptsFail, expectedInterval, hasQuarantined, lastSuccess, overdueNow } from './freshness.ts';
 
-/** What decides the health of one resource. */
 export interface HealthFacts
   extends Pick<ResourceFacts, 'inProgress' | 'attemptsFail' | 'hasQuarantined' | 'lastOutcome'> {
   readonly overdue: boolean;
 }
 
-/** What decides the health of some connections: the different facts among the resources of each. */
+/** The distinct facts among a connection's resources. */
 export interface ConnectionHealth {
   readonly connectionId: string;
   readonly facts: readonly HealthFacts[];
-  /** When any of its resources succeeded last; null: none did. */
+  /** `null` if no resource ever succeeded. */
   readonly lastSuccessAt: string | null;
 }
 
-/** The facts of each of these connections; those that are absent or of another org are missing. */
 export async function findConnectionHealth(
   db: Db,
   scope: OrgScope,
@@ -31,14 +29,13 @@ export async function findConnectionHealth(
   return rows;
 }
 
-/** Connections that share the same facts. */
 export interface HealthGroup extends Pick<ConnectionHealth, 'facts'> {
   readonly connections: number;
-  /** The ids of some of them. */
+  /** Ids of some of them. */
   readonly sample: readonly string[];
 }
 
-/** How many connections of the org there are of each set of facts; paused ones are left out. */
+/** Without paused connections. */
 export async function countConnectionHealth(
   db: Db,
   scope: OrgScope,
@@ -50,21 +47,20 @@ export async function countConnectionHealth(
   return rows;
 }
 
-/** Connections of all orgs that share a status and facts; counts and ages only. */
+/** Counts and ages across orgs. */
 export interface StatusHealth extends Pick<ConnectionHealth, 'facts'> {
   readonly status: ConnectionStatus;
   readonly connections: number;
   /**
-   * The seconds since the last success, or else the first run, of the resource whose newest outcome is a failure and for
-   * which they are the most; null: there is no such resource.
+   * Seconds since the last success, or else the first run, of a resource whose newest outcome is a failure. The largest such
+   * value; `null` without such a resource.
    */
   readonly failingSeconds: number | null;
 }
 
 /**
- * How many connections of the deployment there are of each status and set of facts. It looks at the newest runs of each lane
- * by indexes, so it costs as much as there are connections, and not as there are runs. A resource is overdue as the sweeper
- * has noted it. Records in quarantine do not count: they wait for the org, not for the operator.
+ * The cost grows with connections, not with runs: the newest runs of each lane are found by indexes. A resource is overdue as the
+ * sweeper noted it. Records in quarantine do not count: they wait for the org, not for the operator.
  */
 export async function countAllConnections(db: Db): Promise<readonly StatusHealth[]> {
   const { rows } = await sql<StatusHealth>`
@@ -88,10 +84,7 @@ export async function countAllConnections(db: Db): Promise<readonly StatusHealth
   return rows;
 }
 
-/**
- * The facts of connections, for all resources of their pinned specs. What the overrides of a connection add is left
- * out: no document is read for each connection, only one for each version in use.
- */
+/** Resources added by overrides are left out, so that one document is read per version in use, not per connection. */
 const healthOf = (scope: OrgScope, which: RawBuilder<unknown>): RawBuilder<unknown> => {
   const chosen = sql`connections.org_id = ${scope.orgId} and connections.deleted_at is null and ${which}`;
   return sql`
@@ -112,7 +105,6 @@ const healthOf = (scope: OrgScope, which: RawBuilder<unknown>): RawBuilder<unkno
     group by connections.id`;
 };
 
-/** The resources of the versions that these rows of `connections` are pinned to, as the table `pinned`. */
 const pinnedResources = (which: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   in_use as materialized (
     select distinct org_id, spec_id, pinned_spec_version as version from connections where ${which}),
@@ -120,7 +112,6 @@ const pinnedResources = (which: RawBuilder<unknown>): RawBuilder<unknown> => sql
     select org_id, spec_id, version, resource ->> 'key' as resource_key
     from in_use join spec_versions using (org_id, spec_id, version), json_array_elements(spec_json -> 'resources') resource)`;
 
-/** Joins a row of `connections` with its resources, their lanes, and how each of them ended last. */
 const resourcesAndOutcomes = sql`
   join pinned on pinned.org_id = connections.org_id and pinned.spec_id = connections.spec_id
     and pinned.version = connections.pinned_spec_version
@@ -130,7 +121,6 @@ const resourcesAndOutcomes = sql`
     select status from runs where lane_id = lanes.id and status in ('succeeded', 'partial', 'failed')
     order by seq desc limit 1) ended on true`;
 
-/** The column `facts` over the rows of {@link resourcesAndOutcomes}. */
 const factsOf = ({
   inProgress,
   overdue,

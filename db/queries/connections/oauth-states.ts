@@ -4,20 +4,18 @@ import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 import { sealedColumns, sealedOf } from './sealed-columns.ts';
 
-/** An authorization in progress. */
 export interface OauthState {
   readonly stateHash: Buffer;
   readonly connectionId: string;
   readonly redirectUri: string;
-  /** The origin of the page that the customer was sent to. */
+  /** Origin of the page that the customer was sent to. */
   readonly issuer: string;
-  /** The PKCE verifier; null: without PKCE. */
+  /** `null` without PKCE. */
   readonly verifier: SealedSecret | null;
-  /** Where the customer is sent to, whose grant is then confirmed; null: the callback itself stores it. */
+  /** Where the customer is sent before the grant is confirmed; `null` if the callback itself stores it. */
   readonly returnUrl: string | null;
 }
 
-/** Remembers an authorization for `ttlSeconds`. */
 export async function insertOauthState(
   db: Db,
   scope: OrgScope,
@@ -31,10 +29,7 @@ export async function insertOauthState(
     .execute();
 }
 
-/**
- * The authorization with that hash, for its only use: it is deleted here. Undefined when it is unknown, expired or
- * used, or, with `returnsOnly`, has no return URL. Without a scope: like a credential, it is what a scope is made from.
- */
+/** Deletes the authorization, which has one use. Takes no scope: like a credential, it is what a scope is made from. */
 export async function takeOauthState(
   db: Db,
   stateHash: Buffer,
@@ -53,7 +48,6 @@ export async function takeOauthState(
   return { ...begun, stateHash, verifier: sealedOf({ kekId, wrappedKey, nonce, ciphertext }) };
 }
 
-/** Removes expired authorizations, of every org. */
 export async function purgeOauthStates(db: Db): Promise<void> {
   await sql`
     delete from oauth_states where ctid in (

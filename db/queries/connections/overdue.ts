@@ -4,16 +4,12 @@ import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 import { expectedInterval, lastSuccess, overdueNow } from './freshness.ts';
 
-/** A lane as the sweeper sees it. */
 export interface SweptLane {
   readonly id: number;
   readonly orgId: string;
 }
 
-/**
- * Some lanes whose resource has become overdue, or is no longer overdue, and which are not marked so yet; across orgs,
- * ids only. Connections that are not meant to sync are left as they are.
- */
+/** Lanes whose overdue mark no longer fits. Connections that are not meant to sync stay as they are. */
 export async function findOverdueFlips(db: Db, limit: number): Promise<SweptLane[]> {
   const { rows } = await sql<SweptLane>`
     select lanes.id, lanes.org_id
@@ -29,17 +25,15 @@ export async function findOverdueFlips(db: Db, limit: number): Promise<SweptLane
   return rows;
 }
 
-/** The facts that decide whether a lane's resource is overdue. */
 export interface OverdueFacts
   extends Pick<ResourceFacts, 'resourceKey' | 'lastSuccessAt' | 'expectedIntervalSeconds' | 'overdueAt'> {
   readonly connectionId: string;
-  /** The time since which it is overdue; null: it was not when it was last checked. */
+  /** `null` if it was not overdue at the last check. */
   readonly overdueSince: string | null;
   /** The database's clock, which wrote the other times. */
   readonly now: string;
 }
 
-/** The facts of a lane; undefined when it is absent or of another org. */
 export async function findOverdueFacts(db: Db, scope: OrgScope, laneId: number): Promise<OverdueFacts | undefined> {
   const { rows } = await sql<OverdueFacts>`
     select lanes.connection_id, lanes.resource_key, lanes.overdue_since, now() as now,
@@ -53,7 +47,7 @@ export async function findOverdueFacts(db: Db, scope: OrgScope, laneId: number):
   return rows[0];
 }
 
-/** Marks a lane as overdue, or as no longer overdue. False: it was marked so before. */
+/** `false` if the lane was marked so before. */
 export async function markOverdue(
   tx: Db,
   scope: OrgScope,

@@ -5,16 +5,15 @@ import type { OrgScope } from '../../scope.ts';
 import { sealedColumns, sealedOf } from './sealed-columns.ts';
 import type { TokenKey } from './tokens.ts';
 
-/** A grant that waits until the org has confirmed it. */
 export interface PendingGrant extends TokenKey {
   readonly codeFingerprint: string;
   /** Whether it may be of another account than the stored grant. */
   readonly newAccount: boolean;
-  /** The token, sealed; null: the grant was confirmed. */
+  /** The sealed token; `null` once the grant is confirmed. */
   readonly sealed: SealedSecret | null;
 }
 
-/** Keeps a grant for `ttlSeconds` in place of the one of its slot. */
+/** Keeps a grant for `ttlSeconds`, in place of the slot's previous one. */
 export async function putPendingGrant(
   tx: Db,
   scope: OrgScope,
@@ -36,7 +35,7 @@ export async function putPendingGrant(
     .execute();
 }
 
-/** The grants of a connection that can be confirmed, and those that were a short time ago. */
+/** Grants of a connection that can be confirmed, and those confirmed a short time ago. */
 export async function findPendingGrants(
   db: Db,
   scope: OrgScope,
@@ -55,7 +54,7 @@ export async function findPendingGrants(
   }));
 }
 
-/** Forgets the token of a grant that is confirmed. False: its time was over meanwhile. */
+/** `false` if the time of the grant was over meanwhile. */
 export async function usePendingGrant(
   tx: Db,
   scope: OrgScope,
@@ -73,7 +72,7 @@ export async function usePendingGrant(
   return numUpdatedRows === 1n;
 }
 
-/** Removes the grant of a slot, whose code then confirms nothing. Its token; null: there was none. */
+/** Removes the grant of a slot, whose code then confirms nothing; returns its token, if any. */
 export async function dropPendingGrant(
   tx: Db,
   scope: OrgScope,
@@ -89,14 +88,11 @@ export async function dropPendingGrant(
   return row ? sealedOf(row) : null;
 }
 
-/** A grant that nobody confirmed in time. */
 export interface DeadGrant extends TokenKey {
   readonly orgId: string;
-  /** The token, sealed; null: the grant was confirmed. */
   readonly sealed: SealedSecret | null;
 }
 
-/** Removes grants whose time is over, of every org, and returns them. */
 export async function takeDeadGrants(db: Db, rowsMax: number): Promise<readonly DeadGrant[]> {
   const { rows } = await sql<Omit<DeadGrant, 'sealed'> & { [Name in keyof SealedSecret]: SealedSecret[Name] | null }>`
     delete from pending_grants where ctid in (

@@ -2,17 +2,16 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 
-/** A deleted connection with data left. */
 export interface DeletedConnection {
   readonly id: string;
   readonly orgId: string;
 }
 
 /**
- * Deleted connections without an open run, the longest deleted first; across orgs, ids only. Until an open run has
- * ended its worker may still record something; until Temporal has dropped a schedule its row says so.
+ * Leaves out connections with an open run, whose worker may still record something, or with a schedule that Temporal has yet to
+ * drop.
  *
- * @param olderThanMs a request that read the connection before it was deleted has inserted its run by then.
+ * @param olderThanMs by then, a request that read the connection before its deletion has inserted its run.
  */
 export function findPurgeableConnections(
   db: Db,
@@ -36,7 +35,7 @@ export function findPurgeableConnections(
     .execute();
 }
 
-/** The tables of a connection, children before parents: large tables first, each deleted in batches. */
+/** Tables of a connection, children before parents and large ones first; each is deleted in batches. */
 const parts = [
   'hookTriggers',
   'hookRequests',
@@ -55,10 +54,7 @@ const parts = [
   'lanes',
 ] as const;
 
-/**
- * Deletes up to `rowsMax` rows of one part of a deleted connection, or at last the connection itself. True: nothing of
- * it is left. Each call commits for itself; repeat it until everything is deleted.
- */
+/** Deletes up to `rowsMax` rows and commits; repeat it until it returns `true`: nothing is left. */
 export async function purgeSome(
   db: Db,
   scope: OrgScope,
@@ -79,7 +75,7 @@ export async function purgeSome(
   return true;
 }
 
-/** Columns that find a row of a partitioned table: a `ctid` is of one partition alone. */
+/** Key columns of partitioned tables: a `ctid` identifies a row in one partition only. */
 const keysOfPartitioned: ReadonlyMap<string, readonly string[]> = new Map([
   ['callLog', ['runId', 'sequence', 'id']],
   ['hookRequests', ['id']],

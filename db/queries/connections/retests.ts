@@ -1,22 +1,19 @@
 /**
- * When connections in error are tested again: after 1, 5 and 15 minutes, each hour of a day, then each day. Errors that follow
- * each other within a day of a test that succeeded count as one; after 8 tests a person is to look, since tests do not show
- * what is wrong.
+ * Connections in error are tested again after 1, 5 and 15 minutes, each hour of a day, then each day. Errors within a day of a
+ * successful test count as one series. After 8 tests of a series a person must look, since tests do not show the cause.
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { ConnectionError } from '../../../src/core/resources/connection.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 
-/** A connection whose test is due. */
 export interface DueRetest {
   readonly orgId: string;
   readonly id: string;
-  /** The resource whose run put it in error; null: a version before did. */
+  /** `null`, as is `code`, if an earlier version of the service set the error. */
   readonly resourceKey: string | null;
-  /** The code of its error; null: a version before put it there. */
   readonly code: string | null;
-  /** Of the values that are tested: other ones are tested anew. */
+  /** Identifies the tested values: other ones are tested anew. */
   readonly accessNo: number;
 }
 
@@ -28,10 +25,10 @@ const isoText = (time: RawBuilder<string>): RawBuilder<string> =>
 
 const testsSoFar = sql<number>`case when recovered_at > now() - interval '1 day' then tests else 0 end`;
 
-/** Tests of errors that follow each other. */
+/** Limit for a series of errors. */
 const testsMax = 8;
 
-/** The columns of a connection that goes to error now. `isTested`: whether a test can show that it is mended. */
+/** `isTested`: whether a test can show that the connection is repaired. */
 export function errorColumns(
   error: Pick<ConnectionError, 'code' | 'message' | 'resourceKey'>,
   isTested: boolean,
@@ -52,10 +49,10 @@ export function errorColumns(
   };
 }
 
-/** The columns of a connection that is not in error any more, as somebody has decided; tests begin anew. */
+/** Columns of a connection that was taken out of `error` by decision; tests start over. */
 export const noErrorColumns = { errorSince: null, error: null, testAt: null, tests: 0, recoveredAt: null } as const;
 
-/** The columns of a connection whose values were changed: one in error is tested at once. */
+/** Columns of a connection whose values changed: one in error is tested at once. */
 export const testedAtOnce = {
   error: sql<never>`case when status = 'error' then jsonb_set(error, '{nextTestAt}', to_jsonb(${isoText(sql`now()`)})) end`,
   testAt: sql<string | null>`case when status = 'error' then now() end`,
@@ -65,7 +62,7 @@ export const testedAtOnce = {
 interface RetestRoom {
   readonly limit: number;
   readonly limitOfOrg: number;
-  /** Orgs that have as many tests in progress as they may. */
+  /** Orgs with as many tests in progress as allowed. */
   readonly busyOrgs: readonly string[];
 }
 
@@ -100,7 +97,7 @@ export function takeDueRetests(db: Db, { limit, limitOfOrg, busyOrgs }: RetestRo
     .execute();
 }
 
-/** Tests a connection no more: only a person can mend it, or see whether it is mended. */
+/** Ends the tests of a connection: only a person can repair it, or see whether it is repaired. */
 export async function endRetests(
   db: Db,
   scope: OrgScope,
@@ -116,7 +113,6 @@ export async function endRetests(
     .execute();
 }
 
-/** Notes that a test has activated a connection, after so many. */
 export async function noteRecovered(
   tx: Db,
   scope: OrgScope,
@@ -130,7 +126,7 @@ export async function noteRecovered(
     .execute();
 }
 
-/** How often a locked connection was tested that is still in error with the values that were tested; null: it is not. */
+/** Tests so far of a locked connection that is still in error with the tested values; `null` otherwise. */
 export async function testsOfError(
   tx: Db,
   scope: OrgScope,

@@ -2,7 +2,6 @@ import type { SealedSecret } from '../../../src/core/crypto/secret-box.ts';
 
 type Columns = { readonly [Name in keyof SealedSecret]: SealedSecret[Name] | null };
 
-/** A sealed secret as the driver stores it. */
 export const sealedColumns = ({ kekId, wrappedKey, nonce, ciphertext }: SealedSecret) => ({
   kekId,
   wrappedKey: Buffer.from(wrappedKey),
@@ -10,7 +9,7 @@ export const sealedColumns = ({ kekId, wrappedKey, nonce, ciphertext }: SealedSe
   ciphertext: Buffer.from(ciphertext),
 });
 
-/** The sealed secret of a row; null: it holds none. */
+/** `null` if the row holds none. */
 export function sealedOf({ kekId, wrappedKey, nonce, ciphertext }: Columns): SealedSecret | null {
   if (kekId === null || wrappedKey === null || nonce === null || ciphertext === null) return null;
   return { kekId, wrappedKey, nonce, ciphertext };

@@ -1,18 +1,13 @@
-/**
- * Every table in whose texts sealed ones stand, for the rotation of the keys that wrap them. No index knows them: a table is
- * read some blocks at a time.
- */
+/** Tables whose texts contain sealed ones. No index finds these, so the rotation of keys reads a table some blocks at a time. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 
-/** Where a table has sealed texts. */
 interface SealedTextTable {
   readonly name: string;
   readonly texts: readonly string[];
-  /** Those that are jsonb. */
+  /** Columns of type jsonb. */
   readonly documents: readonly string[];
-  /** The connection that the texts are sealed for. */
   readonly connection: RawBuilder<string>;
   readonly org: RawBuilder<string>;
 }
@@ -57,18 +52,15 @@ const sealedTextTables = {
   },
 } as const satisfies Readonly<Record<string, SealedTextTable>>;
 
-/** A table with sealed texts. */
 export type SealedTextTableName = keyof typeof sealedTextTables;
-/** All of them. */
 export const sealedTextTableNames = Object.keys(sealedTextTables) as readonly SealedTextTableName[];
 
-/** Some blocks of a table: `from` and those behind it, `to` not included. */
+/** A range of blocks, `to` not included. */
 export interface Blocks {
   readonly from: number;
   readonly to: number;
 }
 
-/** How many blocks a table has. */
 export async function countBlocks(db: Db, table: SealedTextTableName): Promise<number> {
   const { name } = sealedTextTables[table];
   const { rows } = await sql<{ readonly blocks: number }>`
@@ -76,14 +68,12 @@ export async function countBlocks(db: Db, table: SealedTextTableName): Promise<n
   return rows[0]?.blocks ?? 0;
 }
 
-/** A sealed text, and what it was sealed for. */
 export interface SealedText {
   readonly orgId: string;
   readonly connectionId: string;
   readonly text: string;
 }
 
-/** The sealed texts in some blocks, each as often as it stands there. */
 export async function findSealedTexts(
   db: Db,
   table: SealedTextTableName,
@@ -104,7 +94,7 @@ export interface PlacedRow {
   readonly place: string;
 }
 
-/** Rows in some blocks with a text that is sealed under another key than `kekId`. Across orgs: ids only. */
+/** Rows in some blocks with a text sealed under another key than `kekId`. */
 export async function findOtherwiseSealed(
   db: Db,
   table: SealedTextTableName,
@@ -118,13 +108,9 @@ export async function findOtherwiseSealed(
   return rows;
 }
 
-/** The texts of a row, by column; null: it has none there. */
 export type RowTexts = Readonly<Record<string, string | null>>;
 
-/**
- * The texts of a row, locked so that they stay as they are until the transaction ends; undefined when it has moved, or another
- * transaction has it.
- */
+/** Texts of a row, locked until the transaction ends; `undefined` if it has moved, or another transaction holds it. */
 export async function lockRowTexts(
   tx: Db,
   { orgId }: OrgScope,
@@ -139,7 +125,6 @@ export async function lockRowTexts(
   return rows[0];
 }
 
-/** Stores texts of a row that the transaction has locked. */
 export async function putRowTexts(
   tx: Db,
   { orgId }: OrgScope,
@@ -154,7 +139,7 @@ export async function putRowTexts(
     where ${sealedTextTables[table].org} = ${orgId} and ctid = ${place}::tid`.execute(tx);
 }
 
-/** As `createSealedEchoes` writes one: the key, and three parts in base64url. */
+/** The form that `createSealedEchoes` writes: the key, and three parts in base64url. */
 const sealedText = 'sealed:[\\w-]+(?:\\.[\\w-]+){3}';
 const sealedByOthers = (kekId: string): string => `sealed:(?!${kekId}\\.)[\\w-]+(?:\\.[\\w-]+){3}`;
 

@@ -4,13 +4,12 @@ import type { SealedSecret, SecretContext } from '../../../src/core/crypto/secre
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 
-/** Where a table keeps its sealed values. */
 interface SealedTable {
-  /** The column that the value is bound to when it is sealed. */
+  /** Column that the value is bound to when it is sealed. */
   readonly owner: 'connectionId' | 'id';
-  /** The rest of the row's key; null: the owner is the key. */
+  /** Rest of the row's key; `null` if the owner is the key. */
   readonly part: 'kind' | 'slot' | 'stateHash' | null;
-  /** The kind of secret; `kind`: the column of that name holds it. */
+  /** Kind of secret, or the column that holds it. */
   readonly kind: SecretContext['kind'] | { readonly column: 'kind' };
 }
 
@@ -23,20 +22,15 @@ const sealedTables = {
   hooks: { owner: 'id', part: null, kind: 'upstream-webhook' },
 } as const satisfies Readonly<Record<string, SealedTable>>;
 
-/** A table of values that belong to orgs. */
 export type SealedTableName = keyof typeof sealedTables;
-/** All of them. */
 export const sealedTableNames = Object.keys(sealedTables) as readonly SealedTableName[];
 
-/** The key of a row of a table. */
 export interface SealedRowKey {
   readonly orgId: string;
   readonly owner: string;
-  /** The rest of the key; null: the owner is the whole of it. */
   readonly part: string | Buffer | null;
 }
 
-/** A sealed value and what it was sealed for. */
 export interface SealedRow extends SealedRowKey {
   readonly sealed: SealedSecret;
   readonly context: SecretContext;
@@ -47,7 +41,7 @@ const keyOf = (name: SealedTableName): RawBuilder<unknown> => {
   return part === null ? sql`${sql.ref(owner)}` : sql`${sql.ref(owner)}, ${sql.ref(part)}`;
 };
 
-/** How many values each key wraps, by table; the canary counts too. Across orgs: totals only. */
+/** The canary counts too. */
 export async function countSealed(db: Db): Promise<readonly SealedCount[]> {
   const counts = [...sealedTableNames, 'secretCanary' as const].map(async (table) => {
     const { rows } = await sql<Omit<SealedCount, 'table'>>`
@@ -58,22 +52,19 @@ export async function countSealed(db: Db): Promise<readonly SealedCount[]> {
   return (await Promise.all(counts)).flat();
 }
 
-/** Values of a table under one key. */
 export interface SealedCount {
   readonly table: SealedTableName | 'secretCanary';
   readonly kekId: string;
   readonly count: number;
 }
 
-/** A place in the order of a table's keys, and how far to look. */
 interface RewrapPage {
   readonly kekId: string;
-  /** Rows behind this one; null: from the start. */
   readonly after: SealedRowKey | null;
   readonly limit: number;
 }
 
-/** Rows whose value is wrapped by another key than `kekId`, in the order of their keys. Across orgs: ids only. */
+/** Rows whose value is wrapped by another key than `kekId`, in key order. */
 export async function findOtherwiseWrapped(
   db: Db,
   table: SealedTableName,
@@ -90,8 +81,7 @@ export async function findOtherwiseWrapped(
 }
 
 /**
- * The value of a row, locked so that it stays as it is until the transaction ends; undefined when it does not exist,
- * `kekId` wraps it by now, or another transaction has the row.
+ * Locks the row until the transaction ends; `undefined` if it does not exist, `kekId` wraps it by now, or it is locked elsewhere.
  */
 export async function lockOtherwiseWrapped(
   tx: Db,
@@ -110,7 +100,7 @@ export async function lockOtherwiseWrapped(
   return { ...row, sealed, context: { orgId, ownerId: row.owner, kind: contextKind } };
 }
 
-/** Stores a value's data key as `sealed` wraps it, unless the row holds another data key than `replaces` by now. */
+/** Stores the data key as `sealed` wraps it, unless the row no longer holds that of `replaces`. */
 export async function putWrappedKey(
   tx: Db,
   { orgId }: OrgScope,

@@ -5,11 +5,9 @@ import { sealedColumns } from './sealed-columns.ts';
 
 interface SecretKey {
   readonly connectionId: string;
-  /** The kind of secret, for example `params-secret`. */
   readonly kind: string;
 }
 
-/** Stores a sealed secret of a connection, in place of the one of the same kind. */
 export async function putSecret(db: Db, scope: OrgScope, secret: SecretKey & SealedSecret): Promise<void> {
   const sealed = sealedColumns(secret);
   await db
@@ -21,7 +19,6 @@ export async function putSecret(db: Db, scope: OrgScope, secret: SecretKey & Sea
     .execute();
 }
 
-/** The sealed secret, or undefined when the connection has none of that kind. */
 export function findSecret(db: Db, scope: OrgScope, key: SecretKey): Promise<SealedSecret | undefined> {
   return db
     .selectFrom('connectionSecrets')
@@ -32,10 +29,7 @@ export function findSecret(db: Db, scope: OrgScope, key: SecretKey): Promise<Sea
     .executeTakeFirst();
 }
 
-/**
- * Removes every secret of a connection, of all kinds, the tokens obtained with them, and authorizations in progress,
- * confirmed or not.
- */
+/** Removes all secrets of a connection, the tokens obtained with them, and authorizations in progress, confirmed or not. */
 export async function deleteSecrets(db: Db, scope: OrgScope, connectionId: string): Promise<void> {
   for (const table of ['connectionSecrets', 'tokens', 'oauthStates', 'pendingGrants'] as const) {
     await db.deleteFrom(table).where('orgId', '=', scope.orgId).where('connectionId', '=', connectionId).execute();

@@ -4,21 +4,19 @@ import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 import { sealedColumns, sealedOf } from './sealed-columns.ts';
 
-/** The key of a token of a connection. */
 export interface TokenKey {
   readonly connectionId: string;
-  /** Empty for the auth of the spec, the key of the resource for one of its own. */
+  /** Empty for the auth of the spec; the resource key for a resource with its own. */
   readonly slot: string;
 }
 
 /** The right to replace a token. */
 export interface LeasedToken {
   readonly leaseNo: number;
-  /** The stored token; null: none yet. */
+  /** `null` if none is stored yet. */
   readonly sealed: SealedSecret | null;
 }
 
-/** The sealed token; null: there is none yet. */
 export async function findToken(
   db: Db,
   scope: OrgScope,
@@ -34,7 +32,7 @@ export async function findToken(
   return row ? sealedOf(row) : null;
 }
 
-/** Takes the lease for `leaseSeconds`, in one statement; null: another process holds it. */
+/** Takes the lease for `leaseSeconds` in one statement; `null` while another process holds it. */
 export async function leaseToken(
   db: Db,
   scope: OrgScope,
@@ -58,10 +56,7 @@ export async function leaseToken(
   return row ? { leaseNo: row.leaseNo, sealed: sealedOf(row) } : null;
 }
 
-/**
- * Stores a token in place of the one whose nonce is `replaces` (null: of none). Another one that was stored meanwhile
- * stays.
- */
+/** Replaces the token whose nonce is `replaces` (`null` for none), but not one that was stored meanwhile. */
 export async function putToken(
   db: Db,
   scope: OrgScope,
@@ -77,7 +72,7 @@ export async function putToken(
     .execute();
 }
 
-/** Stores a token in place of any other: a token that a process obtains meanwhile with the previous one is not kept. */
+/** Replaces any token, so that one obtained meanwhile with the previous one is not kept. */
 export async function replaceToken(
   db: Db,
   scope: OrgScope,
@@ -96,7 +91,7 @@ export async function replaceToken(
     .execute();
 }
 
-/** Gives a lease back, unless another process has it by now. */
+/** Releases a lease, unless another process holds it by now. */
 export async function releaseToken(
   db: Db,
   scope: OrgScope,

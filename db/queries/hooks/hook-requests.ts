@@ -8,27 +8,26 @@ import { newestPage, type Page, type PageRequest } from '../../page.ts';
 import type { OrgScope } from '../../scope.ts';
 import { isUsedUp } from '../orgs/org-limits.ts';
 
-/** How long requests are kept, and compared with new ones. */
+/** Days for which requests are kept and compared with new ones. */
 export const hookRequestDays = 7;
 
-/** A hook as its requests are logged. */
 interface LoggedHook {
   readonly id: string;
   readonly connectionId: string;
 }
 
-/** What a request is compared by; fingerprints under each key of the ring, the current one first. */
+/** Fingerprints that a request is compared by, under each key of the ring, the current one first. */
 interface Compared {
-  /** Which notification it is, see `dedupeKey`; null: it is compared with none. */
+  /** Identify the notification, see `dedupeKey`; `null` if it is compared with none. */
   readonly notifications: readonly string[] | null;
   readonly hasId: boolean;
-  /** What its signature covers; null: the kind signs nothing. */
+  /** Signed content; `null` if the kind signs nothing. */
   readonly contents: readonly string[] | null;
 }
 
 /**
- * The time between two runs for requests that sign what came before: somebody may send a captured one again, and an upstream
- * whose notifications are all the same is read so much later at most.
+ * Seconds between two runs for requests whose signed content came before. A captured request may be replayed, and an upstream
+ * whose notifications are all alike is read this much later at most.
  */
 const repeatSeconds = 60;
 const repeatReason = 'its signed content came before: its run comes within a minute';
@@ -36,11 +35,9 @@ const repeatReason = 'its signed content came before: its run comes within a min
 /** A request that starts nothing. */
 export interface IdleRequest {
   readonly status: 'duplicate' | 'ignored' | 'rejected';
-  /** Null: it needs none. */
   readonly reason: string | null;
 }
 
-/** Logs a request that starts nothing. */
 export async function logHookRequest(
   db: Db,
   scope: OrgScope,
@@ -54,14 +51,14 @@ export async function logHookRequest(
     .execute();
 }
 
-/** The outcome of a request; `followed`: it is not stored, and a run that others wait for begins after it. */
+/** `followed`: the request is not stored, since a run that others wait for begins after it. */
 type Acceptance = 'duplicate' | 'followed' | { readonly id: string };
 
 /**
- * Accepts a request and what it requests; one statement, so it is all there or not at all. A duplicate: the hook has
- * accepted the same notification before, or, where it has no id, is still to make a run for it. One that signs what came
- * before waits for its run, so that such runs are {@link repeatSeconds} apart. Once the org has stored as many of the last
- * hour as it may (`hookRequests`), a request is stored only for resources of which no earlier one waits for a run.
+ * Accepts a request and what it requests, in one statement. A duplicate has the same notification as an accepted request or,
+ * where it has no id, as one that still waits for its run. A request whose signed content came before waits, so that such runs
+ * are {@link repeatSeconds} apart. Once the org has used its hourly limit (`hookRequests`), resources for which an earlier
+ * request waits are left out.
  */
 export async function acceptHookRequest(
   db: Db,
@@ -80,9 +77,8 @@ export async function acceptHookRequest(
 }
 
 /**
- * The resources that a committed request names and no earlier request waits for, unless it waits for a later time: its
- * request is the one to wake somebody. Call it after the commit: whoever creates a run for an earlier request afterwards
- * sees this one too.
+ * Resources for which the caller wakes a workflow: no earlier request waits, except for a later time. Call it after the commit,
+ * so that a run created later for an earlier request covers this one too.
  */
 export async function findUnwokenResources(
   db: Db,
@@ -115,9 +111,9 @@ export async function findUnwokenResources(
 }
 
 /**
- * When the run that requests of a resource wait for is to be created: once none has come for the time of their hooks, when
- * the first has waited long enough, or when one whose run failed may be tried again.
- * @returns milliseconds, 0: now; null: no request waits.
+ * A run is due once no request came for the debounce time, the first has waited long enough, or a failed run may be retried.
+ *
+ * @returns milliseconds, `0` for now; `null` if no request waits.
  */
 export async function dueInMs(db: Db, scope: OrgScope, resource: LaneKey): Promise<number | null> {
   const { rows } = await sql<{ ms: number }>`
@@ -140,7 +136,7 @@ const ofResource = ({ orgId }: OrgScope, { connectionId, resourceKey }: LaneKey)
   hook_triggers.org_id = ${orgId} and hook_triggers.connection_id = ${connectionId}
   and hook_triggers.resource_key = ${resourceKey}`;
 
-/** Resources whose run should have been created a while ago; across orgs, ids only, as the queries of the sweepers are. */
+/** Resources whose run should have been created a while ago. */
 export async function findOverdueResources(
   db: Db,
   { olderThanMs, limit }: { readonly olderThanMs: number; readonly limit: number },
@@ -155,10 +151,9 @@ export async function findOverdueResources(
 }
 
 /**
- * Notes the run of all requests of a resource that wait. The caller holds the lock on the connection, and the run has
- * not begun: so it starts after every one of them came.
+ * The caller holds the connection's lock and the run has not begun, so it starts after each waiting request came.
  *
- * @param isNew the run was created for them: the first of them leads, the others have joined it. Otherwise all have.
+ * @param isNew the run was created for them: the first leads and the others have joined it. Otherwise all have.
  */
 export async function joinRun(
   tx: Db,
@@ -176,13 +171,10 @@ export async function joinRun(
       and not (${isNew} and id = (select min(request_id) from joined))`.execute(tx);
 }
 
-/** The minutes after each failed run for the same request at which the next may be created; the last one repeats. */
+/** Minutes after each failed run until the next for the same request; the last one repeats. */
 const retryMinutes = [1, 5, 15, 60] as const;
 
-/**
- * Lets the requests that a run was for wait again, as it has not read to its end. They are tried until they are too old to
- * be kept.
- */
+/** Lets requests wait again whose run did not read to its end, until they are too old to keep. */
 export async function awaitNextRun(
   tx: Db,
   scope: OrgScope,
@@ -196,8 +188,8 @@ export async function awaitNextRun(
 }
 
 /**
- * Requests a run for every resource that the enabled hooks of a connection name: what they announced while it was not active
- * is not read. The log of each hook shows it as a request of the service.
+ * Requests a run for every resource of the connection's enabled hooks: what they announced while it was inactive was not read.
+ * Each hook's log shows it as a request of the service.
  */
 export async function requestMissed(tx: Db, scope: OrgScope, connectionId: string): Promise<void> {
   const hooks = await tx
@@ -221,7 +213,7 @@ export async function requestMissed(tx: Db, scope: OrgScope, connectionId: strin
   }
 }
 
-/** Notes that no run is created for the requests of a resource that wait, and why. They are not compared with new ones. */
+/** The waiting requests of a resource get no run; new ones are not compared with them. */
 export async function dropTriggers(tx: Db, scope: OrgScope, resource: LaneKey, reason: string): Promise<void> {
   await sql`
     with dropped as (
@@ -235,11 +227,9 @@ export async function dropTriggers(tx: Db, scope: OrgScope, resource: LaneKey, r
   );
 }
 
-/** The requests to a hook of the last 7 days, newest first. */
 export const listHookRequests = (db: Db, scope: OrgScope, hookId: string): Promise<Listing<HookRequestRow>> =>
   openNewestFirst(requestsTo(db, scope, hookId));
 
-/** A page of the same. */
 export const findHookRequestsPage = (
   db: Db,
   scope: OrgScope,
@@ -259,7 +249,7 @@ function requestsTo(db: Db, scope: OrgScope, hookId: string) {
     .where('receivedAt', '>', keptSince);
 }
 
-/** Removes some of the requests that are older and in no partition that is dropped as a whole, of every org. */
+/** Only the default partition: the others are dropped as a whole. */
 export async function purgeHookRequests(db: Db): Promise<void> {
   await sql`
     with old as (

@@ -20,14 +20,14 @@ const columns = [
   'createdAt',
 ] as const;
 
-/** The parts of a hook that are stored but never shown. */
+/** Parts of a hook that are stored but never shown. */
 export interface HookSecrets {
   readonly tokenHash: Buffer;
-  /** The sealed secret; null: its verification needs none. */
+  /** `null` if the verification needs none. */
   readonly secret: SealedSecret | null;
 }
 
-/** A new, enabled hook of a connection that `lockConnection` found in this transaction. */
+/** The caller has locked the connection in this transaction (`lockConnection`). */
 export function insertHook(
   tx: Db,
   scope: OrgScope,
@@ -48,21 +48,18 @@ export function insertHook(
     .executeTakeFirstOrThrow();
 }
 
-/** The hook, or undefined when it is absent, deleted or of another org. */
+/** `undefined` if absent, deleted or of another org. */
 export function findHook(db: Db, scope: OrgScope, id: string): Promise<HookRow | undefined> {
   return existing(db, scope).select(columns).where('id', '=', id).executeTakeFirst();
 }
 
-/** Every hook of a connection, newest first. */
 export function listHooks(db: Db, scope: OrgScope, connectionId: string): Promise<Listing<HookRow>> {
   return openNewestFirst(existing(db, scope).select(columns).where('connectionId', '=', connectionId));
 }
 
-/** A page of the hooks of the org. */
 export const findHooksPage = (db: Db, scope: OrgScope, request: PageRequest): Promise<Page<HookRow>> =>
   newestPage(existing(db, scope).select(columns), request);
 
-/** The hook switched on or off, or undefined when it is absent, deleted or of another org. */
 export function setHookEnabled(
   db: Db,
   scope: OrgScope,
@@ -71,10 +68,7 @@ export function setHookEnabled(
   return updateExisting(db, scope).set({ enabled }).where('id', '=', id).returning(columns).executeTakeFirst();
 }
 
-/**
- * Replaces what is given, from the commit on; absent: stays. Undefined when the hook is absent, deleted or of another
- * org.
- */
+/** Replaces only the given secrets, from the commit on. */
 export function replaceHookSecrets(
   db: Db,
   scope: OrgScope,
@@ -89,13 +83,12 @@ export function replaceHookSecrets(
 
 const deleted = { deletedAt: sql<string>`now()`, kekId: null, wrappedKey: null, nonce: null, ciphertext: null };
 
-/** Marks a hook as deleted, so that it reads as absent; its secret goes at once. False: it was absent or deleted. */
+/** Marks a hook as deleted, so that it reads as absent; its secret is removed at once. */
 export async function markHookDeleted(db: Db, scope: OrgScope, id: string): Promise<boolean> {
   const marked = await updateExisting(db, scope).set(deleted).where('id', '=', id).returning('id').executeTakeFirst();
   return marked !== undefined;
 }
 
-/** Deletes the hooks of a connection as {@link markHookDeleted} does. */
 export async function markHooksDeleted(tx: Db, scope: OrgScope, connectionId: string): Promise<void> {
   await updateExisting(tx, scope).set(deleted).where('connectionId', '=', connectionId).execute();
 }
@@ -105,7 +98,6 @@ const existing = (db: Db, { orgId }: OrgScope) =>
 const updateExisting = (db: Db, { orgId }: OrgScope) =>
   db.updateTable('hooks').where('orgId', '=', orgId).where('deletedAt', 'is', null);
 
-/** A hook as a request finds it. */
 export interface ReceivingHook
   extends Pick<HookRow, 'id' | 'connectionId' | 'resourceKeys' | 'verification' | 'dedupe'> {
   readonly tokenHash: Buffer;
@@ -114,10 +106,7 @@ export interface ReceivingHook
   readonly secret: SealedSecret | null;
 }
 
-/**
- * The hooks with those tokens, but for those that are disabled or deleted, or whose connection is. Without a scope: like a
- * credential, a hook is what a scope is made from.
- */
+/** Takes no scope: like a credential, a hook is what a scope is made from. */
 export async function findHooksByToken(db: Db, tokenHashes: readonly Buffer[]): Promise<readonly ReceivingHook[]> {
   const rows = await db
     .selectFrom('hooks')

@@ -1,12 +1,11 @@
 /**
- * Tables that are partitioned by the time in an id. Nothing here waits long for a lock: a change that does not get it fails, and
- * is tried again. What belongs to no partition is in the default one, so nothing depends on when partitions are made.
+ * Tables partitioned by the time in an id. Nothing here waits long for a lock: a change that does not get it fails and is
+ * retried. Rows without a partition go to the default one, so nothing depends on when partitions are made.
  */
 import { type RawBuilder, sql } from 'kysely';
 import { firstIdAt, type IdPrefix, timeOfId } from '../../../src/core/ids.ts';
 import type { Db } from '../../client.ts';
 
-/** The column by which each table is partitioned, and the kind of its ids. */
 const keys = {
   call_log: { column: 'run_id', prefix: 'run' },
   webhook_deliveries: { column: 'id', prefix: 'whd' },
@@ -14,22 +13,19 @@ const keys = {
   hook_triggers: { column: 'request_id', prefix: 'hreq' },
 } as const satisfies Readonly<Record<string, { readonly column: string; readonly prefix: IdPrefix }>>;
 
-/** A partitioned table. */
 export type PartitionedTable = keyof typeof keys;
 
-/** The times of the ids in a partition. */
+/** `to` is excluded. */
 export interface PartitionRange {
   readonly from: Date;
-  /** The first instant behind it. */
   readonly to: Date;
 }
 
-/** A partition other than the default one. */
 export interface Partition extends PartitionRange {
   readonly name: string;
 }
 
-/** The partitions of a table, the oldest first, without the default one. */
+/** Without the default partition, oldest first. */
 export async function findPartitions(db: Db, table: PartitionedTable): Promise<readonly Partition[]> {
   const { rows } = await sql<{ name: string; bound: string }>`
     select relname as name, pg_get_expr(relpartbound, pg_class.oid) as bound
@@ -43,8 +39,8 @@ export async function findPartitions(db: Db, table: PartitionedTable): Promise<r
 }
 
 /**
- * Makes a partition of what is free of a range: rows that the default partition has keep their place, and the partition begins
- * behind them. False: nothing of the range is free, or another process has made it. Throws when a lock is not free.
+ * Makes a partition of the free part of a range, behind the rows of the default partition; `false` if nothing is free. Throws
+ * when a lock is not free.
  */
 export async function addPartition(db: Db, table: PartitionedTable, range: PartitionRange): Promise<boolean> {
   return db.transaction().execute(async (tx) => {
@@ -61,20 +57,19 @@ export async function addPartition(db: Db, table: PartitionedTable, range: Parti
     if (from >= range.to || others.some((other) => other.from < range.to && from < other.to)) return false;
     const name = sql.table(`${table}_${from.toISOString().replaceAll(/\D/g, '')}`);
     const bounds = sql`from (${sql.lit(firstIdAt(prefix, from))}) to (${sql.lit(firstIdAt(prefix, range.to))})`;
-    // Made first and attached then, which needs a weaker lock on the table than `create table … partition of`.
+    // Created first and attached then: this needs a weaker lock on the table than `create table … partition of`.
     await sql`create table ${name} (like ${sql.table(table)} including all)`.execute(tx);
     await sql`alter table ${sql.table(table)} attach partition ${name} for values ${bounds}`.execute(tx);
     return true;
   });
 }
 
-/** What of a partition of deliveries is kept when it is dropped: attempts of an event with something left to send. */
+/** Deliveries kept when their partition is dropped: attempts of an event with something left to send. */
 const openDeliveries = (name: string) => sql`
   event_id in (select event_id from ${sql.table(name)} where state in ('queued', 'sending'))
   or event_id in (
     select event_id from webhook_messages join webhook_events on webhook_events.id = event_id where status = 'pending')`;
 
-/** The rows of a partition of old ids that are to be kept all the same; null: none. */
 function keptRows(table: PartitionedTable, { name }: Partition, before: Date): RawBuilder<unknown> | null {
   switch (table) {
     case 'call_log':
@@ -87,10 +82,7 @@ function keptRows(table: PartitionedTable, { name }: Partition, before: Date): R
   }
 }
 
-/**
- * Drops a partition of which every id was made before an instant. Rows that have to be kept all the same move to the default
- * partition; returns how many. Throws when a lock is not free.
- */
+/** Rows that must be kept move to the default partition; returns their number. Throws when a lock is not free. */
 export async function dropPartition(
   db: Db,
   table: PartitionedTable,
@@ -106,7 +98,7 @@ export async function dropPartition(
       await sql`drop table ${name}`.execute(tx);
       return 0;
     }
-    // Nothing comes or goes between the look and the end. So the look is short: by indexes, never through the whole partition.
+    // The exclusive lock is held from here on, so the selection must be fast: by indexes, never through the whole partition.
     await sql`set local enable_seqscan = off`.execute(tx);
     await sql`lock table ${sql.table(table)} in access exclusive mode`.execute(tx);
     await sql`create temporary table kept_rows on commit drop as select * from ${name} where ${kept}`.execute(tx);
@@ -117,10 +109,7 @@ export async function dropPartition(
   });
 }
 
-/**
- * Locks the partitions of a table: one process at a time changes them, and it gives way to whatever uses the table:
- * others would wait behind it.
- */
+/** The short timeout yields to users of the table, who would queue behind a waiting lock. */
 async function lockPartitions(tx: Db, table: PartitionedTable): Promise<void> {
   await sql`set local lock_timeout = '200ms'`.execute(tx);
   await sql`select pg_advisory_xact_lock(hashtext(${`partitions of ${table}`}))`.execute(tx);

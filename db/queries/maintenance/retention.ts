@@ -1,49 +1,44 @@
 /**
- * Removes expired data in batches, of every org. Locked rows are left to a later batch, and nothing here waits for a
- * lock: several processes may remove at once, beside all other work.
+ * Removes expired data of every org in batches. Locked rows are left to a later batch, and nothing waits for a lock. So several
+ * processes may remove at once, beside all other work.
  */
 import { type RawBuilder, sql } from 'kysely';
 import { firstIdAt } from '../../../src/core/ids.ts';
 import type { Db } from '../../client.ts';
 
-/** A batch of what is too old. */
 export interface OldRows {
-  /** Older rows are removed. */
   readonly before: Date;
-  /** Rows removed at most; of events each with its messages and deliveries. */
+  /** Maximum rows to remove; an event counts once, with its messages and deliveries. */
   readonly rowsMax: number;
 }
 
-/** Removes calls that were logged before and are in no partition that is dropped as a whole; how many. */
+/** Only the default partition: the others are dropped as a whole. */
 export const purgeCalls = (db: Db, { before, rowsMax }: OldRows): Promise<number> =>
   purge(db, { table: 'call_log_default', old: sql`created_at < ${before}`, order: sql`created_at`, rowsMax });
 
-/** Removes quarantined records that were resolved before and do not wait for another try; how many. */
 export const purgeResolved = (db: Db, { before, rowsMax }: OldRows): Promise<number> => {
   const old = sql`resolved_at < ${before} and requeued_at is null`;
   return purge(db, { table: 'quarantine', old, order: sql`resolved_at`, rowsMax });
 };
 
-/** Removes pages of runs that ended before; how many. The runs stay, with their counts. */
+/** The runs stay, with their counts. */
 export const purgePages = (db: Db, { before, rowsMax }: OldRows): Promise<number> =>
   purge(db, { table: 'run_pages', old: ofEndedRun(before), order: sql`run_id, page_no`, rowsMax });
 
-/** Removes what is left of the lists of runs that ended before; how many values. */
 export const purgeDimensions = (db: Db, { before, rowsMax }: OldRows): Promise<number> =>
   purge(db, { table: 'run_dimensions', old: ofEndedRun(before), order: sql`run_id, dimension, no`, rowsMax });
 
-/** A run that ended before was created before: only the front of the primary key is read. */
+/** A run that ended before was also created before, so only the front of the primary key is read. */
 const ofEndedRun = (before: Date) => sql`
   run_id < ${firstIdAt('run', before)} and (select finished_at from runs where runs.id = run_id) < ${before}`;
 
-/** Removes recoveries that were requested before and have no message left; returns how many. */
 export const purgeRecoveries = (db: Db, { before, rowsMax }: OldRows): Promise<number> => {
   const old = sql`created_at < ${before} and not exists (
     select 1 from webhook_messages where recovery_id = webhook_recoveries.id)`;
   return purge(db, { table: 'webhook_recoveries', old, order: sql`created_at`, rowsMax });
 };
 
-/** Removes endpoints that were deleted before and that nothing refers to: their log expires by its own age. */
+/** The endpoint's log expires by its own age. */
 export const purgeEndpoints = (db: Db, { before, rowsMax }: OldRows): Promise<number> => {
   const old = sql`deleted_at < ${before}
     and not exists (select 1 from webhook_deliveries where endpoint_id = webhook_endpoints.id)
@@ -52,7 +47,7 @@ export const purgeEndpoints = (db: Db, { before, rowsMax }: OldRows): Promise<nu
   return purge(db, { table: 'webhook_endpoints', old, order: sql`deleted_at`, rowsMax });
 };
 
-/** Removes API keys that were revoked or expired before, unless a key that one has made is left; how many. */
+/** Keeps a key while another one that it has made exists. */
 export const purgeApiKeys = (db: Db, { before, rowsMax }: OldRows): Promise<number> => {
   const over = sql`least(revoked_at, expires_at)`;
   const old = sql`${over} < ${before}
@@ -63,7 +58,7 @@ export const purgeApiKeys = (db: Db, { before, rowsMax }: OldRows): Promise<numb
 interface Purged {
   readonly table: string;
   readonly old: RawBuilder<unknown>;
-  /** The order of the rows as an index has it, the oldest first. */
+  /** Index order, oldest first. */
   readonly order: RawBuilder<unknown>;
   readonly rowsMax: number;
 }
@@ -78,12 +73,11 @@ async function purge(db: Db, { table, old, order, rowsMax }: Purged): Promise<nu
 }
 
 /**
- * Removes events that happened before, each with its messages and deliveries in one transaction, so that a delivery
- * that is listed can always be sent again; how many events. One stays while a message of it waits, or an attempt is
- * requested or in progress.
+ * Removes old events, each with its messages and deliveries in one transaction: a listed delivery can always be sent again. An
+ * event stays while a message of it waits, or an attempt is requested or in progress.
  *
- * A transaction that queues an old event again locks it (`for key share`) or its message. What it committed before the
- * first statement took the event is seen by the second statement; afterwards it finds no event.
+ * A transaction that queues an old event again locks it (`for key share`) or its message. If it commits before the first
+ * statement takes the event, the second statement sees it; later it finds no event.
  */
 export function purgeEvents(db: Db, { before, rowsMax }: OldRows): Promise<number> {
   return db.transaction().execute(async (tx) => {

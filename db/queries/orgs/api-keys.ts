@@ -12,18 +12,15 @@ const columns = [
   ...(['createdAt', 'expiresAt', 'revokedAt', 'lastUsedAt'] as const),
 ] as const;
 
-/** What a new key takes over from the one that creates it. Its workspace and scopes are stored and restrict nothing. */
+/** Inherited from the creating key; its workspace and scopes are stored but restrict nothing. */
 export interface KeyGrant {
-  /** Null: none. */
   readonly workspaceId: string | null;
   readonly scopes: readonly string[];
-  /** The time at which the key expires; null: never. */
   readonly expiresAt: string | null;
-  /** The key that made this one; null when the operator did. */
+  /** `null` if the operator made the key. */
   readonly createdByKeyId: string | null;
 }
 
-/** Stores a key of the org, by its hash. */
 export function insertApiKey(
   db: Db,
   scope: OrgScope,
@@ -37,16 +34,13 @@ export function insertApiKey(
     .executeTakeFirstOrThrow();
 }
 
-/** Every key of the org, newest first; revoked ones too, as long as they are kept. */
 export const listApiKeys = (db: Db, scope: OrgScope): Promise<Listing<ApiKeyRow>> => openNewestFirst(keysOf(db, scope));
 
-/** A key as a page of them shows it. */
 export interface ApiKeyLine extends ApiKeyRow {
-  /** The last four characters of the key that made it; null: the operator did, or that key is not kept. */
+  /** `null` if the operator made the key, or its creator is not kept. */
   readonly creatorLast4: string | null;
 }
 
-/** A page of the keys of the org. */
 export function findApiKeysPage(db: Db, scope: OrgScope, request: PageRequest): Promise<Page<ApiKeyLine>> {
   const creatorLast4 = sql<string | null>`(
     select last4 from api_keys creator
@@ -54,13 +48,13 @@ export function findApiKeysPage(db: Db, scope: OrgScope, request: PageRequest): 
   return newestPage(keysOf(db, scope).select(creatorLast4.as('creatorLast4')), request);
 }
 
-/** The keys of these from which one descends that is not revoked. */
+/** The given keys with a descendant that is not revoked. */
 export async function findKeysWithLiveDescendants(
   db: Db,
   { orgId }: OrgScope,
   ids: readonly string[],
 ): Promise<ReadonlySet<string>> {
-  // From the keys that are not revoked to those above them: an org has few of them.
+  // Walks up from the keys that are not revoked, since an org has few of them.
   const { rows } = await sql<{ id: string }>`
     with recursive above as (
       select created_by_key_id as id from api_keys where org_id = ${orgId} and revoked_at is null
@@ -72,7 +66,7 @@ export async function findKeysWithLiveDescendants(
 
 const keysOf = (db: Db, { orgId }: OrgScope) => db.selectFrom('apiKeys').select(columns).where('orgId', '=', orgId);
 
-/** The key, refused from now on; one revoked earlier keeps its time. Undefined when absent or of another org. */
+/** A key revoked earlier keeps its time. */
 export function markApiKeyRevoked(db: Db, scope: OrgScope, id: string): Promise<ApiKeyRow | undefined> {
   return db
     .updateTable('apiKeys')
@@ -83,7 +77,6 @@ export function markApiKeyRevoked(db: Db, scope: OrgScope, id: string): Promise<
     .executeTakeFirst();
 }
 
-/** Those of the keys that were not revoked yet, refused from now on. */
 export function markApiKeysRevoked(db: Db, scope: OrgScope, ids: readonly string[]): Promise<ApiKeyRow[]> {
   return db
     .updateTable('apiKeys')
@@ -95,7 +88,6 @@ export function markApiKeysRevoked(db: Db, scope: OrgScope, ids: readonly string
     .execute();
 }
 
-/** The ids of the keys that a key has made, of those that they have made, and so on, but for those that are revoked. */
 export async function findDescendantKeys(db: Db, { orgId }: OrgScope, id: string): Promise<readonly string[]> {
   const { rows } = await sql<{ readonly id: string }>`
     with recursive made as (
@@ -107,7 +99,6 @@ export async function findDescendantKeys(db: Db, { orgId }: OrgScope, id: string
   return rows.map((row) => row.id);
 }
 
-/** Whether a key of the org is neither revoked nor expired. */
 export async function isLiveKey(db: Db, { orgId }: OrgScope, id: string): Promise<boolean> {
   const live = await db
     .selectFrom('apiKeys')

@@ -4,17 +4,14 @@ import type { OrgScope } from '../../scope.ts';
 
 const columns = ['oauthReturnOrigins as returnOrigins', 'oauthConfirmationRequired as confirmationRequired'] as const;
 
-/** How customers of the org may authorize connections. */
 export function readAuthorizationSettings(db: Db, { orgId }: OrgScope): Promise<AuthorizationSettings> {
   return db.selectFrom('orgs').select(columns).where('id', '=', orgId).executeTakeFirstOrThrow();
 }
 
-/** What may change; absent: unchanged. */
 export type AuthorizationSettingsChange = {
   readonly [Name in keyof AuthorizationSettings]?: AuthorizationSettings[Name] | undefined;
 };
 
-/** Changes them; what is absent stays. */
 export function changeAuthorizationSettings(
   db: Db,
   { orgId }: OrgScope,

@@ -2,7 +2,7 @@ import type { SealedSecret } from '../../../src/core/crypto/secret-box.ts';
 import type { Db } from '../../client.ts';
 import { sealedColumns } from '../connections/sealed-columns.ts';
 
-/** Stores the canary unless there is one, and reads the one that counts. It belongs to no org. */
+/** An earlier canary stays, and is returned. */
 export async function keepCanary(db: Db, sealed: SealedSecret): Promise<SealedSecret> {
   await db
     .insertInto('secretCanary')
@@ -16,7 +16,7 @@ export async function keepCanary(db: Db, sealed: SealedSecret): Promise<SealedSe
     .executeTakeFirstOrThrow();
 }
 
-/** The canary; undefined: no process has made it yet. It belongs to no org. */
+/** `undefined` if no process has made the canary yet. */
 export function findCanary(db: Db): Promise<SealedSecret | undefined> {
   return db
     .selectFrom('secretCanary')

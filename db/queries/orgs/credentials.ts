@@ -2,22 +2,21 @@ import { type SqlBool, sql } from 'kysely';
 import type { Db } from '../../client.ts';
 import { type Placeholders, statement } from '../../statement.ts';
 
-/** The data of an API key: enough to verify it and to make the scope of the request. */
 export interface Credential {
   readonly id: string;
   readonly lookupId: string;
   readonly orgId: string;
-  /** Like the scopes, only passed on to the keys that this one creates; null: none. */
+  /** Like the scopes, only passed on to keys that this one creates. */
   readonly workspaceId: string | null;
   readonly scopes: readonly string[];
   readonly keyHash: Uint8Array;
   readonly expiresAt: string | null;
   readonly revokedAt: string | null;
-  /** The time of its last use, to the minute; null: it was never used. */
+  /** To the minute; `null` if never used. */
   readonly lastUsedAt: string | null;
 }
 
-/** The keys with those lookup ids. It takes no scope, because a scope is made from a key. */
+/** Takes no scope, because a scope is made from a key. */
 export async function findCredentials(db: Db, lookupIds: readonly string[]): Promise<readonly Credential[]> {
   return await credentialsWith(db, { lookupIds });
 }
@@ -29,7 +28,7 @@ const credentialsWith = statement((db, { lookupIds }: Placeholders<{ readonly lo
     .where(sql<SqlBool>`lookup_id = any(${lookupIds}::text[])`),
 );
 
-/** Notes that a key was used; writes at most once a minute per key. */
+/** Writes at most once a minute per key. */
 export async function touchCredential(db: Db, keyId: string): Promise<void> {
   await db
     .updateTable('apiKeys')

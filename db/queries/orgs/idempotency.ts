@@ -3,32 +3,26 @@ import type { Db } from '../../client.ts';
 import type { Database } from '../../schema.ts';
 import type { OrgScope } from '../../scope.ts';
 
-/** The request of one `Idempotency-Key` of an org. */
 export interface IdempotentRequest {
   readonly method: string;
-  /** The request's path, ids included. */
+  /** Ids included. */
   readonly path: string;
   readonly key: string;
 }
 
-/** The state of an earlier request with the same key. */
 export interface EarlierRequest {
   readonly bodyHash: string;
-  /** Null while it is in progress. */
+  /** `null` while it is in progress. */
   readonly status: number | null;
-  /** The response as JSON text; null when it may not be given twice, or is abridged or too long to be kept. */
+  /** JSON text; `null` if the response may not be given twice, or is abridged or too long to keep. */
   readonly response: string | null;
-  /** The response without what its body has too, as JSON text; null: it is not abridged. */
+  /** JSON text of the response without the parts that the request body has too; `null` if it is not abridged. */
   readonly abridged: string | null;
 }
 
-/** How long a key is known. */
 const kept = sql`interval '24 hours'`;
 
-/**
- * Takes the key for `lockSeconds`. True: this request is the first, or the earlier one is over a day old or was
- * never responded to. False: {@link findIdempotent} says what the earlier one was.
- */
+/** `true` if this request is the first, or the earlier one is over a day old or never got a response. */
 export async function claimIdempotent(
   db: Db,
   scope: OrgScope,
@@ -56,7 +50,7 @@ export async function claimIdempotent(
   return claimed !== undefined;
 }
 
-/** The earlier request with that key, or undefined when it has been released meanwhile. */
+/** `undefined` if the earlier request has released the key meanwhile. */
 export function findIdempotent(
   db: Db,
   scope: OrgScope,
@@ -69,10 +63,7 @@ export function findIdempotent(
     .executeTakeFirst();
 }
 
-/**
- * Keeps the response for the requests that will repeat it. False: a request that took the key after this one has one, or
- * has another body.
- */
+/** `false` if a request that took the key later has a response already, or has another body. */
 export async function saveIdempotent(
   db: Db,
   scope: OrgScope,
@@ -94,17 +85,16 @@ export async function saveIdempotent(
   return numUpdatedRows > 0n;
 }
 
-/** Gives the key of a request back that has no response: it changed nothing. */
+/** Releases the key of a request without a response, which changed nothing. */
 export async function releaseIdempotent(db: Db, scope: OrgScope, request: IdempotentRequest): Promise<void> {
   await db.deleteFrom('idempotencyKeys').where(isRequest(scope, request)).where('status', 'is', null).execute();
 }
 
-/** Whether a row is that of a request. */
 function isRequest({ orgId }: OrgScope, { method, path, key }: IdempotentRequest) {
   return (row: ExpressionBuilder<Database, 'idempotencyKeys'>) => row.and({ orgId, method, path, key });
 }
 
-/** Removes keys that no request can repeat, of every org; a few rows per call, so that nothing waits for it. */
+/** A few rows per call, so that nothing waits for it. */
 export async function purgeIdempotencyKeys(db: Db): Promise<void> {
   await sql`
     delete from idempotency_keys where ctid in (

@@ -4,14 +4,14 @@ import { type OrgLimitName, orgLimits } from '../../../src/core/resources/org-li
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 
-/** The scope of the count within the org, where a limit has one. */
+/** Scope of the count within the org, where a limit has one. */
 export interface Within {
   readonly connectionId?: string;
   readonly resourceKey?: string;
   readonly specId?: string;
 }
 
-/** How much of a limit an org uses, as SQL in which `max` is the limit. One without an entry does not count rows. */
+/** SQL in which `max` is the limit; a limit without an entry does not count rows. */
 const uses = {
   queuedRuns: () => count(sql`runs where status = 'queued'`),
   queuedRunsPerResource: ({ connectionId, resourceKey }: Within) =>
@@ -39,7 +39,7 @@ const uses = {
   apiKeys: () => count(sql`api_keys where revoked_at is null and (expires_at is null or expires_at > now())`),
 } as const satisfies Partial<Record<OrgLimitName, (within: Within) => (scope: OrgScope) => RawBuilder<unknown>>>;
 
-/** How many of these rows an org has; counts no further than the limit. */
+/** Counts no further than the limit. */
 const count =
   (rows: RawBuilder<unknown>) =>
   ({ orgId }: OrgScope) =>
@@ -47,16 +47,14 @@ const count =
 
 const hoursAgo = (hours: number): Date => new Date(Date.now() - hours * 3_600_000);
 
-/** A limit on what an org has, or does in a time. */
 export type CountedLimit = keyof typeof uses;
 
-/** How many there may be, and how many there are. */
 export interface LimitUse {
   readonly max: number;
   readonly used: number;
 }
 
-/** The use of limits as it is now; others may add to it meanwhile. */
+/** Other transactions may add to it meanwhile. */
 export async function readLimitUses(
   db: Db,
   scope: OrgScope,
@@ -77,42 +75,35 @@ const maxOf = ({ orgId }: OrgScope, name: CountedLimit) => sql`(
   select coalesce((limits ->> ${sql.lit(name)})::int, ${sql.lit(orgLimits[name].default)}) as max
   from orgs where id = ${orgId}) as org`;
 
-/** Whether an org has all that a limit allows, as SQL; others may add to it meanwhile. */
 export const isUsedUp = (scope: OrgScope, name: CountedLimit): RawBuilder<boolean> => sql`(
   select ${uses[name]({})(scope)} >= max from ${maxOf(scope, name)})`;
 
-/** The use of one limit; see {@link readLimitUses}. */
 export async function readLimitUse(db: Db, scope: OrgScope, name: CountedLimit, within: Within): Promise<LimitUse> {
   const [use] = await readLimitUses(db, scope, [name], within);
   return use ?? { max: 0, used: 0 };
 }
 
-/**
- * Reads what a limit counts, as {@link readLimitUse} does, once nobody else adds to it: the org is locked until the
- * transaction ends.
- */
 export async function lockLimitUse(tx: Db, scope: OrgScope, name: CountedLimit, within: Within): Promise<LimitUse> {
   await lockOrg(tx, scope);
   return readLimitUse(tx, scope, name, within);
 }
 
 /**
- * Nobody else adds to what counts until the transaction ends. Whoever locks several rows locks them in this order, so that
- * no two transactions wait for each other: org, connection, schedule or hook, lane, run. Only a run that begins locks its row
- * before the lane: nobody who has the lane waits for that row.
+ * Until the transaction ends, no other one adds to what limits count. Lock order, against deadlocks: org, connection, schedule or
+ * hook, lane, run. Only a run that begins locks its row before the lane: no transaction that has the lane waits for that row.
  */
 export async function lockOrg(tx: Db, scope: OrgScope): Promise<void> {
   await tx.selectFrom('orgs').select('id').where('id', '=', scope.orgId).forNoKeyUpdate().execute();
 }
 
-/** The numbers of the org that differ from the defaults. */
+/** Limits of the org that differ from the defaults. */
 export async function readOrgLimits(db: Db, scope: OrgScope): Promise<Readonly<Record<string, number>>> {
   const { rows } = await sql<{ readonly limits: Readonly<Record<string, number>> }>`
     select limits from orgs where id = ${scope.orgId}`.execute(db);
   return rows[0]?.limits ?? {};
 }
 
-/** Sets numbers of the org; null: the default counts again. */
+/** Sets limits of the org; `null` restores the default. */
 export async function setOrgLimits(
   db: Db,
   scope: OrgScope,

@@ -1,19 +1,18 @@
 import { newId } from '../../../src/core/ids.ts';
 import type { Db } from '../../client.ts';
 
-/** An org, as the operator sees it. */
 export interface Org {
   readonly id: string;
   readonly name: string;
   readonly plan: string;
-  /** Plan cap on active connections; null: none. */
+  /** Plan cap on active connections; `null` for none. */
   readonly activeConnectionsMax: number | null;
   readonly createdAt: string;
 }
 
 const columns = ['id', 'name', 'plan', 'activeConnectionsMax', 'createdAt'] as const;
 
-/** A new org. Orgs are made by the operator, never by a request. */
+/** Orgs are made by the operator, never by a request. */
 export function insertOrg(db: Db, org: Pick<Org, 'name' | 'plan' | 'activeConnectionsMax'>): Promise<Org> {
   return db
     .insertInto('orgs')
@@ -22,12 +21,10 @@ export function insertOrg(db: Db, org: Pick<Org, 'name' | 'plan' | 'activeConnec
     .executeTakeFirstOrThrow();
 }
 
-/** The org, or undefined. */
 export function findOrg(db: Db, id: string): Promise<Org | undefined> {
   return db.selectFrom('orgs').select(columns).where('id', '=', id).executeTakeFirst();
 }
 
-/** Every org, newest first. */
 export function listOrgs(db: Db): Promise<Org[]> {
   return db.selectFrom('orgs').select(columns).orderBy('id', 'desc').execute();
 }

@@ -6,7 +6,6 @@ import type { OrgScope } from '../../scope.ts';
 
 const columns = ['id', 'name', 'kind', 'createdAt'] as const;
 
-/** The workspace, or undefined when it is absent or of another org. */
 export function findWorkspace(db: Db, scope: OrgScope, id: string): Promise<WorkspaceRow | undefined> {
   return db
     .selectFrom('workspaces')
@@ -16,12 +15,11 @@ export function findWorkspace(db: Db, scope: OrgScope, id: string): Promise<Work
     .executeTakeFirst();
 }
 
-/** Every workspace of the org, newest first. */
 export async function listWorkspaces(db: Db, scope: OrgScope): Promise<Listing<WorkspaceRow>> {
   return await openNewestFirst(db.selectFrom('workspaces').select(columns).where('orgId', '=', scope.orgId));
 }
 
-/** A new workspace, or undefined when the org has one of that name. */
+/** `undefined` if the org has a workspace of that name. */
 export function insertWorkspace(
   db: Db,
   scope: OrgScope,

@@ -11,21 +11,20 @@ import type { OrgScope } from '../../scope.ts';
 import { type Placeholders, statement } from '../../statement.ts';
 import type { BatchOwner } from './batches/batch-owner.ts';
 
-/** The setup with which a run began; a change of its connection applies to the next run only. */
+/** Setup with which a run began: a change of its connection applies to the next run only. */
 export interface BegunWith {
   readonly specJson: JsonObject;
   readonly specOverridesJson: JsonObject | null;
   readonly paramsJson: JsonObject;
-  /** The secrets of the requested kind, as they are now; null: the connection has none. */
+  /** Secrets of the requested kind, as they are now; `null` if the connection has none. */
   readonly sealed: SealedSecret | null;
 }
 
-/** What an attempt at a run needs to continue where the last one stopped. */
 export interface Attempt extends Omit<RecordedRun, 'runId'> {
-  /** Null: a part of it is not found. */
+  /** `null` if a part of it is not found. */
   readonly begunWith: BegunWith | null;
   readonly laneId: number;
-  /** The fence of the previous attempt, of any run. */
+  /** Fence of the previous attempt, of any run. */
   readonly fenceBefore: number;
   readonly startedAt: string | null;
   readonly cancelRequestedAt: string | null;
@@ -33,27 +32,25 @@ export interface Attempt extends Omit<RecordedRun, 'runId'> {
   readonly attempts: number;
   /** Place of the run in its lane; later runs have greater ones. */
   readonly seq: number;
-  /** The range of a backfill; null: an ordinary run. */
   readonly backfill: Backfill | null;
   /**
-   * Fingerprint of the destination that has nothing which is not recorded here; null: it may have more. Whoever asks it for
-   * anything calls {@link clearRecordedWith} before.
+   * Fingerprint of the destination that has nothing beyond what is recorded here; `null` if it may have more. Call
+   * {@link clearRecordedWith} before any request to it.
    */
   readonly recordedWith: string | null;
-  /** The last run of the lane was quick (`quickMsMax`). */
+  /** Whether the last run of the lane was quick (`quickMsMax`). */
   readonly quick: boolean;
-  /** What the facts stored of the lane are about; null: what the run says. */
+  /** Meaning of the lane's stored facts; `null` if it is the run's. */
   readonly meaning: StoredMeaning | null;
-  /** Quarantined records of the lane wait for another try. */
   readonly hasRequeued: boolean;
-  /** Why the attempt before failed; null: it did not, or there was none. */
+  /** Error of the previous attempt; `null` if it did not fail, or there was none. */
   readonly errorCode: string | null;
   readonly errorMessage: string | null;
 }
 
 /**
- * The milliseconds by which Temporal's clock may jump back. An attempt is only ever replaced after its heartbeat
- * timeout (5 s), so a late one is older than its successor by more than this.
+ * Milliseconds by which Temporal's clock may jump back. An attempt is only replaced after its heartbeat timeout (5 s), so a late
+ * one is older than its successor by more than this.
  */
 const clockJumpMsMax = 2000;
 
@@ -74,15 +71,11 @@ const attemptColumns = [
   .map((column) => `(taken.run).${column}`)
   .join(', ');
 
-/**
- * The hours after which the destination is checked even if nothing is to be delivered, since it may have lost its rows.
- */
+/** Hours after which the destination is checked even if nothing is to be delivered: it may have lost its rows. */
 const recheckHoursMax = 24;
 
 /**
- * Takes the lane for a new attempt at the run: every earlier attempt can record nothing more. Undefined: no such run, or
- * it does not run.
- * Throws `fenced` when the lane is held by a later attempt.
+ * Takes the lane for a new attempt: no earlier one can record anything more. Throws `fenced` when a later attempt holds the lane.
  */
 export async function takeLane(
   db: Db,
@@ -100,16 +93,14 @@ export async function takeLane(
   return { ...attempt, begunWith: specJson && { specJson, specOverridesJson, paramsJson, sealed } };
 }
 
-/** How a lane is taken. */
 export interface TakeOptions {
   /**
-   * The time at which Temporal scheduled the attempt, in milliseconds since the epoch. Fences are made of it: an attempt that was
-   * handed to a frozen worker and begins long after it was replaced must not take the lane from its successor.
+   * Time at which Temporal scheduled the attempt, in milliseconds since the epoch. Fences are made of it: an attempt that a
+   * frozen worker begins long after its replacement must not take the lane.
    */
   readonly scheduledAtMs: number;
   /** The run began for this attempt, which is counted already. */
   readonly isFirst: boolean;
-  /** The kind of the secrets that the attempt needs. */
   readonly secretKind: string;
 }
 
@@ -123,7 +114,7 @@ interface Take extends TakeOptions {
   readonly runId: string;
 }
 
-/** The function waits for the lane before it reads anything: what the attempt goes by was not changed meanwhile. */
+/** The function waits for the lane before it reads anything, so nothing that the attempt relies on changed meanwhile. */
 const take = statement(
   (_, v: Placeholders<Take>) => sql<TakenRow>`
     select (taken.lane).id as lane_id, (taken.lane).fence, (taken.before).fence as fence_before,
@@ -135,10 +126,7 @@ const take = statement(
       ${v.isFirst}::bool, ${v.secretKind}) taken`,
 );
 
-/**
- * Notes that from here on the destination of a lane may have what is not recorded here. False: a newer attempt holds
- * the lane.
- */
+/** The destination may have more than is recorded here from now on; `false` if a newer attempt holds the lane. */
 export async function clearRecordedWith(db: Db, scope: OrgScope, { laneId, fence }: BatchOwner): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('lanes')
@@ -161,7 +149,7 @@ async function isRunning(db: Db, scope: OrgScope, runId: string): Promise<boolea
 }
 
 /**
- * Ends the count of attempts without progress: the attempt ended in order, for instance because the API asked to wait. A run
+ * Resets the count of attempts without progress: the attempt ended in order, for example because the API asked to wait. A run
  * that has ended keeps its error.
  */
 export async function resetAttempts(db: Db, scope: OrgScope, runId: string): Promise<void> {
@@ -174,7 +162,7 @@ export async function resetAttempts(db: Db, scope: OrgScope, runId: string): Pro
     .execute();
 }
 
-/** Keeps why an attempt failed: should the next ones get no further, the run ends with it. */
+/** Keeps why an attempt failed: the run ends with this error if the next ones get no further. */
 export async function noteFailure(
   db: Db,
   scope: OrgScope,

@@ -5,10 +5,9 @@ import type { Db } from '../../client.ts';
 import { countRows, type Listing, openListing } from '../../listing.ts';
 import type { OrgScope } from '../../scope.ts';
 
-/** A call to store; the id is made here. */
 export type NewCall = Omit<CallLogRow, 'id'>;
 
-/** Stores calls that belong to runs of the org, as one list: the statement is the same for any number of them. */
+/** Stores calls of the org's runs as one list: the statement is the same for any number of them. */
 export async function insertCalls(db: Db, scope: OrgScope, calls: readonly NewCall[]): Promise<void> {
   if (calls.length === 0) return;
   const rows = calls.map((call) => ({ id: newId('call'), ...call }));
@@ -23,7 +22,7 @@ export async function insertCalls(db: Db, scope: OrgScope, calls: readonly NewCa
       "respBodyTruncated" text, "errorCode" text)`.execute(db);
 }
 
-/** The sequence of the last call of a run; 0 before the first. */
+/** `0` before the first call. */
 export async function lastCallSequence(db: Db, scope: OrgScope, runId: string): Promise<number> {
   const { last } = await db
     .selectFrom('callLog')
@@ -55,7 +54,6 @@ const storedBytes = sql<number>`pg_column_size(req_headers_redacted) + pg_column
   + coalesce(pg_column_size(req_body_redacted), 0) + coalesce(pg_column_size(resp_body_truncated), 0)
   + pg_column_size(url)`;
 
-/** Every call of a run, in order. */
 export function listCalls(db: Db, scope: OrgScope, runId: string): Promise<Listing<CallLogRow>> {
   const ofRun = db.selectFrom('callLog').where('orgId', '=', scope.orgId).where('runId', '=', runId);
   const nextOf = (last: CallLogRow | null, limit: number) =>
@@ -72,10 +70,8 @@ export function listCalls(db: Db, scope: OrgScope, runId: string): Promise<Listi
   });
 }
 
-/** A call with its time. */
 export type CallLine = CallLogRow & { readonly createdAt: string };
 
-/** Some calls of a run in order, behind the one with that sequence. */
 export function findCalls(
   db: Db,
   scope: OrgScope,

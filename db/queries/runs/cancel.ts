@@ -5,7 +5,6 @@ import type { OrgScope } from '../../scope.ts';
 import { runColumns } from './run-columns.ts';
 import { recordRunEnds } from './run-events.ts';
 
-/** Whether somebody has asked a run to stop. */
 export async function isCancelRequested(db: Db, scope: OrgScope, id: string): Promise<boolean> {
   const run = await db
     .selectFrom('runs')
@@ -16,20 +15,14 @@ export async function isCancelRequested(db: Db, scope: OrgScope, id: string): Pr
   return run !== undefined && run.cancelRequestedAt !== null;
 }
 
-/**
- * Asks a run to stop, as part of a transaction. One that no workflow has taken yet is canceled at once; any other stops at
- * its next batch. Undefined when the run is absent, of another org, or already final.
- */
+/** A run that no workflow has taken yet is canceled at once; any other stops at its next batch. */
 export async function requestCancel(tx: Db, scope: OrgScope, id: string): Promise<RunRow | undefined> {
   const run = await cancelOpen(tx, scope).where('id', '=', id).returning(runColumns).executeTakeFirst();
   await recordEndOf(tx, scope, run ? [run] : []);
   return run;
 }
 
-/**
- * Asks every open run of a connection to stop, as {@link requestCancel} does, but for those that were asked before: the
- * sweeper notifies the workflow of one that was not reached.
- */
+/** Leaves out runs that were asked before: the sweeper notifies workflows that were not reached. */
 export async function requestCancelOfAll(tx: Db, scope: OrgScope, connectionId: string): Promise<RunRow[]> {
   const runs = await cancelOpen(tx, scope)
     .where('connectionId', '=', connectionId)
@@ -40,7 +33,7 @@ export async function requestCancelOfAll(tx: Db, scope: OrgScope, connectionId: 
   return runs;
 }
 
-/** Asks the running runs of some resources to stop, as {@link requestCancel} does; those that wait stay. */
+/** Queued runs stay. */
 export async function requestCancelOfRunning(
   tx: Db,
   scope: OrgScope,
@@ -55,7 +48,7 @@ export async function requestCancelOfRunning(
     .execute();
 }
 
-/** Runs that wait for a workflow to stop them have not ended yet. */
+/** Runs that a workflow has yet to stop have not ended. */
 async function recordEndOf(tx: Db, scope: OrgScope, runs: readonly RunRow[]): Promise<void> {
   const over = runs.filter(({ status }) => status === 'canceled');
   await recordRunEnds(

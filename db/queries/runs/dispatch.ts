@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 
-/** Notes that Temporal may not have the run: the sweeper starts it unless it has begun. */
+/** Temporal may not have the run: the sweeper starts it unless it has begun. */
 export async function leaveToSweeper(db: Db, scope: OrgScope, id: string): Promise<void> {
   await db
     .updateTable('runs')
@@ -13,7 +13,7 @@ export async function leaveToSweeper(db: Db, scope: OrgScope, id: string): Promi
     .execute();
 }
 
-/** Notes that Temporal has taken the run; the sweeper leaves it alone from now on. */
+/** Temporal has taken the run; the sweeper leaves it alone from now on. */
 export async function markDispatched(db: Db, scope: OrgScope, id: string): Promise<void> {
   await db
     .updateTable('runs')
@@ -24,7 +24,7 @@ export async function markDispatched(db: Db, scope: OrgScope, id: string): Promi
     .execute();
 }
 
-/** Notes that the run's workflow was seen open: the sweeper checks it again only after a while. */
+/** The run's workflow was seen open; the sweeper checks it again only after a while. */
 export async function markAlive(db: Db, scope: OrgScope, id: string): Promise<void> {
   await db
     .updateTable('runs')
@@ -34,7 +34,7 @@ export async function markAlive(db: Db, scope: OrgScope, id: string): Promise<vo
     .execute();
 }
 
-/** Counts one more start of a run whose workflow was lost. False: it has been started `max` times again, or has ended. */
+/** `false` if the run was restarted `max` times, or has ended. */
 export async function countRestart(db: Db, scope: OrgScope, id: string, max: number): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('runs')

@@ -7,21 +7,20 @@ import type { OrgScope } from '../../scope.ts';
 import { type Placeholders, statement } from '../../statement.ts';
 import { namesRunStarted } from './run-events.ts';
 
-/** One firing of a schedule; the time is ISO. */
+/** `scheduledFor` is an ISO time. */
 interface Firing {
   readonly scheduleId: string;
   readonly scheduledFor: string;
 }
 
-/** A run, and what else the address of its workflow has. */
+/** A run, with the parts of its workflow's address. */
 export interface AddressedRun extends LaneKey {
   readonly id: string;
-  /** The firing; both null: no schedule created it. */
+  /** The firing; both `null` if no schedule created the run. */
   readonly scheduleId: string | null;
   readonly scheduledFor: string | null;
 }
 
-/** The firing that created a run; undefined: no schedule did, or there is no such run. */
 export async function findFiring(db: Db, scope: OrgScope, id: string): Promise<Firing | undefined> {
   const run = await db
     .selectFrom('runs')
@@ -33,31 +32,29 @@ export async function findFiring(db: Db, scope: OrgScope, id: string): Promise<F
   return scheduleId === null || scheduledFor === null ? undefined : { scheduleId, scheduledFor };
 }
 
-/** What decides whether a firing creates a run. */
 export interface FiringFacts {
-  /** A deleted one, too. */
   readonly schedule: ScheduleRow;
   readonly isDeleted: boolean;
-  /** It is before the schedule was made, or after now; by more than a minute, as clocks differ. */
+  /** Before the schedule was made, or after now (`isAhead`), by more than a minute, as clocks differ. */
   readonly isBefore: boolean;
   readonly isAhead: boolean;
-  /** The run that the firing has created; null: it created none. */
   readonly runId: string | null;
-  /** The lane of the resource; null: it never had a run. */
   readonly laneId: number | null;
-  /** A run of the resource waits and will read what is new: neither a backfill nor one that was asked to stop. */
+  /** A queued run of the resource will read what is new: it is not a backfill and was not asked to stop. */
   readonly isWaitedFor: boolean;
-  /** The last run of the resource that has begun did so when the firing was due or later, is no backfill, and has not failed. */
+  /**
+   * The newest started run of the resource began no earlier than the firing, is not a backfill, and was neither failed nor
+   * canceled.
+   */
   readonly isRead: boolean;
-  /** Whether a run may begin with its row: the last one was quick, and nobody is to be told before. */
+  /** The last run was quick, and no endpoint gets `run.started` before. */
   readonly mayBeginAtOnce: boolean;
-  /** The pinned document of the connection. */
   readonly specJson: JsonObject;
 }
 
 /**
- * The facts of a firing, as of now. The caller has locked the schedule and its connection (`lockConnectionOfSchedule`), so the
- * schedule stays as it is, and no run of it begins, until the transaction ends. Undefined: there is no such schedule.
+ * The caller has locked the schedule and its connection (`lockConnectionOfSchedule`). So the schedule stays as it is, and no run
+ * of it begins, until the transaction ends.
  */
 export async function findFiringFacts(
   tx: Db,

@@ -4,15 +4,14 @@ import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 import { attemptsFail } from '../connections/freshness.ts';
 
-/** The failed run of a resource that nothing has ended well since, or the run that goes on while its attempts fail. */
+/** The failed last outcome of a resource, or a running run whose attempts fail. */
 export interface LastFailure extends LaneKey {
   readonly runId: string;
-  /** The code of the error; null: the run ended without one. */
   readonly errorCode: string | null;
   readonly goesOn: boolean;
 }
 
-/** The failure of each of these connections: of a run that goes on, or else the newest one that is a last outcome. Others are missing. */
+/** For each connection, the failure of a running run, or else its newest last outcome that failed; others are missing. */
 export async function findLastFailures(
   db: Db,
   scope: OrgScope,

@@ -3,22 +3,20 @@ import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 import { isCancelRequested } from './cancel.ts';
 
-/** The owner of the values: one run, or all runs of the connection. */
 export interface LookupCache {
   readonly connectionId: string;
-  /** The run whose value it is; null: the runs of the connection share it. */
+  /** `null` if the runs of the connection share the value. */
   readonly runId: string | null;
 }
 
-/** A value to keep. */
 export interface LookupValue {
   readonly key: string;
-  /** JSON text; null: known to be missing. */
+  /** JSON text; `null` if known to be missing. */
   readonly value: string | null;
   readonly ttlSeconds: number;
 }
 
-/** The values under the given keys that have not expired, in no order. */
+/** In any order, without expired values. */
 export function findLookupValues(
   db: Db,
   scope: OrgScope,
@@ -35,15 +33,14 @@ export function findLookupValues(
     .execute();
 }
 
-/** Values, and the run that has loaded them. */
 interface NewLookupValues extends LookupCache {
   readonly loadedBy: string;
   readonly values: readonly LookupValue[];
 }
 
 /**
- * Keeps values for all runs of a connection, unless the run that has loaded them is to stop: the connection may be another
- * account's by now. Whoever makes it so locks the connection, requests the stop and then drops what is kept.
+ * Keeps values unless the run that loaded them is to stop: the connection may be another account's by now. A change of the
+ * account locks the connection, requests the stop and then drops the kept values.
  */
 export async function putSharedValues(db: Db, scope: OrgScope, shared: NewLookupValues): Promise<void> {
   await db.transaction().execute(async (tx) => {
@@ -58,7 +55,7 @@ export async function putSharedValues(db: Db, scope: OrgScope, shared: NewLookup
   });
 }
 
-/** Keeps values in place of those under the same keys; in the order of the keys, so that two runs never lock crosswise. */
+/** In key order, so that two runs never deadlock. */
 export async function putLookupValues(
   db: Db,
   scope: OrgScope,
@@ -75,7 +72,6 @@ export async function putLookupValues(
     where lookup_cache.org_id = excluded.org_id`.execute(db);
 }
 
-/** Forgets what was kept for one run alone. */
 export async function dropLookupValues(
   db: Db,
   scope: OrgScope,
@@ -89,7 +85,6 @@ export async function dropLookupValues(
     .execute();
 }
 
-/** Forgets what the runs of a connection share. */
 export async function dropConnectionLookups(db: Db, scope: OrgScope, connectionId: string): Promise<void> {
   await db
     .deleteFrom('lookupCache')
@@ -99,7 +94,6 @@ export async function dropConnectionLookups(db: Db, scope: OrgScope, connectionI
     .execute();
 }
 
-/** Forgets up to `rowsMax` values that have expired; across orgs. */
 export async function purgeLookupValues(db: Db, rowsMax: number): Promise<void> {
   await sql`
     delete from lookup_cache where ctid = any(array(

@@ -4,17 +4,14 @@ import type { RunStatus } from '../../../src/core/resources/run.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 
-/** What the runs requested within one hour came to. */
 export interface RunHour {
-  /** Where it begins. */
   readonly hour: string;
   readonly status: RunStatus;
   readonly runs: number;
-  /** Records that they delivered, so far. */
   readonly recordsOut: number;
 }
 
-/** The runs of the last hours by hour and status; hours without runs are missing. */
+/** Hours without runs are missing. */
 export async function readRunActivity(db: Db, scope: OrgScope, hours: number): Promise<readonly RunHour[]> {
   const earliest = firstIdAt('run', new Date(Date.now() - (hours + 1) * 3_600_000));
   const { rows } = await sql<RunHour>`
@@ -26,29 +23,25 @@ export async function readRunActivity(db: Db, scope: OrgScope, hours: number): P
   return rows;
 }
 
-/** When a run reached each stage, and how far it is. */
 export interface RunProgress {
   readonly createdAt: string;
-  /** When Temporal took it; null: not yet. */
   readonly dispatchedAt: string | null;
   readonly startedAt: string | null;
   readonly finishedAt: string | null;
   readonly cancelRequestedAt: string | null;
-  /** The last sign of life; null: none yet. */
+  /** Last sign of life. */
   readonly progressedAt: string | null;
-  /** Batches recorded, and pages in them. */
+  /** Recorded batches, and pages in them. */
   readonly batchNo: number;
   readonly pageNo: number;
-  /** Attempts since the last batch was recorded. */
   readonly attempts: number;
   readonly specVersion: string | null;
   readonly readCompleted: boolean;
-  /** The firing that created it; nulls: no schedule did. */
+  /** Both `null` if no schedule created the run. */
   readonly scheduleId: string | null;
   readonly scheduledFor: string | null;
 }
 
-/** The progress of a run, or undefined when it is absent or of another org. */
 export function findRunProgress(db: Db, scope: OrgScope, id: string): Promise<RunProgress | undefined> {
   return db
     .selectFrom('runs')
@@ -72,9 +65,8 @@ export function findRunProgress(db: Db, scope: OrgScope, id: string): Promise<Ru
     .executeTakeFirst();
 }
 
-/** What was recorded within one of the slices of a run's time. */
 export interface RunSlice {
-  /** The number of the slice, from 1. */
+  /** From 1. */
   readonly slice: number;
   readonly pages: number;
   readonly recordsIn: number;
@@ -82,8 +74,8 @@ export interface RunSlice {
 }
 
 /**
- * What a run recorded between two times, in so many slices of the same length; those without anything are missing. A run
- * that ended with its first batch may have no ledger (`endWithBatch`): it recorded everything when it ended.
+ * Slices have the same length; empty ones are missing. A run that ended with its first batch may have no ledger (`endWithBatch`):
+ * it recorded everything when it ended.
  */
 export async function findRunSlices(
   db: Db,

@@ -3,12 +3,10 @@ import * as v from 'valibot';
 import { RunRow, RunStats } from '../../../src/core/resources/run.ts';
 import type { Database } from '../../schema.ts';
 
-/** The columns that are stored as they are; a field without a column does not compile. */
+/** Columns that are stored as they are; a field without a column does not compile. */
 export const storedColumns = v.keyof(v.omit(RunRow, ['statsJson', 'error'])).options;
-/** The columns of {@link RunStats}, each a field of its own. */
 export const statsColumns = v.keyof(RunStats).options;
 
-/** The columns of a {@link RunRow}. */
 export const runColumns = (eb: ExpressionBuilder<Database, 'runs'>) =>
   [
     ...storedColumns,
@@ -18,13 +16,12 @@ export const runColumns = (eb: ExpressionBuilder<Database, 'runs'>) =>
       jsonb_build_object('code', ${eb.ref('errorCode')}, 'message', ${eb.ref('errorMessage')}) end`.as('error'),
   ] as const;
 
-/** A run as a page of them shows it: without its watermarks and its message, which can be long. */
+/** A run without its watermarks and its message, which can be long. */
 export type RunLine = Pick<
   RunRow,
   'id' | 'connectionId' | 'resourceKey' | 'trigger' | 'status' | 'startedAt' | 'finishedAt' | 'statsJson'
 > & { readonly errorCode: string | null };
 
-/** The columns of a {@link RunLine}. */
 export const runLineColumns = (eb: ExpressionBuilder<Database, 'runs'>) =>
   [
     'id',

@@ -12,7 +12,7 @@ interface Dimension {
   readonly dimension: number;
 }
 
-/** Removes the values of a dimension, so that it can be listed again. False: a newer attempt holds the lane. */
+/** Lets a dimension be listed again; `false` if a newer attempt holds the lane. */
 export async function clearDimension(
   db: Db,
   scope: OrgScope,
@@ -32,14 +32,11 @@ export async function clearDimension(
 
 interface DimensionPart extends Dimension {
   readonly values: readonly DimensionValue[];
-  /** Where the run continues behind them. */
+  /** Where the run continues behind the values. */
   readonly position: RunPosition;
 }
 
-/**
- * Adds the values whose keys are new and moves the run on, in one transaction. A run that has ended keeps its error. False: a
- * newer attempt holds the lane.
- */
+/** Adds the values whose keys are new. A run that has ended keeps its error. `false` if a newer attempt holds the lane. */
 export async function addToDimension(db: Db, scope: OrgScope, part: DimensionPart): Promise<boolean> {
   const { runId, owner, dimension, values, position } = part;
   return db.transaction().execute(async (tx) => {
@@ -77,7 +74,7 @@ export async function addToDimension(db: Db, scope: OrgScope, part: DimensionPar
   });
 }
 
-/** How many values each dimension has; one that has none is left out. */
+/** Empty dimensions are missing. */
 export function countDimensions(
   db: Db,
   scope: OrgScope,
@@ -92,7 +89,7 @@ export function countDimensions(
     .execute();
 }
 
-/** The value at a place of a dimension, from 0; undefined when there is none. */
+/** `no` counts from 0. */
 export function findDimensionValue(
   db: Db,
   scope: OrgScope,
@@ -108,13 +105,12 @@ export function findDimensionValue(
     .executeTakeFirst();
 }
 
-/** One of the dimensions that are combined. */
 interface CombinedList {
   readonly dimension: number;
   readonly count: number;
 }
 
-/** The keys of the combinations of several dimensions from number `from` on; those of the last dimension change fastest. */
+/** Keys of the combinations of several dimensions from number `from` on; those of the last dimension change fastest. */
 export async function findCombinations(
   db: Db,
   scope: OrgScope,
@@ -146,7 +142,7 @@ export async function findCombinations(
   return rows;
 }
 
-/** The stored state of a partition; undefined: it was never read. */
+/** `undefined` if the partition was never read. */
 export function findPartition(
   db: Db,
   scope: OrgScope,
@@ -162,8 +158,8 @@ export function findPartition(
 }
 
 /**
- * Ends the bookkeeping of a run over partitions: its watermark is the lowest of theirs, none while one was never read;
- * its list is no longer needed. Returns that watermark; undefined: the run has no partitions.
+ * The run's watermark becomes the lowest of its partitions, `null` while one was never read; the list is no longer needed.
+ * Returns that watermark; `undefined` if the run has no partitions.
  */
 export async function closePartitions(tx: Db, scope: OrgScope, runId: string): Promise<string | null | undefined> {
   // Lists below 0 are those of parents, and of what was to be read.

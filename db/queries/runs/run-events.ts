@@ -10,27 +10,22 @@ import { awaitNextRun } from '../hooks/hook-requests.ts';
 import { recordEvent } from '../webhooks/events.ts';
 import { runColumns } from './run-columns.ts';
 
-/** A run, and its connection as events show it. */
 interface RunOfConnection {
   readonly run: RunRow;
   readonly connection: EventConnection;
 }
 
-/**
- * Records that a run has begun; the last act of the transaction in which it did. Returns how many endpoints the event is
- * queued for.
- */
+/** The last act of the transaction in which the run begins; returns the number of messages. */
 export async function recordRunStarted(tx: Db, scope: OrgScope, runId: string): Promise<number> {
   const { cancelRequested: _, connection, ...run } = await findRunForEvent(tx, scope, runId);
   return await recordEvent(tx, scope, runStarted({ run, connection }));
 }
 
-/** Whether an endpoint of the org gets `run.started`; nobody gets it unless they name it. */
+/** An endpoint gets `run.started` only if it names it. */
 export const namesRunStarted = (orgId: RawBuilder<unknown>): RawBuilder<boolean> => sql<boolean>`exists (
   select from webhook_endpoints
   where webhook_endpoints.org_id = ${orgId} and deleted_at is null and 'run.started' = any(event_types))`;
 
-/** Records how runs ended, as {@link recordRunEnd} does. Returns how many endpoints the events are queued for. */
 export async function recordRunEnds(tx: Db, scope: OrgScope, runIds: readonly string[]): Promise<number> {
   let queuedFor = 0;
   for (const runId of runIds) {
@@ -48,10 +43,9 @@ const findRunForEvent = (tx: Db, scope: OrgScope, runId: string) =>
     .where('id', '=', runId)
     .executeTakeFirstOrThrow();
 
-/** Whether somebody asked a run to stop. */
 export const cancelRequestedColumn = sql<boolean>`cancel_requested_at is not null`.as('cancelRequested');
 
-/** The connection of a run as events show it, also a deleted one. */
+/** Also of a deleted connection. */
 export const connectionColumn = sql<EventConnection>`(
   select jsonb_build_object('id', c.id, 'displayName', c.display_name, 'externalCustomerId', c.external_customer_id,
     'workspaceId', c.workspace_id, 'specKey', specs.key, 'pinnedSpecVersion', c.pinned_spec_version, 'status', c.status)
@@ -59,9 +53,8 @@ export const connectionColumn = sql<EventConnection>`(
   where c.id = runs.connection_id)`.as('connection');
 
 /**
- * Records how a run ended, and before that what it quarantined. What hooks announced is tried again unless it was read:
- * a run that failed may have read all, one that its limits ended has not. It is the last act of the transaction that
- * ends the run. Returns how many endpoints the events are queued for.
+ * The last act of the transaction that ends the run; returns the number of messages. Hook requests are retried unless they were
+ * read: a run that failed may have read all, one that its limits ended has not.
  */
 export async function recordRunEnd(
   tx: Db,
@@ -86,7 +79,6 @@ async function wasReadToItsEnd(tx: Db, scope: OrgScope, runId: string): Promise<
   return readCompleted;
 }
 
-/** The first records that the run quarantined. */
 function firstQuarantined(tx: Db, scope: OrgScope, runId: string): Promise<QuarantinedRecord[]> {
   return tx
     .selectFrom('quarantine')
@@ -98,7 +90,6 @@ function firstQuarantined(tx: Db, scope: OrgScope, runId: string): Promise<Quara
     .execute();
 }
 
-/** How many of the records that the run quarantined the destination refused. */
 const countRejected = (tx: Db, scope: OrgScope, runId: string): Promise<number> =>
   countRows(
     tx

@@ -7,28 +7,24 @@ import { newestPage, type Page, type PageRequest } from '../../page.ts';
 import type { OrgScope } from '../../scope.ts';
 import { type RunLine, runColumns, runLineColumns } from './run-columns.ts';
 
-/** Filters of a list of runs; an absent one does not restrict. */
 export interface RunFilter {
   readonly connectionId?: string | undefined;
   readonly resource?: string | undefined;
   readonly status?: RunStatus | undefined;
   readonly trigger?: RunTrigger | undefined;
-  /** ISO timestamp: runs requested at or after it. */
+  /** ISO time of the request, inclusive. */
   readonly since?: string | undefined;
-  /** Runs, at most. */
   readonly limit?: number | undefined;
 }
 
-/** The runs of the org that pass the filter, newest first. */
 export async function listRuns(db: Db, scope: OrgScope, filter: RunFilter): Promise<Listing<RunRow>> {
   return await openNewestFirst(matching(db, scope, filter).select(runColumns), { storedBytes, limit: filter.limit });
 }
 
-/** A watermark of a cursor of type string is as long as the API likes. */
+/** A watermark of a string cursor is as long as the API makes it. */
 const storedBytes = sql<number>`coalesce(pg_column_size(watermark_before), 0)
   + coalesce(pg_column_size(watermark_after), 0) + coalesce(pg_column_size(error_message), 0)`;
 
-/** A page of the same. */
 export const findRunsPage = (
   db: Db,
   scope: OrgScope,
@@ -47,5 +43,5 @@ function matching(db: Db, scope: OrgScope, filter: RunFilter) {
   return runs;
 }
 
-/** An hour before, so that older runs are not read: an id has the time of the process that made it. */
+/** An hour before, as an id has the time of the process that made it; older runs are not read. */
 const firstIdSince = (since: string): string => firstIdAt('run', new Date(Math.max(0, Date.parse(since) - 3_600_000)));

@@ -12,18 +12,16 @@ interface NewRun extends LaneKey {
   readonly trigger: RunTrigger;
   /** Runs of the connection that may run at once. */
   readonly concurrentMax: number;
-  /** Keys of resources whose runs, running or queued before, are waited for. */
+  /** Keys of resources whose earlier runs, running or queued, are waited for. */
   readonly waitsFor: readonly string[];
-  /** The range of a backfill; null: an ordinary run. */
   readonly backfill: Backfill | null;
-  /** The firing of the run; absent: no schedule requested it. */
   readonly scheduleId?: string;
   readonly scheduledFor?: string;
 }
 
 /**
- * Inserts a run, queued at the end of its lane. Commit the row, then start its workflow: the sweeper starts one that is lost.
- * If it cannot be started, call {@link leaveToSweeper}.
+ * Commit the row, then start its workflow: the sweeper starts one that is lost. If it cannot be started, call
+ * {@link leaveToSweeper}.
  */
 export async function insertRun(db: Db, scope: OrgScope, run: NewRun): Promise<RunRow> {
   const { waitsFor, backfill, scheduleId = null, scheduledFor = null } = run;
@@ -50,7 +48,7 @@ interface RunValues extends Required<Omit<NewRun, 'waitsFor' | 'backfill' | 'sch
   readonly scheduledFor: string | null;
 }
 
-/** Inserts nothing while there is no lane. */
+/** Inserts nothing without a lane. */
 const insertInLane = statement((db, run: Placeholders<RunValues>) =>
   db
     .insertInto('runs')
@@ -82,7 +80,6 @@ const insertInLane = statement((db, run: Placeholders<RunValues>) =>
     .returning(runColumns),
 );
 
-/** Makes a lane, if it is not there yet. */
 async function makeLane(db: Db, { orgId }: OrgScope, { connectionId, resourceKey }: LaneKey): Promise<void> {
   await db
     .insertInto('lanes')
@@ -91,13 +88,12 @@ async function makeLane(db: Db, { orgId }: OrgScope, { connectionId, resourceKey
     .execute();
 }
 
-/** The run, or undefined when it is absent or of another org. */
 export async function findRun(db: Db, scope: OrgScope, id: string): Promise<RunRow | undefined> {
   const [run] = await runById(db, { orgId: scope.orgId, id });
   return run;
 }
 
-/** The runs that exist, in any order. */
+/** Existing runs only, in any order. */
 export function findRuns(db: Db, scope: OrgScope, ids: readonly string[]): Promise<readonly RunRow[]> {
   return runsByIds(db, { orgId: scope.orgId, ids });
 }
@@ -115,8 +111,8 @@ const runsByIds = statement(
 );
 
 /**
- * A run of the resource that waits and will read what is new: neither a backfill nor one that was asked to stop. It is locked:
- * whoever cancels it waits, and finds what has joined it.
+ * A queued run of the resource that will read what is new: it is not a backfill and was not asked to stop. It is locked, so that
+ * a cancellation waits and finds what has joined it.
  */
 export async function findWaitingRun(
   db: Db,
@@ -142,13 +138,12 @@ const waitingRun = statement(
       .forNoKeyUpdate(),
 );
 
-/** How many of the last ended runs of a connection failed at the destination's login. */
 export async function countLoginFailures(
   db: Db,
   scope: OrgScope,
   { connectionId, last }: { readonly connectionId: string; readonly last: number },
 ): Promise<number> {
-  // Among the newest alone: an index by the end would cost every run more than it is worth here.
+  // Only among the newest: an index by the end would cost every run more than it is worth here.
   const newest = db
     .selectFrom('runs')
     .select(['errorCode', 'finishedAt'])
@@ -166,7 +161,6 @@ export async function countLoginFailures(
   return runs.filter((run) => run.errorCode === 'destination_login').length;
 }
 
-/** Whether a run has quarantined no record and skipped nothing so far. */
 export async function isClean(db: Db, scope: OrgScope, id: string): Promise<boolean> {
   const run = await db
     .selectFrom('runs')
@@ -177,7 +171,6 @@ export async function isClean(db: Db, scope: OrgScope, id: string): Promise<bool
   return run?.quarantined === 0 && !run.incomplete;
 }
 
-/** How many records a run has read and delivered, as far as it is recorded. */
 export async function readSoFar(
   db: Db,
   scope: OrgScope,
@@ -192,8 +185,8 @@ export async function readSoFar(
 }
 
 /**
- * The records that the last run of a lane before `seq` delivered that succeeded: so many rows a table has that each run
- * replaces. 0: there is none since its records were last forgotten.
+ * Records that the last successful run of a lane before `seq` delivered: the rows of a table that each run replaces. `0` without
+ * such a run since its records were last forgotten.
  */
 export async function countReplaced(
   db: Db,

@@ -2,8 +2,8 @@ import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 
 /**
- * Lets a running run go on with what its connection signs in with now, and try it as often as if it began. False: it does so
- * already, or it began with other params, which do not go with the credentials of now.
+ * Continues a running run with the connection's current access and a fresh count of attempts. `false` if it has that access
+ * already, or began with other params, which do not fit it.
  */
 export async function takeUpAccess(db: Db, scope: OrgScope, runId: string): Promise<boolean> {
   const known = await db

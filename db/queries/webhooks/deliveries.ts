@@ -18,18 +18,15 @@ const viewColumns = [
   'createdAt',
 ] as const;
 
-/** The latest attempts of the org, newest first. */
 export function listDeliveries(db: Db, scope: OrgScope, limit: number): Promise<Listing<WebhookDeliveryView>> {
   // Ids are ordered by time, and so are the partitions: only the newest are read.
   const attempts = db.selectFrom('webhookDeliveries').select(viewColumns).where('orgId', '=', scope.orgId);
   return openNewestFirst(attempts, { limit });
 }
 
-/** An attempt as a page of them shows it. */
 export type DeliveryLine = WebhookDeliveryView &
   Pick<WebhookDeliveryDetail, 'endpointId' | 'attempt' | 'trigger' | 'state' | 'durationMs' | 'errorCode'>;
 
-/** A page of the attempts of the org, or of one endpoint. */
 export function findDeliveriesPage(
   db: Db,
   scope: OrgScope,
@@ -42,7 +39,6 @@ export function findDeliveriesPage(
   return newestPage(attempts.select([...viewColumns, ...line]), request);
 }
 
-/** Everything that is known of an attempt, or undefined when it is absent or of another org. */
 export async function findDelivery(db: Db, scope: OrgScope, id: string): Promise<WebhookDeliveryDetail | undefined> {
   const found = await db
     .selectFrom('webhookDeliveries as delivery')
@@ -65,7 +61,7 @@ export async function findDelivery(db: Db, scope: OrgScope, id: string): Promise
       'delivery.responseBody',
       'delivery.durationMs',
       'delivery.errorCode',
-      // An endpoint that is probed, or wants a pause, gets nothing before.
+      // An endpoint that is probed, or asked for a pause, gets nothing before.
       sql<string | null>`case when message.next_attempt_at is not null then greatest(message.next_attempt_at,
         endpoint.paused_until, case when endpoint.probing_since is not null then endpoint.next_probe_at end) end`.as(
         'nextAttemptAt',
@@ -77,10 +73,7 @@ export async function findDelivery(db: Db, scope: OrgScope, id: string): Promise
   return found && { ...found, payload: found.payload.toString('utf8') };
 }
 
-/**
- * The target of an attempt, or undefined when it is absent or of another org. Its event is held for the transaction: it
- * does not grow too old meanwhile.
- */
+/** Locks the event until the transaction ends, so that it is not removed as too old meanwhile. */
 export function lockDeliveryTarget(
   tx: Db,
   scope: OrgScope,
@@ -96,18 +89,17 @@ export function lockDeliveryTarget(
     .executeTakeFirst();
 }
 
-/** A requested attempt. */
 export interface RequestedDelivery {
   readonly eventId: string;
   /** Locked by `lockEndpoint` in this transaction, so that attempts are counted one after the other. */
   readonly endpointId: string;
   readonly url: string;
   readonly trigger: 'redelivery' | 'test';
-  /** The delivery that is repeated; null: it is no repetition. */
+  /** `null` if it repeats no delivery. */
   readonly redeliveryOf: string | null;
 }
 
-/** Requests one attempt to send an event to an endpoint: it waits in the log until it is sent. */
+/** The attempt waits in the log until it is sent. */
 export function insertRequestedDelivery(
   tx: Db,
   scope: OrgScope,

@@ -9,7 +9,7 @@ import type { Db } from '../../client.ts';
 import { countRows, type Listing, openNewestFirst } from '../../listing.ts';
 import type { OrgScope } from '../../scope.ts';
 
-/** The state of a row of `webhook_endpoints` that is not deleted. */
+/** State of a row of `webhook_endpoints` that is not deleted. */
 export const endpointState = sql<WebhookEndpointState>`case
   when not enabled then 'disabled'
   when paused_until > now() then 'paused'
@@ -45,7 +45,6 @@ function ofCurrentSecret<Value>(scheme: 'v1' | 'v1a', column: 'hint' | 'public_k
     where endpoint_id = webhook_endpoints.id and scheme = ${scheme} and expires_at is null)`;
 }
 
-/** The settings of an endpoint that a caller can set. */
 export type EndpointSettings = Pick<
   WebhookEndpointRow,
   | 'url'
@@ -61,16 +60,15 @@ export type EndpointSettings = Pick<
   | 'signatureSchemes'
 >;
 
-/** Some of an endpoint's settings; those that are undefined stay. */
 export type EndpointChange = { readonly [Name in keyof EndpointSettings]?: EndpointSettings[Name] | undefined };
 
-/** How many endpoints the org has; locked for the transaction, so that two requests do not both take the last place. */
+/** Locks the org until the transaction ends, so that two requests do not both take the last place. */
 export async function lockEndpointCount(tx: Db, scope: OrgScope): Promise<number> {
   await tx.selectFrom('orgs').select('id').where('id', '=', scope.orgId).forNoKeyUpdate().execute();
   return countRows(existing(tx, scope));
 }
 
-/** A new endpoint, which has no secrets yet; its id. */
+/** Returns the id of an endpoint that has no secrets yet. */
 export async function insertEndpoint(tx: Db, scope: OrgScope, settings: EndpointSettings): Promise<string> {
   const { id } = await tx
     .insertInto('webhookEndpoints')
@@ -85,35 +83,28 @@ export async function insertEndpoint(tx: Db, scope: OrgScope, settings: Endpoint
   return id;
 }
 
-/** The endpoint, or undefined when it is absent, deleted or of another org. */
+/** `undefined` if absent, deleted or of another org. */
 export function findEndpoint(db: Db, scope: OrgScope, id: string): Promise<WebhookEndpointRow | undefined> {
   return existing(db, scope).select(columns).where('id', '=', id).executeTakeFirst();
 }
 
-/**
- * Finds and locks an endpoint, as {@link findEndpoint} finds it: deletions, rotations and requests to send wait for the
- * transaction.
- */
+/** Deletions, rotations and requests to send wait for the transaction. */
 export function lockEndpoint(tx: Db, scope: OrgScope, id: string): Promise<WebhookEndpointRow | undefined> {
   return existing(tx, scope).select(columns).where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
 }
 
-/** Locks the oldest endpoint of the org, as {@link lockEndpoint} does; undefined when it has none. */
 export function lockOldestEndpoint(tx: Db, scope: OrgScope): Promise<WebhookEndpointRow | undefined> {
   return existing(tx, scope).select(columns).orderBy('id').limit(1).forNoKeyUpdate().executeTakeFirst();
 }
 
-/** Every endpoint of the org, newest first. */
 export function listEndpoints(db: Db, scope: OrgScope): Promise<Listing<WebhookEndpointRow>> {
   return openNewestFirst(existing(db, scope).select(columns));
 }
 
-/** Endpoints of all orgs in the same state. */
 export interface EndpointCount extends Pick<WebhookEndpointRow, 'state' | 'disabledReason'> {
   readonly endpoints: number;
 }
 
-/** How many endpoints of the deployment there are of each state. */
 export async function countAllEndpoints(db: Db): Promise<readonly EndpointCount[]> {
   const { rows } = await sql<EndpointCount>`
     select ${endpointState} as state, disabled_reason, count(*)::int as endpoints
@@ -124,7 +115,6 @@ export async function countAllEndpoints(db: Db): Promise<readonly EndpointCount[
 const existing = (db: Db, { orgId }: OrgScope) =>
   db.selectFrom('webhookEndpoints').where('orgId', '=', orgId).where('deletedAt', 'is', null);
 
-/** The health of an endpoint at which nothing has ever failed. */
 const healthy = {
   disabledReason: null,
   consecutiveFailures: 0,
@@ -136,8 +126,8 @@ const healthy = {
 };
 
 /**
- * Changes an endpoint that {@link lockEndpoint} found in this transaction. `enabled: true` forgets its failures, and
- * what waits for a retry is due at once.
+ * Changes an endpoint that {@link lockEndpoint} found in this transaction. `enabled: true` forgets its failures and makes waiting
+ * retries due at once.
  */
 export async function changeEndpoint(
   tx: Db,
@@ -155,7 +145,7 @@ export async function changeEndpoint(
   if (change.enabled) await makeAllDue(tx, scope, id);
 }
 
-/** What waits for the endpoint, and is not being sent, is due at once. What is due already is not written again. */
+/** Leaves out messages that are being sent or are due already. */
 export async function makeAllDue(tx: Db, scope: OrgScope, endpointId: string): Promise<void> {
   await sql`
     update webhook_messages set next_attempt_at = now()
@@ -164,18 +154,18 @@ export async function makeAllDue(tx: Db, scope: OrgScope, endpointId: string): P
 }
 
 /**
- * Waits for whoever is recording an event for an endpoint that is about to be deleted or disabled. From here on nobody else
- * does until the transaction ends: so a statement behind this one sees every message that was made for an open endpoint.
+ * Waits for transactions that record an event for an endpoint about to be deleted or disabled, and keeps others out. So a later
+ * statement of this transaction sees every message that was made for an open endpoint.
  */
 export async function closeToEvents(tx: Db, scope: OrgScope, id: string): Promise<void> {
-  // Each of two may be notified of the other's end: they would wait for each other.
+  // Two such transactions may each notify the endpoint of the other, and would deadlock.
   await sql`select pg_advisory_xact_lock(hashtextextended(${`endpoints of ${scope.orgId}`}, 0))`.execute(tx);
   await existing(tx, scope).select('id').where('id', '=', id).forUpdate().execute();
 }
 
 /**
- * Deletes an endpoint that {@link lockEndpoint} found in this transaction: it reads as absent, and what waits for it is
- * given up. Its secrets are removed by `deleteSigningSecrets`; its log stays.
+ * Deletes an endpoint that {@link lockEndpoint} found in this transaction; `deleteSigningSecrets` removes its secrets. Its log
+ * stays.
  */
 export async function markEndpointDeleted(tx: Db, scope: OrgScope, id: string): Promise<void> {
   await closeToEvents(tx, scope, id);
@@ -201,7 +191,7 @@ export async function markEndpointDeleted(tx: Db, scope: OrgScope, id: string): 
     .execute();
 }
 
-/** The ids that are none of a live connection, or none of a workspace, of the org. */
+/** Ids that do not belong to a live connection, or to a workspace, of the org. */
 export async function findUnknownIds(
   db: Db,
   scope: OrgScope,
@@ -216,7 +206,7 @@ export async function findUnknownIds(
   return new Set(rows.map(({ id }) => id));
 }
 
-/** How an endpoint that exists did in the last hours. */
+/** The endpoint must exist. */
 export async function readEndpointStats(
   db: Db,
   scope: OrgScope,
@@ -242,5 +232,5 @@ export async function readEndpointStats(
   return stats;
 }
 
-/** An hour before: the id of an attempt has the time of the process that made it. */
+/** An hour before, as the id of an attempt has the time of the process that made it. */
 const earlier = (hours: number): Date => new Date(Date.now() - (hours + 1) * 3_600_000);

@@ -7,12 +7,12 @@ import type { OrgScope } from '../../scope.ts';
 import { type Placeholders, statement } from '../../statement.ts';
 
 /**
- * Records an event, and puts it into the queue of every endpoint that is to be notified of it; `skipped` for those that
- * are switched off. Call it in the transaction that makes it true, as its last act: the lock on the connection's
- * sequence is held to the end. After the commit, wake the endpoints. Repeating it records nothing.
+ * Records an event, and a message for every endpoint that is to be notified; `skipped` for those that are disabled. Call it in
+ * the transaction that makes it true, as its last act: the lock on the connection's sequence is held to the end. After the
+ * commit, wake the endpoints. Repeating it records nothing.
  *
- * @param exceptEndpointId the endpoint that it is about, which is not notified; null: it is about none.
- * @returns how many endpoints it is queued for; 0: nobody has to be woken.
+ * @param exceptEndpointId the endpoint that it is about, which is not notified.
+ * @returns the number of messages, skipped ones included; `0` if no endpoint is to be woken.
  */
 export async function recordEvent(
   tx: Db,
@@ -38,15 +38,14 @@ function newEvent({ orgId }: OrgScope, domainEvent: DomainEvent): NewEvent {
 }
 
 interface EventForEndpoints extends NewEvent {
-  /** Endpoints that name no types get it. */
+  /** Whether endpoints that name no types get it. */
   readonly isDefault: boolean;
-  /** An endpoint that does not get it; null: none. */
   readonly exceptEndpointId: string | null;
 }
 
 /**
- * Takes the next number of its connection, and makes one row for each endpoint that gets the event. An endpoint that is being
- * deleted or disabled is waited for, and is then as its transaction left it (`closeToEvents`).
+ * Takes the next number of its connection. It waits for an endpoint that is being deleted or disabled, and takes it as that
+ * transaction left it (`closeToEvents`).
  */
 const insertEventAndMessages = statement(
   (_, v: Placeholders<EventForEndpoints>) => sql`
@@ -81,7 +80,7 @@ const insertEventAndMessages = statement(
     returning event_id`,
 );
 
-/** Stores an event that is in no queue and no sequence: for a test of one endpoint. Returns its id. */
+/** Stores an event without a queue and a sequence, for a test of one endpoint. */
 export async function storeTestEvent(tx: Db, scope: OrgScope, domainEvent: DomainEvent): Promise<string> {
   const { beforeSequence, afterSequence, ...event } = newEvent(scope, domainEvent);
   const payload = Buffer.from(`${beforeSequence}null${afterSequence}`);
@@ -93,7 +92,6 @@ export async function storeTestEvent(tx: Db, scope: OrgScope, domainEvent: Domai
   return event.id;
 }
 
-/** Endpoints of the org that something can be sent to now. */
 export async function findDueEndpoints(db: Db, scope: OrgScope): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     select id from webhook_endpoints
@@ -105,7 +103,6 @@ export async function findDueEndpoints(db: Db, scope: OrgScope): Promise<string[
   return rows.map((row) => row.id);
 }
 
-/** An event without its payload. */
 export interface EventLine {
   readonly id: string;
   readonly type: string;
@@ -113,7 +110,7 @@ export interface EventLine {
   readonly occurredAt: string;
 }
 
-/** The newest events of a connection that are among the newest 2000 of its org, newest first. */
+/** Only events among the newest 2000 of the org. */
 export async function findRecentEvents(
   db: Db,
   scope: OrgScope,
@@ -127,12 +124,12 @@ export async function findRecentEvents(
   return rows;
 }
 
-/** What no connection has sent since a backup of the control database. */
+/** More than any connection has sent since a backup of the control database. */
 const sequenceGap = 1_000_000;
 
 /**
- * Numbers the events of every connection on behind a gap, across orgs: a restored database does not know which numbers were
- * sent since its backup, under other ids. Returns how many connections have events.
+ * A restored database does not know which numbers were sent since its backup, under other ids. Continues behind a gap, across
+ * orgs; returns the number of connections with events.
  */
 export async function advanceSequences(db: Db): Promise<number> {
   const { numUpdatedRows } = await db

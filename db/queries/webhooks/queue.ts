@@ -1,7 +1,6 @@
 /**
- * The queue of an endpoint. A message waits until an attempt claims it; the attempt's row is written by the same
- * statement, so that nothing is sent without a log row. A claim is a lease: what its worker does not record in time
- * counts as lost.
+ * The queue of an endpoint. The statement that claims a message also writes the attempt's row, so that nothing is sent without a
+ * log row. A claim is a lease: an attempt that its worker does not record in time counts as lost.
  */
 
 import { sql } from 'kysely';
@@ -13,27 +12,24 @@ import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 import { endpointState, lockEndpoint } from './endpoints.ts';
 
-/** An endpoint, and what is to be sent to it. */
 export interface OpenEndpoint {
   readonly url: string;
   readonly state: WebhookEndpointState | 'deleted';
   readonly ordering: WebhookOrdering;
   readonly timeoutMs: number;
   readonly maxInFlight: number;
-  /** The most events per second; null: no limit. */
   readonly rateLimitPerSecond: number | null;
   readonly probing: boolean;
-  /** Automatic attempts at once, as its health allows: after a failure no more than it takes to know that it is down. */
+  /** Automatic attempts at once that its health allows: after a failure only as many as show that it is down. */
   readonly window: number;
-  /** Requested attempts wait to be sent. */
   readonly requested: boolean;
-  /** Milliseconds until an automatic attempt may be made, 0 or less: now; null: none waits for a time. */
+  /** Milliseconds until an automatic attempt may be made, 0 or less for now; `null` if none waits for a time. */
   readonly dueInMs: number | null;
-  /** Milliseconds until the earliest lease of an attempt runs out; null: none is in progress. */
+  /** Milliseconds until the earliest lease of an attempt expires; `null` if none is in progress. */
   readonly leaseEndsInMs: number | null;
 }
 
-/** The endpoint; undefined: it never existed. */
+/** `undefined` if the endpoint never existed. */
 export async function readOpenEndpoint(db: Db, scope: OrgScope, endpointId: string): Promise<OpenEndpoint | undefined> {
   const { rows } = await sql<OpenEndpoint>`
     select url, ordering, timeout_ms, max_in_flight, rate_limit_per_second,
@@ -52,38 +48,32 @@ export async function readOpenEndpoint(db: Db, scope: OrgScope, endpointId: stri
   return rows[0];
 }
 
-/** An attempt that is about to be made. */
 export interface ClaimedAttempt {
-  /** The id of its row. */
   readonly id: string;
   readonly eventId: string;
   readonly eventType: string;
   readonly payload: Buffer;
   readonly attempt: number;
   readonly trigger: WebhookTrigger;
-  /** The message whose turn it is; null: the attempt was requested. */
+  /** `null` if the attempt was requested. */
   readonly message: {
     readonly seq: number;
     /** Automatic attempts, this one included if it counts. */
     readonly attempts: number;
-    /**
-     * Whether it counts as an attempt; false: it is a probe ahead of the message's time, which takes none of its
-     * attempts.
-     */
+    /** `false` for a probe ahead of the message's time, which takes none of its attempts. */
     readonly counts: boolean;
   } | null;
 }
 
-/** The claimer, and the number of attempts. */
 export interface Claim {
   readonly endpointId: string;
   readonly limit: number;
-  /** The lease of the claimed attempts in milliseconds: for this long nobody else claims them. */
+  /** Lease of the claimed attempts in milliseconds. */
   readonly leaseMs: number;
   readonly leaseToken: string;
 }
 
-/** Claims requested attempts, in the order of the requests. They go to the endpoint's current URL. */
+/** In the order of the requests; they go to the endpoint's current URL. */
 export async function claimRequested(
   db: Db,
   scope: OrgScope,
@@ -106,13 +96,12 @@ export async function claimRequested(
   return rows.map((row) => ({ ...row, message: null }));
 }
 
-/** Claims messages that are due, those that wait the longest first. */
 export function claimDue(db: Db, scope: OrgScope, claim: Claim): Promise<ClaimedAttempt[]> {
   const due = sql`next_attempt_at <= now() order by next_attempt_at, seq limit ${claim.limit}`;
   return claimMessages(db, scope, { claim, which: due });
 }
 
-/** Claims the oldest message alone, if it is due or, of an endpoint that is probed, if a probe is. */
+/** Claims the oldest message alone, if it is due or, while the endpoint is probed, if a probe is. */
 export function claimOldest(
   db: Db,
   scope: OrgScope,
@@ -129,11 +118,10 @@ export function claimOldest(
 
 interface ClaimOfMessages {
   readonly claim: Claim;
-  /** The SQL condition of the waiting messages that are claimed. */
   readonly which: ReturnType<typeof sql>;
 }
 
-/** Locks the endpoint first, as requests for an attempt do: so attempts are numbered one after the other. */
+/** Locks the endpoint first, as requests for an attempt do, so that attempts are numbered one after the other. */
 function claimMessages(db: Db, scope: OrgScope, claim: ClaimOfMessages): Promise<ClaimedAttempt[]> {
   return db.transaction().execute(async (tx) => {
     const endpoint = await lockEndpoint(tx, scope, claim.claim.endpointId);
@@ -180,8 +168,8 @@ async function beginAttempts(
 }
 
 /**
- * Lets go of attempts whose worker did not record them in time. The result of an automatic one is unknown, and its
- * message is retried; a requested one is sent again, with the same row.
+ * Releases attempts whose lease expired. An automatic one has an unknown result, and its message is retried; a requested one is
+ * sent again, with the same row.
  */
 export async function reclaimExpired(db: Db, scope: OrgScope, endpointId: string): Promise<void> {
   await sql`
@@ -207,14 +195,13 @@ export async function reclaimExpired(db: Db, scope: OrgScope, endpointId: string
       and message.status = 'pending' and message.lease_until < now()`.execute(db);
 }
 
-/** An endpoint with events that are not known to be delivered. */
 export interface PendingEndpoint {
   readonly endpointId: string;
   readonly orgId: string;
   readonly pending: number;
 }
 
-/** The endpoints with pending messages, across orgs: ids and counts only. */
+/** Across orgs: ids and counts only. */
 export async function countPendingMessages(db: Db): Promise<readonly PendingEndpoint[]> {
   const { rows } = await sql<PendingEndpoint>`
     select endpoint_id, org_id, count(*)::float8 as pending from webhook_messages where status = 'pending'

@@ -1,6 +1,6 @@
 /**
- * Results of attempts. Each record is one transaction: the log, the queue, the endpoint's health, and the events
- * for the other endpoints of the org.
+ * Results of attempts are recorded in one transaction: the log, the queue, the endpoint's health, and events for the org's other
+ * endpoints.
  */
 import { sql } from 'kysely';
 import type { AttemptVerdict } from '../../../src/core/deliveries/classify-attempt.ts';
@@ -15,26 +15,25 @@ import { closeToEvents, makeAllDue } from './endpoints.ts';
 import { recordEvent } from './events.ts';
 import type { ClaimedAttempt } from './queue.ts';
 
-/** An attempt that has ended. */
 export interface AttemptResult {
   readonly attempt: Pick<ClaimedAttempt, 'id' | 'eventId' | 'message'>;
   readonly probe: boolean;
-  /** The secret of its first signature. */
+  /** Secret of its first signature. */
   readonly secretId: string;
-  /** The headers as sent, signatures masked. */
+  /** As sent, signatures masked. */
   readonly requestHeaders: Readonly<Record<string, string>>;
   readonly outcome: PostOutcome;
   readonly verdict: AttemptVerdict;
-  /** Milliseconds to the next attempt; null: this was the last, or it does not change the schedule. */
+  /** Milliseconds to the next attempt; `null` if this was the last, or it does not change the schedule. */
   readonly retryInMs: number | null;
 }
 
-/** Attempts at one endpoint, in the order in which they ended. */
+/** In the order in which they ended. */
 export interface AttemptResults {
   readonly endpointId: string;
   readonly leaseToken: string;
   readonly results: readonly AttemptResult[];
-  /** The milliseconds for which an event is tried. */
+  /** Milliseconds for which an event is tried. */
   readonly retryWindowMs: number;
 }
 
@@ -42,13 +41,13 @@ export interface AttemptResults {
 const failuresToTell = 4;
 
 /**
- * Records the results of attempts; those of a lease that was lost meanwhile are left as they are.
+ * Rows of a lost lease stay as they are. A success still ends its message, and the endpoint's health counts every result.
  *
- * @returns whether events were recorded: the endpoints of the org are to be woken.
+ * @returns whether events were recorded, so that the endpoints of the org are to be woken.
  */
 export function recordAttempts(db: Db, scope: OrgScope, attempts: AttemptResults): Promise<boolean> {
   return db.transaction().execute(async (tx) => {
-    // First, as every change of an endpoint does: results, deletions and rotations are serialized.
+    // First, as in every change of an endpoint: results, deletions and rotations are serialized.
     const endpoint = await lockHealth(tx, scope, attempts.endpointId);
     await recordInLog(tx, scope, attempts);
     await recordInMessages(tx, scope, attempts);
@@ -69,7 +68,6 @@ const outcomesOf = ({ results }: AttemptResults): CountedOutcome[] =>
     attempt.message === null ? [] : [{ delivered: verdict.delivered, probe }],
   );
 
-/** The longest pause that one of them requests; null: none. */
 function pauseOf(results: readonly AttemptResult[]): number | null {
   const pauses = results.flatMap(({ verdict }) => verdict.pauseMs ?? []);
   return pauses.length === 0 ? null : Math.max(...pauses);
@@ -92,7 +90,6 @@ function lockHealth(tx: Db, scope: OrgScope, endpointId: string) {
     .executeTakeFirstOrThrow();
 }
 
-/** Records attempts in the log: one statement for all of them, whatever their number. */
 async function recordInLog(tx: Db, scope: OrgScope, { leaseToken, results }: AttemptResults): Promise<void> {
   const column = <Value>(of: (one: AttemptResult) => Value): Value[] => results.map(of);
   await sql`
@@ -219,9 +216,7 @@ const countPending = (tx: Db, scope: OrgScope, endpointId: string): Promise<numb
       .where('status', '=', 'pending'),
   );
 
-/**
- * Switches the endpoint off, keeps what waits for it as skipped, and notifies the others. False: it was off already.
- */
+/** Keeps waiting messages as skipped, and notifies the other endpoints; `false` if the endpoint was disabled already. */
 async function disableEndpoint(
   tx: Db,
   scope: OrgScope,

@@ -5,21 +5,17 @@ import type { RecoverySubject, WebhookRecovery } from '../../../src/core/resourc
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 
-/** The events of the past that an endpoint is to get. */
 export interface RecoveryRequest {
   /** Locked by `lockEndpoint` in this transaction. */
   readonly endpointId: string;
-  /** Events from then on. */
+  /** Inclusive. */
   readonly since: string;
-  /** Events before it. */
+  /** Exclusive. */
   readonly until: string;
   readonly include: readonly RecoverySubject[];
 }
 
-/**
- * Makes events of the past due again, each with every automatic attempt ahead of it; the id of the recovery. Those that
- * wait anyway, or were taken, are left alone.
- */
+/** Makes past events due again, each with all automatic attempts ahead of it, unless they wait anyway or were delivered. */
 export async function insertRecovery(
   tx: Db,
   scope: OrgScope,
@@ -66,9 +62,8 @@ async function repeatMessages(
 }
 
 /**
- * Events that the endpoint would be sent today but was not when they happened. Left out: what was only sent as a test,
- * and what is about the endpoint itself. They are held for the transaction: one that is being removed is waited for,
- * and left out when it is deleted.
+ * Adds events that the endpoint would get today but did not get when they happened. Events only sent as a test, and those about
+ * the endpoint itself, are left out. Their lock waits for an event that is being removed, and leaves it out once deleted.
  */
 async function addMessages(
   tx: Db,
@@ -93,7 +88,6 @@ async function addMessages(
   return Number(numAffectedRows ?? 0);
 }
 
-/** The progress of a recovery, or undefined when it is absent or of another org. */
 export async function findRecovery(db: Db, scope: OrgScope, id: string): Promise<WebhookRecovery | undefined> {
   const recovery = await db
     .selectFrom('webhookRecoveries')

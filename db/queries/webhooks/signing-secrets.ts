@@ -6,25 +6,23 @@ import { countRows } from '../../listing.ts';
 import type { OrgScope } from '../../scope.ts';
 import { sealedColumns } from '../connections/sealed-columns.ts';
 
-/** A secret of an endpoint that signs now. */
 export interface StoredSigningSecret extends SealedSecret {
   readonly id: string;
   readonly scheme: SignatureScheme;
 }
 
-/** A secret to be stored. */
 export interface NewSigningSecret {
   readonly id: string;
   readonly endpointId: string;
   readonly scheme: SignatureScheme;
   readonly sealed: SealedSecret;
-  /** The last four characters of the secret. */
+  /** Last four characters. */
   readonly hint: string;
-  /** The public key of a `v1a` key pair; null for `v1`. */
+  /** Public key of a `v1a` key pair; `null` for `v1`. */
   readonly publicKey: string | null;
 }
 
-/** Stores the current secret of a scheme of an endpoint; there must be none. */
+/** Stores the current secret of a scheme of an endpoint, which must have none. */
 export async function insertSigningSecret(
   tx: Db,
   scope: OrgScope,
@@ -36,7 +34,7 @@ export async function insertSigningSecret(
     .execute();
 }
 
-/** The secrets of an endpoint that sign now: of each scheme the current one first, then the others, youngest first. */
+/** Secrets that sign now: of each scheme the current one first, then the others, youngest first. */
 export function findSigningSecrets(db: Db, scope: OrgScope, endpointId: string): Promise<StoredSigningSecret[]> {
   return ofEndpoint(db, scope, endpointId)
     .select(['id', 'scheme', 'kekId', 'wrappedKey', 'nonce', 'ciphertext'])
@@ -45,7 +43,6 @@ export function findSigningSecrets(db: Db, scope: OrgScope, endpointId: string):
     .execute();
 }
 
-/** How many `v1` secrets of an endpoint sign now. */
 export const countSigningSecrets = (db: Db, scope: OrgScope, endpointId: string): Promise<number> =>
   countRows(ofEndpoint(db, scope, endpointId).where('scheme', '=', 'v1'));
 
@@ -56,7 +53,7 @@ const ofEndpoint = (db: Db, scope: OrgScope, endpointId: string) =>
     .where('endpointId', '=', endpointId)
     .where((eb) => eb.or([eb('expiresAt', 'is', null), eb('expiresAt', '>', sql<string>`now()`)]));
 
-/** Makes the current secrets of an endpoint, of every scheme, previous ones that sign a while longer; until when. */
+/** The current secrets of every scheme sign a while longer; returns until when. */
 export async function retireSigningSecrets(
   tx: Db,
   scope: OrgScope,
@@ -81,7 +78,6 @@ export async function retireSigningSecrets(
   return expiresAt;
 }
 
-/** Removes previous secrets that sign no more, of every org. */
 export async function purgeSigningSecrets(db: Db): Promise<void> {
   await sql`
     delete from webhook_endpoint_secrets where ctid in (
@@ -90,7 +86,7 @@ export async function purgeSigningSecrets(db: Db): Promise<void> {
   );
 }
 
-/** Removes the secrets of an endpoint, of one scheme or, null, of all. */
+/** `scheme` is `null` for all. */
 export async function deleteSigningSecrets(
   tx: Db,
   scope: OrgScope,

@@ -14,12 +14,10 @@ interface LaneRun {
   readonly seq: number;
 }
 
-/** A batch, and the run that read it. */
 interface CoverageOfBatch extends LaneRun {
   readonly receipt: Receipt;
 }
 
-/** Notes where a run has seen records, what is deleted, and what the run has proved of its partitions. */
 export async function putCoverage(tx: Db, scope: OrgScope, batch: CoverageOfBatch): Promise<void> {
   const { laneId, receipt, seq } = batch;
   for (const { partition, externalIds } of receipt.seen) {
@@ -42,7 +40,7 @@ export async function putCoverage(tx: Db, scope: OrgScope, batch: CoverageOfBatc
   if (receipt.scan) await endScan(tx, scope, { ...receipt.scan, laneId, seq });
 }
 
-/** Records leave their place there. Whether they have another one that lives is known at the end of the run. */
+/** Whether the records live in another place is only known at the end of the run. */
 async function putLeft(
   tx: Db,
   scope: OrgScope,
@@ -64,7 +62,7 @@ async function putLeft(
   }
 }
 
-/** With an empty fingerprint, so that a record that lives again is delivered whenever it is read. */
+/** Stores an empty fingerprint, so that a record that lives again is delivered whenever it is read. */
 async function putFlagged(
   tx: Db,
   scope: OrgScope,
@@ -80,7 +78,7 @@ async function putFlagged(
   );
 }
 
-/** One that the batch has delivered as well, and so is not stored, is known as deleted all the same. */
+/** A record that the same batch delivered is not stored, but becomes known as deleted all the same. */
 async function putDeleted(tx: Db, scope: OrgScope, { laneId, receipt }: CoverageOfBatch): Promise<void> {
   const lane = ownLane(scope, laneId);
   const ids = sql`${textArray(receipt.deleted)}::text[]`;
@@ -94,7 +92,7 @@ async function putDeleted(tx: Db, scope: OrgScope, { laneId, receipt }: Coverage
   await closeListed(tx, scope, { laneId, externalIds: receipt.deleted });
 }
 
-/** A gap outweighs whatever else the run proves of a partition. */
+/** A gap outweighs any other proof of a partition by the same run. */
 async function putProofs(tx: Db, scope: OrgScope, { laneId, receipt, seq }: CoverageOfBatch): Promise<void> {
   await sql`
     insert into partitions (org_id, lane_id, partition, proof, proof_run, pending)
@@ -107,8 +105,8 @@ async function putProofs(tx: Db, scope: OrgScope, { laneId, receipt, seq }: Cove
 }
 
 /**
- * Ends a comparison, once its deletions are made. Records leave the partitions that lack them. Those partitions count
- * as read to their end, unless one of their records waits for more reads or its deletion was refused.
+ * Called after the deletions of a comparison: records leave the partitions that lack them. Those partitions count as read to
+ * their end, unless a record waits for more reads or its deletion was refused.
  */
 async function endScan(tx: Db, scope: OrgScope, scan: LaneScan): Promise<void> {
   if (!scan.endsOnly) {
@@ -155,7 +153,7 @@ async function endPartitions(tx: Db, scope: OrgScope, { laneId, seq }: LaneScan)
             where m.lane_id = p.lane_id and m.external_id = r.external_id and m.partition = p.partition)))`.execute(tx);
 }
 
-/** Counts another read that lacked its missing records; a record that was seen begins again. */
+/** Counts another read that lacked a record; a record that was seen starts again. */
 async function countMissed(tx: Db, scope: OrgScope, scan: LaneScan): Promise<void> {
   const { laneId, seq } = scan;
   await sql`

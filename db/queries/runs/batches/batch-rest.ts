@@ -22,7 +22,7 @@ interface RestOfBatch extends KeptBack {
 export async function recordRest(tx: Db, scope: OrgScope, { laneId, runId, receipt, run }: RestOfBatch): Promise<void> {
   await putCoverage(tx, scope, { laneId, receipt, seq: run.seq });
   const closed = closedIds(receipt);
-  // Whoever requeues one of these rows has done so before, or finds it closed.
+  // A transaction that requeues one of these rows has done so before, or finds it closed.
   await lockLiveRows(tx, scope, {
     run,
     externalIds: [...closed, ...idsOf(receipt.closesVersions), ...idsOf(receipt.quarantine)],
@@ -37,13 +37,13 @@ const idsOf = (records: readonly { readonly externalId: string }[]): readonly st
   records.map(({ externalId }) => externalId);
 
 interface KeptBack {
-  /** The run in which the batch was acknowledged. */
+  /** Run in which the batch was acknowledged. */
   readonly runId: string;
   readonly receipt: Receipt;
   readonly run: RecordedRun;
 }
 
-/** Waits for whoever is changing a row of these records that is open, or waits for another try. */
+/** Waits for transactions that change rows of these records that are open or wait for another try. */
 async function lockLiveRows(
   tx: Db,
   scope: OrgScope,
@@ -59,9 +59,9 @@ const isLive = ({ orgId }: OrgScope, { connectionId, resourceKey }: LaneKey, ext
   and external_id = any(${textArray(externalIds)}::text[]) and (resolved_at is null or requeued_at is not null)`;
 
 /**
- * Opens a row for each record kept back: one open row per record, with the last of its versions, but per version where each
- * counts. What waited for another try does so no longer: this version is newer. A row that was tried again is open again, unless
- * a newer one is. A statement for each of 100,000 records would hold a connection, which all orgs share, for some 20 s.
+ * Opens one row per record, with its last version, or one per version where each counts. A newer version ends the retry of an
+ * older one. A row that was tried again is reopened, unless a newer one is open. A statement per record would hold a connection,
+ * which all orgs share, for some 20 s at 100,000 records.
  */
 async function keepQuarantine(tx: Db, scope: OrgScope, kept: KeptBack): Promise<void> {
   const entries = kept.receipt.quarantine.map((entry) => ({ ...entry, externalId: entry.externalId.toWellFormed() }));
@@ -80,7 +80,6 @@ interface Part extends Pick<KeptBack, 'run'> {
   readonly part: readonly QuarantineEntry[];
 }
 
-/** Entries as a table `q`. */
 function entriesAs(part: readonly QuarantineEntry[]) {
   const list = (of: (entry: QuarantineEntry) => string) => textArray(part.map(of));
   return sql`unnest(
@@ -120,10 +119,7 @@ async function openAgain(tx: Db, scope: OrgScope, { run, runId, part }: Part & K
           and other.id <> quarantine.id)`.execute(tx);
 }
 
-/**
- * Keeps the records that were delivered although a step failed for them, so that the next run begins with them. Their rows
- * count as resolved: nothing is kept back.
- */
+/** Records that were delivered although a step failed: the next run begins with them, but nothing is kept back. */
 async function tryAgain(tx: Db, scope: OrgScope, { runId, receipt, run }: KeptBack): Promise<void> {
   for (const part of statementsOf(receipt.again ?? [])) {
     await sql`
@@ -137,7 +133,6 @@ async function tryAgain(tx: Db, scope: OrgScope, { runId, receipt, run }: KeptBa
   }
 }
 
-/** The rows of records, or of versions, that were read again wait for no other try. */
 async function forgetRequests(tx: Db, scope: OrgScope, { run, part }: Part): Promise<void> {
   await sql`
     update quarantine set requeued_at = null from ${entriesAs(part)}
@@ -146,7 +141,6 @@ async function forgetRequests(tx: Db, scope: OrgScope, { run, part }: Part): Pro
       and quarantine.version = q.version and quarantine.requeued_at is not null`.execute(tx);
 }
 
-/** Records, and characters of them, of one statement. */
 const keptAtOnce = { records: 500, chars: 1_000_000 } as const;
 
 function* statementsOf(entries: readonly QuarantineEntry[]): Generator<readonly QuarantineEntry[]> {
@@ -162,7 +156,6 @@ function* statementsOf(entries: readonly QuarantineEntry[]): Generator<readonly 
   if (from < entries.length) yield entries.slice(from);
 }
 
-/** Closes the rows of records that are now delivered or deleted, and those of versions that are. */
 async function closeRows(
   tx: Db,
   scope: OrgScope,
@@ -176,7 +169,7 @@ async function closeRows(
   if (closed.length > 0) await sql`${closing} where ${isLive(scope, run, closed)}`.execute(tx);
   if (versions.length === 0) return;
   const ids = idsOf(versions);
-  // A row of an earlier version of the service does not say which version it holds.
+  // Rows of an earlier version of the service do not say which version they hold.
   await sql`
     ${closing} from unnest(${textArray(ids)}::text[], ${textArray(versions.map(({ version }) => version))}::text[])
       as v (external_id, version)

@@ -23,26 +23,20 @@ import type { OrgScope } from '../../../scope.ts';
 import { type Placeholders, statement } from '../../../statement.ts';
 import type { BatchOwner } from './batch-owner.ts';
 
-/** A batch with the attempt that records it. */
 export interface BatchToRecord {
   readonly owner: BatchOwner;
   readonly receipt: Receipt;
-  /** Whether the destination has applied it, as unless it says otherwise: one that brings nothing is not sent. */
+  /** Whether the destination applied it, which is the default. A batch that brings nothing is not sent. */
   readonly applied?: boolean;
   /** Whether its records are only inserted, which takes two thirds of the time of an upsert. */
   readonly onlyNew: boolean;
 }
 
-/** The run whose batch is recorded. */
 export interface RecordedRun extends LaneKey {
-  /** Its place among all runs. */
   readonly seq: number;
 }
 
-/**
- * Records everything of a batch that nearly every one has, in one statement. `run` is null unless it was recorded. Throws
- * 23505 for a record that is there although all are new.
- */
+/** `run` is `null` unless the batch was recorded. Throws 23505 if a record exists although all are new. */
 export async function recordMain(
   db: Db,
   scope: OrgScope,
@@ -57,25 +51,22 @@ export async function recordMain(
   return { recorded: { outcome: 'recorded', stop }, run: { connectionId, resourceKey, seq } };
 }
 
-/**
- * Makes ready what recording this very receipt needs: a millisecond for 1,000 records, which `recordBatch` need not
- * spend while the next batch waits for it.
- */
+/** Prepares this very receipt: a millisecond per 1,000 records, which `recordBatch` need not spend while the next batch waits. */
 export function prepareRecord(receipt: Receipt): void {
   const values = valuesOf(receipt);
-  // Whoever records it gets the error.
+  // The caller that records it gets the error.
   values.catch(() => undefined);
   madeAhead.set(receipt, values);
 }
 
 const madeAhead = new WeakMap<Receipt, Promise<ReceiptValues>>();
 
-/** Records from which each list is a slice of work of its own; a usual batch has 1,000. */
+/** From this number of records, each list is a slice of work of its own; a usual batch has 1,000. */
 const slicedFrom = 5000;
 
 async function valuesOf(receipt: Receipt): Promise<ReceiptValues> {
   const { runId, batchNo, pages, partitions, position, incomplete, notes } = receipt;
-  // In the order of the primary key, so that concurrent lanes never lock in opposite orders and the index fills evenly.
+  // In primary key order, so that concurrent lanes never lock in opposite orders and the index fills evenly.
   const records = await sortWithPauses(receipt.records, byId);
   const inSlice = async (make: () => Buffer): Promise<Buffer> => {
     if (records.length > slicedFrom) await nextSlice();
@@ -100,7 +91,7 @@ async function valuesOf(receipt: Receipt): Promise<ReceiptValues> {
     incomplete,
     notes: isEmpty(notes) ? null : JSON.stringify(notes),
     failure: receipt.failure === null ? null : storableText(receipt.failure),
-    // Of a resource without partitions; that of several is known when all are read.
+    // Only for a resource without partitions: the watermark of several is known when all are read.
     hasWatermark: only?.partition === '',
     watermark: only?.watermark ?? null,
     pages: JSON.stringify(pages),
@@ -109,13 +100,12 @@ async function valuesOf(receipt: Receipt): Promise<ReceiptValues> {
     cursors: await list(columnOf.cursor),
     statuses: await list(statusOf),
     fields: await list(fieldsText),
-    // In a batch of several statements the last of them does it.
+    // In a batch of several statements, the last of them closes rows.
     closed: await inSlice(() => textArray(isPlain(receipt) ? closedIds(receipt) : [])),
     partitions: storableJson(partitions),
   };
 }
 
-/** A count over all pages of a receipt. */
 export const total = ({ pages }: Receipt, count: Exclude<keyof PageEntry, 'pageNo' | 'requestKey'>): number =>
   pages.reduce((sum, page) => sum + page[count], 0);
 
@@ -125,7 +115,6 @@ const byId = (a: RecordEntry, b: RecordEntry): number => (a.externalId < b.exter
 
 const fieldsText = ({ fields }: RecordEntry): string | null => (fields === null ? null : storableJson(fields));
 
-/** What {@link recordSql} records, for the attempt that does. */
 export async function statementValues(
   { orgId }: OrgScope,
   { owner: { laneId, fence }, receipt, applied = true }: Omit<BatchToRecord, 'onlyNew'>,
@@ -133,7 +122,6 @@ export async function statementValues(
   return { orgId, laneId, fence, applied, ...(await (madeAhead.get(receipt) ?? valuesOf(receipt))) };
 }
 
-/** See {@link statementValues}. */
 export interface StatementValues extends ReceiptValues {
   readonly orgId: string;
   readonly laneId: number;
@@ -141,11 +129,10 @@ export interface StatementValues extends ReceiptValues {
   readonly applied: boolean;
 }
 
-/** A receipt as parameters. */
 interface ReceiptValues {
   readonly runId: string;
   readonly batchNo: number;
-  /** The number of the last complete page; null: none is. */
+  /** Last complete page; `null` if none is complete. */
   readonly pageNo: number | null;
   readonly position: string | null;
   readonly recordsIn: number;
@@ -155,7 +142,6 @@ interface ReceiptValues {
   readonly deleted: number;
   readonly invalid: number;
   readonly incomplete: boolean;
-  /** As JSON; null: there are none. */
   readonly notes: string | null;
   readonly failure: string | null;
   readonly hasWatermark: boolean;
@@ -166,12 +152,12 @@ interface ReceiptValues {
   readonly cursors: Buffer;
   readonly statuses: Buffer;
   readonly fields: Buffer;
-  /** External ids of the records whose quarantine rows end. */
+  /** External ids of records whose quarantine rows end. */
   readonly closed: Buffer;
   readonly partitions: string;
 }
 
-/** The state of the lane, and the facts of the run that the caller needs; nulls: it was not at the previous batch. */
+/** All but `fence` are `null` if the run was not at the previous batch. */
 interface StatementRow {
   readonly fence: number;
   readonly connectionId: string | null;
@@ -181,20 +167,18 @@ interface StatementRow {
   readonly status: RunStatus | null;
 }
 
-/** What one use of {@link recordSql} has of its own. */
 interface RecordParts {
-  /** Of records that are there already; absent: they are refused. */
+  /** For records that exist already; without it, they are refused. */
   readonly onConflict?: RawBuilder<unknown>;
-  /** What else is set of the run, behind a comma, and which run that is. */
+  /** More assignments to the run, after a leading comma, and conditions on it. */
   readonly set?: RawBuilder<unknown>;
   readonly where?: RawBuilder<unknown>;
-  /** Which pages are put into the ledger; absent: all. */
   readonly pagesWhere?: RawBuilder<unknown>;
-  /** Columns of the run; `connection_id` and `resource_key` are among them. */
+  /** Columns of the run, with `connection_id` and `resource_key` among them. */
   readonly returning: RawBuilder<unknown>;
 }
 
-/** What a partition keeps until a batch says otherwise. */
+/** A partition keeps these values until a batch sets others. */
 const keptColumns = ['listed_at', 'first_start', 'read_at', 'deletions_to', 'shape'];
 const kept = {
   set: sql.raw(keptColumns.map((name) => `${name} = coalesce(excluded.${name}, partitions.${name})`).join(', ')),
@@ -206,8 +190,8 @@ const kept = {
 } as const;
 
 /**
- * Records a batch in one statement. The lane is locked as in {@link holdsLane}, before the run is. Only the end of a read
- * says of a partition that there were no further changes to its parents.
+ * The lane is locked as in {@link holdsLane}, before the run is. Only the end of a read shows that a partition's parents had no
+ * further changes.
  */
 export const recordSql = <Row>(
   v: Placeholders<StatementValues>,

@@ -11,9 +11,9 @@ import { type BatchToRecord, recordMain, total } from './batch-statement.ts';
 type Batch = Omit<BatchToRecord, 'onlyNew'>;
 
 /**
- * Records a batch: ledger, fingerprints, quarantine, counts, position and watermark, all or nothing. Called after the
- * destination has committed the same receipt; safe to repeat, because batch numbers only move by one. The receipt may come
- * from the customer's database: it moves runs of its own lane only.
+ * Records a batch: ledger, fingerprints, quarantine, counts, position and watermark, all or nothing. Call it after the
+ * destination has committed the same receipt; safe to repeat, because batch numbers only move by one. The receipt may come from
+ * the customer's database: it moves runs of its own lane only.
  */
 export async function recordBatch(db: Db, scope: OrgScope, batch: Batch): Promise<Recorded> {
   const { receipt } = batch;
@@ -27,8 +27,8 @@ export async function recordBatch(db: Db, scope: OrgScope, batch: Batch): Promis
 }
 
 /**
- * Records a batch that an earlier run read and that the destination acknowledged in the run `runId`: the results of its
- * records count there, and neither run counts them as read. Safe to repeat.
+ * Records a batch that an earlier run read and that the destination acknowledged in the run `runId`. Its results count in that
+ * run, and neither run counts its records as read; safe to repeat.
  */
 export async function recordCarried(
   db: Db,
@@ -59,8 +59,8 @@ export async function recordCarried(
 }
 
 /**
- * Leaves out batches of a run that only its destination knows: the control database was restored from a backup. Nothing of
- * them is recorded, so what they brought is read and delivered again; the next batch has the number after `batchNo`.
+ * Skips batches of a run that only its destination knows, after the control database was restored from a backup. Their records
+ * are read and delivered again, and the next batch has the number after `batchNo`.
  */
 export async function passOver(
   db: Db,
@@ -81,18 +81,18 @@ export async function passOver(
   });
 }
 
-/** A batch of a lane that its destination says is the last one. */
+/** The last batch of a lane according to its destination. */
 export interface ClaimedLast {
   readonly laneId: number;
   readonly runId: string;
   readonly batchNo: number;
-  /** The run that asks, if only its own batches count: those before are delivered again. Null: all do. */
+  /** The asking run, if only its own batches count because earlier ones are delivered again; `null` if all count. */
   readonly onlyOf: string | null;
 }
 
 /**
- * Whether a destination lacks a batch that it has applied: since when, as an ISO time from which on all may be missing. Null:
- * it lacks none, or the run is not known here.
+ * ISO time since when a destination lacks a batch that it applied: everything from then on may be missing. `null` if it lacks
+ * none, or the run is unknown here.
  */
 export async function findBehindSince(
   db: Db,
@@ -111,8 +111,8 @@ export async function findBehindSince(
 }
 
 /**
- * Leaves out, before a run of the lane begins, the batch of an earlier run that only the destination has: its receipt cannot
- * bring the old watermark back.
+ * Before a run of the lane begins, skips the batch of an earlier run that only the destination has. Its receipt must not bring
+ * the old watermark back.
  */
 export async function passOverEndedRuns(
   tx: Db,
@@ -129,13 +129,12 @@ export async function passOverEndedRuns(
     .execute();
 }
 
-/** A batch that is one statement. */
 async function recordAlone(db: Db, scope: OrgScope, batch: Batch): Promise<Recorded> {
   if (batch.receipt.allNew) {
     try {
       return (await recordMain(db, scope, { ...batch, onlyNew: true })).recorded;
     } catch (error) {
-      // Nothing was changed. A receipt may come from a customer's database and say what it likes.
+      // Nothing was changed: a receipt may come from a customer's database and claim anything.
       if (!isUniqueViolation(error)) throw error;
     }
   }

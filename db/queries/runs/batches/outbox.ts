@@ -3,7 +3,7 @@ import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 import { type BatchOwner, holdsLane } from './batch-owner.ts';
 
-/** A request of a batch; see `OutboxPart`. */
+/** See `OutboxPart`. */
 export interface OutboxPartRow {
   readonly path: string;
   readonly again: boolean;
@@ -19,9 +19,9 @@ export interface PendingRow {
   readonly runId: string;
   readonly batchNo: number;
   readonly draft: string;
-  /** A JSON text on each line, of an array: one more is added without reading the others. */
+  /** A JSON array on each line, so that another one is added without reading the others. */
   readonly rejected: string;
-  /** The parts in the order in which they are sent, as far as they have records in common. */
+  /** In sending order, as far as they have records in common. */
   readonly parts: readonly OutboxPartRow[];
 }
 
@@ -30,7 +30,6 @@ export interface OpenedPendingRow extends PendingRow {
   readonly isOfBefore: boolean;
 }
 
-/** The state of a lane at its destination. */
 export interface OutboxRow {
   readonly checkpoint: { readonly runId: string; readonly batchNo: number; readonly receipt: string } | null;
   readonly pending: OpenedPendingRow | null;
@@ -38,32 +37,28 @@ export interface OutboxRow {
   readonly carried: string | null;
   /** See `OpenedOutbox.sequence`. */
   readonly sequence: number;
-  /** The bytes of a request that the receiver takes, as the run found out; null: no bound. */
+  /** Bytes of a request that the receiver accepts, as the run found out; `null` for no bound. */
   readonly bytesMax: number | null;
 }
 
-/** The attempt that writes, and its run. */
 export interface OutboxOwner extends BatchOwner {
   readonly runId: string;
 }
 
-/** What is stored of where the batches of a lane go. */
 export interface StoredTarget {
-  /** Sealed; null: a version before has stored `target`. */
+  /** Sealed; `null` if an earlier version of the service stored `target`. */
   readonly address: string | null;
-  /** A hash; null: `address` is stored. */
+  /** A hash; `null` if `address` is stored. */
   readonly target: Buffer | null;
 }
 
-/** Where the batches of a lane go. */
 export interface OutboxTarget {
   /** Sealed. */
   readonly address: string;
-  /** Whether what is stored is the same target. */
   isSame(this: void, stored: StoredTarget): boolean;
 }
 
-/** Each of these is one transaction that gives null, and changes nothing, when a newer attempt holds the lane. */
+/** Runs `work` in one transaction; returns `null` and changes nothing when a newer attempt holds the lane. */
 function asOwner<Result>(
   db: Db,
   scope: OrgScope,
@@ -73,7 +68,7 @@ function asOwner<Result>(
 }
 
 /**
- * The state of a generation of the lane at a target; of another target only the request numbers are kept. A batch of
+ * Opens the outbox of a generation of the lane at a target; of another target only the request numbers are kept. A batch of
  * another generation that is still to be sent keeps its outbox until it is.
  */
 export function openOutbox(
@@ -127,7 +122,7 @@ export function openOutbox(
   return asOwner(db, scope, { owner, work });
 }
 
-/** Leaves the outbox of the lane at this target. The caller holds the lane. */
+/** The caller holds the lane. */
 async function placeOutbox(
   tx: Db,
   { orgId }: OrgScope,
@@ -159,7 +154,7 @@ const noCheckpoint = {
   ...{ carriedRunId: null, carriedReceipt: null },
 } as const;
 
-/** Stores a batch before anything of it is sent. Null also when it, or a later one of its run, was completed. */
+/** Stores a batch before anything of it is sent; `null` also if it, or a later one of its run, was completed. */
 export function putPending(
   db: Db,
   scope: OrgScope,
@@ -170,7 +165,7 @@ export function putPending(
   }: {
     readonly owner: OutboxOwner;
     readonly pending: PendingRow;
-    /** The number of its last request. */
+    /** Number of its last request. */
     readonly sequence: number;
   },
 ): Promise<true | null> {
@@ -199,9 +194,8 @@ export function putPending(
 }
 
 /**
- * Removes a part that got its response, puts others in its place, adds its refused rows, and ends the count of
- * failures. Right in any order and at the same time for parts of a batch: nothing that is stored is replaced by what
- * the caller knows.
+ * Replaces a part that got its response, adds its refused rows, and resets the count of failures. Parts of a batch may do so in
+ * any order and at once: no stored value is replaced by what the caller knows.
  */
 export function advancePending(
   db: Db,
@@ -213,7 +207,6 @@ export function advancePending(
   }: {
     readonly owner: OutboxOwner;
     readonly part: Pick<OutboxPartRow, 'path' | 'again'>;
-    /** JSON text of an array; null: nothing. */
     readonly refused: string | null;
     readonly parts: readonly OutboxPartRow[];
     readonly bytesMax: number | null;
@@ -247,7 +240,7 @@ export function advancePending(
   return asOwner(db, scope, { owner, work });
 }
 
-/** Notes that the receiver refused some of a part in a form that could not be read. */
+/** The receiver refused some of a part in a form that could not be read. */
 export function doubtPart(
   db: Db,
   scope: OrgScope,
@@ -267,7 +260,7 @@ export function doubtPart(
   return asOwner(db, scope, { owner, work });
 }
 
-/** Counts a failure of the receiver; those of other runs do not count. */
+/** Failures of other runs do not count. */
 export function countFailure(
   db: Db,
   scope: OrgScope,
@@ -291,8 +284,8 @@ export function countFailure(
 }
 
 /**
- * Ends the pending batch: with a receipt it is the checkpoint from here on, with null it is forgotten. The receipt of a batch
- * of another run stays beside it until the run that sent it is over.
+ * Ends the pending batch: a receipt becomes the checkpoint, `null` forgets the batch. The receipt of another run's batch stays
+ * beside it until the run that sent it is over.
  */
 export function endPending(
   db: Db,
@@ -352,5 +345,5 @@ async function insertParts(
   }
 }
 
-/** A statement has 65,535 parameters at most; a page of small records may have 100,000 requests. */
+/** A statement has at most 65,535 parameters; a page of small records may have 100,000 requests. */
 const partsAtOnce = 500;

@@ -10,11 +10,8 @@ import { rewindLane } from './rewind.ts';
 import { noteReady, queued, runsInTurn } from './turns.ts';
 
 /**
- * Lets the run begin if it is its turn: nothing of its lane runs, nobody queued before it, and it is one of those that its
- * org has places for ({@link runsInTurn}). From here on it keeps to the spec and the parameters that the connection has now.
- *
- * @returns `running`: it holds the lane (also when it began earlier: safe to repeat); `waiting`: not its turn;
- * a final status: it was ended meanwhile; null: no such run.
+ * Begins the run if its lane is idle, no earlier run is queued there, and its org has a place ({@link runsInTurn}). From then on
+ * it keeps the spec and the parameters that the connection has now; safe to repeat.
  */
 export async function beginRun(
   db: Db,
@@ -31,29 +28,27 @@ export async function beginRun(
 }
 
 interface BeginOptions {
-  /** Whether nothing is to happen unless the last run of the lane was quick; `turn` is then null. */
+  /** Do nothing unless the last run of the lane was quick; `turn` is then `null`. */
   readonly onlyIfQuick?: boolean;
 }
 
-/** Whether a run has begun, or how it ended. */
+/** `running` if it holds the lane, `waiting` if it is not its turn, a final status if it was ended meanwhile. */
 type Turn = Exclude<RunStatus, 'queued'> | 'waiting';
 
-/** The result of trying to begin. */
 export interface Begun {
-  /** The turn of the run; null: no such run, or it did not try. */
+  /** `null` if there is no such run, or it did not try. */
   readonly turn: Turn | null;
-  /** The last run of the lane was quick (`quickMsMax`). */
+  /** Whether the last run of the lane was quick (`quickMsMax`). */
   readonly isQuick: boolean;
   /** Whether it began now, not earlier: its first attempt is counted. */
   readonly isFirst: boolean;
-  /** Endpoints that events are queued for. */
   readonly eventsFor: number;
 }
 
 interface BeginResult extends Begun {
   /** Whether it waits, and was not marked as ready until now. */
   readonly isNewlyReady: boolean;
-  /** The run, if this ended it: its connection is not active. */
+  /** The run, if this call ended it because its connection is not active. */
   readonly canceled?: RunRow | undefined;
 }
 
@@ -63,8 +58,8 @@ function tryToBegin(
   { runId, onlyIfQuick }: Required<BeginOptions> & { readonly runId: string },
 ): Promise<BeginResult> {
   return db.transaction().execute(async (tx) => {
-    // The locks order competing beginners, that on the org, which comes first, for its limit; the partial unique index is
-    // the last line behind them.
+    // Competing beginners queue at the locks, first at the org's for its limit; the partial unique index is the last line behind
+    // them.
     const [found] = await lockToBegin(tx, { orgId: scope.orgId, runId });
     const notBegun = { isQuick: found?.quick ?? false, isFirst: false, isNewlyReady: false, eventsFor: 0 };
     if (onlyIfQuick && !notBegun.isQuick) return { ...notBegun, turn: null };
@@ -103,10 +98,7 @@ const lockToBegin = statement((tx, { orgId, runId }: Placeholders<OfOrg>) =>
     .forNoKeyUpdate(['orgs', 'connections']),
 );
 
-/**
- * Begins a run whose turn it is, and says whether an endpoint gets `run.started`: it may have come while the locks were waited
- * for.
- */
+/** Also says whether an endpoint gets `run.started`: one may have been added while the locks were waited for. */
 const beginInTurn = statement(
   // The attempt that follows counts from here on.
   (_, { orgId, runId }: Placeholders<OfOrg>) => sql<{ readonly namesRunStarted: boolean }>`
@@ -120,7 +112,7 @@ const beginInTurn = statement(
     returning ${namesRunStarted(orgId)} as names_run_started`,
 );
 
-/** A run whose connection was paused or broke while it waited does not begin. False: it no longer waits. */
+/** A run whose connection was paused or broke while it waited does not begin. */
 async function cancelQueued(tx: Db, scope: OrgScope, runId: string): Promise<boolean> {
   const canceled = await tx
     .updateTable('runs')

@@ -16,36 +16,33 @@ import { deleteListed, deletePartitions, deleteRecordStates, noteCleared } from 
 import { newGeneration } from './new-generation.ts';
 import { clearProgress, rewindStart } from './rewind.ts';
 
-/** A lane that an attempt holds, and what its facts are to mean. */
 export interface Conformation extends BatchOwner {
   readonly runId: string;
-  /** What they meant when the attempt began; null: not known. */
+  /** Meaning of the lane's facts when the attempt began; `null` if unknown. */
   readonly before: StoredMeaning | null;
-  /** What the facts mean under the spec and the params of the run. */
+  /** Their meaning under the spec and the params of the run. */
   readonly meaning: Meaning;
-  /** The kinds of facts that mean something else; empty: the lane only stores its meaning. */
+  /** Kinds of facts with another meaning; if empty, the lane only stores its meaning. */
   readonly changed: readonly Facet[];
 }
 
-/** A lane whose facts mean what they say. */
 export interface Conformed {
-  /** Where the run continues; null: at its beginning. */
+  /** Where the run continues; `null` at its beginning. */
   readonly position: RunPosition | null;
-  /** Names what the ledger knows of the lane from now on; another one with another key. */
+  /** Names what the ledger knows of the lane from now on; changes with the key. */
   readonly generation: string;
 }
 
 /**
- * Resets the facts of a lane that no longer mean the same, before its run reads. Watermarks are reset in any case, so
- * that everything is read once and what differs is delivered. Another key resets everything that is known. Another
- * cursor and other requests reset the cursor values of records: another area may hand out lower ones. With other fields
- * each record is taken again, from where its first read began.
+ * Resets the facts of a lane whose meaning has changed, before its run reads. Watermarks are always reset, so that everything is
+ * read once and what differs is delivered. Another key resets everything that is known. Another cursor and other requests reset
+ * the cursor values of records: another area may hand out lower ones. With other fields each record is taken again, from where
+ * its first read began.
  *
- * With another key the last batch of an earlier run that only the destination has is left out; otherwise it has to be
- * recorded before. One transaction; repeating it is harmless.
+ * With another key, the last batch of an earlier run that only the destination has is skipped; otherwise it must be recorded
+ * before. One transaction; repeating it is harmless.
  *
- * Null: a newer attempt holds the lane, or its facts have come to mean something else since this one began; nothing was
- * changed.
+ * `null` if a newer attempt holds the lane, or its facts changed their meaning since this one began; nothing was changed.
  */
 export async function conformLane(db: Db, scope: OrgScope, conformation: Conformation): Promise<Conformed | null> {
   const { laneId, fence, runId, before, meaning, changed } = conformation;
@@ -108,10 +105,10 @@ async function reset(tx: Db, scope: OrgScope, { laneId, runId, changed }: Confor
     .execute();
 }
 
-/** Rows in one statement: seconds at most, so that the lane of ten million records does not meet the statement limit. */
+/** Rows per statement: seconds at most, so that the lane of ten million records does not meet the statement limit. */
 const piece = 200_000;
 
-/** A part of what is known of records: how it is forgotten, and of which of them something is. */
+/** `set` forgets a part of what is known of records, `isKnown` selects those that have it. */
 interface Forgettable {
   readonly set: RawBuilder<unknown>;
   readonly isKnown: RawBuilder<unknown>;
@@ -119,7 +116,7 @@ interface Forgettable {
 
 const cursors: Forgettable = { set: sql`cursor = null`, isKnown: sql`cursor is not null` };
 
-/** No version has an empty fingerprint, so each record is taken again, also one that had these fields before. */
+/** No version has an empty fingerprint, so each record is taken again, even if it had these fields before. */
 const fields: Forgettable = {
   set: sql`fields = null, hash = case when status = 'deleted' then hash else '' end`,
   isKnown: sql`(fields is not null or (hash <> '' and status <> 'deleted'))`,
@@ -139,10 +136,7 @@ async function forget(
   }
 }
 
-/**
- * Notes what the facts of lanes have meant until now, where that is not known: before the spec or the params of their
- * connection change.
- */
+/** Notes unknown meanings of lanes before the spec or the params of their connection change. */
 export async function keepMeanings(
   tx: Db,
   scope: OrgScope,
@@ -156,7 +150,7 @@ export async function keepMeanings(
       and lanes.resource_key = known.resource_key`.execute(tx);
 }
 
-/** Lets the facts of lanes be of another account: their next run reads from the start, and until then they have no parents. */
+/** The lanes' facts are of another account: the next run reads from the start, and until then they have no parents. */
 export async function readFromStart(
   tx: Db,
   scope: OrgScope,
@@ -169,7 +163,7 @@ export async function readFromStart(
   );
 }
 
-/** What the facts of the lanes of a connection mean, by resource; null: not known. A resource that never ran has none. */
+/** By resource; `null` if unknown, missing if the resource never ran. */
 export async function findMeanings(
   tx: Db,
   scope: OrgScope,

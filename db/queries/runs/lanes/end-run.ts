@@ -19,71 +19,61 @@ import { findRun } from '../runs.ts';
 import { type EndedRow, endWithBatch } from './end-with-batch.ts';
 import { findNextRuns } from './turns.ts';
 
-/** The outcome of a run; `succeeded` becomes `partial` when records were quarantined or something was left out. */
+/** `succeeded` becomes `partial` when records were quarantined or something was left out. */
 export interface RunOutcome {
   readonly status: 'succeeded' | 'partial' | 'failed' | 'canceled';
-  /** Null unless it failed. */
   readonly error: { readonly code: string; readonly message: string } | null;
 }
 
-/** A run that has its final status. */
 export interface EndedRun {
-  /** The run; undefined: there is none. */
   readonly run: RunRow | undefined;
-  /** True when this call ended it; a repeat finds it ended and changes nothing. */
+  /** `false` for a repeat, which finds the run ended and changes nothing. */
   readonly ended: boolean;
-  /** The number of endpoints for which an event waits on account of this. */
   readonly eventsFor: number;
-  /** The runs that may begin now that it has ended. */
+  /** Runs that may begin now that it has ended. */
   readonly next: readonly AddressedRun[];
 }
 
 /** A lane whose destination has nothing that is not recorded here. */
 interface LeftLane {
-  /** Fingerprint of the destination. */
   readonly recordedWith: string;
-  /** The run was quick. */
   readonly quick: boolean;
 }
 
-/** How a run is to end, and what that means for its connection. */
 export interface RunEnd {
   readonly runId: string;
   readonly outcome: RunOutcome;
-  /** The attempt that ends it, which must hold the lane; null or absent: it is none. */
+  /** The attempt that ends it, if one does; it must hold the lane. */
   readonly owner?: BatchOwner | null;
-  /** The receipt of its last batch, if that is not recorded yet: the run has succeeded, and `owner` is set. */
+  /** Receipt of its last batch, if not recorded yet: the run has succeeded, and `owner` is set. */
   readonly last?: Receipt | null;
-  /** How it leaves the lane; null or absent: as the attempt found it, or as it marked it since. */
+  /** New state of the lane; without it, the lane stays as the attempt found it or has marked it since. */
   readonly left?: LeftLane | null;
-  /** Whether the run may have listed partitions; false: it has listed none. */
+  /** `false` if the run has listed no partitions. */
   readonly hasPartitions?: boolean;
   /** When the run fails, an active connection goes to `error`. */
   readonly breaksConnection: boolean;
-  /**
-   * The system at which its customer has to authorize a connection that breaks; absent: authorizing does not fix it.
-   */
+  /** System at which the customer must authorize a broken connection; absent if that does not fix it. */
   readonly provider?: string | null;
-  /** Whether a test of the connection can show that it is mended; absent: it can. */
+  /** Whether a test of the connection can show a repair; default `true`. */
   readonly isTestable?: boolean;
 }
 
 /**
- * Writes the final status and names the runs of the org whose turn has come, as many as it has places for. Whoever asked
- * to cancel gets `canceled`, unless the read was complete before. Throws `fenced` when `owner` does not hold the lane any
- * more.
+ * Also finds the org's runs whose turn has come, as many as it has places for. A run that was asked to cancel ends as `canceled`,
+ * unless its read was complete before. Throws `fenced` when `owner` no longer holds the lane.
  */
 export async function endRun(db: Db, scope: OrgScope, end: RunEnd): Promise<EndedRun> {
   const { runId, owner, last, breaksConnection } = end;
   const made = await db.transaction().execute(async (tx) => {
-    // Whoever pauses or changes the connection locks it before its runs.
+    // Transactions that pause or change a connection lock it before its runs.
     if (breaksConnection) await lockConnectionOf(tx, scope, runId);
     const ended =
       owner && last ? await endWithBatch(tx, scope, { owner, receipt: last }) : await writeEnd(tx, scope, end);
     if (!ended && owner && !(await holdsLane(tx, scope, owner))) throw takenOver();
     if (!ended) {
       const run = await findRun(tx, scope, runId);
-      // The attempt began at an older batch than the last: another one reads on from there.
+      // The attempt began at an older batch than the last: another one continues from there.
       if (last && run?.status === 'running') throw takenOver();
       return { run, ended: false, eventsFor: 0 };
     }
@@ -115,7 +105,6 @@ async function lockConnectionOf(tx: Db, scope: OrgScope, runId: string): Promise
     .execute();
 }
 
-/** Writes the final status; undefined: the run has ended before, or `owner` does not hold the lane. */
 async function writeEnd(
   tx: Db,
   scope: OrgScope,
@@ -160,16 +149,13 @@ async function leaveLane(
     .execute();
 }
 
-/** Whether runs of a lane have failed so since its last success, for as long as the row of `connections` allows. */
+/** Whether runs of the lane have failed with this code since its last success, for as long as the connection allows. */
 const lastsLong = (laneId: number, code: string) => sql<boolean>`exists (
   select from runs where lane_id = ${laneId} and status = 'failed' and error_code = ${code}
     and finished_at <= now() - make_interval(mins => connections.error_after_minutes)
     and seq > coalesce((select max(seq) from runs where lane_id = ${laneId} and status in ('succeeded', 'partial')), 0))`;
 
-/**
- * Puts the connection of a run in error; false: it is not active, has been mended since the run signed in, or its refusals may
- * last longer.
- */
+/** `false` if the connection is not active, its access changed since the run signed in, or refusals may last longer. */
 async function breakConnection(
   tx: Db,
   scope: OrgScope,

@@ -11,16 +11,14 @@ import { recordSql, type StatementValues, statementValues } from '../batches/bat
 import { runColumns } from '../run-columns.ts';
 import { cancelRequestedColumn, connectionColumn } from '../run-events.ts';
 
-/** A run that has ended, with what its event needs. */
 export interface EndedRow extends RunRow {
   readonly cancelRequested: boolean;
   readonly connection: EventConnection;
 }
 
 /**
- * Records the last batch of a run, which completes its read, and ends the run with it: as it is read to its end, nobody cancels
- * it any more. The pages of a run of one batch are not put into the ledger: the row of the run has the same numbers, and most
- * runs are of this kind. Undefined: it is not running, or the attempt does not hold the lane.
+ * Records the last batch of a run and ends it: its read is complete, so it can no longer be canceled. The pages of a single-batch
+ * run stay out of the ledger: the run's row has the same numbers, and most runs are of this kind.
  */
 export async function endWithBatch(
   tx: Db,
@@ -33,7 +31,7 @@ export async function endWithBatch(
   return ended;
 }
 
-/** Nulls: nothing was changed. */
+/** `id` is `null` if nothing was changed. */
 type Row = EndedRow & { readonly fence: number; readonly id: string | null };
 
 const end = statement((_, v: Placeholders<StatementValues>) =>

@@ -8,13 +8,12 @@ import { newGeneration } from './new-generation.ts';
 import { clearProgress, rewindStart } from './rewind.ts';
 
 /**
- * Forgets what was delivered of a lane, because its destination has nothing of it: known records, watermark, and where the
- * running run stands. What is learned from then on is another generation. Its counts and its ledger stay. If nothing was
- * forgotten, so do a list of partitions and the report job of a window: a run that has only listed so far, or waits for its
- * first report, would begin with it again and again. The window for which a job is about to be created stays too. Otherwise a
- * rewind begins again with the deletes. One transaction; repeating it is harmless.
+ * Forgets what was delivered of a lane: its destination has nothing of it. The run's counts and ledger stay; what is learned from
+ * now on is another generation.
  *
- * Null: a newer attempt holds the lane, and nothing was changed.
+ * If nothing was forgotten, these stay: a list of partitions, the report job of a window, and a window about to get its job. A
+ * run that has only listed so far, or waits for its first report, would begin with it again and again. Otherwise a rewind begins
+ * again with the deletes. One transaction; repeating it is harmless. Returns `null` when a newer attempt holds the lane.
  */
 export async function forgetLane(
   db: Db,
@@ -54,7 +53,7 @@ export async function forgetLane(
   });
 }
 
-/** Forgets how far the partitions of a lane are read, and where their first reads began; returns how many there were. */
+/** Also forgets where the first reads of the partitions began. */
 export async function deletePartitions(tx: Db, scope: OrgScope, laneId: number): Promise<number> {
   const ofLane = tx.deleteFrom('partitions').where('orgId', '=', scope.orgId).where('laneId', '=', laneId);
   return Number((await ofLane.executeTakeFirstOrThrow()).numDeletedRows);
@@ -77,10 +76,10 @@ async function isRewind(tx: Db, scope: OrgScope, runId: string): Promise<boolean
   return run?.backfill?.rewind === true;
 }
 
-/** Rows in one statement: seconds at most, so that the lane of ten million records does not meet the statement limit. */
+/** Rows per statement: seconds at most, so that the lane of ten million records does not meet the statement limit. */
 const piece = 200_000;
 
-/** From the run on it is known whether all records of its lane are: what was known of them was forgotten. */
+/** Earlier knowledge of the lane was forgotten: from this run on it is known whether all of its records are stored. */
 export async function noteCleared(
   tx: Db,
   scope: OrgScope,
@@ -91,10 +90,6 @@ export async function noteCleared(
     where org_id = ${scope.orgId} and id = ${laneId}`.execute(tx);
 }
 
-/**
- * Forgets every known record of a lane, with where it was, as the run of the lane begins again; returns how many. From that run
- * on it is known whether all of its records are.
- */
 export async function deleteRecordStates(
   tx: Db,
   scope: OrgScope,
@@ -106,7 +101,6 @@ export async function deleteRecordStates(
   return await deleteOfLane(tx, scope, { laneId, table: 'record_state' });
 }
 
-/** Forgets what lists of deleted records have named. */
 export const deleteListed = (tx: Db, scope: OrgScope, laneId: number): Promise<number> =>
   deleteOfLane(tx, scope, { laneId, table: 'listed_deletions' });
 

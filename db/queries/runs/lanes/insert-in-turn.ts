@@ -5,15 +5,14 @@ import type { OrgScope } from '../../../scope.ts';
 import { type Placeholders, statement } from '../../../statement.ts';
 import { type RunToInsert, runsInTurn, toInsert } from './turns.ts';
 
-/** The run of a firing, and whether it has begun; otherwise it is queued. */
 export interface InsertedRun {
   readonly id: string;
   readonly hasBegun: boolean;
 }
 
 /**
- * Inserts the run of a firing. It has begun, as `beginRun` lets one begin, if it is its turn. To be called with org and
- * connection locked as there, and only where the facts of the firing say that a run may begin with its row.
+ * The run begins at once if it is its turn, as `beginRun` lets one begin. Org and connection are locked as there, and the facts
+ * of the firing say that a run may begin with its row.
  */
 export async function insertInTurn(
   tx: Db,

@@ -2,15 +2,13 @@ import { sql } from 'kysely';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 
-/** How far a resource of a connection has been read. */
 export interface LaneMark {
   readonly resourceKey: string;
-  /** The beginning of the lowest watermark of its partitions; null: one of them has none. */
+  /** Beginning of the lowest watermark of its partitions; `null` if one of them has none. */
   readonly watermark: string | null;
   readonly partitions: number;
 }
 
-/** How far these resources of a connection have been read; those that never ran are missing. */
 export async function findLaneMarks(
   db: Db,
   scope: OrgScope,

@@ -6,8 +6,8 @@ import { type BatchOwner, holdsLane } from '../batches/batch-owner.ts';
 import { ownLane } from '../records/own-lane.ts';
 
 /**
- * Notes records that a destination has. Where nothing is known of them, no version has an empty fingerprint, so whatever is read
- * of them is delivered; of one that was only kept back, something is there after all. False: a newer attempt holds the lane.
+ * Unknown records get an empty fingerprint, which no version has, so that anything read of them is delivered. A record that was
+ * only kept back is at the destination after all. `false` if a newer attempt holds the lane.
  */
 export async function noteLeftovers(
   db: Db,

@@ -4,22 +4,21 @@ import type { OrgScope } from '../../../scope.ts';
 import { passOverEndedRuns } from '../batches/batches.ts';
 import { ownLane } from '../records/own-lane.ts';
 
-/** The runs of a lane that may have delivered something after a time. */
+/** Runs of a lane that may have delivered something after a time. */
 export interface RunsSince {
   readonly count: number;
   /**
-   * The lowest watermark that one of them began with, or that of the first one where only the API knows their order.
-   * Null: one began without a watermark, or there is no such run.
+   * The lowest watermark that one of them began with, or that of the first where only the API knows their order. `null` if one
+   * began without a watermark, or there is no such run.
    */
   readonly watermark: string | null;
-  /** One of them was a backfill, or a quarantined record was retried: they delivered records from before their watermark. */
+  /** Whether a backfill or a retried quarantined record delivered records from before their watermark. */
   readonly readsBefore: boolean;
 }
 
 /**
- * What was done in a lane after `since`, an ISO time; the run that was under way then counts. A quarantined record that was
- * asked for before the last complete run began was retried by that run or an earlier one; if there is no such run, some may
- * have been retried after.
+ * Work in a lane after the ISO time `since`; the run in progress then counts. The last complete run, or an earlier one, retried
+ * any quarantined record that was requeued before it began. Without such a run, some may have been retried later.
  */
 export async function findRunsSince(
   db: Db,
@@ -37,7 +36,7 @@ export async function findRunsSince(
     .selectFrom('runs')
     .select('startedAt')
     .where('orgId', '=', scope.orgId)
-    // With a join PostgreSQL reads all runs of the lane before it sorts them.
+    // With a join, PostgreSQL reads all runs of the lane before it sorts them.
     .where('laneId', '=', (eb) =>
       eb
         .selectFrom('lanes')
@@ -87,16 +86,15 @@ export async function findRunsSince(
   return found;
 }
 
-/** Rows in one statement: seconds at most. */
+/** Rows per statement: seconds at most. */
 const piece = 200_000;
 
-/** Where a run begins that sets its lane back. */
 export const rewindStart = { stage: 'bury', after: null } as const;
 
 /**
- * Sets a lane back, in the transaction in which the run begins that was requested for it: its watermarks to `to` at most, and
- * no record counts as delivered. Deleted and quarantined records stay known as such. It is read from its beginning if a run
- * before this one was set back or began with nothing meanwhile: the watermark may be below `to` now.
+ * Sets the watermarks of a lane back to `to` at most, in the transaction in which the requested run begins. No record counts as
+ * delivered; deleted and quarantined records stay known as such. If an earlier run meanwhile was a rewind or began with nothing,
+ * the lane is read from its beginning: the watermark may be below `to` now.
  */
 export async function rewindLane(
   tx: Db,
@@ -129,7 +127,7 @@ export async function rewindLane(
     .execute();
 }
 
-/** Whether a run of the lane that had not ended when this one was requested read from further back than the watermark. */
+/** Whether an earlier run that ended after this one was requested read from further back than the watermark. */
 async function wasSetBackMeanwhile(
   tx: Db,
   scope: OrgScope,
@@ -144,10 +142,7 @@ async function wasSetBackMeanwhile(
   return rows.length > 0;
 }
 
-/**
- * Forgets how far the partitions of a lane are read, but not where their first reads began: what was delivered since is to be
- * read again. Returns how many had something to forget.
- */
+/** Keeps where the first reads of partitions began: records delivered since then must be read again. */
 export async function clearProgress(tx: Db, scope: OrgScope, laneId: number): Promise<number> {
   const ofLane = sql`org_id = ${scope.orgId} and lane_id = ${laneId}`;
   const { numAffectedRows: deleted = 0n } = await sql`
@@ -159,7 +154,10 @@ export async function clearProgress(tx: Db, scope: OrgScope, laneId: number): Pr
   return Number(deleted + cleared);
 }
 
-/** A partition that was read less far stays there. Integers compare as numbers, and what is one of a kind is not compared. */
+/**
+ * A partition that was read less far stays there, with integers compared as numbers. The watermark of a lane without partitions
+ * is set without a comparison.
+ */
 async function setBack(
   tx: Db,
   scope: OrgScope,
@@ -179,7 +177,7 @@ async function setBack(
     where org_id = ${scope.orgId} and lane_id = ${laneId}`.execute(tx);
 }
 
-/** No version has an empty fingerprint, so whatever is read is delivered. */
+/** No version has an empty fingerprint, so each record that is read is delivered. */
 async function forgetFingerprints(tx: Db, scope: OrgScope, laneId: number): Promise<void> {
   for (;;) {
     const { numAffectedRows = 0n } = await sql`

@@ -1,6 +1,5 @@
 /**
- * Whose turn it is among the queued runs of an org. Only runs that are ready are looked at, the first of each idle lane
- * that has tried to begin: of 10,000 that wait in one lane that is one.
+ * Turns among the queued runs of an org. Only ready runs are looked at: the first of each idle lane, once it has tried to begin.
  */
 
 import { type RawBuilder, sql } from 'kysely';
@@ -12,25 +11,25 @@ import { type Placeholders, statement } from '../../../statement.ts';
 import type { AddressedRun } from '../firings.ts';
 
 /**
- * How many ready runs are looked at, in the order of their turns. It bounds the time of a look: 30 ms where none of
- * them may begin (measured). A run behind them still begins when it tries to, but is not woken.
+ * Bounds a look at ready runs, in the order of their turns, to 30 ms where none of them may begin (measured). A run behind them
+ * still begins when it tries to, but is not woken.
  */
 const lookedAtMax = 1000;
 /**
- * The seconds after which a ready run that has not tried to begin counts as silent: it tries every 30 s. One that
- * misses three tries has no workflow, and no run waits for it.
+ * Seconds after which a ready run counts as silent: it tries to begin every 30 s. After three missed tries it has no workflow,
+ * and no run waits for it.
  */
 const silentSecondsMax = 90;
 
 /**
- * The runs of an org that may begin, in the order of their turns, as many as the org has places for. People's runs come
- * first, then those of schedules and hooks, then backfills, each in the order of arrival. A run is left out while its
- * connection is not active and while it waits for a run of another resource. It is also left out while its connection
- * has as many runs in progress or ahead of it as its API allows requests at once.
+ * Runs of an org that may begin, in the order of their turns, as many as the org has places for. Manual runs come first, then
+ * those of schedules and hooks, then backfills, each in the order of arrival. A run is left out while its connection is not
+ * active and while it waits for a run of another resource. It is also left out while its connection has as many runs in progress
+ * or ahead of it as its API allows requests at once.
  *
  * No part of it can become a join of all that waits: a queue grows faster than the database learns of its size.
  *
- * @param asking the run that takes part whether or not it is known to be ready: {@link queued}, or {@link toInsert}.
+ * @param asking the run that takes part even if it is not known to be ready: {@link queued}, or {@link toInsert}.
  */
 export const runsInTurn = (
   orgId: RawBuilder<string>,
@@ -71,11 +70,9 @@ const readyColumns = sql.raw(
   'id, connection_id, resource_key, schedule_id, scheduled_for, lane_id, seq, trigger_class, waits_for, concurrent_max, cancel_requested_at',
 );
 
-/** A queued run of the org, for {@link runsInTurn}. */
 export const queued = (orgId: RawBuilder<string>, isAsking: RawBuilder<boolean>): RawBuilder<unknown> =>
   sql`select ${readyColumns} from runs where org_id = ${orgId} and status = 'queued' and ${isAsking}`;
 
-/** A run of a firing that is about to be inserted. */
 export interface RunToInsert extends LaneKey {
   readonly id: string;
   readonly orgId: string;
@@ -86,15 +83,12 @@ export interface RunToInsert extends LaneKey {
   readonly scheduledFor: string;
 }
 
-/** It, for {@link runsInTurn}: the last to arrive. */
+/** Counts as the last to arrive. */
 export const toInsert = (v: Placeholders<RunToInsert>): RawBuilder<unknown> => sql`
   select ${v.id}::text, ${v.connectionId}::text, ${v.resourceKey}::text, ${v.scheduleId}::text, ${v.scheduledFor}::timestamptz,
     ${v.laneId}::bigint, 9223372036854775807, 2::smallint, ${v.waitsFor}::text[], ${v.concurrentMax}::int, null::timestamptz`;
 
-/**
- * Notes that a run tries to begin, if its lane is free; false: it is not. From then on a run of its org that ends finds it,
- * and those whose turn comes later wait for it.
- */
+/** Marks a run as ready if its lane is free: a run of the org that ends then finds it, and runs with later turns wait for it. */
 export async function noteReady(tx: Db, scope: OrgScope, runId: string): Promise<boolean> {
   const { numAffectedRows } = await sql`
     update runs set ready_at = now()
@@ -106,7 +100,6 @@ export async function noteReady(tx: Db, scope: OrgScope, runId: string): Promise
   return numAffectedRows === 1n;
 }
 
-/** The runs whose turn has come now that one has ended, the next of its own lane among them. */
 export async function findNextRuns(db: Db, { orgId }: OrgScope, endedId: string): Promise<readonly AddressedRun[]> {
   return await nextRuns(db, { orgId, endedId });
 }

@@ -3,7 +3,7 @@ import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 import { type BatchOwner, holdsLane } from '../batches/batch-owner.ts';
 
-/** The columns that batches of a lane have ever filled in a table; null: nothing was noted yet. */
+/** Columns that batches of a lane have ever filled in a table; `null` if nothing was noted yet. */
 export async function findWrittenColumns(
   db: Db,
   scope: OrgScope,
@@ -19,7 +19,7 @@ export async function findWrittenColumns(
   return row?.names ?? null;
 }
 
-/** Notes more columns, in the order of their names. False: a newer attempt holds the lane, and nothing was noted. */
+/** `false` if a newer attempt holds the lane. */
 export async function addWrittenColumns(
   db: Db,
   scope: OrgScope,

@@ -2,26 +2,25 @@ import { sql } from 'kysely';
 import type { Db } from '../../../client.ts';
 import type { SweptRun } from './sweep.ts';
 
-/** What waits in the whole deployment: counts and ages, of no org. */
 export interface Backlog {
-  /** The queued runs by trigger; a trigger that is not there has none. */
+  /** Triggers without queued runs are missing. */
   readonly queued: readonly { readonly trigger: string; readonly runs: number; readonly oldestSeconds: number }[];
   readonly runningRuns: number;
   /**
-   * The seconds since somebody looked after the open run that was looked after last. Chunks and sweepers do so all the
-   * time, so this stays below a minute while a worker works; 0: there is no open run.
+   * Longest time in seconds for which an open run was not looked after; `0` without open runs. Chunks and sweepers look after
+   * runs all the time, so this stays below a minute while a worker works.
    */
   readonly unattendedSeconds: number;
-  /** The seconds for which the oldest event is due that its endpoint would take; 0: none is. */
+  /** Seconds for which the oldest event that its endpoint would take is due; `0` for none. */
   readonly eventDueSeconds: number;
   /**
-   * Resources whose data is older than their schedules promise, by the status of their connection: `active` or `error`, since
-   * the others are not meant to sync. One that is not there has none.
+   * Resources whose data is older than their schedules promise, by connection status. Only `active` and `error` occur, since
+   * others are not meant to sync.
    */
   readonly overdue: readonly { readonly status: string; readonly resources: number; readonly oldestSeconds: number }[];
 }
 
-/** Reads the backlog by indexes of open work: its cost is that of what waits. */
+/** Reads by indexes of open work, so that the cost grows with the backlog. */
 export async function readBacklog(db: Db): Promise<Backlog> {
   const { rows: open } = await sql<OpenRuns>`
     select status, trigger, count(*)::int as runs, ${age(sql`min(created_at)`)} as oldest_seconds,
@@ -43,13 +42,11 @@ export async function readBacklog(db: Db): Promise<Backlog> {
   };
 }
 
-/** A run that Temporal was given, and when. */
 export interface DispatchedRun extends Omit<SweptRun, 'cancelRequested'> {
   readonly createdAt: string;
   readonly dispatchedAt: string;
 }
 
-/** The newest run that has a workflow; undefined: there is none. */
 export function findLastDispatched(db: Db): Promise<DispatchedRun | undefined> {
   return db
     .selectFrom('runs')
@@ -70,6 +67,6 @@ interface OpenRuns {
   readonly unattendedSeconds: number;
 }
 
-/** Seconds since a time; 0 for one in the future, and for none. */
+/** `0` for a time in the future, and for `null`. */
 const age = (time: ReturnType<typeof sql>) =>
   sql<number>`greatest(0, coalesce(extract(epoch from now() - ${time}), 0))::float8`;

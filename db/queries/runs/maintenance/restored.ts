@@ -1,16 +1,15 @@
-/** What an operator asks after the control database was restored from a backup. */
+/** Queries for an operator after the control database was restored from a backup. */
 import type { LaneKey } from '../../../../src/core/model/lane-key.ts';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 import { type SweptRun, sweptColumns } from './sweep.ts';
 
-/** A lane that has had a run; across orgs, ids only. */
+/** A lane that has had a run. */
 export interface UsedLane extends LaneKey {
   readonly id: number;
   readonly orgId: string;
 }
 
-/** Every run that Temporal took and that has not ended, oldest first. */
 export function findOpenRuns(db: Db): Promise<SweptRun[]> {
   return db
     .selectFrom('runs')
@@ -21,7 +20,6 @@ export function findOpenRuns(db: Db): Promise<SweptRun[]> {
     .execute();
 }
 
-/** The lanes after `after`, in the order of their ids, whose connection was not deleted. */
 export function findUsedLanes(
   db: Db,
   { after, limit }: { readonly after: number; readonly limit: number },
@@ -38,7 +36,6 @@ export function findUsedLanes(
     .execute();
 }
 
-/** The last batch of a run that is recorded; undefined: there is no such run. */
 export async function findLastBatch(db: Db, scope: OrgScope, runId: string): Promise<number | undefined> {
   const run = await db
     .selectFrom('runs')

@@ -2,13 +2,11 @@ import { sql } from 'kysely';
 import type { Db } from '../../../client.ts';
 import type { AddressedRun } from '../firings.ts';
 
-/** A run as the sweepers see it: ids only. */
 export interface SweptRun extends AddressedRun {
   readonly orgId: string;
   readonly cancelRequested: boolean;
 }
 
-/** The columns of {@link SweptRun}. */
 export const sweptColumns = [
   'id',
   'orgId',
@@ -20,8 +18,8 @@ export const sweptColumns = [
 ] as const;
 
 /**
- * Queued runs that no workflow took for a while: the oldest of each org, then the second oldest, and so on. Here and below:
- * queries across orgs; they return ids, and every further step takes a scope made from them.
+ * The oldest of each org first, then the second oldest, and so on. All queries here cross orgs and return ids: every further step
+ * takes a scope made from them.
  */
 export function findUndispatchedRuns(db: Db, { olderThanMs, limit }: SweepOptions): Promise<SweptRun[]> {
   return db
@@ -36,7 +34,7 @@ export function findUndispatchedRuns(db: Db, { olderThanMs, limit }: SweepOption
     .execute();
 }
 
-/** Dispatched runs that are not final and of which nothing was recorded for a while, the longest silent first. */
+/** Dispatched runs that are not final and of which nothing was recorded for a while. */
 export function findSilentRuns(db: Db, { olderThanMs, limit }: SweepOptions): Promise<SweptRun[]> {
   return db
     .selectFrom('runs')
@@ -49,13 +47,12 @@ export function findSilentRuns(db: Db, { olderThanMs, limit }: SweepOptions): Pr
     .execute();
 }
 
-/** A schedule as the sweeper sees it. */
 export interface SweptSchedule {
   readonly id: string;
   readonly orgId: string;
 }
 
-/** Schedules whose newest version Temporal does not have, those that are due first. */
+/** Schedules whose newest version Temporal does not have, those due longest first. */
 export function findSchedulesToApply(db: Db, limit: number): Promise<SweptSchedule[]> {
   return db
     .selectFrom('schedules')
@@ -67,7 +64,7 @@ export function findSchedulesToApply(db: Db, limit: number): Promise<SweptSchedu
     .execute();
 }
 
-/** Some schedules whose missed firings were not read from Temporal in the last hour, across orgs. */
+/** Schedules whose missed firings were not read from Temporal in the last hour. */
 export function findSchedulesToAsk(db: Db, limit: number): Promise<SweptSchedule[]> {
   return db
     .selectFrom('schedules')
@@ -79,7 +76,6 @@ export function findSchedulesToAsk(db: Db, limit: number): Promise<SweptSchedule
     .execute();
 }
 
-/** Every schedule that Temporal shall have, and whether it shall be paused there. */
 export function findLiveSchedules(db: Db): Promise<(SweptSchedule & { readonly paused: boolean })[]> {
   return db
     .selectFrom('schedules')
@@ -100,13 +96,12 @@ interface SweepOptions {
 
 const ago = (ms: number) => sql<string>`now() - make_interval(secs => ${ms / 1000})`;
 
-/** An endpoint as the sweeper sees it. */
 export interface SweptEndpoint {
   readonly id: string;
   readonly orgId: string;
 }
 
-/** Endpoints with messages that were due some time ago, attempts that were requested some time ago, or lost leases. */
+/** Endpoints with messages due, or attempts requested, some time ago, or with lost leases. */
 export async function findEndpointsToWake(
   db: Db,
   {

@@ -9,8 +9,8 @@ import { isFlagged } from './missing-records.ts';
 import { ownLane } from './own-lane.ts';
 
 /**
- * Those of the given records that are known, not deleted, and not known to be in other partitions only. The cursor of one that
- * is in others too says nothing of this one: null.
+ * Leaves out records that are known only in other partitions. `cursor` is `null` for a record that other partitions have too: it
+ * says nothing of this one.
  */
 export async function findListed(
   db: Db,
@@ -34,27 +34,23 @@ export async function findListed(
   return rows;
 }
 
-/** The last run that saw record `r` where a list is of. */
+/** The last run that saw record `r` in the partition of a list, or in any for a list of the whole resource. */
 const seenAt = (partition: string | RawBuilder<unknown>) => sql`
   select max(m.seen_run) from record_partitions m
   where m.lane_id = r.lane_id and m.external_id = r.external_id and (${partition} = '' or m.partition = ${partition})`;
 
-/** The last run that read a list whole; one of the whole resource counts for each partition. */
+/** The last run that read a list whole; a list of the whole resource counts for each partition. */
 const listRunOf = ({ orgId }: OrgScope, partition: string) => sql`
   select max(p.list_run) from partitions p
   where p.org_id = ${orgId} and p.lane_id = r.lane_id and (${partition} = '' or p.partition = ${partition})`;
 
-/** A run that makes the deletions that lists have named. */
 export interface LaneListed extends ListedScan {
   readonly laneId: number;
   /** `runs.seq` of the run. */
   readonly seq: number;
 }
 
-/**
- * Counts the records that are to be deleted: lists have named them, and no later read has shown them, or no partition has them
- * any more. And what is open in any way.
- */
+/** `due`: records that lists named and no later read showed, or that no partition has any more. `open`: everything unfinished. */
 export async function countListed(db: Db, scope: OrgScope, listed: LaneListed): Promise<ListedResult> {
   const { rows } = await sql<ListedResult>`
     select (select count(*) from (${goneIn(scope, listed)}) r)::float8 as due,
@@ -64,7 +60,7 @@ export async function countListed(db: Db, scope: OrgScope, listed: LaneListed): 
   return rows[0] ?? { due: 0, open: 0 };
 }
 
-/** The records that {@link countListed} counts, in the order of their external ids. */
+/** The due records of {@link countListed}, in the order of their external ids. */
 export async function findDue(
   db: Db,
   scope: OrgScope,
@@ -76,7 +72,6 @@ export async function findDue(
   return rows;
 }
 
-/** The records that are to be deleted, each once: lists have named them, or they have left the last of their places. */
 const goneIn = (scope: OrgScope, listed: LaneListed): RawBuilder<unknown> => sql`
   select r.external_id, r.undelivered from record_state r
   where r.lane_id = ${ownLane(scope, listed.laneId)} and ${isFlagged(listed)} and r.status <> 'deleted'
@@ -84,7 +79,7 @@ const goneIn = (scope: OrgScope, listed: LaneListed): RawBuilder<unknown> => sql
   union
   select r.external_id, r.undelivered from record_state r where ${isGone(scope, listed)}`;
 
-/** Whether record `r` is not known as deleted, and is deleted wherever it may be. */
+/** Whether record `r` is deleted wherever it may be, but not known as deleted. */
 function isGone(scope: OrgScope, listed: LaneListed): RawBuilder<boolean> {
   const { laneId } = listed;
   return sql`r.lane_id = ${ownLane(scope, laneId)} and r.status <> 'deleted'
@@ -114,8 +109,8 @@ const livingPlaces = (scope: OrgScope, listed: LaneListed) => sql`
     }`;
 
 /**
- * Forgets partitions that the run did not read, `by` what it notes of each: they are there no more. What only they had is
- * deleted, so that they begin anew if they come back.
+ * Forgets partitions that the run did not read: they no longer exist. Records that only they had are deleted, so that they begin
+ * anew if they come back.
  */
 export async function forgetLeft(
   tx: Db,
@@ -136,7 +131,6 @@ interface ListedOfBatch {
   readonly seq: number;
 }
 
-/** Notes what pages of lists have named. */
 export async function putListed(
   tx: Db,
   scope: OrgScope,
@@ -156,7 +150,7 @@ export async function putListed(
     if (end === null) continue;
     const ofList = sql`lane_id = ${laneId} and (${partition} = '' or partition = ${partition})`;
     await sql`update partitions set list_run = ${seq} where org_id = ${scope.orgId} and ${ofList}`.execute(tx);
-    // The list does not name them any more, or names no record that is known.
+    // The list no longer names them, or names no record that is known.
     await sql`
       delete from listed_deletions
       where lane_id = ${ownLane(scope, laneId)} and partition = ${partition}
@@ -165,9 +159,9 @@ export async function putListed(
 }
 
 /**
- * Ends the deletions of a run, once they are made. A record leaves the partitions whose lists name it and stays in the
- * others; what no longer counts is forgotten. If they are held back, their lists are read whole again. A record that has
- * left a partition and lives in another one is not to be deleted.
+ * Called after the deletions of a run: a record leaves the partitions whose lists name it and stays in the others. Deletions that
+ * no longer count are forgotten; if they are held back, their lists are read whole again. A record that has left a partition and
+ * lives in another one is not to be deleted.
  */
 export async function endListed(
   tx: Db,
@@ -207,7 +201,6 @@ export async function endListed(
         and exists (${dueOf(sql`d.partition = named.partition`)}))`.execute(tx);
 }
 
-/** What lists have named of these records is done. */
 export async function closeListed(
   tx: Db,
   scope: OrgScope,

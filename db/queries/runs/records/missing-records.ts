@@ -5,14 +5,13 @@ import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 import { ownLane } from './own-lane.ts';
 
-/** A run that compares what it read with the records of its lane. */
 export interface LaneScan extends Scan {
   readonly laneId: number;
   /** `runs.seq` of the run. */
   readonly seq: number;
 }
 
-/** Counts the records that are to be deleted: missing ones, and those that say so. */
+/** Counts the records to delete: missing ones, and those flagged as deleted. */
 export async function countMissing(db: Db, scope: OrgScope, scan: LaneScan): Promise<ScanResult> {
   const { rows } = await sql<ScanResult>`
     select (count(*) filter (where not r.is_flagged))::float8 as missing,
@@ -22,7 +21,6 @@ export async function countMissing(db: Db, scope: OrgScope, scan: LaneScan): Pro
   return rows[0] ?? { missing: 0, flagged: 0, due: 0 };
 }
 
-/** Those of them that are due, in the order of their external ids. */
 export async function findMissing(
   db: Db,
   scope: OrgScope,
@@ -37,13 +35,12 @@ export async function findMissing(
 }
 
 /**
- * Whether record `r` says that it is deleted. What an earlier run has read of it counts unless this one has gaps, in which it
- * may live again.
+ * Whether record `r` is flagged as deleted. A flag of an earlier run counts unless this one has gaps, in which the record may
+ * live again.
  */
 export const isFlagged = ({ seq, hasGaps }: Pick<LaneScan, 'seq' | 'hasGaps'>): RawBuilder<boolean> =>
   hasGaps ? sql`r.flagged_run = ${seq}` : sql`r.flagged_run is not null`;
 
-/** The records that are to be deleted at the end of the run, each once. */
 function goneIn(scope: OrgScope, scan: LaneScan): RawBuilder<unknown> {
   const columns = sql`r.external_id, r.undelivered, r.missed, r.missed_run, r.flagged_run is not null as is_flagged`;
   const flagged = sql`select ${columns} from record_state r
@@ -53,7 +50,7 @@ function goneIn(scope: OrgScope, scan: LaneScan): RawBuilder<unknown> {
     select ${columns} from record_state r where ${isMissing(scope, scan)} and r.flagged_run is null`;
 }
 
-/** Whether a record that the run has not seen was in a partition with a gap, or in none that is known. */
+/** Whether an unseen record was in a partition with a gap, or in no known one. */
 export async function hidesMissing(db: Db, scope: OrgScope, scan: LaneScan): Promise<boolean> {
   const gap = sql`select from partitions p where p.lane_id = r.lane_id and p.org_id = ${scope.orgId}
     and p.proof_run = ${scan.seq} and p.proof = 'gap'`;
@@ -87,7 +84,6 @@ export async function startsOver(db: Db, scope: OrgScope, laneId: number): Promi
   return rows[0]?.startsOver ?? false;
 }
 
-/** Counts the records of a lane that are not known as deleted. */
 export async function countKnown(db: Db, scope: OrgScope, laneId: number): Promise<number> {
   const { known } = await db
     .selectFrom('recordState')
@@ -98,7 +94,6 @@ export async function countKnown(db: Db, scope: OrgScope, laneId: number): Promi
   return known;
 }
 
-/** External ids of records that are known as deleted, after `after`, in order. */
 export async function findDeleted(
   db: Db,
   scope: OrgScope,
@@ -139,16 +134,14 @@ export function isMissing(scope: OrgScope, scan: LaneScan): RawBuilder<boolean> 
     : sql`${unseen} and r.external_id in (${leftBehind(scope, scan)}) and not exists (${elsewhere}) and ${before}`;
 }
 
-/** Whether partition `p` was read whole in the run. */
 const isWhole = ({ orgId }: OrgScope, seq: number): RawBuilder<boolean> =>
   sql`(p.org_id is not distinct from ${orgId} and p.proof_run is not distinct from ${seq}
     and p.proof is not distinct from 'whole')`;
 
-/** The places of record `r` for which the condition on `m` holds. */
 const placesOf = (condition: RawBuilder<unknown>) => sql`
   select from record_partitions m where m.lane_id = r.lane_id and m.external_id = r.external_id and ${condition}`;
 
-/** Ids of records that a partition lacks that was read whole: few, where a run reads some partitions only. */
+/** Ids of records missing from a partition that was read whole: few, where a run reads some partitions only. */
 const leftBehind = ({ orgId }: OrgScope, { laneId, seq }: LaneScan) => sql`
   select m.external_id from partitions p
   join record_partitions m on m.lane_id = p.lane_id and m.partition = p.partition
@@ -159,7 +152,7 @@ const leftBehind = ({ orgId }: OrgScope, { laneId, seq }: LaneScan) => sql`
   join record_state old on old.lane_id = p.lane_id and old.partition = p.partition and old.partition <> ''
   where p.org_id = ${orgId} and p.lane_id = ${laneId} and p.proof_run = ${seq} and p.proof = 'whole'`;
 
-/** Whether record `r` says that it is deleted, or enough reads in a row have lacked it, this one included. */
+/** Whether record `r` is flagged, or enough reads in a row have lacked it, this one included. */
 const isDue = ({ confirm, seq }: LaneScan): RawBuilder<boolean> =>
   confirm === 1
     ? sql`true`

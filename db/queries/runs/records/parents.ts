@@ -4,10 +4,7 @@ import type { Parent } from '../../../../src/core/run/run-store.ts';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 
-/**
- * An instant behind every change that is recorded so far and before every later one: the lock lets batches that are
- * being recorded end first. ISO.
- */
+/** An ISO instant behind every change recorded so far and before every later one: the lock waits for batches being recorded. */
 export async function parentsInstant(db: Db, scope: OrgScope, lane: LaneKey): Promise<string> {
   return db.transaction().execute(async (tx) => {
     await ofLane(tx, scope, lane).select('id').forUpdate().execute();
@@ -17,28 +14,27 @@ export async function parentsInstant(db: Db, scope: OrgScope, lane: LaneKey): Pr
 }
 
 interface ParentPage extends LaneKey {
-  /** External id of the last one that was seen; null: none yet. */
   readonly after: string | null;
   readonly limit: number;
-  /** The lane whose partitions the parents are; only those changed since their partition was read. Null: all of them. */
+  /** Lane partitioned by the parents: only parents changed since their partition was read. `null` for all of them. */
   readonly changedFor: number | null;
   /** Whether each run of the parents reads all of them. */
   readonly isReadWhole: boolean;
-  /** What the stored fields are to mean; where they mean something else, none is stored. Null: whatever they do. */
+  /** Required meaning of the stored fields, which are `null` if they mean something else; `null` for any meaning. */
   readonly fields: string | null;
 }
 
 /**
- * Stored records of a parent resource that are not deleted, by external id. One without a key, of which nothing is stored, is
- * among them while it is quarantined, unless a later read that shows all parents has found each with a key. One that no read
- * has shown since a table had it, or since its fields were forgotten, is none: whether such reads were whole,
- * {@link isLaneComplete} says.
+ * Stored parents that are not deleted, by external id. A record without a key, of which nothing is stored, counts while it is
+ * quarantined. It no longer counts once a later read of all parents has found a key in each. A record that no read has shown
+ * since a table had it, or since its fields were forgotten, is left out. {@link isLaneComplete} says whether such reads were
+ * whole.
  */
 export async function findParents(db: Db, scope: OrgScope, page: ParentPage): Promise<Parent[]> {
   const { after, limit, changedFor } = page;
   const lane = ofLane(db, scope, page);
   const meant = lane.select(sql<string>`coalesce(meaning ->> 'fields', ${page.fields})`.as('meant'));
-  // A join would not let the primary key give the order: every page would sort all that is left.
+  // With a join the primary key would not give the order: every page would sort all remaining rows.
   let query = db
     .selectFrom('recordState as r')
     .select([
@@ -78,7 +74,7 @@ const ofLane = (db: Db, scope: OrgScope, { connectionId, resourceKey }: LaneKey)
     .where('connectionId', '=', connectionId)
     .where('resourceKey', '=', resourceKey);
 
-/** Whether the last run that read all parents to their end has found a key in each; `q`: a row of a run before it. */
+/** Whether the last run that read all parents to their end, not before that of row `q`, has found a key in each. */
 const allHaveKeysSince = (scope: OrgScope, { connectionId, resourceKey }: LaneKey) => sql`coalesce((
   select not run.notes ? 'key_missing'
     and run.seq >= coalesce((select kept.seq from runs kept where kept.org_id = ${scope.orgId} and kept.id = q.run_id), 0)
@@ -89,8 +85,8 @@ const allHaveKeysSince = (scope: OrgScope, { connectionId, resourceKey }: LaneKe
   order by run.seq desc limit 1), false)`;
 
 /**
- * Whether every record of a resource is stored: since its records were last forgotten, a run that is no backfill has read it to
- * its end and left nothing out. What earlier runs had read of it by then still counts, as their watermarks do.
+ * Whether every record of a resource is stored. A run has read it to its end and left nothing out since its records were last
+ * forgotten; backfills do not count, except rewinds. Earlier reads still count, as their watermarks do.
  */
 export async function isLaneComplete(
   db: Db,

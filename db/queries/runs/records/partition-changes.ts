@@ -5,12 +5,12 @@ import type { OrgScope } from '../../../scope.ts';
 
 interface ChangeQuestion {
   readonly connectionId: string;
-  /** The lane of the partitions. */
+  /** Lane of the partitions. */
   readonly laneId: number;
   readonly partitions: readonly PartitionParents[];
 }
 
-/** Keys of those partitions that were not read to their end since each of the given parents changed. */
+/** Keys of the partitions that were not read to their end since each of the given parents changed. */
 export async function findChangedPartitions(
   db: Db,
   scope: OrgScope,

@@ -16,7 +16,6 @@ const columns = [
   'resolvedAt',
 ] as const;
 
-/** The quarantined records of a connection, newest first. */
 export function listQuarantine(db: Db, scope: OrgScope, connectionId: string): Promise<Listing<QuarantineRow>> {
   const ofConnection = db
     .selectFrom('quarantine')
@@ -26,7 +25,6 @@ export function listQuarantine(db: Db, scope: OrgScope, connectionId: string): P
   return openNewestFirst(ofConnection.select(columns), { storedBytes });
 }
 
-/** The quarantined record, or undefined when it is absent or of another org. */
 export function findQuarantined(db: Db, scope: OrgScope, id: string): Promise<QuarantineRow | undefined> {
   return db
     .selectFrom('quarantine')
@@ -36,15 +34,13 @@ export function findQuarantined(db: Db, scope: OrgScope, id: string): Promise<Qu
     .executeTakeFirst();
 }
 
-/** A quarantined record as a page of them shows it: the beginning of the record. */
 export interface QuarantineLine extends Omit<QuarantineRow, 'rawJson' | 'validationErrors'> {
   readonly beginning: string;
-  /** The first of what is wrong; nulls: nothing is said. */
+  /** `null` where the error says nothing. */
   readonly firstError: { readonly path: string | null; readonly message: string | null };
   readonly createdAt: string;
 }
 
-/** A page of the quarantined records of a connection that are not resolved. */
 export function findQuarantinePage(
   db: Db,
   scope: OrgScope,
@@ -75,12 +71,10 @@ export function findQuarantinePage(
   );
 }
 
-/** How many records of a connection are quarantined. */
 export interface QuarantineCount extends LaneKey {
   readonly records: number;
 }
 
-/** The resources of the org with the most quarantined records that are not resolved. */
 export async function countQuarantine(
   db: Db,
   scope: OrgScope,

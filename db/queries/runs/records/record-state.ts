@@ -5,12 +5,11 @@ import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 import { type Placeholders, statement } from '../../../statement.ts';
 
-/** The stored state of a record from earlier batches. */
 export interface RecordState extends KnownRecord {
   readonly externalId: string;
 }
 
-/** The known among the given records of a lane, in no order. */
+/** Known records only, in any order. */
 export async function findRecordStates(
   db: Db,
   scope: OrgScope,
@@ -28,7 +27,7 @@ export async function findRecordStates(
   }));
 }
 
-/** One row of lists: to receive a row for each record takes twice as long, and pages are read again and again. */
+/** One row of lists: a row for each record takes twice as long to receive, and pages are read again and again. */
 const statesOf = statement<OfLane, Lists>((db, { orgId, laneId, externalIds }: Placeholders<OfLane>) =>
   db
     .selectFrom('recordState')
@@ -57,7 +56,7 @@ interface OfLane {
 }
 
 interface Lists {
-  /** The external ids of the known records; null: none is known, and the others are null too. */
+  /** `null` if no record is known; the other lists are then `null` too. */
   readonly externalIds: readonly string[] | null;
   readonly hashes: readonly string[];
   readonly cursors: readonly (string | null)[];

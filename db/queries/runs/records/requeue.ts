@@ -4,19 +4,12 @@ import type { Requeued } from '../../../../src/core/run/run-store.ts';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 
-/**
- * Resolves a quarantined record and marks it for another try, unless it was too large to be kept. False: it is resolved
- * already, absent, or of another org.
- */
+/** Marks the record for another try, unless it was too large to be kept. */
 export async function requeueOne(db: Db, scope: OrgScope, id: string): Promise<boolean> {
   const requeued = await unresolved(db, scope).where('id', '=', id).returning('id').executeTakeFirst();
   return requeued !== undefined;
 }
 
-/**
- * Requeues every unresolved record of a connection, or of one of its resources, as {@link requeueOne} does; returns how
- * many.
- */
 export async function requeueAll(
   db: Db,
   scope: OrgScope,
@@ -32,19 +25,17 @@ const unresolved = (db: Db, scope: OrgScope) =>
     .updateTable('quarantine')
     .set({
       resolvedAt: sql<string>`now()`,
-      // Of one that was too large only the beginning was kept.
+      // Only the beginning of a record that was too large was kept.
       requeuedAt: sql<string>`case when validation_errors @> '[{"keyword": "too_large"}]' then null else now() end`,
     })
     .where('orgId', '=', scope.orgId)
     .where('resolvedAt', 'is', null);
 
 interface RequeuedPage extends LaneKey {
-  /** Id of the last row that was taken; null: none yet. */
   readonly after: string | null;
   readonly limit: number;
 }
 
-/** Records that wait for another try, oldest first. */
 export async function findRequeued(
   db: Db,
   scope: OrgScope,
@@ -69,7 +60,7 @@ export async function findRequeued(
   return (after === null ? query : query.where('id', '>', after)).execute();
 }
 
-/** Notes that the given records of a resource were retried, whatever the result, and closes their rows. */
+/** Closes the rows of retried records, no matter what the result was. */
 export async function markRetried(
   tx: Db,
   scope: OrgScope,
