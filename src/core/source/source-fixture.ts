@@ -11,7 +11,6 @@ import { decodeAtOnce } from './decode/decode-turns.ts';
 import { type PageRead, readPages } from './read/read-pages.ts';
 import type { Source } from './source.ts';
 
-/** A request as the API sees it. */
 export interface ApiRequest {
   readonly method: string;
   readonly url: URL;
@@ -19,20 +18,18 @@ export interface ApiRequest {
   readonly body: string;
 }
 
-/** The API's response; `body` is sent as JSON, text and bytes unchanged. */
+/** `body` is sent as JSON, text and bytes unchanged. */
 export interface ApiReply {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
 }
 
-/** A running API and the requests it received. */
 export interface Api extends AsyncDisposable {
   readonly origin: string;
   readonly requests: readonly ApiRequest[];
 }
 
-/** Starts an API on a free port of the loopback address. */
 export async function startApi(response: (request: ApiRequest) => ApiReply | Promise<ApiReply>): Promise<Api> {
   const requests: ApiRequest[] = [];
   const serve = async (incoming: IncomingMessage, outgoing: ServerResponse) => {
@@ -62,7 +59,7 @@ export async function startApi(response: (request: ApiRequest) => ApiReply | Pro
   };
 }
 
-/** The response as the guarded client hands it on, which fails at once where that one would retry. */
+/** Responds like the guarded client, but fails at once where that one would retry. */
 export async function classified(
   response: HttpResponse,
   request: HttpRequest,
@@ -74,7 +71,6 @@ export async function classified(
   return verdict.meaning ? { ...response, meaning: verdict.meaning } : response;
 }
 
-/** A client without guard, retries and redirects: the response as it comes. */
 const plainClient: HttpClient = {
   send: async (request, { signal, signer, classify }): Promise<HttpResponse> => {
     const { method, url, headers, body = null } = (await signer?.sign(request)) ?? request;
@@ -89,7 +85,7 @@ const plainClient: HttpClient = {
   [Symbol.asyncDispose]: async () => {},
 };
 
-/** A source whose resource and http settings are parsed as a spec, so that every default is filled in. */
+/** Parses resource and http settings as a spec, so that every default is filled in. */
 export function sourceOf(
   parts: {
     readonly api: Pick<Api, 'origin'>;
@@ -132,16 +128,13 @@ export function sourceOf(
   };
 }
 
-/** All pages of a read. */
 export async function pagesOf(pages: AsyncIterable<PageRead>): Promise<readonly PageRead[]> {
   return await Array.fromAsync(pages);
 }
 
-/** The `id` of every record, page by page. */
 export const idsOf = (pages: readonly PageRead[]): readonly unknown[][] =>
   pages.map((page) => page.records.map((record) => (record as { readonly id: unknown }).id));
 
-/** The pages of a read up to its failure; `error` is null when there was none. */
 export async function readUntilFailure(
   source: Source,
 ): Promise<{ readonly pages: readonly PageRead[]; readonly error: unknown }> {
@@ -155,14 +148,11 @@ export async function readUntilFailure(
   }
 }
 
-/** A page position in the query. */
 export const inQuery = (name: string) => ({ in: 'query', name });
 
-/** A number in the query of a request. */
 export const numberOf = (request: ApiRequest, name: string, otherwise: number): number =>
   Number(request.url.searchParams.get(name) ?? otherwise);
 
-/** Ten records, one a day. */
 export const rows = Array.from({ length: 10 }, (_, index) => ({
   id: index + 1,
   updated_at: new Date(Date.UTC(2025, 0, index + 1)).toISOString(),

@@ -8,20 +8,18 @@ import type { TokenSource } from './auth/token.ts';
 import type { DecodeTurns } from './decode/decode-turns.ts';
 import type { ResponseCache } from './request/response-cache.ts';
 
-/** The parts of a resource that define how it is read. */
 export type ReadableResource = Pick<
   Resource,
   'key' | 'request' | 'response' | 'pagination' | 'errors' | 'incremental' | 'fieldChunks' | 'job'
 > & {
-  /** Absent: its items have none. */
   readonly primaryKey?: Resource['primaryKey'];
 };
 
-/** What the reads of a partition have left besides its watermark and validators. */
+/** Results of earlier reads of a partition besides its watermark and validators. */
 export interface EarlierReads {
-  /** Where the first of them began, as canonical text of the cursor; null: it is not known, or had no lower bound. */
+  /** Start of the first read as canonical text, or `null` if it is unknown or had no lower bound. */
   readonly firstStart: string | null;
-  /** As of when one came to its end; ISO. Null: none did, or the resource does not ask. */
+  /** As-of time (ISO) of a complete read, or `null` without one or if the resource does not ask. */
   readonly readAt: string | null;
 }
 
@@ -31,55 +29,51 @@ export interface Source {
   readonly http: HttpSettings;
   /** The resource's own auth, or the spec's. */
   readonly auth: Auth;
-  /** The checksum of the effective spec; a position under another one is discarded. */
+  /** Checksum of the effective spec; a position under another one is discarded. */
   readonly specChecksum: string;
-  /** Digest of the tables and params whose change is a change of every record; absent or empty: there are none. */
+  /** Digest of the tables and params whose change changes every record, absent or empty without any. */
   readonly shapedBy?: string;
-  /** The same of what of `each` shapes the records; absent: nothing does. */
+  /** The same for the values of `each` that shape the records. */
   readonly shapedByEach?: (each: Source['each']) => string;
   readonly params: Readonly<Record<string, unknown>>;
   readonly secrets: Readonly<Record<string, unknown>>;
-  /** Tables by name. */
   readonly lookups: Readonly<Record<string, unknown>>;
-  /** The values of this partition; empty without `forEach`. */
+  /** Empty without `forEach`. */
   readonly each: Readonly<Record<string, unknown>>;
   readonly run: { readonly id: string; readonly startedAt: string; readonly mode: string };
-  /** The watermark as canonical text; null: never read before. */
+  /** Canonical text, or `null` before the first read. */
   readonly watermark: string | null;
-  /** What `watermark` is in a list that is read whole; absent: null. */
+  /** The `watermark` root of a list that is read whole, `null` if absent. */
   readonly sentWatermark?: string | number;
-  /** What earlier reads have left besides the watermark; absent: nothing, or nobody asked. */
+  /** Absent without earlier reads, or if the caller did not ask. */
   readonly earlier?: EarlierReads;
-  /** A backfill reads from `from` (null: `initial`) to the watermark, which stays. Null: an ordinary read. */
+  /** Reads from `from` (`initial` if `null`) to the watermark, which stays; `null` for an ordinary read. */
   readonly backfill: { readonly from: string | null; readonly force?: boolean } | null;
-  /** Everything is read once more, beside what changed, and the watermark stays. Absent: it is not. */
+  /** Reads everything once more, besides changes, and leaves the watermark. */
   readonly readsAll?: true;
-  /** What was known of the source before is compared with a read from its start. Absent: it is not. */
+  /** Reads from the start, to compare the result with what was known of the source. */
   readonly startsOver?: boolean;
-  /** The validators for requests with a `cache`; null: none stored. */
+  /** Stored for requests with a `cache`, if any. */
   readonly validators: Validators | null;
-  /** The cached responses for requests with a `cache` outside the read of a resource; null in that read. */
+  /** For requests with a `cache` outside the read of a resource, otherwise `null`. */
   readonly responses: ResponseCache | null;
   readonly client: HttpClient;
-  /** When the bodies of its responses are decoded. */
   readonly decodeTurns: DecodeTurns;
-  /** The tokens; null: the auth kind needs none. */
   readonly tokens: TokenSource | null;
-  /** Masks a value, a new token for instance, in every log entry and message from now on. */
+  /** Masks a value, such as a new token, in every later log entry and message. */
   readonly mask: (secret: string) => void;
   /**
-   * A text without the secrets that it repeats: of what a digest is made that is stored, or whoever reads it could try a list
-   * of words. Absent: the text as it is.
+   * Removes secrets from a text before its digest is stored, as a reader could try a list of words; absent to leave it
+   * as it is.
    */
   readonly masked?: (text: string) => string;
   readonly evaluator: Evaluator;
   /**
-   * Whether something is concluded from what the list does not have: then a short page is no proof that it has ended.
-   * `again`: only where it is read from its start again. Absent: no.
+   * Whether absence from the list proves something, so that a short page does not show its end; `again` only where a
+   * read starts over.
    */
   readonly provesEnd?: boolean | 'again';
-  /** What names an item of a list without a primary key; absent: all of the item. */
+  /** Identifies an item of a list without a primary key; if absent, the whole item does. */
   readonly itemKey?: (item: unknown) => unknown;
-  /** Our clock. */
   now(): Date;
 }

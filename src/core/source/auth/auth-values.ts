@@ -4,18 +4,17 @@ import { textOf } from '../../json/json-text.ts';
 import { type Renderer, rendererFor } from '../request/render-request.ts';
 import type { Source } from '../source.ts';
 
-/** The parts of a source that fill in its auth block. */
 export type AuthContext = Pick<Source, 'params' | 'secrets' | 'run' | 'evaluator' | 'mask'>;
 
-/** Fills in the templates of an auth block. The value of a template that mentions `secrets` is masked from then on. */
+/** Fills in the templates of an auth block, masking every value whose template mentions `secrets`. */
 export interface AuthValues extends Renderer {
-  /** The text of a template; null for a value that is null or missing. */
+  /** `null` if the value is null or missing. */
   text(template: string): Promise<string | null>;
-  /** Throws `auth_failed`, naming `place`, when there is no value or an empty one. */
+  /** Throws `auth_failed`, naming `place`, if the value is missing or empty. */
   required(template: string, place: string): Promise<string>;
-  /** The text of a template as `required` gives it, always masked. */
+  /** Like `required`, but always masked. */
   secret(template: string, place: string): Promise<string>;
-  /** A map of templates; those without a value are left out. */
+  /** Leaves out templates without a value. */
   texts(templates: Readonly<Record<string, string>>): Promise<Readonly<Record<string, string>>>;
   mask(secret: string): void;
 }

@@ -2,17 +2,16 @@ import { textOf } from '../../json/json-text.ts';
 import type { Auth, HmacAuth, TokenAuth } from '../../spec/schema/auth-schema.ts';
 import type { AuthValues } from './auth-values.ts';
 
-/** What proves who sends a request. Names of headers are lower case. */
+/** Header names are lower case. */
 export interface Credentials {
   readonly headers: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
   readonly cookies: Readonly<Record<string, string>>;
 }
 
-/** Kinds whose credentials are the same for every request. */
 export type StaticAuth = Exclude<Auth, TokenAuth | HmacAuth>;
 
-/** The credentials of a kind that needs only the connection's values. Throws `auth_failed` for an empty one. */
+/** Throws `auth_failed` if a required value is empty. */
 export async function staticCredentials(auth: StaticAuth, values: AuthValues): Promise<Credentials> {
   switch (auth.kind) {
     case 'none':
@@ -36,11 +35,9 @@ export async function staticCredentials(auth: StaticAuth, values: AuthValues): P
   }
 }
 
-/** The credentials of a kind that signs with a token. */
 export const tokenCredentials = ({ put }: TokenAuth, accessToken: string): Credentials =>
   placed(put, put.prefix + accessToken);
 
-/** Credentials that are headers alone. */
 export const inHeaders = (headers: Readonly<Record<string, string>>): Credentials => ({
   headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
   query: {},
@@ -59,7 +56,7 @@ function placed(place: { readonly in: 'header' | 'query' | 'cookie'; readonly na
   }
 }
 
-/** The texts and numbers of a JSON structure, as text; empty ones are left out. */
+/** Non-empty leaf values of a JSON structure, as text. */
 export function leafTexts(value: unknown): readonly string[] {
   if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(leafTexts);
   return value === null || value === undefined || value === '' ? [] : [textOf(value)];

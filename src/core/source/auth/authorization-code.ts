@@ -1,9 +1,9 @@
 /**
- * The authorization code grant (RFC 6749 4.1, with PKCE as in RFC 7636): where to send the customer, how to exchange
- * their code, how to refresh and revoke the grant.
+ * The authorization code grant (RFC 6749 4.1, with PKCE as in RFC 7636): authorization, code exchange, refresh,
+ * revocation.
  *
- * Only the owner can make another grant. Only a new grant replaces it; whatever the token endpoint returns for a
- * refresh, the stored grant stays.
+ * Only the owner can authorize again, so the stored grant survives any response to a refresh until a new grant replaces
+ * it.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -23,33 +23,28 @@ import { partiesAt, readGrant, scopeField, type TokenRequestContext } from './oa
 import type { Token } from './token.ts';
 import { throughClient, tokenUrl } from './token-fetch.ts';
 
-/** The inputs of a refresh. */
 export interface RefreshContext extends TokenRequestContext {
-  /** The resource that was authorized by itself; null: the connection as a whole. */
+  /** Resource that was authorized separately, or `null` if the grant covers the whole connection. */
   readonly resourceKey: string | null;
 }
 
-/** The remedy when nothing that a run does can help. */
 const howToAuthorize = ({ resourceKey }: Pick<RefreshContext, 'resourceKey'>): string =>
   resourceKey === null
     ? 'Authorize it: GET /api/v1/oauth/:connectionId/authorize returns the address'
     : `Authorize the resource "${resourceKey}": GET /api/v1/oauth/:connectionId/authorize?resource=${resourceKey} returns the address`;
 
-/** Where the customer returns to, and how we recognize them and their code. */
 export interface AuthorizationRequest {
   readonly redirectUri: string;
   readonly state: string;
-  /** The verifier of PKCE; null: without PKCE. */
+  /** `null` without PKCE. */
   readonly codeVerifier: string | null;
 }
 
-/** How the customer returned. */
 interface Redirected {
-  /** The parameters of the redirect; the spec says which of them are used. */
   readonly query: Readonly<Record<string, string | undefined>>;
 }
 
-/** The page of the provider where the customer agrees. Throws `auth_failed` without a client id, `spec_invalid`. */
+/** The provider's consent page; throws `auth_failed` without a client id, or `spec_invalid`. */
 export async function authorizeUrl(
   auth: OauthAuthorizationCode,
   values: AuthValues,
@@ -75,10 +70,9 @@ const challengeFields = async (codeVerifier: string) => ({
 });
 
 /**
- * Exchanges a code for the first token. Throws as `sendTokenRequest` does, `source_rejected` without a token.
+ * Throws what `sendTokenRequest` throws, and `source_rejected` without a token.
  *
- * The caller has checked where the code comes from: its state is signed and of one use, and as specs name no issuer,
- * the library could not compare `iss` with one.
+ * The caller has checked `state`, which is signed and single-use; `iss` is not compared because specs name no issuer.
  */
 export async function exchangeCode(
   auth: OauthAuthorizationCode,
@@ -105,10 +99,9 @@ export async function exchangeCode(
   return untilRefused({ ...token, metadata: { ...Object.fromEntries(metadata), ...given(token.metadata) } });
 }
 
-/** The longest value of a redirect; longer ones are no ids. */
+/** Longer values are not ids. */
 const redirectedMax = 2000;
 
-/** A parameter of the redirect. Throws `source_rejected` for one that is missing or too long. */
 function redirectedValue(query: Redirected['query'], parameter: string): string {
   const value = query[parameter] ?? '';
   if (value !== '' && value.length <= redirectedMax) return value;
@@ -120,8 +113,8 @@ const given = (metadata: Token['metadata']): Token['metadata'] =>
   Object.fromEntries(Object.entries(metadata).filter(([, value]) => value !== undefined));
 
 /**
- * The token after `previous`; null: there is none. Throws `auth_failed` when only the customer can help, and
- * `source_unavailable` for every other failure of the provider.
+ * Throws `auth_failed` when only the customer can help, and `source_unavailable` for every other failure of the
+ * provider.
  */
 export async function refreshGrant(
   auth: OauthAuthorizationCode,
@@ -153,7 +146,7 @@ export async function refreshGrant(
   }
 }
 
-/** Values missing in the response to a refresh stay unchanged; `rotation` says whether the refresh token may. */
+/** Keeps values that the response lacks; `rotation` decides about the refresh token. */
 function following(previous: Token, token: Token, rotation: OauthAuthorizationCode['refresh']['rotation']): Token {
   const refreshToken = {
     auto: token.refreshToken ?? previous.refreshToken,
@@ -164,13 +157,10 @@ function following(previous: Token, token: Token, rotation: OauthAuthorizationCo
   return untilRefused({ ...token, refreshToken, metadata });
 }
 
-/**
- * The token as it is kept. Without a refresh token nothing replaces an access token, so it is used until the API
- * rejects it.
- */
+/** Without a refresh token nothing can replace the access token, so it is used until the API rejects it. */
 const untilRefused = (token: Token): Token => (token.refreshToken === null ? { ...token, expiresAtMs: null } : token);
 
-/** An unreadable response is more often a page of some proxy than a new format: a retry will get a token. */
+/** An unreadable response is more often a proxy's page than a new format, so a retry will get a token. */
 function explained(error: unknown, context: RefreshContext): unknown {
   if (!(error instanceof AppError)) return error;
   const { code, message } = error;
@@ -180,7 +170,7 @@ function explained(error: unknown, context: RefreshContext): unknown {
   return new AppError('auth_failed', `${message} ${advice}`, { cause: error, needsConsent: error.needsConsent });
 }
 
-/** Revokes a grant (RFC 7009); no effect when the spec has no `revokeUrl`. Throws as `sendTokenRequest` does. */
+/** Revokes a grant (RFC 7009) if the spec has a `revokeUrl`, throwing what `sendTokenRequest` throws. */
 export async function revokeGrant(
   auth: OauthAuthorizationCode,
   { accessToken, refreshToken }: Token,
@@ -197,8 +187,8 @@ export async function revokeGrant(
 }
 
 /**
- * Identifies the client and provider of a grant. A new client secret or another parameter leaves it valid; with another
- * client or token URL it is invalid.
+ * Identifies a grant's client and provider: the grant survives new secrets and parameters, but not another client or
+ * token URL.
  */
 export async function grantKey(auth: OauthAuthorizationCode, values: AuthValues): Promise<string> {
   const url = await renderUrl(auth.tokenUrl, values.hole);

@@ -3,18 +3,18 @@ import { type ClientAuth, ClientSecretPost, None } from 'oauth4webapi';
 import { algorithmOf, parsePrivateKey } from './private-key.ts';
 import { signJwt } from './signed-jwt.ts';
 
-/** How a client authenticates at its token endpoint (RFC 6749 2.3, RFC 7523 2.2, OpenID Connect Core 9). */
+/** Client authentication at the token endpoint (RFC 6749 2.3, RFC 7523 2.2, OpenID Connect Core 9). */
 export type ClientAuthMethod = 'basic' | 'post' | 'private_key_jwt' | 'none';
 
 interface ProofContext {
-  /** Masks values besides the secret itself. */
+  /** Masks values derived from the secret. */
   readonly mask: (secret: string) => void;
   readonly now: () => Date;
 }
 
 /**
- * The client authentication of a request. `secret` is the client secret, for `private_key_jwt` the private key; `none`
- * ignores it. The request throws `auth_failed` when that is no key.
+ * `secret` is the client secret or, for `private_key_jwt`, the private key; the request throws `auth_failed` if that is
+ * invalid.
  */
 export function clientAuth(method: ClientAuthMethod, secret: string, context: ProofContext): ClientAuth {
   switch (method) {
@@ -29,10 +29,7 @@ export function clientAuth(method: ClientAuthMethod, secret: string, context: Pr
   }
 }
 
-/**
- * Basic authentication. Not the library's, which writes `-`, `_` and `.` as `%2D`, `%5F` and `%2E`: many servers do not
- * decode them.
- */
+/** The library's version writes `-`, `_` and `.` as `%2D`, `%5F` and `%2E`, which many servers do not decode. */
 const basic =
   (secret: string, { mask }: ProofContext): ClientAuth =>
   (_server, client, _form, headers) => {
@@ -41,15 +38,15 @@ const basic =
     headers.set('authorization', `Basic ${Buffer.from(pair).toString('base64')}`);
   };
 
-/** RFC 6749 2.3.1: both halves are form-encoded, so that neither holds a colon. */
+/** Form-encodes each half so that neither contains a colon (RFC 6749 2.3.1). */
 const formEncode = (text: string): string => new URLSearchParams([['', text]]).toString().slice(1);
 
-/** Seconds for which an assertion is valid; it is used at once. */
+/** Short, because an assertion is used at once. */
 const assertionSeconds = 60;
 
 /**
- * An assertion signed by the client's key. Not the library's: it calls `EdDSA` by its new name `Ed25519` (RFC 9864),
- * unknown to most servers, and adds an `nbf`, with which a server whose clock is behind rejects the assertion.
+ * The library calls `EdDSA` `Ed25519` (RFC 9864), unknown to most servers, and adds `nbf`, which servers with a slow
+ * clock reject.
  */
 const privateKeyJwt =
   (secret: string, { mask, now }: ProofContext): ClientAuth =>

@@ -7,10 +7,7 @@ import type { Token } from './token.ts';
 
 type Signed = Pick<Source, 'auth' | 'params' | 'secrets' | 'run' | 'evaluator'>;
 
-/**
- * The credentials of a request. `token` is that of kinds that need one. Throws `auth_failed` when a secret is empty,
- * `spec_invalid`.
- */
+/** Throws `auth_failed` if a secret is empty, or `spec_invalid`. */
 export async function credentialsOf(
   source: Signed & Pick<Source, 'mask' | 'now'>,
   { request, token }: { readonly request: HttpRequest; readonly token: Token | null },
@@ -23,8 +20,8 @@ export async function credentialsOf(
 }
 
 /**
- * Every value of a source that no log may show and that is known before the first request: its secrets, and the values
- * its auth derives from them. Throws `auth_failed` when a secret is empty.
+ * Secrets and derived values that no log may show, known before the first request; throws `auth_failed` if one is
+ * empty.
  */
 export async function credentialValues(source: Signed): Promise<readonly string[]> {
   const { auth } = source;

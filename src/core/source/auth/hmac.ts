@@ -6,9 +6,9 @@ import { type Credentials, inHeaders } from './auth.ts';
 import { type AuthContext, authValues } from './auth-values.ts';
 
 /**
- * The headers of a signed request. Templates see the request as it is sent: `method`, `path` and `query` in their
- * encoded form (the query without `?`), `body` (empty without one), and `timestamp` (whole seconds since the epoch) and
- * `nonce`, which are new in each attempt; headers also see `signature`. Throws `auth_failed`, `spec_invalid`.
+ * Templates see the request as sent: `method`, encoded `path` and `query` (without `?`), and `body` (empty without
+ * one). They also see `timestamp` (whole seconds since the epoch) and `nonce`, new in each attempt; headers also see
+ * `signature`. Throws `auth_failed`, `spec_invalid`.
  */
 export async function hmacCredentials(
   auth: HmacAuth,

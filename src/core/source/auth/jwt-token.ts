@@ -9,14 +9,14 @@ import type { Token } from './token.ts';
 import { responseOf, serverAt, throughClient, tokenUrl } from './token-fetch.ts';
 import { readTokenResponse, standardResponse } from './token-response.ts';
 
-/** Signs a token that goes to the API itself. Throws `auth_failed` when the key is empty or does not fit. */
+/** Throws `auth_failed` if the key is empty or does not fit the algorithm. */
 export async function makeJwt(auth: JwtAuth, context: Pick<TokenRequestContext, 'values' | 'now'>): Promise<Token> {
   const { token, expiresAtMs } = await signClaims(auth, context.values, context.now());
   const obtainedAtMs = context.now().getTime();
   return { accessToken: token, expiresAtMs, obtainedAtMs, refreshToken: null, metadata: {} };
 }
 
-/** Exchanges a signed token for an access token (RFC 7523 2.1). Throws as `makeJwt` and `sendTokenRequest` do. */
+/** Exchanges a signed token (RFC 7523 2.1), throwing what `makeJwt` and `sendTokenRequest` throw. */
 export async function exchangeJwt(
   auth: JwtAuth,
   exchange: NonNullable<JwtAuth['exchange']>,
@@ -37,7 +37,7 @@ export async function exchangeJwt(
   return readTokenResponse(await responseOf(response), standardResponse, now());
 }
 
-/** The assertion identifies the owner; the library still wants a client, but sends none without a proof. */
+/** The assertion identifies the owner; the library requires a client, but sends none without a proof. */
 const nobody = { client_id: 'nobody' };
 const noProof = () => {};
 

@@ -1,6 +1,6 @@
 import { isFresh, type Token, type TokenSource } from './token.ts';
 
-/** Tokens that a process makes by itself, each used for half of its lifetime. */
+/** Tokens made by this process, each used for half of its lifetime. */
 export function createLocalTokens(options: {
   readonly make: () => Promise<Token>;
   readonly mask: (secret: string) => void;

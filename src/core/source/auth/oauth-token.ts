@@ -1,7 +1,8 @@
 /**
- * The client credentials grant (RFC 6749 4.4), and what all grants share. oauth4webapi makes the requests, the guarded
- * client sends them. We read the responses ourselves: the library accepts standard ones only, while `tokenResponse`
- * exists for providers with their own response format.
+ * The client credentials grant (RFC 6749 4.4) and code shared by all grants.
+ *
+ * oauth4webapi makes the requests, and the guarded client sends them. Responses are read here, as the library accepts
+ * standard ones only and `tokenResponse` describes others.
  */
 
 import { type AuthorizationServer, type Client, type ClientAuth, genericTokenEndpointRequest } from 'oauth4webapi';
@@ -13,20 +14,19 @@ import type { Token } from './token.ts';
 import { responseOf, serverAt, throughClient, tokenUrl } from './token-fetch.ts';
 import { readTokenResponse } from './token-response.ts';
 
-/** What a token request needs besides its auth block. */
 export interface TokenRequestContext {
   readonly client: HttpClient;
   readonly values: AuthValues;
   readonly now: () => Date;
 }
 
-/** Obtains a token. Throws `auth_failed`, `spec_invalid`, `egress_blocked` and what `sendTokenRequest` throws. */
+/** Throws `auth_failed`, `spec_invalid`, `egress_blocked` and what `sendTokenRequest` throws. */
 export async function requestClientToken(auth: OauthClientCredentials, context: TokenRequestContext): Promise<Token> {
   const { client, values, now } = context;
   const url = await tokenUrl(auth.tokenUrl, context);
   const fields = { ...(await scopeField(auth, values)), ...(await values.texts(auth.params)) };
   const parties = await partiesAt(url, auth, context);
-  // Not `clientCredentialsGrantRequest`: there are providers with a name of their own for this grant.
+  // Not `clientCredentialsGrantRequest`, because some providers name this grant differently.
   const grantType = fields['grant_type'] || 'client_credentials';
   const response = await genericTokenEndpointRequest(
     ...parties,
@@ -35,13 +35,12 @@ export async function requestClientToken(auth: OauthClientCredentials, context: 
     throughClient(client, auth.tokenRequest),
   );
   const token = await readGrant(auth, response, now());
-  // A refresh token has no place in this grant (RFC 6749 4.4.3): a new request loses nothing.
+  // This grant has no refresh tokens (RFC 6749 4.4.3), so a new request loses nothing.
   return { ...token, refreshToken: null };
 }
 
 type OauthAuth = OauthClientCredentials | OauthAuthorizationCode;
 
-/** The `scope` of a request; no field without scopes. */
 export async function scopeField(
   auth: Pick<OauthAuth, 'scopes' | 'scopeSeparator'>,
   values: AuthValues,
@@ -52,7 +51,7 @@ export async function scopeField(
   return scope === '' ? {} : { scope };
 }
 
-/** The common start of the library's requests: the server at `url`, the client, its proof. Throws `auth_failed`. */
+/** Throws `auth_failed`. */
 export async function partiesAt(
   url: URL,
   auth: Pick<OauthAuth, 'clientId' | 'clientSecret' | 'clientAuth'>,
@@ -65,7 +64,7 @@ export async function partiesAt(
   return [await serverAt(url, client), { client_id: id }, proof];
 }
 
-/** The token in the response to a grant, read as the auth block says. Throws `source_rejected` without one. */
+/** Throws `source_rejected` without a token. */
 export async function readGrant(
   { tokenResponse, refresh }: Pick<OauthAuth, 'tokenResponse' | 'refresh'>,
   response: Response,

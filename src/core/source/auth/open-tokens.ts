@@ -13,23 +13,21 @@ import { createSharedTokens, type SharedTokensOptions } from './shared-tokens.ts
 import type { TokenSource } from './token.ts';
 import type { TokenStore } from './token-store.ts';
 
-/** The milliseconds before its end at which a token is replaced, for kinds that cannot configure it. */
+/** Tokens are replaced this long before they expire, for kinds that cannot configure it. */
 const bufferMs = 120_000;
 
 type Described = Pick<Source, 'auth' | 'http' | 'params' | 'secrets' | 'run' | 'evaluator' | 'mask' | 'now'>;
 
-/** Where tokens come from and where they are stored. */
 interface TokenPlaces {
-  /** See `createTokenClient`. */
   readonly client: HttpClient;
   readonly store: TokenStore;
-  /** The resource whose own auth it is; null: it is that of the spec. */
+  /** Resource with its own auth, or `null` for the spec's. */
   readonly resourceKey: string | null;
 }
 
 /**
- * The tokens of a source; null for an auth kind that needs none. Nothing is requested yet. Throws `auth_failed`, or
- * `spec_invalid` when the auth block cannot use the connection's values.
+ * Requests nothing yet, and returns `null` for auth kinds without tokens. Throws `auth_failed`, or `spec_invalid` if
+ * the auth block cannot use the connection's values.
  */
 export async function openTokens(source: Described, places: TokenPlaces): Promise<TokenSource | null> {
   const { auth } = source;
@@ -49,7 +47,7 @@ async function tokensOf(
     case 'oauth2_client_credentials':
       return shared(() => requestClientToken(auth, context), auth.refresh.expiryBufferSeconds * 1000);
     case 'session':
-      // After a refusal the request is unconditional: a 304 would return the rejected token again.
+      // Unconditional after a refusal: a 304 would return the rejected token again.
       return shared((previous, { isRefused }) =>
         requestSession(auth, source, { ...context, previous: isRefused ? null : previous }),
       );
@@ -70,7 +68,7 @@ async function tokensOf(
   }
 }
 
-/** The hash of all inputs of a token request. Some of them are secret, so the hash is sealed with the token. */
+/** Hash of all inputs of a token request, sealed with the token because some are secret. */
 function madeFor({ auth, http, params, secrets }: Described): string {
   const content = JSON.stringify([auth, http.baseUrl ?? null, params, secrets]);
   return createHash('sha256').update(content).digest('base64url');

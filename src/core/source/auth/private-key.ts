@@ -1,17 +1,12 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { AppError } from '../../errors.ts';
 
-/** A private key and its key id. */
 export interface SigningKey {
   readonly key: KeyObject;
-  /** `kid` of a JWK; null: it has none. */
   readonly keyId: string | null;
 }
 
-/**
- * The private key in a text: PEM (PKCS#8, PKCS#1, SEC 1), also with its line breaks written as `\n`, or a JWK. Throws
- * `auth_failed`, with `place` for the message, when it is none.
- */
+/** Parses PEM (PKCS#8, PKCS#1, SEC 1; also with line breaks as `\n`) or a JWK, throwing `auth_failed` for anything else. */
 export function parsePrivateKey(text: string, place: string): SigningKey {
   const trimmed = text.trim();
   try {
@@ -22,14 +17,14 @@ export function parsePrivateKey(text: string, place: string): SigningKey {
       keyId: typeof jwk.kid === 'string' ? jwk.kid : null,
     };
   } catch (cause) {
-    // The parser's own message may quote the text.
+    // Without a cause: the parser's message may quote the text.
     const name = cause instanceof Error ? cause.name : 'fault';
     const message = `${place} is not a private key in PEM or JWK form (${name}). Correct that secret of the connection.`;
     throw new AppError('auth_failed', message);
   }
 }
 
-/** The signature algorithm that fits a key (RFC 7518, RFC 8037). Throws `auth_failed` when there is none. */
+/** Signature algorithm that fits a key (RFC 7518, RFC 8037); throws `auth_failed` if none does. */
 export function algorithmOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject, place: string): string {
   const name = asymmetricKeyType === 'ec' ? asymmetricKeyDetails?.namedCurve : asymmetricKeyType;
   const algorithm = algorithms[name ?? ''];

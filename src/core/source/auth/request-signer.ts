@@ -7,7 +7,6 @@ import type { Token } from './token.ts';
 
 type Signing = Pick<Source, 'auth' | 'tokens' | 'params' | 'secrets' | 'run' | 'evaluator' | 'mask' | 'now'>;
 
-/** Signs the attempts of one request with the credentials of `source`. */
 export function createSigner(source: Signing, signal: AbortSignal): RequestSigner {
   let used: Token | null = null;
   return {
@@ -26,10 +25,10 @@ export function createSigner(source: Signing, signal: AbortSignal): RequestSigne
   };
 }
 
-/** Whether the auth kind can get new credentials when the API rejects these. */
+/** Whether the auth kind can replace rejected credentials. */
 export const isRefreshable = ({ auth }: Pick<Source, 'auth'>): boolean => 'put' in auth;
 
-/** What requests see as `auth`: the metadata of the token, or nothing. */
+/** The `auth` root of requests: the token's metadata, or nothing. */
 export async function authRoot(
   { auth, tokens }: Pick<Source, 'auth' | 'tokens'>,
   signal: AbortSignal,

@@ -2,13 +2,11 @@ import * as v from 'valibot';
 import type { SealedSecret, SecretBox, SecretContext } from '../../crypto/secret-box.ts';
 import type { StoredToken } from './token-store.ts';
 
-/** The owner of a token. */
 type TokenOwner = Omit<SecretContext, 'kind'>;
 
-/** In use, or of a grant that waits to be confirmed; one does not open as the other. */
+/** A pending grant waits for confirmation; neither kind opens as the other. */
 type TokenKind = 'oauth-token' | 'pending-grant';
 
-/** A token as it is stored. */
 export const sealToken = (
   box: SecretBox,
   token: StoredToken,
@@ -16,7 +14,7 @@ export const sealToken = (
   kind: TokenKind = 'oauth-token',
 ): SealedSecret => box.seal(JSON.stringify(token), { ...owner, kind });
 
-/** The token in its stored form. Throws when the key ring cannot open it. */
+/** Throws if the key ring cannot open it. */
 export const openToken = (
   box: SecretBox,
   sealed: SealedSecret,

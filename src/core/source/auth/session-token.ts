@@ -10,19 +10,16 @@ import type { TokenRequestContext } from './oauth-token.ts';
 import { type LoginResponse, limitToken, type Token } from './token.ts';
 import { decodeTokenResponse, sendTokenRequest, tokenTransport } from './token-client.ts';
 
-/** The parts of a source that a login is made with. */
 type LoginSource = Pick<Source, 'evaluator' | 'run'> & { readonly http: HttpSettings };
 
-/** The inputs of a login. */
 interface LoginContext extends TokenRequestContext {
-  /** The basis of a conditional login; null: none is known, or it was rejected. */
+  /** Basis of a conditional login, or `null` if none is known or it was rejected. */
   readonly previous: Token | null;
 }
 
 /**
- * Logs in and takes the session's token from the response. It lives until `expiresFrom`, else for `ttlSeconds`, else
- * until the API rejects it; no longer than the `cache` of the login treats its response as valid. Throws `auth_failed`
- * when the response has no token, and what requests throw.
+ * The token lives until `expiresFrom`, else for `ttlSeconds`, else until the API rejects it, but never longer than the
+ * login's `cache`. Throws `auth_failed` if the response has no token, and what requests throw.
  */
 export async function requestSession(auth: SessionAuth, source: LoginSource, context: LoginContext): Promise<Token> {
   const response = await logIn(auth, source, context);
@@ -72,9 +69,8 @@ const earlier = (one: number | null, other: number | null): number | null =>
   one === null || other === null ? (one ?? other) : Math.min(one, other);
 
 /**
- * The instant that a value names, in milliseconds since the epoch. The value is an ISO 8601 or HTTP date, or a number:
- * from 1e11 it counts milliseconds since the epoch, from 1e9 seconds since the epoch, below that seconds from now.
- * Null: it names none.
+ * Milliseconds since the epoch of an ISO 8601 date, an HTTP date or a number, otherwise `null`. Numbers from 1e11 are
+ * milliseconds since the epoch, from 1e9 seconds since the epoch, smaller ones seconds from now.
  */
 export function instantOf(value: unknown, nowMs: number): number | null {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;

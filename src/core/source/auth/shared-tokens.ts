@@ -3,41 +3,39 @@ import { AppError } from '../../errors.ts';
 import { isFresh, type Token, type TokenSource } from './token.ts';
 import { leaseSeconds, type StoredToken, type TokenLease, type TokenStore } from './token-store.ts';
 
-/** The interval in milliseconds at which a process checks whether another one has obtained the token. */
+/** Interval at which a process checks whether another one has obtained the token. */
 const pollMs = 250;
-/** The time for which it checks, in milliseconds: twice the duration of a lease. */
+/** Twice the duration of a lease. */
 const retryWindowMs = 2 * leaseSeconds * 1000;
 
 /**
- * The time for which a token is saved again, in milliseconds: a database that fails over is back by then. The refresh token
- * in it may be the only valid one, and no other copy exists. The request before takes at most 25 s, so the lease still
- * holds: no other process uses the refresh token that was used.
+ * Saving is retried until a database has failed over, as the refresh token may be the only valid one and has no other
+ * copy. The request before takes at most 25 s, so the lease still holds and no other process uses the old refresh
+ * token.
  */
 const saveWindowMs = 30_000;
-/** The pause in milliseconds before it is saved again: short, for a save to follow the return of the database at once. */
+/** Short, so that a save soon follows the return of the database. */
 const savePauseMs = 500;
 
-/** Options for the tokens of one connection. */
 export interface SharedTokensOptions {
   readonly store: TokenStore;
-  /** Requests a token; `previous` is the one it replaces, null: none is known. `isRefused`: the API rejected it. */
+  /** `previous` is the token to replace, or `null` if none is known; `isRefused` if the API rejected it. */
   readonly request: (previous: Token | null, why: { readonly isRefused: boolean }) => Promise<Token>;
-  /** See {@link StoredToken.madeFor}. */
   readonly madeFor: string;
-  /** A token is replaced this long before it expires. */
+  /** Tokens are replaced this long before they expire. */
   readonly bufferMs: number;
-  /** Masks a token. Called with each one before it is used. */
+  /** Called with each token before it is used. */
   readonly mask: (secret: string) => void;
   readonly now: () => Date;
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
 /**
- * Tokens that all processes share: read from the store for every request, obtained by one process at a time while the
- * others wait for its result. No transaction is open meanwhile. A token is saved before it is used; what fails to be saved
- * is saved again, even by a run that was stopped. A failed request leaves the stored token unchanged; a rejected one is
- * ignored when a customer who authorized anew has replaced the stored token meanwhile. Throws
- * `source_unavailable` when no process gets one in time, and what `request` throws.
+ * Each request reads the store; one process at a time obtains a token, without an open transaction, while others wait.
+ *
+ * A token is saved before use, and a failed save is retried even by a stopped run. A failed request leaves the stored
+ * token unchanged; a rejection is ignored if the customer has authorized again meanwhile. Throws `source_unavailable`
+ * if no process obtains a token in time, and what `request` throws.
  */
 export function createSharedTokens(options: SharedTokensOptions): TokenSource {
   const { store, madeFor, mask, sleep = sleepUnlessAborted } = options;
@@ -57,7 +55,7 @@ export function createSharedTokens(options: SharedTokensOptions): TokenSource {
     }
   };
 
-  /** The token that the holder of the lease has or obtains; null: check again. */
+  /** `null` if the caller has to check again. */
   const renew = async (lease: TokenLease, isWanted: IsWanted): Promise<Token | null> => {
     const { stored } = lease;
     try {

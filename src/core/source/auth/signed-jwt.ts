@@ -2,25 +2,23 @@ import type { KeyObject } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { AppError } from '../../errors.ts';
 
-/** The parts of a signed token. */
 export interface JwtParts {
   readonly algorithm: string;
   /** Bytes for HS algorithms. */
   readonly key: KeyObject | Uint8Array;
   readonly keyId: string | null;
-  /** The claims besides `iat` and `exp`, which they may replace. */
+  /** May replace `iat` and `exp`. */
   readonly claims: Readonly<Record<string, unknown>>;
   readonly now: Date;
   readonly ttlSeconds: number;
 }
 
-/** A signed token. */
 export interface SignedJwt {
   readonly token: string;
   readonly expiresAtMs: number;
 }
 
-/** Signs. Throws `auth_failed`, with `place` for the message, when the key does not fit the algorithm. */
+/** Throws `auth_failed`, naming `place`, if the key does not fit the algorithm. */
 export async function signJwt(parts: JwtParts, place: string): Promise<SignedJwt> {
   const iat = Math.floor(parts.now.getTime() / 1000);
   const exp = typeof parts.claims['exp'] === 'number' ? parts.claims['exp'] : iat + parts.ttlSeconds;

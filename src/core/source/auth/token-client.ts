@@ -6,20 +6,20 @@ import { isJsonObject } from '../../json/is-json-object.ts';
 import { type HttpClient, type HttpRequest, type HttpResponse, type Verdict } from '../../model/http.ts';
 import { decodeJson } from '../decode/decode-json.ts';
 
-/** The time for a token request, retries included, in milliseconds: less than the duration of a lease. */
+/** Time for a token request with its retries, less than the duration of a lease. */
 const tokenMsMax = 25_000;
 
-/** Limits of one attempt; a token response has a few hundred bytes. */
+/** Limits of one attempt: a token response has a few hundred bytes. */
 export const tokenTransport = { timeoutMs: 20_000, responseBytesMax: 65_536, allowedHosts: [] } as const;
 
-/** A short one: if the endpoint is down for longer, the run as a whole is retried. */
+/** Short, because the whole run is retried if the endpoint is down for longer. */
 const retry = { maxAttempts: 3, baseMs: 500, maxMs: 2_000, maxWaitSeconds: 3_600 } as const;
 
 /**
- * The client for token and login requests; disposing lets them finish. Guard and call log are those of every request.
- * It takes no token of the API's bucket, because a request that holds its turn would wait for a second one. It has none
- * of the API's error rules and follows no redirect, since a credential must not. `takeToken` is called for the login's
- * own bucket; absent: there is none. In the log their bodies are masked as a whole: they hold only secrets.
+ * The client for token and login requests; disposing lets them finish. It takes no token of the API's bucket, because a
+ * request that holds its turn would wait for a second one. It has no error rules, and follows no redirect because a
+ * credential must not. `takeToken`, if present, serves the login's own bucket. The log masks whole bodies, because they
+ * hold only secrets.
  */
 export function createTokenClient(
   options: Pick<HttpClientOptions, 'egress' | 'logCall' | 'secrets' | 'sleep' | 'random' | 'noteResponse'> &
@@ -55,9 +55,9 @@ export function createTokenClient(
 }
 
 /**
- * Sends one token or login request. Canceling the run does not interrupt it: its response may hold the only copy of a
- * new refresh token. Throws `auth_failed` when the client or its grant is refused, `source_rejected` for an unreadable
- * response, `source_unavailable` when the endpoint fails, and what the client throws.
+ * Canceling the run does not interrupt the request, whose response may hold the only copy of a new refresh token.
+ * Throws `auth_failed` if the client or its grant is refused, `source_rejected` for an unreadable response,
+ * `source_unavailable` if the endpoint fails, and what the client throws.
  */
 export async function sendTokenRequest(client: HttpClient, request: HttpRequest): Promise<HttpResponse> {
   const signal = AbortSignal.timeout(tokenMsMax);
@@ -70,11 +70,11 @@ export async function sendTokenRequest(client: HttpClient, request: HttpRequest)
   }
 }
 
-/** Decodes a response of any content type; null without a body. Throws `source_rejected` when it is no JSON. */
+/** Ignores the content type and returns `null` without a body; throws `source_rejected` if it is not JSON. */
 export const decodeTokenResponse = (body: Uint8Array): unknown =>
   body.length === 0 ? null : decodeJson(body, { bigNumbers: 'string' });
 
-/** Errors of RFC 6749 5.2 and 4.1.2.1, and of providers that send them with status 200: which are temporary. */
+/** Errors of RFC 6749 (5.2, 4.1.2.1) and of providers that send them with status 200. */
 const oauthErrors: Readonly<Record<string, 'refused' | 'transient'>> = {
   invalid_request: 'refused',
   invalid_client: 'refused',
@@ -107,7 +107,7 @@ function classifyTokenResponse(response: HttpResponse, request: HttpRequest): Ve
 const isConditional = ({ headers }: HttpRequest): boolean =>
   headers['if-none-match'] !== undefined || headers['if-modified-since'] !== undefined;
 
-/** The known code in the response's `error`; null when there is none. Other text of the server is not repeated. */
+/** `null` without a known code, as other text of the server is not repeated. */
 function oauthErrorOf(response: HttpResponse): string | null {
   try {
     const body = decodeJson(response.body, { bigNumbers: 'string' });
@@ -120,7 +120,7 @@ function oauthErrorOf(response: HttpResponse): string | null {
   }
 }
 
-/** A hint at the other way to send the client; empty: there is none. Providers that accept only one do not say so. */
+/** Suggests the other client authentication, if any, because providers that accept only one do not say so. */
 function otherWay({ headers, body }: HttpRequest): string {
   const tried = headers['authorization']?.startsWith('Basic ')
     ? ['header', 'basic', 'body', 'post']
@@ -133,7 +133,6 @@ function otherWay({ headers, body }: HttpRequest): string {
 }
 
 interface Refusal {
-  /** One more sentence, or empty. */
   readonly hint?: string;
   readonly needsConsent?: boolean;
 }
@@ -146,12 +145,12 @@ function refused(what: string, { hint = '', needsConsent = false }: Refusal = {}
   });
 }
 
-/** The token endpoint as messages name it; an address may contain secrets. */
+/** Not the address, which may contain secrets. */
 const place = 'The token endpoint';
 
 const mask = '[redacted]';
 
-/** The response to a refused request stays: it gives the reason, and holds no token. */
+/** The response to a refused request stays: it gives the reason and holds no token. */
 function maskBodies(call: LoggedCall): LoggedCall {
   const { statusCode, reqBodyRedacted, respBodyTruncated, respHeaders } = call;
   const reqBody = { reqBodyRedacted: reqBodyRedacted === null ? null : mask };

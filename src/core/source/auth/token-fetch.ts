@@ -12,12 +12,12 @@ import type { AuthValues } from './auth-values.ts';
 import { decodeTokenResponse, sendTokenRequest, tokenTransport } from './token-client.ts';
 
 /**
- * The options with which a request of oauth4webapi goes through the guarded client; it throws as `sendTokenRequest`. With
- * `json` the fields of its form are sent as a JSON object.
+ * Sends oauth4webapi's requests through the guarded client, throwing what `sendTokenRequest` throws; `json` sends the
+ * form's fields as JSON.
  */
 export function throughClient(client: HttpClient, body: 'form' | 'json' = 'form') {
   return {
-    // The egress guard decides about plain http, as for every request.
+    // The egress guard decides about plain HTTP, as for every request.
     [allowInsecureRequests]: true,
     [customFetch]: async (
       url: string,
@@ -32,31 +32,31 @@ export function throughClient(client: HttpClient, body: 'form' | 'json' = 'form'
       const text = body === 'json' ? JSON.stringify(Object.fromEntries(form)) : form.toString();
       const request = { ...tokenTransport, method: 'POST', url: new URL(url), headers, body: text } as const;
       const response = await sendTokenRequest(client, request);
-      // Without its status and headers: this response was accepted, and nothing else of it is read.
+      // Drops status and headers: the response was accepted, and nothing else of it is read.
       return new Response(Buffer.from(response.body));
     },
   } satisfies TokenEndpointRequestOptions;
 }
 
-/** The address of a token endpoint. Throws as {@link renderUrl}; a refused one has its row in the call log. */
+/** Throws what {@link renderUrl} throws, and logs a refused address. */
 export const tokenUrl = (
   template: string,
   { client, values }: { readonly client: HttpClient; readonly values: Pick<AuthValues, 'hole'> },
 ): Promise<URL> => loggingBlocked(client, 'POST', () => renderUrl(template, values.hole));
 
 /**
- * The server of one request, as the library describes one. Specs name no issuer; where the library needs one it is the
- * endpoint, which is also the audience of assertions (RFC 7523 3). Throws `egress_blocked` unless it is HTTP.
+ * Specs name no issuer, so the endpoint serves as the issuer and as the audience of assertions (RFC 7523 3). Throws
+ * `egress_blocked` unless it is HTTP.
  */
 export async function serverAt(url: URL, client: HttpClient): Promise<AuthorizationServer> {
-  // The library refuses other schemes too, but with its own message, and without an entry in the call log.
+  // The library refuses other schemes too, but with its own message and without an entry in the call log.
   if (!/^https?:$/.test(url.protocol)) {
     await sendTokenRequest(client, { ...tokenTransport, method: 'POST', url, headers: {} });
   }
   return { issuer: url.href, token_endpoint: url.href, revocation_endpoint: url.href };
 }
 
-/** Decodes the response to such a request; null without a body. Throws `source_rejected` when it is no JSON. */
+/** `null` without a body; throws `source_rejected` if it is not JSON. */
 export async function responseOf(response: Response): Promise<unknown> {
   return decodeTokenResponse(new Uint8Array(await response.arrayBuffer()));
 }

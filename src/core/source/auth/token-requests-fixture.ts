@@ -1,4 +1,4 @@
-/** For tests of how tokens are obtained: an API that gives them, and the credentials of a client. */
+/** For tests: an API that issues tokens, and the credentials of a client. */
 import { generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll } from 'vitest';
 import { createTestEvaluator, type TestEvaluator } from '../../expressions/evaluator-fixture.ts';
@@ -11,18 +11,16 @@ import type { Token } from './token.ts';
 import { createTokenClient } from './token-client.ts';
 import type { StoredToken } from './token-store.ts';
 
-/** The time at which tokens are obtained, in milliseconds since 1970. */
 export const nowMs = Date.UTC(2026, 0, 1);
 const { signal } = new AbortController();
 
-/** Key pairs that are made when the tests begin. */
 export const pairs = {
   rsa: generateKeyPairSync('rsa', { modulusLength: 2048 }),
   ec: generateKeyPairSync('ec', { namedCurve: 'P-256' }),
   jwk: generateKeyPairSync('ed25519'),
 };
 
-/** Private keys are in the forms in which customers have them. */
+/** Private keys in the forms in which customers have them. */
 export const secrets = {
   id: 'client:1',
   secret: 'p ss/word',
@@ -32,10 +30,8 @@ export const secrets = {
   jwk: JSON.stringify({ ...pairs.jwk.privateKey.export({ format: 'jwk' }), kid: 'key-7' }),
 };
 
-/** The response of a token endpoint. */
 export const standard = { body: { access_token: 'at-1234567', expires_in: 60 } };
 
-/** A token obtained, and what was sent, logged and masked meanwhile. */
 export interface Obtained {
   readonly token: Token;
   readonly requests: readonly ApiRequest[];
@@ -44,7 +40,6 @@ export interface Obtained {
   readonly origin: string;
 }
 
-/** Starts an evaluator for the tests of the file; returns what obtains tokens. */
 export function useObtain() {
   let evaluator: TestEvaluator;
   beforeAll(() => {
@@ -53,7 +48,7 @@ export function useObtain() {
   afterAll(() => evaluator[Symbol.asyncDispose]());
   return obtain;
 
-  /** Obtains a token from an API that gives these responses in turn, the last one for ever. */
+  /** The API gives the responses in turn, the last one forever. */
   async function obtain(
     auth: Readonly<Record<string, unknown>>,
     replies: readonly ApiReply[] = [standard],
@@ -100,5 +95,4 @@ export function useObtain() {
   }
 }
 
-/** Fields of the first request's form. */
 export const fieldsOf = ({ requests: [request] }: Obtained) => Object.fromEntries(new URLSearchParams(request?.body));

@@ -3,13 +3,11 @@ import { valueAt } from '../../json/dotted-path.ts';
 import type { OauthClientCredentials } from '../../spec/schema/auth-schema.ts';
 import { limitToken, type Token } from './token.ts';
 
-/** Where a response has its values, and the defaults for missing ones. */
 export interface TokenResponseSettings extends Pick<OauthClientCredentials, 'tokenResponse'> {
-  /** The lifetime in seconds of a token whose response names none. */
   readonly defaultTtlSeconds: number;
 }
 
-/** Where RFC 6749 5.1 puts the values, for kinds that cannot configure it. */
+/** Places defined by RFC 6749 5.1, for kinds that cannot configure them. */
 export const standardResponse: TokenResponseSettings = {
   tokenResponse: {
     accessToken: 'access_token',
@@ -21,10 +19,7 @@ export const standardResponse: TokenResponseSettings = {
   defaultTtlSeconds: 3600,
 };
 
-/**
- * The token in the decoded response of a token endpoint, with the values of the response itself and nothing else.
- * Throws `source_rejected` when there is no access token in it, or one that is too long.
- */
+/** Contains only values of the response itself; throws `source_rejected` if the access token is missing or too long. */
 export function readTokenResponse(
   body: unknown,
   { tokenResponse, defaultTtlSeconds }: TokenResponseSettings,
@@ -41,7 +36,7 @@ export function readTokenResponse(
   limitToken(accessToken);
   const refreshToken = valueAt(body, tokenResponse.refreshToken);
   const said = Number(valueAt(body, tokenResponse.expiresIn) ?? Number.NaN) * unitMs[tokenResponse.expiresInUnit];
-  // 0 means "does not expire" or "not known": neither is a token that has already expired.
+  // 0 means "does not expire" or "not known", never that the token has already expired.
   const lifeMs = said > 0 && Number.isSafeInteger(Math.ceil(said)) ? said : defaultTtlSeconds * 1000;
   const metadata = Object.entries(tokenResponse.metadata).map(([name, path]) => [name, valueAt(body, path)]);
   return {

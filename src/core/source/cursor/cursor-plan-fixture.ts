@@ -1,7 +1,5 @@
 import type { CursorPlan } from '../../model/read-position.ts';
-/** For tests. */
 
-/** A date and time in `updated_at`, ascending, with everything else off. */
 export const plainCursorPlan: CursorPlan = {
   form: { type: 'datetime' },
   field: 'updated_at',

@@ -5,12 +5,12 @@ import { plainInstant, plainInstantMs } from '../../time/plain-instant.ts';
 import { offsetMinutes, timeFormat } from '../../time/time-format.ts';
 import { boundedInstant, instantMax, instantMs, repeatMs, utcMs, wallTime } from '../../time/zoned-time.ts';
 
-/** A cursor value that can be compared: milliseconds since 1970, an integer, or (type string only) text. */
+/** A comparable cursor value: milliseconds since 1970, an integer, or (type string only) text. */
 export type CursorValue = bigint | string;
 
 /**
- * The value of a raw field; null when it is missing, not of the declared form, or a text that no position can hold
- * (the record gate rejects its record). Parts of a millisecond are cut.
+ * `null` if the field is missing, of another form, or text that no position can hold (the record gate rejects its
+ * record). Fractions of a millisecond are cut.
  */
 export function parseCursor(raw: unknown, form: CursorShape): CursorValue | null {
   if (raw === null || raw === undefined) return null;
@@ -29,14 +29,14 @@ export function parseCursor(raw: unknown, form: CursorShape): CursorValue | null
   }
 }
 
-/** A start value written by a spec's author: in the cursor's own form, or ISO 8601 for any time cursor; else null. */
+/** Accepts the cursor's own form or, for time cursors, ISO 8601; `null` for other values. */
 export function parseInitialCursor(raw: unknown, form: CursorShape): CursorValue | null {
   const own = parseCursor(raw, form);
   if (own !== null || !isTimeCursor(form.type) || typeof raw !== 'string') return own;
   return milliseconds(parseIso(raw, form.timezone ?? 'UTC'));
 }
 
-/** Milliseconds by which the clocks of an API's servers may differ: a version that is newer may say that it is older. */
+/** Clock skew between an API's servers in milliseconds: a newer version may have an older time. */
 const serverSkewMs = 1000n;
 
 /** Whether one version of a record is older than another, whichever of the API's servers wrote them. */
@@ -46,20 +46,20 @@ export function isOlder(value: CursorValue, than: CursorValue, form: CursorShape
   return compareCursors(typeof latest === 'string' ? latest : latest + skew, than) < 0;
 }
 
-/** Negative, zero or positive, as `sort` wants it. Both must come from one cursor. */
+/** Both values must come from one cursor. */
 export const compareCursors = (left: CursorValue, right: CursorValue): number =>
   left < right ? -1 : left > right ? 1 : 0;
 
 /**
- * The canonical text: ISO UTC with milliseconds, decimal, or the text itself. A long lookback may go back beyond the
- * earliest instant that has a text; that one is then used, as no record is older.
+ * ISO UTC with milliseconds, decimal, or the text itself. A lookback beyond the earliest instant that has a text ends
+ * there, as no record is older.
  */
 export const cursorText = (value: CursorValue, form: CursorShape): string =>
   typeof value === 'bigint' && isTimeCursor(form.type)
     ? new Date(boundedInstant(Number(value))).toISOString()
     : String(value);
 
-/** The canonical text of a raw field; null where {@link parseCursor} has none. */
+/** `null` where {@link parseCursor} returns `null`. */
 export function canonicalCursor(raw: unknown, form: CursorShape): string | null {
   const isPlain = form.type === 'datetime' && form.format === undefined && typeof raw === 'string';
   if (isPlain && plainInstant.test(raw)) return raw.length === isoLength ? raw : `${raw.slice(0, -1)}.000Z`;
@@ -67,39 +67,35 @@ export function canonicalCursor(raw: unknown, form: CursorShape): string | null 
   return value === null ? null : cursorText(value, form);
 }
 
-/** The characters of a time with milliseconds. */
 const isoLength = 24;
 
-/** The value of a canonical text; null for null and for a text of another cursor type. */
+/** `null` for null and for text of another cursor type. */
 export function cursorOfText(text: string | null, form: CursorShape): CursorValue | null {
   if (text === null || form.type === 'string') return text;
   return form.type === 'integer' ? parseInteger(text) : milliseconds(parseIso(text, 'UTC') ?? parseLongYear(text));
 }
 
-/**
- * The latest instant that the value can mean: a local time that the clock shows twice was read as its earlier instant.
- * Other values are unchanged.
- */
+/** The latest instant that the value can mean: a local time that occurs twice was read as its earlier instant. */
 export const latestMeaning = (value: CursorValue, form: CursorShape): CursorValue =>
   typeof value === 'string' ? value : value + repeatOf(value, form);
 
 const repeatOf = (value: bigint, { type, timezone }: CursorShape): bigint =>
   timezone === undefined || !isTimeCursor(type) ? 0n : BigInt(repeatMs(Number(value), timezone));
 
-/** The value as seen by an API that filters by whole days; others are unchanged. */
+/** The value as an API that filters by whole days sees it. */
 export function filterBound(value: CursorValue, form: CursorShape): CursorValue {
   if (typeof value === 'string' || sendForm(form) !== 'date') return value;
   return milliseconds(parseIso(String(sendCursor(value, form)), form.timezone ?? 'UTC')) ?? value;
 }
 
 /**
- * The form in which a request sends a lower bound: `window.from`, `watermark`. A local time that the clock shows twice
- * becomes a reading before both hours: an API that compares readings would otherwise omit records of the second.
+ * Form of a lower bound in requests (`window.from`, `watermark`): a local time that occurs twice becomes a reading
+ * before both hours. Otherwise an API that compares readings would omit records of the second hour.
  */
 export const sendLowerBound = (value: CursorValue, form: CursorShape): string | number =>
   sendCursor(typeof value === 'string' ? value : value - repeatOf(value, form), form);
 
-/** The form in which a request sends the value. Always rounded down. */
+/** Always rounded down. */
 export function sendCursor(value: CursorValue, form: CursorShape): string | number {
   if (typeof value === 'string') return value;
   if (!isTimeCursor(form.type)) return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
@@ -132,8 +128,8 @@ function sendForm(form: CursorShape): SendForm {
 }
 
 /**
- * The wall time of the zone with its offset, not `Z`: an API that writes local times may ignore the offset, and
- * `Z` read as local time would skip hours west of Greenwich.
+ * Local time with its offset: an API that ignores offsets would read `Z` as local time and skip hours west of
+ * Greenwich.
  */
 function zonedIso(instant: number, zone: string): string {
   return (
@@ -154,7 +150,7 @@ function parseText(raw: unknown): string | null {
   return typeof raw === 'string' && raw.length <= textMax && textIssue(raw) === null ? raw : null;
 }
 
-/** UTF-16 units of a cursor that is a text; each record keeps its own. */
+/** In UTF-16 units; each record keeps its own. */
 const textMax = 1024;
 
 function parseInteger(raw: unknown): bigint | null {
@@ -197,7 +193,7 @@ function parseIso(text: string, zone: string): number | null {
   return utc === null ? null : utc - offsetMinutes(match[8]) * 60_000;
 }
 
-/** The canonical text of an instant before the year 0 or after 9999: a sign and six digits of year. */
+/** Instants before the year 0 or after 9999 have a sign and six digits of year. */
 function parseLongYear(text: string): number | null {
   const instant = /^[+-]\d{6}-/.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(instant) ? null : instant;

@@ -1,6 +1,6 @@
 /**
- * The bodies of responses as values: first a gzip file or a zip archive is unpacked, then JSON, JSON Lines, CSV or XML is
- * read. Every step has a limit of bytes. This room sends nothing and selects no records.
+ * Decodes response bodies: unpacks gzip files and zip archives, then reads JSON, JSON Lines, CSV, XML or text, all with
+ * byte limits. This room sends nothing and selects no records.
  */
 
 import { AppError } from '../../errors.ts';
@@ -16,7 +16,6 @@ import type { DecodeTurns } from './decode-turns.ts';
 import { decodeXml, xmlEncoding } from './decode-xml.ts';
 import { isPacked, unpack } from './unpack.ts';
 
-/** The settings that define how a body is read. */
 type BodySettings = {
   readonly resource: { readonly response: DecoderSettings };
   readonly http: SizeLimit;
@@ -25,20 +24,17 @@ type BodySettings = {
 type DecoderSettings = Pick<ResponseSettings, 'decoder' | 'bigNumbers'>;
 type SizeLimit = Pick<Source['http'], 'maxResponseBytes'>;
 
-/** Memory that a value of a JSON text takes, and a name that no other object has (measured). */
+/** Memory of a value of a JSON text, and of a name that no other object has (measured). */
 const jsonValueBytes = 32;
 const jsonNameBytes = 130;
 
 const decoded = new WeakMap<HttpResponse, Promise<unknown>>();
 const unpackedBytes = new WeakMap<HttpResponse, number>();
 
-/** The bytes of a body that was decoded, unpacked. */
+/** Unpacked size of a decoded body. */
 export const bytesOfBody = (response: HttpResponse): number => unpackedBytes.get(response) ?? response.body.length;
 
-/**
- * The body of a response, read by the resource's decoder; decoded once per response, however often it is called. A gzip
- * file or a zip archive is unpacked first. Throws `source_rejected` for a body that is not of that form.
- */
+/** Decodes once per response, throwing `source_rejected` for a body of another form. */
 export async function decodeBody(response: HttpResponse, settings: BodySettings): Promise<unknown> {
   const earlier = decoded.get(response);
   if (earlier) return earlier;
@@ -47,7 +43,7 @@ export async function decodeBody(response: HttpResponse, settings: BodySettings)
   return body;
 }
 
-/** Decodes a body like {@link decodeBody}; undefined for an error page in HTML and other bodies that do not decode. */
+/** Like {@link decodeBody}, but `undefined` for bodies that do not decode, such as an error page in HTML. */
 export async function tryDecodeBody(response: HttpResponse, settings: BodySettings): Promise<unknown> {
   try {
     return await decodeBody(response, settings);
@@ -57,14 +53,14 @@ export async function tryDecodeBody(response: HttpResponse, settings: BodySettin
   }
 }
 
-/** Bytes of a body that becomes values in a millisecond or two. */
+/** Bodies up to this size decode in a millisecond or two. */
 const shortBytes = 65_536;
 async function decode(response: HttpResponse, { resource, http, decodeTurns: turns }: BodySettings): Promise<unknown> {
   const { decoder, bigNumbers } = resource.response;
   const held = response.held ?? turns.open();
   const bytes = await unpackInTurn(response.body, { bytesMax: http.maxResponseBytes, turns, held });
   unpackedBytes.set(response, bytes.length);
-  /** Work that takes the thread is done in the turn of the org, unless it is short. */
+  /** Work that takes the thread waits for the turn of the org, unless it is short. */
   const inTurn = async <Result>(work: () => Result | Promise<Result>): Promise<Result> =>
     bytes.length <= shortBytes ? await work() : await turns.inTurn(work);
   const text = (charset: string | null) => inTurn(() => decodeText(bytes, charset));
@@ -92,7 +88,6 @@ interface Unpacking {
   readonly held: HeldMemory;
 }
 
-/** A file is unpacked alone in its org, and then holds the memory of its content. */
 async function unpackInTurn(body: Uint8Array, { bytesMax, turns, held }: Unpacking): Promise<Uint8Array> {
   if (!isPacked(body)) return body;
   const bytes = await turns.inTurn(() => unpack(body, bytesMax));
@@ -100,12 +95,10 @@ async function unpackInTurn(body: Uint8Array, { bytesMax, turns, held }: Unpacki
   return bytes;
 }
 
-/** The memory of the values of a body. Throws `source_rejected` when there are too many. */
 function bytesOfValues(bytes: Uint8Array, decoder: 'json' | 'jsonl' | 'csv'): number {
   if (decoder === 'csv') return csvFieldBytes * countFields(bytes) + 2 * bytes.length;
   return jsonMemory(bytes, measureJson(bytes));
 }
 
-/** Memory that a JSON text of this size takes with its values, bytes. */
 export const jsonMemory = (bytes: Uint8Array, { values, names }: JsonSize): number =>
   bytes.length + jsonValueBytes * values + jsonNameBytes * names;

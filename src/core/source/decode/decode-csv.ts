@@ -5,10 +5,12 @@ import { nextSlice } from '../../work/slices.ts';
 import { pageRecordsMax, tooManyRecords } from '../read/page-size.ts';
 
 /**
- * The rows of a CSV text (RFC 4180) as objects under the names of its header row; every value is a string, also an
- * empty one. Empty lines are skipped. The delimiter is the comma, unless the header row has none outside quotes but has
- * a semicolon or else a tab. Null for a text without a header row: that is no empty list. Throws `source_rejected` for
- * a web page, with the line of a row that does not fit, and for a repeated name in the header, never with a value.
+ * The rows (RFC 4180) as objects with the names of the header row; every value is a string, and empty lines are
+ * skipped. The delimiter is a comma, unless the header row has none outside quotes but has a semicolon or else a tab.
+ * `null` without a header row, which is not an empty list.
+ *
+ * Throws `source_rejected` for a web page, a row that does not fit (with its line), and a repeated name, never with a
+ * value.
  */
 export async function decodeCsv(text: string): Promise<readonly unknown[] | null> {
   const { CsvError, parse } = await import('csv-parse');
@@ -31,7 +33,7 @@ export async function decodeCsv(text: string): Promise<readonly unknown[] | null
   return names === null ? null : rows;
 }
 
-/** How a web page begins, which every parser of CSV takes for rows. */
+/** Start of a web page, which CSV parsers take for rows. */
 const pageStart = /^\uFEFF?\s*<(?:!doctype|!--|html|head|body|\?xml)\b/i;
 
 const webPage = (): AppError =>
@@ -40,7 +42,7 @@ const webPage = (): AppError =>
     'The API sent a web page instead of CSV, perhaps its login. Check the credentials and the address in the spec.',
   );
 
-/** Between two slices, some ms each, other work of the process gets a turn. */
+/** Lets other work run between slices, which take some ms each. */
 async function* slices(text: string): AsyncGenerator<Buffer> {
   const bytes = Buffer.from(text);
   for (let start = 0; start < bytes.length; start += sliceBytes) {
@@ -53,26 +55,23 @@ const sliceBytes = 65_536;
 
 const lineEnds = ['\r\n', '\n', '\r'];
 
-/** Columns of one page, six times what PostgreSQL takes. */
+/** Six times the limit of PostgreSQL. */
 const columnsMax = 10_000;
 
-/** Characters in which the delimiter is looked for. */
 const headerMax = 100_000;
 
-/** Fields of one page. */
 const cellsMax = 5_000_000;
 
-/** Memory that a field takes, however short it is. */
 export const csvFieldBytes = 50;
 
-/** The fields of a text, those in quotes counted too often. */
+/** Counts quoted fields with delimiters too often. */
 export function countFields(bytes: Uint8Array): number {
   let count = 0;
   for (const byte of bytes) if (byte === 0x2c || byte === 0x3b || byte === 0x09 || byte === 0x0a) count += 1;
   return count;
 }
 
-/** The delimiter, found in the header row outside quotes; a name in quotes may hold any of them, and line ends. */
+/** A quoted name in the header row may contain delimiters and line ends. */
 function delimiterOf(text: string): string {
   const header = /^[\r\n]*((?:"[^"]*"|[^"\r\n])*)/.exec(text.slice(0, headerMax))?.[1] ?? '';
   const unquoted = header.replace(/"[^"]*"/g, '');
@@ -91,7 +90,7 @@ function checkHeader(row: readonly string[]): readonly string[] {
   return row;
 }
 
-/** The error of a row that is not CSV, without a cause: the parser's own error quotes the row. */
+/** Without a cause: the parser's own error quotes the row. */
 function badRow({ code, lines }: CsvError): AppError {
   const line = `line ${Number(lines)}`;
   if (code === 'CSV_RECORD_INCONSISTENT_FIELDS_LENGTH') {

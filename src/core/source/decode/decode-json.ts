@@ -2,35 +2,34 @@ import { isAscii } from 'node:buffer';
 import { randomInt } from 'node:crypto';
 import { AppError } from '../../errors.ts';
 
-/** How integers beyond 2^53 - 1 are decoded: `string` keeps every digit as text, `number` rounds them. */
+/** Decoding of integers beyond 2^53 - 1: `string` keeps every digit as text, `number` rounds them. */
 export type BigNumbers = 'string' | 'number';
 
 /**
- * The JSON value of a response body. Integers beyond 2^53 - 1 become decimal strings unless configured otherwise;
- * fractions and exponents stay numbers. A `__proto__` key is plain own data. Too deep or non-finite values pass: they
- * fail one record at the record gate, not the page. Throws `AppError` `source_rejected`.
+ * Integers beyond 2^53 - 1 become decimal strings unless configured otherwise; fractions and exponents stay numbers. A
+ * `__proto__` key is plain own data. Too deep or non-finite values pass, to fail one record at the record gate instead
+ * of the page. Throws `source_rejected`.
  */
 export function decodeJson(bytes: Uint8Array, options: { readonly bigNumbers: BigNumbers }): unknown {
   const text = decodeText(bytes);
   return parse(options.bigNumbers === 'string' && mayHoldBigInteger(bytes) ? quoteBigIntegers(text) : text);
 }
 
-/** Values of one page; it may have 100,000 records. Short texts take half a second per million. */
+/** A page may have 100,000 records, and short texts take half a second per million. */
 const valuesMax = 3_000_000;
-/** Different names of one page: each takes 0.8 µs and 130 bytes, as no other object has its form. */
+/** Each distinct name takes 0.8 µs and 130 bytes, as no other object has its form. */
 const namesMax = 500_000;
 
-/** What a JSON text becomes. */
 export interface JsonSize {
-  /** Values, lists and objects among them. */
+  /** Includes lists and objects. */
   readonly values: number;
-  /** Different names, counted by a hash: a few percent too low. */
+  /** Distinct names, counted by a hash: a few percent too low. */
   readonly names: number;
 }
 
 /**
- * Counts a JSON text without reading it. Throws `source_rejected` when it has more than `max` values, as reading it would
- * block the thread for seconds.
+ * Counts without parsing; throws `source_rejected` above `max` values or the limit of names, as parsing would block the
+ * thread for seconds.
  */
 export function measureJson(bytes: Uint8Array, max = valuesMax): JsonSize {
   const names = countDifferent();
@@ -57,17 +56,16 @@ function closingQuote(bytes: Uint8Array, open: number): number {
   return at;
 }
 
-/** Whether a colon follows, after white space. */
 function isName(bytes: Uint8Array, from: number): boolean {
   let at = from;
   while (bytes[at] === 0x20 || bytes[at] === 0x0a || bytes[at] === 0x0d || bytes[at] === 0x09) at += 1;
   return bytes[at] === 0x3a;
 }
 
-/** A power of two, sixteen for each name that a page may have. */
+/** A power of two: sixteen bits for each name that a page may have. */
 const hashBits = 23;
 
-/** Counts different pieces of bytes by a hash that is new each time, so that nobody can write names that look the same. */
+/** Counts distinct byte ranges by a hash with a random seed, so that an API cannot craft collisions. */
 function countDifferent() {
   const seen = new Uint8Array(2 ** (hashBits - 3));
   const seed = randomInt(2 ** 32);
@@ -89,7 +87,7 @@ function countDifferent() {
 
 const digitsMin = 16;
 
-/** Whether there are 16 digits in a row, even in a string: that only means the slower way. Checks every 16th byte. */
+/** Checks every 16th byte; a match inside a string only means the slower way. */
 function mayHoldBigInteger(bytes: Uint8Array): boolean {
   for (let at = digitsMin - 1; at < bytes.length; at += digitsMin) {
     if (!isDigit(bytes[at])) continue;
@@ -103,7 +101,7 @@ function mayHoldBigInteger(bytes: Uint8Array): boolean {
 
 const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= 0x30 && byte <= 0x39;
 
-/** A whole integer of at least 16 digits, neither part of a fraction or exponent nor standing in a key's place. */
+/** A whole integer of at least 16 digits, not part of a fraction or exponent and not in the place of a key. */
 const bigInteger = /(?<![\d.eE+-])-?[1-9]\d{15,}(?![\d.eE])(?!\s*:)/g;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -138,8 +136,8 @@ function parse(text: string): unknown {
 }
 
 /**
- * Outside strings only. Not JSON.parse with a reviver: that is slower and overflows the stack on deep input. Only what is
- * changed becomes a part: a body may have millions of strings.
+ * Changes only numbers outside strings, and copies only changed parts, as a body may have millions of strings. A
+ * reviver for JSON.parse is slower and overflows the stack on deep input.
  */
 function quoteBigIntegers(text: string): string {
   const parts: string[] = [];
@@ -164,7 +162,6 @@ function quoteUnsafe(digits: string): string {
   return Number.isSafeInteger(Number(digits)) ? digits : `"${digits}"`;
 }
 
-/** Index after the closing quote of the string that opens at `open`; the text's length when it never closes. */
 function endOfString(text: string, open: number): number {
   let close = text.indexOf('"', open + 1);
   while (close !== -1 && isEscaped(text, close)) close = text.indexOf('"', close + 1);

@@ -2,14 +2,11 @@ import { AppError } from '../../errors.ts';
 import { pageRecordsMax, tooManyRecords } from '../read/page-size.ts';
 import { type BigNumbers, decodeJson } from './decode-json.ts';
 
-/**
- * The JSON values of a body with one per line; empty lines are skipped. Throws `source_rejected` with the line, and for
- * more values than a page may have.
- */
+/** Throws `source_rejected` with the line, and for more values than a page may have. */
 export function decodeJsonLines(bytes: Uint8Array, options: { readonly bigNumbers: BigNumbers }): readonly unknown[] {
   const values: unknown[] = [];
   for (let start = 0, lineNumber = 1; start < bytes.length; lineNumber += 1) {
-    // A search costs more than a look, and there may be millions of empty lines.
+    // A search would cost more, and there may be millions of empty lines.
     const emptyBytes = bytes[start] === 0x0a ? 1 : bytes[start] === 0x0d && bytes[start + 1] === 0x0a ? 2 : 0;
     if (emptyBytes > 0) {
       start += emptyBytes;

@@ -2,8 +2,8 @@ import { TextDecoder } from 'node:util';
 import { AppError } from '../../errors.ts';
 
 /**
- * The text of a body without its byte order mark. The mark decides the charset; without one `charset` does (a label as
- * in `content-type`), and without both it is UTF-8. Throws `source_rejected` for an unknown charset or invalid bytes.
+ * The byte order mark, which is removed, decides the charset, else `charset` (a label as in `content-type`), else it is
+ * UTF-8. Throws `source_rejected` for an unknown charset or invalid bytes.
  */
 export function decodeText(bytes: Uint8Array, charset: string | null): string {
   const label = charsetOfMark(bytes) ?? charset ?? 'utf-8';
@@ -16,7 +16,6 @@ export function decodeText(bytes: Uint8Array, charset: string | null): string {
   }
 }
 
-/** The charset that a `content-type` declares; null when it declares none. */
 export function charsetOf(contentType: string | undefined): string | null {
   return /;\s*charset\s*=\s*"?([\w.:+-]{1,40})/i.exec(contentType ?? '')?.[1]?.toLowerCase() ?? null;
 }
@@ -27,7 +26,7 @@ function charsetOfMark(bytes: Uint8Array): string | null {
   return bytes[0] === 0xfe && bytes[1] === 0xff ? 'utf-16be' : null;
 }
 
-/** The labels of the WHATWG: `iso-8859-1` is read as its superset `windows-1252`. */
+/** WHATWG labels: `iso-8859-1` is read as its superset `windows-1252`. */
 function decoderOf(label: string): TextDecoder {
   try {
     return new TextDecoder(label, { fatal: true });

@@ -1,67 +1,55 @@
 /**
- * What decoding takes of a process that serves many orgs: its thread, and its memory. A large body blocks the thread for up
- * to a second and becomes values of many times its size, and an API can send one after the other to each run of an org.
+ * Limits the thread time and memory that decoding takes from a process that serves many orgs. A large body blocks the
+ * thread for up to a second and becomes values of many times its size, and an API can send many.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { anyMemory, type HeldMemory, type ResponseMemory } from '../../model/response-memory.ts';
 import { ThrottledError } from '../../model/throttled.ts';
 import { nextSlice } from '../../work/slices.ts';
 
-/**
- * What one chunk of a run receives and decodes: the memory of its responses, and the turns of its org. Disposing gives back
- * the memory.
- */
+/** Disposing releases the memory. */
 export interface DecodeTurns extends ResponseMemory {
-  /**
-   * Takes memory for a body that becomes values of so many bytes, beside what its response holds. Throws `ThrottledError`
-   * when others have taken what there is.
-   */
+  /** Takes memory in addition to the response's; throws `ThrottledError` when other chunks have taken it. */
   takeMemory(bytes: number, response: HeldMemory | undefined): Promise<void>;
 }
 
-/** The turns of all orgs in one process. */
 export interface DecodeQueue {
   open(orgId: string): DecodeTurns & Disposable;
 }
 
-/** Decodes at once: where one org has the process for itself. */
+/** Decodes at once, for a process with a single org. */
 export const decodeAtOnce: DecodeTurns = { ...anyMemory, takeMemory: async () => undefined };
 
-/** An org rests for so many ms for each ms that it took the thread, so it takes a quarter of the time. */
+/** An org rests this many ms for each ms of thread time, so it takes a quarter of the time. */
 const restShare = 3;
-/** The ms of thread that cost a rest although no other org has a run here: what is not a run, a heartbeat say, needs it too. */
+/** Thread time that costs a rest even without runs of other orgs, as heartbeats, for example, need the thread too. */
 const longMs = 50;
 /** The share of the memory that one org may take. */
 const orgShare = 0.5;
-/** How long a chunk waits for memory with a body in its hands, ms; then it ends and asks for the body again. */
+/** A chunk with a body waits this long for memory, then ends and requests the body again. */
 const patienceMs = 2000;
-/** The wait before it does, ms: a chunk has ended by then or is about to, as it takes 60 s. */
+/** Chunks end after 60 s at most, so memory is often free after this delay. */
 const retryMs = 15_000;
 
-/** The memory of one response, or of the values of a chunk: those of its largest body. */
+/** The memory of one response, or of a chunk's values: those of its largest body. */
 interface Account {
   bytes: number;
 }
 
 interface Org {
-  /** What its chunks hold. */
   readonly held: Set<Account>;
-  /** Its chunks in progress. */
   chunks: number;
-  /** The end of its last turn. */
   lastTurn: Promise<unknown>;
-  /** Turns that have not ended. */
   turns: number;
   restsUntil: number;
 }
 
-/** A clock of ms, and how to wait. */
 interface Clock {
   readonly now: () => number;
   readonly wait: (ms: number) => Promise<unknown>;
 }
 
-/** A queue whose chunks may take so much memory together, bytes. */
+/** `memoryMax` limits the memory of all chunks together, in bytes. */
 export function createDecodeQueue(
   memoryMax: number,
   now: Clock['now'] = () => performance.now(),
@@ -96,7 +84,6 @@ export function createDecodeQueue(
   };
 }
 
-/** Does work when the turns of the org before it have ended and it has rested. */
 function takeTurn<Result>(
   org: Org,
   work: () => Result | Promise<Result>,
@@ -109,7 +96,7 @@ function takeTurn<Result>(
     await nextSlice();
     const begunAt = now();
     try {
-      // Work that is done elsewhere, in a thread of its own, ends the turn with its promise.
+      // Work in a thread of its own ends the turn with its promise.
       return work();
     } finally {
       const tookMs = now() - begunAt;
@@ -120,16 +107,11 @@ function takeTurn<Result>(
   return turn;
 }
 
-/** The memory that all orgs share. */
 interface SharedMemory {
-  /**
-   * Whether a response may hold so many bytes, in its accounts. One alone is not refused, however large: it is decoded when
-   * nothing else is in memory.
-   */
+  /** One response alone is never refused, however large: it is decoded when nothing else is in memory. */
   isFree(org: Org, own: readonly Account[], bytes: number): boolean;
-  /** Waits until that is so. Throws `ThrottledError` when it takes too long. */
+  /** Throws `ThrottledError` when it takes too long. */
   waitFor(isFree: () => boolean): Promise<void>;
-  /** Called when memory was given back. */
   lookAgain(): void;
 }
 
@@ -157,7 +139,6 @@ function createSharedMemory(memoryMax: number, orgs: ReadonlyMap<string, Org>, {
   };
 }
 
-/** The accounts of one chunk; `dispose` gives all of them back. */
 function memoryOfChunk(
   org: Org,
   memory: SharedMemory,
@@ -205,6 +186,5 @@ function memoryOfChunk(
 
 const throttled = (): ThrottledError => new ThrottledError(retryMs, { reason: 'memory' });
 
-/** What some accounts hold, but for those of one response. */
 const sumOf = (accounts: ReadonlySet<Account>, except: readonly Account[]): number =>
   [...accounts].reduce((sum, account) => (except.includes(account) ? sum : sum + account.bytes), 0);

@@ -7,10 +7,12 @@ import type { DecodeTurns } from './decode-turns.ts';
 import type { ThreadResponse } from './xml-thread.ts';
 
 /**
- * An XML document as an object with its root element as the only field. Attributes are fields prefixed with `@`, text
- * beside attributes or elements is `#text`, an element without either is a string, repeated elements are a list; all
- * values are strings without the white space around them, CDATA as it is. Throws `source_rejected`, never with
- * content: not well-formed, a DOCTYPE, an entity other than XML's own five, more than 64 levels, or too large.
+ * An XML document as an object with its root element as the only field. Attributes are `@` fields, text beside
+ * attributes or elements is `#text`, elements without either are strings, repeated ones lists. Values are strings
+ * without surrounding white space, CDATA unchanged.
+ *
+ * Throws `source_rejected`, never with content: malformed XML, a DOCTYPE, an entity other than XML's five, more than 64
+ * levels, too large.
  */
 export async function decodeXml(text: string, { turns, held }: XmlTurns): Promise<unknown> {
   if (text.length > lengthMax) throw tooLarge(`${lengthMax} characters`);
@@ -24,34 +26,30 @@ export async function decodeXml(text: string, { turns, held }: XmlTurns): Promis
   return text.length > shortMax ? await turns.inTurn(() => parseXml(text)) : parseXml(text);
 }
 
-/** Whose turn it is, and the memory of the response. */
 interface XmlTurns {
   readonly turns: DecodeTurns;
   readonly held: HeldMemory;
 }
 
-/** The encoding in the XML declaration; null when there is none. */
 export function xmlEncoding(bytes: Uint8Array): string | null {
   const start = new TextDecoder('latin1').decode(bytes.subarray(0, 200));
   return /^<\?xml\s[^>]*?encoding\s*=\s*["']([\w.:-]{1,40})["']/.exec(start)?.[1]?.toLowerCase() ?? null;
 }
 
-/** Characters that are parsed at once, whoever's turn it is. */
+/** Characters that are parsed at once, without a turn. */
 const shortMax = 10_000;
 
 /** Characters that are parsed without a thread, in some 20 to 90 ms: starting one takes as long. */
 const inlineMax = 100_000;
 
-/** Characters of a document: the parser takes about 0.2 s per million. */
+/** The parser takes about 0.2 s per million characters. */
 const lengthMax = 16_777_216;
 
-/** Tags and attributes of a document: each costs the parser up to 1 KB of memory and 10 µs. */
+/** Each tag or attribute costs the parser up to 1 KB of memory and 10 µs. */
 const piecesMax = 500_000;
 
-/** Memory that a tag or attribute takes in the document. */
 const pieceBytes = 1000;
 
-/** The tags and attributes of a document. Throws `source_rejected` when it is too large. */
 function countPieces(text: string): number {
   const piece = /<|=\s{0,9}["']/g;
   let pieces = 0;
@@ -61,7 +59,7 @@ function countPieces(text: string): number {
   return pieces;
 }
 
-/** A worker serves many orgs on one event loop; a large document would block it for seconds. */
+/** A worker serves many orgs on one event loop, which a large document would block for seconds. */
 async function parseInThread(text: string): Promise<unknown> {
   const thread = new Worker(new URL('./xml-thread.ts', import.meta.url), { workerData: text, resourceLimits });
   try {
@@ -82,7 +80,7 @@ async function ended(thread: Worker): Promise<never> {
   throw new AppError('source_rejected', 'The response body is not XML that can be read.');
 }
 
-/** Twice what the largest document measured takes. */
+/** Twice the memory of the largest document measured. */
 const resourceLimits = { maxOldGenerationSizeMb: 1024 };
 
 const tooLarge = (what: string): AppError => refused(`has more than ${what}`, 'Ask for smaller pages.');

@@ -1,10 +1,10 @@
 import type { InputType, ZlibOptions } from 'node:zlib';
 import { AppError } from '../../errors.ts';
 
-/** A one-shot function of zlib: unlike its streams, these hold `maxOutputLength`. */
+/** The one-shot functions of zlib respect `maxOutputLength`, its streams do not. */
 export type Inflate = (bytes: InputType, options: ZlibOptions) => Promise<Uint8Array>;
 
-/** The inflated bytes, at most `bytesMax`. Throws `source_rejected`; `form` names the file in the message. */
+/** Throws `source_rejected`, naming the file as `form`. */
 export async function inflateBounded(
   inflate: Inflate,
   bytes: Uint8Array,

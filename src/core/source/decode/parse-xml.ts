@@ -2,7 +2,7 @@ import { XMLParser } from 'fast-xml-parser';
 import { AppError } from '../../errors.ts';
 import { jsonLimits } from '../../json/json-limits.ts';
 
-/** The object of an XML document, in the form that `decodeXml` describes; blocks for about 0.2 s per million characters. */
+/** Blocks for about 0.2 s per million characters; `decodeXml` describes the form. */
 export function parseXml(text: string): unknown {
   const prolog = /^(?:[^<]|<(?![A-Za-z_]))*/.exec(text.slice(0, prologMax))?.[0] ?? '';
   if (/<!doctype/i.test(prolog)) throw hasDoctype();
@@ -18,10 +18,10 @@ export function parseXml(text: string): unknown {
   throw notWellFormed();
 }
 
-/** Levels of elements, root included: as deep as a record may be. */
+/** As deep as a record may be, root included. */
 const { depthMax } = jsonLimits;
 
-/** Characters in which a DOCTYPE gets its own message; the parser refuses it anywhere. */
+/** A DOCTYPE gets its own message only within these characters, but the parser refuses it anywhere. */
 const prologMax = 10_000;
 
 const createParser = () =>
@@ -43,7 +43,7 @@ function hasOneRoot(document: unknown): boolean {
   return roots.length === 1 && !Array.isArray(roots[0]);
 }
 
-/** Replaces the parser's own, which would accept what a DOCTYPE declares. */
+/** The parser's own decoder would accept entities that a DOCTYPE declares. */
 const ownEntitiesOnly = {
   decode: (text: string): string => text.replace(/&([^;&]*);?/g, (_, name: string) => characterOf(name)),
   addInputEntities: (): void => {

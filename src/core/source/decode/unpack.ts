@@ -4,9 +4,8 @@ import { inflateBounded } from './inflate.ts';
 import { isZip, unzip } from './unzip.ts';
 
 /**
- * Unpacks a body that is itself a gzip file or a zip archive of one file; returns any other body unchanged. The first
- * bytes decide: content types of such files are rarely right. One layer only. Throws `source_rejected` for a damaged
- * file and for one that unpacks to more than `bytesMax` bytes.
+ * Unpacks one layer of a gzip file or a zip archive of one file, by the first bytes: content types of such files are
+ * rarely right. Throws `source_rejected` for a damaged file and for more than `bytesMax` bytes.
  */
 export async function unpack(bytes: Uint8Array, bytesMax: number): Promise<Uint8Array> {
   if (isGzip(bytes)) return inflateBounded(gunzipAsync, bytes, { bytesMax, form: 'gzip file' });
@@ -15,7 +14,6 @@ export async function unpack(bytes: Uint8Array, bytesMax: number): Promise<Uint8
 
 const gunzipAsync = promisify<InputType, ZlibOptions, Uint8Array>(gunzip);
 
-/** Whether a body is a file that {@link unpack} unpacks. */
 export const isPacked = (bytes: Uint8Array): boolean => isGzip(bytes) || isZip(bytes);
 
 const isGzip = (bytes: Uint8Array): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b && bytes[2] === 8;

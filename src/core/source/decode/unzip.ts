@@ -4,13 +4,13 @@ import { type Entry, fromBufferPromise, type ZipFile } from 'yauzl';
 import { AppError } from '../../errors.ts';
 import { inflateBounded } from './inflate.ts';
 
-/** Whether the bytes are a zip archive: a first entry, or the directory of an empty archive. */
+/** Recognizes a first entry, or the directory of an empty archive. */
 export const isZip = (bytes: Uint8Array): boolean =>
   bytes.length >= endSize && [entrySignature, endSignature].includes(bufferOf(bytes).readUInt32LE(0));
 
 /**
- * The only file of a zip archive; its name is ignored and folders do not count. Throws `source_rejected` for none or
- * several files, for an encrypted or damaged archive and for a file of more than `bytesMax` bytes.
+ * Ignores folders and the file's name. Throws `source_rejected` for none or several files, encryption, damage, and more
+ * than `bytesMax` bytes.
  */
 export async function unzip(bytes: Uint8Array, bytesMax: number): Promise<Uint8Array> {
   const { file, packed } = await readArchive(bufferOf(bytes)).catch((error: unknown) => {
@@ -21,19 +21,19 @@ export async function unzip(bytes: Uint8Array, bytesMax: number): Promise<Uint8A
   return content;
 }
 
-/** Signatures and the size of APPNOTE.TXT, sections 4.3.7 and 4.3.16. */
+/** From APPNOTE.TXT, sections 4.3.7 and 4.3.16. */
 const entrySignature = 0x04034b50;
 const endSignature = 0x06054b50;
 const endSize = 22;
-/** Folders besides the file; an archive with more entries is not one of a single file. */
+/** Leaves room for folders besides the file. */
 const entriesMax = 100;
 
 /**
- * The archive's only file and its packed bytes. yauzl reads the directory. It does not inflate: its streams know no
- * limit but the size that the archive itself declares. It checks no CRC either.
+ * yauzl reads the directory only: its streams know no limit but the size that the archive declares, and it checks no
+ * CRC.
  */
 async function readArchive(archive: Buffer): Promise<{ readonly file: Entry; readonly packed: Uint8Array }> {
-  // Names stay bytes: one that leads out of its folder means nothing here and is no mistake.
+  // Names stay bytes, as a path that leads out of its folder means nothing here.
   const zip = await fromBufferPromise(archive, { decodeStrings: false, validateEntrySizes: false });
   const file = await onlyFile(zip);
   if (file.isEncrypted()) throw encrypted();
@@ -63,13 +63,15 @@ async function contentOf(packed: Uint8Array, method: number, bytesMax: number): 
 
 const inflateRawAsync = promisify<InputType, ZlibOptions, Uint8Array>(inflateRaw);
 
-/** A buffer over the same memory. */
 const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 const refused = (what: string, advice: string, cause?: unknown): AppError =>
   new AppError('source_rejected', `The response is a zip archive that ${what}. ${advice}`, { cause });
 
-/** yauzl has no codes. It refuses strong encryption (APPNOTE 7) itself; everything else that it refuses is damage. */
+/**
+ * yauzl has no error codes: it refuses strong encryption (APPNOTE 7) itself, and everything else that it refuses is
+ * damage.
+ */
 function refusalOf(error: unknown): AppError {
   if (error instanceof AppError) return error;
   const isEncrypted = error instanceof Error && error.message.startsWith('strong encryption');

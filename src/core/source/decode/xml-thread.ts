@@ -1,9 +1,9 @@
-/** The thread of `decodeXml`: parses the one document it is started with, returns the result and ends. */
+/** The thread of `decodeXml`: parses the document that it is started with, posts the result and ends. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { AppError } from '../../errors.ts';
 import { parseXml } from './parse-xml.ts';
 
-/** The result of the thread; any other failure ends it with an error. */
+/** Any other failure ends the thread with an error. */
 export type ThreadResponse =
   | { readonly ok: true; readonly document: unknown }
   | { readonly ok: false; readonly message: string };

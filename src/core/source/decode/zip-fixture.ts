@@ -1,17 +1,16 @@
 /** For tests: zip archives, written by the letter of the format (APPNOTE 4.3). */
 import { crc32, deflateRawSync } from 'node:zlib';
 
-/** A file of an archive; omitted values get their correct values. */
+/** Omitted values are correct. */
 export interface ZipFile {
   readonly name: string;
   readonly content: Uint8Array | string;
-  /** The compression method, 0: stored, 8: deflate (default). */
+  /** 0 is stored, 8 (default) is deflate. */
   readonly method?: number;
   readonly flags?: number;
   readonly crc?: number;
 }
 
-/** An archive of these files, with a comment at its end. */
 export function zipOf(files: readonly ZipFile[]): Buffer {
   const parts: Buffer[] = [];
   const directory: Buffer[] = [];
@@ -32,7 +31,7 @@ export function zipOf(files: readonly ZipFile[]): Buffer {
   return Buffer.concat([...parts, entries, end, Buffer.from('end')]);
 }
 
-/** The same archive in ZIP64 form: its end only points to a larger one (APPNOTE 4.3.14 and 4.3.15). */
+/** Its end only points to a larger one (APPNOTE 4.3.14 and 4.3.15). */
 export function zip64Of(files: readonly ZipFile[]): Buffer {
   const plain = zipOf(files);
   const end = plain.length - endSize;
@@ -56,7 +55,6 @@ export function zip64Of(files: readonly ZipFile[]): Buffer {
   return Buffer.concat([plain.subarray(0, end), record, locator, plain.subarray(end)]);
 }
 
-/** Bytes of an archive's end, its comment included. */
 const endSize = 25;
 
 function fieldsOf(entry: Readonly<Record<'method' | 'flags' | 'crc' | 'packed' | 'size' | 'name', number>>): Buffer {

@@ -1,13 +1,12 @@
-/** A step that runs after the steps it depends on. */
 interface Step {
   readonly assignTo: string;
-  /** Names of other steps; unknown ones count as done. They never form a loop: the spec was checked. */
+  /** Unknown names count as done, and the check of the spec rules out cycles. */
   readonly dependsOn: readonly string[];
 }
 
 /**
- * Runs each step as soon as its dependencies are done; independent ones at the same time. Throws the first failure in
- * the order of the steps, once none is in progress; steps that depend on a failed one do not start.
+ * Runs independent steps concurrently. Throws the first failure in the order of the steps once none is in progress,
+ * without starting steps that depend on a failed one.
  */
 export async function inDependencyOrder<Item extends Step>(
   steps: readonly Item[],

@@ -3,21 +3,18 @@ import type { CountValues, KeyResponse, KeyResponses } from './enrich-response.t
 
 /** Resolves the keys of one step from the cache, from a request of another page in progress, or from the API. */
 export interface ResponseMemo {
-  /** Fetched responses are cached, also when a later request fails; then it throws what `fetch` threw. */
+  /** Caches fetched responses even if a later request fails, then throws what `fetch` threw. */
   responsesTo(texts: readonly string[], pageCache: PageCache, work: CacheWork): Promise<KeyResponses>;
 }
 
-/** The callbacks for keys. */
 interface CacheWork {
-  /** Counts each response; `fetch` counts its own. */
+  /** Counts each response, except those of `fetch`, which counts its own. */
   readonly count: CountValues;
-  /** Notes the keys that need no request. */
   readonly onSaved: (texts: readonly string[]) => Promise<void>;
-  /** Requests the others and adds its results to `found` as it goes. */
+  /** Requests the other keys and adds results to `found` as they arrive. */
   readonly fetch: (texts: readonly string[], found: Map<string, KeyResponse>) => Promise<void>;
 }
 
-/** The cache of one step, shared by the pages that this process works on. */
 export function createResponseMemo(): ResponseMemo {
   const inProgress = new Map<string, Promise<KeyResponses>>();
   return {

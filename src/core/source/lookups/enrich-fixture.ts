@@ -16,7 +16,6 @@ import { type MemoryStore, memoryStore } from './lookup-store-fixture.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The steps of a test, and what else differs from the usual. */
 export interface Case {
   readonly steps: readonly Json[];
   readonly store?: MemoryStore;
@@ -25,7 +24,6 @@ export interface Case {
   readonly wrap?: (client: HttpClient) => HttpClient;
 }
 
-/** Enriches pages over the real client; what it logged is in `calls`. */
 export const enricherWith =
   (evaluator: TestEvaluator) =>
   (api: Api, { steps, store = memoryStore(), overrides = {}, http = {}, wrap = (c) => c }: Case) => {
@@ -55,10 +53,8 @@ export const enricherWith =
     };
   };
 
-/** Steps as a checked spec has them. */
 export const parsed = (steps: readonly Json[]) => v.parse(v.array(Enrichment), steps);
 
-/** A valid record of a page, the `n`-th. */
 export const candidate = (raw: unknown, n: number): Candidate => ({
   raw,
   externalId: String(n),
@@ -74,10 +70,9 @@ export const candidate = (raw: unknown, n: number): Candidate => ({
   isFiltered: false,
 });
 
-/** A step that asks for the plan of a record. */
 export const plan = { assignTo: 'plan', key: 'record.plan', request: { path: '/plans/{{ key }}' } };
 
-/** Plans by the last part of the path: `p…` exist, `gone…` do not, `broken…` are a failure of the server. */
+/** By the last part of the path: `gone…` do not exist, `broken…` are a failure of the server, others exist. */
 export function plans({ url }: ApiRequest): ApiReply {
   const id = url.pathname.split('/').at(-1) ?? '';
   if (id.startsWith('gone')) return { status: 404, body: { error: 'no such plan' } };
@@ -85,8 +80,6 @@ export function plans({ url }: ApiRequest): ApiReply {
   return { body: { id, name: `Plan ${id}`, price_id: `price-${id}` } };
 }
 
-/** Paths and queries of all requests so far. */
 export const pathsOf = (api: Api) => api.requests.map(({ url }) => url.pathname + url.search);
 
-/** The code of an error of ours; any other as text. */
 export const codeOf = (error: unknown) => (error instanceof AppError ? error.code : String(error));

@@ -4,24 +4,19 @@ import type { EvaluateEach } from '../request/evaluate-each.ts';
 import type { Source } from '../source.ts';
 import { lookupKeyText } from './lookup-key-text.ts';
 
-/** A record whose key is sought. */
 export interface Keyed {
   readonly record: unknown;
-  /** What earlier steps found for it. */
   readonly found: RecordLookups;
-  /** Identifies the record where the step has no key. */
+  /** Identifies the record if the step has no key. */
   readonly identity: string;
 }
 
-/** The request of a step for one record. */
 export type RecordKey =
   | { readonly kind: 'key'; readonly key: unknown; readonly text: string }
-  /** `when` is false, or there is no key. */
+  /** `when` is false, or the key is missing. */
   | { readonly kind: 'none' }
-  /** The expressions fail on the record. */
   | { readonly kind: 'invalid'; readonly message: string };
 
-/** The key of each record. */
 export async function keysOf(
   step: Pick<Enrichment, 'key' | 'when'>,
   records: readonly Keyed[],
@@ -51,13 +46,13 @@ export async function keysOf(
 
 const keyless = (identity: string): RecordKey => ({ kind: 'key', key: undefined, text: identity });
 
-/** The key is not evaluated where `when` is false: it may fail there. */
+/** Evaluates the key only where `when` is true, as it may fail elsewhere. */
 function expressionOf({ key, when }: Pick<Enrichment, 'key' | 'when'>): string {
   if (when === undefined) return key ?? 'true';
   return `($boolean((${when}\n)) ? (${key ?? 'true'}\n))`;
 }
 
-/** The values that an expression mentions: only these are sent with every record. */
+/** Only values that the expression mentions are sent with every record. */
 const rootsIn = (expression: string, { params, each }: Pick<Source, 'params' | 'each'>) => ({
   ...(/\bparams\b/.test(expression) ? { params } : {}),
   ...(/\beach\b/.test(expression) ? { each } : {}),

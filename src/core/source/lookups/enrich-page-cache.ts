@@ -6,34 +6,29 @@ import { definitionKey, valueKey } from './lookup-key.ts';
 import type { CacheScope, LookupStore, NewCachedValue } from './lookup-store.ts';
 import { tableDigest } from './table-room.ts';
 
-/** The cached responses of one step, as one page sees them. */
 export interface PageCache {
-  /** Where the response to a key is cached: two pages that may share it have the same. */
+  /** Equal for pages that may share the response. */
   keyOf(text: string): string;
-  /** The cached responses, each of them counted. */
   read(texts: readonly string[], count: CountValues): Promise<Map<string, KeyResponse>>;
-  /** Caches responses; `interrupted`: the page will be processed again. */
+  /** `interrupted` if the page will be processed again. */
   keep(responses: KeyResponses, options: { readonly interrupted: boolean }): Promise<void>;
 }
 
-/** A page and what makes it recognisable when it is processed again. */
+/** `identity` recognizes a page that is processed again. */
 export interface ShelvedPage {
   readonly each: Source['each'];
   readonly identity: string;
 }
 
-/** Seconds for which a response shared by runs is valid when its spec does not say. */
 const sharedTtlSeconds = 3600;
-/** Seconds for which the absence of a key is valid, likewise. */
 const sharedNegativeTtlSeconds = 300;
-/** Keys of one statement: each value has 1 MB at most. */
+/** Per statement, as each value may have 1 MB. */
 const keysAtOnce = 100;
-/** Refusals remembered in this process. */
 const refusedMax = 10_000;
 
 /**
- * The cache entries of a step. A step without a cache has its own for each page, which is used only when the processing
- * of the page was interrupted: otherwise an API that demands long waits would get the same requests forever.
+ * Without a cache, the responses of a step are kept per page and used only if processing was interrupted. Otherwise an
+ * API that demands long waits would get the same requests forever.
  */
 export function createPageCaches(
   step: Enrichment,
@@ -83,7 +78,7 @@ export function createPageCaches(
   };
 }
 
-/** Keys that the API refused permanently, so that not every page requests them; temporary failures are not kept. */
+/** Remembers permanent refusals, so that not every page requests their keys. */
 function createRejections() {
   const refused = new Map<string, KeyResponse>();
   return {
@@ -95,7 +90,7 @@ function createRejections() {
   };
 }
 
-/** The seconds for which found and missing keys are cached; null: as long as the run. */
+/** In seconds, or `null` to last as long as the run. */
 function ttlsOf({
   scope,
   ttlSeconds,

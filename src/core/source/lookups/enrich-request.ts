@@ -15,29 +15,27 @@ import type { KeyResponse } from './enrich-response.ts';
 import type { LookupStore } from './lookup-store.ts';
 import { createReadResponses } from './read-responses.ts';
 
-/** A requested key, and the first record that has it. */
 export interface Ask {
-  /** The key as the expression gave it; undefined: the step has no key. */
+  /** `undefined` if the step has no key. */
   readonly key: unknown;
-  /** The key as text, the same for keys that are requested together. */
+  /** Keys with the same text are requested once. */
   readonly text: string;
   readonly record: unknown;
-  /** The tables, and what earlier steps found for the record. */
+  /** The tables, and results of earlier steps. */
   readonly lookups: Readonly<Record<string, unknown>>;
 }
 
-/** The requests of one step for the records of one partition. */
 export interface EnrichRequests {
   /**
-   * The response to each of these keys, by their texts; more than one only with `batch`. Throws errors that do not
-   * concern the keys: rejected credentials, a blocked address, a wait that is too long to sleep here.
+   * Several keys only with `batch`. Throws errors that do not concern the keys: rejected credentials, a blocked
+   * address, a wait that is too long to sleep here.
    */
   fetch(asks: readonly Ask[]): Promise<ReadonlyMap<string, KeyResponse>>;
-  /** Adds the request for these keys to the call log, as one that the cache saved. */
+  /** Logs the request for these keys as one that the cache saved. */
   logSaved(asks: readonly Ask[]): Promise<void>;
 }
 
-/** Requests of `step` with the client and the credentials of `source`, under the error rules of `http`. */
+/** Uses the client and the credentials of `source`, and the error rules of `http`. */
 export function createEnrichRequests(
   source: Omit<Source, 'watermark'>,
   step: Omit<Enrichment, 'dependsOn'>,
@@ -56,7 +54,6 @@ export function createEnrichRequests(
     return (await renderRequest(source, template, { render, link: null, inject: null })).http;
   };
 
-  /** The body of the response; null: the key is not found. */
   const ask = async (asks: readonly Ask[]): Promise<{ readonly body: unknown } | null> => {
     const request = await rendered(asks);
     const { response, keep } = await responses.send(request, {
@@ -84,7 +81,7 @@ export function createEnrichRequests(
         ? new Map(texts.map((text) => [text, { kind: 'missing' }]))
         : await readResponses(response.body, texts);
     const missing = asks.filter(({ text }) => found.get(text)?.kind === 'missing');
-    // An API may cap its responses, so keys are missing only from a response that has none of them.
+    // An API may cap its responses, so keys are missing only if a response has none of them.
     if (missing.length === 0 || missing.length === asks.length) return found;
     return new Map([...found, ...(await responsesTo(missing))]);
   };
@@ -102,7 +99,7 @@ export function createEnrichRequests(
       try {
         await source.client.logSaved(await rendered(asks));
       } catch (error) {
-        // The cached response belongs to a request with another record's fields; with these the address may be invalid.
+        // The response was cached for another record; with the fields of this one the address may be invalid.
         if (!isOfTheKeys(error)) throw error;
       }
     },
@@ -110,13 +107,13 @@ export function createEnrichRequests(
 }
 
 /**
- * The template of a batch, with `batch.keys[]` for `batch.keys` wherever an expression uses more than the list itself.
- * JSONata takes a list of one for its only element, so a batch of one key would otherwise not be a list.
+ * JSONata takes a list of one for its element, so `batch.keys` becomes `batch.keys[]` wherever an expression uses more
+ * than the list.
  */
 const withListOfKeys = (request: Enrichment['request']): Enrichment['request'] =>
   JSON.parse(JSON.stringify(request).replaceAll(/\bbatch\.keys\b(?!\s*(?:\[|\}\}))/g, 'batch.keys[]'));
 
-/** Errors that a spec may handle; all others concern the run and not a key. */
+/** Errors that a spec may handle; all others concern the run. */
 const isOfTheKeys = (error: unknown): error is AppError => error instanceof AppError && ofTheKeys.has(error.code);
 
 const ofTheKeys: ReadonlySet<ErrorCode> = new Set(['source_rejected', 'source_unavailable', 'spec_invalid']);
@@ -129,7 +126,7 @@ const acceptMissing =
     return response.status === 404 && verdict.action === 'fail' ? { action: 'accept' } : verdict;
   };
 
-/** The step as a resource of its own: the resource's decoder and error rules do not apply to its responses. */
+/** The resource's decoder and error rules do not apply to responses of the step. */
 function sourceOfStep(
   source: Omit<Source, 'watermark'>,
   { assignTo, request }: Pick<Enrichment, 'assignTo' | 'request'>,
@@ -140,7 +137,6 @@ function sourceOfStep(
   return { ...source, resource, watermark: null };
 }
 
-/** What the templates of `http` see in every request. */
 const sharedRoots = async (source: Omit<Source, 'watermark'>, signal: AbortSignal) => ({
   params: source.params,
   each: source.each,

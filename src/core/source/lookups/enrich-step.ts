@@ -11,46 +11,36 @@ import { type Ask, createEnrichRequests } from './enrich-request.ts';
 import type { CountValues, KeyResponse, KeyResponses } from './enrich-response.ts';
 import type { LookupStore } from './lookup-store.ts';
 
-/** A record on its way through the steps. */
 export interface Subject {
-  /** The place of the record on the page, from 0. */
   readonly no: number;
   readonly candidate: Candidate;
-  /** What the steps found so far, by name. */
   readonly found: Record<string, unknown>;
-  /** Steps that failed for this record, and why; null: a step that they depend on failed. */
+  /** `null` if a dependency failed. */
   readonly failures: Map<string, Failure | null>;
-  /** A step failed for this record, and the spec takes null for its result. */
+  /** A step failed, and the spec takes null for its result. */
   isDegraded: boolean;
 }
 
-/** Why a record is invalid; `quarantine`: the spec says to quarantine it. */
 interface Failure {
   readonly message: string;
   readonly quarantine: boolean;
 }
 
-/** The context of a step. */
 export interface StepContext {
   readonly source: Omit<Source, 'watermark'>;
   readonly cache: ResponseMemo;
   readonly pageCache: PageCache;
-  /** The store for requests with a `cache`. */
   readonly store: LookupStore;
   readonly signal: AbortSignal;
-  /** Counts what the steps find for the page. */
   readonly count: CountValues;
-  /** Whether one more request that the cache saved may be logged for this page and step. */
+  /** Whether one more saved request may be logged for this page and step. */
   readonly mayLog: (step: Step) => boolean;
 }
 
-/** A step with all dependencies: those it declares, and those its expressions read. */
+/** `dependsOn` includes the steps that expressions read. */
 export type Step = Omit<Enrichment, 'dependsOn'> & { readonly dependsOn: readonly string[] };
 
-/**
- * Looks one enrichment up for the records of a page, each key once. Throws errors that concern the run, and issues of a
- * record where the spec says `fail`.
- */
+/** Throws errors that concern the run, and issues of a record where the spec says `fail`. */
 export async function enrichStep(step: Step, subjects: readonly Subject[], context: StepContext): Promise<void> {
   const { source } = context;
   const sound = subjects.filter((subject) => isValid(subject, step));
@@ -59,7 +49,6 @@ export async function enrichStep(step: Step, subjects: readonly Subject[], conte
   for (const [n, subject] of sound.entries()) assign(step, subject, respondTo(keys[n], responses));
 }
 
-/** Whether the previous steps succeeded; if not, this one has nothing to request. */
 function isValid({ failures }: Subject, { assignTo, dependsOn }: Step): boolean {
   if (!dependsOn.some((name) => failures.has(name))) return true;
   failures.set(assignTo, null);
@@ -68,7 +57,6 @@ function isValid({ failures }: Subject, { assignTo, dependsOn }: Step): boolean 
 
 const keyedOf = ({ candidate, found, no }: Subject) => ({ record: candidate.raw, found, identity: String(no) });
 
-/** One request per key, for the first record that has it. */
 function distinctAsks(
   subjects: readonly Subject[],
   keys: readonly RecordKey[],
@@ -83,7 +71,6 @@ function distinctAsks(
   return [...asks.values()];
 }
 
-/** The responses by key, from the cache or the API. */
 async function responsesTo(
   step: Step,
   asks: readonly Ask[],
@@ -116,7 +103,6 @@ async function responsesTo(
 const inBatches = (asks: readonly Ask[], size: number): readonly (readonly Ask[])[] =>
   Array.from({ length: Math.ceil(asks.length / size) }, (_, n) => asks.slice(n * size, (n + 1) * size));
 
-/** The outcome for a record: a response, the reason why it has no key, or nothing. */
 function respondTo(key: RecordKey | undefined, responses: KeyResponses): KeyResponse | string | null {
   if (key?.kind === 'invalid') return key.message;
   return key?.kind === 'key' ? (responses.get(key.text) ?? null) : null;
@@ -152,9 +138,7 @@ const notThere = ({ assignTo }: Step): AppError =>
       'Set its onMissing to "null" or "quarantine" to continue with the other records.',
   );
 
-/**
- * The error of a step, without the request's address, which holds the key of a record; the calls of the run show it.
- */
+/** Omits the request's address, which holds a record's key: the calls of the run show it. */
 const failure = ({ assignTo }: Step, cause: AppError): AppError =>
   new AppError(
     cause.code,

@@ -1,4 +1,4 @@
-/** Enriches the records of a page with other requests, only those that are new or changed. */
+/** Enriches new and changed records of a page with other requests. */
 
 import { hash } from 'node:crypto';
 import { storableJson } from '../../json/storable-json.ts';
@@ -17,9 +17,9 @@ import type { LookupStore } from './lookup-store.ts';
 const savedRowsMax = 100;
 
 /**
- * The enrichment of a resource's records; null when it has no steps. Requests use the client of `source`, its
- * credentials and the error rules of `http`. It throws errors that concern the run: rejected credentials, a blocked
- * address, a long wait, and issues of a record where a step says `fail`.
+ * `null` without steps; uses the client and credentials of `source` and the error rules of `http`. Throws errors that
+ * concern the run: rejected credentials, a blocked address, a long wait, and issues of a record where a step says
+ * `fail`.
  */
 export function createEnrich(
   source: Omit<Source, 'watermark'>,
@@ -55,7 +55,7 @@ export function createEnrich(
   };
 }
 
-/** One row per key, of a batch one per page. */
+/** One row per key, or per page for a batch. */
 function createSavedRows(): (step: Step) => boolean {
   const batched = new Set<string>();
   let rows = 0;
@@ -77,7 +77,6 @@ const subjectOf = (candidate: Candidate, no: number): Subject => ({
   isDegraded: false,
 });
 
-/** The identity of a page, the same for the same versions of the same records. */
 function identityOf(subjects: readonly Subject[]): string {
   const versions = subjects.map(({ candidate: { externalId, hash: version, raw } }) =>
     JSON.stringify([externalId, version ?? storableJson(raw)]),
@@ -85,7 +84,7 @@ function identityOf(subjects: readonly Subject[]): string {
   return hash('sha256', versions.join('\n'), 'base64url');
 }
 
-/** Issues in the order of the steps, whichever ended first. */
+/** Issues are in the order of the steps, whichever ended first. */
 function candidateOf(
   { candidate, found, failures, isDegraded }: Subject,
   steps: readonly Pick<Enrichment, 'assignTo'>[],

@@ -1,4 +1,4 @@
-/** The tables of a run: loaded before its first page, at most once per run, and shared by its chunks through the store. */
+/** Loads the tables of a run before its first page, at most once per run: its chunks share them through the store. */
 
 import * as v from 'valibot';
 import type { JsonObject } from '../../json/json-object.ts';
@@ -17,7 +17,6 @@ import type { CacheScope, LookupStore } from './lookup-store.ts';
 import { type RequestLookup, readTable, TableInterrupted, type TableRead } from './lookup-table.ts';
 import { createTableRoom, noteText, type TableRoom, tableDigest } from './table-room.ts';
 
-/** A table that was fetched in this process. */
 export interface LoadedLookup extends Pick<TableRead, 'duplicates' | 'withoutKey'> {
   readonly assignTo: string;
   readonly entries: number;
@@ -26,18 +25,15 @@ export interface LoadedLookup extends Pick<TableRead, 'duplicates' | 'withoutKey
 interface LoadOptions {
   readonly store: LookupStore;
   readonly signal: AbortSignal;
-  /** Takes each table that was fetched. */
   readonly onLoaded: (loaded: LoadedLookup) => void;
 }
 
-/** Seconds for which a table shared by runs is valid when its spec does not say. */
 const sharedTtlSeconds = 3600;
 
 /**
- * The tables by name. Fetched tables see the ones they depend on, and use the client of `source`, its credentials and
- * the error rules of `http`. Throws `source_rejected` for a table above its limits and for tables above their common
- * limit, `spec_invalid`, and what the client throws. The part of a table that was read until then is stored for the
- * next attempt.
+ * Fetched tables see the ones they depend on, and use the client and credentials of `source` and the error rules of
+ * `http`. Throws `source_rejected` above a table's limits or the common limit, `spec_invalid`, and what the client
+ * throws. The next attempt continues with the part that was read.
  */
 export async function loadLookups(
   source: Omit<Source, 'watermark'>,
@@ -79,7 +75,7 @@ async function loadTable(
     noteText(table, text);
     return table;
   };
-  // The run stores its own copy: its chunks see one table, even if another run changes the shared one.
+  // Each run stores its own copy: its chunks see one table, even if another run changes the shared one.
   const keep = (text: string) => store.write('run', [{ key, text, ttlSeconds: null }]);
   const own = await kept('run');
   if (own !== null) return await parsed(own);
@@ -92,15 +88,13 @@ async function loadTable(
   const { entries, duplicates, withoutKey } = await readKept(source, lookup, { key, store, signal, room });
   const text = `{${entries.map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')}}`;
   await keep(text);
-  // An empty table may be a fault of the moment: the next run asks again.
+  // An empty table may be a temporary fault, so the next run requests it again.
   if (scope === 'connection' && entries.length > 0) await store.write('connection', [{ key, text, ttlSeconds }]);
   onLoaded({ assignTo: lookup.assignTo, entries: entries.length, duplicates, withoutKey });
   return await parsed(text);
 }
 
-/**
- * Continues where an earlier attempt was interrupted, and stores its progress if interrupted: a slow API can finish.
- */
+/** Stores its progress if interrupted and continues from there, so that a slow API can finish. */
 async function readKept(
   source: Source,
   lookup: RequestLookup,
@@ -126,7 +120,6 @@ async function readKept(
   }
 }
 
-/** The table as a resource of its own. */
 function sourceOfTable(source: Omit<Source, 'watermark'>, lookup: RequestLookup, store: LookupStore): Source {
   const { assignTo: key, request, records, successWhen } = lookup;
   const { pagination, ...named } = followedBy({ ...lookup, key: lookup.keyBy });

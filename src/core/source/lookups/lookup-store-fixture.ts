@@ -1,18 +1,15 @@
 /** For tests: a store of looked-up values in memory, with a clock that the test moves. */
 import type { CacheScope, LookupStore } from './lookup-store.ts';
 
-/** The store of one run; {@link MemoryStore.nextRun} is that of another run of the same connection. */
+/** {@link MemoryStore.nextRun} is the store of another run of the same connection. */
 export interface MemoryStore extends LookupStore {
   nextRun(): MemoryStore;
-  /** Moves the clock of both. */
   pass(seconds: number): void;
-  /** Values stored for the connection, and for this run. */
   count(scope: CacheScope): number;
 }
 
 type PageCacheView = Map<string, { readonly text: string | null; readonly until: number }>;
 
-/** An empty store. */
 export function memoryStore(shared: PageCacheView = new Map(), clock = { now: 0 }): MemoryStore {
   const pageCaches: Readonly<Record<CacheScope, PageCacheView>> = { run: new Map(), connection: shared };
   return {

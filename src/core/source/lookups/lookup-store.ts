@@ -1,21 +1,19 @@
-/** Who shares what was looked up: the chunks of one run, or all runs of the connection. Connections never share. */
+/** Shared by the chunks of one run, or by all runs of the connection; connections never share. */
 export type CacheScope = 'run' | 'connection';
 
-/** A value to store. */
 export interface NewCachedValue {
   readonly key: string;
-  /** JSON text; null: the API does not find it. */
+  /** JSON text, or `null` if the API does not find it. */
   readonly text: string | null;
-  /** The seconds for which it is valid; null: as long as the run lasts. */
+  /** `null` lasts as long as the run. */
   readonly ttlSeconds: number | null;
-  /** It holds bytes of an API, which may spell a secret in any way. Absent: its text alone tells whether it repeats one. */
+  /** Holds bytes of an API, which may spell a secret in any way; if absent, the text alone tells whether it repeats one. */
   readonly isOpaque?: true;
 }
 
-/** Where looked-up values are stored, so that a later chunk, another worker or the next run can reuse them. */
+/** Stores looked-up values for later chunks, other workers and the next run. */
 export interface LookupStore {
-  /** The texts stored under the given keys that have not expired. */
+  /** Omits expired texts. */
   read(scope: CacheScope, keys: readonly string[]): Promise<ReadonlyMap<string, string | null>>;
-  /** Stores values, replacing those under the same keys. */
   write(scope: CacheScope, values: readonly NewCachedValue[]): Promise<void>;
 }

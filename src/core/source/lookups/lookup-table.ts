@@ -10,22 +10,18 @@ import type { Source } from '../source.ts';
 import { lookupKeyText } from './lookup-key-text.ts';
 import type { TableRoom } from './table-room.ts';
 
-/** A table that is fetched. */
 export type RequestLookup = Extract<Lookup, { kind: 'request' }>;
 
-/** A table, or the part of it that has been read. */
 export interface TableRead {
-  /** Where reading continues; null: the table is complete. */
+  /** Where reading continues, or `null` if the table is complete. */
   readonly position: ReadPosition | null;
-  /** JSON texts by key. */
   readonly entries: readonly (readonly [key: string, text: string])[];
-  /** Items whose key another item had before. */
+  /** Items whose key an earlier item had. */
   readonly duplicates: number;
   /** Items without a key, which are in no table. */
   readonly withoutKey: number;
 }
 
-/** Interrupts the reading of a table: its cause, and the part read until then. */
 export class TableInterrupted extends Error {
   override readonly name = 'TableInterrupted';
   readonly read: TableRead;
@@ -36,10 +32,7 @@ export class TableInterrupted extends Error {
   }
 }
 
-/**
- * Reads a table page by page, from where an earlier reading was interrupted if there was one. Throws
- * {@link TableInterrupted}, whose cause is an `AppError` or what the client throws.
- */
+/** Throws {@link TableInterrupted}, whose cause is an `AppError` or what the client throws. */
 export async function readTable(
   source: Source,
   lookup: RequestLookup,
@@ -63,10 +56,10 @@ export async function readTable(
   return wholeTable(lookup, table.read(null));
 }
 
-/** Gaps that say that entries may be missing. A list is missing here only where a rule of the spec takes it for empty. */
+/** Gaps by which entries may be missing: `list_missing` occurs only where a rule of the spec takes the list for empty. */
 const isPartial = (gap: Gap): boolean => gap !== 'page_short' && gap !== 'list_missing';
 
-/** Throws `source_rejected` where no item has a key: the response was something else, such as an error. */
+/** Throws {@link TableInterrupted} if no item has a key: the response was something else, such as an error. */
 function wholeTable(lookup: RequestLookup, read: TableRead): TableRead {
   if (read.entries.length > 0 || read.withoutKey === 0) return read;
   const advice = 'Correct keyBy or records in the spec, or see the calls of the run for what the API sent.';
@@ -80,7 +73,7 @@ interface Table {
   read(position: ReadPosition | null): TableRead;
 }
 
-/** Characters of an entry besides its key and its value: quotes, colon, comma. */
+/** Quotes, colon and comma of an entry. */
 const entryMarks = 4;
 
 function createTable(

@@ -6,23 +6,18 @@ import type { Source } from '../source.ts';
 import type { KeyResponse } from './enrich-response.ts';
 import { lookupKeyText } from './lookup-key-text.ts';
 
-/**
- * Reads the response to each of these keys, by their texts, from the body of one response. Throws `spec_invalid` when the
- * items of a batch, or their keys, cannot be found.
- */
+/** Throws `spec_invalid` if an expression of a batch fails, and `source_rejected` if `batch.results` selects nothing. */
 type ReadResponses = (body: unknown, texts: readonly string[]) => Promise<ReadonlyMap<string, KeyResponse>>;
 
-/** Characters of one value as JSON: it is sent with every record that it belongs to. */
+/** In characters as JSON, as the value is sent with every record that it belongs to. */
 const valueLengthMax = 1_000_000;
 
-/** Reads the responses to requests of `step`. */
 export function createReadResponses(
   source: Omit<Source, 'watermark'>,
   { batch, select = '$' }: Pick<Enrichment, 'batch' | 'select'>,
 ): ReadResponses {
   const evaluateEach = createEvaluateEach(source);
 
-  /** The items of the response to a batch, by the texts of their keys. */
   const itemsByKey = async ({ results, keyBy }: NonNullable<Enrichment['batch']>, body: unknown) => {
     const [found] = await evaluateEach(results, [body]);
     const list = valueOf(found, 'batch.results');
@@ -47,14 +42,14 @@ export function createReadResponses(
 function respondFrom(result: EachResult | undefined): KeyResponse {
   if (!result?.ok) return failed(new AppError('spec_invalid', `select fails: ${result?.message ?? 'no result'}`));
   if (result.value === undefined) return { kind: 'found', value: undefined, length: 0 };
-  // Replaces what no database can hold in the value: an issue of one field that may not even be used.
+  // Replaces what no database can hold: it is an issue of one field that may not even be used.
   const text = storableJson(result.value);
   if (text.length <= valueLengthMax) return { kind: 'found', value: JSON.parse(text), length: text.length };
   const message = `the response is longer than ${valueLengthMax / 1_000_000} MB; keep the needed part with select`;
   return failed(new AppError('source_rejected', message));
 }
 
-/** A body without its results says nothing about the keys: it may report a failure. */
+/** A body without its results says nothing about the keys, as it may report a failure. */
 const noResults = (): AppError =>
   new AppError(
     'source_rejected',

@@ -1,4 +1,4 @@
-/** What the tables of one run may take together of a process that serves many orgs. */
+/** Limits what the tables of one run take from a process that serves many orgs. */
 import { hash } from 'node:crypto';
 import pLimit from 'p-limit';
 import { AppError } from '../../errors.ts';
@@ -9,24 +9,22 @@ import { jsonMemory } from '../decode/decode-body.ts';
 import { measureJson } from '../decode/decode-json.ts';
 import type { DecodeTurns } from '../decode/decode-turns.ts';
 
-/** The room that the tables of one run share. */
 export interface TableRoom {
-  /** Counts characters of a table; fewer than none for those that others replace. */
+  /** Negative if a shorter text replaces another. */
   add(chars: number): void;
-  /** Throws `source_rejected`, which names this lookup, when the tables have more characters than they may. */
+  /** Throws `source_rejected`, naming this lookup, if the tables are too large together. */
   check(lookup: { readonly assignTo: string }): void;
-  /** Runs `read` alone: what it reads is counted before the next text is in memory. */
+  /** Runs one `read` at a time, so that its text is counted before the next one is in memory. */
   alone<Result>(read: () => Promise<Result>): Promise<Result>;
-  /** The value of a text, whose characters are counted. A large one waits for the turn of its org, and takes memory. */
+  /** A large text, whose characters are already counted, waits for the turn of its org and takes memory. */
   parse(text: string): Promise<unknown>;
 }
 
-/** Characters of a text that is parsed in a millisecond or two. */
+/** Texts up to this length are parsed in a millisecond or two. */
 const shortLength = 65_536;
-/** Bytes of memory for each of a text of many short names (measured: 14 to 20). */
+/** Memory for each byte of a text of many short names (measured: 14 to 20). */
 const densestBytes = 20;
 
-/** The room of a run whose tables are parsed in these turns. */
 export function createTableRoom(turns: DecodeTurns): TableRoom {
   const limit = pLimit(1);
   let chars = 0;
@@ -57,19 +55,18 @@ function memoryOf(text: string): number {
   try {
     return jsonMemory(bytes, measureJson(bytes));
   } catch {
-    // A table may have more names than a page: it has a limit of entries.
+    // A table may have more names than a page, because its entries are limited.
     return bytes.length * densestBytes;
   }
 }
 
 const digests = new WeakMap<object, string>();
 
-/** Notes the text from which a table was parsed. */
 export function noteText(table: unknown, text: string): void {
   if (typeof table === 'object' && table !== null) digests.set(table, hash('sha256', text, 'base64url'));
 }
 
-/** A digest of a table: of its text if that is known, as writing a large one takes a second. */
+/** Uses the text of the table if it is known, as writing a large one takes a second. */
 export const tableDigest = (table: unknown): string =>
   (typeof table === 'object' && table !== null ? digests.get(table) : undefined) ??
   hash('sha256', canonicalJson(table), 'base64url');

@@ -4,15 +4,14 @@ import { isTimeCursor } from '../../spec/schema/incremental-schema.ts';
 import { type CursorValue, cursorOfText, cursorText } from '../cursor/cursor-value.ts';
 import { advanceWatermark, continuesAscending, greaterCursor, greatestCursor } from '../cursor/watermark.ts';
 
-/** What a page shows of the cursor. */
 export interface SeenCursors {
-  /** Cursor values of its records, in the API's order; records without one are left out. */
+  /** In the API's order, without records that have none. */
   readonly cursors: readonly CursorValue[];
-  /** Where newest first ends a read: a value is above the one before it. False in other orders. */
+  /** A value is above the one before it, where newest first ends a read (false in other orders). */
   readonly rises: boolean;
 }
 
-/** The position with the values of a page; `ordered` turns false where they break the declared order. */
+/** Adds the values of a page; `ordered` turns false if they break the declared order. */
 export function withCursors(position: ReadPosition, cursor: CursorPlan, { cursors, rises }: SeenCursors): ReadPosition {
   const last = cursors.at(-1);
   const greatest = greatestCursor(cursors);
@@ -30,8 +29,8 @@ export function withCursors(position: ReadPosition, cursor: CursorPlan, { cursor
 }
 
 /**
- * The claim after a page, whose values `position` has; canonical text, null: none. Behind a page that was no list, what was
- * claimed before holds: later windows may not claim over the hole.
+ * Canonical text or `null`; `position` includes the page's values. After a page without a list the earlier claim holds,
+ * as later windows may not claim over the hole.
  */
 export function claimAfter(
   plan: ReadPlan,
@@ -39,17 +38,17 @@ export function claimAfter(
   { position, isEnd }: { readonly position: ReadPosition; readonly isEnd: boolean },
 ): string | null {
   if (!claims(plan, position)) return position.claim;
-  // A broken order withdraws the claims of its window: those pages claimed too much.
+  // A broken order withdraws the claims of its window, as those pages claimed too much.
   if (position.covered === false) return position.ordered ? position.claim : position.base;
   return isEnd ? claimAtEnd(position, cursor) : claimDuring(position, cursor);
 }
 
-/** Whether the read moves the watermark: a backfill does where it takes the place of a first read. */
+/** A backfill moves the watermark only where it takes the place of a first read. */
 export const claims = (plan: ReadPlan, { again }: ReadPosition): boolean => !plan.backfill || again === true;
 
 /**
- * While a window is read only a verified ascending order guarantees that no record below the maximum follows. A read without
- * a lower bound also shows records without a cursor value, last in some APIs, and no later request matches them.
+ * Only a verified ascending order guarantees that no lower record follows in the window. A read without a lower bound
+ * also shows records without a cursor value, last in some APIs, which no later request matches.
  */
 function claimDuring(position: ReadPosition, cursor: CursorPlan): string | null {
   if (cursor.order !== 'asc' || cursor.claimsAtEnd) return position.claim;
@@ -62,7 +61,7 @@ function claimDuring(position: ReadPosition, cursor: CursorPlan): string | null 
 function claimAtEnd(position: ReadPosition, cursor: CursorPlan): string | null {
   const maxSeen = cursorOfText(position.maxSeen, cursor.form);
   const to = cursor.window === null ? null : cursorOfText(position.to, cursor.form);
-  // Without cursor values in the records the settle time is subtracted from every window, not only from the last.
+  // Without cursor values in the records, the settle time is subtracted from every window, not only from the last.
   const windowEnd = typeof to === 'bigint' && cursor.field === null ? to - BigInt(cursor.settleMs) : to;
   return claimOf(position, cursor, { maxSeen, windowEnd });
 }
@@ -80,8 +79,8 @@ function claimOf(
 }
 
 /**
- * As of when a complete read has everything, where the API forgets; null: it has a hole, or leaves the watermark. Every tenth
- * of what the API keeps is often enough: a run that finds nothing new writes nothing.
+ * As-of time of a complete read where the API forgets, or `null` with a hole or without a claim. A tenth of the
+ * retention is often enough, so a run that finds nothing new writes nothing.
  */
 export function readAtEnd(plan: ReadPlan, { retention, settleMs }: CursorPlan, position: ReadPosition): string | null {
   if (retention === null || position.covered === false || !claims(plan, position)) return null;
@@ -90,7 +89,7 @@ export function readAtEnd(plan: ReadPlan, { retention, settleMs }: CursorPlan, p
   return isRecent ? null : new Date(readAtMs).toISOString();
 }
 
-/** As of when the API has responded: the earlier of the two clocks, ours at the start of the read. */
+/** The earlier of the API's clock and ours at the start of the read. */
 const asOfMs = ({ runStart, apiStart = runStart }: ReadPosition): number =>
   Math.min(Date.parse(runStart), Date.parse(apiStart));
 

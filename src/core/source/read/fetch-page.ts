@@ -21,57 +21,51 @@ import { peekNextPage } from './peek-next-page.ts';
 import { pagedElements, type SelectedItems, selectItems } from './select-records.ts';
 import { shrinkRule } from './smaller-page.ts';
 
-/** The result of the request for one page. */
 export type Page = (ReadFacts & PageRecords) | (ReadFacts & Meaning);
 
 interface ReadFacts {
-  /** The hash of method, address and body. */
+  /** Hash of method, address and body. */
   readonly requestKey: string;
-  /** The requested address, without credentials. */
+  /** Without credentials. */
   readonly url: string;
-  /** The API's clock; null when it sent none. */
+  /** The API's clock, or `null` if it sent none. */
   readonly serverDate: Date | null;
-  /** The bytes of the decoded body. */
   readonly bodyBytes: number;
-  /** Requests that the API accepts before it requires a pause, by its headers; infinite when they do not say. */
+  /** See `budgetLeft`. */
   readonly budgetLeft: number;
-  /** The validators to store for the next conditional request; null when the response has none. */
   readonly validators: Validators | null;
-  /** The request named the version of the whole list that is known: a 304 says that it is the same. */
+  /** The request named the known version of the whole list, so a 304 means that it is unchanged. */
   readonly isConditional: boolean;
 }
 
-/** The page to read and what its request sees. */
 export interface PageRequest {
-  /** The report that the page is part of; absent: there is none. */
   readonly job?: Readonly<Record<string, unknown>>;
   readonly position: PagePosition;
   readonly window: RequestRoots['window'];
   readonly watermark: RequestRoots['watermark'];
   /** Whether the request carries the stored token of a token read. */
   readonly startsFromToken: boolean;
-  /** The window was restarted, as the token of a page had expired. */
+  /** The window was restarted because a page token had expired. */
   readonly isRestarted: boolean;
-  /** It is of a read that begins at its start again. */
+  /** The read starts over at its start. */
   readonly isAgain?: true;
 }
 
-/** How a page is fetched. */
 export interface FetchOptions {
   readonly evaluate: Evaluate;
   readonly signal: AbortSignal;
-  /** What `chunk.fields` is in each request of a page (field-chunks.ts); absent: a page has one request, without it. */
+  /** `chunk.fields` of each request of a page (field-chunks.ts), absent for one request without it. */
   readonly chunks?: readonly unknown[];
   /**
-   * Called as soon as there is a response: logging, checks and decoding wait for the returned promise. `next` gives the
-   * expected next page of the window; null: not known yet. Must not throw. Not called for cached responses.
+   * Called when a response arrives, before logging, checks and decoding, which wait for it. `next` gives the expected
+   * next page of the window, or `null` while it is unknown. Must not throw, and is not called for cached responses.
    */
   readonly onResponse: (next: () => Promise<PagePosition | null>) => Promise<void>;
 }
 
 /**
- * Requests one page and reads its records. Throws `AppError` (`source_rejected`, `auth_failed`, `page_limit`,
- * `spec_invalid`, `egress_blocked`) and what the client throws.
+ * Throws `AppError` (`source_rejected`, `auth_failed`, `page_limit`, `spec_invalid`, `egress_blocked`) and what the
+ * client throws.
  */
 export async function fetchPage(source: Source, page: PageRequest, options: FetchOptions): Promise<Page> {
   const parts: PagePart[] = [];
@@ -82,7 +76,7 @@ export async function fetchPage(source: Source, page: PageRequest, options: Fetc
       return part;
     }
     parts.push(part);
-    // There are no records to which other chunks could add fields.
+    // Without records, other chunks have nothing to add fields to.
     if (part.selected.items.length === 0 && source.resource.fieldChunks?.onMissing !== 'keep') break;
   }
   const [first] = parts;
@@ -99,8 +93,8 @@ export async function fetchPage(source: Source, page: PageRequest, options: Fetc
 }
 
 /**
- * Where chunks may lack records, only the first says where the read continues. Throws `source_rejected` when it has ended
- * by that one, although another has a further page.
+ * Throws `source_rejected` if the first chunk, which says where the read continues, has ended although another has a
+ * further page.
  */
 async function refuseMorePages(
   { resource: { pagination } }: Source,
@@ -129,24 +123,21 @@ async function refuseMorePages(
   }
 }
 
-/** The primary key of the raw items; null: none, or only the records have it that are made of them. */
+/** `null` without a primary key, or if only shaped records have it. */
 function rawKeyOf({ primaryKey = [], response }: Source['resource']): readonly string[] | null {
   const isOfRecord = response.map !== undefined || primaryKey.some((path) => Object.hasOwn(response.addFields, path));
   return isOfRecord || primaryKey.length === 0 ? null : primaryKey;
 }
 
-/** The items of one request of a page. */
 interface PagePart {
   readonly facts: ReadFacts;
   readonly roots: ResponseRoots;
   readonly selected: SelectedItems;
-  /** See `pagedElements`. */
   readonly elements: readonly unknown[];
   readonly resolveLink: PageItems['resolveLink'];
   readonly keep: Sent['keep'];
 }
 
-/** Requests one chunk of the fields; returns its items, or what its response means for the whole page. */
 async function fetchPart(
   source: Source,
   page: PageRequest,
@@ -213,7 +204,7 @@ async function sendFor(
   return unkept(await source.client.send(request.http, { ...options, onResponse: tellNext }));
 }
 
-/** An empty page in the middle of a read is never its end: the pages after it would be lost silently. */
+/** An empty page in the middle of a read is never its end: later pages would be lost silently. */
 function refuseLaterEmpty(
   meaning: Meaning,
   { position, isFirst }: Pick<PageRequest, 'position'> & { readonly isFirst: boolean },
@@ -228,7 +219,7 @@ function refuseLaterEmpty(
   throw new AppError('source_rejected', `The API ${did} on page ${position.index}, ${why}.`);
 }
 
-/** The first chunk has records there, whose other fields would be missing without a word. */
+/** The other fields of the first chunk's records would be missing silently. */
 const chunkPastEnd = ({ position }: PageRequest): AppError =>
   new AppError(
     'source_unavailable',
@@ -258,14 +249,13 @@ function factsOf(source: Source, request: BuiltRequest, response: HttpResponse):
   };
 }
 
-/** A page that was not requested, as an earlier response to its request is still valid. */
+/** Not requested, as an earlier response is still valid. */
 const savedPage = (request: BuiltRequest): ReadFacts & Meaning => ({
   ...noResponseFacts(request),
   kind: 'empty',
   notModified: true,
 });
 
-/** The facts of a page without a response. */
 const noResponseFacts = ({ key, url }: BuiltRequest): ReadFacts => ({
   requestKey: key,
   url,

@@ -7,10 +7,9 @@ import type { SelectedItems } from './select-records.ts';
 
 type FieldChunks = NonNullable<ReadableResource['fieldChunks']>;
 
-/** Requests of one page at most. */
 const chunksMax = 100;
 
-/** What `chunk.fields` is in each request of a page; `[undefined]`: there is one request, without a chunk. */
+/** `chunk.fields` of each request of a page, or `[undefined]` for one request without a chunk. */
 export async function chunksOf(
   { fieldChunks }: Pick<ReadableResource, 'fieldChunks'>,
   render: (template: string) => Promise<unknown>,
@@ -30,7 +29,7 @@ export async function chunksOf(
   return chunks.map((names) => (join === undefined ? names : names.join(join)));
 }
 
-/** The names in chunks, those of `always` first in each. Throws `spec_invalid` for a name that fits in no chunk. */
+/** The names of `always` come first in each chunk; throws `spec_invalid` for a name that fits in none. */
 function splitFields(own: readonly string[], { always, size, maxLength }: FieldChunks): readonly (readonly string[])[] {
   const lengthOf = (names: readonly string[]) => names.reduce((sum, name) => sum + name.length + 1, -1);
   const lengthMax = maxLength ?? Number.POSITIVE_INFINITY;
@@ -55,10 +54,9 @@ function splitFields(own: readonly string[], { always, size, maxLength }: FieldC
   return chunks;
 }
 
-/** A record in the making. */
 interface Merged {
   readonly item: unknown;
-  /** Chunks that have it, and the last one of them. */
+  /** Number of chunks that have the record, and the last of them. */
   readonly parts: number;
   readonly last: number;
 }
@@ -67,10 +65,11 @@ interface Merged {
 const depthMax = 20;
 
 /**
- * The items of a page from those of its chunks, in the order of the first chunk that has them. A value that several
- * chunks have is that of the first: if a record changes between two requests, its cursor value is the older one, so the
- * next run reads it again. Throws `source_rejected` for an item without a key and for two of one chunk with the same one,
- * `source_unavailable` when a record is not in every chunk.
+ * Order and values are those of the first chunk that has them. If a record changes between two requests, its cursor
+ * value is therefore the older one, and the next run reads it again.
+ *
+ * Throws `source_rejected` for an item without a key and for two of one chunk with the same key. Throws
+ * `source_unavailable` if a record is not in every chunk, unless `onMissing` keeps it.
  */
 export function mergeChunks(chunks: readonly SelectedItems[], { mergeBy, onMissing }: FieldChunks): SelectedItems {
   const merged = new Map<string, Merged>();
@@ -109,7 +108,6 @@ function keyOf(item: unknown, mergeBy: readonly string[]): string {
   );
 }
 
-/** Objects are merged, level by level; of other values the first one stays. */
 function mergedValue(first: unknown, later: unknown, depth: number): unknown {
   if (depth === 0 || !isJsonObject(first) || !isJsonObject(later)) return first;
   const shared = Object.entries(later).map(([key, value]) => [

@@ -1,33 +1,26 @@
-/** The pages of a read that are requested before their turn, and how many may be. */
-
 import { isDeepStrictEqual } from 'node:util';
 import type { Page, PageRequest } from './fetch-page.ts';
 
-/** A prefetched page. */
 export interface Guess {
   readonly request: PageRequest;
   readonly page: Promise<Page>;
-  /** The time of our clock when it failed, in milliseconds since the epoch; null: it did not. Never rejects. */
+  /** Our clock at the failure, in milliseconds since the epoch, or `null` on success; never rejects. */
   readonly failedAt: Promise<number | null>;
-  /** Ends the request. */
   readonly stop: () => void;
 }
 
-/** The guesses of a read, in the order of their turns. */
 export interface Guesses {
   count(): number;
   first(): PageRequest | undefined;
   last(): PageRequest | undefined;
   add(request: PageRequest): void;
-  /** Takes the first one if it is this request; otherwise all were wrong, and are dropped: null. */
+  /** Takes the first guess if it is this request; otherwise drops all of them and returns `null`. */
   take(request: PageRequest): Guess | null;
-  /** Ends them. */
   drop(): void;
-  /** Ends them as wrong ones: fewer are allowed from now on. */
+  /** Drops them as wrong guesses: fewer are allowed from now on. */
   miss(): void;
-  /** A page was read. */
   noteRead(): void;
-  /** How many may be made: none for a while after a wrong one, and longer after each further one. */
+  /** Number of guesses allowed: none for a while after a wrong one, and longer after each further one. */
   most(): number;
   /** Resolves when no request of a guess is in progress. */
   ended(): Promise<void>;
@@ -40,10 +33,9 @@ interface GuessesOptions {
   readonly now: () => number;
 }
 
-/** Pages that are read without a guess after a wrong one, for each wrong one so far. */
+/** Pages without guesses after a wrong one, for each wrong one so far. */
 const retryWindow = 16;
 
-/** Starts with none. */
 export function createGuesses({ ask, signal, now }: GuessesOptions): Guesses {
   const inProgress = new Set<Promise<unknown>>();
   let ahead: readonly Guess[] = [];

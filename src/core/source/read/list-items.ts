@@ -3,18 +3,16 @@ import { starredPath } from '../../json/starred-path.ts';
 import type { Pagination } from '../../spec/schema/pagination-schema.ts';
 import type { Source } from '../source.ts';
 
-/** A list whose items have no primary key. */
 interface KeyedList {
-  /** The path to its items in a response. */
   readonly records: string;
-  /** What names an item, over the item. */
+  /** Expression over an item that identifies it. */
   readonly key: string;
   readonly pagination: Pagination;
 }
 
 /**
- * How the pages of a list without a primary key have to follow each other: by the path that names its items. Whatever else
- * an item has may be another with each request, such as a signed address, so that without a path nothing is compared.
+ * Pages of a list without a primary key follow each other by the path that identifies its items. Without a path nothing
+ * is compared, as other values may differ in each request, such as a signed address.
  */
 export function followedBy({
   records,

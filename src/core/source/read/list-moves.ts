@@ -1,6 +1,6 @@
 /**
- * What a read does when the list that it reads has moved: it goes back until the pages follow each other again, at most a
- * few times, and otherwise says so.
+ * Handles a list that moves while it is read: the read goes back until its pages follow each other again, a few times
+ * at most. Otherwise it reports a gap.
  */
 
 import type { Gaps } from '../../model/coverage.ts';
@@ -16,23 +16,20 @@ import { begunAgain } from './read-window.ts';
 
 type RecordsPage = Extract<Page, { kind: 'records' }>;
 
-/** Where the read goes on instead, and what a reader of the run is told. */
 export interface ReadBack {
   readonly retryFrom: ReadPosition;
-  /** Null: nothing, as only one page was requested again. */
+  /** `null` if only one page was requested again. */
   readonly note: ReadNote | null;
 }
 
-/** A page that follows the one before it, as far as that is known. */
 export interface JoinedPage {
-  /** The page without what it shares with the one before. */
+  /** Without the items shared with the page before. */
   readonly page: RecordsPage;
   readonly gaps: Gaps;
-  /** Whether all of its items are new ones of the window. */
+  /** Whether all items are new in the window. */
   readonly isExact: boolean;
 }
 
-/** What is known where a page is joined to the read. */
 interface Place {
   readonly plan: ReadPlan;
   readonly source: Source;
@@ -42,14 +39,14 @@ interface Place {
 /** Times that a window is read anew because its list moved. */
 const movesMax = 3;
 
-/** Pages up to which a list is read anew from its first page where something came in before. */
+/** Up to this page, a list with earlier insertions is read anew from its first page. */
 const anewPagesMax = 32;
 
-/** Whether a record that is passed over is missed for longer than until the next run. */
+/** Whether a skipped record stays missing beyond the next run. */
 const missesForLong = ({ resource, provesEnd }: Source): boolean =>
   resource.incremental !== undefined || provesEnd === true;
 
-/** Joins a page to the read; `before` is the page before it, null: another process has read that. */
+/** `before` is `null` if another process has read the page before. */
 export function joinedPage(place: Place, page: RecordsPage, before: RecordsPage | null): JoinedPage | ReadBack {
   const { plan, source, position } = place;
   const { pagination } = source.resource;
@@ -70,7 +67,7 @@ export function joinedPage(place: Place, page: RecordsPage, before: RecordsPage 
       return mayBegin ? fromBegin(plan, position) : moved;
     }
     case 'shifted':
-      // What moves to a page that was read has changed, so its cursor is newer than the run.
+      // A record that moves to a page already read has changed, so its cursor is newer than the run.
       if (plan.kind !== 'full') return { ...moved, gaps: [] };
       return mayBegin && position.page.index <= anewPagesMax ? fromBegin(plan, position) : moved;
   }
@@ -81,20 +78,17 @@ function fromBegin(plan: ReadPlan, position: ReadPosition): ReadBack {
   return { retryFrom: { ...rest, moves: (rest.moves ?? 0) + 1 }, note: 'window_restarted' };
 }
 
-/** A numbered page, and how an earlier one is requested again. */
 interface LookedAt extends Place {
   readonly page: RecordsPage;
   readonly request: PageRequest;
-  /** Whether the window ends with it. */
   readonly isLast: boolean;
   readonly look: (request: PageRequest) => Promise<Page>;
-  /** Requests at once. */
   readonly looksAtOnce: number;
 }
 
 /**
- * Looks again at the ends of pages that were read, behind the last page and where the API counts fewer items than before.
- * Null: they are where they were.
+ * Checks the ends of earlier pages again, after the last page and where the API counts fewer items; `null` if none has
+ * moved.
  */
 export async function movedEdges(at: LookedAt): Promise<ReadBack | 'moved' | null> {
   const { source, position, page, isLast } = at;
@@ -103,7 +97,7 @@ export async function movedEdges(at: LookedAt): Promise<ReadBack | 'moved' | nul
   if (position.page.index === 1 || trail === undefined || trail.edges.length === 0) return null;
   const isFewer = trail.total !== null && page.counted !== null && page.counted < trail.total;
   if (!isLast && !(isFewer && (await firstMoved(at, trail.edges.slice(-1))) === 0)) return null;
-  // Behind a short page was nothing that could have slipped.
+  // Nothing after a short page could have slipped.
   const first = await firstMoved(at, position.page.isProbe ? trail.edges.slice(0, -1) : trail.edges);
   if (first === -1) return null;
   const good = trail.edges[first - 1];
@@ -111,7 +105,6 @@ export async function movedEdges(at: LookedAt): Promise<ReadBack | 'moved' | nul
   return behind(at, trail, good) ?? 'moved';
 }
 
-/** The index of the first page whose end is no longer where it was; -1: all are. */
 async function firstMoved(at: LookedAt, edges: readonly PageEdge[]): Promise<number> {
   const { request, look, looksAtOnce } = at;
   const holds = async (edge: PageEdge): Promise<boolean> => {
@@ -126,14 +119,14 @@ async function firstMoved(at: LookedAt, edges: readonly PageEdge[]): Promise<num
   return -1;
 }
 
-/** Behind a page up to which the list has not moved: at the value that was reached there, or at the next number. */
+/** Continues after the last page that has not moved, at the value reached there or at the next number. */
 function behind({ plan, source, position }: LookedAt, trail: ListTrail, good: PageEdge): ReadBack | null {
   const { moves = 0 } = position;
   const { read: _read, trail: _trail, ...rest } = position;
   const begun = { ...rest, guard: noPages, lastSeen: null, claim: position.base, moves: moves + 1 };
   const { value } = good;
   if (value !== null && plan.cursor && canBeginAt(plan.cursor, position, source) && value !== position.from) {
-    // Each time less is left to read, so that the number of times needs no narrow bound.
+    // Each time less is left to read, so a wide bound is enough.
     if (moves >= 10 * movesMax) return null;
     const retryFrom: ReadPosition = { ...begun, from: value, isAnew: true, maxSeen: value, page: plan.firstPage };
     return { retryFrom, note: 'window_restarted' };
@@ -146,13 +139,13 @@ function behind({ plan, source, position }: LookedAt, trail: ListTrail, good: Pa
     ...begun,
     page,
     trail: { ...trail, tail: [...good.before, good.mark], edges, total: null },
-    // Of an ascending list what is claimed follows from the pages that are read now.
+    // The claim of an ascending list follows from the pages that are read now.
     maxSeen: plan.cursor?.order === 'asc' ? null : position.maxSeen,
   };
   return { retryFrom, note: 'window_restarted' };
 }
 
-/** Whether the API can be asked for what comes from a value on, and gives nothing else. */
+/** Whether a request can start at a value and then returns nothing below it. */
 function canBeginAt(cursor: CursorPlan, { from, ordered }: ReadPosition, { resource }: Source): boolean {
   const { order, window, clientFilter, missing, field } = cursor;
   if (order !== 'asc' || !ordered || window !== null || clientFilter || field === null) return false;
@@ -161,7 +154,7 @@ function canBeginAt(cursor: CursorPlan, { from, ordered }: ReadPosition, { resou
   return /\b(?:window\.from|watermark)\b/.test(JSON.stringify(resource.request));
 }
 
-/** The greatest of a page's values that is less than its last one, canonical text; null: none is. */
+/** The greatest value below the page's last one, as canonical text, or `null`. */
 export function valueBefore(values: readonly CursorValue[], { order, form }: CursorPlan): string | null {
   const last = values.at(-1);
   if (order !== 'asc' || last === undefined) return null;

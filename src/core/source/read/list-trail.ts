@@ -1,30 +1,29 @@
 /**
- * Whether the pages of a list follow each other. A number or an offset names a place, not an item: when a record before
- * the place leaves, the one behind it slips onto a page that was read already. So an offset begins at the last item of
- * the page before, which must be there again. Page numbers cannot overlap: their ends are looked at again behind the
- * last page (`list-moves.ts`).
+ * Checks whether pages, which are places and not items, follow each other: when a record leaves, the next one slips
+ * onto an earlier page. So an offset begins at the last item of the page before, which must be there again. Page
+ * numbers cannot overlap: their ends are checked again after the last page (`list-moves.ts`).
  */
 
 import type { ListTrail, PageEdge, PagePosition, ReadPosition } from '../../model/read-position.ts';
 import { pageKey } from './page-guard.ts';
 import type { PageRecords } from './page-records.ts';
 
-/** Items of a page that are remembered to find its end again, where its last item has left, too. */
+/** Items remembered to find the end of a page again even if its last item has left. */
 const tailMax = 5;
 
-/** Ends of pages that are looked at again behind the last page. */
+/** Page ends that are checked again after the last page. */
 const edgesMax = 16;
 
-/** Requests for one page that begin further and further back, before the window is read anew. */
+/** Requests for one page, each from further back, before the window is read anew. */
 const backMax = 2;
 
 /**
- * How a page follows the one before: `joined`, by the items that they share, or as nothing says otherwise; `shifted`: it
- * has items of it where none belong, as something has come in before; `parted`: items between the two may be missing.
+ * Relation to the page before: `joined` by shared items, or as nothing contradicts it; `shifted`, it repeats items
+ * after an insertion; `parted`, items in between may be missing.
  */
 export type Joint = 'joined' | 'shifted' | 'parted';
 
-/** How the page at the position follows; `before` is the page before it, if this process has read that. */
+/** `before` is the page before, if this process has read it. */
 export function jointOf(
   page: PageRecords,
   { page: { overlap = 0, index }, trail }: Pick<ReadPosition, 'page' | 'trail'>,
@@ -37,7 +36,7 @@ export function jointOf(
   if (overlap === 0) return page.count > 0 && hasItemsOf(page, before, tail) ? 'shifted' : 'joined';
   const shared = tail.slice(-overlap);
   const first = marks(0, Math.min(overlap, page.count));
-  // Of a longer overlap only the last items are remembered.
+  // Only the last items of a longer overlap are remembered.
   const expected = tail.length < tailMax ? shared.length : overlap;
   const last = first.slice(first.length - shared.length);
   if (first.length === expected && shared.every((mark, no) => mark === last[no])) return 'joined';
@@ -47,28 +46,28 @@ export function jointOf(
 const indexes = (from: number, to: number): readonly number[] =>
   Array.from({ length: Math.max(0, to - from) }, (_, no) => from + no);
 
-/** Whether the first or the last item was on the page before: one of them was, if fewer came in than two pages have. */
+/** Whether the first or last item was on the page before: one was, unless more was inserted than two pages hold. */
 function hasItemsOf(page: PageRecords, before: PageRecords | null, tail: readonly string[]): boolean {
   const keys = [page.keyAt(0), page.keyAt(page.count - 1)];
   if (before === null) return keys.some((key) => tail.includes(pageKey(key)));
   return indexes(0, before.count).some((no) => keys.includes(before.keyAt(no)));
 }
 
-/** Whether a page still ends where it did: its last item alone may be one that has left and has come back there. */
+/** Whether a page ends where it did, by several items: the last one alone may have left and returned. */
 export function endsAt(page: PageRecords, { before, mark }: PageEdge): boolean {
   const marks = [...before, mark].slice(-page.count);
   const first = page.count - marks.length;
   return page.count > 0 && marks.every((one, no) => pageKey(page.keyAt(first + no)) === one);
 }
 
-/** The same page from further back, by one page and then by two more; null: it was, or there is nothing before it. */
+/** Goes back by one page and then by two more; `null` if that was tried or nothing precedes it. */
 export function furtherBack(
   position: ReadPosition,
   { size, start }: { readonly size: number; readonly start: number },
 ): ReadPosition | null {
   const { page, trail } = position;
   if (trail === undefined || trail.back >= backMax) return null;
-  // It was here before, and has come no further.
+  // The page parted here before, so going back again is useless.
   if (trail.back === 0 && page.offset <= (trail.partedAt ?? -1)) return null;
   const { overlap: _, ...place } = page;
   const by = (page.size ?? size) * (trail.back + 1);
@@ -82,15 +81,13 @@ export function furtherBack(
       };
 }
 
-/** The page without the items that it shares with the one before. */
 export function withoutShared(page: PageRecords, { overlap = 0 }: PagePosition, isDeclared: boolean): PageRecords {
   if (overlap === 0) return page;
-  // What a spec wants to be read again may be newer now.
+  // Items that a spec rereads may be newer now.
   const records = page.isFlat && !isDeclared ? page.records.slice(overlap) : page.records;
   return { ...page, records, count: page.count - overlap, keyAt: (no) => page.keyAt(no + overlap) };
 }
 
-/** The trail behind a page. `value`: see {@link PageEdge}. */
 export function trailBehind(
   page: PageRecords,
   { page: place, trail }: Pick<ReadPosition, 'page' | 'trail'>,

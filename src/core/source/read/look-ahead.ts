@@ -1,21 +1,16 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 
-/** How far ahead. */
 interface LookAheadOptions<Value> {
-  /** Values that may wait for the consumer. */
   readonly count: number;
-  /**
-   * Whether a value is heavy. Nothing is requested while such a value waits or is with the consumer, because a few of
-   * them would fill the memory.
-   */
+  /** Nothing is requested while a heavy value waits or is with the consumer, as a few of them would fill the memory. */
   readonly isHeavy: (value: Value) => boolean;
   readonly signal: AbortSignal;
 }
 
 /**
- * Yields what `start` yields, in order, while it already works on up to `count` further values. Values before a failure
- * are yielded first. Leaving early aborts the signal that `start` received and waits until it has ended. `hasRoom` says
- * whether a further value is requested as soon as the current one is there, if that is light.
+ * Yields the values of `start` in order while working on up to `count` further ones; values before a failure come
+ * first. Leaving early aborts the signal of `start` and waits for its end. `hasRoom` tells whether a further value is
+ * requested right after the current one, if that is light.
  */
 export async function* lookAhead<Value>(
   start: (signal: AbortSignal, hasRoom: () => boolean) => AsyncGenerator<Value, void, undefined>,
@@ -27,7 +22,7 @@ export async function* lookAhead<Value>(
   const source = start(AbortSignal.any([signal, stop.signal]), hasRoom);
   const current: { ask: Promise<void> | null } = { ask: null };
   let waitedMs = 0;
-  // A failure waits here as a value, because nobody listens while the consumer works on an earlier page.
+  // A failure waits as a value, because the consumer does not listen while it works on an earlier page.
   const ask = async (): Promise<void> => {
     const requestedAt = performance.now();
     ahead.push(await settledOf(source.next()));
@@ -59,14 +54,13 @@ export async function* lookAhead<Value>(
   }
 }
 
-/** Milliseconds of waiting for a response above which there is time to spare. */
+/** A longer wait for a response leaves time to spare. */
 const idleMs = 10;
 
 /**
- * Lets the next request leave before the consumer keeps the process busy with the current value, which took `waitedMs`.
- * undici writes to a reused socket one turn after the call: 2 ms of each page of a slow API. Then, if the API is slow
- * anyway, other processes on these cores that carry the request (a proxy, the sidecar of a mesh, the API itself on a
- * developer's machine) get them for a moment: 0.3 ms of a page of 20 ms, on 2 cores.
+ * Sends the next request before the consumer keeps the process busy. On a reused socket, undici writes one turn after
+ * the call: 2 ms of each page of a slow API. After a long wait, other processes that carry the request get these cores
+ * for a moment: a proxy, the sidecar of a mesh, a local API. That is 0.3 ms of a page of 20 ms, on 2 cores.
  */
 export async function hasLeft(waitedMs: number): Promise<void> {
   await nextTurn();

@@ -1,5 +1,5 @@
 import type { Source } from '../source.ts';
 
-/** Whether the pages of a source have numbers, and their list may move; a report that is ready does not. */
+/** A finished report does not move. */
 export const isMovable = ({ resource: { pagination, job } }: Pick<Source, 'resource'>): boolean =>
   (pagination.kind === 'page' || pagination.kind === 'offset') && !pagination.stable && job === undefined;

@@ -1,4 +1,4 @@
-/** For tests: a list in this process, whose records may come, leave and move between two requests. */
+/** For tests: a list in this process whose records may come, leave and move between two requests. */
 
 import type { Evaluator } from '../../expressions/evaluation.ts';
 import type { Gap } from '../../model/coverage.ts';
@@ -8,26 +8,22 @@ import type { Source } from '../source.ts';
 import { classified, inQuery, sourceOf } from '../source-fixture.ts';
 import { type PageRead, readPages } from './read-pages.ts';
 
-/** A record of the list; `at` is its cursor. */
 export interface Row {
   readonly id: number;
   readonly at: string;
 }
 
-/** The list before the request with a number, from 1. */
+/** The list before a request, numbered from 1. */
 export type Change = (list: readonly Row[], request: number) => readonly Row[];
 
-/** A time in minutes after the first one. */
 export const at = (minute: number): string => new Date(Date.UTC(2025, 0, 1, 0, minute)).toISOString();
 
-/** Records in the order of their times. */
 export const listOf = (count: number): readonly Row[] =>
   Array.from({ length: count }, (_, no) => ({ id: no + 1, at: at(no) }));
 
 export const without = (list: readonly Row[], ...ids: readonly number[]): readonly Row[] =>
   list.filter((row) => !ids.includes(row.id));
 
-/** The list whose record has changed, which is its last one now. */
 export const toTheEnd = (list: readonly Row[], id: number, now: string): readonly Row[] => [
   ...without(list, id),
   { id, at: now },
@@ -39,24 +35,23 @@ export const ascending = {
   request: { path: '/items', query: { since: '{{ window.from }}' } },
   incremental: { kind: 'cursor', cursor: { field: 'at', type: 'datetime' }, order: 'asc', initial: at(0) },
 };
-/** Newest first, of an API that cannot filter. */
+/** For an API that cannot filter. */
 export const newestFirst = {
   request: { path: '/items' },
   incremental: { kind: 'cursor', cursor: { field: 'at', type: 'datetime' }, order: 'desc', clientFilter: true },
 };
 
-/** How a list is read. */
 export interface MovingRead extends Partial<Omit<Source, 'resource'>> {
   readonly evaluator: Evaluator;
   readonly resource: Readonly<Record<string, unknown>>;
-  /** The status of a page behind the end; absent: it is empty. */
+  /** Status of a page past the end, absent if that is empty. */
   readonly statusBehind?: number;
   readonly position?: ReadPosition | null;
-  /** Numbers of the pages behind which another process goes on. */
+  /** Numbers of the pages after which another process continues. */
   readonly stops?: readonly number[];
 }
 
-/** Reads a list that `change` may replace before each request. */
+/** `change` may replace the list before each request. */
 export async function readMoving(first: readonly Row[], change: Change, options: MovingRead) {
   const { evaluator, resource, statusBehind, position = null, stops = [], ...overrides } = options;
   const lists: (readonly Row[])[] = [first];
@@ -98,7 +93,6 @@ export async function readMoving(first: readonly Row[], change: Change, options:
   return { pages, error, gaps, ids, records, notes, asked, lists };
 }
 
-/** The number of each page that was asked for. */
 export const numbersOf = (asked: readonly string[]): readonly number[] =>
   asked.map((search) => Number(new URLSearchParams(search).get('page') ?? 1));
 

@@ -1,10 +1,9 @@
-/** A check that runs once for each page: when its turn comes, or earlier when it is prefetched. */
+/** A check that runs once per page: at its turn, or earlier if the page is prefetched. */
 export interface OncePerPage {
   early(): boolean;
   atTurn(): boolean;
 }
 
-/** Makes such a check. */
 export function oncePerPage(ask: () => boolean): OncePerPage {
   let response: boolean | null = null;
   const early = (): boolean => {

@@ -13,16 +13,14 @@ import {
 } from '../cursor/cursor-value.ts';
 import type { SeenCursors } from './claims.ts';
 
-/** The records of a page that count, and their cursor values. */
 export interface CursorPage extends SeenCursors {
   readonly records: readonly unknown[];
   /** Records whose cursor value is missing or not of the declared form. */
   readonly withoutCursor: number;
-  /** A newest-first read with `clientFilter` has come below its window: no further page has records of it. */
+  /** A newest-first read with `clientFilter` is below its window, so further pages have no records of it. */
   readonly belowWindow: boolean;
 }
 
-/** A page without records that have a cursor. */
 export const noCursors: Omit<CursorPage, 'records'> = {
   cursors: [],
   rises: false,
@@ -31,8 +29,8 @@ export const noCursors: Omit<CursorPage, 'records'> = {
 };
 
 /**
- * Reads the cursor of each record. Records without one are kept, excluded, or rejected (`cursor.missing`); with
- * `clientFilter` those below the window are excluded. Throws `source_rejected` for `missing: fail`.
+ * Records without a cursor are kept, excluded or rejected by `cursor.missing`, and `clientFilter` excludes those below
+ * the window. Throws `source_rejected` for `missing: fail`.
  */
 export async function readCursors(
   records: readonly unknown[],
@@ -53,34 +51,30 @@ export async function readCursors(
 }
 
 /**
- * Whether no further page has records of the window: the page ends below it, and no record so far was out of order. An old
- * record that the API shows first is only left out.
+ * Whether further pages have no records of the window: the page ends below it, and all records so far were in order. An
+ * old record that the API shows first is only left out.
  */
 const isBelowWindow = ({ cursor, isLastBelow }: Reading, { ordered }: ReadPosition, rises: boolean): boolean =>
   cursor.order === 'desc' && isLastBelow && ordered && !rises;
 
-/** Whether the page begins above the last value of the page before; one that repeats records of it may. */
+/** Whether the page rises above the last value of the page before; one that repeats its records may begin above it. */
 function risesAbove({ cursor, first, last }: Reading, { lastSeen }: ReadPosition): boolean {
   const before = cursorOfText(lastSeen, cursor.form);
   const value = cursor.overlap ? last : first;
   return before !== null && value !== null && compareCursors(value, before) > 0;
 }
 
-/** The cursors of one page, as it is read. */
 interface Reading {
   readonly cursor: CursorPlan;
   readonly field: string;
-  /** The window's start; null: nothing is excluded. */
   readonly from: CursorValue | null;
   readonly kept: unknown[];
   readonly cursors: CursorValue[];
   withoutCursor: number;
-  /** The first value of the page and the latest, whether or not their records count; null: none yet. */
+  /** Whether or not their records count; `null` before any. */
   first: CursorValue | null;
   last: CursorValue | null;
-  /** The latest value is below the window. */
   isLastBelow: boolean;
-  /** A value was above the one before it. */
   rises: boolean;
 }
 

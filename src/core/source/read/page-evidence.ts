@@ -1,5 +1,3 @@
-/** What a page says of the wholeness of its window. */
-
 import type { Gap, Gaps } from '../../model/coverage.ts';
 import type { CursorPlan, ReadPosition } from '../../model/read-position.ts';
 import type { Pagination } from '../../spec/schema/pagination-schema.ts';
@@ -7,7 +5,6 @@ import type { PageRecords } from './page-records.ts';
 import type { Repetition } from './repeated-page.ts';
 import { isAtCap } from './window-bounds.ts';
 
-/** A page at its place in the read. */
 interface PlacedPage {
   readonly page: PageRecords;
   readonly position: ReadPosition;
@@ -15,21 +12,18 @@ interface PlacedPage {
   readonly repeated: Repetition;
   /** No further page of the window is requested, although the API may have one. */
   readonly isCut: boolean;
-  /** The report that it is of lacks its parts. */
+  /** The parts of its report are missing. */
   readonly isIncomplete: boolean;
-  /** Whether all items of the page are new ones of the window. */
   readonly isExact: boolean;
-  /** Null: it is not read by a cursor. */
   readonly cursor: Pick<CursorPlan, 'resultCap'> | null;
 }
 
-/** Items of the window up to the end of the page; undefined: not known. */
+/** Items of the window up to the end of the page, or `undefined` if unknown. */
 export function itemsRead({ read, page: { index } }: ReadPosition, { count }: PageRecords): number | undefined {
   const before = index === 1 ? 0 : read;
   return before === undefined ? undefined : before + count;
 }
 
-/** The reasons that a page gives against the wholeness of its window. */
 export function pageGaps(placed: PlacedPage): Gaps {
   const { page, repeated } = placed;
   const gaps: readonly (Gap | false)[] = [
@@ -42,8 +36,8 @@ export function pageGaps(placed: PlacedPage): Gaps {
 }
 
 /**
- * Whether the page contradicts the API's count: it is empty before the counted end, or the window ends with fewer items.
- * A window that ends by `stopWhen` ends where the spec wants it. A count that is the cap of the API may be more.
+ * Contradictions are a page that is empty before the counted end, and a window that ends with fewer items. With
+ * `stopWhen` a window ends where the spec wants it, and a count at the API's cap may really be higher.
  */
 function contradictsCount(placed: PlacedPage): boolean {
   const { page, position, pagination, repeated, isCut, cursor } = placed;
@@ -58,5 +52,5 @@ function contradictsCount(placed: PlacedPage): boolean {
 
 const contradictions: readonly Gap[] = ['list_moved', 'count_differs', 'page_repeated', 'report_incomplete'];
 
-/** Whether records of the window may have been passed over: then it claims no watermark. */
+/** Whether records of the window may have been skipped, so that it claims no watermark. */
 export const isContradicted = (gaps: Gaps): boolean => gaps.some((gap) => contradictions.includes(gap));

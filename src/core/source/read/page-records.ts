@@ -1,4 +1,4 @@
-/** What the decoded response of a page says: whether it is a success, the records, and where the read continues. */
+/** Reads a decoded response: whether it is a success, its records, and where the read continues. */
 
 import { AppError } from '../../errors.ts';
 import { externalIdOf } from '../../model/external-id.ts';
@@ -13,43 +13,37 @@ import { countOf, nextPage, type PageItems, pageIdentity, pageRoots, type Respon
 import { positionText } from './position-text.ts';
 import { type SelectedItems, shapeRecords } from './select-records.ts';
 
-/** The records of a page, and what its response says of its window. */
 export interface PageRecords {
   readonly kind: 'records';
-  /** The records after `map` and `addFields`, in the API's order. */
+  /** After `map` and `addFields`, in the API's order. */
   readonly records: readonly unknown[];
-  /** The position of the next page; null: it was the last page of its window. */
+  /** `null` for the last page of its window. */
   readonly next: PagePosition | null;
-  /** Pages that the window has from `next` on, by the API's count; infinite when it does not say. */
+  /** Pages of the window from `next` on by the API's count, or infinite if unknown. */
   readonly pagesLeft: number;
-  /** What the API pages by, on this page. */
+  /** Number of elements that the API pages by. */
   readonly count: number;
-  /** The key of the item at an index below `count`; the content of one without. */
+  /** Key of the item at an index below `count`, or its content if it has none. */
   keyAt(index: number): string;
   /** Whether each item is one record. */
   readonly isFlat: boolean;
-  /** Items of the whole window by the API, if the spec says where; null: not known. */
+  /** The API's count of the whole window, or `null` if unknown. */
   readonly counted: number | null;
-  /** Content by which a repeated page is recognized; null when it has none. */
+  /** Content by which a repeated page is recognized, or `null`. */
   readonly identity: unknown;
-  /** Token reads: where the next run starts; null when the response has none. */
+  /** Where the next token read starts, or `null` if the response has none. */
   readonly token: string | null;
-  /** The body had no list where one was expected (`recordsMissing: empty`). */
+  /** The body lacked an expected list (`recordsMissing: empty`). */
   readonly recordsMissing: boolean;
 }
 
-/** A response whose items are selected. */
 interface SelectedResponse extends Pick<PageItems, 'evaluate' | 'resolveLink'> {
   readonly roots: ResponseRoots;
   readonly selected: SelectedItems;
-  /** See `pagedElements`. */
   readonly elements: readonly unknown[];
 }
 
-/**
- * Reads the records of `page` from its response. Throws `page_limit`, `source_rejected`, `egress_blocked` and
- * `spec_invalid`.
- */
+/** Throws `page_limit`, `source_rejected`, `egress_blocked` and `spec_invalid`. */
 export async function readRecords(
   source: Source,
   page: RequestRoots & { readonly position: PagePosition; readonly isAgain?: true },
@@ -92,7 +86,6 @@ export async function readRecords(
   };
 }
 
-/** The text of a record's key, or of all of it. */
 function keyOf(record: unknown, { resource: { primaryKey = [] }, itemKey }: Source): string {
   const named = itemKey?.(record);
   if (typeof named === 'string' || typeof named === 'number') return jsonOf(named);
@@ -100,10 +93,7 @@ function keyOf(record: unknown, { resource: { primaryKey = [] }, itemKey }: Sour
   return id?.ok ? id.externalId : jsonOf(record);
 }
 
-/**
- * Page numbers were converted to a smaller size, so they are wrong where the API does not care for it. Throws
- * `source_rejected`.
- */
+/** Throws `source_rejected` if the API ignores a smaller size, to which page numbers were converted. */
 function refuseLarger(pagination: Pagination, { size }: PagePosition, elements: readonly unknown[]): void {
   const isConverted = pagination.kind === 'page' || (pagination.kind === 'offset' && pagination.step === 'size');
   if (!isConverted || size === undefined || elements.length <= size) return;

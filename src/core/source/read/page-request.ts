@@ -4,7 +4,6 @@ import type { RequestRoots } from '../request/request.ts';
 import type { Page, PageRequest } from './fetch-page.ts';
 import { jobRoot } from './report-job.ts';
 
-/** The request for the page at a position. */
 export const requestAt = (plan: ReadPlan, position: ReadPosition): PageRequest => ({
   position: position.page,
   ...sentRoots(plan, position),
@@ -13,7 +12,7 @@ export const requestAt = (plan: ReadPlan, position: ReadPosition): PageRequest =
   ...(position.job && { job: jobRoot(position.job) }),
 });
 
-/** What requests see of the window, and whether they carry the stored token of a token read. */
+/** Roots of the window, and whether requests carry the stored token of a token read. */
 export function sentRoots(
   plan: ReadPlan,
   position: ReadPosition,

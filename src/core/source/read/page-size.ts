@@ -1,12 +1,11 @@
 import { AppError } from '../../errors.ts';
 
-/** The bytes of a decoded body above which later pages wait: as records it takes many times its size in memory. */
+/** Decoded size above which later pages wait: as records, a body takes many times its size in memory. */
 export const heavyBytes = 4_000_000;
 
-/** Records of one page: at some 20 µs each in the stages that every record passes, a page stays within seconds. */
+/** At some 20 µs each in the stages that every record passes, a page stays within seconds. */
 export const pageRecordsMax = 100_000;
 
-/** The failure of a page with more records. */
 export const tooManyRecords = (): AppError =>
   new AppError(
     'source_rejected',

@@ -1,4 +1,4 @@
-/** The step of a read behind one page: what the page gives, and where the read goes on. */
+/** The step after one page: its result, and where the read continues. */
 
 import { type Gap, type Gaps, isListed, withGaps } from '../../model/coverage.ts';
 import type { ReadPlan, ReadPosition } from '../../model/read-position.ts';
@@ -23,42 +23,36 @@ import { isAtCap, mustSplit, splitWindow } from './window-bounds.ts';
 
 type RecordsPage = Extract<Page, { kind: 'records' }>;
 
-/** A page for the consumer, or only another position to continue from. */
 export type Step =
   | { readonly read: PageRead; readonly bodyBytes: number }
   | { readonly retryFrom: ReadPosition; readonly note: ReadNote | null };
 
-/** What is known of the window besides its position. */
 export interface WindowState {
   readonly guard: PageGuard;
-  /** The report that it is read from; null: it is read from none. */
   readonly report: ReportWindow | null;
 }
 
-/** A read, as far as its steps need it. */
 export interface Stepping {
   readonly source: Source;
   readonly plan: ReadPlan;
   readonly ahead: PagesAhead;
-  /** Requests a page that was read before. */
+  /** Requests an earlier page again. */
   readonly look: (request: PageRequest) => Promise<Page>;
-  /** How many of those at once. */
   readonly looksAtOnce: () => number;
-  /** The page before the current one; null: this process has read none. */
+  /** The page before the current one, or `null` if this process has read none. */
   readonly last: { page: RecordsPage | null };
 }
 
-/** A page and its place. */
 export interface PageState extends WindowState {
   readonly request: PageRequest;
   readonly position: ReadPosition;
-  /** Why it does not show everything; absent: its records tell. */
+  /** If absent, they follow from the records. */
   readonly gaps?: Gaps;
-  /** The API has said of the whole list that it has not changed. */
+  /** The API has confirmed that the whole list is unchanged. */
   readonly isUnchanged?: boolean;
 }
 
-/** The step behind a page. Throws as the rules of cursors, of repeated pages and of windows do, and what `look` throws. */
+/** Throws what the rules of cursors, of repeated pages and of windows throw, and what `look` throws. */
 export async function stepOf(reading: Stepping, given: RecordsPage, at: PageState): Promise<Step> {
   const { plan, source, ahead, last, look } = reading;
   const looksAtOnce = reading.looksAtOnce();
@@ -72,7 +66,7 @@ export async function stepOf(reading: Stepping, given: RecordsPage, at: PageStat
   if ('retryFrom' in joined && repeated === 'no') return goBack(reading, joined);
   const { page, isExact, gaps: joints } = 'page' in joined ? joined : { page: given, isExact: false, gaps: [] };
   last.page = given;
-  // A page that begins further back has values below those that were read.
+  // A page requested from further back has values below those already read.
   const place = isExact || !isMovable(source) ? position : { ...position, lastSeen: null };
   const seen = cursor ? await readCursors(page.records, cursor, place) : withoutCursors(page.records);
   const following = repeated !== 'no' || seen.belowWindow ? null : page.next;
@@ -89,7 +83,7 @@ export async function stepOf(reading: Stepping, given: RecordsPage, at: PageStat
   const isIncomplete = report?.isIncomplete ?? false;
   const found = at.gaps ?? pageGaps({ ...placed, isCut: seen.belowWindow, isIncomplete });
   const gaps = withGaps(withGaps(joints, edges === 'moved' ? ['list_moved'] : []), found);
-  // A count below the cap that the records contradict would contradict those of each half, too.
+  // Below the cap, records that contradict the count would contradict that of each half, too.
   if (following === null && cursor && isAtCap(page.counted, cursor) && gaps.includes('count_differs'))
     return { retryFrom: splitWindow(begunAgain(plan, position), cursor, page.counted ?? 0), note: 'window_split' };
   const facts = {
@@ -99,7 +93,7 @@ export async function stepOf(reading: Stepping, given: RecordsPage, at: PageStat
   const moved = advance(plan, place, facts);
   const after = moved.position && { ...moved.position, ...(job && { job }) };
   const value = cursor ? valueBefore(seen.cursors, cursor) : null;
-  // Behind a full page another one may begin, and this one stays as it is.
+  // Another page may follow a full one later, while this one stays unchanged.
   const isFull =
     given.count >=
     (position.page.size ?? ('size' in pagination ? pagination.size : undefined) ?? Number.POSITIVE_INFINITY);
@@ -109,7 +103,7 @@ export async function stepOf(reading: Stepping, given: RecordsPage, at: PageStat
     repeated !== 'no' && 'page_repeated',
     seen.withoutCursor > 0 && 'cursor_missing',
     isApart(plan, position, { serverDate, now: source.now() }) && 'clock_apart',
-    // Whoever wonders why a watermark stays finds the reason.
+    // Tells readers of the run why a watermark stays.
     plan.kind !== 'full' && (facts.isUnlisted || facts.isContradicted) && gaps.find((gap) => gap !== 'not_modified'),
   ];
   return {
@@ -133,13 +127,12 @@ export async function stepOf(reading: Stepping, given: RecordsPage, at: PageStat
   };
 }
 
-/** The page that comes next is not the one behind the last page that was read. */
+/** The next page is not the one after the last page that was read. */
 function goBack({ last }: Stepping, back: ReadBack): ReadBack {
   last.page = null;
   return back;
 }
 
-/** A page that was read, and the position behind it. */
 interface ListedPage {
   readonly page: RecordsPage;
   readonly position: ReadPosition;
@@ -147,7 +140,6 @@ interface ListedPage {
   readonly isExact: boolean;
 }
 
-/** The position with what the next page of the window has to follow. */
 function listed(source: Source, { page, position, after, isExact }: ListedPage, value: string | null): ReadPosition {
   const { read: _read, trail: _trail, ...rest } = after;
   const read = isExact ? itemsRead(position, page) : undefined;
@@ -155,7 +147,6 @@ function listed(source: Source, { page, position, after, isExact }: ListedPage, 
   return { ...rest, ...(read !== undefined && { read }), ...(trail && { trail }) };
 }
 
-/** The rest of the partition is not read, whatever of it is left. */
 export const skippedRead = (position: ReadPosition, page: Extract<Page, { readonly kind: 'skipped' }>): PageRead => ({
   pageNo: position.pagesRead + 1,
   records: [],

@@ -1,6 +1,4 @@
-/**
- * For tests of pages requested ahead: an API with many pages whose responses the test releases, and a source for it.
- */
+/** For tests of prefetching: an API with many pages whose responses the test releases, and a source for it. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll } from 'vitest';
 import { createTestEvaluator, type TestEvaluator } from '../../expressions/evaluator-fixture.ts';
@@ -11,20 +9,16 @@ import { type PageRead, type ReadOptions, readPages } from './read-pages.ts';
 
 const { signal } = new AbortController();
 
-/** A rate limit that holds nothing back; eight requests may be open at once. */
+/** Holds nothing back, with up to eight open requests. */
 export const fast = { requests: 1000, perSeconds: 1, maxConcurrent: 8 };
 
-/** Records of a page. */
 export const size = 5;
 
-/** `count` records, the oldest first. */
 export const recordsOf = (count: number) =>
   Array.from({ length: count }, (_, no) => ({ id: no + 1, at: new Date(Date.UTC(2025, 0, 1, 0, no)).toISOString() }));
 
-/** What a test chooses of a source. */
 export type Parts = Omit<Parameters<typeof sourceOf>[0], 'api' | 'evaluator'>;
 
-/** Starts an evaluator for the tests of the file; returns the source of a held client. */
 export function useHeldSource() {
   let evaluator: TestEvaluator;
   beforeAll(() => {
@@ -38,7 +32,7 @@ export function useHeldSource() {
     );
 }
 
-/** All pages, while `pick` chooses which of the open requests gets its response next. */
+/** `pick` chooses which open request gets its response next. */
 export async function readHeld(
   api: HeldClient,
   source: Source,
@@ -57,32 +51,27 @@ export async function readHeld(
       over = true;
     });
   while (!over) {
-    // Every request that can be made is made before one of them gets its response.
+    // The reader makes all possible requests before one of them gets its response.
     for (let turn = 0; turn < 5; turn += 1) await nextTurn();
     const next = pick(api.open());
     if (next === undefined) continue;
     const ended = api.responded.length + api.aborted.length;
     api.release(next);
-    // On a busy machine the reader lets others have the processor before it takes the response.
+    // On a busy machine the reader yields the processor before it takes the response.
     while (!over && api.responded.length + api.aborted.length === ended) await nextTurn();
   }
   await reading;
   return { pages, error };
 }
 
-/** Picks the open request that came last. */
 export const latest = (open: readonly string[]) => open.at(-1);
 
-/** Picks the open request that came first. */
 export const earliest = (open: readonly string[]) => open[0];
 
-/** Page numbers up to a short page. */
 export const byPage = { response: { records: 'data' }, pagination: { kind: 'page', size, inject: inQuery('page') } };
 
-/** Page numbers up to the number that the API gives. */
 export const counted = { ...byPage, pagination: { ...byPage.pagination, totalPages: 'body.pages' } };
 
-/** Responds as an API with page numbers or offsets does. */
 export const pageFrom =
   (all: () => readonly { readonly at: string }[], give: (at: number) => number = () => size) =>
   ({ searchParams: query }: URL) => {
@@ -95,10 +84,8 @@ export const pageFrom =
     return { body: { data, total: length, pages: Math.ceil(length / size), more: offset + size < length } };
   };
 
-/** More records than fit in 40 pages. */
 export const many = recordsOf(203);
 
-/** Changes a resource so that it is read in windows of 45 minutes. */
 export const windows = {
   request: { path: '/items', query: { since: '{{ window.from }}', until: '{{ window.to }}' } },
   incremental: {

@@ -6,42 +6,38 @@ import type { Evaluate } from '../request/evaluate.ts';
 import { linkOf } from '../request/link-header.ts';
 import { positionText } from './position-text.ts';
 
-/** A decoded response as expressions see it. */
 export interface ResponseRoots {
   readonly body: unknown;
-  /** The headers, their names in lower case. */
+  /** Names are in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly status: number;
   readonly params: Readonly<Record<string, unknown>>;
-  /** The watermark as requests carry it; null on the first read. */
+  /** As requests carry it, or `null` on the first read. */
   readonly watermark: string | number | null;
 }
 
-/** A page that was read, before `map` and filters. */
 export interface PageItems {
   readonly response: ResponseRoots;
-  /** What the API pages by: see `pagedElements`. */
+  /** See `pagedElements`. */
   readonly items: readonly unknown[];
   readonly position: PagePosition;
-  /** Items of the whole window by `response.total`; null: not known. */
+  /** Items of the whole window by `response.total`, or `null` if unknown. */
   readonly total: number | null;
   /** See {@link Source.provesEnd}. */
   readonly provesEnd: boolean;
-  /** Whether pages with offsets overlap without being told to. */
+  /** Whether pages with offsets overlap by default. */
   readonly overlaps: boolean;
   readonly evaluate: Evaluate;
-  /** The absolute address of a link in the response; throws `egress_blocked` when it leads away from the API. */
+  /** Throws `egress_blocked` if the link leads away from the API. */
   resolveLink(link: string): string;
 }
 
-/** The position where a window continues. */
 export interface NextPage {
   readonly position: PagePosition;
-  /** Pages that the window has from `position` on, by the API's count; infinite when it does not say. */
+  /** Pages of the window from `position` on by the API's count, or infinite if unknown. */
   readonly pagesLeft: number;
 }
 
-/** The first page of a window. */
 export const firstPage = (pagination: Pagination): PagePosition => ({
   index: 1,
   number: pagination.kind === 'page' ? pagination.start : 1,
@@ -50,7 +46,6 @@ export const firstPage = (pagination: Pagination): PagePosition => ({
   url: null,
 });
 
-/** What `page` is in expressions and templates. */
 export const pageRoots = (pagination: Pagination, position: PagePosition) => ({
   ...sizeRoot(sizeOf(pagination, position)),
   number: position.number,
@@ -60,16 +55,13 @@ export const pageRoots = (pagination: Pagination, position: PagePosition) => ({
 
 const sizeRoot = (size: number | undefined) => (size === undefined ? {} : { size });
 
-/** Items per page; undefined: the spec does not say. */
 const sizeOf = (pagination: Pagination, position: PagePosition): number | undefined => position.size ?? pagination.size;
 
 /**
- * The page after this one; null when it was the last.
- *
- * A signal of the API (stopWhen, total, totalPages, the absence of a link) decides where the spec names one; only
- * without it does a short or an empty page end the read, because APIs may cap or filter pages below the requested size.
- * Where the end must be proved, one more page is requested behind a short one. Throws `page_limit` at `maxPages`,
- * `source_rejected` for a response that cannot be followed.
+ * A signal of the API (stopWhen, total, totalPages, the absence of a link) decides if the spec names one, because APIs
+ * may cap or filter pages. Otherwise a short or empty page ends the read; where the end must be proved, one more page
+ * is requested after a short one. Throws `page_limit` at `maxPages`, and `source_rejected` for a response that cannot
+ * be followed.
  */
 export async function nextPage(pagination: Pagination, page: PageItems): Promise<NextPage | null> {
   if (pagination.kind === 'none' || (await saysStop(pagination, page))) return null;
@@ -81,7 +73,7 @@ export async function nextPage(pagination: Pagination, page: PageItems): Promise
   return next;
 }
 
-/** The content that identifies a repeated page; null when it has none (an empty page). */
+/** Content that identifies a repeated page, or `null` if it has none (an empty page). */
 export function pageIdentity(
   pagination: Pagination,
   page: Pick<PageItems, 'items'>,
@@ -125,14 +117,13 @@ async function following(pagination: Pagination, page: PageItems): Promise<NextP
   }
 }
 
-/** Whether an empty page is the last one by the spec. */
 const isEmptyEnd = ({ emptyPage }: Pagination, { items, position }: PageItems): boolean =>
   items.length <= (position.overlap ?? 0) && emptyPage === 'stop';
 
-/** The position where it continues although the API does not count its pages; null: the page was the last. */
+/** Continues without a page count of the API; `null` after the last page. */
 function behindUncounted(pagination: Pagination, page: PageItems, next: PagePosition): NextPage | null {
   if (saysMore(pagination, page)) return uncounted(next);
-  // Of a page that only repeats the end of the one before nothing is new.
+  // A page that only repeats the end of the one before has nothing new.
   if (page.items.length <= (page.position.overlap ?? 0)) return isEmptyEnd(pagination, page) ? null : uncounted(next);
   if (!isShort(pagination, page)) return uncounted(next);
   return page.provesEnd ? uncounted({ ...next, isProbe: true }) : null;
@@ -153,31 +144,30 @@ async function behindOffset(
   return { position: next, pagesLeft };
 }
 
-/** Whether `response.total` says that items follow; only where the place of the page in the list is known. */
+/** Whether `response.total` promises further items, if the place of the page in the list is known. */
 function saysMore(pagination: Pagination, page: PageItems): boolean {
   const upTo = itemsUpTo(pagination, page);
   return page.total !== null && upTo !== null && upTo < page.total;
 }
 
-/** Items of the window up to the end of the page, by its place; null: not known. */
+/** Items of the window up to the end of the page by its place, or `null` if unknown. */
 function itemsUpTo(pagination: Extract<Pagination, { kind: 'offset' }>, page: PageItems): number;
 function itemsUpTo(pagination: Pagination, page: PageItems): number | null;
 function itemsUpTo(pagination: Pagination, page: PageItems): number | null {
   const { position, items } = page;
   const size = sizeOf(pagination, position);
-  // An empty page stands for the items of a whole one: the API may have left all of them out.
+  // An empty page counts as a full one, as the API may have left all items out.
   const filled = items.length === 0 ? (size ?? 0) : items.length;
   if (pagination.kind === 'offset') return position.offset - pagination.start + filled;
   if (pagination.kind !== 'page' || size === undefined) return null;
   return (position.number - pagination.start) * size + filled;
 }
 
-/** Items that the window has by the API's own count; null: it gives none. */
+/** The API's own count of items in the window, or `null`. */
 export async function countOf(pagination: Pagination, page: PageItems): Promise<number | null> {
   return pagination.kind === 'offset' ? await numberOf(pagination.total, pagination, page) : null;
 }
 
-/** The API does not say how many pages follow. */
 const uncounted = (position: PagePosition | null): NextPage | null =>
   position === null ? null : { position, pagesLeft: Number.POSITIVE_INFINITY };
 
@@ -186,7 +176,6 @@ function ask(expression: string, pagination: Pagination, page: PageItems): Promi
   return page.evaluate(expression, roots);
 }
 
-/** A number the API gives; null when the spec or the response has none. */
 async function numberOf(
   expression: string | undefined,
   pagination: Pagination,
@@ -202,18 +191,16 @@ function isShort(pagination: Pagination, page: PageItems): boolean {
   return pagination.stopWhen === undefined && size !== undefined && page.items.length < size;
 }
 
-/** Items that a page with `count` items of the wanted `size` shares with the next. */
 function overlapBehind(
   { overlap = 0, stable, step }: Extract<Pagination, { kind: 'offset' }>,
   { count, size, overlaps }: { readonly count: number; readonly size: number; readonly overlaps: boolean },
 ): number {
-  // Which item is the last at its place is not known of a page from which the API has left some out.
+  // Where the API has left some items out, the last item is not known by its place.
   const automatic = stable || !overlaps || (step === 'size' && count !== size) ? 0 : 1;
-  // A page that is all overlap would be requested again without end.
+  // A page that is all overlap would be requested forever.
   return Math.max(0, Math.min(Math.max(overlap, automatic), count - 1));
 }
 
-/** The offset behind a page, and how many items it has in common with it. */
 function nextOffset(
   pagination: Extract<Pagination, { kind: 'offset' }>,
   { items, position, overlaps }: PageItems,
@@ -249,10 +236,7 @@ function withLink(step: PagePosition, page: PageItems, link: unknown): PagePosit
   );
 }
 
-/**
- * The key of the last item. Throws `source_rejected` where items follow that could have the same one: they would be
- * passed over.
- */
+/** Throws `source_rejected` if later items could have the same key and would be skipped. */
 function nextKey(pagination: Extract<Pagination, { kind: 'keyset' }>, page: PageItems): string | number {
   const { field } = pagination;
   const key = keyOf(field, page.items.at(-1));

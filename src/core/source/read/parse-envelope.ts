@@ -1,15 +1,14 @@
 import { type BigNumbers, decodeJson } from '../decode/decode-json.ts';
 
-/** Bytes at either end of a body that are searched: the part around a list of records is short. */
+/** Bytes searched at either end of a body, as the part around a list of records is short. */
 const endBytes = 2048;
 
 const quote = 0x22;
 const backslash = 0x5c;
 
 /**
- * The part of a JSON body around its list of records; the list is left out unread: everything between the first `[` and
- * the last `]`. Of a body with several lists the rest may be missing too. Undefined when no list is found near both
- * ends. Throws `source_rejected` when the remaining text is not JSON.
+ * Parses a JSON body without everything between its first `[` and last `]`, which with several lists includes more than
+ * one of them. `undefined` if no list is found near both ends; throws `source_rejected` if the rest is not JSON.
  */
 export function parseEnvelope(body: Uint8Array, options: { readonly bigNumbers: BigNumbers }): unknown {
   const start = firstOpening(body);
@@ -18,7 +17,6 @@ export function parseEnvelope(body: Uint8Array, options: { readonly bigNumbers: 
   return decodeJson(Buffer.concat([body.subarray(0, start + 1), body.subarray(end)]), options);
 }
 
-/** Index of the first `[` outside strings; -1: none near. */
 function firstOpening(body: Uint8Array): number {
   const limit = Math.min(body.length, endBytes);
   for (let at = 0; at < limit; at += 1) {
@@ -28,7 +26,6 @@ function firstOpening(body: Uint8Array): number {
   return -1;
 }
 
-/** Index of the last `]` outside strings; -1: none near. */
 function lastClosing(body: Uint8Array): number {
   const limit = Math.max(0, body.length - endBytes);
   for (let at = body.length - 1; at >= limit; at -= 1) {
@@ -38,7 +35,6 @@ function lastClosing(body: Uint8Array): number {
   return -1;
 }
 
-/** Index of the quote that ends the string opened at `start`; the body's length when it never ends. */
 function closingQuote(body: Uint8Array, start: number): number {
   for (let at = start + 1; at < body.length; at += 1) {
     if (body[at] === backslash) at += 1;
@@ -47,7 +43,7 @@ function closingQuote(body: Uint8Array, start: number): number {
   return body.length;
 }
 
-/** Index of the quote that begins the string closed at `end`, which is the nearest one without a backslash; or -1. */
+/** Index of the opening quote, which is the nearest one without a backslash, or -1. */
 function openingQuote(body: Uint8Array, end: number): number {
   for (let at = end - 1; at >= 0; at -= 1) {
     if (body[at] === quote && !isEscaped(body, at)) return at;

@@ -8,16 +8,14 @@ import { heavyBytes } from './page-size.ts';
 import { nextPage, type PageItems } from './paginate.ts';
 import { parseEnvelope } from './parse-envelope.ts';
 
-/** A response that nobody has checked or decoded yet. */
 interface NewResponse extends Pick<PageItems, 'position' | 'resolveLink'> {
   readonly response: HttpResponse;
-  /** The watermark as requests carry it; null on the first read. */
   readonly watermark: string | number | null;
 }
 
 /**
- * The expected next page of the window after a response, found without reading its records. Null: it cannot be
- * determined, or the next page should not be requested before this one is read. A hint: the whole response decides.
+ * Found without reading the records; `null` if unknown, or if it should not be requested before this page is read. It
+ * is only a hint: the whole response decides.
  */
 export async function peekNextPage(source: Source, page: NewResponse): Promise<PagePosition | null> {
   const { resource, params } = source;
@@ -40,15 +38,12 @@ export async function peekNextPage(source: Source, page: NewResponse): Promise<P
     };
     return (await nextPage(pagination, read))?.position ?? null;
   } catch {
-    // Reading the response will report whatever is wrong with it.
+    // Reading the response will report the error.
     return null;
   }
 }
 
-/**
- * The path to what leads to the next page; null: that page, or whether there is one, depends on the records or on more
- * than a path can express.
- */
+/** `null` if the next page depends on the records, or on more than a path can express. */
 function pathToNext(pagination: Pagination, decoder: Source['resource']['response']['decoder']): PathToNext | null {
   const isLinked = pagination.kind === 'link_header';
   if (!isLinked && pagination.kind !== 'cursor' && pagination.kind !== 'next_url') return null;
@@ -60,7 +55,7 @@ function pathToNext(pagination: Pagination, decoder: Source['resource']['respons
 }
 
 interface PathToNext {
-  /** Whether it is in the body; false: it is a header. */
+  /** False for a header. */
   readonly inBody: boolean;
   readonly of: (roots: unknown) => unknown;
 }

@@ -1,12 +1,12 @@
 import { AppError } from '../../errors.ts';
 import { textIssue } from '../../json/json-limits.ts';
 
-/** UTF-16 units of a text in a position. Runs keep theirs for ever; the longest tokens of known APIs have some thousand. */
+/** In UTF-16 units: runs keep positions forever, and the longest tokens of known APIs have some thousand. */
 const lengthMax = 65_536;
 
 /**
- * A text of a response that becomes part of a position. Throws `source_rejected` when no database can hold it or it is
- * too long; the message contains `what`, its name, and `setting`, the place where the spec says to read it.
+ * Throws `source_rejected` if the text is too long or no database can hold it. The message contains `what`, its name,
+ * and `setting`, the place in the spec that selects it.
  */
 export function positionText(text: string, what: string, setting: string): string {
   const issue = text.length > lengthMax ? `has more than ${lengthMax} characters` : textIssue(text);

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 
 /**
- * The fingerprint of a plan. `specChecksum` is the effective spec's, `partition` the values of `each`, `backfillFrom`
- * undefined for an ordinary read, `isNumbered` whether pages have numbers and their list may move; `masked` see Source.
+ * `specChecksum` is the effective spec's, `partition` the values of `each`, and `backfillFrom` undefined for an
+ * ordinary read. `isNumbered` tells whether pages have numbers and their list may move; for `masked` see Source.
  */
 export function readFingerprint(parts: {
   readonly resourceKey: string;
@@ -15,8 +15,8 @@ export function readFingerprint(parts: {
 }): string {
   const { resourceKey, partition, watermarkBefore, specChecksum, backfillFrom, isNumbered } = parts;
   const { masked = (text: string) => text } = parts;
-  // The first entry is the form of ReadPosition: raise it when a read can no longer continue from old ones. Those of the first
-  // form do not prove how numbered pages follow each other.
+  // The first entry is the form of ReadPosition, to be raised when a read cannot continue from old ones. Form 1 does
+  // not prove how numbered pages follow each other.
   const content = [
     isNumbered ? 2 : 1,
     resourceKey,

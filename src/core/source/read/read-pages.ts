@@ -1,7 +1,7 @@
 /**
  * Reads one resource: a position becomes a request, its response becomes records and the next position. The position
  * holds everything that a later process needs, so a read can stop after any page and continue elsewhere without
- * requesting a complete page again.
+ * requesting it again.
  */
 
 import { renderTemplate } from '../../expressions/template.ts';
@@ -28,30 +28,31 @@ import { smallerPage } from './smaller-page.ts';
 
 export type { PageRead } from './page-read.ts';
 
-/** How a read begins. */
 export interface ReadOptions {
-  /** Where to continue; null: at the first page. A position under another watermark or spec is discarded. */
+  /** Where to continue, or `null` for the first page; discarded under another watermark or spec. */
   readonly position: ReadPosition | null;
-  /** Ends the read with its reason. */
   readonly signal: AbortSignal;
   /**
-   * Pages that are fetched while the consumer works; default 3. 0: none, and no request is sent before the consumer has
-   * the page in front of it.
+   * Pages fetched while the consumer works, by default 3; with 0, no request is sent before the consumer has the
+   * previous page.
    */
   readonly lookAhead?: number;
-  /** Checked before several pages are requested at once, where the pagination allows it; false: one by one for now. */
+  /** Checked before concurrent requests; false means one at a time for now. */
   readonly mayFetchSeveral?: () => boolean;
-  /** Checked before each page is fetched; true: no further one is fetched, those fetched are still given. */
+  /** Checked before each page is fetched; true stops fetching, but pages already fetched are still yielded. */
   readonly enough?: () => boolean;
-  /** Called with the start of a first read before its first request, as canonical text; null: it is no first one, or has none. */
+  /**
+   * Called before the first request with the start of a first read as canonical text; `null` for other reads, or
+   * without a start.
+   */
   readonly onStart?: (start: string | null) => void;
-  /** The jobs of a resource with a report job; absent: there is none, or the read fails. */
+  /** Without it, the read of a resource with a report job fails. */
   readonly jobs?: JobPort;
 }
 
 /**
- * The pages of a resource in order, at least one. Throws `AppError` and what the HTTP client throws, after the pages
- * that were complete before. Leaving the loop early stops the requests in progress.
+ * Yields at least one page, and all complete ones before it throws `AppError` or what the HTTP client throws. Leaving
+ * the loop early stops the requests in progress.
  */
 export async function* readPages(source: Source, options: ReadOptions): AsyncGenerator<PageRead, void, undefined> {
   const evaluate = createEvaluate(source.evaluator, new Date(source.run.startedAt));
@@ -83,14 +84,12 @@ export async function* readPages(source: Source, options: ReadOptions): AsyncGen
 
 const noTurn = async (): Promise<void> => {};
 
-/** Whether the values of its records may end or split a window. */
+/** Whether the values of records may end or split a window. */
 const endsByRecords = ({ cursor }: ReadPlan): boolean =>
   cursor !== null && (cursor.resultCap !== null || (cursor.clientFilter && cursor.order === 'desc'));
 
-/** A page on its way to the consumer. */
 interface Fetched {
   readonly page: PageRead;
-  /** The bytes of the decoded response. */
   readonly bodyBytes: number;
 }
 
@@ -127,7 +126,7 @@ async function* readInOrder(
     if ('retryFrom' in step) {
       position = step.retryFrom;
       guard = createPageGuard(position.guard);
-      // What the job said may be too old.
+      // The result of the last poll may be too old.
       report = null;
       if (step.note !== null) notes = [...notes, step.note];
       continue;
@@ -172,7 +171,7 @@ async function readOne(reading: Reading, position: ReadPosition, state: WindowSt
   }
 }
 
-/** `initial` and the fields of chunks see what requests see of the connection. */
+/** `initial` and the fields of chunks see the same values of the connection as requests. */
 function initialRenderer(source: Source): (template: string) => Promise<unknown> {
   const { params, each, lookups, run, evaluator } = source;
   const roots = { params, each, lookups, run, auth: {} };

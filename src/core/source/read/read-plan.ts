@@ -11,10 +11,7 @@ import { readFingerprint } from './read-fingerprint.ts';
 
 type CursorIncremental = Extract<Incremental, { kind: 'cursor' }>;
 
-/**
- * The plan of a read. `render` fills in the template of `initial`. Throws `spec_invalid` for an `initial` or a duration
- * that cannot be read.
- */
+/** Throws `spec_invalid` for an unreadable `initial` or duration. */
 export async function planRead(source: Source, render: (template: string) => Promise<unknown>): Promise<ReadPlan> {
   const { resource, each, watermark, specChecksum, backfill, earlier } = source;
   const { incremental } = resource;
@@ -40,7 +37,7 @@ export async function planRead(source: Source, render: (template: string) => Pro
     sentWatermark: source.sentWatermark ?? null,
     readAt: earlier?.readAt ?? null,
     backfill: backfill !== null || readsAll,
-    // What is held back to be deleted may live again above the watermark.
+    // A record whose deletion is held back may exist again above the watermark.
     isOpen: readsAll || backfill?.force === true,
     startsOver: source.startsOver === true,
     firstPage: firstPage(resource.pagination),
@@ -66,7 +63,7 @@ function cursorPlan(incremental: CursorIncremental, source: Source): CursorPlan 
   };
 }
 
-/** `initial` as text: of a cursor in canonical form, of a token as it is; null: the read has no lower bound. */
+/** Canonical for a cursor, unchanged for a token, and `null` without a lower bound. */
 async function startOf(
   incremental: Incremental | undefined,
   options: {
@@ -84,7 +81,7 @@ async function startOf(
   return options.cursor === null ? textOf(value) : canonical(value, options.cursor);
 }
 
-/** The start that the first read had, unless the spec names an earlier one now: what lies between was never read. */
+/** The start of the first read, unless the spec now names an earlier one: the records in between were never read. */
 function earliest(start: string | null, first: string | null, cursor: CursorPlan): string | null {
   const value = cursorOfText(start, cursor.form);
   const before = cursorOfText(first, cursor.form);

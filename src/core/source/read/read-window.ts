@@ -7,36 +7,32 @@ import { noPages } from './page-guard.ts';
 import { firstPageLike } from './smaller-page.ts';
 import { firstBounds, nextBounds } from './window-bounds.ts';
 
-/** The facts of a page that the plan needs. */
 export interface PageFacts extends SeenCursors {
-  /** The next position; null: the window has no further page. */
   readonly next: PagePosition | null;
   readonly guard: GuardState;
-  /** The API's clock when it responded; null when it sent none. */
+  /** The API's clock when it responded, or `null` if it sent none. */
   readonly serverDate: Date | null;
-  /** Token reads: what to start from next time; null when the response has none. */
+  /** Where the next token read starts, or `null` if the response has none. */
   readonly token: string | null;
-  /** The API has not sent the list now, nor said of all of it that it is the same. */
+  /** The API neither sent the list nor confirmed that all of it is unchanged. */
   readonly isUnlisted: boolean;
-  /** Records of the window may have been passed over: what it claimed is withdrawn. Absent: no. */
+  /** Records of the window may have been skipped, so its claim is withdrawn. */
   readonly isContradicted?: boolean;
 }
 
-/** The result of a page. */
 export interface Step {
-  /** The page after it; null: the read is complete. */
   readonly position: ReadPosition | null;
-  /** The watermark as canonical text that may be stored once this page and all before are delivered; null: none yet. */
+  /** Canonical text that may be stored once this page and all before are delivered, or `null`. */
   readonly watermark: string | null;
-  /** The page broke the declared order (first time in this read). */
+  /** The page broke the declared order, for the first time in this read. */
   readonly orderBroken: boolean;
-  /** As of when the API has been read to its end, where that is to be stored anew; ISO. Null: it is not. */
+  /** As-of time (ISO) of a complete read, or `null` if it is not to be stored. */
   readonly readAt: string | null;
 }
 
 /**
- * The position at the first page of a read. `now` is our clock. Throws `source_rejected` when the watermark is
- * older than the API's memory and the spec says that this must fail.
+ * `now` is our clock; throws `source_rejected` if the watermark is older than the API's memory and the spec says that
+ * this must fail.
  */
 export function firstPosition(plan: ReadPlan, now: Date): ReadPosition {
   const before = plan.watermarkBefore;
@@ -65,12 +61,12 @@ export function firstPosition(plan: ReadPlan, now: Date): ReadPosition {
   };
 }
 
-/** The stored position if it belongs to this plan; else (other watermark, other spec) the first one. */
+/** The stored position if it belongs to this plan, otherwise (other watermark, other spec) the first one. */
 export function resumePosition(plan: ReadPlan, stored: ReadPosition | null, now: Date): ReadPosition {
   return stored?.fingerprint === plan.fingerprint ? stored : firstPosition(plan, now);
 }
 
-/** The step after a page. Pure: the same page of the same position always leads to the same step. */
+/** Pure: the same page of the same position always leads to the same step. */
 export function advance(plan: ReadPlan, position: ReadPosition, facts: PageFacts): Step {
   const read = { ...withClock(plan, position, facts), pagesRead: position.pagesRead + 1 };
   const listed: ReadPosition = facts.isUnlisted ? { ...read, covered: false } : read;
@@ -85,9 +81,8 @@ export function advance(plan: ReadPlan, position: ReadPosition, facts: PageFacts
 const withoutPart = ({ id, createdAt, values }: JobPosition): JobPosition => ({ id, createdAt, values });
 
 /**
- * The position of the same window at its first page, after its page token has expired or the parts of its report have
- * changed. Records that were delivered before are recognized by their fingerprints. Throws `source_rejected` at the fourth
- * time: an API whose tokens never live long enough cannot be read this way.
+ * Used after a page token expired or the parts of a report changed; fingerprints recognize records delivered before.
+ * Throws `source_rejected` at the fourth time, as tokens that expire too early make an API unreadable.
  */
 export function restartWindow(plan: ReadPlan, position: ReadPosition): ReadPosition {
   if (position.restarts >= 3) {
@@ -105,7 +100,7 @@ export function restartWindow(plan: ReadPlan, position: ReadPosition): ReadPosit
   };
 }
 
-/** The window at its first page, with nothing claimed of it. */
+/** Restarts the window at its first page, without its claims. */
 export const begunAgain = (plan: ReadPlan, position: ReadPosition): ReadPosition => ({
   ...position,
   guard: noPages,
@@ -115,7 +110,7 @@ export const begunAgain = (plan: ReadPlan, position: ReadPosition): ReadPosition
   page: firstPageLike(plan.firstPage, position.page),
 });
 
-/** A token read from the start, after the API no longer knows the stored token. */
+/** Restarts a token read, because the API no longer knows the stored token. */
 export function restartFromStart(plan: ReadPlan, position: ReadPosition): ReadPosition {
   return { ...restartWindow(plan, position), from: plan.start, again: true };
 }
@@ -137,7 +132,7 @@ function advanceCursor(
   return { position, watermark: claim, orderBroken, readAt: position === null ? readAtEnd(plan, cursor, seen) : null };
 }
 
-/** Null after the last window. */
+/** `null` after the last window. */
 function nextWindow(plan: ReadPlan, cursor: CursorPlan, position: ReadPosition): ReadPosition | null {
   const bounds = nextBounds(position, cursor);
   if (bounds === null) return null;
@@ -147,10 +142,10 @@ function nextWindow(plan: ReadPlan, cursor: CursorPlan, position: ReadPosition):
   return { ...rest, ...empty, ...bounds, windowNo: position.windowNo + 1, page, base: position.claim };
 }
 
-/** Milliseconds by which the clocks of API and service may differ before either is doubted. */
+/** Tolerated difference between the clocks of API and service. */
 const clocksApartMsMax = 300_000;
 
-/** Whether the first response of a read by times shows a clock that holds its watermark back by minutes. */
+/** Whether the first response of a read by times shows a clock that holds the watermark back by minutes. */
 export const isApart = (
   { cursor }: ReadPlan,
   { clockChecked }: ReadPosition,
@@ -162,8 +157,8 @@ export const isApart = (
   now.getTime() - serverDate.getTime() > clocksApartMsMax;
 
 /**
- * The position with the clock of the first response, which makes the times of records if it is behind ours. It does not
- * where a record is later than it, and none is later than our clock: some other machine has written that header.
+ * Adds the clock of the first response, which dates records if it is behind ours. A record later than it, but not later
+ * than our clock, shows that another machine wrote that header.
  */
 function withClock(plan: ReadPlan, position: ReadPosition, { serverDate, cursors }: PageFacts): ReadPosition {
   const { clockChecked, runStart, ...rest } = position;

@@ -7,12 +7,12 @@ import { type PageGuard, pageKey } from './page-guard.ts';
 type RecordsPage = Extract<Page, { kind: 'records' }>;
 
 /**
- * Whether a page came again: `no`, or it is the end of the window. `proved`: nothing can follow, as its items were
- * read before. `unproved`: it leads back to an earlier page, which says nothing of what it leaves out.
+ * `no`, or the window ends with the page: `proved` if its items were read before, so that nothing can follow.
+ * `unproved` if it leads back to an earlier page, which says nothing about skipped items.
  */
 export type Repetition = 'no' | 'proved' | 'unproved';
 
-/** Whether the page, or the next one, was read before in this window. Throws `page_loop` unless that is allowed. */
+/** Checks the page and the next one, throwing `page_loop` unless a repetition is allowed. */
 export function repetitionOf(
   page: RecordsPage,
   at: { readonly position: ReadPosition; readonly guard: PageGuard },
@@ -21,7 +21,7 @@ export function repetitionOf(
   const { kind, onRepeat } = source.resource.pagination;
   const { masked = asItIs } = source;
   const place = at.position.page;
-  // The first address is not a token that a response gave, but a link may lead back to it.
+  // The first address does not come from a response, but a link may lead back to it.
   const links = kind === 'next_url' || kind === 'link_header';
   if (links && place.index === 1) at.guard.repeats(pageKey(masked(page.url)));
   if (page.identity === null) return 'no';
@@ -34,11 +34,11 @@ export function repetitionOf(
   throw loop(place);
 }
 
-/** Whether the next page has the token or the address of this one. */
+/** Whether the next page has the token or address of this one. */
 const namesItself = ({ next, url }: RecordsPage, { index, ...place }: PagePosition): boolean =>
   next !== null && (next.url === null ? index > 1 && next.cursor === place.cursor : next.url === (place.url ?? url));
 
-/** An API may have one token for all pages: it has ended where a page has nothing, or what the one before it had. */
+/** An API may use one token for all pages: it has ended on a page that is empty or repeats the one before. */
 function scrolled(
   page: RecordsPage,
   { position, guard }: { readonly position: ReadPosition; readonly guard: PageGuard },
@@ -53,7 +53,7 @@ function scrolled(
 
 const asItIs = (text: string): string => text;
 
-/** A token or an address without the secrets in it; a page is known by all of its records. */
+/** Removes secrets from a token or address; a page is known by all of its records. */
 const maskedToken = (identity: unknown, masked: (text: string) => string): unknown =>
   typeof identity === 'string' ? masked(identity) : identity;
 

@@ -6,12 +6,10 @@ import { type Api, inQuery, sourceOf } from '../source-fixture.ts';
 import { type PageRead, readPages } from './read-pages.ts';
 import type { JobPort } from './report-job.ts';
 
-/** What changes parts of a resource. */
 export type Json = Readonly<Record<string, unknown>>;
 
 const { signal } = new AbortController();
 
-/** The job of a resource that reads reports. */
 export const job = {
   create: { method: 'POST', path: '/jobs', headers: { 'Idempotency-Key': '{{ job.key }}' } },
   id: 'body.job.id',
@@ -23,7 +21,7 @@ export const job = {
   intervalSeconds: 7,
 };
 
-/** The evaluator of a file's tests, and sources that read a report of an API with it; call it at the top. */
+/** Starts an evaluator for the file; call it at the top. */
 export function useReports() {
   let evaluator: TestEvaluator;
   beforeAll(() => {
@@ -47,7 +45,7 @@ export function useReports() {
     );
 }
 
-/** What a run keeps; it ends at each wait, unless `patient`, and once when it saves the id of a job, if `dies`. */
+/** A run that ends at each wait unless `patient`, and once when it saves the id of a job if it `dies`. */
 export function createRun({ patient = true, dies = false } = {}) {
   const saved: ReadPosition[] = [];
   const waits: number[] = [];
@@ -78,5 +76,4 @@ export function createRun({ patient = true, dies = false } = {}) {
   return { saved, waits, read };
 }
 
-/** The requests that create a job. */
 export const created = (api: Api) => api.requests.filter(({ method }) => method === 'POST');

@@ -16,36 +16,29 @@ import type { Source } from '../source.ts';
 import { positionText } from './position-text.ts';
 import { type ReportParts, reportParts } from './report-parts.ts';
 
-/** What a read with report jobs needs of its run. */
 export interface JobPort {
   /** Resolves when the run continues at the position even after a crash. */
   save(position: ReadPosition): Promise<void>;
-  /** Waits; may throw instead, so that the read continues after the wait in another process. */
+  /** May throw instead, so that another process continues the read after the wait. */
   wait(ms: number): Promise<void>;
 }
 
-/** How a job is waited for. */
 export interface JobOptions {
   readonly port: JobPort | null;
-  /** What requests see of the window. */
   readonly roots: RequestRoots;
   readonly evaluate: Evaluate;
   readonly signal: AbortSignal;
 }
 
-/** A job that is ready. */
 interface ReadyJob {
-  /** The job of the position, without a part. */
   readonly job: JobPosition;
-  /** Whether it has no records. */
   readonly isEmpty: boolean;
-  /** Whether its parts are missing, so that it may have records. */
+  /** The parts are missing, so there may be records. */
   readonly isIncomplete: boolean;
-  /** The parts by the last poll; null: the report has none. */
+  /** As of the last poll, or `null` if the report has none. */
   readonly parts: ReportParts | null;
 }
 
-/** What `job` is in the requests of a job. */
 export const jobRoot = ({ id, values, part }: JobPosition): Readonly<Record<string, unknown>> => ({
   ...values,
   id,
@@ -53,9 +46,9 @@ export const jobRoot = ({ id, values, part }: JobPosition): Readonly<Record<stri
 });
 
 /**
- * A job that is ready: the one of the position, or a new one, whose id is saved before anything else happens. Each process
- * polls before it reads, because the address of a report may be valid for a short time only. Throws `source_rejected` when
- * the job fails or takes too long, and what the client and the port throw.
+ * A new job's id is saved before anything else happens. Each process polls before it reads, because the address of a
+ * report may be valid only briefly. Throws `source_rejected` if the job fails or takes too long, and what the client
+ * and the port throw.
  */
 export async function readyJob(source: Source, begin: ReadPosition, options: JobOptions): Promise<ReadyJob> {
   const { job: rules } = source.resource;
@@ -65,7 +58,7 @@ export async function readyJob(source: Source, begin: ReadPosition, options: Job
   let { job } = begin;
   for (;;) {
     if (job === undefined) {
-      // A window that ends now would end later after a crash, and its job is of the window as it was.
+      // After a crash the window would end later, while its job covers the window as it was.
       if (begin.pagesRead === 0) await port.save(begin);
       job = await create(source, rules, begin, options);
       await port.save({ ...begin, job });
@@ -99,7 +92,7 @@ async function create(source: Source, rules: ReportJob, at: ReadPosition, option
   };
 }
 
-/** Asks for the state of a job; null: it still runs. */
+/** `null` while the job runs. */
 async function poll(
   source: Source,
   rules: ReportJob,
@@ -145,21 +138,16 @@ function refuseLate(source: Source, { timeoutSeconds }: ReportJob, { createdAt }
   throw new AppError('source_rejected', `${message} Raise that limit, or use smaller windows.`);
 }
 
-/** A decoded response as expressions see it. */
 type JobResponse = { readonly body: unknown } & Pick<HttpResponse, 'status' | 'headers'> & Pick<Source, 'params'>;
 
-/** One request of a job. */
 interface JobRequest extends JobOptions {
   readonly what: string;
   readonly job: Readonly<Record<string, unknown>>;
-  /** Undefined: those of the resource. */
+  /** `undefined` for the rules of the resource. */
   readonly errors: readonly ErrorRule[] | undefined;
 }
 
-/**
- * Sends a request of a job, whose response is JSON. Throws `source_rejected` for a response that counts as empty or
- * skipped, because that is no job.
- */
+/** Throws `source_rejected` for a response that counts as empty or skipped, because that is not a job. */
 async function send(given: Source, template: RequestTemplate, request: JobRequest): Promise<JobResponse> {
   const { what, job, roots, evaluate, signal, errors } = request;
   const source = withResponse(given, errors);
@@ -182,7 +170,7 @@ async function send(given: Source, template: RequestTemplate, request: JobReques
   return { body: await decodeBody(response, source), headers, status, params };
 }
 
-/** The source as the requests about a job see it: error rules read JSON, whatever the report is. */
+/** Error rules read JSON for every report format. */
 const withResponse = (source: Source, errors: readonly ErrorRule[] | undefined): Source => ({
   ...source,
   resource: {

@@ -4,19 +4,16 @@ import { AppError } from '../../errors.ts';
 import type { JobPart, JobPosition } from '../../model/read-position.ts';
 import { positionText } from './position-text.ts';
 
-/** What the last poll said. */
 export interface ReportParts {
   readonly values: readonly (string | number)[];
-  /** The hash of what they are. */
   readonly hash: string;
 }
 
-/** The most parts of one report. */
 const partsMax = 10_000;
 
 /**
- * Reads what `job.parts` gave; one value is a list of one. Null: it gave nothing, which the spec allows. Throws
- * `source_rejected` for nothing otherwise, for anything but texts and numbers, and for too many.
+ * One value is a list of one, and `null` a missing result that the spec allows. Throws `source_rejected` for another
+ * missing result, for anything but texts and numbers, and for too many.
  */
 export function reportParts(
   given: unknown,
@@ -55,15 +52,15 @@ function hashOf(values: readonly (string | number)[], masked: (text: string) => 
 }
 
 /**
- * The part to read: `before` with its value of the last poll, or the first one. Null: the report no longer has the parts
- * among which `before` was counted, so the window begins again.
+ * `before` with its value of the last poll, or the first part; `null` if the parts have changed, so that the window
+ * begins again.
  */
 export function partAt(parts: ReportParts, before: JobPart | undefined): JobPart | null {
   if (before !== undefined && before.parts !== parts.hash) return null;
   return numbered(parts, before?.no ?? 0);
 }
 
-/** The job at its next part; null: this was the last, or the report has no parts. */
+/** `null` after the last part, or without parts. */
 export function nextPart(job: JobPosition | undefined, parts: ReportParts | null): JobPosition | null {
   if (job?.part === undefined || parts === null) return null;
   const part = numbered(parts, job.part.no + 1);

@@ -11,18 +11,16 @@ import type { Evaluate } from '../request/evaluate.ts';
 import type { RequestRoots } from '../request/request.ts';
 import { pageRecordsMax, tooManyRecords } from './page-size.ts';
 
-/** The items of a body as the API sent them. */
 export interface SelectedItems {
   readonly items: readonly unknown[];
-  /** The body had no list where one was expected: such a read proves no deletion. */
+  /** The body lacked an expected list, so the read proves no deletion. */
   readonly missing: boolean;
 }
 
 /**
- * The items at `response.records`; an object is one item, and so is an XML element that holds only text. An empty XML
- * element counts as missing. Of a path with `*` each value that it finds is an item. `primaryKey` is that of the raw
- * items; absent: they have none. Throws `source_rejected` when there are none or too many, and for an object that is
- * neither a record nor a list.
+ * An object is one item, as is an XML element that holds only text; an empty XML element counts as missing. With `*` in
+ * the path, each value found is an item. `primaryKey` is that of the raw items, if they have one. Throws
+ * `source_rejected` for missing or too many items, and for an object that is neither a record nor a list.
  */
 export function selectItems(
   body: unknown,
@@ -33,7 +31,7 @@ export function selectItems(
   return starred === null ? itemsAt(body, response, primaryKey) : itemsOfStars(body, starred, response);
 }
 
-/** What an API pages by: the items, or of a path with `*` the elements that its first `*` goes over. */
+/** Elements that an API pages by: the items, or for a path with `*` the elements of its first `*`. */
 export function pagedElements(
   body: unknown,
   { records }: Pick<ResponseSettings, 'records'>,
@@ -62,13 +60,11 @@ function itemsAt(body: unknown, response: ResponseSettings, primaryKey: readonly
   );
 }
 
-/** The name of an element of a list that was written as an object. */
 const elementName = /^(?:0|[1-9]\d*)$/;
 
 /**
- * The record that the object is, or the elements of a list that was written as an object: `{"0": …, "2": …}` is what PHP
- * makes of a list from which an element was removed. Throws `source_rejected` for what is neither, such as a whole body
- * that reports a fault with the status of a success.
+ * The object as a record, or its elements: PHP makes `{"0": …, "2": …}` of a list from which an element was removed.
+ * Throws `source_rejected` for anything else, such as a body that reports a fault with the status of a success.
  */
 function itemsOfObject(
   found: Readonly<Record<string, unknown>>,
@@ -78,7 +74,7 @@ function itemsOfObject(
   if (primaryKey !== null && externalIdOf(found, primaryKey).ok) return [found];
   const names = Object.keys(found);
   const numbered = names.filter((name) => elementName.test(name) && isJsonObject(found[name]));
-  // Names that are whole numbers come in their order.
+  // Whole-number names are in numeric order.
   if (numbered.length > 0 && numbered.length === names.length) return names.map((name) => found[name]);
   const isWholeBody = response.records === '$' && response.decoder === 'json';
   if (numbered.length === 0 && (primaryKey === null || !isWholeBody)) return [found];
@@ -94,7 +90,7 @@ function itemsOfObject(
 function itemsOfStars(body: unknown, { prefix, steps }: StarredPath, response: ResponseSettings): SelectedItems {
   const at = prefix === '' ? '$' : prefix;
   const whole = at === '$' ? body : valueAt(body, at);
-  // Throws unless what the first `*` goes over is there, or may be missing.
+  // Throws unless the elements of the first `*` are there, or may be missing.
   const isThere = Array.isArray(whole) || isJsonObject(whole);
   const { missing: isAbsent } = isThere ? present : itemsAt(body, { ...response, records: at }, null);
   if (isAbsent) return { items: [], missing: true };
@@ -118,10 +114,9 @@ function itemsOfStars(body: unknown, { prefix, steps }: StarredPath, response: R
 }
 
 const present = { missing: false };
-/** Names of a response that an error shows, and characters of each. */
 const [namesMax, nameMax] = [5, 40];
 
-/** What a body without records has instead: an API may report an error with the status of a success. */
+/** Describes a body without records, as an API may report an error with the status of a success. */
 function insteadOf(body: unknown): string {
   if (!isJsonObject(body)) return '';
   const names = Object.keys(body);
@@ -133,7 +128,6 @@ function insteadOf(body: unknown): string {
 /** XML has no lists: a single `<id>1</id>` leaves only its text, where two would be a list. */
 const itemsOfText = (text: string): readonly string[] | null => (text === '' ? null : [text]);
 
-/** What `map` and `addFields` see besides the item. */
 export type RecordRoots = {
   readonly params: Readonly<Record<string, unknown>>;
   readonly each: Readonly<Record<string, unknown>>;
@@ -141,16 +135,12 @@ export type RecordRoots = {
   readonly run: Readonly<Record<string, unknown>>;
 };
 
-/**
- * The records of a page: each item through `map`, then the fields of `addFields`, which are the same for the whole
- * page. Throws `spec_invalid` when `map` fails: without the record there is no key to quarantine it under.
- */
+/** Throws `spec_invalid` if `map` fails, as a key to quarantine the record under is missing then. */
 export async function shapeRecords(
   items: readonly unknown[],
   response: ResponseSettings,
   options: {
     readonly roots: RecordRoots;
-    /** The values that the page's request carried; for `addFields`. */
     readonly request: RequestRoots;
     readonly evaluator: Evaluator;
     readonly evaluate: Evaluate;
@@ -168,7 +158,7 @@ export async function shapeRecords(
   return await mapWithPauses(mapped, (record) => (isJsonObject(record) ? { ...record, ...fields } : record));
 }
 
-/** Characters that `addFields` adds to the records of one page, as JSON: each of them is delivered with its own. */
+/** In characters as JSON, as each record is delivered with its own. */
 const addedCharsMax = 64_000_000;
 
 const tooMuchAdded = (): AppError =>

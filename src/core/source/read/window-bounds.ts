@@ -1,15 +1,13 @@
-/** Where the windows of a read begin and end. */
 import { AppError } from '../../errors.ts';
 import type { CursorPlan, ReadPlan, ReadPosition } from '../../model/read-position.ts';
 import { isTimeCursor } from '../../spec/schema/incremental-schema.ts';
 import { cursorOfText, cursorText } from '../cursor/cursor-value.ts';
 
-/** What the first window of a read has: bounds as canonical text, and whether everything is read again. */
 export type FirstBounds = Pick<ReadPosition, 'from' | 'to' | 'end' | 'again'>;
 
 /**
- * The first window. Throws `source_rejected` when the API no longer has what came after the watermark and the spec says
- * that this must fail.
+ * Throws `source_rejected` if the API no longer has the changes after the watermark and the spec says that this must
+ * fail.
  */
 export function firstBounds(plan: ReadPlan, cursor: CursorPlan, now: Date): FirstBounds {
   const again = plan.startsOver || readsAgain(plan, cursor, now);
@@ -19,10 +17,7 @@ export function firstBounds(plan: ReadPlan, cursor: CursorPlan, now: Date): Firs
   return { from, to, end, ...(again && { again }) };
 }
 
-/**
- * The window after this one; null: it was the last. One that had to be split grows back to its size by doubling what it
- * reads beyond the one before.
- */
+/** `null` after the last window; a split one grows back by doubling what it reads beyond the one before. */
 export function nextBounds(
   position: ReadPosition,
   cursor: CursorPlan,
@@ -39,26 +34,26 @@ export function nextBounds(
   return { from: new Date(from).toISOString(), to: new Date(next).toISOString(), edge: position.to };
 }
 
-/** Whether the API may have cut the window there: a count that is the cap itself may be more. */
+/** Whether the API may have cut the window: a count at the cap may really be higher. */
 export const isAtCap = (counted: number | null, { resultCap }: Pick<CursorPlan, 'resultCap'>): boolean =>
   counted !== null && resultCap !== null && counted >= resultCap.records;
 
-/** Whether a window is read in halves by its count. One that is cut may still be read where newest records come first. */
+/** Whether the window is read in halves; exactly at the cap, one that cannot be split may still be read newest first. */
 export function mustSplit(position: ReadPosition, cursor: CursorPlan, counted: number | null): boolean {
   if (!isAtCap(counted, cursor)) return false;
   const endsBelow = cursor.clientFilter && cursor.order === 'desc';
   return counted !== cursor.resultCap?.records || !endsBelow || canSplit(position, cursor);
 }
 
-/** Whether the spec allows to split the window, and its halves are a second at least. */
+/** Whether the spec allows a split, and the halves have at least a second. */
 function canSplit(position: ReadPosition, cursor: CursorPlan): boolean {
   const [from, to] = [instantOf(position.from, cursor), instantOf(position.to, cursor)];
   return cursor.resultCap?.onReached === 'split' && from !== null && to !== null && to - edgeOf(position, from) >= 2000;
 }
 
 /**
- * The window with the first half of what it has beyond the one before, as it may have more records than the API returns for one.
- * Throws `source_rejected` when it may not or cannot be split (to 1 s at the least).
+ * Keeps the first half of what the window has beyond the one before, throwing `source_rejected` if it may not or cannot
+ * be split (to 1 s at least).
  */
 export function splitWindow(position: ReadPosition, cursor: CursorPlan, total: number): ReadPosition {
   const from = instantOf(position.from, cursor);
@@ -80,10 +75,10 @@ export function splitWindow(position: ReadPosition, cursor: CursorPlan, total: n
   return { ...position, to: new Date(half).toISOString() };
 }
 
-/** Where the window before ended; that of the first one is its beginning. */
+/** End of the window before, or the start of the first one. */
 const edgeOf = ({ edge }: ReadPosition, from: number): number => (edge === undefined ? from : Date.parse(edge));
 
-/** Watermark less lookback, inclusive; the start of the plan before the first read. */
+/** Watermark less lookback, inclusive, or the start of the plan before the first read. */
 function lowerBound(plan: ReadPlan, cursor: CursorPlan): string | null {
   const { form } = cursor;
   const watermark = cursorOfText(plan.watermarkBefore, form);
@@ -93,8 +88,8 @@ function lowerBound(plan: ReadPlan, cursor: CursorPlan): string | null {
 }
 
 /**
- * Whether the API no longer has what changed since the partition was last read to its end, so that the read begins at its
- * start again: as the spec says, or as a backfill from before that time, which is the way out where the spec says nothing.
+ * Whether the API no longer has all changes since the last complete read. The read then starts over if the spec says
+ * so, or by a backfill from before that time, which is the way out otherwise.
  */
 function readsAgain(plan: ReadPlan, cursor: CursorPlan, now: Date): boolean {
   const { retention, form } = cursor;
@@ -111,8 +106,8 @@ function readsAgain(plan: ReadPlan, cursor: CursorPlan, now: Date): boolean {
 }
 
 /**
- * Run start for instants, where a backfill ends, else open. Never before `from`, even if our clock is wrong. A backfill ends
- * at the watermark and what was read above it, which had not settled: a sync of changed parents does not come back to it.
+ * Run start for instants, otherwise open, and never before `from` even if our clock is wrong. A backfill also covers
+ * the settle time above the watermark, because a sync of changed parents does not read it again.
  */
 function readEnd(
   plan: ReadPlan,

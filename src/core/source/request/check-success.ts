@@ -1,7 +1,7 @@
 import { AppError } from '../../errors.ts';
 import type { Evaluate } from './evaluate.ts';
 
-/** Throws `source_rejected` when a body reports a failure: `expression`, a `successWhen`, is not true. */
+/** Throws `source_rejected` if `expression`, a `successWhen`, is not true: the body reports a failure. */
 export async function checkSuccess(
   expression: string | undefined,
   roots: { readonly body: unknown; readonly status: number },

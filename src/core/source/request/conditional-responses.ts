@@ -2,10 +2,10 @@ import type { HttpResponse } from '../../model/http.ts';
 import { type PageCacheEntry, type ResponseCache, type Sent, unkept } from './response-cache.ts';
 import { fromRest, type StoredResponse, toRest } from './stored-response.ts';
 
-/** The seconds for which a response is stored; then it is requested in full once. */
+/** After this time a response is requested in full once. */
 const keptSeconds = 30 * 86_400;
 
-/** Sends requests with the validators of the stored response (RFC 9110 13.1), used when the API returns 304. */
+/** Sends the validators of the stored response (RFC 9110 13.1), which is used if the API returns 304. */
 export function createConditionalResponses({ client, store, keyOf }: PageCacheEntry): ResponseCache {
   const find = async (key: string): Promise<StoredResponse | null> => {
     const text = (await store.read('connection', [key])).get(key) ?? null;
@@ -31,7 +31,6 @@ export function createConditionalResponses({ client, store, keyOf }: PageCacheEn
   };
 }
 
-/** Headers that let the API respond that nothing has changed. */
 export function conditionsOf({ headers }: Pick<HttpResponse, 'headers'>): Record<string, string> {
   const { etag, 'last-modified': lastModified } = headers;
   return {

@@ -3,14 +3,13 @@ import { CostlyExpressionError } from '../../expressions/costly-expression.ts';
 import type { ErrorRule, WaitFormat } from '../../spec/schema/http-schema.ts';
 import type { Evaluate } from './evaluate.ts';
 
-/** The outcome of a request as error rules see it: a response, or why there is none. */
 export type RequestOutcome =
   | {
       readonly kind: 'response';
       readonly status: number;
-      /** The headers, their names in lower case. */
+      /** Names are in lower case. */
       readonly headers: Readonly<Record<string, string>>;
-      /** The body as the resource's decoder reads it; undefined when it cannot. */
+      /** As the resource's decoder reads it, or `undefined` if it cannot. */
       readonly body: () => Promise<unknown>;
     }
   | { readonly kind: 'network' | 'timeout' };
@@ -19,9 +18,8 @@ export type RequestOutcome =
 const costly = new WeakSet<RequestOutcome>();
 
 /**
- * The first rule whose conditions all hold; null when none does. Expressions see `body`, `headers`, `status` and
- * `params`; one that fails on an unexpected body counts as not true. After one that costs too much, the others of the same
- * outcome count so, too.
+ * Expressions see `body`, `headers`, `status` and `params`, and count as not true if they fail on an unexpected body.
+ * After one that costs too much, so do the others of the same outcome.
  */
 export async function matchRule(
   rules: readonly ErrorRule[],
@@ -36,18 +34,18 @@ export async function matchRule(
   return null;
 }
 
-/** Milliseconds that the response tells to wait in the rule's header; null when it does not say. Never negative. */
+/** Milliseconds to wait by the rule's header, never negative, or `null` if the response does not say. */
 export const waitOf = (rule: ErrorRule, headers: Readonly<Record<string, string>>, now: Date): number | null =>
   rule.waitFrom === undefined ? null : waitIn(headers[rule.waitFrom.header.toLowerCase()], rule.waitFrom.format, now);
 
-/** Milliseconds from `now` that the value of a header means; null when it is missing or unreadable. Never negative. */
+/** Milliseconds from `now`, never negative, or `null` if the header is missing or unreadable. */
 export function waitIn(header: string | undefined, format: WaitFormat, now: Date): number | null {
   const text = header?.trim() ?? '';
   const wait = text === '' ? Number.NaN : waitsByFormat[format](text, now.getTime());
   return Number.isFinite(wait) ? Math.max(0, Math.ceil(wait)) : null;
 }
 
-/** The failure of a rule with action `fail`. `auth_failed` also moves the connection to `error`. */
+/** `auth_failed` also moves the connection to `error`. */
 export function ruleFailure(rule: ErrorRule, outcome: RequestOutcome): AppError {
   const what = outcome.kind === 'response' ? `status ${outcome.status}` : outcome.kind;
   const message =
@@ -66,7 +64,7 @@ const waitsByFormat: Readonly<Record<WaitFormat, (text: string, nowMs: number) =
 
 function statusHolds(rule: ErrorRule, outcome: RequestOutcome): boolean {
   const { status } = rule.when;
-  // Without a status a rule applies to responses only: an expression has nothing else to see.
+  // Without a status, a rule applies to responses only, as its expression needs one.
   if (status === undefined) return outcome.kind === 'response';
   if (outcome.kind !== 'response') return status.includes(outcome.kind);
   const family = outcome.status >= 400 && outcome.status < 600 ? (outcome.status < 500 ? '4xx' : '5xx') : null;
@@ -85,7 +83,7 @@ async function exprHolds(
     return (await options.evaluate(expression, { body, headers, status, params: options.params })) === true;
   } catch (error) {
     if (error instanceof CostlyExpressionError) costly.add(outcome);
-    // `$number(headers.x)` throws where the header is missing: the rule then simply does not match.
+    // `$number(headers.x)` throws if the header is missing, and the rule then does not match.
     if (error instanceof AppError && error.code === 'spec_invalid') return false;
     throw error;
   }

@@ -4,21 +4,21 @@ import { mapWithPauses } from '../../work/map-with-pauses.ts';
 import type { RecordRoots } from '../read/select-records.ts';
 import type { Source } from '../source.ts';
 
-/** The result for one value; undefined when the expression selects nothing. */
+/** `value` is undefined if the expression selects nothing. */
 export type EachResult =
   | { readonly ok: true; readonly value: unknown }
   /** `message` is safe to show. */
   | { readonly ok: false; readonly message: string };
 
-/** Evaluates one expression over each of many values; failures are isolated per value. */
+/** Failures are isolated per value. */
 export type EvaluateEach = (
   expression: string,
   values: readonly unknown[],
-  /** What joins `$lookups` for each value alone. */
+  /** Joins `$lookups` for each value alone. */
   own?: readonly RecordLookups[],
 ) => Promise<readonly EachResult[]>;
 
-/** Plain paths and `$` are read in this process. `params`, `each`, `lookups` and `run` are seen as `$name`. */
+/** Reads plain paths and `$` in this process; expressions see `params`, `each`, `lookups` and `run` as `$name`. */
 export function createEvaluateEach(source: Pick<Source, 'evaluator' | keyof RecordRoots>): EvaluateEach {
   const { evaluator, params, each, lookups, run } = source;
   const bindings = { params, each, lookups, run };
@@ -36,7 +36,7 @@ export function createEvaluateEach(source: Pick<Source, 'evaluator' | keyof Reco
   };
 }
 
-/** Null for what only JSONata can read, and for `lookups`, which is not read from the value. */
+/** `null` if only JSONata can read it, and for `lookups`, which is not read from the value. */
 function plainReader(expression: string): ((value: unknown) => unknown) | null {
   const text = expression.trim();
   if (text === '$') return (value) => value;

@@ -3,8 +3,8 @@ import type { Evaluator } from '../../expressions/evaluation.ts';
 import { arrayOnPath, compilePlainPath } from '../../expressions/plain-path.ts';
 
 /**
- * Evaluates one expression of a resource over its roots, and over the fields of `body` if it sees them; undefined when it
- * selects nothing. Throws `spec_invalid`.
+ * Evaluates over the roots, and the fields of `body` if it sees them, to `undefined` if nothing is selected; throws
+ * `spec_invalid`.
  */
 export type Evaluate = (
   expression: string,
@@ -12,7 +12,7 @@ export type Evaluate = (
   options?: { readonly seesBodyFields: boolean },
 ) => Promise<unknown>;
 
-/** Evaluates plain paths here and everything else in the evaluator; `now` is what `$now()` gives. */
+/** Evaluates plain paths here and everything else in the evaluator, with `now` for `$now()`. */
 export function createEvaluate(evaluator: Evaluator, now: Date): Evaluate {
   const plainPaths = new Map<string, ReturnType<typeof compilePlainPath>>();
   return async (expression, roots, { seesBodyFields } = { seesBodyFields: false }) => {
@@ -25,14 +25,14 @@ export function createEvaluate(evaluator: Evaluator, now: Date): Evaluate {
     const value = plainPath === null ? arrayOnPath : plainPath(seen);
     if (value !== arrayOnPath) return value;
     const input = mentioned(expression, seen);
-    // The body has its fields: it travels once.
+    // The body has its fields, so it is sent once.
     return seesBodyFields && Object.hasOwn(input, 'body')
       ? evaluator.evaluate({ expression, input: mentioned(expression, roots), now, seesBodyFields })
       : evaluator.evaluate({ expression, input, now });
   };
 }
 
-/** A page is large: only the roots that the expression names travel, unless it walks over all of them. */
+/** A page is large, so only the roots that the expression names are sent, unless it walks over all of them. */
 function mentioned(expression: string, roots: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   if (/\*|\$(?!\w)/.test(expression)) return roots;
   return Object.fromEntries(Object.entries(roots).filter(([name]) => expression.includes(name)));

@@ -3,29 +3,22 @@
 import type { HttpClient, HttpResponse } from '../../model/http.ts';
 import { classified } from '../source-fixture.ts';
 
-/** The open requests of a client and all requests so far; each by its position: the value of one query parameter. */
+/** Each request is named by its position, the value of one query parameter. */
 export interface HeldClient {
   readonly client: HttpClient;
-  /** The open requests in the order they came. */
   open(): readonly string[];
-  /** All so far. */
   readonly asked: readonly string[];
-  /** All requests so far whose responses the caller has received, which is after `onResponse` was called with them. */
+  /** Requests whose responses the caller has received, after `onResponse`. */
   readonly responded: readonly string[];
-  /** Ended before their response. */
   readonly aborted: readonly string[];
-  /** The most that were open at once. */
   openMax(): number;
-  /** Requests that have not ended: the open ones, and aborted ones for a moment. */
+  /** The open requests, and aborted ones for a moment. */
   running(): number;
-  /** Responds to an open request with what the API gives now, or fails it. */
   release(position: string, failure?: Error): void;
 }
 
-/** What the API gives. */
 export interface HeldResponse {
   readonly status?: number;
-  /** The headers, their names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: unknown;
 }

@@ -10,15 +10,11 @@ import { matchRule, type RequestOutcome, ruleFailure, waitOf } from './error-rul
 import type { Evaluate } from './evaluate.ts';
 import { NoResponseError } from './no-response.ts';
 
-/** The page that a request asks for. */
 interface RequestedPage {
-  /** The number of the page in its window, from 1. */
   readonly index: number;
-  /** Whether the request carries the stored token of a token read. */
   readonly startsFromToken: boolean;
-  /** The rule by which it may become smaller; null or absent: it may not. */
   readonly shrink?: Shrink | null;
-  /** Whether it is requested only to see that there is none. */
+  /** Whether it is requested only to see that it does not exist. */
   readonly isProbe?: boolean;
 }
 
@@ -30,11 +26,10 @@ interface InterpretOptions {
 type InterpretedSource = Pick<Source, 'resource' | 'http' | 'decodeTurns' | 'params' | 'auth' | 'now'>;
 
 /**
- * Says what a response means for the page that was requested. Expired tokens come first, then pages that are too large,
- * the error rules of the resource, those of `http`, and the defaults for a status. Nothing else decides that: the HTTP
- * client follows the action, the reader the meaning. Rejected credentials are refreshed once if the auth kind can do
- * that; otherwise they fail the read. A request without a response that a rule counts as empty or skipped fails with a
- * {@link NoResponseError}.
+ * Checks expired tokens first, then probes, pages that are too large, the error rules of the resource, those of `http`,
+ * and the defaults for a status. The HTTP client follows the action, the reader the meaning. Rejected credentials are
+ * refreshed once if the auth kind can do that. A request without a response that still means something for the page
+ * fails with a {@link NoResponseError}.
  */
 export function interpretResponse(source: InterpretedSource, { evaluate, page }: InterpretOptions): Classify {
   const { resource, http, params } = source;
@@ -58,11 +53,10 @@ export function interpretResponse(source: InterpretedSource, { evaluate, page }:
   };
 }
 
-/** The statuses with which APIs refuse a page behind the last one, and those that can mean something else. */
+/** Statuses that refuse a page past the last one, and those that can mean something else. */
 const noSuchPage: readonly number[] = [400, 404, 410, 416, 422];
 const unclear: readonly number[] = [400, 422];
 
-/** Whether `pagination.shrink` asks for a smaller page after this outcome, and the page may become smaller. */
 async function isTooLarge(
   outcome: RequestOutcome,
   { evaluate, page, params }: InterpretOptions & Pick<Source, 'params'>,
@@ -107,7 +101,7 @@ const accept = (meaning: Meaning): Verdict => ({ action: 'accept', meaning });
 const refreshFirst = (source: Pick<Source, 'auth'>, verdict: Verdict): Verdict =>
   verdict.action === 'fail' && isRefreshable(source) ? { ...verdict, action: 'refresh' } : verdict;
 
-/** A response as error rules see it; the body is decoded only when a rule reads it. */
+/** Decodes the body only when a rule reads it. */
 function outcomeOf(
   response: HttpResponse | NoResponse,
   source: Pick<Source, 'resource' | 'http' | 'decodeTurns'>,
@@ -117,9 +111,7 @@ function outcomeOf(
   return { kind: 'response', status, headers, body: () => tryDecodeBody(response, source) };
 }
 
-/**
- * The verdict on a token that the API no longer knows; null: none is in the request, or the response does not say so.
- */
+/** `null` without a token in the request, or if the API still knows it. */
 async function expiredToken(
   { resource, params }: InterpretedSource,
   outcome: RequestOutcome & { readonly kind: 'response' },

@@ -6,8 +6,8 @@ const target = /<([^>]*)>\s*/y;
 const parameter = /;\s*([^=;,\s"]*)\s*(?:=\s*(?:"((?:[^"\\]|\\[^])*)"|([^;,"]*)))?\s*/y;
 
 /**
- * The address of a relation in a `Link` header (RFC 8288), as written; null when there is none. Takes time that grows with
- * the header alone. Throws `source_rejected` when the header is malformed.
+ * The address as written (RFC 8288), or `null`, in time that grows with the header alone. Throws `source_rejected` for
+ * a malformed header.
  */
 export function linkOf(header: string | undefined, relation: string): string | null {
   const text = header ?? '';
@@ -24,7 +24,7 @@ export function linkOf(header: string | undefined, relation: string): string | n
     let relations: string | null = null;
     for (let next = take(parameter, at); next !== null; next = take(parameter, at)) {
       const [, name = '', quoted, plain = ''] = next;
-      // Of several the first counts (RFC 8288, 3.3).
+      // The first of several counts (RFC 8288, 3.3).
       if (name.toLowerCase() === 'rel') relations ??= quoted?.replaceAll(/\\([^])/g, '$1') ?? plain;
       at = endOf(next);
     }

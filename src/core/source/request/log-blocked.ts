@@ -1,7 +1,7 @@
 import { BlockedUrlError } from '../../http/egress-blocked.ts';
 import type { HttpClient } from '../../model/http.ts';
 
-/** Returns what `addressOf` returns. An address that it refuses is logged before the error goes on to the caller. */
+/** Logs an address that `addressOf` refuses before the caller gets the error. */
 export async function loggingBlocked<Address>(
   client: Pick<HttpClient, 'logBlocked'>,
   method: 'GET' | 'POST',

@@ -1,7 +1,7 @@
 /**
- * The `cache` of requests outside the read of a resource. Of a delivered page only its validators are needed: a 304
- * says that nothing is new. Looked-up values and lists of deleted records are needed again in every run: so the
- * response itself is stored, and a 304 returns it whole. Nothing is lost, wherever a run ended.
+ * The `cache` of requests outside the read of a resource. A delivered page needs only its validators, but looked-up
+ * values and lists of deleted records are needed in every run. So the response itself is stored, and a 304 returns it
+ * whole: nothing is lost, wherever a run ended.
  */
 import type { HttpRequest } from '../../model/http.ts';
 import type { RequestTemplate } from '../../spec/schema/http-schema.ts';
@@ -16,8 +16,8 @@ type KeptSource = Pick<Source, 'http' | 'auth' | 'params' | 'secrets' | 'specChe
   Pick<PageCacheEntry, 'client'>;
 
 /**
- * The cache of responses to requests made from `template`, for one read. All runs of the connection share it; another
- * spec, other values or credentials find none of them. A POST has no cache.
+ * All runs of the connection share the cache, but another spec, other values or credentials find nothing in it. A POST
+ * has no cache.
  */
 export function openResponseCache(source: KeptSource, template: RequestTemplate, store: LookupStore): ResponseCache {
   const { client } = source;

@@ -1,14 +1,12 @@
 import { textOf } from '../../json/json-text.ts';
 
-/** How lists are written in a query. */
 export type ArrayFormat = 'repeat' | 'comma' | 'brackets' | 'indices';
 
-/** Names and values in order. */
 export type Pairs = [string, string][];
 
 /**
- * The parameters of a rendered query in order: `{created: {gte: 1}}` becomes `created[gte]`, lists follow `arrayFormat`,
- * null and missing values are left out. Objects inside lists always carry their index.
+ * `{created: {gte: 1}}` becomes `created[gte]`, and lists follow `arrayFormat`, but objects inside always carry their
+ * index. Null and missing values are left out.
  */
 export function queryPairs(query: Readonly<Record<string, unknown>>, arrayFormat: ArrayFormat): Pairs {
   return Object.entries(query).flatMap(([name, value]) => pairsOf(name, value, arrayFormat));

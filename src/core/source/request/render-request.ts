@@ -13,20 +13,18 @@ import { queryPairs } from './query-string.ts';
 import { renderBody } from './request-body.ts';
 import { type FillHole, renderPath, renderUrl } from './url-template.ts';
 
-/** Fills in templates of a request. */
 export interface Renderer {
-  /** Fills in a template or a structure of templates; what has no value is left out. */
+  /** Leaves out what has no value. */
   value(template: unknown): Promise<unknown>;
   readonly hole: FillHole;
 }
 
-/** A request that lacks what tells its partition from others would get the records of all of them. */
+/** Without the value that names its partition, a request would get the records of all partitions. */
 const whyNeeded = (expression: string): string | null =>
   /^\s*\$?each(?:\s*\.\s*\w+)+\s*$/.test(expression)
     ? 'A request without it may return the records of other partitions: leave such values out with `when` of forEach, or name a default, as in {{ each.a.b ? each.a.b : "none" }}.'
     : null;
 
-/** Fills in templates that see `roots`. */
 export function rendererFor(source: Pick<Source, 'evaluator' | 'run'>, roots: Roots): Renderer {
   const options = { evaluator: source.evaluator, now: new Date(source.run.startedAt) };
   return {
@@ -35,13 +33,13 @@ export function rendererFor(source: Pick<Source, 'evaluator' | 'run'>, roots: Ro
   };
 }
 
-/** A value that is no part of the template, the page's position for instance, and where it goes. */
+/** A value outside the template, such as the position of the page, and its place. */
 export interface Injection {
   readonly into: Inject;
   readonly value: string | number;
 }
 
-/** A request without credentials. */
+/** Without credentials. */
 export interface RenderedRequest {
   readonly http: HttpRequest;
   /** Links in the response must stay on the origin of this address or lead to an allowed host. */
@@ -49,9 +47,8 @@ export interface RenderedRequest {
 }
 
 /**
- * A request of the spec with its templates filled in and the headers and query that all requests share. `link` is the
- * address to request instead of the template's; null: the template's. Throws `spec_invalid`, and `egress_blocked`,
- * logged, for a blocked address.
+ * Fills in the templates and adds the shared headers and query; `link`, if given, replaces the template's address.
+ * Throws `spec_invalid`, and `egress_blocked`, logged, for a blocked address.
  */
 export async function renderRequest(
   { http, client }: Pick<Source, 'http' | 'client'>,
@@ -70,7 +67,7 @@ export async function renderRequest(
   return { http: { ...transport(http, template), url, headers, ...(body ? { body: body.text } : {}) }, base };
 }
 
-/** A line break in a value would add headers of the customer's choice. Throws `spec_invalid`. */
+/** Throws `spec_invalid`, as a line break in a value would add headers of the customer's choice. */
 export function refuseControlCharacters(headers: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(headers)) {
     if (/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) continue;
@@ -111,7 +108,7 @@ async function addQuery(
   const pairs = queryPairs(isJsonObject(query) ? query : {}, template.arrayFormat);
   const injected = inject?.into.in === 'query' ? inject : null;
   if (pairs.length === 0 && injected === null) return;
-  // Parameters that belong to a URL would rewrite it with each change.
+  // The parameters of the URL itself would rewrite it with each change.
   const all = new URLSearchParams(url.search);
   for (const [name, value] of pairs) all.append(name, value);
   if (injected !== null) all.set(injected.into.name, String(injected.value));

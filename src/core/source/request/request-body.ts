@@ -5,16 +5,12 @@ import type { RequestTemplate } from '../../spec/schema/http-schema.ts';
 import type { Inject } from '../../spec/schema/pagination-schema.ts';
 import { queryPairs } from './query-string.ts';
 
-/** A body as it goes over the wire. */
 export interface RequestBody {
   readonly text: string;
   readonly contentType: string;
 }
 
-/**
- * The body of a request; null when it has none. `render` fills in a template or a structure of templates. A page
- * position that belongs in the body is set at its dotted path (or, in a form, under its name).
- */
+/** `null` without a body; a page position is set at its dotted path (or, in a form, under its name). */
 export async function renderBody(
   template: RequestTemplate,
   inject: { readonly into: Inject; readonly value: string | number } | null,

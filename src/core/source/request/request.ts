@@ -8,38 +8,31 @@ import type { Source } from '../source.ts';
 import { type Injection, type RenderedRequest, rendererFor, renderRequest } from './render-request.ts';
 import { conditionalHeaders, storedFor } from './validators.ts';
 
-/** What request templates see of the read besides the connection's own values. */
 export interface RequestRoots {
-  /** The window as requests carry it; null: open, the parameter is left out. */
+  /** As requests carry it, or `null` if open: the parameter is left out. */
   readonly window: { readonly from: string | number | null; readonly to: string | number | null };
   readonly watermark: string | number | null;
 }
 
-/** The requested page. */
 interface BuiltPage extends RequestRoots {
-  /** The report that the page is part of, seen as `job`; absent: there is none. */
+  /** Seen as `job`. */
   readonly job?: Readonly<Record<string, unknown>>;
   readonly position: PagePosition;
-  /** The part of the record's fields to request, seen as `chunk.fields`; absent: there are no parts. */
+  /** Seen as `chunk.fields`. */
   readonly chunk?: unknown;
-  /** Metadata of the token, seen as `auth`; absent: there is none. */
+  /** Seen as `auth`. */
   readonly auth?: Readonly<Record<string, unknown>>;
 }
 
-/** A request ready to be signed and sent. */
 export interface BuiltRequest extends RenderedRequest {
-  /** The address, without the credentials that a query may carry. */
+  /** Without the credentials that a query may carry. */
   readonly url: string;
-  /** The hash of method, address and body: the same request has the same key, whoever signs it. */
+  /** Hash of method, address and body, independent of the signer. */
   readonly key: string;
-  /** The stored validators of an earlier response to it; null: nothing. */
   readonly stored: Validators | null;
 }
 
-/**
- * The request of one page: templates filled in, page position inserted; credentials are added when it is sent. If the
- * API gave the page as an address, exactly that address is requested. Throws `spec_invalid`, `egress_blocked`.
- */
+/** Requests exactly the address that the API gave for a page, if any; throws `spec_invalid`, `egress_blocked`. */
 export async function buildRequest(source: Source, page: BuiltPage): Promise<BuiltRequest> {
   const { resource } = source;
   const { position } = page;
@@ -86,7 +79,7 @@ function requestRoots(source: Source, page: BuiltPage): Roots {
   };
 }
 
-/** Where the page's position goes; null when it goes nowhere (first page of a cursor, links). */
+/** `null` if the position goes nowhere (first page of a cursor, links). */
 function injection(pagination: Pagination, position: PagePosition): Injection | null {
   switch (pagination.kind) {
     case 'page':

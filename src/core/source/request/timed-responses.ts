@@ -2,15 +2,15 @@ import type { HttpRequest, HttpResponse } from '../../model/http.ts';
 import { type KeptPage, type PageCacheEntry, type ResponseCache, type Sent, unkept } from './response-cache.ts';
 import { fromRest, type StoredResponse, toRest } from './stored-response.ts';
 
-/** The responses of a read by their keys, stored under the key of the first one. */
+/** Responses of a read by their keys, stored under the key of the first one. */
 type Pages = Readonly<Record<string, StoredResponse>>;
 
-/** Characters of the pages of one read; larger reads are requested each time. */
+/** Larger reads are requested each time. */
 const pagesLengthMax = 8_000_000;
 
 /**
- * Treats cached responses as valid for `ttlSeconds` and sends no request. Pages of different age make no list, as a
- * record that moves from one to the other would be in neither: the pages of a read are cached together, or not at all.
+ * A record that moves between pages of different age would be in neither, so the pages of a read are cached together or
+ * not at all.
  */
 export function createTimedResponses({ client, store, keyOf }: PageCacheEntry, ttlSeconds: number): ResponseCache {
   const write = async (firstKey: string, pages: Pages): Promise<void> => {
@@ -31,7 +31,7 @@ export function createTimedResponses({ client, store, keyOf }: PageCacheEntry, t
     },
   });
   let current: TimedRead | null = null;
-  /** The read that a page belongs to; null: another process began it. */
+  /** `null` if another process began the read. */
   const readOf = async (key: string, page: KeptPage | undefined): Promise<TimedRead | null> => {
     if (page && !page.isFirst) return current;
     const read = createTimedRead(key, page?.isRestarted ? {} : await find(key));
@@ -55,17 +55,16 @@ export function createTimedResponses({ client, store, keyOf }: PageCacheEntry, t
 
 interface TimedRead {
   readonly firstKey: string;
-  /** The cached pages of an earlier read; empty: there are none. */
   readonly kept: Pages;
   collect(key: string, response: StoredResponse | null): void;
-  /** The pages of this read; null: one of them cannot be cached. */
+  /** `null` if one of the pages cannot be cached. */
   collected(): Pages | null;
 }
 
 function createTimedRead(firstKey: string, kept: Pages): TimedRead {
   const pages: Record<string, StoredResponse> = {};
   let length = 0;
-  // Pages of another age are no part of it.
+  // Pages of another age do not belong to it.
   let isWhole = Object.keys(kept).length === 0;
   return {
     firstKey,

@@ -5,14 +5,13 @@ import { checkHostSuffix, hostLabel, pathSegment, pathSegments } from '../../htt
 import { textOf } from '../../json/json-text.ts';
 import { createTextCache } from '../../work/text-cache.ts';
 
-/** The value of one expression of a template. Throws `spec_invalid` when it has none. */
+/** Throws `spec_invalid` if the expression has no value. */
 export type FillHole = (expression: string) => Promise<unknown>;
 
 /**
- * The URL of a template with its values encoded for their place. A value cannot move the request to another host or
- * path: in the host it is one label (or, alone, a host name), in the path one segment, in `{{{ }}}` several. Only a
- * template that begins with its hole takes scheme and host from the value. Throws `spec_invalid`, and `egress_blocked`
- * for a URL with a user name or password.
+ * Encoded values cannot move the request: in the host they are one label (or, alone, a host name), in the path one
+ * segment, in `{{{ }}}` several. Only a template that begins with its hole takes scheme and host from the value. Throws
+ * `spec_invalid`, and `egress_blocked` for a URL with a user name or password.
  */
 export async function renderUrl(template: string, fill: FillHole): Promise<URL> {
   const text = await expand(template, fill);
@@ -26,19 +25,19 @@ export async function renderUrl(template: string, fill: FillHole): Promise<URL> 
 }
 
 /**
- * The URL of a path template below `base`, whose own path comes first and whose query is dropped. Values are encoded
- * as in {@link renderUrl}. Throws `spec_invalid`, and `egress_blocked` for a base that is not http or https.
+ * The path of `base` comes first and its query is dropped; values are encoded as in {@link renderUrl}. Throws
+ * `spec_invalid`, and `egress_blocked` for a base that is not http or https.
  */
 export async function renderPath(template: string, base: URL, fill: FillHole): Promise<URL> {
   const text = await expand(template.startsWith('/') ? template : `/${template}`, fill);
   refuseDotSegments(text, template);
   const url = URL.parse(base.origin + base.pathname.replace(/\/$/, '') + text);
-  // Of other schemes than http and https the origin is no URL.
+  // The origin of other schemes is not a URL.
   if (url === null) throw new BlockedUrlError('scheme', base);
   return url;
 }
 
-/** The same few templates are expanded for every page; parsing one costs a JSONata parse per hole. A whole spec has 1 MiB. */
+/** Every page expands the same few templates, and parsing costs a JSONata parse per hole; a whole spec has 1 MiB. */
 const partsOf = createTextCache<readonly TemplatePart[]>(parseTemplate, { textsMax: 1_000, charactersMax: 2_000_000 });
 
 async function expand(template: string, fill: FillHole): Promise<string> {
@@ -69,13 +68,12 @@ function encode(
   return isWholeHost ? hostName(value) : hostLabel(value);
 }
 
-/** A host name of any number of labels, with an optional port. */
 function hostName(value: string): string {
   const [, host = '', port = ''] = /^(.*?)(:\d{1,5})?$/.exec(value) ?? [];
   return host.split('.').map(hostLabel).join('.') + port;
 }
 
-/** The fixed end of the host in a template: what follows its last hole there; empty when the hole ends the host. */
+/** The fixed end of the host after its last hole, or empty if the hole ends the host. */
 function hostSuffix(template: string): string {
   const parts = partsOf(template);
   let suffix = '';
@@ -93,7 +91,7 @@ function hostSuffix(template: string): string {
   return suffix;
 }
 
-/** `.` and `..`, also as `%2e`: URL parsing would silently lead to another path. */
+/** URL parsing would silently resolve `.` and `..`, also as `%2e`, to another path. */
 function refuseDotSegments(path: string, template: string): void {
   const [segments = ''] = path.split(/[?#]/, 1);
   if (!segments.split(/[/\\]/).some((segment) => /^(\.|%2e){1,2}$/i.test(segment))) return;
