@@ -6,18 +6,16 @@ import { openPostgres } from './postgres/postgres.ts';
 import { openSqlServer, type SqlServerDeps } from './sqlserver/sqlserver.ts';
 import { openWebhook, type WebhookDeps } from './webhook/webhook.ts';
 
-/** A spec's `destination` with its templates resolved. Each kind defines what its options mean. */
+/** A spec's `destination` with its templates resolved. */
 export interface DestinationOptions {
   readonly kind: string;
   readonly [option: string]: unknown;
 }
 
-/** The dependencies of destinations; each kind takes what it needs. */
 export type DestinationDeps = WebhookDeps & Pick<SqlServerDeps, 'orgId'>;
 
 type Open = (options: DestinationOptions, deps: DestinationDeps) => Destination;
 
-/** Every kind that a spec may name. */
 const kinds = new Map<string, Open>(
   Object.entries({
     postgres: openPostgres,
@@ -27,9 +25,9 @@ const kinds = new Map<string, Open>(
 );
 
 /**
- * The destination of one lane, of whatever kind; nothing connects before `Destination.open`.
+ * Opens the destination of one lane, which connects only when it is used.
  *
- * Throws `destination_rejected` for a kind that is not there or options that cannot work.
+ * Throws `destination_rejected` for an unknown kind or unusable options.
  */
 export function openDestination(options: DestinationOptions, deps: DestinationDeps): Destination {
   const open = kinds.get(options.kind);
@@ -37,7 +35,6 @@ export function openDestination(options: DestinationOptions, deps: DestinationDe
   return observed(options.kind, open(options, deps));
 }
 
-/** The destination, which publishes each batch. */
 const observed = (kind: string, destination: Destination): Destination => ({
   check: (targets) => destination.check(targets),
   open: (claim) => destination.open(claim),

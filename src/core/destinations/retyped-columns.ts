@@ -1,17 +1,17 @@
-/** Columns whose type a new version of a spec changes: a table that has them so refuses every batch. */
+/** Columns whose type a new version of a spec changes: a table that has the old type refuses every batch. */
 
 import type { ChangePlan } from '../resources/spec.ts';
 import type { ColumnType } from '../spec/schema/column-type.ts';
 import type { ConnectorSpec } from '../spec/schema/spec-schema.ts';
 import { hasTables, targetTable } from './target-table.ts';
 
-/** The specs that a plan compares; null: one is not valid. */
+/** `null` for a spec that is not valid. */
 interface ComparedSpecs {
   readonly before: ConnectorSpec | null;
   readonly after: ConnectorSpec | null;
 }
 
-/** The plan, in which a resource is `breaking` where the columns of its table no longer fit. */
+/** Marks a resource of the plan as `breaking` where the columns of its table no longer fit. */
 export function withRetypedColumns(plan: ChangePlan, { before, after }: ComparedSpecs): ChangePlan {
   if (before === null || after === null) return plan;
   const resources = plan.resources.map((one): ChangePlan['resources'][number] => {
@@ -26,7 +26,6 @@ export function withRetypedColumns(plan: ChangePlan, { before, after }: Compared
 const effectOf = (columns: readonly string[]): string =>
   `A table that has them as until now refuses every batch: alter ${columns.join(', ')} before the next run, or keep the types with target.columns.`;
 
-/** Each column with its types, for a person. */
 function retypedColumns(before: ConnectorSpec, after: ConnectorSpec, resourceKey: string): readonly string[] {
   const [old, next] = [before, after].map((spec) => tableOf(spec, resourceKey));
   if (!old || !next || old.table !== next.table || old.schema !== next.schema) return [];
@@ -44,7 +43,7 @@ function tableOf({ resources, destination }: ConnectorSpec, resourceKey: string)
   return resource && (destination === undefined || hasTables(destination)) ? targetTable(resource, destination) : null;
 }
 
-/** Whether a column of the stored type takes every value of the other one, at every kind of database. */
+/** Whether a column of the stored type takes every value of the wanted one, at every kind of database. */
 function keepsValues(stored: ColumnType, wanted: ColumnType): boolean {
   if (stored.kind === 'numeric') {
     return isWhole(wanted) || (wanted.kind === 'numeric' && stored.scale >= wanted.scale);
@@ -56,7 +55,6 @@ const isWhole = ({ kind }: ColumnType): boolean => kind === 'integer' || kind ==
 
 const numbers = ['integer', 'bigint', 'numeric', 'float'];
 
-/** The kinds of values that a column of a kind keeps. */
 const keepers: Readonly<Record<Exclude<ColumnType['kind'], 'numeric' | 'json'>, readonly string[]>> = {
   text: ['text', 'timestamptz', 'date', 'uuid'],
   integer: numbers,

@@ -8,8 +8,8 @@ import type { Column, TargetTable } from './destination.ts';
 import { columnTypeOf } from './sql/column-types.ts';
 
 /**
- * Where the rows of a resource go: `target`, with its columns derived from `validate.schema` where
- * `target.columns` is silent, and the destination's schema where `target.schema` is. `destination` undefined: the default one.
+ * The `target` of a resource, with its columns from `validate.schema` and its schema from the destination where `target` is
+ * silent. `destination` undefined: the default one.
  *
  * Throws `destination_rejected` for a column type that does not exist.
  */
@@ -34,11 +34,12 @@ export function targetTable(
   };
 }
 
-/** The longest name of a schema that both kinds of database keep whole. */
+/** The longest schema name that both kinds of database keep whole. */
 const nameLengthMax = 63;
 
 /**
- * A table at the deployment's default destination, which all orgs share. The schema is the org's own, whatever a spec says.
+ * A table at the deployment's default destination, which all orgs share. The schema is the org's own, even if a spec names
+ * another.
  *
  * @param configured the destination as the deployment declares it.
  */
@@ -48,16 +49,14 @@ export function defaultTarget(target: TargetTable, configured: unknown, orgId: s
   return { ...target, schema: `${prefix}_${orgId}`, formerSchema };
 }
 
-/** Null: the deployment names none. */
 const configuredSchema = (configured: unknown): string | null =>
   isJsonObject(configured) && typeof configured['schema'] === 'string' ? configured['schema'] : null;
 
-/** Whether rows of a destination stand in tables; otherwise they are sent. */
 export const hasTables = ({ kind }: Pick<DestinationSpec, 'kind'>): boolean => kind !== 'webhook';
 
 /**
- * Whether no other resource of a spec writes rows of its own to the table; one in mode `update` has none. A schema that is not
- * named may be any.
+ * Whether no other resource of the spec writes rows of its own to the table; one in mode `update` has none. A missing schema
+ * matches any.
  */
 export function ownsRows(
   { key, target: { table, schema } }: Pick<Resource, 'key' | 'target'>,
@@ -73,7 +72,7 @@ export function ownsRows(
   );
 }
 
-/** Columns of a record schema's properties; a property that says nothing of its type gets one with its first value. */
+/** A property without a type gets its column with its first value. */
 function schemaColumns(schema: unknown): Column[] {
   if (!isJsonObject(schema) || !isJsonObject(schema['properties'])) return [];
   const required = new Set<unknown>(Array.isArray(schema['required']) ? schema['required'] : []);
@@ -90,7 +89,6 @@ interface Override {
   readonly derived: Column | undefined;
 }
 
-/** Undefined when neither the options nor the schema name a type. */
 function overridden(name: string, { options, derived }: Override): Column | undefined {
   const type = overriddenType(name, { options, derived });
   return type && { name, type, nullable: options.nullable ?? derived?.nullable ?? true };

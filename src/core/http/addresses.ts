@@ -1,17 +1,16 @@
 import ip from 'ipaddr.js';
 import { type Issue, invalid, schemaIssue } from '../errors.ts';
 
-/** A CIDR block. */
 export type AddressRange = readonly [address: ip.IPv4 | ip.IPv6, prefixBits: number];
 
-/** One entry of `EGRESS_ALLOW`: an address block or a host name, each with the one port it opens. */
+/** Each entry opens one port. */
 export type AllowEntry =
   | { readonly range: AddressRange; readonly port: number }
   | { readonly host: string; readonly port: number };
 
 /**
- * The address as written in canonical form, or null when it is anything else. Short, octal and decimal spellings and
- * zone ids are null: they never come out of a resolver, and reading them differently from the kernel is how guards fail.
+ * `null` for anything but the canonical form. Resolvers never return short, octal and decimal spellings or zone ids, and guards
+ * fail by reading them differently from the kernel.
  */
 export function parseAddress(text: string): ip.IPv4 | ip.IPv6 | null {
   if (ip.IPv4.isValidFourPartDecimal(text)) return ip.IPv4.parse(text);
@@ -24,19 +23,18 @@ export function isPublicAddress(address: ip.IPv4 | ip.IPv6): boolean {
   return address instanceof ip.IPv4 || matches(address, globalUnicastV6);
 }
 
-/** True for addresses that hand out cloud credentials, also when written inside IPv6. No list can open them. */
+/** Addresses that serve cloud credentials, even inside IPv6. No list can open them. */
 export const isMetadataAddress = (address: ip.IPv4 | ip.IPv6): boolean =>
   neverAllowed.some((range) => matches(address, range));
 
-/** True when `address` lies in `range`; different families never match. */
 export function matches(address: ip.IPv4 | ip.IPv6, [network, prefixBits]: AddressRange): boolean {
   if (address instanceof ip.IPv4) return network instanceof ip.IPv4 && address.match(network, prefixBits);
   return network instanceof ip.IPv6 && address.match(network, prefixBits);
 }
 
 /**
- * The entries of `EGRESS_ALLOW`, written `127.0.0.1:4010,[::1]:4010,10.1.2.0/24:5432,localhost:8080`; empty text is no
- * entries. Throws `validation` naming every bad entry, among them every one that touches a metadata address.
+ * Written `127.0.0.1:4010,[::1]:4010,10.1.2.0/24:5432,localhost:8080`. Throws `validation` naming every bad entry, including
+ * entries that touch a metadata address.
  */
 export const parseAllowList = (text: string): readonly AllowEntry[] =>
   parseList('EGRESS_ALLOW', text, (entry) => {
@@ -54,17 +52,17 @@ export const parseAllowList = (text: string): readonly AllowEntry[] =>
     return { range, port };
   });
 
-/** The blocks of `EGRESS_DENY`, written `64:ff9b::/96,198.51.100.7`. Throws `validation` naming every bad entry. */
+/** Written `64:ff9b::/96,198.51.100.7`. Throws `validation` naming every bad entry. */
 export const parseDenyList = (text: string): readonly AddressRange[] =>
   parseList('EGRESS_DENY', text, (entry) => parseRange(entry) ?? 'is not an IP address or block');
 
-/** A name whose last label is not all digits, so that no spelling of an IPv4 address passes as a name. */
+/** The last label is not all digits, so that no spelling of an IPv4 address passes as a name. */
 const hostName =
   /^(?=.{1,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?\.)*(?!\d+$|0x)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
 
 const block = (text: string): AddressRange => ip.parseCIDR(text);
 
-/** IANA has given out only 2000::/3; 2001::/23 holds its special registries (RFC 2928). */
+/** IANA has allocated only 2000::/3; 2001::/23 holds its special registries (RFC 2928). */
 const globalUnicastV6 = block('2000::/3');
 
 /** Metadata services of AWS, Google, Azure, Alibaba and Oracle, and the prefixes that wrap an IPv4 address in IPv6. */
@@ -83,7 +81,6 @@ const neverAllowed: readonly AddressRange[] = [
   '2002::/16',
 ].map(block);
 
-/** Null when the text is neither an address nor a block. */
 function parseRange(text: string): AddressRange | null {
   const [host = '', bits, rest] = text.split('/');
   const address = parseAddress(host);
@@ -95,7 +92,7 @@ function parseRange(text: string): AddressRange | null {
 
 const overlap = (one: AddressRange, other: AddressRange): boolean => matches(one[0], other) || matches(other[0], one);
 
-/** Reads a comma list; `parse` returns the entry, or the text of the error. */
+/** `parse` returns the entry, or the text of the error. */
 function parseList<Entry extends object>(
   name: string,
   text: string,

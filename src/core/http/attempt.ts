@@ -13,28 +13,26 @@ import { headerBytesMax } from './header-limit.ts';
 import { type CallErrorCode, type CallResult, describeCall, type LoggedCall, type LogLimits } from './logged-call.ts';
 import { nextHop } from './redirect.ts';
 
-/** The outcome of an attempt where a retry can still help: a response, or the reason that there is none. */
+/** Only outcomes where a retry can still help. */
 export type AttemptOutcome =
   | { readonly response: HttpResponse }
   | { readonly failure: 'network' | 'timeout'; readonly cause: unknown };
 
-/** Makes single attempts of requests. */
 export interface Attempts {
-  /** Throws `egress_blocked`, logged, when the URL is refused as it stands. */
+  /** Throws `egress_blocked`, logged, when the URL itself is refused. */
   check(request: HttpRequest, attempt: number): Promise<void>;
-  /** Sends and follows redirects. Throws what a retry cannot change: an `AppError`, or the reason of `signal`. */
+  /** Follows redirects. Throws failures that a retry cannot change: an `AppError`, or the reason of `signal`. */
   run(
     request: HttpRequest,
     attempt: number,
     options: Pick<SendOptions, 'signal' | 'onResponse'>,
   ): Promise<AttemptOutcome>;
-  /** Logs a request that is not made, because a cache has its response. */
+  /** A cache has the response of this unsent request. */
   logSaved(request: HttpRequest): Promise<void>;
-  /** Logs a request that is not made, because its address is refused. */
+  /** The address of this unsent request is refused. */
   logBlocked(request: Unsent, attempt: number): Promise<void>;
 }
 
-/** The parts of an unsent request that its log entry shows. */
 type Unsent = Pick<HttpRequest, 'method' | 'url' | 'headers' | 'body'>;
 
 interface AttemptOptions {
@@ -47,7 +45,7 @@ interface AttemptOptions {
   readonly now: () => number;
 }
 
-/** Creates the inner half of the client: deadline, guard again for each hop, exchange, redirects, call log. */
+/** The inner half of the client: deadline, guard again for each hop, exchange, redirects, call log. */
 export function createAttempts(options: AttemptOptions): Attempts {
   const logBlocked = (request: Unsent, attempt: number): Promise<void> =>
     log(options, firstHop(request), { attempt, durationMs: 0, response: null, errorCode: 'egress_blocked' });
@@ -86,12 +84,11 @@ interface CallContext {
   readonly request: HttpRequest;
   readonly attempt: number;
   readonly deadline: Deadline;
-  /** Set when the redirect that led here must not be followed: the hop is logged, not sent. */
+  /** The hop is then logged, not sent. */
   readonly rejection: BlockReason | null;
   readonly onResponse: SendOptions['onResponse'];
 }
 
-/** One hop. Throws when it is rejected or canceled. */
 async function call(options: AttemptOptions, hop: Hop, context: CallContext): Promise<AttemptOutcome> {
   const { egress, now } = options;
   const { request, attempt, deadline, rejection, onResponse } = context;
@@ -135,10 +132,7 @@ const firstHop = ({ method, url, headers, body }: Unsent): Hop => ({
   body,
 });
 
-/**
- * `network` is the rest, after all errors with a cause on our side have their own code: reset, refused, TLS, bad
- * coding.
- */
+/** `network` is the remainder, since errors caused on this side have codes of their own: reset, refused, TLS, bad coding. */
 function errorCodeOf(error: unknown, deadline: Deadline): CallErrorCode {
   if (error instanceof AppError) return error.code === 'egress_blocked' ? 'egress_blocked' : 'source_rejected';
   if (deadline.expired()) return 'timeout';

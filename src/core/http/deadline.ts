@@ -1,11 +1,10 @@
-/** A signal that ends work when its time is over or its parent is aborted. */
 export interface Deadline extends Disposable {
   readonly signal: AbortSignal;
   /** True once the time, not the parent, ended the work. */
   expired(): boolean;
 }
 
-/** Starts a deadline of `ms` milliseconds; disposing it frees the timer and lets go of `parent`. */
+/** Disposing frees the timer and stops listening to `parent`. */
 export function startDeadline(parent: AbortSignal, ms: number): Deadline {
   const controller = new AbortController();
   let expired = false;

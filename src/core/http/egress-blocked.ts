@@ -1,6 +1,6 @@
 import { AppError } from '../errors.ts';
 
-/** Why the guard refused: all that an org learns. Never the address, so the guard is no DNS or port oracle. */
+/** All that an org learns. Never the address: the guard must not be an oracle for DNS or ports. */
 export type BlockReason =
   | 'scheme'
   | 'plain_http'
@@ -30,14 +30,13 @@ const explanations: Readonly<Record<BlockReason, string>> = {
   redirect_downgrade: 'a redirect leads from https to http',
 };
 
-/** The text shown for `reason`. */
 export const explainBlock = (reason: BlockReason): string => explanations[reason];
 
-/** The failure of every refused connection; never retried. */
+/** Never retried. */
 export const egressBlocked = (reason: BlockReason): AppError =>
   new AppError('egress_blocked', `Egress blocked (${reason}): ${explanations[reason]}.`);
 
-/** An address that is refused before its request exists: the caller that wanted to send the request logs it. */
+/** Refused before its request exists: the caller that wanted to send the request logs it. */
 export class BlockedUrlError extends AppError {
   readonly url: URL;
 

@@ -1,4 +1,4 @@
-/** What the operator's rules say of a URL, a name and an address. Nothing is resolved here, and no socket is opened. */
+/** The operator's rules. Nothing is resolved here, and no socket is opened. */
 import { isIP } from 'node:net';
 import type ip from 'ipaddr.js';
 import {
@@ -13,18 +13,20 @@ import type { BlockReason } from './egress-blocked.ts';
 import { isBadPort } from './ports.ts';
 import type { EgressProxy } from './proxy-tunnel.ts';
 
-/** The rules of the operator. */
 export interface EgressRules {
   readonly allow: readonly AllowEntry[];
-  /** Wins over `allow`. */
+  /** Takes precedence over `allow`. */
   readonly deny: readonly AddressRange[];
-  /** Plain http to public addresses. */
+  /** For public addresses. */
   readonly allowHttp: boolean;
-  /** Takes every socket for HTTP, and resolves and checks the names; databases are reached without it. Null: none. */
+  /**
+   * Carries every socket for HTTP, and resolves and checks the names; databases are reached without it. `null` if there isn't
+   * one.
+   */
   readonly proxy?: EgressProxy | null;
 }
 
-/** The parts of the check that need no DNS; null lets the URL pass. */
+/** Checks that need no DNS; `null` lets the URL pass. */
 export function urlBlockReason(url: URL, rules: EgressRules): BlockReason | null {
   const plain = url.protocol === 'http:';
   if (!plain && url.protocol !== 'https:') return 'scheme';
@@ -40,8 +42,8 @@ export function urlBlockReason(url: URL, rules: EgressRules): BlockReason | null
 }
 
 /**
- * What a name says by itself: local names need an entry of the allow list, plain http one for its port. Behind a proxy
- * no address will be checked, so there the entry must have the name.
+ * Local names, and plain http, need an entry of the allow list for the port. Behind a proxy no address will be checked, so there
+ * the entry must have the name.
  */
 export function nameBlockReason(
   host: string,
@@ -54,28 +56,25 @@ export function nameBlockReason(
   return plain && !allowHttp && !listed ? 'plain_http' : null;
 }
 
-/** RFC 6761: never on the public internet, whatever a resolver says. */
+/** RFC 6761: never on the public internet, even if a resolver says so. */
 const localName = /^(?:.+\.)?localhost\.?$/i;
 
-/** Where a socket leads. */
 export interface Target {
   readonly host: string;
   readonly port: number;
 }
 
-/** Where a socket for HTTP leads. */
 export interface HttpTarget extends Target {
-  /** Http, not https. */
   readonly plain: boolean;
 }
 
-/** Where a URL leads; the host has no brackets. */
+/** The host has no brackets. */
 export function httpTarget({ protocol, hostname, port }: Pick<URL, 'protocol' | 'hostname' | 'port'>): HttpTarget {
   const plain = protocol === 'http:';
   return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) || (plain ? 80 : 443), plain };
 }
 
-/** Whether an address is on the allow list; false: not on it but public; null: forbidden. */
+/** True for an address on the allow list, false for another public one, `null` for a forbidden one. */
 export function isAllowListed(text: string, target: Target, rules: EgressRules): boolean | null {
   const address = parseAddress(text);
   if (address === null || isMetadataAddress(address)) return null;

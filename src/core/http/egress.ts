@@ -18,53 +18,46 @@ import {
 import { createFairLookup, type Lookup } from './fair-lookup.ts';
 import { type EgressProxy, openTunnel } from './proxy-tunnel.ts';
 
-/** An address a socket may be opened to. */
 interface VettedAddress {
   readonly address: string;
   readonly family: 4 | 6;
-  /** True when it is on `EGRESS_ALLOW`: plain http and unencrypted database sessions are allowed to it. */
+  /** Plain http and unencrypted database sessions are allowed to such an address. */
   readonly allowListed: boolean;
 }
 
-/** Decides where outbound sockets may go. Every refusal is `egress_blocked` with a reason class, never an address. */
+/** Every refusal is `egress_blocked` with a reason class, never an address. */
 export interface EgressGuard {
-  /** Throws when the URL itself is refused; a name passes, and its addresses are checked at connect time. */
+  /** A name passes, and its addresses are checked at connect time. */
   checkUrl(url: URL): void;
-  /** Why a URL is refused, as text for a 400; null: {@link EgressGuard.checkUrl} lets it pass. Takes any text. */
+  /** Text for a 400; `null` if {@link EgressGuard.checkUrl} lets the URL pass. Takes any text. */
   urlIssue(url: string): string | null;
   /**
-   * Checks a URL as a socket to it would be, names by their current addresses (behind a proxy by name only). Throws
-   * `egress_blocked`, or a plain error when DNS did not respond. The result holds for this moment only: every socket is
-   * checked again.
+   * Checks names by their current addresses (behind a proxy by name only). Throws `egress_blocked`, or a plain error when DNS did
+   * not respond. The result may change: every socket is checked again.
    */
   vetUrl(url: URL): Promise<void>;
   /**
-   * The addresses behind a database host, at least one, all allowed. Connect to one of these, never to `host` again.
-   * Throws `egress_blocked`, or a plain error when DNS did not respond (worth a retry).
+   * At least one address, all allowed. Connect to one of these, never to `host` again. Throws `egress_blocked`, or a plain error
+   * when DNS did not respond (worth a retry).
    */
   vetHost(host: string, port: number): Promise<readonly VettedAddress[]>;
-  /**
-   * The `connect` option of an undici dispatcher: opens sockets to vetted addresses and to nothing else, or tunnels
-   * through the proxy where there is one.
-   */
+  /** For an undici dispatcher: opens sockets to vetted addresses only, or tunnels through the proxy. */
   connector(): buildConnector.connector;
 }
 
-/** The operator's configuration, and the resolver. */
 export interface EgressOptions extends EgressRules {
-  /** The system's resolver unless given. */
   readonly lookup?: Lookup;
 }
 
 /** Milliseconds for one DNS lookup, again for one connect or tunnel, and again for TLS inside a tunnel. */
 const connectTimeoutMs = 5_000;
 
-/** The most addresses of a name: more than any honest service has; a longer list is refused, not cut. */
+/** More than any honest service has. A longer list is refused, not truncated. */
 const addressesMax = 16;
 
 /**
- * Creates the guard. Names are resolved once per connection and the socket is pinned to what was checked, so DNS
- * rebinding between check and use has no effect. One bad address among good ones refuses them all.
+ * Names are resolved once per connection and the socket is pinned to the checked addresses, so DNS rebinding between check and
+ * use has no effect. One bad address among good ones refuses them all.
  */
 export function createEgressGuard(options: EgressOptions): EgressGuard {
   const lookup = options.lookup ?? systemLookup;
@@ -86,7 +79,7 @@ export function createEgressGuard(options: EgressOptions): EgressGuard {
     return vetted;
   };
 
-  /** A name goes to the proxy as it is: what it resolves to here need not be what it resolves to there. */
+  /** A name is passed to the proxy unresolved: the proxy may resolve it differently. */
   const vetForProxy = async (target: HttpTarget): Promise<void> => {
     if (isIP(target.host) !== 0) return void (await vetForHttp(target));
     const reason = nameBlockReason(target.host, target, options);
@@ -126,7 +119,7 @@ export function createEgressGuard(options: EgressOptions): EgressGuard {
   };
 }
 
-/** Letters and digits of any script with `. - _`: leaves out sockets (`/`), lists (`,`), DSNs, ports and zone ids. */
+/** Letters and digits of any script with `. - _`: excludes sockets (`/`), lists (`,`), DSNs, ports and zone ids. */
 const databaseHost = /^[\p{L}\p{N}\p{M}._-]+$/u;
 
 function vetAddress(address: string, target: Target, options: EgressOptions): VettedAddress {
@@ -135,7 +128,7 @@ function vetAddress(address: string, target: Target, options: EgressOptions): Ve
   return { address, family: address.includes(':') ? 6 : 4, allowListed };
 }
 
-/** A name without addresses is refused with the same reason as a private one: the difference would map our network. */
+/** A name without addresses is refused with the same reason as a private one: the difference would map the internal network. */
 async function addressesOf(host: string, lookup: Lookup): Promise<readonly string[]> {
   const late = Object.assign(new Error(`DNS did not respond within ${connectTimeoutMs / 1000} s`), {
     syscall: 'getaddrinfo',
@@ -148,7 +141,7 @@ async function addressesOf(host: string, lookup: Lookup): Promise<readonly strin
   }
 }
 
-/** One for the process: its threads are. */
+/** One for the process, since its threads are shared. */
 const systemLookup = createFairLookup(async (host) => {
   const addresses = await dnsLookup(host, { all: true, order: 'verbatim' });
   return addresses.map(({ address }) => address);
@@ -197,7 +190,7 @@ const pinnedLookup =
     else callback(null, first.address, first.family);
   };
 
-/** Holds even if a later undici or Node opens the socket some other way than through the pinned lookup. */
+/** Holds even if a later undici or Node bypasses the pinned lookup. */
 function isVetted(socket: Socket, vetted: readonly VettedAddress[]): boolean {
   const remote = parseAddress(socket.remoteAddress ?? '');
   return remote !== null && vetted.some(({ address }) => parseAddress(address)?.toString() === remote.toString());

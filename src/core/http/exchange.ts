@@ -9,7 +9,7 @@ import { createTurns } from '../work/turns.ts';
 import { orgOfWork } from '../work-ids.ts';
 import { requestWhole } from './whole-response.ts';
 
-/** One request as it goes over the wire: the first of an attempt, or one that a redirect led to. */
+/** The first request of an attempt, or one that a redirect led to. */
 export interface Hop {
   readonly method: HttpRequest['method'];
   readonly url: URL;
@@ -17,12 +17,11 @@ export interface Hop {
   readonly body: string | undefined;
 }
 
-/** Limits of one exchange. */
 export interface ExchangeLimits {
-  /** Ends the exchange, body included: undici's own body limit is per chunk and a slow drip outlives it. */
+  /** Covers the body too: undici's own body limit is per chunk, and a slow drip outlives it. */
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
-  /** The time for the headers; undefined: `timeoutMs` less {@link gapMs}. */
+  /** By default `timeoutMs` less {@link gapMs}. */
   readonly headersTimeoutMs: number | undefined;
   readonly responseBytesMax: number;
   /** Holds the memory of a body that is not light, and inflates one at a time for an org. */
@@ -30,8 +29,8 @@ export interface ExchangeLimits {
 }
 
 /**
- * Sends one request and reads its whole response, decoded. Throws `source_rejected` for a response that is too large or
- * in an unknown encoding; any other error is a network error and worth a retry.
+ * Reads the whole response, decoded. Throws `source_rejected` for a response that is too large or in an unknown encoding. Any
+ * other error is a network error and worth a retry.
  */
 export async function exchange(dispatcher: Dispatcher, hop: Hop, limits: ExchangeLimits): Promise<HttpResponse> {
   const { signal, timeoutMs, headersTimeoutMs, responseBytesMax, memory } = limits;
@@ -63,7 +62,7 @@ export async function exchange(dispatcher: Dispatcher, hop: Hop, limits: Exchang
   }
 }
 
-/** Decodes a body as {@link decode} does; null when it becomes one that is not light: many of them fill the memory. */
+/** `null` if the result is not light, since many of these fill the memory. */
 async function decodeLight(bytes: Buffer, encoding: string, bytesMax: number): Promise<Buffer | null> {
   if (bytesMax <= lightBytes) return await decode(bytes, encoding, bytesMax);
   try {
@@ -74,10 +73,9 @@ async function decodeLight(bytes: Buffer, encoding: string, bytesMax: number): P
   }
 }
 
-/** The encodings {@link exchange} can undo, as an `accept-encoding` value. */
 export const acceptedEncodings = 'gzip, br, zstd, deflate';
 
-/** Milliseconds without a byte; the header may take longer when a request is given more time in all. */
+/** Milliseconds without a byte; the headers may take longer when a request has more time in all. */
 const gapMs = 15_000;
 
 interface DecodeLimits {
@@ -92,17 +90,16 @@ const decoders: Readonly<Record<string, Decoder>> = {
   'x-gzip': gunzip,
   br: brotliDecompress,
   zstd: zstdDecompress,
-  // RFC 9110 says zlib format; servers that send the bare stream are old and many.
+  // RFC 9110 says zlib format, but many old servers send the bare stream.
   deflate: (bytes, options, done) => (((bytes[0] ?? 0) & 0x0f) === 8 ? inflate : inflateRaw)(bytes, options, done),
 };
 
-/** How a body is encoded; null: not at all. */
 function encodingOf(headers: HttpResponse['headers']): string | null {
   const name = headers['content-encoding']?.trim().toLowerCase() ?? '';
   return name === '' || name === 'identity' ? null : name;
 }
 
-/** Unlike the zlib streams, the one-shot functions do hold `maxOutputLength` (measured), so a bomb stops at the cap. */
+/** Unlike the zlib streams, the one-shot functions do respect `maxOutputLength` (measured), so a bomb stops at the cap. */
 async function decode(bytes: Buffer, name: string, bytesMax: number): Promise<Buffer> {
   if (bytes.length === 0) return bytes;
   const decoder = Object.hasOwn(decoders, name) ? decoders[name] : undefined;
@@ -122,7 +119,7 @@ async function decode(bytes: Buffer, name: string, bytesMax: number): Promise<Bu
   }
 }
 
-/** Bodies that are decoded at once: 77 bytes of Brotli take 16 MB, and one of Node's four threads for 80 ms. */
+/** Bodies decoded at once: 77 bytes of Brotli take 16 MB, and a thread of libuv's pool for 80 ms. */
 const places = createTurns({ max: 8, maxEach: 2 });
 
 /** A page of 50 KB decodes in one step instead of four. */

@@ -1,26 +1,25 @@
 /**
- * Lookups of names take a thread each until the system's resolver gives up, which can be long after the caller did. An org may
- * hold a few of the threads, however many names of silent servers it has. Where nobody says for whom a name is looked up, a
- * domain may.
+ * A lookup takes a thread until the system's resolver times out, which can be long after the caller did. An org may hold a few of
+ * the threads, however many names of silent servers it has. For a lookup without a known org, the limit applies to the domain.
  */
 
 import { createTurns } from '../work/turns.ts';
 import { orgOfWork } from '../work-ids.ts';
 
-/** Resolves a host name to its addresses, in the resolver's order. Throws with `code` `ENOTFOUND` when there are none. */
+/** In the resolver's order. Throws with `code` `ENOTFOUND` if the name has no addresses. */
 export type Lookup = (host: string) => Promise<readonly string[]>;
 
-/** Lookups at the same moment, and those of one org or domain. libuv gives half of its threads (UV_THREADPOOL_SIZE) to them. */
+/** Concurrent lookups, in all and for one org or domain. libuv gives half of its threads (UV_THREADPOOL_SIZE) to lookups. */
 const lookupsAtOnce = { max: 24, maxEach: 4 };
-/** Names of one org or domain that may wait. */
+/** Names of one org or domain. */
 const waitingMax = 256;
 
-/** A lookup that asks once for a name, however many callers want it, and for few names of an org at the same moment. */
+/** Asks once for a name however many callers want it. */
 export function createFairLookup(lookup: Lookup): Lookup {
   const turns = createTurns(lookupsAtOnce);
-  /** Lookups that have begun, by host. */
+  /** By host. */
   const inProgress = new Map<string, Promise<readonly string[]>>();
-  /** Those of an org or domain that have not ended. */
+  /** By org or domain. */
   const waiting = new Map<string, Promise<readonly string[]>>();
   const namesOf = new Map<string, number>();
 
@@ -44,7 +43,7 @@ export function createFairLookup(lookup: Lookup): Lookup {
 
   return (host) => {
     const owner = orgOfWork() || domainOf(host);
-    // One that waits is shared within its org only: it may wait behind silent names of that.
+    // A waiting lookup is shared within its org only: it may wait behind silent names of that org.
     const earlier = inProgress.get(host) ?? waiting.get(keyOf(host, owner));
     if (earlier) return earlier;
     const names = namesOf.get(owner) ?? 0;
@@ -58,10 +57,10 @@ export function createFairLookup(lookup: Lookup): Lookup {
 
 const keyOf = (host: string, owner: string): string => JSON.stringify([host, owner]);
 
-/** Names of countries' second level, below which domains are registered. */
+/** Below these, country domains are registered. */
 const secondLevels = new Set(['ac', 'co', 'com', 'edu', 'go', 'gob', 'gov', 'ne', 'net', 'nom', 'or', 'org']);
 
-/** The domain that somebody has registered, as far as its form tells. */
+/** The registered domain, as far as its form shows. */
 function domainOf(host: string): string {
   const labels = host.toLowerCase().split('.').filter(Boolean);
   const isOfCountry = labels.at(-1)?.length === 2 && secondLevels.has(labels.at(-2) ?? '');

@@ -1,4 +1,4 @@
-/** Headers of a response by lower-case name; repeated ones joined with `, `. */
+/** Joins repeated headers with `, `. */
 export function flatHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
   const flat: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {

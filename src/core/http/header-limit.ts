@@ -1,2 +1,2 @@
-/** Bytes of the headers of a response; one with more is refused. */
+/** A response with more is refused. */
 export const headerBytesMax = 16_384;

@@ -1,13 +1,10 @@
 import { AppError, type Issue } from '../errors.ts';
 import { ThrottledError } from '../model/throttled.ts';
 
-/** Causes that are followed: no failure of this service has more. */
+/** No failure of this service has more causes. */
 const causesMax = 10;
 
-/**
- * Masks secrets in all that an error says: an API may send one back in its words, or in an address. It stays the same error, so
- * that it means the same to whoever catches it.
- */
+/** An API may echo a secret in a message or an address. The object stays the same, so that callers still recognize it. */
 export function maskError(error: unknown, redact: (text: string) => string, causesLeft = causesMax): void {
   if (!(error instanceof Error)) return;
   const { message, stack } = error;
@@ -19,7 +16,7 @@ export function maskError(error: unknown, redact: (text: string) => string, caus
   maskError(error.cause, redact, causesLeft - 1);
 }
 
-/** Those of an abort have no setters. */
+/** The properties of an abort error have no setters. */
 function replace(error: Error, name: 'message' | 'stack' | 'issues' | 'cause', value: unknown): void {
   if (Reflect.get(error, name) !== value)
     Reflect.defineProperty(error, name, { value, configurable: true, writable: true });

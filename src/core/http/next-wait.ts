@@ -1,4 +1,3 @@
-/** How long a request waits for its next attempt, and the errors when it has none. */
 import { AppError } from '../errors.ts';
 import type { Verdict } from '../model/http.ts';
 import { durableWaitMs, ThrottledError } from '../model/throttled.ts';
@@ -8,23 +7,20 @@ import { type ConnectionError, connectionErrorOf } from './post-error.ts';
 import { backoffMs, type RetryPolicy, retryAfterMs } from './retry.ts';
 
 /**
- * Milliseconds after which a request is not retried, whatever `maxAttempts` says: with a last wait and the longest
- * attempt (120 s) it ends within 5 minutes, and what comes after is up to the retries of the run.
+ * Milliseconds after which a request is not retried, even with attempts left. With a last wait and the longest attempt (120 s) it
+ * ends within 5 minutes; the run's own retries do the rest.
  */
 const requestMsMax = 150_000;
 
 interface AttemptPlace {
   readonly attempt: number;
-  /** The start of the request in milliseconds since the epoch. */
   readonly startedAt: number;
-  /** Method and masked path, for messages. */
   readonly where: string;
 }
 
 /**
- * Makes the function that returns how many milliseconds a request waits for its next attempt. It throws when the wait is
- * too long to sleep in the process ({@link ThrottledError}, or an error above `maxWaitSeconds`), and when the attempts
- * are used up.
+ * Throws {@link ThrottledError} when the wait is too long to sleep in the process, and other errors above `maxWaitSeconds` or
+ * after the last attempt.
  */
 export function createNextWait({
   retry,
@@ -49,13 +45,12 @@ export function createNextWait({
   };
 }
 
-/** Milliseconds that the rule or the server requests; null when neither did. */
+/** `null` when neither the rule nor the server requests a wait. */
 export function requestedWaitMs(outcome: AttemptOutcome, verdict: Verdict, nowMs: number): number | null {
   if (verdict.action === 'rate_limited' && verdict.waitMs !== undefined) return verdict.waitMs;
   return 'response' in outcome ? retryAfterMs(outcome.response.headers['retry-after'], nowMs) : null;
 }
 
-/** The API asks for a longer wait than the spec allows. */
 export function waitTooLong(where: string, requestedMs: number, retry: RetryPolicy): AppError {
   const request = `${where} asks to wait ${Math.ceil(requestedMs / 1000)} s, more than http.retry.maxWaitSeconds`;
   // Not source_unavailable: another attempt of the run would get the same response.
@@ -65,7 +60,7 @@ export function waitTooLong(where: string, requestedMs: number, retry: RetryPoli
   );
 }
 
-/** The error of a request whose attempts are used up: `source_unavailable`. `where`: method and masked path. */
+/** Error code `source_unavailable`; `where` is method and masked path. */
 export function exhausted(where: string, outcome: AttemptOutcome, attempts: number): AppError {
   const tries = attempts === 1 ? 'in 1 attempt' : `in ${attempts} attempts`;
   const advice = 'The source is failing or unreachable; start the run again later.';
@@ -79,7 +74,6 @@ export function exhausted(where: string, outcome: AttemptOutcome, attempts: numb
   return new AppError('source_unavailable', `${where} ${what}. ${advice}`, { cause: outcome.cause });
 }
 
-/** Why no response came, for people. */
 const reasons: Readonly<Record<ConnectionError, string>> = {
   dns_error: 'its host name is not found',
   timeout: 'it accepted no connection in time',

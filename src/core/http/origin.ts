@@ -3,9 +3,8 @@ import { BlockedUrlError, egressBlocked } from './egress-blocked.ts';
 import { limitUrl } from './url-limit.ts';
 
 /**
- * The URL of a link found in a response (next page, file), resolved against `current`. Credentials travel with it, so it
- * must stay on the origin of `base` or lead to a host of `allowedHosts`, and never from https to http. Throws
- * `egress_blocked`, `source_rejected` (too long).
+ * Credentials travel with a link of a response (next page, file). So it must stay on the origin of `base` or lead to a host of
+ * `allowedHosts`, and never from https to http. Throws `egress_blocked`, `source_rejected` (too long).
  */
 export function resolveLink(
   link: string,
@@ -20,17 +19,16 @@ export function resolveLink(
   return url;
 }
 
-/** True when `url` is on the origin of `base`, or on an allowed host over a scheme that is no weaker. */
+/** True on the origin of `base`, or on an allowed host over a scheme that is at least as strong. */
 export const isReachable = (url: URL, base: URL, allowedHosts: readonly string[]): boolean =>
   (url.origin === base.origin && url.origin !== 'null') ||
   (!isDowngrade(base, url) && allowedHosts.some((pattern) => hostMatches(url, pattern)));
 
-/** True when going from `from` to `to` would give up encryption. */
 export const isDowngrade = (from: URL, to: URL): boolean => from.protocol === 'https:' && to.protocol !== 'https:';
 
 /**
- * The value as one path segment, percent-encoded. Throws `spec_invalid` for an empty value and for `.` and `..`, which
- * encoding leaves alone and URL parsing would turn into another path.
+ * Throws `spec_invalid` for an empty value and for `.` and `..`, which encoding leaves alone and URL parsing would turn into
+ * another path.
  */
 export function pathSegment(value: string): string {
   if (value === '')
@@ -41,10 +39,10 @@ export function pathSegment(value: string): string {
   return encodeURIComponent(value.toWellFormed());
 }
 
-/** The value as a path of one or more segments: `/` keeps its meaning, each segment is a {@link pathSegment}. */
+/** `/` keeps its meaning, each segment is a {@link pathSegment}. */
 export const pathSegments = (value: string): string => value.split('/').map(pathSegment).join('/');
 
-/** The value as one label of a host name. Throws `spec_invalid` when it could move the request to another host. */
+/** Throws `spec_invalid` when the value could move the request to another host. */
 export function hostLabel(value: string): string {
   if (/^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/.test(value)) return value;
   throw new AppError(

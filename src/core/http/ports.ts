@@ -1,4 +1,4 @@
-/** True for ports of other protocols that an HTTP request could be made to speak (WHATWG Fetch, "bad port"). */
+/** Ports of other protocols that an HTTP request could be made to speak (WHATWG Fetch, "bad port"). */
 export const isBadPort = (port: number): boolean => badPorts.has(port);
 
 const badPorts: ReadonlySet<number> = new Set([

@@ -1,30 +1,21 @@
 import { AppError } from '../errors.ts';
 
-/** Why a request got no response before its deadline. */
 export type ConnectionError = 'timeout' | 'connect_refused' | 'connection_reset' | 'dns_error' | 'tls_error';
 
-/** Why an attempt to deliver an event failed. */
 export type PostErrorCode = ConnectionError | 'egress_blocked' | 'redirect' | 'http_status' | 'body_too_slow';
 
-/** How far the request got. */
 export interface PostProgress {
-  /** The deadline ended the request. */
   readonly expired: boolean;
-  /** The headers of a response had arrived. */
   readonly responded: boolean;
 }
 
-/** The class of a failure. */
 export function postErrorOf(error: unknown, { expired, responded }: PostProgress): PostErrorCode {
   if (error instanceof AppError) return 'egress_blocked';
   if (expired) return responded ? 'body_too_slow' : 'timeout';
   return connectionErrorOf(error);
 }
 
-/**
- * The class of what the transport threw. `connection_reset` is the rest, after all errors with a known cause have their
- * own code: the receiver may have seen the request.
- */
+/** `connection_reset` is the remainder, after all errors with a known cause: the receiver may have seen the request. */
 export function connectionErrorOf(error: unknown): ConnectionError {
   const code = textOf(error, 'code');
   if (textOf(error, 'syscall') === 'getaddrinfo') return 'dns_error';
@@ -35,7 +26,7 @@ export function connectionErrorOf(error: unknown): ConnectionError {
 
 const timeoutCodes: ReadonlySet<string> = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT']);
 const refusedCodes: ReadonlySet<string> = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL']);
-/** OpenSSL's and Node's names for a handshake that failed or a certificate that is not accepted. */
+/** OpenSSL's and Node's names for a failed handshake or a rejected certificate. */
 const tlsCode =
   /^(?:ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH|INVALID_CA|PATH_LENGTH_|EPROTO$)/;
 

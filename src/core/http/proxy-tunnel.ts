@@ -1,7 +1,7 @@
 /**
- * The way out through a forward proxy of the operator, such as Smokescreen: a second line behind the egress guard, for
- * networks that let nothing out but the proxy. Everything goes through a CONNECT tunnel, plain http too, so the proxy
- * sees host and port of a request and neither its headers nor its body.
+ * A forward proxy of the operator, such as Smokescreen: a second line behind the egress guard, for networks where only the proxy
+ * can connect outward. Everything uses a CONNECT tunnel, plain http too, so the proxy sees host and port of a request but neither
+ * headers nor body.
  */
 import { type IncomingMessage, request } from 'node:http';
 import { isIP } from 'node:net';
@@ -9,18 +9,18 @@ import { type buildConnector, errors } from 'undici';
 import { egressBlocked } from './egress-blocked.ts';
 import { headerBytesMax } from './header-limit.ts';
 
-/** A forward proxy. Its address is the operator's and is not checked. */
+/** The address is the operator's and is not checked. */
 export interface EgressProxy {
   readonly host: string;
   readonly port: number;
-  /** The `Proxy-Authorization` header; null: the proxy wants none. */
+  /** The `Proxy-Authorization` header; `null` if the proxy needs none. */
   readonly authorization: string | null;
 }
 
-/** The form of {@link parseEgressProxy}; shown instead of an invalid value. */
+/** Shown instead of an invalid value. */
 export const egressProxyForm = 'http://host:port or http://user:password@host:port, with % escapes in both';
 
-/** Reads {@link egressProxyForm}; null when the text does not have that form. */
+/** `null` when the text does not have the form of {@link egressProxyForm}. */
 export function parseEgressProxy(text: string): EgressProxy | null {
   const url = withPort.test(text) ? URL.parse(text) : null;
   if (url === null) return null;
@@ -33,7 +33,7 @@ export function parseEgressProxy(text: string): EgressProxy | null {
 /** The port is required: a URL without one means 80, which is rarely intended. */
 const withPort = /^http:\/\/[^\s/?#\\]+:\d{1,5}\/?$/;
 
-/** Null without a user; undefined when an escape is invalid. */
+/** `null` without a user; undefined when an escape is invalid. */
 function basicOf({ username, password }: URL): string | null | undefined {
   if (username === '' && password === '') return null;
   try {
@@ -46,17 +46,16 @@ function basicOf({ username, password }: URL): string | null | undefined {
 
 const bare = (host: string): string => host.replace(/^\[|\]$/g, '');
 
-/** Where a tunnel ends. A name is resolved by the proxy. */
+/** A name is resolved by the proxy. */
 export interface TunnelEnd {
-  /** The host, without brackets. */
+  /** Without brackets. */
   readonly host: string;
   readonly port: number;
 }
 
 /**
- * Opens a tunnel within `timeoutMs`. The callback gets its socket, with the bytes behind the proxy's response still
- * unread; or `egress_blocked` when the proxy's rules forbid `end`; or an error that is worth a retry. No error contains
- * text of the proxy or its credentials.
+ * The bytes after the proxy's response are still unread in the socket. Passes `egress_blocked` when the proxy's rules forbid
+ * `end`, otherwise an error that is worth a retry. No error contains text of the proxy or its credentials.
  */
 export function openTunnel(
   proxy: EgressProxy,
@@ -72,7 +71,7 @@ export function openTunnel(
     path: authority,
     headers: {
       host: authority,
-      // Node would say close, which a proxy may take for the tunnel.
+      // Node would send close, which a proxy may apply to the tunnel.
       connection: 'keep-alive',
       ...(proxy.authorization === null ? {} : { 'proxy-authorization': proxy.authorization }),
     },
@@ -99,16 +98,13 @@ export function openTunnel(
 
 const silence = 'The proxy of EGRESS_PROXY did not open a tunnel in time';
 
-/**
- * The error of a target that is not reached, without the code of its cause: `ECONNREFUSED` would read as if the target
- * had refused.
- */
+/** The error of an unreachable proxy, without the code of its cause: `ECONNREFUSED` would read as if the target had refused. */
 const unreachable = (cause: Error): Error =>
   new Error('The proxy of EGRESS_PROXY could not be reached, or sent no valid HTTP response', { cause });
 
 /**
- * The error of a proxy's response. Null: the tunnel is open. A rule that forbids the target is a 403 of most proxies,
- * and of Smokescreen a 407 that asks for no credentials: one that means it must name their scheme (RFC 9110, 15.5.8).
+ * Most proxies respond 403 when a rule forbids the target. Smokescreen responds 407 without asking for credentials: a real
+ * request for them must name their scheme (RFC 9110, 15.5.8).
  */
 function rejectionOf({ statusCode = 0, headers }: IncomingMessage): Error | null {
   if (statusCode >= 200 && statusCode < 300) return null;

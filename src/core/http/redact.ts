@@ -3,43 +3,29 @@ import { secretCharsMin, spellingsOf } from './secret-spellings.ts';
 import { createSpellingSearch, partCharsMax, type Span, type SpellingSearch } from './spelling-search.ts';
 import { urlCharsMax } from './url-limit.ts';
 
-/** Removes secrets from everything that is logged or shown: by name (`token=…`, `"apiKey": …`) and by value. */
+/** Masks secrets by name (`token=…`, `"apiKey": …`) and by value. */
 export interface Redactor {
-  /**
-   * Also masks `secret` from now on, a refreshed token for instance. Keeps the last 16 such secrets: a run that signs
-   * each request would otherwise search every page for all its signatures.
-   */
+  /** Keeps the last 16 secrets: a run that signs each request would otherwise search every page for all its signatures. */
   add(secret: string): void;
-  /** Also masks these from now on, as those of the start: they are never dropped for later ones. */
+  /** Unlike added secrets, these are never dropped. */
   keep(secrets: readonly string[]): void;
-  /**
-   * `text` with secrets masked, cut to its first `charsMax` characters if given. Masking comes before the cut, so a
-   * secret on the edge is masked whole; no more of `text` is read than the edge needs.
-   */
+  /** Masks before the cut, which covers a secret on the edge; no more of `text` is read than the edge needs. */
   text(text: string, charsMax?: number): string;
-  /** `text` with known secrets masked, whatever the names around them: a customer's record keeps its other fields. */
+  /** Masks only known secrets and ignores names: a customer's record keeps its other fields. */
   values(text: string): string;
-  /**
-   * The URL without user and fragment, {@link urlCharsMax} at most; values of query parameters with a telling name are
-   * masked.
-   */
+  /** Without user and fragment, {@link urlCharsMax} at most; values of query parameters with a telling name are masked. */
   url(url: URL): string;
-  /** Keeps the values of a few harmless headers, masks all others. */
   requestHeaders(headers: Readonly<Record<string, string>>): Record<string, string>;
-  /** Drops `set-cookie`, masks headers with a telling name. */
   responseHeaders(headers: Readonly<Record<string, string>>): Record<string, string>;
 }
 
-/** Secrets that came up later and are still searched for. */
 const addedMax = 16;
 
-/** Characters that are read beyond a cut: how far over it what is masked before it may reach. */
+/** Characters read beyond a cut: the most by which a masked part may extend over it. */
 export const edgeChars = partCharsMax;
 
-/** The text in place of a secret. */
 const mask = '[redacted]';
 
-/** Creates a redactor for the secrets of one connection: parameters, tokens, client secret, `user:password` pair. */
 export function createRedactor(secrets: readonly string[]): Redactor {
   const kept = new Set<string>();
   const added = new LRUCache<string, ReadonlySet<string>>({ max: addedMax });
@@ -54,7 +40,7 @@ export function createRedactor(secrets: readonly string[]): Redactor {
   };
   const add = (secret: string): void => {
     if (secret.length < secretCharsMin || kept.has(secret)) return;
-    // This look-up makes a known one the latest.
+    // This look-up makes a known secret the most recent one.
     if (added.get(secret) !== undefined) return;
     added.set(secret, spellingsOf(secret));
     addedSpans = searchFor([...added.values()]);
@@ -98,7 +84,6 @@ const plainHeaders: ReadonlySet<string> = new Set([
   'user-agent',
 ]);
 
-/** The values of JSON properties and of query or form parameters whose name says that they are secret. */
 function namedSpans(text: string): Span[] {
   if (!tellingName.test(text)) return [];
   const properties = spansBehind(text, property, (start) =>
@@ -111,7 +96,7 @@ function namedSpans(text: string): Span[] {
   return [...properties, ...parameters];
 }
 
-/** The value behind each match of `name`. The end of a value is not looked for within one that is masked as a whole. */
+/** Matches within an already masked value are skipped. */
 function spansBehind(text: string, name: RegExp, valueAt: (start: number) => Span): Span[] {
   const spans: Span[] = [];
   let masked = 0;
@@ -125,7 +110,7 @@ function spansBehind(text: string, name: RegExp, valueAt: (start: number) => Spa
   return spans;
 }
 
-/** Index of the quote that closes the string opened at `start`, or the length of the text. */
+/** The length of the text if no quote closes the string. */
 function stringEnd(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at += 1) {
     if (text[at] === '\\') at += 1;
@@ -134,7 +119,7 @@ function stringEnd(text: string, start: number): number {
   return text.length;
 }
 
-/** Index after the number, word, object or array that starts at `start`; a cut one ends with the text. */
+/** A truncated value ends with the text. */
 function valueEnd(text: string, start: number): number {
   let depth = 0;
   for (let at = start; at < text.length; at += 1) {
@@ -150,7 +135,7 @@ function valueEnd(text: string, start: number): number {
   return text.length;
 }
 
-/** The first `charsMax` characters of `text` with each span, or chain of overlapping spans, replaced by the mask. */
+/** Overlapping spans share one mask. */
 function maskSpans(text: string, spans: Span[], charsMax: number): string {
   let masked = '';
   let from = 0;

@@ -4,19 +4,18 @@ import type { Hop } from './exchange.ts';
 import { isDowngrade, isReachable } from './origin.ts';
 import { limitUrl } from './url-limit.ts';
 
-/** Where a redirect leads, and why it must not be followed (null: follow it). */
+/** `rejection` is `null` for a hop to follow. */
 export interface NextHop {
   readonly hop: Hop;
   readonly rejection: BlockReason | null;
 }
 
-/** Redirects followed per attempt. */
+/** Per attempt. */
 const redirectsMax = 3;
 
 /**
- * The request that `response` redirects to, or null when it redirects nowhere. Another origin sees `accept` and
- * `user-agent` only, so no credential and no body ever leaves the origin it was meant for. Throws `source_rejected` when
- * the address is too long.
+ * `null` without a redirect. Another origin sees `accept` and `user-agent` only, so no credential and no body ever leaves its
+ * intended origin. Throws `source_rejected` when the address is too long.
  */
 export function nextHop(
   hop: Hop,

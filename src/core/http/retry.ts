@@ -3,22 +3,22 @@ import type { HttpRequest, HttpResponse, Verdict } from '../model/http.ts';
 
 /** `http.retry` of a spec. */
 export interface RetryPolicy {
-  /** Attempts in all, the first included; fewer when they take long (client.ts). */
+  /** Includes the first attempt; fewer are made when they take long (next-wait.ts). */
   readonly maxAttempts: number;
   readonly baseMs: number;
   /** The client waits at most 10 s of it before an attempt. */
   readonly maxMs: number;
-  /** The longest wait a server may ask for; above it the run fails. */
+  /** Above it the run fails. */
   readonly maxWaitSeconds: number;
 }
 
-/** Milliseconds before the next attempt after `attempt` (from 1) failed: full jitter over a doubling window. */
+/** Milliseconds: full jitter over a doubling window; `attempt` counts from 1. */
 export const backoffMs = (policy: RetryPolicy, attempt: number, random: () => number): number =>
   Math.floor(random() * Math.min(policy.maxMs, policy.baseMs * 2 ** (attempt - 1)));
 
 /**
- * Milliseconds that a `Retry-After` header asks for, 0 when its date has passed; null when absent or in neither form of
- * RFC 9110 10.2.3 (seconds, HTTP date in any of its three spellings).
+ * Milliseconds, 0 when the date has passed. `null` when absent or in neither form of RFC 9110 10.2.3 (seconds, HTTP date in any
+ * of its three spellings).
  */
 export function retryAfterMs(header: string | undefined, nowMs: number): number | null {
   const text = header?.trim() ?? '';

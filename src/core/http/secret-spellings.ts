@@ -2,9 +2,9 @@
 export const secretCharsMin = 6;
 
 /**
- * Every spelling in which an API may echo `secret`: raw, percent, form, each of these two percent-encoded again,
- * JSON-escaped once and twice, hex, and base64 at its three alignments in both alphabets; empty for a secret of fewer than
- * {@link secretCharsMin} characters.
+ * An API may echo a secret in any of these forms. Raw, percent, form, each of these two percent-encoded again, JSON-escaped once
+ * and twice, hex, and base64 at its three alignments in both alphabets. Empty for a secret of fewer than {@link secretCharsMin}
+ * characters.
  */
 export function spellingsOf(secret: string): ReadonlySet<string> {
   const raw = secret.trim();
@@ -30,8 +30,8 @@ export function spellingsOf(secret: string): ReadonlySet<string> {
 const escapeJson = (text: string): string => JSON.stringify(text).slice(1, -1);
 
 /**
- * `encodeURIComponent`, its stricter RFC 3986 form, and the form encoding, each with upper and lower case digits; and all of
- * them once more, as a link is that stands in the query of another one.
+ * `encodeURIComponent`, its stricter RFC 3986 form, and the form encoding, each with upper and lower case digits. All of them
+ * also encoded twice, as for a link in the query of another one.
  */
 function percentSpellings(raw: string): string[] {
   const percent = encodeURIComponent(raw.toWellFormed());
@@ -51,7 +51,7 @@ function unicodeSpellings(json: string): string[] {
   return [go, net, upper];
 }
 
-/** The characters of a base64 text that depend on the secret alone when `offset` (mod 3) other bytes stand before it. */
+/** The characters of a base64 text that depend on the secret alone when `offset` (mod 3) other bytes precede it. */
 function base64Spellings(bytes: Buffer, offset: number): string[] {
   const encoded = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');
   const first = Math.ceil((offset * 8) / 6);

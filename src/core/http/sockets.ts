@@ -4,34 +4,31 @@ import { Agent, type Dispatcher } from 'undici';
 import type { EgressGuard } from './egress.ts';
 import { headerBytesMax } from './header-limit.ts';
 
-/** What a client sends through. Disposing ends what is under way. */
+/** Disposing ends the requests in progress. */
 export interface Sockets extends AsyncDisposable {
   readonly dispatcher: Dispatcher;
 }
 
-/** The sockets of connections between their runs. */
 export interface SocketCache {
-  /** Opens those of a connection: the ones that its last run left open, or new ones. */
+  /** Reuses the sockets that the connection's last run left open. */
   open(connectionId: string): Sockets;
 }
 
-/** The milliseconds for which sockets stay open without a request; runs that are at most so far apart share them. */
+/** Milliseconds without a request; runs no further apart share sockets. */
 const idleMs = 30_000;
-/** Connections whose sockets stay open at once: a process may have a thousand files open. */
+/** A process may have a thousand files open. */
 const keptMax = 200;
-/** Connections of which the end of the last run is known. */
 const endedMax = 10_000;
 
-/** Opens the sockets of one client: to what the guard lets through, and to nothing else. */
+/** Only to targets that the guard allows. */
 export function openSockets(egress: EgressGuard): Sockets {
   const agent = createAgent(egress);
   return { dispatcher: agent, [Symbol.asyncDispose]: () => agent.destroy() };
 }
 
 /**
- * Sockets outlive a run where the connection ran a moment before as well, so that a sync every few seconds is spared the
- * handshakes. No two connections share a socket, nor do two runs at once. A run that ends while a request is under way
- * closes its own.
+ * Sockets outlive a run if the connection also ran shortly before, so that a sync every few seconds avoids handshakes. No two
+ * connections share a socket, nor do two runs at once. A run that ends during a request closes its own.
  */
 export function createSocketCache(egress: EgressGuard): SocketCache {
   const idle = new LRUCache<string, Agent>({

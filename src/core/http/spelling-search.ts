@@ -1,27 +1,24 @@
-/** A place in a text, from `start` up to but not including `end`. */
+/** `end` is exclusive. */
 export interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** Finds where any of some texts stands in another; places that overlap or touch come as one. */
+/** Overlapping or touching places are merged. */
 export type SpellingSearch = (text: string) => Span[];
 
-/** Characters by which a part is looked up. */
 const keyChars = 3;
 /**
- * Characters of a part. A longer spelling is found part by part, so that a text with some of a long secret shows no more
- * of it than what is left of a part.
+ * Characters of a part. A longer spelling is found part by part, so that a text with some of a long secret shows at most an
+ * incomplete part.
  */
 export const partCharsMax = 64;
-/** The number of keys, one for each value of {@link keyOf}. */
+/** One for each value of {@link keyOf}. */
 const keys = 65_536;
 
 /**
- * A search for `spellings`, each of at least {@link keyChars} characters. It goes over a text once and looks closer only
- * where three characters are those of a part's beginning. Its time grows with the text alone, however many spellings
- * there are, and however alike: no pattern is made of secrets, and what begins with the same characters is halved until
- * the longest is found.
+ * Each spelling has at least {@link keyChars} characters. The time grows with the text alone, however many or similar the
+ * spellings are. No pattern is made of secrets, and parts with the same beginning are found by binary search over their lengths.
  */
 export function createSpellingSearch(spellings: ReadonlySet<string>): SpellingSearch {
   if (spellings.size === 0) return () => [];
@@ -62,7 +59,7 @@ export function createSpellingSearch(spellings: ReadonlySet<string>): SpellingSe
 const keyOf = (first: number, second: number, third: number): number =>
   (first ^ (second << 5) ^ (third << 10)) & (keys - 1);
 
-/** A spelling in parts; the last two overlap where its length is no multiple of theirs. */
+/** The last two parts overlap if the length is not a multiple of theirs. */
 function partsOf(spelling: string): readonly string[] {
   if (spelling.length <= partCharsMax) return [spelling];
   const count = Math.ceil(spelling.length / partCharsMax);
@@ -72,11 +69,10 @@ function partsOf(spelling: string): readonly string[] {
   });
 }
 
-/** Parts with the same key. */
 interface Group {
-  /** Their lengths, ascending. */
+  /** Ascending. */
   readonly lengths: readonly number[];
-  /** Of each beginning that {@link longestAt} asks for on its way to a part: the length of the longest part in it, or 0. */
+  /** For each beginning that {@link longestAt} may look up: the length of the longest part in it, or 0. */
   readonly within: ReadonlyMap<string, number>;
 }
 
@@ -96,7 +92,7 @@ function groupOf(parts: ReadonlySet<string>): Group {
   return { lengths, within };
 }
 
-/** The length of the longest part that begins at `at`; 0: none does. */
+/** 0 if no part begins at `at`. */
 function longestAt(text: string, at: number, { lengths, within }: Group): number {
   let longest = 0;
   halve(lengths, (length) => {
@@ -107,7 +103,7 @@ function longestAt(text: string, at: number, { lengths, within }: Group): number
   return longest;
 }
 
-/** Halves ascending lengths until none is left: the longer ones stay when `fits` is true of the one in the middle. */
+/** The longer half stays when `fits` is true of the middle length. */
 function halve(lengths: readonly number[], fits: (length: number) => boolean): void {
   let [low, high] = [0, lengths.length - 1];
   while (low <= high) {

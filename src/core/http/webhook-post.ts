@@ -1,9 +1,9 @@
 /**
- * One POST to an org's webhook endpoint. Unlike the guarded client of runs it does not retry, follow redirects or wait:
- * every request has a row in the delivery log, written before it, and the log decides what follows a response.
+ * One POST to an org's webhook endpoint. Unlike the guarded client of runs it does not retry, follow redirects or wait. Every
+ * request has a row in the delivery log, written before it, and the log decides the next step.
  *
- * One dispatcher per endpoint, as runs have one each: no socket ever carries the bytes of two orgs, not even to the same
- * origin. It lives on between the drains of a busy endpoint, so that TLS is not negotiated for each event.
+ * One dispatcher per endpoint: no socket ever carries the bytes of two orgs, not even to the same origin. It outlives the drains
+ * of a busy endpoint, so that TLS is not negotiated for each event.
  */
 import { Agent } from 'undici';
 import { collectBytes } from '../collected-bytes.ts';
@@ -15,50 +15,43 @@ import { flatHeaders } from './flat-headers.ts';
 import { headerBytesMax } from './header-limit.ts';
 import { type PostErrorCode, postErrorOf } from './post-error.ts';
 
-/** The request to post. */
 export interface WebhookPost {
   readonly url: URL;
-  /** The headers, their names in lower case. */
+  /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Goes over the wire as it is. */
   readonly body: Uint8Array;
-  /** Milliseconds for request and response together. */
+  /** For request and response together. */
   readonly timeoutMs: number;
 }
 
-/** The result of a POST. */
 export interface PostOutcome {
-  /** The status of the response; null: none began. */
+  /** `null` if no response began. */
   readonly statusCode: number | null;
-  /** The reason of a failure; null: a complete response with a status of 2xx. */
+  /** Reason of a failure; `null` for a complete response with a status of 2xx. */
   readonly errorCode: PostErrorCode | null;
-  /** The headers, their names in lower case; repeated ones joined with `, `. Empty without a response. */
+  /** Names in lower case, repeated headers joined with `, `. Empty without a response. */
   readonly headers: Readonly<Record<string, string>>;
   /**
-   * The first 32 KiB of the response as text: more than the log shows, so that what is cut there can be masked whole.
+   * The first 32 KiB of the response as text: more than the log shows, so that a secret across the log's cut can be masked whole.
    */
   readonly body: string;
   readonly durationMs: number;
 }
 
-/** Posts to endpoints; never throws for what a receiver does. */
+/** Never throws for a receiver's behavior. */
 export type WebhookSender = (endpointId: string, post: WebhookPost) => Promise<PostOutcome>;
 
-/** Bytes of a response that are read; the socket is closed on one that has more. */
+/** A longer response closes the socket. */
 const readBytesMax = 65_536;
-/** Bytes of a response that are kept. */
 const keptBytesMax = 32_768;
-/** The milliseconds for which an endpoint's idle sockets are kept; most servers close theirs after 5 s or more. */
+/** Most servers close idle sockets after 5 s or more. */
 const keepAliveMs = 4000;
-/** The longest such time where the server says how long it keeps them, in milliseconds. */
+/** Where the server says how long it keeps idle sockets. */
 const keepAliveMsMax = 30_000;
-/** The milliseconds without a request after which the dispatcher of an endpoint is forgotten. */
+/** Milliseconds without a request after which an endpoint's dispatcher is dropped. */
 const idleMs = 60_000;
 
-/**
- * Makes a sender, which keeps sockets open by endpoint. A process needs one; its idle sockets do not keep the process
- * alive.
- */
+/** A process needs one sender; its idle sockets do not keep the process alive. */
 export function createWebhookSender(egress: EgressGuard): WebhookSender {
   const dispatchers = new Map<string, { readonly agent: Agent; readonly idle: NodeJS.Timeout }>();
   const forget = (endpointId: string): void => {
@@ -113,7 +106,7 @@ async function send(agent: Agent, egress: EgressGuard, post: WebhookPost): Promi
   return { ...result, errorCode, durationMs };
 }
 
-/** The signal of a request that only its deadline ends: a worker that stops lets it finish. */
+/** Only the deadline ends a request: a stopping worker lets it finish. */
 const never = new AbortController().signal;
 
 function classifyStatus(status: number): PostErrorCode | null {

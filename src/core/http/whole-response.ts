@@ -3,30 +3,28 @@ import { collectBytes } from '../collected-bytes.ts';
 import { type HeldMemory, lightBytes, type ResponseMemory } from '../model/response-memory.ts';
 import { flatHeaders } from './flat-headers.ts';
 
-/** A response with all of its body, as it was sent. */
+/** Still encoded. */
 export interface WholeResponse {
   readonly status: number;
-  /** The headers, their names in lower case; repeated ones joined with `, `. */
+  /** Names in lower case, repeated headers joined with `, `. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
-  /** The memory of the body, which whoever reads it gives back. */
+  /** To be released by the reader of the body. */
   readonly held: HeldMemory;
 }
 
-/** Where reading ends early, which closes the socket. */
+/** Reading ends early, which closes the socket. */
 interface ResponseLimits {
   readonly signal: AbortSignal;
   readonly bytesMax: number;
-  /** The error for a longer body. */
   readonly tooLarge: () => Error;
-  /** Holds the memory of a body that is not light. */
+  /** For a body that is not light. */
   readonly memory: Pick<ResponseMemory, 'open'>;
 }
 
 /**
- * Sends a request and reads the whole response. A body that is wanted as one piece needs no stream, which would cost each
- * page of an API five turns of promises (0.1 ms where the process was idle). Throws the signal's reason, `tooLarge`,
- * `ThrottledError` and the errors of undici.
+ * A stream would cost each page of an API five turns of promises (0.1 ms in an idle process). Throws the signal's reason,
+ * `tooLarge`, `ThrottledError` and the errors of undici.
  */
 export function requestWhole(
   dispatcher: Dispatcher,
@@ -44,7 +42,7 @@ export function requestWhole(
 
   const abort = (): void => {
     controller?.abort(signal.reason);
-    // Before it has a socket a request cannot be aborted.
+    // Without a socket a request cannot be aborted.
     reject(signal.reason);
   };
   signal.addEventListener('abort', abort, { once: true });

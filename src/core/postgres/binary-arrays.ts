@@ -1,17 +1,16 @@
-/** The oids of element types, in the catalogue of every PostgreSQL. */
+/** In the catalogue of every PostgreSQL. */
 const oids = { bytea: 17, text: 25 } as const;
 
-/** Numbers before the first element: dimensions, whether there are nulls, type of the elements, how many, first index. */
+/** Numbers before the first element: dimensions, whether there are nulls, element type, count, first index. */
 const headBytes = 20;
 const lengthBytes = 4;
 const nullLength = -1;
 
-/** The text in place of each length but the first, while the texts are put together. */
+/** Stands for each length but the first while the texts are joined. */
 const lengthPlace = '....';
 
 /**
- * A list of texts as PostgreSQL's protocol carries a `text[]` in binary: nothing to escape here, nothing to parse there.
- * They are encoded as one, with their lengths in between.
+ * Binary `text[]`: nothing to escape here, nothing to parse there. All texts are encoded as one, with their lengths in between.
  */
 export function textArray(values: readonly (string | null)[]): Buffer {
   const text = values.join(lengthPlace);
@@ -32,7 +31,7 @@ export function textArray(values: readonly (string | null)[]): Buffer {
   return bytes.subarray(0, at);
 }
 
-/** A list of bytes, each given in base64url, as PostgreSQL's protocol carries a `bytea[]` in binary. */
+/** Binary `bytea[]`; the values are base64url. */
 export function bytesArray(values: readonly string[]): Buffer {
   let size = headBytes;
   for (const value of values) size += lengthBytes + Buffer.byteLength(value, 'base64url');
@@ -46,17 +45,14 @@ export function bytesArray(values: readonly string[]): Buffer {
   return bytes.subarray(0, at);
 }
 
-/** How values of one length are written. */
 export interface FixedForm<Value> {
-  /** The oid of the element type. */
   readonly oid: number;
-  /** Bytes of each. */
   readonly size: number;
-  /** Writes a value; false: it cannot write this one. */
+  /** Returns false if the value cannot be written. */
   readonly write: (view: DataView, at: number, value: Value) => boolean;
 }
 
-/** A list of values of one length as PostgreSQL's protocol carries it in binary; null: one of them cannot be written. */
+/** `null` if one of the values cannot be written. */
 export function fixedArray<Value>(
   values: readonly (Value | null)[],
   { oid, size, write }: FixedForm<Value>,
@@ -83,7 +79,7 @@ interface Head {
   readonly hasNulls: boolean;
 }
 
-/** Bytes that begin with it, and a view of them, whose numbers are written in a fifth of the time. */
+/** The view writes numbers in a fifth of the time. */
 function withHead(size: number, { oid, count, hasNulls }: Head): { readonly bytes: Buffer; readonly view: DataView } {
   const bytes = Buffer.allocUnsafe(size);
   const view = new DataView(bytes.buffer, bytes.byteOffset, size);

@@ -1,20 +1,16 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 
-/** When statements get a name, under which PostgreSQL keeps them. */
 interface StatementNameOptions {
-  /** The use from which on one is worth it: most with lists of values differ each time. */
+  /** Most statements with lists of values differ each time. */
   readonly usesMin: number;
-  /** Names given; each statement takes some 20 kB of memory on every connection. */
+  /** Each statement takes some 20 kB of memory on every connection. */
   readonly namesMax: number;
 }
 
 const digestName = (text: string): string => `css_${hash('sha256', text).slice(0, 24)}`;
 
-/**
- * A statement as a line of a log names it: `update runs css_…`, by what it does first, to which table, and the name under
- * which PostgreSQL keeps it once it is prepared.
- */
+/** For a line of a log: `update runs css_…`. The name is the one in PostgreSQL once the statement is prepared. */
 export function statementName(text: string): string {
   const { verb = '', table = '' } =
     /\b(?<verb>insert into|update|delete from|from)\s+"?(?<table>\w+)/i.exec(text)?.groups ?? {};
@@ -24,12 +20,12 @@ export function statementName(text: string): string {
     : `${/^\w+/.exec(text)?.[0] ?? 'statement'} ${digestName(text)}`;
 }
 
-/** Texts whose uses are counted: those that were used last. */
+/** Most recently used texts whose uses are counted. */
 const countedMax = 2000;
 
 /**
- * Names statements by their text, so that whoever shares a connection of the server means the same by a name. Undefined: not
- * used often enough, or too many others are.
+ * A name means the same to all users of a shared server connection. Undefined for a text not used often enough, or when all names
+ * are taken.
  */
 export function createStatementNames({
   usesMin,

@@ -2,27 +2,26 @@ import { addressFields, type DestinationOptions } from '../sql/address-fields.ts
 
 const { text, host, port, required, withoutControls, refused } = addressFields('postgres');
 
-/** How a connection is encrypted, in libpq's words. */
 type SslMode = (typeof sslModes)[number];
 
 const sslModes = ['disable', 'require', 'verify-full'] as const;
 
-/** Where a customer's database is, checked and complete. Host is a name or an IP, not yet checked. */
+/** The egress guard has not vetted `host` yet, a name or an IP. */
 export interface PostgresAddress {
   readonly host: string;
   readonly port: number;
   readonly database: string;
   readonly user: string;
-  /** Empty when the customer gave none: the driver then reads no file of ours. */
+  /** Empty when the customer gave none: the driver then reads no password file. */
   readonly password: string;
   readonly ssl: SslMode;
-  /** PEM text of the authority to trust; null for the public ones. */
+  /** PEM text of the authority to trust; `null` for the public ones. */
   readonly ca: string | null;
 }
 
 /**
- * Reads a destination's options (templates already resolved): `url`, or `host`, `port`, `database`, `user`,
- * `password`; `ssl` and `ca` with either. An sslmode in the url holds over `ssl`.
+ * `url`, or `host`, `port`, `database`, `user`, `password`; `ssl` and `ca` with either. An sslmode in the url takes precedence
+ * over `ssl`.
  *
  * Throws `destination_rejected`; messages repeat no value.
  */
@@ -60,10 +59,7 @@ function fieldParts(options: DestinationOptions): Parts {
   };
 }
 
-/**
- * The parts of a URL, without the driver's own parser: it takes `?host=` over the authority and reads files named in
- * `sslcert`.
- */
+/** Parses a URL without the driver's parser, which prefers `?host=` over the authority and reads files named in `sslcert`. */
 function urlParts(input: string): Parts {
   const url = URL.parse(input);
   if (!url || !['postgres:', 'postgresql:'].includes(url.protocol)) {

@@ -4,15 +4,14 @@ import { mapWithPauses } from '../../work/map-with-pauses.ts';
 import type { Cell } from '../sql/record-values.ts';
 import type { PlainForm, PostgresRows, PostgresWriter } from './rows.ts';
 
-/** A list of values as a parameter: the type of its elements, and the list in the protocol's binary form. */
 export interface ColumnArray {
   readonly type: string;
   readonly bytes: Buffer;
 }
 
 /**
- * The lists of rows as parameters. Numbers and times go as such where all of a column are in their plainest form, which
- * spares the server a fifth of its work; everything else goes as text, which the statement casts.
+ * Numbers and times go in binary where a whole column is in its plainest form, which saves the server a fifth of its work.
+ * Everything else goes as text, which the statement casts.
  */
 export function columnArrays({ lists, writers }: PostgresRows): Promise<readonly ColumnArray[]> {
   const first = lists.length - writers.length;
@@ -23,10 +22,7 @@ export function columnArrays({ lists, writers }: PostgresRows): Promise<readonly
   });
 }
 
-/**
- * The lists of rows as parameters of type `text[]`, in the order of {@link columnArrays}, in the protocol's binary
- * form.
- */
+/** In the order of {@link columnArrays}. */
 export function textArrays({ lists, writers }: PostgresRows): readonly Buffer[] {
   const first = lists.length - writers.length;
   return lists.map((cells, index) => cellTexts(cells, writers[index - first]));
@@ -42,18 +38,15 @@ const areTexts = (cells: readonly (Cell | null)[]): cells is readonly (string | 
 
 const isNumber = (cell: Cell | null): boolean => typeof cell === 'number';
 
-/** The form of a type as `format_type` writes it; null: it has none. */
+/** `castType` is written as by `format_type`. */
 export const plainFormOf = (castType: string): PlainForm | null => plainForms.get(castType) ?? null;
 
-/**
- * The number of a value that is one and fits. Never a negative zero, which the text of a number does not know either.
- */
+/** Turns a negative zero into zero, as the text of a number does. */
 const numberIf =
   (fits: (number: number) => boolean): PlainForm['numberOf'] =>
   (value) =>
     typeof value === 'number' && fits(value) ? value + 0 : null;
 
-/** Writes numbers and no texts. */
 const numbersBy =
   (write: (view: DataView, at: number, number: number) => void): PlainForm['write'] =>
   (view, at, cell) => {
@@ -98,7 +91,7 @@ const truths: PlainForm = {
   textOf: (number) => String(number === 1),
 };
 
-/** The form of instants, as milliseconds since 1970. */
+/** Milliseconds since 1970. */
 const instants: PlainForm = {
   oid: 1184,
   size: 8,
@@ -116,7 +109,7 @@ const plainForms: ReadonlyMap<string, PlainForm> = new Map([
   ['timestamptz', instants],
 ]);
 
-/** Writes an integer in eight bytes; false where a number is not exact. */
+/** Returns false where a number is not exact. */
 function writeInteger(view: DataView, at: number, integer: number): boolean {
   const high = Math.floor(integer / 2 ** 32);
   view.setInt32(at, high);

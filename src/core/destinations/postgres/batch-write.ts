@@ -8,31 +8,25 @@ import type { PostgresFields } from './fields.ts';
 import type { PostgresRows } from './rows.ts';
 import type { Session } from './session.ts';
 
-/** The rows of a batch as the server takes them. */
 export interface PostgresBatch {
   readonly encoded: PostgresRows;
-  /** The lists of `encoded`, as parameters. */
   readonly arrays: readonly ColumnArray[];
-  /** Rows refused before the server saw them. */
   readonly rejected: readonly RejectedRow[];
 }
 
-/** A batch that is written to the table of a lane. */
 export interface BatchWrite extends PostgresBatch {
   readonly lane: string;
   readonly fence: number;
   readonly connectionId: string;
   readonly map: PostgresFields;
   readonly batch: Batch;
-  /** Mode replace: the first batch of its run, so that rows gathered by an earlier run are deleted. */
   readonly opensGeneration: boolean;
-  /** Mode update: the columns that a deleted record leaves null. */
   readonly cleared: readonly string[];
 }
 
 /**
- * Locks the checkpoint row and moves it on, if the lane is still held and the batch is new. In mode replace the table
- * in which the run has gathered its rows must still be there, too. The commit of the batch is a durable one.
+ * Locks and advances the checkpoint row if the lane is still held and the batch is new. In mode replace the table where the run
+ * has gathered its rows must still exist, too. The batch commits durably.
  */
 export const claimSql = ({ prepared }: PostgresFields): string => `
   update ${checkpointName(prepared.schema)}
@@ -41,7 +35,7 @@ export const claimSql = ({ prepared }: PostgresFields): string => `
     ${prepared.mode === 'replace' ? `and table_oid = '${tableSql(prepared.schema, prepared.written)}'::regclass` : ''}
   returning ${durableCommitSql('transaction')}`;
 
-/** The values of {@link claimSql}, in their order; `receipt`: JSON text, empty while it is not known. */
+/** `receipt` is JSON text, empty while it is not known. */
 export const claimValues = ({ lane, fence, batch }: BatchWrite, receipt: string) => [
   lane,
   fence,
@@ -50,7 +44,6 @@ export const claimValues = ({ lane, fence, batch }: BatchWrite, receipt: string)
   receipt,
 ];
 
-/** Why a batch could not claim its checkpoint row. */
 export async function lostLane(session: Session, { lane, fence, map, batch }: BatchWrite): Promise<AppError> {
   const [held] = await session.query<{ readonly isApplied: boolean }>(
     `select coalesce(run_id = $3 and batch_no >= $4, false) as "isApplied"

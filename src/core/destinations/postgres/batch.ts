@@ -13,10 +13,9 @@ import { ambiguous, findUntouched, isAmbiguous, isUntouched, touchedSql, untouch
 import { rowsSql } from './write-sql.ts';
 
 /**
- * Rows, tombstones and receipt in one transaction: a single statement, so one round trip, as long as the server takes
- * every row. When it refuses one, nothing was written, and the batch is repeated in parts until the rejected rows are
- * found. Batches that begin or complete a generation, or mark rows of their own, take several statements. What loses
- * against other transactions is repeated.
+ * Writes a batch in one transaction: a single statement, so one round trip, as long as the server takes every row. When it
+ * refuses one, nothing was written, and the batch is repeated in parts until the rejected rows are found. Batches that begin or
+ * complete a generation, or mark rows of their own, take several statements. Conflicts with other transactions are retried.
  *
  * Returns all rows refused. Throws `fenced`, or raw errors of pg.
  */
@@ -49,13 +48,13 @@ async function tryBatch(session: Session, write: BatchWrite): Promise<readonly R
 /** Sessions whose table has rows unknown to their lane: the lane was reset, or another lane writes them. */
 const withRowsOfBefore = new WeakSet<Session>();
 
-/** Sessions whose table leaves rows untouched: which ones, only several statements tell. */
+/** Sessions whose table leaves rows untouched; finding those rows takes several statements. */
 const withUntouched = new WeakSet<Session>();
 
 const completesGeneration = ({ map, batch }: BatchWrite): boolean =>
   map.prepared.mode === 'replace' && batch.completesGeneration;
 
-/** Whether the new rows are marked: one statement does not see the rows that it inserts. */
+/** One statement does not see the rows that it inserts. */
 const marksNewRows = ({ map, batch }: BatchWrite): boolean =>
   map.prepared.mode === 'append' && batch.tombstones.length > 0;
 
@@ -92,10 +91,10 @@ interface Steps {
   readonly writeRows: (session: Session, part: Part) => Promise<readonly RejectedRow[]>;
 }
 
-/** The row lock comes first and the receipt last, since it names the rows refused in between. */
+/** The receipt is written last, since it names the rows refused in between. */
 async function writeInSteps(session: Session, { write, writeRows }: Steps): Promise<readonly RejectedRow[]> {
   const { lane, map, batch, connectionId, encoded } = write;
-  // Errors of constraints checked at commit could not be assigned to a row.
+  // Constraint errors at commit could not be assigned to a row.
   await session.query('set constraints all immediate');
   if ((await session.query(claimSql(map), claimValues(write, ''))).length === 0) throw await lostLane(session, write);
   if (write.opensGeneration) await clearGeneration(session, { prepared: map.prepared, connectionId });

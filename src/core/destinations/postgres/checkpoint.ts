@@ -6,16 +6,16 @@ import { openedLane, type StoredCheckpoint } from '../sql/stored-checkpoint.ts';
 import type { LanePlace } from '../sql/table-kind.ts';
 import type { Session } from './session.ts';
 
-/** The columns that identify the checkpoint table; an older one lacks `generation`. */
+/** An older table lacks `generation`. */
 export const checkpointColumns = ['lane', 'fence', 'table_oid', 'run_id', 'batch_no', 'receipt', 'updated_at'];
 
-/** The run and the batch beside a receipt, and the heads of the messages. */
+/** Allowance for the run and batch beside a receipt, and for message headers. */
 const responseHeadBytes = 65_536;
 
 /**
- * Creates the checkpoint table. run_id, batch_no and receipt stay null until a batch is applied to the table with
- * table_oid, in mode replace that of the table where the generation gathers; a table that is made again has another oid.
- * Receipts are mostly digests: to compress them takes as long as to write them.
+ * run_id, batch_no and receipt stay null until a batch is applied to the table with table_oid. In mode replace that is the table
+ * where the generation gathers; a recreated table has another oid. Receipts are mostly digests: compressing them takes as long as
+ * writing them.
  */
 export const createCheckpointSql = (schema: string): string => `
   create table if not exists ${checkpointName(schema)} (
@@ -29,14 +29,12 @@ export const createCheckpointSql = (schema: string): string => `
     updated_at timestamptz not null);
   alter table ${checkpointName(schema)} alter column receipt set storage external`;
 
-/** Adds what a checkpoint table of an earlier version lacks. */
 export const alterCheckpointSql = (schema: string): string =>
   `alter table ${checkpointName(schema)} add column if not exists generation text not null default ''`;
 
 /**
- * Takes the lane from every earlier attempt; what was applied to another table, or for another generation, is forgotten
- * in the same statement.
- * Throws `fenced` when a later attempt holds it.
+ * Takes the lane from every earlier attempt. The same statement forgets batches applied to another table or for another
+ * generation. Throws `fenced` when a later attempt holds the lane.
  */
 export async function claimLane(
   session: Session,
@@ -59,7 +57,6 @@ export async function claimLane(
   return openedLane(row);
 }
 
-/** Whether the checkpoint row of a lane is about one of the tables. */
 export async function hasLane(session: Session, { schema, lane, tables }: LanePlace): Promise<boolean> {
   const rows = await session.query(
     `select lane from ${checkpointName(schema)}
@@ -69,7 +66,7 @@ export async function hasLane(session: Session, { schema, lane, tables }: LanePl
   return rows.length > 0;
 }
 
-/** What the checkpoint row of a lane says; null: there is no such table or row, or no batch was applied. */
+/** `null` if the table or row is missing, or no batch was applied. */
 export async function peekLane(session: Session, givenSchema: string | null, lane: string): Promise<LastBatch | null> {
   const schema = givenSchema ?? session.defaultSchema;
   if (schema === null) return null;

@@ -1,9 +1,9 @@
 import type { ColumnType } from '../../spec/schema/column-type.ts';
 
-/** Longest n of varchar(n); beyond it the column is text. */
+/** The largest n of varchar(n). */
 const varcharLengthMax = 10_485_760;
 
-/** A column type as SQL. Numbers are checked by the spec, so nothing here needs quoting. */
+/** The spec has validated the numbers, so nothing here needs quoting. */
 export function postgresType(type: ColumnType): string {
   switch (type.kind) {
     case 'text': {

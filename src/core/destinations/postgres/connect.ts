@@ -6,30 +6,29 @@ import type { PostgresAddress } from './address.ts';
 import { isUnreachable } from './errors.ts';
 import { CheckedWire, openTransport } from './wire.ts';
 
-/** A client that has logged in, with the wire under it, which can be cut when the server no longer responds. */
+/** The wire can be cut when the server no longer responds. */
 export interface Connected {
   readonly client: pg.Client;
   readonly wire: CheckedWire;
 }
 
-/** Milliseconds a server may take. */
+/** Time limits for the server, in milliseconds. */
 export interface SessionLimits {
   readonly connectMs: number;
   readonly statementMs: number;
 }
 
-/** How a session is opened. */
 export interface ConnectOptions {
   readonly guard: Pick<EgressGuard, 'vetHost'>;
   readonly limits: SessionLimits;
 }
 
-/** Addresses tried of one host: two families and a spare. */
+/** Addresses of one host to try: two families and a spare. */
 const addressesMax = 3;
-/** Milliseconds beyond the server's own limit before the client gives up on a response. */
+/** Milliseconds beyond the server's own limit before the client stops waiting for a response. */
 export const responseGraceMs = 5000;
 
-/** Connects to the first vetted address that can be reached; the name itself never reaches the driver's resolver. */
+/** Connects to the first reachable vetted address. The driver's resolver never sees the host name. */
 export async function connectPostgres(address: PostgresAddress, options: ConnectOptions): Promise<Connected> {
   const vetted = await options.guard.vetHost(address.host, address.port);
   if (address.ssl === 'disable' && !vetted.every(({ allowListed }) => allowListed)) {
@@ -77,13 +76,13 @@ async function logIn(
     // A function, since pg treats an empty text as missing and then reads files.
     password: () => address.password,
     ssl: false,
-    // Its type is that of a whole socket, of which the driver uses this part.
+    // Typed as a whole socket, of which the driver uses only this part.
     stream: () => wire as unknown as Socket,
     types: { getTypeParser },
     query_timeout: limits.statementMs + responseGraceMs,
     application_name: 'connector-sync',
   });
-  // Without a listener a connection that breaks while idle would end the process.
+  // Without a listener, a connection that breaks while idle would end the process.
   client.on('error', () => wire.destroy());
   try {
     await client.connect();
@@ -94,7 +93,7 @@ async function logIn(
   }
 }
 
-/** What statements of ours ask for, by object id; all else stays text. The server says what type a column has. */
+/** Types in the service's own statements, by object id; everything else stays text. */
 const parsers: ReadonlyMap<number, (text: string) => unknown> = new Map<number, (text: string) => unknown>([
   [16, (text) => text === 't'],
   [21, Number],

@@ -6,8 +6,8 @@ import type { StoredColumn } from './table.ts';
 const recordKey = 'primary key (_connection_id, _external_id)';
 
 /**
- * Creates the table of a target: a row per record, in mode append a row per version in the order of `_seq`. Every
- * column allows null in the database: a later version of the spec may stop to fill it.
+ * One row per record, in mode append one per version, ordered by `_seq`. Every column allows null: a later version of the spec
+ * may stop filling it.
  */
 export function createTableSql(table: string, { mode, columns }: Pick<TargetTable, 'mode' | 'columns'>): string[] {
   const isAppend = mode === 'append';
@@ -25,18 +25,16 @@ export function createTableSql(table: string, { mode, columns }: Pick<TargetTabl
   return isAppend ? [create, `create index on ${table} (_connection_id, _external_id)`] : [create];
 }
 
-/** Recreates the table in which the next generation of another one gathers, so that both refuse the same rows. */
+/** Both tables refuse the same rows. */
 export const recreateNextSql = (next: string, table: string): string[] => [
   `drop table if exists ${next}`,
   `create table ${next} (like ${table} including defaults including constraints including generated
      including identity, ${recordKey})`,
 ];
 
-/** Adds columns, but those that are there. */
 export const addColumnsSql = (table: string, columns: readonly Column[]): string =>
   `alter table ${table} ${columns.map((column) => `add column if not exists ${columnSql(column)}`).join(', ')}`;
 
-/** Adds columns of another table, with its types. */
 export const copyColumnsSql = (table: string, columns: readonly StoredColumn[]): string =>
   `alter table ${table} ${columns.map(({ name, type }) => `add column if not exists ${quoted(name)} ${type}`).join(', ')}`;
 

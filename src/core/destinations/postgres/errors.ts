@@ -3,10 +3,10 @@ import { codeOf, hasCode } from '../../error-code.ts';
 import { AppError } from '../../errors.ts';
 import { PostgresProtocolError } from './message.ts';
 
-/** The logged form of a server's error: its message and detail repeat values of rows, so they are left out. */
+/** A server's message and detail repeat values of rows, so they are left out. */
 class PostgresFailure extends Error {
   override readonly name = 'PostgresFailure';
-  /** Five characters; null for failures of the network or the driver. */
+  /** Five characters; `null` for failures of the network or the driver. */
   readonly sqlstate: string | null;
 
   constructor(message: string, sqlstate: string | null) {
@@ -15,27 +15,24 @@ class PostgresFailure extends Error {
   }
 }
 
-/** The SQLSTATE of a server's error; null for any other. */
 const sqlstateOf = (error: unknown): string | null =>
   error instanceof pg.DatabaseError && error.code !== undefined ? error.code : null;
 
-/** Whether a row causes the error: data exception, constraint, index entry too long, refused by a trigger. */
+/** Data exception, constraint, index entry too long, refused by a trigger. */
 export const blamesRow = (error: unknown): boolean => startsWithAny(sqlstateOf(error), ['22', '23', '54000', 'P0001']);
 
 /** Whether a row exists already, or another row has the same unique value. */
 export const isDuplicateKey = (error: unknown): boolean => sqlstateOf(error) === '23505';
 
-/** Whether the transaction lost against another and can be repeated as it is. */
 export const isConflict = (error: unknown): boolean => startsWithAny(sqlstateOf(error), ['40001', '40P01']);
 
-/** Whether the server has not kept a statement that was prepared, keeps another by its name, or can no longer use it. */
+/** Whether the server has dropped a prepared statement, keeps another under its name, or can no longer use it. */
 export const losesPrepared = (error: unknown): boolean => startsWithAny(sqlstateOf(error), ['26000', '42P05', '0A000']);
 
-/** Whether someone else created the same schema, table or column at the same moment. */
 export const isDuplicateObject = (error: unknown): boolean =>
   startsWithAny(sqlstateOf(error), ['42P06', '42P07', '42701', '42710', '23505']);
 
-/** Whether the connection is lost: a failure of the network or the driver, or one after which the server closes it. */
+/** True for a failure of the network or the driver, or one after which the server closes the connection. */
 export const endsConnection = (error: unknown): boolean =>
   !(error instanceof pg.DatabaseError) || error.severity === 'FATAL' || error.severity === 'PANIC';
 
@@ -44,7 +41,7 @@ export const isUnreachable = (error: unknown): boolean =>
   error instanceof Error &&
   (hasCode(error, 'ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT') || error.message === 'timeout expired');
 
-/** Why the server refused a row; names columns and constraints, never values. */
+/** Names columns and constraints, never values. */
 export function rowIssue(error: unknown): string {
   if (!(error instanceof pg.DatabaseError)) return 'refused by the database';
   const { code, column, constraint } = error;
@@ -52,7 +49,7 @@ export function rowIssue(error: unknown): string {
   return `${rowReasons.find(([state]) => code?.startsWith(state))?.[1] ?? 'refused'}${place} (SQLSTATE ${code})`;
 }
 
-/** The error of a statement over rows that are already in the table; an error that no row causes passes unchanged. */
+/** The error of a statement over rows that are already in the table. An error that no row causes is returned unchanged. */
 export function wholeRefused(error: unknown, what: string): unknown {
   if (!blamesRow(error)) return error;
   const message = `${what}: ${rowIssue(error)}. Nothing was changed; correct that constraint or trigger.`;
@@ -62,7 +59,7 @@ export function wholeRefused(error: unknown, what: string): unknown {
   });
 }
 
-/** Reasons by the begin of a SQLSTATE, the longest match first. */
+/** By SQLSTATE prefix, the longest first. */
 const rowReasons = [
   ['22001', 'a text is too long'],
   ['22003', 'a number is out of range'],
@@ -75,10 +72,7 @@ const rowReasons = [
   ['P0001', 'refused by a trigger'],
 ] as const;
 
-/**
- * SQLSTATE (whole or its class) to code and reason; the first match holds. The only such table.
- * Failures without a SQLSTATE are the network's.
- */
+/** By SQLSTATE (whole or its class); the first match counts. Failures without a SQLSTATE are the network's. */
 const verdicts: readonly (readonly [
   string,
   'destination_unavailable' | 'destination_rejected' | 'destination_login',
@@ -117,7 +111,7 @@ const verdicts: readonly (readonly [
   ['XX', 'destination_unavailable', 'the server has an internal error'],
 ];
 
-/** The failure as the engine knows it. An AppError passes as it is. */
+/** Returns an AppError unchanged. */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   if (error instanceof PostgresProtocolError) {
@@ -131,7 +125,6 @@ export function toAppError(error: unknown): AppError {
   return new AppError(code, message, { cause: new PostgresFailure(`SQLSTATE ${sqlstate}`, sqlstate) });
 }
 
-/** The code and words for every other SQLSTATE. */
 const fallback = ['', 'destination_rejected', 'the server refused a statement'] as const;
 
 /** Codes and messages of node:tls and pg that a retry cannot fix. */

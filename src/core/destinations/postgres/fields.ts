@@ -8,14 +8,11 @@ import type { Session } from './session.ts';
 import type { StoredColumn } from './table.ts';
 import { toTextFor } from './values.ts';
 
-/** The columns that batches write, and the table they are of. */
 export type PostgresFields = FieldMap<PostgresTable, PostgresWriter>;
 
-/** The columns that a lane writes from its first batch on. */
 export const postgresFields = (prepared: PostgresTable, columns: Parameters<typeof initialFields>[1]): PostgresFields =>
   initialFields(prepared, columns, writerOf);
 
-/** What the rules for fields need of a session. */
 export const fieldKind = (session: Session, orgId: string): FieldKind<PostgresTable, PostgresWriter> => ({
   addColumns: (prepared, columns) => addColumns(tableKind(session, orgId), prepared, columns),
   writerOf,

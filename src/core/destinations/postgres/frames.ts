@@ -1,42 +1,36 @@
 /**
- * Splits what a customer's server sends into messages of PostgreSQL's protocol and checks them before the driver sees
- * them. The driver parses in a callback of the socket: what it throws there would end the process, a list without an
- * end would freeze it, and it keeps whatever comes. So a message passes only if this client can need it at this point,
- * and if its counts, lengths and texts end exactly where the message ends.
+ * Checks the messages of a customer's server before the driver sees them. The driver parses in a socket callback: an exception
+ * there would end the process, and an endless list would freeze it. It also buffers without a limit. So a message passes only if
+ * this client can need it at this point. Its counts, lengths and texts must end exactly where the message ends.
  */
 import { broken, MessageReader, PostgresProtocolError } from './message.ts';
 
-/** The limits of the response to one statement. */
 export interface ResponseLimits {
   readonly bytesMax: number;
   readonly rowsMax: number;
 }
 
-/** Takes the bytes of one session. */
 export interface FrameChecker {
-  /**
-   * Takes bytes and returns whole, checked messages, at most one buffer of them. Throws {@link PostgresProtocolError}.
-   */
+  /** Returns whole, checked messages, at most one buffer of them. Throws {@link PostgresProtocolError}. */
   push(chunk: Buffer): Buffer | null;
-  /** Expects the response to one more statement, behind those in progress; `limits`: of its response. */
+  /** Expects one more response, after those in progress. */
   expectResponse(limits: ResponseLimits): void;
 }
 
 /** Login: parameters and a handful of short messages; real servers send less than 1 KB. */
 const loginLimits: ResponseLimits = { bytesMax: 65_536, rowsMax: 0 };
-/** The bytes of a session while no statement is in progress: notices, changed parameters, the goodbye of a shutdown. */
+/** Bytes of a session while no statement is in progress: notices, changed parameters, the goodbye of a shutdown. */
 const idleBytesMax = 65_536;
-/** Columns of a result; PostgreSQL's own limit. */
+/** PostgreSQL's own limit. */
 const columnsMax = 1664;
 /**
- * Results, columns and cells of a response, for each of which the driver keeps objects that are a hundred times as large as
- * the bytes that ask for them. The most that a statement of ours has is 1000 rows of a few columns.
+ * Results, columns and cells of a response. For each the driver keeps objects a hundred times as large as the bytes that announce
+ * them. The service's own statements have about 1000 rows of a few columns.
  */
 const partsMax = 50_000;
 /** Type and length. */
 const headerBytes = 5;
 
-/** A checker for a session that begins with the login. */
 export function createFrameChecker(): FrameChecker {
   const session: SessionState = {
     phase: 'login',
@@ -54,7 +48,7 @@ export function createFrameChecker(): FrameChecker {
 
   const hold = (chunk: Buffer): void => {
     if (heldBytes + chunk.length > held.length) {
-      // Doubled, so that a message that comes byte by byte is copied a bounded number of times.
+      // Doubled, so that a message that arrives byte by byte is copied a bounded number of times.
       const grown = Buffer.allocUnsafe(Math.max(2 * held.length, heldBytes + chunk.length, 1024));
       held.copy(grown, 0, 0, heldBytes);
       held = grown;
@@ -92,20 +86,18 @@ interface SessionState {
   /** `idle`: logged in, and no statement is in progress. */
   phase: 'login' | 'idle' | 'statement';
   limits: ResponseLimits;
-  /** The limits of statements behind the one in progress. */
   readonly expected: ResponseLimits[];
-  /** The bytes of the login or the response so far; then its rows, and what {@link partsMax} counts. */
+  /** So far, of the login or the response; {@link partsMax} limits the parts. */
   bytes: number;
   rows: number;
   parts: number;
   idleBytes: number;
-  /** The columns of the result whose rows come; null: none was described. */
+  /** `null` if no result was described. */
   columns: number | null;
-  /** Requests of the login so far: each may come once, or a server could have us derive keys for ever. */
+  /** Requests of the login so far. Each may come once, or a server could make this client derive keys forever. */
   readonly authentications: Set<number>;
 }
 
-/** The server is ready: begins the next statement, if there is one. */
 function beginNext(session: SessionState): void {
   const limits = session.expected.shift();
   session.phase = limits ? 'statement' : 'idle';
@@ -116,7 +108,7 @@ function beginNext(session: SessionState): void {
   session.columns = null;
 }
 
-/** Checks all messages that are complete; returns where they end. */
+/** Returns the end of the last complete message. */
 function checkFrames(bytes: Buffer, session: SessionState): number {
   let at = 0;
   while (at + headerBytes <= bytes.length) {
@@ -159,7 +151,6 @@ function checkMessage(type: number, message: MessageReader, session: SessionStat
 }
 
 interface MessageCheck {
-  /** When it may come. */
   readonly phases: readonly SessionState['phase'][];
   readonly read: (message: MessageReader, session: SessionState) => void;
 }
@@ -168,7 +159,7 @@ const always = ['login', 'idle', 'statement'] as const;
 const inStatement = ['statement'] as const;
 const nothing = () => undefined;
 
-/** The messages that this client can need, by their type. No copy, no function call, no replication. */
+/** Messages that this client can need, by type. No copy, no function call, no replication. */
 const checks: ReadonlyMap<string, MessageCheck> = new Map<string, MessageCheck>([
   // Authentication, BackendKeyData, ParameterStatus
   ['R', { phases: ['login'], read: checkAuthentication }],
@@ -189,7 +180,7 @@ const checks: ReadonlyMap<string, MessageCheck> = new Map<string, MessageCheck>(
   ['C', { phases: inStatement, read: checkCompletion }],
 ]);
 
-/** Ok, and the kinds of a password that the driver knows: clear text, MD5, and three steps of SASL. */
+/** Ok, and the password methods that the driver knows: clear text, MD5, and three steps of SASL. */
 const [ok, clearText, md5, sasl, saslContinue, saslFinal] = [0, 3, 5, 10, 11, 12] as const;
 
 function checkAuthentication(message: MessageReader, { authentications }: SessionState): void {

@@ -6,31 +6,29 @@ import type { PostgresTable } from './schema.ts';
 import type { Session } from './session.ts';
 import { isUntouched, touchedSql } from './untouched.ts';
 
-/** The rows of one connection in a table of mode replace. */
 interface Generation {
   readonly prepared: PostgresTable;
   readonly connectionId: string;
 }
 
-/** Deletes what a run that never completed has gathered. */
+/** The rows were gathered by a run that never completed. */
 export async function clearGeneration(session: Session, { prepared, connectionId }: Generation): Promise<void> {
   const { schema, written } = prepared;
   await session.queryAll(`delete from ${tableSql(schema, written)} where _connection_id = $1`, [connectionId]);
 }
 
-/** A generation that is complete, and the columns that its lane writes. */
 interface Completed extends Pick<Generation, 'connectionId'> {
   readonly map: PostgresFields;
 }
 
 /**
- * Replaces the connection's rows with those that the run has gathered, visible to readers at the commit. Rows that stay
- * are updated in the columns that the lane writes: others are the customer's or another resource's, and what refers to
- * the rows stays. Throws `destination_rejected` when a constraint, trigger or policy of the customer prevents it.
+ * Rows that stay are updated only in the columns that the lane writes. Other columns belong to the customer or another resource,
+ * and references to the rows stay valid. Readers see the change at the commit. Throws `destination_rejected` when a constraint,
+ * trigger or policy of the customer prevents it.
  */
 export async function switchGeneration(session: Session, { map, connectionId }: Completed): Promise<void> {
   try {
-    // A foreign key that is checked late allows that rows are away for a moment.
+    // A deferred foreign key allows rows to be missing for a moment.
     await session.queryAll('set constraints all deferred');
     for (const sql of switchSql(map)) await session.queryAll(sql, [connectionId]);
     await session.queryAll('set constraints all immediate', []);
@@ -40,7 +38,7 @@ export async function switchGeneration(session: Session, { map, connectionId }: 
   }
 }
 
-/** Deletes what is missing, updates what stays, inserts what is new, and fails unless all of that was done. */
+/** Fails unless all rows were deleted, updated and inserted. */
 function switchSql({ prepared: { schema, stored, written }, writers }: PostgresFields): readonly string[] {
   const [table, next] = [tableSql(schema, stored.name), tableSql(schema, written)];
   const own = ['_run_id', '_synced_at', '_deleted_at', ...writers.map(({ name }) => name)].map(quoted);

@@ -4,7 +4,7 @@ import type { HeldFields } from '../sql/sql-destination.ts';
 import type { PostgresFields } from './fields.ts';
 import type { Session } from './session.ts';
 
-/** See Destination.leftovers. The primary key gives the order, in mode append the index of records. */
+/** The primary key gives the order, in mode append the index of records. */
 export async function findLeftovers(
   session: Session,
   { claim, fields }: HeldFields<PostgresFields>,

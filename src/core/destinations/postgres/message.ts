@@ -1,9 +1,9 @@
-/** The server does not keep to the protocol, or to what this client takes. The message never repeats what it sent. */
+/** The message never repeats the server's bytes. */
 export class PostgresProtocolError extends Error {
   override readonly name = 'PostgresProtocolError';
 }
 
-/** Reads one message; nothing is read beyond its end. */
+/** All methods throw {@link PostgresProtocolError} when the message ends too early. */
 export class MessageReader {
   readonly #bytes: Buffer;
   readonly #end: number;
@@ -15,7 +15,6 @@ export class MessageReader {
     this.#end = end;
   }
 
-  /** Throws, as all below, {@link PostgresProtocolError} when the message ends before. */
   skip(bytes: number): void {
     if (bytes > this.#end - this.#at) throw broken();
     this.#at += bytes;
@@ -40,7 +39,7 @@ export class MessageReader {
     return this.#bytes.readInt32BE(this.#at - 4);
   }
 
-  /** A text that ends with a NUL; its bytes without that. */
+  /** Returns the bytes of the text without its NUL. */
   text(): number {
     const start = this.#at;
     const nul = this.#bytes.indexOf(0, start);
@@ -49,12 +48,10 @@ export class MessageReader {
     return nul - start;
   }
 
-  /** Ends the message: nothing may be left. */
   end(): void {
     if (this.#at !== this.#end) throw broken();
   }
 }
 
-/** The error for bytes that no PostgreSQL sends. */
 export const broken = (): PostgresProtocolError =>
   new PostgresProtocolError("the server does not follow PostgreSQL's protocol; check host and port");

@@ -1,7 +1,7 @@
 /**
- * Rows in a customer's PostgreSQL. A session (session.ts) checks each message of the server before the driver reads it
- * (wire.ts, frames.ts). `open` claims the checkpoint row and creates or checks the table; `apply` writes rows and receipt in
- * one transaction (batch.ts).
+ * Rows in a customer's PostgreSQL. A session (session.ts) checks each message of the server before the driver reads it (wire.ts,
+ * frames.ts). `open` claims the checkpoint row and creates or checks the table; `apply` writes rows and receipt in one
+ * transaction (batch.ts).
  */
 
 import type { EgressGuard } from '../../http/egress.ts';
@@ -26,12 +26,10 @@ import { tableKind } from './schema.ts';
 import { openSession, type Session } from './session.ts';
 import { withConflictRetries } from './transaction.ts';
 
-/** The dependencies of a postgres destination. */
 export interface PostgresDeps {
   readonly guard: Pick<EgressGuard, 'vetHost'>;
-  /** The org that writes. */
   readonly orgId: string;
-  /** Milliseconds the server may take; a minute per statement unless given. */
+  /** Milliseconds the server may take; by default a minute per statement. */
   readonly limits?: SessionLimits;
 }
 
@@ -39,10 +37,9 @@ export interface PostgresDeps {
 const defaultLimits: SessionLimits = { connectMs: 10_000, statementMs: 60_000 };
 
 /**
- * Rows in a customer's PostgreSQL (12 or later): one connection, one table, one checkpoint row per lane in the same
- * transaction as the rows.
+ * PostgreSQL 12 or later; the checkpoint row is written in the same transaction as the rows.
  *
- * Throws `destination_rejected` at once when the options cannot work; connects at `open`.
+ * Throws `destination_rejected` at once when the options cannot work; connects later.
  */
 export function openPostgres(options: DestinationOptions, deps: PostgresDeps): Destination {
   const address = parsePostgresAddress(options);
@@ -74,7 +71,7 @@ async function openLane(
   return { fields: postgresFields(prepared, { target: claim.target, written }), opened };
 }
 
-/** A lane of before may stand in the former schema. */
+/** An older lane may be in the former schema. */
 async function peek(session: Session, { lane, target }: Pick<LaneClaim, 'lane' | 'target'>): Promise<LastBatch | null> {
   const found = await peekLane(session, target.schema, lane);
   return found ?? (target.formerSchema === undefined ? null : await peekLane(session, target.formerSchema, lane));

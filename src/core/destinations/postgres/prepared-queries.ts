@@ -1,19 +1,17 @@
 import { createStatementNames } from '../../postgres/statement-names.ts';
 import { losesPrepared } from './errors.ts';
 
-/** A statement for the driver. */
 export interface NamedQuery {
   readonly text: string;
   readonly values: readonly unknown[];
-  /** The name under which the server keeps it; absent: it does not. */
+  /** Absent if the server should not keep the statement. */
   readonly name?: string;
 }
 
 /**
- * Has the server keep statements from their second use on, so that it need not read and plan them for every batch. A
- * pooler may hand the next statement to a server that has not kept it, or that keeps another one by its name. Nothing
- * is done then, and from that moment on all statements are sent whole. For statements that are transactions of their
- * own.
+ * Lets the server keep statements from their second use on, to save parsing and planning for every batch. A pooler may pass the
+ * next statement to a server that lacks it, or has another one under its name. The server then does nothing, and from then on all
+ * statements are sent whole. For statements that are transactions of their own.
  */
 export function createPreparedQueries<Result>(run: (query: NamedQuery) => Promise<Result>) {
   // One for each set of columns and their forms, of which a lane has few.

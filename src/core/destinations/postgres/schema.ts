@@ -13,10 +13,8 @@ import { readTables, type StoredColumn, type StoredTable } from './table.ts';
 import { checkOurs, checkTypes } from './table-check.ts';
 import { inTransaction } from './transaction.ts';
 
-/** A target table that exists, with the schema it is in. */
 export type PostgresTable = PreparedTable<StoredTable>;
 
-/** How PostgreSQL finds and creates tables. */
 export const tableKind = (session: Session, orgId: string): TableKind<StoredTable> => ({
   orgId,
   defaultSchema: session.defaultSchema,
@@ -69,8 +67,8 @@ interface Generations extends Pick<FoundTables<StoredTable>, 'stored' | 'missing
 }
 
 /**
- * A next generation that began for another table, or for other types, is made anew. Columns that the table has got since are
- * added to it, and what others gather there stays; only for those with rules of the database it is made anew.
+ * Recreates a next generation that began for another table or for other types. Columns that the table has gained since are added
+ * to it, and rows gathered there stay. Only columns with database rules make it start anew.
  */
 function prepareNext({ schema, target }: Place, { stored, next, missing }: Generations): string[] {
   const name = tableSql(schema, writtenTable(target));

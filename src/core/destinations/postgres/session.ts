@@ -7,41 +7,33 @@ import type { ResponseLimits } from './frames.ts';
 import { createPreparedQueries } from './prepared-queries.ts';
 import type { CheckedWire } from './wire.ts';
 
-/** One connection to a customer's server. */
 export interface Session extends AsyncDisposable {
-  /** The schema that the role writes to when none is named; null when its search path has none. */
+  /** `null` if the role's search path names no schema. */
   readonly defaultSchema: string | null;
-  /** False once the network or the server ended it; a new session must be opened. */
   isUsable(): boolean;
-  /** Executes a statement, planned anew each time. `limits`: of its response, where it may be larger than most. */
+  /** Planned anew each time. `limits` applies to the response, where it may be larger than most. */
   query<Row extends pg.QueryResultRow>(
     sql: string,
     values?: readonly unknown[],
     limits?: ResponseLimits,
   ): Promise<readonly Row[]>;
-  /**
-   * Executes a statement that is a transaction of its own and comes again, as that of batches does; see {@link query}.
-   */
+  /** For a statement that is its own transaction and recurs, as batches do. */
   queryAgain(sql: string, values: readonly unknown[]): Promise<readonly unknown[]>;
-  /** A statement of a transaction whose time grows with the table: it, and those after it, may take half an hour. */
+  /** For a statement of a transaction whose time grows with the table. It and later statements may take half an hour. */
   queryAll(sql: string, values?: readonly unknown[]): Promise<void>;
 }
 
-/** Milliseconds for a statement over all rows of a connection: ten million rows take a few minutes. */
+/** Ten million rows take a few minutes. */
 const queryAllMs = 30 * 60_000;
 
-/** A description of some tables with 1,600 columns each, the largest that most statements ask for, has less than 1 MB. */
+/** The largest usual response describes some tables with 1,600 columns each, and has less than 1 MB. */
 const responseLimits: ResponseLimits = { bytesMax: 4 * 1024 * 1024, rowsMax: 1000 };
-/** The limits of the response to settings: one row. */
 const settingsLimits: ResponseLimits = { bytesMax: 65_536, rowsMax: 1 };
 
-/** How long a session waits for the server's goodbye before it cuts the connection. */
+/** Milliseconds to wait for the server's goodbye. */
 const goodbyeMs = 2000;
 
-/**
- * Connects, and makes every session alike whatever the role's and database's own settings are. Statements throw raw
- * errors of pg.
- */
+/** Makes every session alike, independent of the settings of role and database. Statements throw raw errors of pg. */
 export async function openSession(address: PostgresAddress, options: ConnectOptions): Promise<Session> {
   const { client, wire } = await connectPostgres(address, options);
   const run = async <Row extends pg.QueryResultRow>(
@@ -84,10 +76,9 @@ export async function openSession(address: PostgresAddress, options: ConnectOpti
 }
 
 /**
- * Sets what a session needs, by a statement and not by connection parameters, which poolers refuse. UTC decides what a
- * time without an offset means; read committed is what the claim on the checkpoint row relies on; a frozen process
- * loses its locks. Plans are made without a look at the values: one that copies the lists of a batch time and again
- * takes a twelfth of its time.
+ * Set by a statement, since poolers refuse connection parameters. UTC decides what a time without an offset means. The claim on
+ * the checkpoint row relies on read committed. The timeouts make a frozen process lose its locks. Generic plans ignore the
+ * values: copying the lists of a batch into plans takes a twelfth of its time.
  */
 async function applySettings(query: Session['query'], { statementMs }: SessionLimits): Promise<string | null> {
   const [row] = await query<{ schema: string | null }>(

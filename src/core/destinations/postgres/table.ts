@@ -1,42 +1,33 @@
 import type { Session } from './session.ts';
 
-/** A column as it is in the database. */
 export interface StoredColumn {
   readonly name: string;
-  /** The name of the type in pg_type, such as `int8`. */
+  /** Name in pg_type, such as `int8`. */
   readonly typeName: string;
-  /** The type as SQL, without length or precision: a cast with them would cut instead of refuse. */
+  /** SQL type without length or precision: a cast with them would truncate instead of refuse. */
   readonly castType: string;
-  /** The type as SQL, with length or precision. */
   readonly type: string;
-  /** Length, or precision and scale, in PostgreSQL's coding; -1: none. */
+  /** Length, or precision and scale, in PostgreSQL's coding; -1 if none. */
   readonly modifier: number;
   readonly nullable: boolean;
-  /** The database computes it. */
   readonly generated: boolean;
-  /** It may be null, and no default, constraint or collation of its own is about it. */
+  /** It may be null, and has no default, constraint or collation of its own. */
   readonly isPlain: boolean;
-  /** A version before this added it for a field of the records. */
   readonly evolved: boolean;
 }
 
-/** A table as it is in the database. */
 export interface StoredTable {
   readonly name: string;
-  /** relkind: `r` table, `p` partitioned, others are no tables. */
+  /** relkind: `r` for a table, `p` for a partitioned one; other kinds are not tables. */
   readonly kind: string;
   readonly columns: readonly StoredColumn[];
-  /** Columns of each unique key, sorted. */
   readonly keys: readonly (readonly string[])[];
 }
 
-/**
- * The comment that marks a column as {@link StoredColumn.evolved}. It is not written any more: see `WrittenColumns`, which
- * replaces it from a lane's next batch on.
- */
+/** Marks {@link StoredColumn.evolved}. No longer written: `WrittenColumns` replaces it from a lane's next batch on. */
 const evolvedComment = 'Added by the connector sync for a field of the records';
 
-/** Reads the given tables of a schema. Null when the schema is missing; tables that are missing are left out. */
+/** Leaves out missing tables; `null` if the schema is missing. */
 export async function readTables(
   session: Session,
   { schema, names }: { readonly schema: string; readonly names: readonly string[] },

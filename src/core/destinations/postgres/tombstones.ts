@@ -12,7 +12,7 @@ import type { ValuePlaces } from './write-sql.ts';
 
 type Effect = Tombstone['effect'];
 
-/** External ids by what happens to their rows, without effects that do not occur and ids that no row can have. */
+/** Leaves out effects that do not occur and ids that no row can have. */
 export const idsByEffect = (tombstones: readonly Tombstone[]): readonly (readonly [Effect, readonly string[]])[] =>
   (['soft', 'hard'] as const)
     .map((effect) => [effect, idsOf(tombstones, effect)] as const)
@@ -26,15 +26,13 @@ const idsOf = (tombstones: readonly Tombstone[], effect: Effect): readonly strin
 interface DeleteParts {
   readonly effect: Effect;
   readonly places: Pick<ValuePlaces, 'run' | 'connection' | 'isGuarded'>;
-  /** The parameter with the external ids. */
   readonly ids: string;
-  /** See {@link BatchWrite}. */
   readonly cleared: readonly string[];
 }
 
 /**
- * The statement that marks or removes the rows of deleted records. Mode append marks every version and leaves to each
- * the run that brought it. In mode update the row is another resource's: only the lane's own columns become null.
+ * Mode append marks every version, and each keeps the run that brought it. In mode update the row is another resource's: only the
+ * lane's own columns become null.
  */
 export function deleteSql({ schema, written, mode }: PostgresTable, parts: DeleteParts): string {
   const { effect, places, cleared } = parts;
@@ -61,8 +59,8 @@ const whichSql = (mode: WriteMode, { effect, places: { connection }, ids }: Dele
 type BatchTombstones = Pick<BatchWrite, 'map' | 'connectionId' | 'batch' | 'cleared'>;
 
 /**
- * Returns the deletions that left a row of their record as it was. Throws `destination_rejected` when a constraint or
- * trigger of the customer refuses one with an error.
+ * Returns the deletions that left a row of their record unchanged. Throws `destination_rejected` when a constraint or trigger of
+ * the customer refuses one.
  */
 export async function applyTombstones(
   session: Session,

@@ -10,25 +10,24 @@ import type { Session } from './session.ts';
 
 const complaint = 'rows are left untouched: they are missing, or a trigger, rule or row policy keeps them';
 
-/** An expression that fails unless all conditions hold: a statement that is a transaction of its own then writes nothing. */
+/** An expression that fails unless all conditions hold: a statement that is its own transaction then writes nothing. */
 export const touchedSql = (conditions: readonly string[]): string =>
   `cast(case when ${conditions.join(' and ')} then '1' else '${complaint}' end as int)`;
 
-/** Whether {@link touchedSql} failed. */
 export const isUntouched = (error: unknown): boolean =>
   error instanceof pg.DatabaseError && error.code === '22P02' && error.message.includes(complaint);
 
-/** Thrown where it cannot be told which of the versions of a record was left untouched. */
+/** Thrown when several versions of a record were written and it is unknown which was left untouched. */
 export const ambiguous = new Error('several rows have the record id');
 
 interface Writing {
-  /** The statement that writes the rows; the ids are its parameter $3. */
+  /** The ids are parameter $3. */
   readonly sql: string;
   readonly values: readonly unknown[];
   readonly rows: PostgresRows;
 }
 
-/** Runs a statement that writes rows; returns the ids of those that it did not touch, once for each of their rows. */
+/** Returns the untouched ids, once for each of their rows. */
 export async function findUntouched(session: Session, { sql, values, rows }: Writing): Promise<readonly string[]> {
   const found = await session.query<{ readonly id: string }>(
     `with written as (${sql} returning _external_id)
@@ -39,10 +38,9 @@ export async function findUntouched(session: Session, { sql, values, rows }: Wri
   return found.map(({ id }) => id);
 }
 
-/** A record id has 2,000 bytes at most, and its message some more. */
+/** A record id has 2,000 bytes at most, plus the overhead of its message. */
 const idLimits = (count: number): ResponseLimits => ({ bytesMax: 65_536 + count * 2100, rowsMax: count + 1 });
 
-/** Whether one of the ids is that of several rows. */
 export function isAmbiguous(externalIds: readonly string[], { lists: [ids = []] }: PostgresRows): boolean {
   if (externalIds.length === 0 || ids.length < 2) return false;
   const untouched = new Set<unknown>(externalIds);
@@ -56,7 +54,7 @@ interface Untouched {
   readonly externalIds: readonly string[];
 }
 
-/** Rows that a statement left untouched, with the reason: in mode update most often there is none of the record yet. */
+/** In mode update the record usually has no row yet. */
 export async function untouchedRows(
   session: Session,
   { write, rows, externalIds }: Untouched,

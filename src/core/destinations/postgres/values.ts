@@ -13,28 +13,25 @@ import {
   type ValueText,
 } from '../sql/record-values.ts';
 
-/** What decides how a column is written: the type's name in pg_type and its modifier (-1: none). */
+/** Type name in pg_type, and modifier (-1 if none). */
 export interface StoredType {
   readonly typeName: string;
   readonly modifier: number;
 }
 
-/** How values become text for a column. Types the service never creates are left to the server to check. */
+/** The server checks types that the service never creates. */
 export function toTextFor({ typeName, modifier }: StoredType): ToText {
   const convert = converters.get(typeName);
   return nullable(convert ? convert(modifier) : scalarText);
 }
 
-/** Whether the service itself may create columns of this type; the server checks the values of others. */
+/** Whether the service itself may create columns of this type. */
 export const isConvertible = (typeName: string): boolean => converters.has(typeName);
 
-/** Decimals after the point of numeric(p,s), by the type's modifier; its 11 bits hold negative scales too. */
+/** The 11 bits of the modifier hold negative scales too. */
 export const scaleOf = (modifier: number): number => (((modifier - 4) & 0x7ff) ^ 1024) - 1024;
 
-/**
- * Converters by the names of pg_type. A map: the names come from the customer's server, and every object has a
- * `constructor`.
- */
+/** By the names of pg_type. A map: the names come from the customer's server, and every object has a `constructor`. */
 const converters: ReadonlyMap<string, (modifier: number) => ValueText> = new Map<
   string,
   (modifier: number) => ValueText
@@ -75,7 +72,7 @@ function countCodePoints(text: string): number {
   return count;
 }
 
-/** Modifier of numeric(p,s): ((p << 16) | s) + 4. More decimals than s are rounded, as SQL does. */
+/** Modifier of numeric(p,s): ((p << 16) | s) + 4. Decimals beyond s are rounded, as SQL does. */
 function numericText(modifier: number): ValueText {
   if (modifier < 0) return decimalText;
   const precision = (modifier - 4) >> 16;

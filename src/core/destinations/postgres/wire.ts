@@ -6,15 +6,14 @@ import type { FrameChecker } from './frames.ts';
 import { createFrameChecker } from './frames.ts';
 import { PostgresProtocolError } from './message.ts';
 
-/** A socket to a server, with encryption on it where the address asks for some. */
 export type Transport = Socket | TLSSocket;
 
-/** Asks whether the server takes encryption: length and number of the request, as the protocol has them. */
+/** SSLRequest of the protocol: length and number. */
 const sslRequest = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
 
 /**
- * Opens the socket. Encryption is ours, not the driver's, so that its bytes can be checked before the driver parses
- * them. Throws {@link PostgresProtocolError} and errors of the network and of TLS.
+ * Encryption is done here, not in the driver, so that bytes are checked before the driver parses them. Throws {@link
+ * PostgresProtocolError} and errors of the network and of TLS.
  */
 export async function openTransport(ip: string, address: PostgresAddress, signal: AbortSignal): Promise<Transport> {
   const socket = new Socket();
@@ -36,7 +35,7 @@ export async function openTransport(ip: string, address: PostgresAddress, signal
   }
 }
 
-/** Anything behind the one byte would be taken for encrypted although anybody on the way could have put it there. */
+/** Bytes after the first one would count as encrypted, although an attacker on the path could have put them there. */
 function requireEncryption(response: Buffer): void {
   const text = response.toString('latin1');
   if (text === 'S') return;
@@ -44,17 +43,14 @@ function requireEncryption(response: Buffer): void {
   throw new PostgresProtocolError("the server does not follow PostgreSQL's protocol; check host and port");
 }
 
-/** The certificate is checked against the customer's name, not the address it led to. */
+/** The certificate is checked against the customer's host name, not the address it resolved to. */
 const tlsOptions = ({ host, ssl, ca }: PostgresAddress) => ({
   rejectUnauthorized: ssl === 'verify-full',
   ...(isIP(host) === 0 && { servername: host }),
   ...(ca !== null && { ca }),
 });
 
-/**
- * The socket as the driver sees it: the transport, behind a checker. Errors of the driver's parser end the transport,
- * never the process.
- */
+/** The socket as the driver sees it. Errors of the driver's parser end the transport, never the process. */
 export class CheckedWire extends EventEmitter implements Pick<FrameChecker, 'expectResponse'> {
   readonly #transport: Transport;
   readonly #checker = createFrameChecker();

@@ -2,11 +2,11 @@ import { quoted, tableSql } from '../sql/identifiers.ts';
 import type { PostgresFields } from './fields.ts';
 import type { PostgresWriter } from './rows.ts';
 
-/** Where a statement finds its values. */
+/** Values and parameters of a statement, as SQL. */
 export interface ValuePlaces {
   readonly run: string;
   readonly connection: string;
-  /** Number of the parameter with the first list of the rows; the others follow. */
+  /** The other lists follow. */
   readonly firstList: number;
   /** Whether nothing is written unless the CTE `claim` has a row. */
   readonly isGuarded: boolean;
@@ -15,13 +15,11 @@ export interface ValuePlaces {
 interface RowsToWrite {
   readonly places: ValuePlaces;
   readonly writers: readonly PostgresWriter[];
-  /** The types of the elements of each list. */
   readonly types: readonly string[];
-  /** Whether rows are only inserted. Mode upsert: fails if one of the rows exists, and takes two thirds of the time. */
+  /** Mode upsert: fails if one of the rows exists, and takes two thirds of the time. */
   readonly onlyInserts: boolean;
 }
 
-/** The statement that writes a list of rows as the table's mode says. */
 export function rowsSql(map: PostgresFields, rows: RowsToWrite): string {
   switch (map.prepared.mode) {
     case 'upsert':
@@ -38,7 +36,7 @@ function insertSql({ prepared }: PostgresFields, { places, writers, types }: Row
   const { run, connection, firstList, isGuarded } = places;
   const names = writers.map(({ name }) => `, ${quoted(name)}`).join('');
   const casts = writers.map(({ castType }, index) => `, r.c${index + 1}::${castType}`).join('');
-  // Beside each other in a select they cost the server a fifth less than as a table of lists, which it would keep.
+  // Side by side in a select, they cost the server a fifth less than as a table of lists, which it would store.
   const columns = types.map((type, index) => `unnest($${firstList + index}::${type}[]) as c${index}`);
   return `
     insert into ${tableSql(prepared.schema, prepared.written)}
@@ -55,8 +53,8 @@ function onConflict(writers: readonly PostgresWriter[]): string {
 }
 
 /**
- * A column that a record does not give keeps its value. The connection comes as a column: as a constant it leads a
- * server without statistics to read all rows of the connection for every batch.
+ * A column that a record does not give keeps its value. The connection is a column: as a constant it makes a server without
+ * statistics read all rows of the connection per batch.
  */
 function updateSql({ prepared }: PostgresFields, { places, writers, types }: RowsToWrite): string {
   const { run, connection, firstList, isGuarded } = places;

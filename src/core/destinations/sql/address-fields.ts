@@ -2,12 +2,12 @@ import { isIP } from 'node:net';
 import { domainToASCII } from 'node:url';
 import { AppError } from '../../errors.ts';
 
-/** A destination's options, templates already resolved. */
+/** Templates already resolved. */
 export type DestinationOptions = Readonly<Record<string, unknown>>;
 
-/** How the options of a kind of database are read. Every error is `destination_rejected` and repeats no value. */
+/** Every error is `destination_rejected` and repeats no value. */
 export interface AddressFields {
-  /** A template gives a number where the param is one; null when absent or empty. */
+  /** `null` when absent or empty. A template gives a number where the param is one. */
   readonly text: (options: DestinationOptions, name: string) => string | null;
   readonly host: (host: string | null) => string;
   readonly port: (port: string | null, fallback: number) => number;
@@ -25,7 +25,6 @@ const hostName = /^(?=.{1,253}$)([\w-]{1,63}\.)*[\w-]{1,63}\.?$/;
 
 const isHost = (host: string): boolean => isIP(host) !== 0 || hostName.test(domainToASCII(host));
 
-/** The reader for one kind. */
 export function addressFields(kind: string): AddressFields {
   const refused = (why: string, cause?: unknown): AppError =>
     new AppError('destination_rejected', `The ${kind} destination is not usable: ${why}.`, { cause });

@@ -2,7 +2,7 @@ import { isJsonObject } from '../../json/is-json-object.ts';
 import type { ColumnType } from '../../spec/schema/column-type.ts';
 import { parseColumnType } from '../../spec/schema/column-type.ts';
 
-/** The column type of one property of a record schema; null when the schema leaves it open. */
+/** `null` when the schema leaves the type open. */
 export function columnTypeOf(schema: unknown): { readonly type: ColumnType; readonly nullable: boolean } | null {
   if (!isJsonObject(schema)) return null;
   const names = typeNames(schema);
@@ -12,7 +12,7 @@ export function columnTypeOf(schema: unknown): { readonly type: ColumnType; read
   return type && { type, nullable };
 }
 
-/** The type that holds every value of a new field; null when all are null. */
+/** The type that holds every value of a new field; `null` when all values are null. */
 export function inferredType(values: readonly unknown[]): ColumnType | null {
   const names = new Set<string>();
   for (const value of values) if (value !== null && value !== undefined) names.add(nameOf(value));
@@ -29,7 +29,7 @@ function typeNames(schema: Readonly<Record<string, unknown>>): Set<string> {
   return new Set(branches.filter(isJsonObject).flatMap((branch) => [...typeNames(branch)]));
 }
 
-/** Mixed scalars become text and anything with an object json: the narrowest type that loses nothing. */
+/** The narrowest type that loses nothing: mixed scalars become text, and anything with an object becomes json. */
 function typeFor(names: ReadonlySet<string>, schema: Readonly<Record<string, unknown>>): ColumnType | null {
   if (names.size === 0) return null;
   if (names.has('object') || names.has('array')) return { kind: 'json' };

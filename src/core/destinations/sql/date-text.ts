@@ -4,7 +4,7 @@ const date = /^(\d{4})-(\d\d)-(\d\d)$/;
 const timestamp =
   /^(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:\.\d{1,12})?)? ?(?:[Zz]|[+-](\d\d)(?::?(\d\d))?)?)?$/;
 
-/** Why a text is no calendar date (`2026-02-28`), or null when it is one. */
+/** Why a text is not a calendar date (`2026-02-28`); `null` when it is one. */
 export function dateIssue(text: string): string | null {
   const match = date.exec(text);
   if (!match) return 'is not a date (YYYY-MM-DD)';
@@ -12,7 +12,7 @@ export function dateIssue(text: string): string | null {
   return isDay(year, month, day) ? null : 'is not a day of the calendar';
 }
 
-/** Why a text is no ISO 8601 date-time or date, or null when it is one. Without an offset it is UTC. */
+/** Why a text is not an ISO 8601 date-time or date; `null` when it is one. */
 export function timestampIssue(text: string): string | null {
   if (plainInstant.test(text)) return null;
   const match = timestamp.exec(text);

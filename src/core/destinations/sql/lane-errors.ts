@@ -1,9 +1,5 @@
 import { AppError } from '../../errors.ts';
 
-/**
- * Why a batch of a lane that is still held was not applied: it is applied already, or the rows it adds to no longer
- * exist.
- */
 export const notTaken = (batchNo: number, isApplied: boolean): AppError =>
   isApplied
     ? new AppError('fenced', `Batch ${batchNo} of this run was applied already; read the checkpoint again.`)

@@ -1,23 +1,18 @@
 import { AppError } from '../../errors.ts';
 
-/** One connection to a customer's server. */
 export interface SqlSession extends AsyncDisposable {
   /** False once the network or the server ended it; a new session must be opened. */
   isUsable(): boolean;
 }
 
-/** The session of a destination. Disposing closes it, and one that is still being connected. */
+/** Disposing also closes a session that is still connecting. */
 interface LiveSession<Session extends SqlSession> extends AsyncDisposable {
-  /** Null: none is open. */
   current(): Session | null;
-  /**
-   * A usable session: the open one, or else a new one. Throws what connecting throws, and `destination_unavailable` when
-   * disposed meanwhile.
-   */
+  /** Returns the open session if usable, else a new one. Throws `destination_unavailable` if disposed meanwhile. */
   connected(): Promise<Session>;
 }
 
-/** Connects when a session is needed; `onClose` is called whenever it drops one. */
+/** Calls `onClose` whenever it drops a session. */
 export function createLiveSession<Session extends SqlSession>({
   connect,
   onClose,
@@ -41,7 +36,7 @@ export function createLiveSession<Session extends SqlSession>({
       if (!session?.isUsable()) await close();
       session ??= await connect();
       if (!isDisposed) return session;
-      // A caller that gave up did not wait for the connection.
+      // A caller that timed out did not wait for the connection.
       await close();
       throw new AppError('destination_unavailable', 'The destination was closed while it was being connected.');
     },

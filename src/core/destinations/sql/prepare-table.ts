@@ -1,4 +1,3 @@
-/** How a target table is made ready for a lane, and how it grows: the same for every kind of database. */
 import { AppError } from '../../errors.ts';
 import type { Column, LaneClaim, TargetTable } from '../destination.ts';
 import { checkColumnNames, checkName, checkpointTable, ownersTable } from './identifiers.ts';
@@ -7,15 +6,12 @@ import { type CheckedTable, checkCheckpointTable, missingColumns } from './table
 import { type LockedWork, type Place, type StoredTable, type TableKind, writtenTable } from './table-kind.ts';
 import { checkOwner, ownerOf, schemaOf } from './table-owner.ts';
 
-/**
- * Several creators at once, and tables that follow from others: the loser finds the winner's work, and what is missing then
- * shows, at the next attempt.
- */
+/** Several creators may run at once: the loser finds the winner's work and sees at its next attempt what is still missing. */
 const attemptsMax = 6;
 
 /**
- * Creates what is missing of schema, table, columns and checkpoint table. Throws `destination_rejected`, before
- * anything is changed, when the table is not the service's.
+ * Creates the missing parts of schema, table, columns and checkpoint table. Throws `destination_rejected`, before any change,
+ * when the table is not the service's.
  */
 export async function prepareTable<Stored extends StoredTable>(
   kind: TableKind<Stored>,
@@ -32,7 +28,6 @@ export async function prepareTable<Stored extends StoredTable>(
   }
 }
 
-/** Whether the table is there; nothing is changed. Throws `destination_rejected` as {@link prepareTable} does. */
 export async function checkTable<Stored extends StoredTable>(
   kind: TableKind<Stored>,
   target: TargetTable,
@@ -44,10 +39,7 @@ export async function checkTable<Stored extends StoredTable>(
   return stored !== undefined;
 }
 
-/**
- * Adds a column for each new field; returns the table as it then is. Throws `destination_unavailable` when the columns are
- * not there afterwards.
- */
+/** Returns the table as it then is. Throws `destination_unavailable` when the columns are missing afterwards. */
 export async function addColumns<Stored extends StoredTable>(
   kind: TableKind<Stored>,
   prepared: PreparedTable<Stored>,
@@ -65,10 +57,7 @@ export async function addColumns<Stored extends StoredTable>(
   throw new AppError('destination_unavailable', 'The new columns were removed again at once; try again.');
 }
 
-/**
- * The columns that a next generation lacks of its table; null: one of them has another type. Those that the database computes
- * do not count.
- */
+/** Columns of a table that its next generation lacks, except computed ones; `null` if a column has another type there. */
 export function lackingColumns<Stored extends CheckedTable['columns'][number]>(
   next: { readonly columns: readonly Stored[] },
   { columns }: { readonly columns: readonly Stored[] },
@@ -83,24 +72,21 @@ export function lackingColumns<Stored extends CheckedTable['columns'][number]>(
   return own.some(isOther) ? null : own.filter(({ name }) => !found.has(name));
 }
 
-/** Throws `destination_rejected` when a name of the schema, the table or a column cannot be one. */
 function checkNames({ schema, target }: Place): void {
   checkName('schema', schema);
   checkName('table', target.table);
   checkColumnNames(target.columns.map(({ name }) => name));
 }
 
-/** The table, if it is there, and the statements that create what is missing. */
 async function findMissing<Stored extends StoredTable>(kind: TableKind<Stored>, place: Place) {
   const { tables, stored, owner } = await findTables(kind, place);
   const missing = stored ? missingColumns(stored, place.target) : [];
   const found = { tables, stored, owner, missing };
-  // The key of the row decides between two orgs. It is read again before anything else is changed.
+  // The key of the owner row decides between two orgs. It is read again before anything else is changed.
   const isTaken = stored && owner === null;
   return { stored, statements: await (isTaken ? kind.takeSql(place, found) : kind.createSql(place, found)) };
 }
 
-/** The tables of a place that are there, each of them as it should be. */
 async function findTables<Stored extends StoredTable>(kind: TableKind<Stored>, { schema, target }: Place) {
   const names = new Set([target.table, writtenTable(target), checkpointTable, ownersTable, ...kind.ownTables]);
   const tables = await kind.readTables(schema, [...names]);
@@ -116,7 +102,7 @@ async function findTables<Stored extends StoredTable>(kind: TableKind<Stored>, {
   return { tables, stored, owner };
 }
 
-/** A creator that knows nothing of the lock shows up as a duplicate object. */
+/** A creator that does not know the lock shows up as a duplicate object. */
 async function runLocked<Stored extends StoredTable>(kind: TableKind<Stored>, work: LockedWork): Promise<void> {
   try {
     await kind.runLocked(work);

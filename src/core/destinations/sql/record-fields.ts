@@ -4,16 +4,13 @@ import type { Column, TargetTable, WriteMode } from '../destination.ts';
 import { inferredType } from './column-types.ts';
 import { canNameColumn } from './identifiers.ts';
 
-/** The properties of a stored column that decide whether records may fill it. */
 interface FillableColumn {
   readonly name: string;
-  /** The database computes it. */
   readonly generated: boolean;
-  /** A version before this added it for a field of the records, and marked it. */
+  /** An earlier version of the service added and marked it for a field of the records. */
   readonly evolved: boolean;
 }
 
-/** A target table that exists, with the schema it is in. */
 export interface PreparedTable<
   Table extends { readonly name: string; readonly columns: readonly FillableColumn[] } = {
     readonly name: string;
@@ -27,39 +24,34 @@ export interface PreparedTable<
   readonly written: string;
 }
 
-/** The columns that batches write, and the table they are of. */
 export interface FieldMap<Prepared extends PreparedTable, Writer extends { readonly name: string }> {
   readonly prepared: Prepared;
   /** Written for every row, so that a missing field becomes null; in mode update only where it is given. */
   readonly writers: readonly Writer[];
 }
 
-/** The result for one batch: the map that covers it, and the fields that cannot be stored with the reason. */
 export interface AdmittedFields<Map> {
   readonly map: Map;
   readonly refused: ReadonlyMap<string, string>;
 }
 
-/** The parts of the rules for fields that depend on the kind of database. */
 export interface FieldKind<Prepared extends PreparedTable, Writer> {
-  /** Adds a column for each new field; returns the table as it then is. */
   readonly addColumns: (prepared: Prepared, columns: readonly Column[]) => Promise<Prepared>;
   readonly writerOf: (column: Prepared['stored']['columns'][number], wanted?: Column) => Writer;
 }
 
-/** Far below the limits of databases (SQL Server 1,024): a source that invents field names must not use the table up. */
+/** Far below database limits (SQL Server 1,024): a source that invents field names must not use the table up. */
 const columnsMax = 1000;
 
-/** What a lane writes before it has seen a record. */
 interface LaneColumns {
   readonly target: TargetTable;
-  /** See `WrittenColumns.find`; where it is null the marks count. */
+  /** See `WrittenColumns.find`; where it is `null` the marks count. */
   readonly written: readonly string[] | null;
 }
 
 /**
- * The columns of the spec and those that the lane has ever written; a customer's own columns are left alone until a
- * record gives them. Mode update may write any column, since it touches only those that a record gives.
+ * The columns of the spec and those that the lane has ever written. A customer's own columns are left alone until a record gives
+ * them. Mode update may write any column, since it touches only columns that a record gives.
  */
 export function initialFields<Prepared extends PreparedTable, Writer extends { readonly name: string }>(
   prepared: Prepared,
@@ -76,7 +68,7 @@ export function initialFields<Prepared extends PreparedTable, Writer extends { r
   return { prepared, writers: columns.map((column) => writerOf(column, wanted.get(column.name))) };
 }
 
-/** Finds a column for every field of the rows, null included, and creates one for each field that has a value. */
+/** Finds a column for every field of the rows, null included; creates one for each field that has a value. */
 export async function admitFields<Prepared extends PreparedTable, Writer extends { readonly name: string }>(
   {
     map,
@@ -99,10 +91,8 @@ export async function admitFields<Prepared extends PreparedTable, Writer extends
   return { map: { prepared, writers: [...map.writers, ...columns.map((column) => writerOf(column))] }, refused };
 }
 
-/** The refused fields of {@link AdmittedFields} where every field is known. */
 export const nothingRefused: ReadonlyMap<string, string> = new Map();
 
-/** The fields that a lane writes, and the columns that its table has beside them. */
 type LaneFields = FieldMap<PreparedTable, { readonly name: string }>;
 
 /** Whether the lane writes every field of the rows that has a value, and every null that a column could take. */
@@ -116,11 +106,10 @@ export function coversFields(map: LaneFields, rows: readonly Deliverable[]): boo
   return true;
 }
 
-/** A null counts where a column is there for it: the row may have a value in it. */
+/** A null counts if a column exists for it: the row may hold an older value there. */
 const isGivenNull = (data: Deliverable['data'], name: string, fillable: ReadonlySet<string>): boolean =>
   data[name] === null && fillable.has(name);
 
-/** The columns that a lane writes, and those that it could write. */
 interface ColumnNames {
   readonly covered: ReadonlySet<string>;
   readonly fillable: ReadonlySet<string>;
@@ -134,7 +123,7 @@ function namesOf({ prepared, writers }: LaneFields): ColumnNames {
   };
 }
 
-/** Fields without a writer and their values; none for a field that is null throughout and has a column. */
+/** Fields without a writer, and their values; an empty list for a field that is always null and has a column. */
 async function unknownFields(map: LaneFields, rows: readonly Deliverable[]): Promise<Map<string, unknown[]>> {
   const unknown = new Map<string, unknown[]>();
   await mapWithPauses(partsOf(rows), collectUnknown, { ...namesOf(map), unknown });
@@ -159,7 +148,6 @@ function collectUnknown(
 }
 
 interface SortedFields {
-  /** The fields in the table that are not written yet. */
   readonly known: readonly string[];
   readonly added: readonly Column[];
   readonly refused: ReadonlyMap<string, string>;

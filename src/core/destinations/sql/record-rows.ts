@@ -3,37 +3,33 @@ import { mapWithPauses, partsOf } from '../../work/map-with-pauses.ts';
 import { shownName } from './identifiers.ts';
 import type { Cell, ToCell } from './record-values.ts';
 
-/** How one column is filled. */
 export interface ColumnWriter {
   readonly name: string;
   readonly nullable: boolean;
   readonly toCell: ToCell;
 }
 
-/** Rows by column. */
 export interface EncodedRows<Writer extends ColumnWriter> {
-  /** The position of each row in its batch. */
   readonly indexes: readonly number[];
   readonly writers: readonly Writer[];
   /**
-   * Lists as long as indexes: the external ids, then, if rows may be partial, which columns each gives (one `0` or `1`
-   * per writer), then one list per writer.
+   * Lists as long as `indexes`: the external ids, then one list per writer. In between, if rows may be partial, the columns that
+   * each row gives (a `0` or `1` per writer).
    */
   readonly lists: readonly (readonly (Cell | null)[])[];
 }
 
-/** How rows become lists. */
 export interface EncodeOptions<Writer extends ColumnWriter> {
   readonly writers: readonly Writer[];
-  /** Fields that cannot be stored, with the reason. */
+  /** Reasons by field. */
   readonly refused: ReadonlyMap<string, string>;
-  /** A record writes only the columns that it gives; false: absent is null. */
+  /** Whether a record writes only the columns that it gives; otherwise absent is null. */
   readonly isPartial: boolean;
-  /** Why no row of the kind can have this record id, as a sentence; null when one can. */
+  /** Why no row of this database kind can have the record id; `null` if one can. */
   readonly idIssue: (externalId: string) => string | null;
 }
 
-/** Checks every value against its column before the server sees any; rows that do not fit are left out and reported. */
+/** Checks every value before the server sees any; rows that do not fit are left out and reported. */
 export async function encodeRows<Writer extends ColumnWriter>(
   rows: readonly Deliverable[],
   options: EncodeOptions<Writer>,
@@ -41,7 +37,7 @@ export async function encodeRows<Writer extends ColumnWriter>(
   const { isPartial } = options;
   const writers = isPartial ? await givenWriters(options.writers, rows) : options.writers;
   const columns = writers.map((writer): Column => ({ writer, isPartial, cells: [] }));
-  // As long as they can be: lists that grow are copied time and again, two dozen of them for each batch.
+  // Sized up front: growing lists are copied repeatedly, two dozen of them for each batch.
   for (const { cells } of columns) cells.length = rows.length;
   const filling: Filling = { options, columns, next: 0, indexes: [], externalIds: [], given: [], rejected: [] };
   await mapWithPauses(partsOf(rows), writeRows, filling);
@@ -51,15 +47,12 @@ export async function encodeRows<Writer extends ColumnWriter>(
   return { encoded: { indexes, writers, lists }, rejected };
 }
 
-/** Lists as they fill; see {@link EncodedRows}. */
 interface Filling {
   readonly options: EncodeOptions<ColumnWriter>;
   readonly columns: readonly Column[];
-  /** The position of the next row in its batch. */
   next: number;
   readonly indexes: number[];
   readonly externalIds: string[];
-  /** Which columns each row gives, if rows may be partial. */
   readonly given: string[];
   readonly rejected: RejectedRow[];
 }
@@ -81,7 +74,7 @@ function writeRows(rows: readonly Deliverable[], filling: Filling): void {
   }
 }
 
-/** The writers of the columns that a row gives: a table may have a thousand that none does. */
+/** Writers of the columns that any row gives: a table may have a thousand that none does. */
 async function givenWriters<Writer extends ColumnWriter>(
   writers: readonly Writer[],
   rows: readonly Deliverable[],
@@ -90,13 +83,11 @@ async function givenWriters<Writer extends ColumnWriter>(
   return writers.filter((_, index) => areGiven[index]);
 }
 
-/** Whether a row can have this external id: changing it, as texts are changed, could make two records one. */
+/** Whether a row can have this external id unchanged: altering ids as texts are altered could make two records one. */
 export const isStorableId = (externalId: string): boolean => !externalId.includes('\0') && externalId.isWellFormed();
 
-/** The issue of an id that is not storable. */
 export const unstorableId = 'The record id has characters that a text cannot store.';
 
-/** Whether a record has the column, be it null. */
 const gives =
   ({ name }: ColumnWriter) =>
   ({ data }: Deliverable): boolean =>
@@ -109,7 +100,7 @@ function rowIssue(
   const issue = idIssue(externalId);
   if (issue !== null) return issue;
   if (refused.size === 0) return null;
-  // Those of the row are few, and the refused ones of all rows may be hundreds of thousands.
+  // The fields of one row are few; the refused ones of all rows may be hundreds of thousands.
   for (const name in data) {
     const reason = (data[name] ?? null) === null ? undefined : refused.get(name);
     if (reason !== undefined) return `The field ${shownName(name)} ${reason}.`;
@@ -117,15 +108,13 @@ function rowIssue(
   return null;
 }
 
-/** A column as it fills. */
 interface Column {
   readonly writer: ColumnWriter;
-  /** See {@link EncodeOptions}. */
   readonly isPartial: boolean;
   readonly cells: (Cell | null)[];
 }
 
-/** Null when every column has the row at this place; otherwise why not, and the place is for the next one. */
+/** Fills the columns at `place` and returns null. Otherwise returns the reason, and the next row reuses the place. */
 function writeRow(row: Deliverable, columns: readonly Column[], place: number): string | null {
   for (const { writer, isPartial, cells } of columns) {
     const { name, nullable, toCell } = writer;
@@ -139,7 +128,7 @@ function writeRow(row: Deliverable, columns: readonly Column[], place: number): 
   return null;
 }
 
-/** Absent is null. A function is what `toString` and the like give on a record without that field. */
+/** A function is what `toString` and the like give on a record without that field. */
 function fieldOf(data: Deliverable['data'], name: string): unknown {
   const value = data[name];
   return value === undefined || typeof value === 'function' ? null : value;

@@ -1,24 +1,20 @@
-/** A value that does not fit its column; the reason never repeats it. */
+/** The reason never repeats the value. */
 export interface Misfit {
   readonly misfit: string;
 }
 
 /**
- * A value for a column. A text is cast by the server to the type of the column, which keeps integers beyond 2^53 and
- * decimals exact. A number is sent as it is by the kinds of destination that can do so.
+ * The server casts a text to the type of the column, which keeps integers beyond 2^53 and decimals exact. Some kinds of
+ * destination send a number as it is.
  */
 export type Cell = string | number;
 
-/** Turns one value into a cell. Null stays null. */
 export type ToCell = (value: unknown) => Cell | null | Misfit;
 
-/** A conversion like {@link ToCell}, always into text. */
 export type ToText = (value: unknown) => string | null | Misfit;
 
-/** A conversion like {@link ToText}, of a value that is there. */
 export type ValueText = (value: unknown) => string | Misfit;
 
-/** Null and undefined are null; everything else is the converter's. */
 export const nullable =
   (convert: ValueText): ToText =>
   (value) =>
@@ -28,13 +24,12 @@ const uuidPattern = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-
 const integerPattern = /^[+-]?\d{1,40}$/;
 const decimalPattern = /^[+-]?(\d{1,1000}(\.\d{0,1000})?|\.\d{1,1000})([eE][+-]?\d{1,3})?$/;
 
-/** A text as it is; numbers and booleans as their text. */
 export function scalarText(value: unknown): string | Misfit {
   if (typeof value === 'string') return storable(value);
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : misfit(value, 'a text');
 }
 
-/** A whole number between two bounds, both included. */
+/** Bounds are inclusive. */
 export const integerText = (min: bigint, max: bigint) => {
   const holdsSafeIntegers = max > 2n ** 53n;
   return (value: unknown) => {
@@ -49,33 +44,31 @@ export const integerText = (min: bigint, max: bigint) => {
   };
 };
 
-/** A decimal number as it was written, be it with an exponent; a misfit when the value is no finite number. */
+/** A decimal number as it was written, exponent included. */
 export function decimalText(value: unknown): string | Misfit {
   if (typeof value === 'number') return Number.isFinite(value) ? String(value) : { misfit: 'is not a finite number' };
   if (typeof value !== 'string') return misfit(value, 'a number');
   return decimalPattern.test(value) ? value : { misfit: 'is not a number' };
 }
 
-/** A number of double precision; a misfit when the value is no number, or out of range. */
 export function floatText(value: unknown): string | Misfit {
   if (typeof value === 'number') return decimalText(value);
   const text = decimalText(value);
   return typeof text === 'string' && !Number.isFinite(Number(text)) ? { misfit: 'is out of range' } : text;
 }
 
-/** A text in which `issue` finds nothing wrong. */
 export const checkedText = (issue: (text: string) => string | null) => (value: unknown) => {
   if (typeof value !== 'string') return misfit(value, 'a text of its form');
   const reason = issue(value);
   return reason === null ? value : { misfit: reason };
 };
 
-/** A UUID, with or without hyphens. */
+/** With or without hyphens. */
 export const uuidText = checkedText((text) => (uuidPattern.test(text) ? null : 'is not a UUID'));
 
 /**
- * A value as JSON text that jsonb accepts. JSON.stringify writes NUL and halves of surrogate pairs as escapes, which jsonb
- * refuses: NUL is removed, half a pair becomes U+FFFD.
+ * JSON text that jsonb accepts. JSON.stringify writes NUL and lone surrogates as escapes, which jsonb refuses: NUL is removed, a
+ * lone surrogate becomes U+FFFD.
  */
 export function jsonText(value: unknown): string {
   const text = JSON.stringify(value);
@@ -89,12 +82,11 @@ function storableJson(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [storable(key), storableJson(inner)]));
 }
 
-/** U+0000 is removed, half a surrogate pair becomes U+FFFD: PostgreSQL has no text with either. */
+/** PostgreSQL stores neither U+0000 (removed) nor lone surrogates (replaced by U+FFFD). */
 const storable = (text: string): string => (text.includes('\0') ? text.replaceAll('\0', '') : text).toWellFormed();
 
 const unsigned = (text: string): string => (text.startsWith('+') ? text.slice(1) : text);
 
-/** A value of the wrong kind. */
 export const misfit = (value: unknown, wanted: string): Misfit => ({
   misfit: `is ${Array.isArray(value) ? 'a list' : `of type ${typeof value}`}, not ${wanted}`,
 });

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Times that a transaction is tried which loses against others; the pauses add up to about a second. */
+/** Attempts for a transaction that loses against others; the pauses add up to about a second. */
 export const attemptsMax = 6;
 
-/** How work that failed is repeated: at once, after a random pause that grows with each attempt, or not at all. */
+/** The random pause grows with each attempt. */
 export type Repetition = 'at_once' | 'after_pause' | 'never';
 
-/** Repeats work as `decide` says of its error and of the number of the attempt, from 1; throws the last error. */
+/** `decide` gets the error and the attempt number, counted from 1. Throws the last error. */
 export async function retriedWork<Result>(
   work: () => Promise<Result>,
   decide: (error: unknown, attempt: number) => Repetition | Promise<Repetition>,

@@ -10,31 +10,24 @@ import {
   type PreparedTable,
 } from './record-fields.ts';
 
-/** What a kind of database implements to be a destination: one session, one lane at a time. */
+/** One session, one lane at a time. */
 export interface SqlKind<Session extends SqlSession, Fields extends WrittenFields, Encoded extends EncodedBatch> {
   connect(): Promise<Session>;
-  /** Prepares the table and claims the lane. `written`: see `WrittenColumns.find`. */
+  /** `written`: see `WrittenColumns.find`. */
   openLane(session: Session, claim: LaneClaim, written: readonly string[] | null): Promise<OpenedFields<Fields>>;
-  /** Whether a table is there. Throws `destination_rejected` where it could not be written as the spec says. */
+  /** Whether the table exists. Throws `destination_rejected` where it could not be written as the spec says. */
   checkTable(session: Session, target: TargetTable): Promise<boolean>;
-  /** See {@link Destination.peek}. */
   peekLane?(session: Session, lane: Pick<LaneClaim, 'lane' | 'target'>): Promise<LastBatch | null>;
-  /** See {@link Destination.leftovers}. */
   leftovers(session: Session, lane: HeldFields<Fields>, page: LeftoverPage): Promise<readonly string[]>;
-  /** Finds or makes a column for each field of the rows. */
   admit(session: Session, rows: BatchRows<Fields>): Promise<AdmittedFields<Fields>>;
-  /** The rows as the server takes them, without asking it. */
   encode(rows: BatchRows<Fields>, refused: AdmittedFields<Fields>['refused']): Promise<Encoded>;
-  /** Writes a batch; returns the rows refused. */
+  /** Returns the rows refused. */
   write(session: Session, batch: LaneBatch<Fields, Encoded>): Promise<readonly RejectedRow[]>;
-  /** The failure as the engine knows it. */
   toAppError(error: unknown): AppError;
 }
 
-/** The columns that batches write. */
 export type WrittenFields = FieldMap<PreparedTable, { readonly name: string }>;
 
-/** Rows that were encoded: how many, and the columns that they fill. */
 interface EncodedBatch {
   readonly encoded: {
     readonly indexes: readonly number[];
@@ -42,38 +35,34 @@ interface EncodedBatch {
   };
 }
 
-/** Rows of a batch, and the columns that they may fill. */
 export interface BatchRows<Fields> {
   readonly rows: readonly Deliverable[];
   readonly fields: Fields;
   readonly target: TargetTable;
 }
 
-/** A lane that is held, and the columns that its batches write. */
 export interface HeldFields<Fields> {
   readonly claim: LaneClaim;
   readonly fields: Fields;
 }
 
-/** A lane that was claimed, and the columns that its batches write. */
 export interface OpenedFields<Fields> {
   readonly fields: Fields;
   readonly opened: OpenedLane;
 }
 
-/** A batch for a lane that is held. */
 export interface LaneBatch<Fields, Encoded> {
   readonly claim: LaneClaim;
   readonly fields: Fields;
   readonly batch: Batch;
   readonly encoded: Encoded;
-  /** Mode replace: the first batch of its run, so that rows gathered by an earlier run are deleted. */
+  /** Mode replace: the first batch of its run, which deletes rows gathered by an earlier run. */
   readonly opensGeneration: boolean;
-  /** Mode update: the columns that a deleted record leaves null, those that the lane has ever filled. */
+  /** Mode update: the columns that a deleted record leaves null, namely those that the lane has ever filled. */
   readonly cleared: readonly string[];
 }
 
-/** Rows in a customer's database: one connection, one table, one checkpoint row per lane. Connects at `open`. */
+/** Connects when `open`, `check` or `peek` needs it. */
 export function sqlDestination<Session extends SqlSession, Fields extends WrittenFields, Encoded extends EncodedBatch>(
   kind: SqlKind<Session, Fields, Encoded>,
 ): Destination {
@@ -128,7 +117,7 @@ export function sqlDestination<Session extends SqlSession, Fields extends Writte
       if (!coversFields(fields, batch.rows)) return;
       const encoded = kind.encode({ rows: batch.rows, fields, target: claim.target }, nothingRefused);
       prepared = { batch, fields, encoded };
-      // The text that is wanted if the server refuses no row either. `apply` reports an error.
+      // Prepares the receipt that is needed if the server refuses no row either. `apply` reports an error.
       encoded.then(() => batch.receipt([])).catch(() => undefined);
     },
     async apply(batch) {
@@ -137,7 +126,7 @@ export function sqlDestination<Session extends SqlSession, Fields extends Writte
       const lane = held;
       const { claim } = lane;
       const opensGeneration = claim.target.mode === 'replace' && lane.gathers !== batch.runId;
-      // Not if the fields have grown since by what a batch before it brought.
+      // Unusable if an earlier batch has added fields since.
       const ready = prepared?.batch === batch && prepared.fields === lane.fields ? prepared : null;
       if (prepared?.batch === batch) prepared = null;
       const { fields, encoded } = await translated(async () => {
@@ -157,14 +146,13 @@ export function sqlDestination<Session extends SqlSession, Fields extends Writte
   };
 }
 
-/** See {@link LaneBatch.cleared}; the spec's columns count, since a version before this noted none. */
+/** See {@link LaneBatch.cleared}; the spec's columns count, since earlier versions of the service noted none. */
 function clearedBy({ claim: { target }, fields, written }: HeldLane<WrittenFields>): readonly string[] {
   if (target.mode !== 'update') return [];
   const own = new Set([...written, ...target.columns.map(({ name }) => name)]);
   return fields.writers.map(({ name }) => name).filter((name) => own.has(name));
 }
 
-/** Notes the columns that the lane fills for the first time. */
 async function noteWritten({ claim, written }: HeldLane<unknown>, { encoded }: EncodedBatch): Promise<void> {
   if (encoded.indexes.length === 0) return;
   const names = encoded.writers.map(({ name }) => name).filter((name) => !written.has(name));
@@ -173,7 +161,6 @@ async function noteWritten({ claim, written }: HeldLane<unknown>, { encoded }: E
   for (const name of names) written.add(name);
 }
 
-/** Encodes a batch for the fields of its lane and those that it brings. */
 async function admitAndEncode<Session extends SqlSession, Fields extends WrittenFields, Encoded extends EncodedBatch>(
   kind: Pick<SqlKind<Session, Fields, Encoded>, 'admit' | 'encode'>,
   session: Session,
@@ -184,19 +171,17 @@ async function admitAndEncode<Session extends SqlSession, Fields extends Written
   return { fields, encoded: kind.encode({ rows, fields, target }, refused) };
 }
 
-/** A batch that is encoded ahead of its time, for the fields of then. */
 interface PreparedBatch<Fields, Encoded> {
   readonly batch: Batch;
   readonly fields: Fields;
   readonly encoded: Promise<Encoded>;
 }
 
-/** The lane that a destination holds; the fields grow with those that batches bring. */
 interface HeldLane<Fields> {
   readonly claim: LaneClaim;
   fields: Fields;
-  /** The columns that its batches have ever filled. */
+  /** Columns that the lane's batches have ever filled. */
   readonly written: Set<string>;
-  /** The run whose batch was applied last: in mode replace the one that gathers. Null: none. */
+  /** The run whose batch was applied last, which in mode replace is the one that gathers. */
   gathers: string | null;
 }

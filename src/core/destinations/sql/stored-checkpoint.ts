@@ -1,14 +1,14 @@
 import { takenOver } from '../../errors.ts';
 import type { OpenedLane } from '../destination.ts';
 
-/** The checkpoint row of a lane once it is claimed; nulls: no batch was applied at its table yet. */
+/** All `null` if no batch was applied at the lane's table yet. */
 export interface StoredCheckpoint {
   readonly runId: string | null;
   readonly batchNo: number | null;
   readonly receipt: string | null;
 }
 
-/** The result of a claim. Throws `fenced` without a row: a later attempt holds the lane. */
+/** Throws `fenced` without a row: a later attempt holds the lane. */
 export function openedLane(row: StoredCheckpoint | undefined): OpenedLane {
   if (!row) throw takenOver();
   const { runId, batchNo, receipt } = row;

@@ -3,7 +3,6 @@ import type { ColumnType } from '../../spec/schema/column-type.ts';
 import type { Column, TargetTable, WriteMode } from '../destination.ts';
 import { checkpointName, quoted, shownName, tableSql } from './identifiers.ts';
 
-/** The properties of an existing table that decide whether the service may write it. */
 export interface CheckedTable {
   readonly name: string;
   readonly columns: readonly { readonly name: string; readonly typeName: string; readonly generated: boolean }[];
@@ -11,7 +10,6 @@ export interface CheckedTable {
   readonly keys: readonly (readonly string[])[];
 }
 
-/** The intended use of an existing table. */
 export interface Purpose {
   readonly schema: string;
   readonly mode: WriteMode;
@@ -21,9 +19,9 @@ const recordKey = '_connection_id,_external_id';
 const versionKey = '_seq';
 
 /**
- * Throws `destination_rejected` unless rows can be kept in the table as the mode says.
+ * Throws `destination_rejected` unless the table can keep rows as the mode says.
  *
- * @param hasColumns it is a table with the service's columns, of types that serve.
+ * @param hasColumns the table has the service's columns, of usable types.
  */
 export function checkPurpose(table: CheckedTable, hasColumns: boolean, { schema, mode }: Purpose): void {
   const name = tableSql(schema, table.name);
@@ -49,7 +47,7 @@ export function checkPurpose(table: CheckedTable, hasColumns: boolean, { schema,
 
 const keySql = (key: string): string => `(${key.replace(',', ', ')})`;
 
-/** Whether the columns include those of the service; `texts` are the types that its texts may have. */
+/** `texts` are the types allowed for the service's texts. */
 export function hasOurColumns(columns: CheckedTable['columns'], texts: readonly string[]): boolean {
   const types = new Map(columns.map(({ name, typeName }) => [name, typeName]));
   return (
@@ -59,17 +57,13 @@ export function hasOurColumns(columns: CheckedTable['columns'], texts: readonly 
   );
 }
 
-/** What a kind of database says of a stored column and a type of the spec. */
 interface TypeRules<Stored> {
-  /** Whether every value that fits the column stays what it is. */
+  /** Whether the column stores every value of the type unchanged. */
   readonly keepsValues: (column: Stored, type: ColumnType) => boolean;
-  /** The type of a column as SQL. */
   readonly storedType: (column: Stored) => string;
-  /** The type of the spec as SQL. */
   readonly wantedType: (type: ColumnType) => string;
 }
 
-/** What a table should have. */
 export interface WantedColumns {
   readonly schema: string;
   readonly columns: readonly Column[];
@@ -93,10 +87,7 @@ export function checkColumnTypes<Stored extends CheckedTable['columns'][number]>
   }
 }
 
-/**
- * The columns that a table lacks. With `evolve: none` an existing table stays as it is. Names that differ only in case
- * are never both created.
- */
+/** With `evolve: none` an existing table stays as it is. Names that differ only in case are never both created. */
 export function missingColumns(table: CheckedTable, target: TargetTable): readonly Column[] {
   const names = new Set(table.columns.map(({ name }) => name));
   const lowerNames = new Set(table.columns.map(({ name }) => name.toLowerCase()));
@@ -109,7 +100,7 @@ export function missingColumns(table: CheckedTable, target: TargetTable): readon
   return target.evolve === 'none' ? [] : missing;
 }
 
-/** Whether a checkpoint table has the column for the generation of a lane; one of an earlier version lacks it. */
+/** False for a checkpoint table of an earlier version of the service. */
 export const hasGeneration = ({ columns }: Pick<CheckedTable, 'columns'>): boolean =>
   columns.some(({ name }) => name === 'generation');
 

@@ -1,6 +1,6 @@
 /**
- * Whose a table is: the schema records one org for each table, and no other org writes, grows or drops it. Connections of one
- * org may share a table, since its rows are keyed by connection.
+ * The schema records one org for each table, and no other org writes, grows or drops it. Connections of one org may share a
+ * table, since its rows are keyed by connection.
  */
 import { AppError } from '../../errors.ts';
 import type { TargetTable } from '../destination.ts';
@@ -8,20 +8,17 @@ import { checkpointTable, ownersName, ownersTable, tableSql } from './identifier
 import type { CheckedTable } from './table-check.ts';
 import { type StoredTable, type TableKind, writtenTable } from './table-kind.ts';
 
-/** A table by its names. */
 interface NamedTable {
   readonly schema: string;
   readonly table: string;
 }
 
-/** The tables that were found in a schema. */
 interface FoundSchema<Stored> {
   readonly schema: string;
-  /** Null: the schema is missing. */
   readonly tables: ReadonlyMap<string, Stored> | null;
 }
 
-/** Throws `destination_rejected` where a table is recorded for another org, which is not named. Null: it is for none. */
+/** Throws `destination_rejected` where a table is recorded for another org, which the message does not name. */
 export function checkOwner({ orgId }: { readonly orgId: string }, { schema, table }: NamedTable, owner: string | null) {
   if (owner === null || owner === orgId) return;
   throw new AppError(
@@ -32,8 +29,8 @@ export function checkOwner({ orgId }: { readonly orgId: string }, { schema, tabl
 }
 
 /**
- * The org that a table is recorded for; null: it is missing, or for none. A row of a table that was dropped counts for
- * nothing. Throws `destination_rejected` when another table has taken the name of that of owners.
+ * `null` if the table is missing or has no owner; the owner row of a dropped table is ignored. Throws `destination_rejected` when
+ * another table has taken the name of the table of owners.
  */
 export async function ownerOf<Stored extends StoredTable>(
   kind: TableKind<Stored>,
@@ -57,8 +54,8 @@ function checkOwnersTable({ columns, keys }: CheckedTable, schema: string): void
 }
 
 /**
- * The schema of a target. The one of before the org had its own still counts, where the table there is recorded for the org,
- * or the checkpoint of the lane is about it; whether the org may have it is checked afterwards. `lane` null: not known.
+ * The schema used before the org had its own still counts if its table is recorded for the org, or the checkpoint of the lane is
+ * about it. Ownership is checked afterwards. `lane` is `null` if not known.
  */
 export async function schemaOf<Stored extends StoredTable>(
   kind: TableKind<Stored>,

@@ -2,9 +2,8 @@ const parts =
   /^(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,12}))?)? ?(?:[Zz]|([+-])(\d\d)(?::?(\d\d))?)?)?$/;
 
 /**
- * A date-time in which `timestampIssue` finds nothing wrong, as the same moment in UTC without an offset:
- * `2026-03-28T20:00:00.1234560`, seven decimals, further ones cut. Null beyond the years 1 to 9999. A second 60 is the
- * next minute.
+ * A valid date-time (see `timestampIssue`) in UTC without an offset: `2026-03-28T20:00:00.1234560`; `null` beyond the years 1 to
+ * 9999. Further decimals are cut. A second 60 becomes the next minute.
  */
 export function utcText(text: string): string | null {
   const [, day, hour = '00', minute = '00', second = '00', fraction = '', sign, offsetHour = '0', offsetMinute = '0'] =

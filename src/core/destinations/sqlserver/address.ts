@@ -4,41 +4,34 @@ import { type EntraClient, entraClient } from './driver/entra-client.ts';
 const fields = addressFields('sqlserver');
 const { text, host, port, required, withoutControls, refused } = fields;
 
-/** Where a customer's SQL Server is, checked and complete. Host is a name or an IP, not yet checked. */
+/** The egress guard has not vetted `host` yet, a name or an IP. */
 export interface SqlServerAddress {
   readonly host: string;
   readonly port: number;
   readonly database: string;
-  /**
-   * Whether the connection is encrypted. False: plain text, only to addresses on `EGRESS_ALLOW`. `strict`: TLS before
-   * the first message (TDS 8).
-   */
+  /** False: plain text, only to addresses on `EGRESS_ALLOW`. `strict`: TLS before the first message (TDS 8). */
   readonly encrypt: boolean | 'strict';
-  /** PEM text of the authority to trust; null for the public ones. */
+  /** PEM text of the authority to trust; `null` for the public ones. */
   readonly ca: string | null;
 }
 
-/** A user of the database server. */
 interface SqlServerUser {
   readonly user: string;
   readonly password: string;
 }
 
-/** Who logs in: a user, or an application of Entra ID whose token has to be fetched. */
+/** The token of an application is yet to be fetched. */
 type SqlServerIdentity = SqlServerUser | EntraClient;
 
-/** What the driver logs in with: a user with its password, or an access token of Entra ID. */
 export type SqlServerLogin = SqlServerUser | { readonly token: string };
 
-/** A destination's options, read. */
 export interface SqlServerOptions {
   readonly address: SqlServerAddress;
   readonly identity: SqlServerIdentity;
 }
 
 /**
- * Reads a destination's options (templates already resolved). A named instance (`host\instance`) is refused: finding
- * its port would take an unencrypted question to another port.
+ * Refuses a named instance (`host\instance`): finding its port would take an unencrypted question to another port.
  *
  * Throws `destination_rejected`; messages repeat no value.
  */

@@ -11,10 +11,9 @@ import { withConflictRetries } from './transaction.ts';
 import { batchSql } from './write-sql.ts';
 
 /**
- * Rows are staged, then rows, tombstones and receipt go into one transaction, all its statements in one request. An
- * error rolls it back as a whole (XACT_ABORT, which also dooms what a savepoint would have kept). Then statements over
- * the staged rows mark those that a rule of the table refuses, and if that is not all, trials find the others; at last
- * the rest is written once more.
+ * Stages the rows, then writes the batch in one transaction and one request. An error rolls it back as a whole (XACT_ABORT, which
+ * also dooms savepoints). Statements over the staged rows then mark those that a rule of the table refuses. If that does not
+ * suffice, trials find the others, and the rest is written once more.
  *
  * Returns all rows refused. Throws `fenced`, or raw errors of the driver.
  */
@@ -39,7 +38,7 @@ export async function writeBatch(session: Session, write: BatchWrite): Promise<r
   }
 }
 
-/** Again without the records that have no row, in mode update: they are awaited. One that vanishes meanwhile is a lost race. */
+/** Mode update: retries without the records that have no row, which are awaited. A row that vanishes meanwhile is a lost race. */
 async function withoutMissing<Result>(rejections: Rejections, commitRest: () => Promise<Result>): Promise<Result> {
   try {
     return await commitRest();
@@ -60,7 +59,7 @@ interface Rest {
   readonly commitRest: () => Promise<readonly RejectedRow[]>;
 }
 
-/** Twice: by what statements say of the rows, then by trials. */
+/** Retries twice: after checks by statements, then after trials. */
 async function commitOthers(error: unknown, { batch, rejections, commitRest }: Rest): Promise<readonly RejectedRow[]> {
   const before = await rejections.marked();
   await rejections.checkRules(error);
@@ -89,7 +88,7 @@ const rejection = ({ completesGeneration }: Batch): string =>
 
 interface Commit {
   readonly write: BatchWrite;
-  /** Staged ids of deleted records. */
+  /** Staged ids. */
   readonly deleted: number;
   readonly rejected: readonly RejectedRow[];
 }
@@ -106,7 +105,6 @@ async function commit(session: Session, { write, deleted, rejected }: Commit): P
   const completes = completesGeneration ? map : null;
   const sql = batchSql({ prepared, rows, deletes, opensGeneration, completes });
   const values = { ...claimValues(write), connection: connectionId, receipt, upto, deleted };
-  // Statements over all rows of a connection may take their time.
   const isLong = opensGeneration || completesGeneration;
   await withConflictRetries(session, async () => {
     const [row] = await (isLong ? session.queryAll<Outcome>(sql, values) : session.query<Outcome>(sql, values));

@@ -6,12 +6,12 @@ import type { LanePlace } from '../sql/table-kind.ts';
 import { keyCollation } from './definitions.ts';
 import type { Session } from './driver/session.ts';
 
-/** The columns that identify the checkpoint table; an older one lacks `generation`. */
+/** An older table lacks `generation`. */
 export const checkpointColumns = ['lane', 'fence', 'table_id', 'run_id', 'batch_no', 'receipt', 'updated_at'];
 
 /**
- * Creates the checkpoint table. run_id, batch_no and receipt stay null until a batch is applied to the table with
- * table_id, in mode replace that of the table where the generation gathers; a table that is made again has another id.
+ * run_id, batch_no and receipt stay null until a batch is applied to the table with table_id. In mode replace that is the table
+ * where the generation gathers; a recreated table has another id.
  */
 export const createCheckpointSql = (schema: string): string => `
   create table ${checkpointName(schema)} (
@@ -26,20 +26,17 @@ export const createCheckpointSql = (schema: string): string => `
 
 const generationType = `nvarchar(100) collate ${keyCollation} not null default N''`;
 
-/** Adds what a checkpoint table of an earlier version lacks. */
 export const alterCheckpointSql = (schema: string): string =>
   `alter table ${checkpointName(schema)} add generation ${generationType};`;
 
-/** The moment of a statement, in UTC. */
 export const nowSql = 'cast(sysutcdatetime() as datetimeoffset(7))';
 
 /** The id of a table as SQL; null when it does not exist. */
 export const tableIdSql = (schema: string, table: string): string => `object_id(N'${schema}.${table}')`;
 
 /**
- * Takes the lane from every earlier attempt; what was applied to another table, or for another generation, is forgotten in
- * the same transaction. Of two first claims the locks let one wait for the other.
- * Throws `fenced` when a later attempt holds it.
+ * Takes the lane from every earlier attempt. The same transaction forgets batches applied to another table or for another
+ * generation. Locks make one of two first claims wait for the other. Throws `fenced` when a later attempt holds the lane.
  */
 export async function claimLane(session: Session, prepared: Place, claim: LaneClaim): Promise<OpenedLane> {
   const [row] = await session.query<StoredCheckpoint>(claimLaneSql(prepared), {
@@ -50,7 +47,6 @@ export async function claimLane(session: Session, prepared: Place, claim: LaneCl
   return openedLane(row);
 }
 
-/** Whether the checkpoint row of a lane is about one of the tables. */
 export async function hasLane(session: Session, { schema, lane, tables }: LanePlace): Promise<boolean> {
   const ids = tables.map((table) => tableIdSql(schema, table));
   const rows = await session.query<{ readonly lane: string }>(
@@ -60,7 +56,6 @@ export async function hasLane(session: Session, { schema, lane, tables }: LanePl
   return rows.length > 0;
 }
 
-/** Where the lane is claimed, and what it writes. */
 type Place = Pick<PreparedTable, 'schema' | 'written'>;
 
 function claimLaneSql({ schema, written }: Place): string {

@@ -1,9 +1,9 @@
 import type { ColumnType } from '../../spec/schema/column-type.ts';
 
-/** Longest n of nvarchar(n); beyond it the column is nvarchar(max). */
+/** The largest n of nvarchar(n). */
 const nvarcharLengthMax = 4000;
 
-/** A column type as SQL. Numbers are checked by the spec, so nothing here needs quoting. */
+/** The spec has validated the numbers, so nothing here needs quoting. */
 export function sqlServerType(type: ColumnType): string {
   switch (type.kind) {
     case 'text': {

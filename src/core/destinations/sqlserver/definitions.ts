@@ -3,21 +3,18 @@ import { quoted, tableSql } from '../sql/identifiers.ts';
 import { sqlServerType } from './column-sql.ts';
 import type { StoredColumn, StoredRules, StoredTable } from './table.ts';
 
-/** Case and accents tell keys apart, whatever the database's own rules are. */
+/** Case and accents distinguish keys, independent of the database's own rules. */
 export const keyCollation = 'Latin1_General_100_BIN2';
 
-/** The longest record id, in UTF-16 units. */
+/** UTF-16 units. */
 export const externalIdLengthMax = 450;
 
-/**
- * The primary key. It is not clustered: both columns together exceed the 900 bytes of a clustered key; another one may
- * have 1,700.
- */
+/** Not clustered: both columns together exceed the 900 bytes of a clustered key; another key may have 1,700. */
 const recordKey = 'primary key nonclustered (_connection_id, _external_id)';
 
 /**
- * Creates the table of a target: a row per record, in mode append a row per version in the order of `_seq`. Every
- * column allows null in the database: a later version of the spec may stop to fill it.
+ * One row per record, in mode append one per version, ordered by `_seq`. Every column allows null: a later version of the spec
+ * may stop filling it.
  */
 export function createTableSql(table: string, { mode, columns }: Pick<TargetTable, 'mode' | 'columns'>): string[] {
   const isAppend = mode === 'append';
@@ -36,18 +33,14 @@ export function createTableSql(table: string, { mode, columns }: Pick<TargetTabl
   return isAppend ? [create, index] : [create];
 }
 
-/** Drops a table that may be missing. */
 export const dropTableSql = (table: string): string => `drop table if exists ${table};`;
 
-/** Adds a column: Babelfish takes one at a time. */
+/** Babelfish adds one column at a time. */
 export const addColumnSql = (table: string, column: Column): string => `alter table ${table} add ${columnSql(column)};`;
 
 const columnSql = ({ name, type }: Column): string => `${quoted(name)} ${sqlServerType(type)} null`;
 
-/**
- * Adds a column of another table, with its type; null: it is not one that the service makes, or has rules of the database that
- * only a copy of the whole table keeps.
- */
+/** `null` if the service does not make such columns, or if only a copy of the whole table keeps the column's database rules. */
 export function copyColumnSql(table: string, column: StoredColumn, { checks }: StoredRules): string | null {
   const { name, typeName, nullable, hasDefault } = column;
   const type = copiedTypes.get(typeName)?.(column);
@@ -55,7 +48,6 @@ export function copyColumnSql(table: string, column: StoredColumn, { checks }: S
   return type === undefined || isRuled ? null : `alter table ${table} add ${quoted(name)} ${type} null;`;
 }
 
-/** The types that the service makes, as SQL. */
 const copiedTypes = new Map<string, (column: StoredColumn) => string>([
   ['nvarchar', ({ length }) => `nvarchar(${length < 0 ? 'max' : length})`],
   ['decimal', ({ precision, scale }) => `decimal(${precision},${scale})`],
@@ -64,7 +56,6 @@ const copiedTypes = new Map<string, (column: StoredColumn) => string>([
   ...['int', 'bigint', 'bit', 'date', 'uniqueidentifier'].map((name) => [name, () => name] as const),
 ]);
 
-/** A table, and the one to gather its next generation in. */
 export interface NextTable {
   readonly next: string;
   readonly stored: StoredTable;
@@ -72,9 +63,8 @@ export interface NextTable {
 }
 
 /**
- * Recreates the table in which the next generation of another one gathers, so that both refuse the same rows. A check's
- * name tells whose copy it is: within a schema no two can have one name. Checks of columns that the database computes
- * wait for the switch.
+ * Both tables refuse the same rows. A check's copy is named after it: names are unique within a schema. Checks of computed
+ * columns wait for the switch.
  */
 export function recreateNextSql(schema: string, { next, stored, rules }: NextTable): string[] {
   const name = tableSql(schema, next);

@@ -1,4 +1,3 @@
-/** The failures of a SQL Server as the engine knows them. */
 import { codeOf } from '../../error-code.ts';
 import { AppError } from '../../errors.ts';
 import {
@@ -17,7 +16,6 @@ type Verdict = readonly [
   string,
 ];
 
-/** Error numbers to code and reason. The only such table. */
 const verdicts: readonly Verdict[] = [
   [
     [18450, 18451, 18452, 18456, 18458, 18470, 18486, 18487, 18488, 40532],
@@ -65,10 +63,10 @@ const verdicts: readonly Verdict[] = [
   ],
 ];
 
-/** Severities from here on are problems of the server itself: memory, disk, hardware. */
+/** From this severity on, the problem is the server itself: memory, disk, hardware. */
 const resourceSeverity = 17;
 
-/** The failure as the engine knows it. An AppError passes as it is, also from deep below the driver. */
+/** Returns an AppError unchanged, even one deep below the driver. */
 export function toAppError(error: unknown): AppError {
   const ours = appErrorIn(error);
   if (ours) return ours;
@@ -88,7 +86,7 @@ function fallback({ number, class: severity }: ServerError, isLogin: boolean): V
     : [[], 'destination_rejected', 'the server refused a statement'];
 }
 
-/** Codes of tedious, node:tls and the process of the driver that a retry cannot fix. */
+/** Codes of tedious, node:tls and the driver's process that a retry cannot fix. */
 const rejections: readonly (readonly [RegExp, string])[] = [
   [/^EPROTOCOL$/, 'the server does not follow the protocol of SQL Server (TDS); check host and port'],
   [/^EFLOOD$/, 'the server sends more than was requested; check host and port'],
@@ -120,7 +118,7 @@ function driverFailure(error: unknown): AppError {
 
 const appErrorIn = (error: unknown): AppError | undefined => causesOf(error).find((cause) => cause instanceof AppError);
 
-/** The error, what caused it, and so on: the driver wraps what the connector throws. */
+/** The error and its chain of causes: the driver wraps what the connector throws. */
 export function causesOf(error: unknown): readonly unknown[] {
   const causes: unknown[] = [];
   for (let cause = error; cause instanceof Error && causes.length < 5; cause = cause.cause) causes.push(cause);

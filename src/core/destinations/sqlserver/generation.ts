@@ -2,14 +2,13 @@ import { quoted, tableSql } from '../sql/identifiers.ts';
 import type { SqlServerFields } from './fields.ts';
 import type { SqlServerTable } from './schema.ts';
 
-/** Deletes what a run that never completed has gathered. */
+/** The rows were gathered by a run that never completed. */
 export const clearGenerationSql = ({ schema, written }: SqlServerTable): string =>
   `delete from ${tableSql(schema, written)} where _connection_id = @connection;`;
 
 /**
- * Replaces the connection's rows with those that the run has gathered, visible to readers at the commit. Rows that stay
- * are updated in the columns that the lane writes: others are the customer's or another resource's, and what refers to
- * the rows stays.
+ * Rows that stay are updated only in the columns that the lane writes. Other columns belong to the customer or another resource,
+ * and references to the rows stay valid. Readers see the change at the commit.
  */
 export function switchGenerationSql({ prepared, writers }: SqlServerFields): string {
   const { schema, stored, written } = prepared;

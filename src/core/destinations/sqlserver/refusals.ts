@@ -20,26 +20,21 @@ import { withConflictRetries } from './transaction.ts';
 import { newSearch, type Search, searchValues, trialsSql } from './trial-sql.ts';
 import { isAscii } from './values.ts';
 
-/** Statements for the rules of one table; the trials find the rest. */
+/** Statements for the rules of one table; the trials find the remaining rows. */
 const checksMax = 16;
 /** Requests of trials, each of five seconds at most or of one trial. */
 const trialRequestsMax = 20;
 
-/** The rows of one batch that the server refuses, marked where they are staged. */
 export interface Rejections {
-  /** Checks, before the first attempt, texts of which only the server knows whether their code page has them. */
+  /** Before the first attempt: checks texts when only the server knows whether their code page has them. */
   checkTexts(): Promise<void>;
-  /** Checks, after an attempt failed, what statements over the staged rows can find out about them. */
   checkRules(error: unknown): Promise<void>;
-  /** Marks, in mode update, the rows of records that the table has none of. */
   checkMissing(): Promise<void>;
-  /** Tries the rows one by one, if that is not enough, to find those that the server refuses. */
+  /** Last resort: tries the rows one by one. */
   tryRows(): Promise<void>;
-  /** The rows marked so far, by their places. */
   marked(): Promise<readonly RejectedRow[]>;
 }
 
-/** Finds refused rows among those of a batch that are staged. */
 export function createRejections(session: Session, write: BatchWrite): Rejections {
   const reasons = createReasons();
   const { map, encoded } = write;
@@ -113,8 +108,8 @@ async function tolerate<Result>(session: Session, work: () => Promise<Result>): 
 }
 
 /**
- * Forgets which rows were refused as duplicates: of two with the same key the first was to stay. Once others are
- * refused it may be the one that goes.
+ * Forgets which rows were refused as duplicates. The first of two rows with the same key was to stay, but it may be refused once
+ * others are.
  */
 async function forgetTwins(session: Session, issues: readonly number[]): Promise<void> {
   if (issues.length === 0) return;

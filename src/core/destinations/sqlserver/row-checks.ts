@@ -8,27 +8,25 @@ import type { CheckRule, ReferenceRule, TableRules, UniqueRule } from './rules.t
 import { columnsEach, rowsTable, stagedColumn, stagedRows } from './staging.ts';
 import { longerThan } from './values.ts';
 
-/** The reasons by which statements mark staged rows, by negative numbers: those of the server's errors are positive. */
+/** Negative numbers mark staged rows, since the server's error numbers are positive. */
 export interface Reasons {
   readonly note: (message: string) => number;
-  /** The message of an issue; undefined: it is not one of these. */
+  /** Undefined for an issue that is not one of these. */
   readonly messageOf: (issue: number) => string | undefined;
 }
 
-/** An empty list. */
 export function createReasons(): Reasons {
   const messages: string[] = [];
   return { note: (message) => -messages.push(message), messageOf: (issue) => messages[-issue - 1] };
 }
 
-/** Rows to be checked: the fields of their table, how each column is written, and where the reasons are collected. */
 export interface Checked {
   readonly map: SqlServerFields;
   readonly writers: readonly SqlServerWriter[];
   readonly reasons: Reasons;
 }
 
-/** Marks the values that only the server can tell not to fit their columns: a statement for each staged table. */
+/** Marks values that only the server can tell not to fit: one statement for each staged table. */
 export function valueChecks({ writers, reasons }: Omit<Checked, 'map'>): string[] {
   const found = writers.map((writer, index) => valueFaults(writer, index, reasons));
   const statements: string[] = [];
@@ -44,7 +42,7 @@ export function valueChecks({ writers, reasons }: Omit<Checked, 'map'>): string[
 }
 
 interface ValueFault {
-  /** The condition of a row with the issue, as SQL. */
+  /** As SQL. */
   readonly condition: string;
   readonly issue: number;
 }
@@ -71,7 +69,7 @@ function valueFaults({ name, castType, serverCheck }: SqlServerWriter, index: nu
   return [misfit, { condition: `datalength(${stored}) > ${bytes}`, issue: note(longerThan(`${bytes} bytes`)) }];
 }
 
-/** Marks the rows that would be inserted, where a column that nobody fills must not be null. Null: there is none. */
+/** Marks the rows that would be inserted without a value for a not-null column; `null` if the table has no such column. */
 export function missingCheck({ map: { prepared }, writers, reasons }: Checked): string | null {
   const { schema, stored, written, mode } = prepared;
   const filled = new Set([...writers.map(({ name }) => name), ...ownColumns]);
@@ -87,7 +85,6 @@ export function missingCheck({ map: { prepared }, writers, reasons }: Checked): 
     update r set issue = ${issue} from ${rowsTable} as r where r.issue is null${mode === 'append' ? '' : ` and ${isNew}`};`;
 }
 
-/** Marks the rows of records that the table has no row of. */
 export const noRowCheck = ({ prepared: { schema, written } }: SqlServerFields, issue: number): string => `
     update r set issue = ${issue} from ${rowsTable} as r where r.issue is null and not exists (
       select 1 from ${tableSql(schema, written)} as t with (forceseek)
@@ -95,7 +92,7 @@ export const noRowCheck = ({ prepared: { schema, written } }: SqlServerFields, i
 
 const ownColumns = ['_connection_id', '_external_id', '_run_id', '_synced_at', '_deleted_at'];
 
-/** Marks the rows that other records of the table rule out, and those of foreign keys and checks: a statement each. */
+/** One statement for each rule. */
 export function ruleChecks(checked: Checked, { uniques, references, checks }: TableRules): string[] {
   return [
     ...uniques.map((rule) => takenCheck(checked, rule)),
@@ -104,7 +101,7 @@ export function ruleChecks(checked: Checked, { uniques, references, checks }: Ta
   ].flatMap((sql) => sql ?? []);
 }
 
-/** Another record that the batch does not change has the same key. Null: the trials have to find out. */
+/** `null` if only the trials can tell. */
 function takenCheck(checked: Checked, rule: UniqueRule): string | null {
   const { map, writers, reasons } = checked;
   const keys = uniqueKeys(checked, rule);
@@ -120,13 +117,13 @@ function takenCheck(checked: Checked, rule: UniqueRule): string | null {
       select 1 from ${tableSql(schema, written)} as t where ${same}${mode === 'append' ? '' : ` and not ${isChanged}`});`;
 }
 
-/** Rounds that decide which of several rows with the same keys stay; what is left then is for the trials. */
+/** Rounds that decide which of several rows with the same keys stay; the trials decide the remaining ones. */
 const roundsMax = 8;
 
 /**
- * A check of unique keys. Of rows with the same unique key the first one stays, unless an earlier row rules it out by
- * another key. Each round keeps the rows that clash with no earlier one, and then drops those that clash with a kept
- * one. Holds if no other row is refused. Null: there is nothing to check.
+ * The first row with a key stays, unless an earlier row rules it out by another key. Each round keeps the rows that clash with no
+ * earlier one, then drops those that clash with a kept one. Valid only if no other row is refused. `null` if there is nothing to
+ * check.
  */
 export function twinCheck(
   checked: Checked,
@@ -159,10 +156,7 @@ export function twinCheck(
   return { sql, issues: rules.map(({ issue }) => issue) };
 }
 
-/**
- * The unique keys to check; null: not all of the key is written, or nothing that a batch can bring twice; or it is
- * compared in ways of its own.
- */
+/** `null` if the batch does not write the whole key, cannot bring it twice, or the types compare in special ways. */
 function uniqueKeys({ map, writers }: Checked, { columns }: UniqueRule): readonly KeyValue[] | null {
   const isRecord = columns.includes('_connection_id') && columns.includes('_external_id');
   return isRecord && map.prepared.mode !== 'append' ? null : keyValues({ map, writers }, columns);
@@ -187,7 +181,6 @@ function conditionCheck({ map, writers, reasons }: Checked, { name, definition }
   const lower = definition.toLowerCase();
   const written = new Set(writers.map((writer) => writer.name));
   const isNamed = (column: string) => lower.includes(column.toLowerCase());
-  // A column that the batch does not write has a value that is not known here.
   if (map.prepared.stored.columns.some((column) => !written.has(column.name) && isNamed(column.name))) return null;
   const values = writers.flatMap((writer, index) =>
     isNamed(writer.name) ? [`${comparedValue(map, { writer, index }, 'v')} as ${quoted(writer.name)}`] : [],
@@ -205,5 +198,5 @@ const constraintText = (name: string): string => serverText(547, `constraint '${
 const uniqueText = ({ name, isConstraint }: UniqueRule): string =>
   isConstraint ? serverText(2627, `constraint '${name}'`) : serverText(2601, `index '${name}'`);
 
-/** The words of an error as those of the server's own. */
+/** Words the error as if the server had reported it. */
 const serverText = (number: number, message: string): string => rowIssue(Object.assign(new Error(message), { number }));

@@ -1,24 +1,22 @@
-/** Which errors of a server a row causes, and how they are told to people. */
 import { AppError } from '../../errors.ts';
 import { SqlServerFailure, serverError, unnumbered } from './server-error.ts';
 
-/** Whether a row causes the error: constraint, conversion, length, index entry too long, refused by a trigger. */
+/** Constraint, conversion, length, index entry too long, refused by a trigger. */
 export function blamesRow(error: unknown): boolean {
   const found = serverError(error);
   return found !== null && (rowReasons.has(found.number) || isRaised(found.number));
 }
 
-/** Whether the server refused with this number. */
 export const isRowError = (error: unknown, number: number): boolean => serverError(error)?.number === number;
 
-/** The SQL for {@link blamesRow}, of an error number that is in a variable. */
+/** As {@link blamesRow}, with the error number in a variable. */
 export const blamesRowSql = (variable: string): string =>
   `(${variable} in (${[...rowReasons.keys()].join(', ')}) or ${variable} >= 50000 and ${variable} <> ${unnumbered})`;
 
 /** RAISERROR and THROW of the customer's triggers; Babelfish's own number is far beyond. */
 const isRaised = (number: number): boolean => number >= 50_000 && number !== unnumbered;
 
-/** Why the server refused a row; names columns and constraints, never values. */
+/** Names columns and constraints, never values. */
 export function rowIssue(error: unknown): string {
   const found = serverError(error);
   if (!found) return 'refused by the database';
@@ -69,7 +67,7 @@ const rowReasons: ReadonlyMap<number, string> = new Map([
   [8169, noFit],
 ]);
 
-/** The error of a statement over rows that are already in the table; an error that no row causes passes unchanged. */
+/** The error of a statement over rows that are already in the table. An error that no row causes is returned unchanged. */
 export function wholeRefused(error: unknown, what: string): unknown {
   const found = serverError(error);
   if (!found || !blamesRow(error)) return error;

@@ -3,10 +3,9 @@ import type { SqlServerWriter } from './rows.ts';
 import { stagedColumn } from './staging.ts';
 import { isConvertible } from './values.ts';
 
-/** A column of a key, and the value that a staged row has for it. */
 export interface KeyValue {
   readonly column: string;
-  /** The value as SQL, of the row of this alias. */
+  /** As SQL, of the row with this alias. */
   readonly valueOf: (alias: string) => string;
 }
 
@@ -15,7 +14,7 @@ interface Written {
   readonly writers: readonly SqlServerWriter[];
 }
 
-/** The values of a key's columns; null when rows do not bring all of them, or their types compare in ways of their own. */
+/** `null` when the rows lack one of the values, or their types compare in special ways. */
 export function keyValues({ map, writers }: Written, columns: readonly string[]): readonly KeyValue[] | null {
   const values = columns.map((column): KeyValue | null => {
     if (column === '_connection_id') return { column, valueOf: () => '@connection' };
@@ -28,13 +27,13 @@ export function keyValues({ map, writers }: Written, columns: readonly string[])
   return values.every((value) => value !== null) ? values : null;
 }
 
-/** Babelfish has names of columns in lower case in its catalog. */
+/** Babelfish's catalog has column names in lower case. */
 function placeOf(writers: readonly SqlServerWriter[], column: string): number {
   const exact = writers.findIndex(({ name }) => name === column);
   return exact >= 0 ? exact : writers.findIndex(({ name }) => name.toLowerCase() === column.toLowerCase());
 }
 
-/** Whether the staged value of a column, once cast, is the stored one. */
+/** Whether the staged value of a column, once cast, equals the stored one. */
 function isComparable(map: SqlServerFields, { name }: SqlServerWriter): boolean {
   const column = columnOf(map, name);
   if (!column) return false;
@@ -49,7 +48,7 @@ const moreComparable = ['money', 'smallmoney', 'datetime', 'smalldatetime', 'tim
 const columnOf = ({ prepared }: SqlServerFields, name: string) =>
   prepared.stored.columns.find((column) => column.name === name);
 
-/** The value of a staged row as its column would hold it and compare it, null where it cannot be cast. */
+/** The value of a staged row as its column would hold and compare it; null where it cannot be cast. */
 export function comparedValue(
   map: SqlServerFields,
   { writer, index }: { readonly writer: SqlServerWriter; readonly index: number },

@@ -2,13 +2,11 @@ import { type ColumnWriter, type EncodedRows, isStorableId, unstorableId } from 
 import { externalIdLengthMax } from './definitions.ts';
 import type { ValueForm } from './values.ts';
 
-/** How one column is filled. */
 export type SqlServerWriter = ColumnWriter & ValueForm;
 
-/** Rows by column, ready to be staged. */
 export type SqlServerRows = EncodedRows<SqlServerWriter>;
 
-/** Why no row can have this record id, as a sentence; null when one can. */
+/** Why no row can have this record id, as a sentence; `null` if one can. */
 export function idIssue(externalId: string): string | null {
   if (!isStorableId(externalId)) return unstorableId;
   if (externalId.length > externalIdLengthMax) return `The record id is longer than ${externalIdLengthMax} characters.`;

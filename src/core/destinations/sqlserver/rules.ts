@@ -1,35 +1,33 @@
 import type { Session } from './driver/session.ts';
 
-/** The rules of a table by which a server refuses rows, as far as its catalog tells them. */
+/** As far as the catalog shows them. */
 export interface TableRules {
   readonly uniques: readonly UniqueRule[];
   readonly references: readonly ReferenceRule[];
   readonly checks: readonly CheckRule[];
 }
 
-/** A unique constraint or index over all rows. */
+/** Covers all rows. */
 export interface UniqueRule {
   readonly name: string;
   readonly isConstraint: boolean;
   readonly columns: readonly string[];
 }
 
-/** A foreign key to another table. */
 export interface ReferenceRule {
   readonly name: string;
   readonly schema: string;
   readonly table: string;
-  /** Columns of the table with those that they refer to. */
+  /** Each column with the one that it refers to. */
   readonly pairs: readonly (readonly [string, string])[];
 }
 
-/** A check, as the database words it. */
 export interface CheckRule {
   readonly name: string;
   readonly definition: string;
 }
 
-/** Reads the rules of a table by its name; those that the user may not see are left out. */
+/** Leaves out rules that the user may not see. */
 export async function readTableRules(
   session: Session,
   { schema, table }: { readonly schema: string; readonly table: string },
@@ -84,7 +82,7 @@ const uniquesSql = `
   where i.object_id = object_id(@table) and i.is_unique = 1 and i.is_disabled = 0 and i.has_filter = 0
     and i.ignore_dup_key = 0 and k.is_included_column = 0;`;
 
-/** Rows of one batch may refer to each other where the table refers to itself, so that is left to the trials. */
+/** Excludes references of the table to itself: rows of one batch may refer to each other, so the trials check them. */
 const referencesSql = `
   select cast(f.object_id as int) as key_id, f.name as name, s.name as schema_name, o.name as table_name,
     c.name as column_name, p.name as referred_name

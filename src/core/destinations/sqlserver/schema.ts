@@ -21,13 +21,11 @@ import { columnsTable, readRules, readTables, type StoredColumn, type StoredTabl
 import { checkOurs, checkTypes } from './table-check.ts';
 import { withConflictRetries } from './transaction.ts';
 
-/** A target table that exists, with the schema it is in. */
 export type SqlServerTable = PreparedTable<StoredTable>;
 
-/** Milliseconds for the lock of one creator per schema. */
+/** Milliseconds. */
 const creatorLockMs = 30_000;
 
-/** How SQL Server finds and creates tables. */
 export const tableKind = (session: Session, orgId: string): TableKind<StoredTable> => ({
   orgId,
   defaultSchema: 'dbo',
@@ -57,7 +55,7 @@ async function createSql(
   { tables, stored, missing }: FoundTables<StoredTable>,
 ): Promise<readonly string[]> {
   const { schema, target } = place;
-  // A schema can only be created by itself; the rest follows at the next attempt.
+  // A schema must be created by a statement of its own; the rest follows at the next attempt.
   if (tables === null) return [`create schema ${quoted(schema)};`];
   const table = { schema, table: target.table };
   const statements: string[] = [];
@@ -100,8 +98,8 @@ interface Generations extends Pick<FoundTables<StoredTable>, 'missing'> {
 }
 
 /**
- * A next generation that began for another table, or for other types, is made anew. Columns that the table has got since are
- * added to it, and what others gather there stays; only for those with rules of the database it is made anew.
+ * A next generation that began for another table or for other types is recreated. Columns that the table has gained since are
+ * added to it, and rows gathered there stay. Only columns with database rules make it start anew.
  */
 async function prepareNext(
   session: Session,
@@ -142,8 +140,8 @@ const addColumnsSql = (name: TableName, columns: readonly Column[]): string[] =>
   columns.flatMap((column) => [addColumnSql(tableSql(name.schema, name.table), column), noteSql(name, column)]);
 
 /**
- * Writes down what the catalog does not say about a column. A column of its name may have been there before. `is_evolved` was
- * the mark of a version before this; see `WrittenColumns`.
+ * The catalog does not say this about a column. Replaces the note of an earlier column of its name. `is_evolved` was the mark of
+ * earlier versions of the service; see `WrittenColumns`.
  */
 function noteSql({ schema, table }: TableName, column: Column): string {
   const notes = tableSql(schema, columnsTable);

@@ -1,11 +1,9 @@
-/** What the error of a server is, by its number. */
 import { hasCode } from '../../error-code.ts';
 
-/** The logged form of a server's error: its message repeats values of rows, so it is left out. */
+/** A server's message repeats values of rows, so it is left out. */
 export class SqlServerFailure extends Error {
   override readonly name = 'SqlServerFailure';
   readonly number: number;
-  /** The server refused the login. */
   readonly isLogin: boolean;
 
   constructor(number: number, isLogin = false) {
@@ -15,7 +13,7 @@ export class SqlServerFailure extends Error {
   }
 }
 
-/** A server's error as tedious gives it. */
+/** As tedious gives it. */
 export interface ServerError {
   readonly number: number;
   /** Severity: 20 and more ends the connection. */
@@ -23,7 +21,7 @@ export interface ServerError {
   readonly message: string;
 }
 
-/** The server's error, the first of several; null for failures of the network or the driver. */
+/** The first of several errors; `null` for failures of the network or the driver. */
 export function serverError(error: unknown): ServerError | null {
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
   if (!(first instanceof Error) || !('number' in first) || typeof first.number !== 'number') return null;
@@ -43,46 +41,39 @@ const isAny = (error: unknown, numbers: readonly number[], unnumberedText?: RegE
 /** Deadlock, lock time-out, snapshot; and what tables in memory have in place of locks. */
 export const conflictNumbers: readonly number[] = [1205, 1222, 3960, 3961, 41_301, 41_302, 41_305, 41_325, 41_839];
 
-/** Whether the transaction lost against others and can be repeated as it is. */
 export const isConflict = (error: unknown): boolean => isAny(error, conflictNumbers, /lock timeout/i);
 
-/** Whether the number does not tell the cause: it may be a temporary state. */
+/** The cause may be a temporary state. */
 export const isUnnumbered = (error: unknown): boolean => serverError(error)?.number === unnumbered;
 
-/** Whether the login found no database of the name: there is none, or it is moving to another server. */
+/** The database does not exist, or is moving to another server. */
 export const isDatabaseAway = (error: unknown): boolean => isLoginError(error, databaseAway);
 
-/** Whether the login was refused for who it was. */
 export const isLoginRefused = (error: unknown): boolean => isLoginError(error, 18_456);
 
 const isLoginError = (error: unknown, number: number): boolean =>
   error instanceof SqlServerFailure && error.isLogin && error.number === number;
 
-/** The number of {@link isDatabaseAway}. */
 export const databaseAway = 4060;
 
-/** Another session wrote the same rows in between; its number is that of the server's own update conflict. */
+/** Another session wrote the same rows in between; the number is the server's own for an update conflict. */
 export const lostRace = (): Error => new SqlServerFailure(3960);
 
-/** Whether a key exists already: because of a lost race, or because of the row. */
+/** Because of a lost race, or because of the row. */
 export const isDuplicateKey = (error: unknown): boolean => isAny(error, [2601, 2627]);
 
-/** Whether someone else created the same schema, table or column at the same moment. */
 export const isDuplicateObject = (error: unknown): boolean =>
   isAny(error, [1913, 2601, 2627, 2705, 2714, 2759], /already exists/i);
 
-/** Whether the connection is lost, or its effect unknown: every failure except a plain server error. */
+/** True for every failure except a plain server error, since its effect may be unknown. */
 export function endsConnection(error: unknown): boolean {
   const found = serverError(error);
   return found === null || found.class >= 20 || sessionEnds.includes(found.number);
 }
 
-/** Azure ends a session that holds too much: time, locks, space for its log or for what it sorts, memory. */
+/** Azure ends a session that holds too much: time, locks, log space, sort space, memory. */
 export const sessionEnds: readonly number[] = [40_549, 40_550, 40_551, 40_552, 40_553];
 
-/**
- * A failed login, with the server's error number, which the driver leaves out. Null: none is known. Other errors pass
- * unchanged.
- */
+/** Adds the server's error number, which the driver omits; `null` if none is known. Returns other errors unchanged. */
 export const loginFailure = (error: unknown, number: number | null): unknown =>
   hasCode(error, 'ELOGIN') && number !== null ? new SqlServerFailure(number, true) : error;

@@ -1,7 +1,7 @@
 /**
- * Rows in a customer's SQL Server. The driver runs in a child process (driver/), which the server's bytes cannot leave.
- * `open` claims the checkpoint row and creates or checks the table; `apply` loads the rows into a temporary table and
- * writes them with the receipt in one transaction (batch.ts).
+ * Rows in a customer's SQL Server. The driver runs in a child process (driver/), which the server's bytes cannot leave. `open`
+ * claims the checkpoint row and creates or checks the table. `apply` loads the rows into a temporary table and writes them with
+ * the receipt in one transaction (batch.ts).
  */
 
 import type { RejectedRow } from '../../model/batch.ts';
@@ -25,9 +25,8 @@ import { idIssue } from './rows.ts';
 import { tableKind } from './schema.ts';
 import { withConflictRetries } from './transaction.ts';
 
-/** The dependencies of a sqlserver destination. */
 export interface SqlServerDeps extends EntraDeps {
-  /** Milliseconds the server may take; a minute per request unless given. */
+  /** Milliseconds the server may take; by default a minute per request. */
   readonly limits?: SessionLimits;
 }
 
@@ -35,10 +34,9 @@ export interface SqlServerDeps extends EntraDeps {
 const defaultLimits: SessionLimits = { connectMs: 10_000, statementMs: 60_000, lockMs: 10_000 };
 
 /**
- * Rows in a customer's SQL Server (2017 or later, Azure SQL, or Babelfish 4): one connection, one table, one
- * checkpoint row per lane in the same transaction as the rows.
+ * SQL Server 2017 or later, Azure SQL, or Babelfish 4; the checkpoint row is written in the same transaction as the rows.
  *
- * Throws `destination_rejected` at once when the options cannot work; connects at `open`.
+ * Throws `destination_rejected` at once when the options cannot work; connects later.
  */
 export function openSqlServer(options: DestinationOptions, deps: SqlServerDeps): Destination {
   const parsed = parseSqlServerAddress(options);
@@ -48,8 +46,8 @@ export function openSqlServer(options: DestinationOptions, deps: SqlServerDeps):
     connect: () => logIn(parsed, { ...deps, limits }),
     openLane: (session, claim, written) => openLane(session, claim, { written, orgId }),
     checkTable: (session, target) => checkTable(tableKind(session, orgId), target),
-    // No `peekLane`: only the request that claims a lane returns what its checkpoint row holds (checkpoint.ts), and
-    // `reconcile` names such lanes as not compared (docs/adr/0051-a-restored-ledger-is-behind.md).
+    // No `peekLane`: only the request that claims a lane returns its checkpoint row (checkpoint.ts). `reconcile` names such lanes
+    // as not compared (docs/adr/0051-a-restored-ledger-is-behind.md).
     leftovers: findLeftovers,
     admit: (session, { rows, fields, target }) =>
       withConflictRetries(session, () =>

@@ -6,28 +6,25 @@ import { idIssue, type SqlServerRows, type SqlServerWriter } from './rows.ts';
 import { withConflictRetries } from './transaction.ts';
 
 /**
- * The temporary table with the rows of a batch:
+ * Columns of the table:
  *
  * - `n`: the place of the row.
- * - `issue`: why it is refused: an error of the server's, with its text in `reason`, or a negative number of a check.
+ * - `issue`: an error number of the server, with its text in `reason`, or a negative number of a check.
  * - `kept`: a check has decided for it against a later row.
  * - `given`: in mode update, which columns the record gives.
- * - `c1`, `c2`, …: the values. Beyond {@link columnsEach} of them the next ones are in `#rows2`, `#rows3`, …, by the
- *   same `n`.
+ * - `c1`, `c2`, …: the values. Beyond {@link columnsEach} of them the next ones are in `#rows2`, `#rows3`, …, by the same `n`.
  */
 export const rowsTable = '#rows';
 
-/** The temporary table with the ids of deleted records. */
 export const deletedTable = '#deleted';
 
 /**
- * Values of one temporary table. Each is staged as a text, of which at most 74 bytes are in the row (a root of 72 and
- * its offset). So 100 of them fit into the 8,060 bytes of a row whatever they hold, and every row that its own table
- * can hold can be staged.
+ * Each value is staged as a text with at most 74 bytes in the row (a root of 72 and its offset). So 100 of them always fit into
+ * the 8,060 bytes of a row, and every row that its own table can hold can be staged.
  */
 export const columnsEach = 100;
 
-/** Loads the rows of a batch, outside of any transaction: a repeated one finds them there. */
+/** Outside of any transaction, so that a retried one finds the rows there. */
 export async function stageRows(session: Session, rows: SqlServerRows): Promise<void> {
   const { indexes, writers, lists } = rows;
   const isPartial = lists.length > writers.length + 1;
@@ -56,7 +53,7 @@ export async function stageRows(session: Session, rows: SqlServerRows): Promise<
   }
 }
 
-/** Loads the ids of deleted records into {@link deletedTable}, without those that no row can have; returns how many. */
+/** Leaves out ids that no row can have. Returns the number of the others. */
 export async function stageDeleted(session: Session, tombstones: readonly Tombstone[]): Promise<number> {
   const storable = tombstones.filter(({ externalId }) => idIssue(externalId) === null);
   await stage(session, {
@@ -76,16 +73,13 @@ export async function stageDeleted(session: Session, tombstones: readonly Tombst
   return storable.length;
 }
 
-/** The table that holds the value of the writer at this place, and those after it. */
 const stagedTable = (index: number): string => `${rowsTable}${tableNumber(index)}`;
 
-/** Empty for the first one. */
 const tableNumber = (index: number): string => (index < columnsEach ? '' : `${Math.floor(index / columnsEach) + 1}`);
 
-/** A staged value as SQL. */
 export const stagedColumn = (index: number, alias = 'r'): string => `${alias}${tableNumber(index)}.c${index + 1}`;
 
-/** The staged rows with the values of so many writers, as SQL to follow `from`. */
+/** As SQL to follow `from`. */
 export function stagedRows(writers: number, alias = 'r'): string {
   const joins: string[] = [];
   for (let from = columnsEach; from < writers; from += columnsEach) {
@@ -96,12 +90,12 @@ export function stagedRows(writers: number, alias = 'r'): string {
 }
 
 /**
- * Rows that one statement writes. Each takes a lock on its key, and an update or insert one on its row; from 5,000 locks
- * on one of them the server locks the whole table.
+ * Rows that one statement writes. Each takes a lock on its key, and an update or insert also one on its row. From 5,000 locks on
+ * either, the server locks the whole table.
  */
 const rowsEach = 2000;
 
-/** Statements for the staged places from `@at` to before `@next`, repeated until all of them had their turn. */
+/** Covers the staged places from `@at` to before `@next`, repeated for all places. */
 export const slicesSql = (count: string, statements: string): string => `
     set @at = 0;
     while @at < ${count}
@@ -111,10 +105,10 @@ export const slicesSql = (count: string, statements: string): string => `
       set @at = @next;
     end;`;
 
-/** The part of a server's message that names the column or constraint. */
+/** Characters of a server's message that suffice to name the column or constraint. */
 export const reasonLengthMax = 600;
 
-/** The characters that say which columns a row has, one for each column; a table has at most 1,024. */
+/** One character for each column; a table has at most 1,024. */
 const givenLengthMax = 1024;
 
 const placeColumn: LoadedColumn = { name: 'n', type: 'int' };
@@ -130,7 +124,7 @@ const valuesOf = (list: SqlServerRows['lists'][number], isFloat: boolean): reado
 interface Staging {
   readonly table: string;
   readonly columns: readonly LoadedColumn[];
-  /** The values of each column. */
+  /** By column. */
   readonly lists: readonly (readonly Value[])[];
   /** Columns that are filled later, and the key, as SQL. */
   readonly more: readonly string[];
@@ -145,7 +139,7 @@ async function stage(session: Session, { table, columns, lists, more }: Staging)
   });
 }
 
-/** The collation is that of the keys, so that a join needs none of its own. */
+/** The collation of the keys, so that joins need no other. */
 function columnSql({ name, type }: LoadedColumn): string {
   if (type === 'int') return `${name} int not null`;
   if (type === 'float') return `${name} float(53) null`;

@@ -6,7 +6,6 @@ import { sqlServerType } from './column-sql.ts';
 import type { StoredColumn, StoredTable } from './table.ts';
 import { isConvertible } from './values.ts';
 
-/** Throws `destination_rejected` unless rows can be kept in the table as the mode says. */
 export function checkOurs(table: StoredTable, purpose: Purpose): void {
   checkPurpose(table, !table.isView && hasOurColumns(table.columns, ['nvarchar']), purpose);
   const name = tableSql(purpose.schema, table.name);
@@ -25,25 +24,23 @@ export function checkOurs(table: StoredTable, purpose: Purpose): void {
   );
 }
 
-/** Throws `destination_rejected` for a column whose type would change the values that the spec's type describes. */
 export const checkTypes = (table: StoredTable, wanted: WantedColumns): void =>
   checkColumnTypes(table, wanted, { keepsValues, storedType, wantedType });
 
 const wantedType = (type: ColumnType): string => `${sqlServerType(type)}${type.kind === 'json' ? ' with JSON' : ''}`;
 
-/** The type of a column as SQL. */
 function storedType({ typeName, length, precision, scale, isJson }: StoredColumn): string {
   if (decimals.includes(typeName)) return `${typeName}(${precision},${scale})`;
   if (!texts.includes(typeName)) return typeName;
   return `${typeName}(${length < 0 ? 'max' : length})${isJson ? ' with JSON' : ''}`;
 }
 
-/** Whether every value that fits the column stays what it is; those that do not fit are refused one by one. */
+/** Values that do not fit are refused one by one. */
 function keepsValues({ typeName, scale, isJson, noted }: StoredColumn, type: ColumnType): boolean {
-  // What the service never creates is the customer's own choice.
+  // A type that the service never creates is the customer's own choice.
   if (!isConvertible(typeName)) return true;
   if (isJson) return type.kind === 'json';
-  // A text column of the customer's, or of a database that was restored, may well hold JSON.
+  // A text column of the customer, or of a restored database, may hold JSON.
   if (type.kind === 'json') return typeName === 'nvarchar' && !noted;
   if (!decimals.includes(typeName)) return keepers[type.kind].includes(typeName);
   return type.kind === 'integer' || type.kind === 'bigint' || (type.kind === 'numeric' && scale >= type.scale);
@@ -53,7 +50,7 @@ const texts = ['nvarchar', 'nchar', 'varchar', 'char'];
 const integers = ['tinyint', 'smallint', 'int', 'bigint'];
 const decimals = ['decimal', 'numeric'];
 
-/** The types that keep the values of a type of the spec; decimals are checked by their scale. */
+/** Decimals are checked by their scale. */
 const keepers: Readonly<Record<Exclude<ColumnType['kind'], 'json'>, readonly string[]>> = {
   text: texts,
   integer: integers,

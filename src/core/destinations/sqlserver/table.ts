@@ -3,45 +3,39 @@ import { quoted, shownName } from '../sql/identifiers.ts';
 import type { Session } from './driver/session.ts';
 import type { StoredType } from './values.ts';
 
-/** A column as it is in the database. */
 export interface StoredColumn extends StoredType {
   readonly name: string;
   readonly nullable: boolean;
-  /** The database fills it where a row does not. */
   readonly hasDefault: boolean;
-  /** The database computes it: identity, computed, row version, period of a temporal table. */
+  /** Identity, computed, row version, or period of a temporal table. */
   readonly generated: boolean;
-  /** A version before this added it for a field of the records. */
   readonly evolved: boolean;
-  /** The service has written down what it holds. */
   readonly noted: boolean;
 }
 
-/** A table as it is in the database. */
 export interface StoredTable {
   readonly name: string;
-  /** A table that is made again has another. */
+  /** A recreated table has another id. */
   readonly id: number;
   readonly isView: boolean;
-  /** A trigger takes the place of its inserts, updates or deletes. */
+  /** An INSTEAD OF trigger replaces its inserts, updates or deletes. */
   readonly isDiverted: boolean;
   /** An enabled security policy hides rows of it. */
   readonly isFiltered: boolean;
   readonly columns: readonly StoredColumn[];
-  /** Columns of each unique key, sorted. */
   readonly keys: readonly (readonly string[])[];
 }
 
-/** Checks and defaults that a table has, as the database words them. */
+/** As the database words them. */
 export interface StoredRules {
   readonly checks: readonly { readonly name: string; readonly definition: string }[];
   readonly defaults: readonly { readonly columnName: string; readonly definition: string }[];
 }
 
-/** The notes of the service on columns that it created: the catalog knows no JSON, and Babelfish few comments. */
+/** The service's notes on columns that it created: the catalog knows no JSON, and Babelfish few comments. */
 export const columnsTable = '_css_columns';
 
-/** Reads the given tables of a schema by name; those that are missing are left out. Null when the schema is missing. */
+/** Leaves out missing tables; `null` if the schema is missing. */
 export async function readTables(
   session: Session,
   { schema, names }: { readonly schema: string; readonly names: readonly string[] },
@@ -69,28 +63,25 @@ interface FoundTable {
 interface FoundColumn {
   readonly name: string;
   readonly typeName: string;
-  /** The length in bytes; -1: max. */
+  /** Length in bytes; -1 for max. */
   readonly bytes: number;
   readonly totalDigits: number;
   readonly scale: number;
   readonly isNullable: number;
   readonly isGenerated: number;
   readonly hasDefault: number;
-  /** The name of the collation; null: it holds no text. */
+  /** `null` for a column that holds no text. */
   readonly collationName: string | null;
 }
 
-/** The name of a column as it was written. */
 interface WrittenName {
   readonly writtenName: string;
 }
 
-/** The name of a trigger that takes the place of a statement. */
 interface InsteadTrigger {
   readonly insteadTrigger: string;
 }
 
-/** The name of an enabled security policy with a filter. */
 interface FilterPolicy {
   readonly filterPolicy: string;
 }
@@ -124,8 +115,8 @@ async function readTable(
 }
 
 /**
- * Babelfish keeps names in lower case, and as they were written only for `information_schema`. A database that tells
- * names apart by case has each of them in both views.
+ * Babelfish keeps names in lower case, and their original case only in `information_schema`. A case-sensitive database has the
+ * same name in both views.
  */
 function withWrittenNames(found: readonly (FoundColumn | WrittenName)[]): readonly FoundColumn[] {
   const written = found.flatMap((row) => ('writtenName' in row ? [row.writtenName] : []));
@@ -163,13 +154,13 @@ function storedColumn(
   };
 }
 
-/** Babelfish calls the database's own `default`. What is no name is not made part of a statement. */
+/** Babelfish calls the database's own collation `default`. Only valid names become part of a statement. */
 function knownCollation(name: string | null | undefined): string | null {
   if (!name || !/^\w{1,128}$/.test(name)) return null;
   return name.toLowerCase() === 'default' ? 'database_default' : name;
 }
 
-/** A tinyint of the catalog. Values are scaled by it, which with millions of digits would take for ever. */
+/** A tinyint of the catalog. Values are scaled by it, which would never end with millions of digits. */
 const isDigits = (count: number): boolean => Number.isInteger(count) && count >= 0 && count <= 255;
 
 const unlikeCatalog = (name: string): AppError =>
@@ -185,8 +176,8 @@ const tablesSql = (parameters: readonly string[]): string => `
     and o.name in (${parameters.map((name) => `@${name}`).join(', ')});`;
 
 /**
- * An alias type counts as what it stands for; types of .NET stand for themselves. Of a security policy only a filter
- * (type 0) hides rows; what the other kind blocks is an error. A server without policies has no view of them.
+ * An alias type counts as its base type; types of .NET stand for themselves. Only a filter (type 0) of a security policy hides
+ * rows; a block predicate raises an error. A server without policies lacks their view.
  */
 const columnsSql = `
   select c.name as name, coalesce(b.name, t.name) as type_name, cast(c.max_length as int) as bytes,
@@ -222,7 +213,6 @@ const notesSql = (schema: string): string => `
   select column_name as name, kind as kind, cast(is_evolved as int) as is_evolved
   from ${quoted(schema)}.${columnsTable} where table_id = @id;`;
 
-/** The checks and defaults of a table that hold. */
 export async function readRules(session: Session, id: number): Promise<StoredRules> {
   const checks = await session.query<StoredRules['checks'][number]>(
     `select name as name, definition as definition from sys.check_constraints

@@ -3,8 +3,8 @@ import type { SqlServerTable } from './schema.ts';
 import { deletedTable, slicesSql } from './staging.ts';
 
 /**
- * Marks or removes the rows of deleted records. Mode append marks every version and leaves to each the run that brought
- * it. In mode update the row is another resource's: only the lane's own columns, `cleared`, become null.
+ * Mode append marks every version, and each keeps the run that brought it. In mode update the row is another resource's: only the
+ * lane's own columns, `cleared`, become null.
  */
 export function deleteSql({ schema, written, mode }: SqlServerTable, cleared: readonly string[]): string {
   const table = tableSql(schema, written);

@@ -7,28 +7,23 @@ import { claimedSql, rowsSql, variablesSql } from './write-sql.ts';
 /** Milliseconds after which a request of trials responds, to be continued: far below the limit of a statement. */
 const trialsMs = 5000;
 
-/** The parts of a trial. */
 export interface TrialSteps extends SqlServerFields {
-  /** See {@link BatchSteps}. */
   readonly opensGeneration: boolean;
 }
 
-/** The progress of the search for refused rows. */
 export interface Search {
   /** The rows before it are decided. */
   readonly decided: number;
   /** Rows that the next trial adds. */
   readonly nextStep: number;
-  /** A trial of the rows before it has failed; 0: none has since the last row was refused. */
+  /** A trial of the rows before it has failed; 0 if none has since the last row was refused. */
   readonly failedUpto: number;
-  /** The place behind the row that was refused last; 0: none was. */
+  /** The place after the row that was refused last; 0 if none was. */
   readonly lastRefused: number;
 }
 
-/** A search that begins with all rows. */
 export const newSearch = (count: number): Search => ({ decided: 0, nextStep: count, failedUpto: 0, lastRefused: 0 });
 
-/** The search as parameters of {@link trialsSql}. */
 export const searchValues = ({ decided, nextStep, failedUpto, lastRefused }: Search): Values => ({
   decided,
   next_step: nextStep,
@@ -37,13 +32,13 @@ export const searchValues = ({ decided, nextStep, failedUpto, lastRefused }: Sea
 });
 
 /**
- * Finds the rows that the server refuses, and marks them with its error. A trial is the transaction of a batch over the
- * rows before a place, and is always rolled back. Each row is tried behind all rows that the server takes, so rows that
- * only clash with each other are found too. The search halves what failed and doubles what passed, from the distance of
- * the last two refused rows on. A duplicate key is first taken for a lost race.
+ * Marks the rows that the server refuses with its error. A trial is the transaction of a batch over the rows before a place, and
+ * is always rolled back. Each row is tried after all rows that the server takes, so rows that clash only with each other are
+ * found too. The search halves what failed and doubles what passed, starting from the distance of the last two refused rows. A
+ * duplicate key counts first as a lost race.
  *
- * Returns one row: the current {@link Search}, and the outcome of the last trial, `refused` or as {@link batchSql}
- * says. An error that no row causes is the error of the request.
+ * Returns one row: the current {@link Search}, and the outcome of the last trial, `refused` or as {@link batchSql} says. An error
+ * that no row causes is the error of the request.
  */
 export const trialsSql = ({ prepared, writers, opensGeneration }: TrialSteps): string => `
   declare @outcome nvarchar(10) = N'written';

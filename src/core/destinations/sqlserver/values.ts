@@ -15,48 +15,42 @@ import {
 } from '../sql/record-values.ts';
 import { utcText } from '../sql/utc-text.ts';
 
-/** What decides how a column is written. */
 export interface StoredType {
-  /** The name of the type in sys.types, such as `bigint`. */
+  /** Name in sys.types, such as `bigint`. */
   readonly typeName: string;
-  /** The length of texts in UTF-16 units, of varchar in bytes; -1: max. */
+  /** Length of texts in UTF-16 units, of varchar in bytes; -1 for max. */
   readonly length: number;
-  /** The digits of decimals in all. */
   readonly precision: number;
-  /** The digits of decimals after the point. */
   readonly scale: number;
-  /** The collation of texts, as part of a statement; null: unknown. */
+  /** Collation of texts, as part of a statement; `null` if unknown. */
   readonly collation: string | null;
-  /** Whether it holds JSON: the text of any value, and not only texts. */
+  /** Whether it holds the JSON text of any value, not only texts. */
   readonly isJson: boolean;
 }
 
-/** How values of a column travel and become what it holds. */
 export interface ValueForm {
   readonly toCell: ToCell;
-  /** What the value is staged as: a text of so many UTF-16 units (Infinity: no bound), or double precision. */
+  /** Staged as a text of so many UTF-16 units (Infinity: unbounded), or as double precision. */
   readonly staged: number | 'float';
-  /** The type that the staged value is cast to; null: it is assigned as it is, so that a longer text is refused. */
+  /** Cast for the staged value. `null` to assign it unchanged, so that a longer text is refused. */
   readonly castType: string | null;
-  /** The check of each value by the server before it is written; null: none. */
   readonly serverCheck: ServerCheck | null;
 }
 
-/** A check of a value that only the server can do. */
 type ServerCheck =
   /** Whether its text can be cast, and fits into so many bytes (-1: any number). */
   | { readonly kind: 'cast'; readonly typeName: string; readonly bytes: number }
   /** Whether the code page of the collation has its characters, and in how many bytes (-1: any number). */
   | { readonly kind: 'codePage'; readonly collation: string; readonly bytes: number };
 
-/** How values get into a column. Types the service never creates are left to the server to validate. */
+/** The server validates types that the service never creates. */
 export function formFor(type: StoredType): ValueForm {
   const form = forms.get(type.typeName) ?? foreign;
   const { convert, staged, castType, serverCheck = null } = form(type);
   return { toCell: nullable(convert), staged, castType, serverCheck };
 }
 
-/** Whether the service itself may create columns of this type; the server validates the values of others. */
+/** Whether the service itself may create columns of this type. */
 export const isConvertible = (typeName: string): boolean => forms.has(typeName);
 
 interface Form {
@@ -66,13 +60,9 @@ interface Form {
   readonly serverCheck?: ServerCheck;
 }
 
-/** A text of any length, assigned as it is. */
 const bounded = (convert: ValueText, staged = Infinity): Form => ({ convert, staged, castType: null });
 
-/**
- * Forms by the names of sys.types. A map: the names come from the customer's server, and every object has a
- * `constructor`.
- */
+/** By the names of sys.types. A map: the names come from the customer's server, and every object has a `constructor`. */
 const forms: ReadonlyMap<string, (type: StoredType) => Form> = new Map<string, (type: StoredType) => Form>([
   ['nvarchar', unicodeText],
   ['nchar', unicodeText],
@@ -105,8 +95,8 @@ function unicodeText({ length, isJson }: StoredType): Form {
 }
 
 /**
- * The server would store as `?` what a code page cannot hold. A text takes at least a byte for each UTF-16 unit. Where
- * the collation is unknown only ASCII is sure to fit.
+ * The server would store `?` for characters outside the code page. A text takes at least a byte for each UTF-16 unit. If the
+ * collation is unknown, only ASCII is sure to fit.
  */
 function codePageText({ length, collation }: StoredType): Form {
   const convert = (value: unknown) => {
@@ -123,13 +113,9 @@ function codePageText({ length, collation }: StoredType): Form {
 /** Whether every code page holds the text, in a byte for each character. */
 export const isAscii = (text: string): boolean => Buffer.byteLength(text) === text.length;
 
-/** Longest n of nvarchar(n). */
 const unitsMax = 4000;
 
-/**
- * The form of a type that the service never creates. Without a length a cast to binary cuts at 30 bytes, and
- * nvarchar(max) is no sql_variant.
- */
+/** Without a length a cast to binary truncates at 30 bytes, and nvarchar(max) cannot become sql_variant. */
 function foreign({ typeName, length }: StoredType): Form {
   if (typeName === 'sql_variant') return cast(within(unitsMax, scalarText), typeName, unitsMax);
   const isBinary = binaries.includes(typeName);
@@ -146,7 +132,7 @@ const within = (lengthMax: number, convert: ValueText) => (value: unknown) => {
   return typeof text === 'string' && text.length > lengthMax ? { misfit: longerThan(`${lengthMax} characters`) } : text;
 };
 
-/** Why a text is refused that is longer than its column, whose length is given with its unit. */
+/** `length` includes the unit. */
 export const longerThan = (length: string): string =>
   `is longer than the ${length} of its column; lengthen the column and try the record again`;
 
@@ -160,7 +146,7 @@ function exactNumber({ precision, scale }: StoredType): Form {
   return cast(convert, `decimal(${precision},${scale})`, 40);
 }
 
-/** The number rounded to so many decimals, half away from zero, as SQL does; null when it has too many digits. */
+/** Rounds half away from zero, as SQL does; `null` when the number has too many digits. */
 function fixedPoint(
   text: string,
   { precision, scale }: { readonly precision: number; readonly scale: number },
@@ -177,7 +163,7 @@ function fixedPoint(
 
 const roundedQuotient = (dividend: bigint, divisor: bigint): bigint => (2n * dividend + divisor) / (2n * divisor);
 
-/** The server knows no number between zero and the smallest of full precision. */
+/** The server has no numbers between zero and the smallest of full precision. */
 function normalFloat(value: unknown): string | Misfit {
   const text = floatText(value);
   if (typeof text !== 'string') return text;

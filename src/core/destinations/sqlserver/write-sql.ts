@@ -9,23 +9,20 @@ import type { SqlServerTable } from './schema.ts';
 import { rowsTable, slicesSql, stagedColumn, stagedRows } from './staging.ts';
 import { deleteSql } from './tombstones.ts';
 
-/** What the transaction of a batch does between the claim and its end. */
 export interface BatchSteps {
   readonly prepared: SqlServerTable;
-  /** The rows that are staged; null: none are. */
+  /** `null` if no rows are staged. */
   readonly rows: { readonly writers: readonly SqlServerWriter[] } | null;
-  /** The columns that deleted records leave null in mode update; null: none is deleted. */
+  /** Columns that deleted records leave null in mode update; `null` if none is deleted. */
   readonly deletes: { readonly cleared: readonly string[] } | null;
   readonly opensGeneration: boolean;
-  /** The columns that the lane writes, if its generation is complete; null: it is not. */
+  /** `null` if the generation is not complete. */
   readonly completes: Pick<SqlServerFields, 'writers'> | null;
 }
 
 /**
- * The statements of a batch in one request: a transaction that begins with the claim on the checkpoint row. It returns
- * one row with its outcome: `written`, `lost` (the lane is not held, or the batch is not new), `race` (another session
- * wrote the same rows in between) or `untouched` (mode update finds no row of a record). `@upto` is the number of
- * staged rows, `@deleted` that of deleted records.
+ * One request: a transaction that begins with the claim on the checkpoint row. Returns one row with its {@link WriteOutcome}.
+ * `@upto` is the number of staged rows, `@deleted` that of deleted records.
  */
 export function batchSql({ prepared, rows, deletes, opensGeneration, completes }: BatchSteps): string {
   return `
@@ -41,7 +38,7 @@ export function batchSql({ prepared, rows, deletes, opensGeneration, completes }
   select @outcome as outcome;`;
 }
 
-/** What a batch does, or tries, once it has claimed the checkpoint row; `@outcome` is then `written`. */
+/** `@outcome` is `written` after the claim. */
 export const claimedSql = (
   { prepared, opensGeneration }: Pick<BatchSteps, 'prepared' | 'opensGeneration'>,
   steps: readonly string[],
@@ -54,16 +51,14 @@ export const claimedSql = (
     ${steps.join('\n')}
   end;`;
 
-/** What {@link claimSql} and {@link rowsSql} work with, beside `@outcome` and the rows before `@upto` that they take. */
+/** Used by {@link claimSql} and {@link rowsSql}, besides `@outcome` and `@upto`, the end of the rows to write. */
 export const variablesSql = `declare @now datetimeoffset(7) = ${nowSql};
   declare @written int = 0;
   declare @at int = 0;
   declare @next int = 0;`;
 
-/** The rows of a slice that are not refused. */
 const takenSql = 'r.issue is null and r.n >= @at and r.n < @next';
 
-/** The statements that write the staged rows as the table's mode says, some at a time. */
 export function rowsSql({ prepared, writers }: SqlServerFields): string {
   // An insert of versions that does not fail has written all of them.
   const short = { upsert: 'race', replace: 'race', update: 'untouched', append: null }[prepared.mode];
@@ -108,17 +103,14 @@ interface Updating {
   readonly writers: readonly SqlServerWriter[];
 }
 
-/**
- * The rows of the table that staged ones are versions of. A plan that scans would lock the rows of all records: so each
- * is looked up by the key that every such table has.
- */
+/** A scan would lock the rows of all records, so each row is looked up by the key that every such table has. */
 const matchedSql = ({ table, writers }: Updating, hints: string): string => `
       from ${stagedRows(writers.length)}
         inner loop join ${table} as t with (${hints})
           on t._connection_id = @connection and t._external_id = r.external_id
       where ${takenSql};`;
 
-/** The locks keep the keys that are missing from being taken before the insert. */
+/** The locks keep missing keys from being taken before the insert. */
 const upsertUpdateSql = (updating: Updating): string => `
       update t
       set _run_id = @run, _synced_at = @now, _deleted_at = null${updating.writers
@@ -136,7 +128,7 @@ const updateSql = (updating: Updating): string => `
         )
         .join('')}${matchedSql(updating, 'forceseek')}`;
 
-/** A text says its collation, or a column of another one could not be chosen beside it. */
+/** Texts state their collation, or a column of another one could not be chosen beside them. */
 const valueSql = ({ castType, staged }: SqlServerWriter, index: number): string => {
   const value = stagedColumn(index);
   if (castType !== null) return `cast(${value} as ${castType})`;

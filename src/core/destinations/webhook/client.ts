@@ -10,29 +10,24 @@ import type { OutboxPart } from './outbox.ts';
 import { recordsOf } from './parts.ts';
 import { interpretResponse, verdictAbout, type WebhookVerdict } from './response.ts';
 
-/**
- * Posts parts to one receiver, one attempt at a time. Disposing ends the request in progress: `post` throws, and the
- * outcome stays unknown.
- */
+/** Disposing ends the request in progress: `post` throws, and the outcome stays unknown. */
 export interface WebhookClient extends AsyncDisposable {
   /** Throws `egress_blocked`, `spec_invalid`, or `destination_rejected` for a response that cannot be read. */
   post(part: OutboxPart): Promise<WebhookVerdict>;
 }
 
-/** What posting needs. */
 export interface WebhookClientDeps {
   readonly guard: EgressGuard;
   readonly logCall: (call: LoggedCall) => void;
-  /** Values that no log may show. */
   readonly secrets: readonly string[];
-  /** The URL is the operator's, not the org's: of it only the origin is shown. */
+  /** Whether the URL is the operator's, not the org's: then only its origin is shown. */
   readonly isOperators: boolean;
 }
 
-/** The rest of a response is not needed. */
+/** A longer response is refused: more is never needed. */
 const responseBytesMax = 1_048_576;
 
-/** Creates the client; every retry is the caller's. `now`: milliseconds since the epoch. */
+/** Every retry is the caller's. `now`: milliseconds since the epoch. */
 export function createWebhookClient(
   options: WebhookOptions,
   deps: WebhookClientDeps,
@@ -86,7 +81,7 @@ export function createWebhookClient(
   };
 }
 
-/** The path of a URL, its segments, and what its query gives: a receiver may send each of them back. */
+/** The path of a URL, its segments and its query values: a receiver may send each of them back. */
 const partsBehindOrigin = ({ pathname, search, searchParams }: URL): readonly string[] => [
   pathname + search,
   pathname,
@@ -94,7 +89,7 @@ const partsBehindOrigin = ({ pathname, search, searchParams }: URL): readonly st
   ...searchParams.values(),
 ];
 
-/** The receiver's words about records are shown to the org. */
+/** The receiver's words are shown to the org. */
 function withoutUrl(verdict: WebhookVerdict, redactor: Redactor): WebhookVerdict {
   if (verdict.kind !== 'accepted') return verdict;
   const rejections = verdict.rejections.map((one) => ({ ...one, message: redactor.values(one.message) }));

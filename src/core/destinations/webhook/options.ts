@@ -2,23 +2,20 @@ import * as v from 'valibot';
 import { secretIssue } from '../../crypto/standard-webhook.ts';
 import { AppError } from '../../errors.ts';
 
-/** Where batches are posted, checked and complete; the host is not yet checked. */
+/** The egress guard has not vetted the host yet. */
 export interface WebhookOptions {
   readonly url: URL;
   readonly signingSecret: string;
-  /** Headers of the customer, names in lower case; none that the service sets. */
+  /** Lower-case names, except those that the service sets. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Records of one request. */
   readonly batchSize: number;
-  /** Bytes of the body of one request. */
   readonly maxBatchBytes: number;
   /** Milliseconds for one request, its response included. */
   readonly timeoutMs: number;
-  /** Concurrent requests. */
   readonly parallelism: number;
 }
 
-/** The options with the defaults filled in by the spec; a template without a value leaves its option out. */
+/** A template without a value leaves its option out. */
 const Given = v.object({
   url: v.string(),
   signingSecret: v.string(),
@@ -29,10 +26,10 @@ const Given = v.object({
   parallelism: v.number(),
 });
 
-/** Names that only the service gives a value: the receiver trusts them. */
+/** Header names that only the service sets: the receiver trusts them. */
 const ownName = /^(?:content-.*|webhook-.*|x-service-.*|idempotency-key|host|transfer-encoding|connection)$/;
 
-/** Reads a destination's options, templates resolved. Throws `destination_rejected`; messages repeat no value. */
+/** Throws `destination_rejected`; messages repeat no value. */
 export function parseWebhookOptions(given: Readonly<Record<string, unknown>>): WebhookOptions {
   const { success, issues, output } = v.safeParse(Given, given);
   if (!success) throw refused(`\`${v.getDotPath(issues[0]) ?? ''}\` has no valid value`);

@@ -1,12 +1,10 @@
-/** Which requests of a batch may be concurrent: those that have no record in common. */
 import { mapWithPauses } from '../../work/map-with-pauses.ts';
 import type { OutboxPart } from './outbox.ts';
 import { partitionOf, recordsOf } from './parts.ts';
 
 /**
- * The parts of a batch in at most `parallelism` rows, each of them in the order given: all versions of a record are in the
- * same one. Parts that were stored while `parallelism` was another number may span several partitions; they stay in a
- * single row.
+ * At most `parallelism` ordered lists, with all versions of a record in the same one. Parts that were stored with another
+ * `parallelism` may span several partitions; they stay in a single list.
  */
 export async function partitionsOf(
   parts: readonly OutboxPart[],

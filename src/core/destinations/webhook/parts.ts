@@ -1,12 +1,9 @@
-/** The requests of a batch: its records in requests of bounded size, each with its own bytes and id. */
-
 import { hash } from 'node:crypto';
 import type { Batch, Deliverable, RejectedRow, Tombstone } from '../../model/batch.ts';
 import { mapWithPauses, partsOf } from '../../work/map-with-pauses.ts';
 import type { WriteMode } from '../destination.ts';
 import type { OutboxPart } from './outbox.ts';
 
-/** The resource of the sent records. */
 export interface SentResource {
   readonly orgId: string;
   readonly resourceKey: string;
@@ -16,28 +13,23 @@ export interface SentResource {
 interface SplitOptions extends SentResource {
   readonly connectionId: string;
   readonly mode: WriteMode;
-  /** Stands in every request of the batch. */
   readonly preparedAt: Date;
-  /** The number of the last request of the run before this batch; 0: there is none. */
+  /** Number of the run's last stored request; 0 if none. */
   readonly sequenceBefore: number;
-  /** The most records of one request. */
   readonly recordsMax: number;
-  /** Bytes of one request; a record that does not fit is refused. */
+  /** A record that does not fit is refused. */
   readonly bytesMax: number;
-  /** Bytes that the receiver takes at once, which a single record may exceed; null: not known. */
+  /** Bytes that the receiver accepts at once, which a single record may exceed; `null` if not known. */
   readonly takenBytesMax: number | null;
-  /** Partitions of the records; each has requests of its own. */
+  /** Each partition has requests of its own. */
   readonly parallelism: number;
 }
 
-/** The partition of a record, from 0; always the same for as long as there are as many of them. */
+/** Stable for a given `parallelism`; from 0. */
 export const partitionOf = (externalId: string, parallelism: number): number =>
   hash('sha256', externalId, 'buffer').readUInt32BE(0) % parallelism;
 
-/**
- * A record as it is sent. `hash`: `sha256:` and hex, as every digest of the interface; absent where changes are not
- * detected.
- */
+/** `hash`: `sha256:` and hex, as every digest of the interface; absent where changes are not detected. */
 type SentRecord =
   | {
       readonly op: WriteMode;
@@ -47,11 +39,10 @@ type SentRecord =
     }
   | { readonly op: 'delete'; readonly externalId: string };
 
-/** A record by its place. */
 export interface PartRecord {
-  /** The position in the part, from 0. */
+  /** Position in the part, from 0. */
   readonly position: number;
-  /** The index in the batch, from 0. */
+  /** Index in the batch, from 0. */
   readonly index: number;
   readonly externalId: string;
 }
@@ -67,10 +58,9 @@ interface Envelope {
   readonly resourceKey: string;
   readonly specVersion: string;
   /**
-   * `sequence` rises by one with each request of a run, from 1, in the order in which they are stored. Only the halves
-   * of a request that was refused, and records that were requested again, keep the sequence of their original request:
-   * there `part` differs. It is the place in the batch (`1`), of halves with theirs (`1.0`, `1.1`), and ends with `r`
-   * for records that come once more.
+   * `sequence` rises by one with each request of a run, from 1, in the order in which they are stored. Halves of a refused
+   * request, and records requested again, keep the sequence of their original request and differ in `part`. It is the place in
+   * the batch (`1`); halves append theirs (`1.0`, `1.1`), and records sent again append `r`.
    */
   readonly batch: { readonly sequence: number; readonly part: string; readonly count: number };
 }
@@ -78,7 +68,6 @@ interface Envelope {
 /** The version of the envelope; it only ever gains properties. */
 const apiVersion = '2026-11';
 
-/** The requests of a batch. A record that no request can hold is refused. */
 export async function splitBatch(
   batch: Pick<Batch, 'runId' | 'rows' | 'tombstones'>,
   { mode, preparedAt, sequenceBefore, recordsMax, bytesMax, takenBytesMax, parallelism, ...source }: SplitOptions,
@@ -133,7 +122,7 @@ interface SizedRecord {
   readonly bytes: number;
 }
 
-/** What a receiver gets as the hash of a version: the digest of its fingerprint, which is shorter than one. */
+/** A fingerprint is shorter than a digest. */
 export const sentHash = (fingerprint: string): string => `sha256:${hash('sha256', fingerprint, 'hex')}`;
 
 const sentRow = ({ externalId, hash: known, data }: Deliverable, op: WriteMode): SentRecord => ({
@@ -145,7 +134,7 @@ const sentRow = ({ externalId, hash: known, data }: Deliverable, op: WriteMode):
 
 const sentTombstone = ({ externalId }: Tombstone): SentRecord => ({ op: 'delete', externalId });
 
-/** The records grouped in their order, as many together as there is room for; one that needs more stands alone. */
+/** A record that exceeds the room gets a group of its own. */
 function grouped(
   records: readonly SizedRecord[],
   { recordsMax, room }: { readonly recordsMax: number; readonly room: number },
@@ -165,7 +154,7 @@ function grouped(
   return groups;
 }
 
-/** The two halves of a part, in its place. They follow from it alone. */
+/** The halves depend on nothing but the part. */
 export function halvesOf(part: OutboxPart): readonly OutboxPart[] {
   const middle = Math.ceil(part.indexes.length / 2);
   return [
@@ -174,11 +163,10 @@ export function halvesOf(part: OutboxPart): readonly OutboxPart[] {
   ];
 }
 
-/** Records of a part, to be sent once more; `positions` within the part. */
+/** `positions` within the part. */
 export const againOf = (part: OutboxPart, positions: readonly number[]): OutboxPart =>
   subset(part, { path: part.path, again: true, positions });
 
-/** The records of a part. */
 export const recordsOf = (part: OutboxPart): readonly PartRecord[] =>
   openBody(part).records.map(({ externalId }, position) => ({
     position,

@@ -3,39 +3,31 @@ import { AppError } from '../../errors.ts';
 import { retryAfterMs } from '../../http/retry.ts';
 import type { HttpResponse } from '../../model/http.ts';
 
-/** A record that the receiver does not take. */
 export interface Rejection {
   readonly externalId: string;
   readonly message: string;
-  /** Whether it may be sent once more. */
   readonly retryable: boolean;
 }
 
-/** What a response means for the request. */
 export type WebhookVerdict =
-  /** `isBare`: it does not speak of refused records at all. */
+  /** `isBare`: it does not mention refused records at all. */
   | { readonly kind: 'accepted'; readonly rejections: readonly Rejection[]; readonly isBare?: true }
-  /** Some record of it is refused; the receiver does not say which. */
+  /** Some of its records are refused, without saying which. */
   | { readonly kind: 'refused'; readonly status: number }
   | { readonly kind: 'too_large' }
-  /** The receiver asks for a pause. */
   | { readonly kind: 'later'; readonly waitMs: number }
-  /** `isUnreadable`: it responded, in a form from which nobody can tell what it refuses; so in `ended`. */
+  /** `isUnreadable`, here and in `ended`: it responded in a form that does not show which records it refuses. */
   | { readonly kind: 'failing'; readonly what: string; readonly isUnreadable?: true }
   | { readonly kind: 'ended'; readonly error: AppError; readonly isUnreadable?: true };
 
-/**
- * The bounds of the wait that a receiver requests, in milliseconds; after a longer one, the request is sent again
- * early.
- */
+/** Bounds of the wait that a receiver requests, in milliseconds. For a longer one, the request is sent again early. */
 const waitMsMin = 1000;
 const waitMsMax = 3_600_000;
-/** Characters of the receiver's words that are kept of a refusal. */
 const messageCharsMax = 500;
 
-/** `rejected` may be null: some libraries write an empty list as that. */
+/** `rejected` may be null, which some libraries write for an empty list. */
 const Acceptance = v.object({ rejected: v.optional(v.unknown()), duplicate: v.optional(v.unknown()) });
-/** A receiver may keep ids as numbers; one that is too large for that has lost digits. */
+/** A receiver may keep ids as numbers; one too large for that has lost digits. */
 const RecordId = v.union([v.string(), v.pipe(v.number(), v.check(isExact), v.transform(String))]);
 const Rejection = v.object({
   externalId: RecordId,
@@ -44,7 +36,7 @@ const Rejection = v.object({
   retryable: v.optional(v.unknown()),
 });
 
-/** Checks a response; `nowMs` since the epoch. */
+/** `nowMs` since the epoch. */
 export function interpretResponse({ status, headers, body }: HttpResponse, nowMs: number): WebhookVerdict {
   if (status >= 200 && status < 300) return accepted(status, readJson(body, headers['content-type']));
   const requestedMs = status === 429 || status === 503 ? retryAfterMs(headers['retry-after'], nowMs) : null;
@@ -80,8 +72,7 @@ function endOf(status: number): AppError {
 }
 
 /**
- * What a request was accepted with; without `rejected` all of it is. A refusal that cannot be read is a failure: the
- * records that it is about would count as delivered.
+ * Without `rejected` all records are accepted. An unreadable refusal is a failure, since its records would count as delivered.
  */
 function accepted(status: number, response: unknown): WebhookVerdict {
   if (response === unreadable) return illegible(status, 'a body that is no whole JSON');
@@ -93,8 +84,8 @@ function accepted(status: number, response: unknown): WebhookVerdict {
 }
 
 /**
- * The verdict on a request with these records. One that refuses others, and none of them, is unreadable: any of them may be
- * meant, as where a receiver has lost the zeros before a number.
+ * Refusals that name no record of the request are unreadable, since any may be meant. A receiver that loses leading zeros of
+ * numbers causes this.
  */
 export function verdictAbout(verdict: WebhookVerdict, status: number, sent: () => ReadonlySet<string>): WebhookVerdict {
   if (verdict.kind !== 'accepted' || verdict.rejections.length === 0) return verdict;
@@ -116,15 +107,15 @@ function rejectionOf({ externalId, code, message, retryable }: v.InferOutput<typ
   return { externalId, message: `Refused by the receiver: ${said}`, retryable: retryable === true };
 }
 
-/** A whole number of which every digit is there, or one that has others behind its point. */
+/** A whole number with all its digits, or a number with decimals. */
 function isExact(value: number): boolean {
   return Number.isSafeInteger(value) || !Number.isInteger(value);
 }
 
-/** Announced as JSON, and no JSON. */
+/** Announced as JSON, but invalid. */
 const unreadable = Symbol('unreadable');
 
-/** The JSON of a body; null where it is none and does not say so, as `OK` or a page of HTML. */
+/** `null` for other bodies that do not claim to be JSON, such as `OK` or an HTML page. */
 function readJson(body: Uint8Array, contentType: string | undefined): unknown {
   const text = Buffer.from(body)
     .toString('utf8')

@@ -6,7 +6,6 @@ import type { WebhookClient } from './client.ts';
 import type { Failing, Outbox, OutboxPart } from './outbox.ts';
 import type { WebhookVerdict } from './response.ts';
 
-/** How time passes. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -15,30 +14,25 @@ export interface Clock {
   readonly random: () => number;
 }
 
-/** A response that counts for the part. */
 type FinalVerdict = Exclude<WebhookVerdict, { readonly kind: 'ended' | 'later' | 'failing' }>;
 
-/** A response that asks for another attempt. */
 type RetriedVerdict = Extract<WebhookVerdict, { readonly kind: 'later' | 'failing' }>;
 
-/** Posts the parts of one batch, several at once where the spec says so. */
 export interface PatientPost {
   /**
-   * Posts until there is a response that counts; `isDoubted`: see {@link OutboxPart.isDoubted}. Throws
-   * {@link ThrottledError} for a wait that the run must do, errors that end the run, and what {@link PatientPost.end} was
-   * given.
+   * Posts until there is a final response; `isDoubted`: see {@link OutboxPart.isDoubted}. Throws {@link ThrottledError} for a
+   * wait that the run must do, errors that end the run, and the reason given to {@link PatientPost.end}.
    */
   readonly post: (part: OutboxPart) => Promise<{ readonly verdict: FinalVerdict; readonly isDoubted: boolean }>;
-  /** Ends the sending: nothing is sent from now on. */
   readonly end: (reason: unknown) => void;
 }
 
-/** The time for which a receiver may fail without a break within one run, in milliseconds. */
+/** Milliseconds for which a receiver may fail without a break within one run. */
 const failingMsMax = 6 * 3_600_000;
-/** The longest wait between two attempts at a failing receiver in milliseconds. */
+/** Milliseconds. */
 const backoffMsMax = 300_000;
 
-/** Creates it for one batch: it ends with the first error. */
+/** Serves one batch, and stops at its first error. */
 export function createPatientPost(client: WebhookClient, outbox: Outbox, clock: Clock): PatientPost {
   let pause: Pause = { over: Promise.resolve() };
   const extend = (next: Promise<void>) => {
@@ -47,7 +41,7 @@ export function createPatientPost(client: WebhookClient, outbox: Outbox, clock: 
     over.catch(() => undefined);
     pause = { over };
   };
-  /** Resolves with the pause that is over, when no other one has begun meanwhile. */
+  /** Resolves with the pause that is over, unless another one has begun meanwhile. */
   const turn = async () => {
     for (;;) {
       const current = pause;
@@ -82,16 +76,13 @@ export function createPatientPost(client: WebhookClient, outbox: Outbox, clock: 
   };
 }
 
-/** The wait before anything is sent. */
 interface Pause {
   /** Rejects when nothing more may be sent. */
   readonly over: Promise<unknown>;
 }
 
-/** The wait before the next attempt. */
 interface Wait {
   readonly waitMs: number;
-  /** See {@link ThrottledError.otherwise}. */
   readonly otherwise: AppError;
 }
 

@@ -1,8 +1,8 @@
 /**
- * Records posted to a customer's URL. A receiver keeps no checkpoint, so the control database does: requests are
- * committed to the outbox before they are sent, byte for byte, and responses before the next request. What is in flight
- * when a worker dies is posted again under the same id; nothing else ever is. A receiver that drops known ids sees each
- * record once. Concurrent requests have no record in common: versions of a record arrive in their order.
+ * Records posted to a customer's URL. A receiver keeps no checkpoint, so the control database does. Requests are committed to the
+ * outbox before they are sent, byte for byte, and responses before the next request. Only a request without a final response is
+ * posted again, under the same id. A receiver that drops known ids sees each record once. Concurrent requests have no record in
+ * common, so versions of a record arrive in order.
  */
 
 import { setTimeout as sleepFor } from 'node:timers/promises';
@@ -17,17 +17,15 @@ import { againOf, halvesOf, recordsOf, type SentResource, splitBatch } from './p
 import type { Rejection } from './response.ts';
 import { type Clock, createPatientPost, type PatientPost } from './retry-wait.ts';
 
-/** The dependencies of a webhook destination. */
 export interface WebhookDeps extends WebhookClientDeps {
   readonly outbox: Outbox;
   readonly resource: SentResource;
-  /** Called when a receiver refuses records that were not sent to it; the rest of its response counts. */
+  /** The rest of the response counts. */
   readonly onStrayRejections: (stray: StrayRejections) => void;
 }
 
-/** Refusals that name no record of the request. What they name is the receiver's text and stays out of logs. */
+/** The names are the receiver's text and stay out of logs. */
 export interface StrayRejections {
-  /** The part that the request carried. */
   readonly partId: string;
   readonly rejections: number;
 }
@@ -35,9 +33,8 @@ export interface StrayRejections {
 const realClock: Clock = { now: Date.now, sleep: (ms) => sleepFor(ms), random: Math.random };
 
 /**
- * A customer's HTTP endpoint; nothing connects before a batch is sent. Beside what every destination throws, `open` and
- * `apply` throw `ThrottledError` when the receiver needs a longer pause: whoever opens the lane after it goes on
- * with the same bytes.
+ * Nothing connects before a batch is sent. `open` and `apply` also throw `ThrottledError` when the receiver needs a longer pause:
+ * the next attempt continues with the same bytes.
  *
  * Throws `destination_rejected` at once when the options cannot work.
  */
@@ -62,7 +59,7 @@ export function openWebhook(
       await deps.guard.vetUrl(options.url);
       return 'The address of the receiver is allowed; nothing was sent to it.';
     },
-    // Its checkpoint is the outbox, which the control database holds.
+    // Its checkpoint is the outbox, in the control database.
     peek: async () => null,
     async open({ connectionId, generation, target }) {
       if (target.mode === 'replace') throw cannotReplace();
@@ -103,19 +100,17 @@ export function openWebhook(
   };
 }
 
-/** The query of a URL, and a user in it, are credentials: a receiver whose key is rotated is the same one. */
+/** The query of a URL, and a user in it, are credentials: a receiver with a rotated key is still the same. */
 const placeOf = ({ origin, pathname, href }: URL): Omit<OutboxPlace, 'generation'> => ({
   target: `${origin}${pathname}`,
   targetBefore: href,
 });
 
-/** The lane that a destination holds. */
 interface HeldLane {
   readonly connectionId: string;
   readonly mode: WriteMode;
-  /** The bytes that the receiver takes in one request, as found by this run; null: no bound. */
+  /** As found by this run; `null` if no bound is known. */
   bytesMax: number | null;
-  /** The number of the last request that the run has stored. */
   sequence: number;
 }
 
@@ -129,8 +124,8 @@ interface Sending extends PatientPost, Pick<WebhookDeps, 'outbox' | 'onStrayReje
 type SentBatch = Omit<PendingBatch, 'isCarried' | 'isOfBefore'>;
 
 /**
- * Posts what is left of a batch, each partition strictly one part after the other, and completes it. When one fails, the
- * others finish their requests in progress: nothing is sent once this has thrown.
+ * Within each partition, parts are posted strictly in order. When one fails, the others finish their requests in progress:
+ * nothing is sent once this has thrown.
  */
 async function sendAll(pending: SentBatch, sending: Sending) {
   const { runId, batchNo } = pending;
@@ -148,7 +143,6 @@ async function sendAll(pending: SentBatch, sending: Sending) {
   return { rejected, checkpoint: { runId, batchNo, receipt } };
 }
 
-/** The records that are refused for good. */
 async function sendPartition(parts: readonly OutboxPart[], sending: Sending): Promise<readonly RejectedRow[]> {
   const { lane, outbox, end } = sending;
   const rejected: RejectedRow[] = [];
@@ -178,17 +172,15 @@ async function receiptOf(pending: SentBatch, rejected: readonly RejectedRow[], o
   }
 }
 
-/** The result of a part. */
 interface SentPart {
   readonly refused: readonly RejectedRow[];
-  /** The parts of it still to be sent. */
   readonly parts: readonly OutboxPart[];
 }
 
 async function sendPart(part: OutboxPart, { lane, restored, post, onStrayRejections }: Sending): Promise<SentPart> {
   const bytes = Buffer.byteLength(part.body);
   const halves = part.indexes.length > 1 ? { refused: [], parts: halvesOf(part) } : null;
-  // The halves have ids of their own, so only a part that nobody can have sent is halved without being sent.
+  // Halves have ids of their own, so only a part that was never sent is halved without being sent.
   if (halves && !restored.has(part) && lane.bytesMax !== null && bytes > lane.bytesMax) return halves;
   const { verdict, isDoubted } = await post(part);
   const mayBeTaken = isDoubted || part.mayBeTaken;
@@ -205,7 +197,7 @@ async function sendPart(part: OutboxPart, { lane, restored, post, onStrayRejecti
   return doubted(halves);
 }
 
-/** The receiver may have taken any of its records when they were sent before, except those that it names as refused. */
+/** The receiver may have taken any record that was sent before, except those that it names as refused. */
 const asDoubted = ({ refused, parts }: SentPart): SentPart => ({
   refused: refused.map((one) => (one.isNamed ? one : { ...one, isDoubtful: true })),
   parts: parts.map((part) => ({ ...part, mayBeTaken: true })),
@@ -215,7 +207,6 @@ interface PartResponse extends Pick<WebhookDeps, 'onStrayRejections'> {
   readonly rejections: readonly Rejection[];
 }
 
-/** External ids that were not sent are ignored, where others were. */
 function partResult(part: OutboxPart, { rejections, onStrayRejections }: PartResponse): SentPart {
   if (rejections.length === 0) return { refused: [], parts: [] };
   const byId = new Map(rejections.map((rejection) => [rejection.externalId, rejection]));
@@ -236,7 +227,7 @@ function partResult(part: OutboxPart, { rejections, onStrayRejections }: PartRes
   };
 }
 
-/** Nobody knows which of its records are refused: they come once more, and then they are. */
+/** It is unknown which records are refused: they are sent once more, and then refused. */
 function doubtedResult(part: OutboxPart): SentPart {
   if (!part.again) return { refused: [], parts: [againOf(part, [...part.indexes.keys()])] };
   return refusedAlone(

@@ -1,6 +1,6 @@
 /**
- * Runs in the process of a driver: one session at a time, on sockets that it is given. What the server sends is counted
- * before the driver sees it. See children.ts.
+ * One session at a time, on sockets that it is given. The server's bytes are counted before the driver sees them. See
+ * children.ts.
  */
 import { registerHooks } from 'node:module';
 import type { Socket } from 'node:net';
@@ -22,15 +22,14 @@ import {
 import type { Value } from './session.ts';
 
 /**
- * The limits of the response to one statement. The most bytes are those of a receipt, at two for each of its
- * characters; the most cells, 210,000, those of the catalog's list of columns for a table of 30,000 (wide, with sparse
- * columns).
+ * The most bytes are those of a receipt, two for each character. The most cells, 210,000, are the catalog's columns of a table of
+ * 30,000 (wide, with sparse columns).
  */
 const statementMax = { bytes: 2 * receiptLengthMax + 4 * 1024 * 1024, cells: 250_000 } as const;
-/** The bytes of a session: 20,000 batches (10 million rows), whose triggers print 50 KB each. */
+/** Bytes of a session: 20,000 batches (10 million rows), whose triggers print 50 KB each. */
 const sessionBytesMax = 1024 ** 3;
 
-// Tokens of Entra ID are fetched by the service. Without the packages that would do so the driver starts in a third of the time.
+// Without the packages for Entra ID's tokens, which the service fetches, the driver starts in a third of the time.
 registerHooks({
   load: (url, context, next) =>
     url.includes('/node_modules/@azure/') ? { format: 'commonjs', source: '', shortCircuit: true } : next(url, context),
@@ -52,7 +51,7 @@ process.on('message', (message: Command | Note, handle?: Socket) => {
     case 'ping':
       return report({ type: 'pong' });
     case 'socket':
-      // The driver has given up waiting when nothing waits.
+      // Unwanted: the driver has stopped waiting for it.
       if (waiting) waiting.resolve(handle);
       else handle?.destroy();
       return;
@@ -145,10 +144,10 @@ async function* rowsOf(): AsyncGenerator<readonly Value[]> {
   }
 }
 
-/** Errors of the driver behind the end of a packet, or about the response to a login; or an error without a code. */
+/** Codes of driver errors beyond the end of a packet or about a login response; empty for an error without a code. */
 const protocolCodes = ['', 'ERR_OUT_OF_RANGE', 'ERR_BUFFER_OUT_OF_BOUNDS', 'ETDS', 'EINTERFACENOTSUPP'];
 
-/** An error of these, at its root, while the connection stands, is about what the server sent. */
+/** Such a root error, while the connection stands, is about the server's bytes. */
 function explained(error: unknown): unknown {
   const root = causesOf(error).at(-1);
   const isServers = root instanceof SqlServerFailure || root instanceof AggregateError;
@@ -161,7 +160,6 @@ function flooded(): void {
   endWith(coded('EFLOOD'));
 }
 
-/** The last report of this process. */
 function endWith(error: unknown): void {
   if (isEnding) return;
   isEnding = true;

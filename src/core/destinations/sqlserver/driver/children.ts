@@ -8,20 +8,18 @@ import { containmentFlags } from '../../../work/containment-flags.ts';
 import { type AskOptions, createCommands, type SendNote } from './commands.ts';
 import type { Command, Report } from './messages.ts';
 
-/** A process in which the driver runs: what a server sends can end only this process. */
+/** The server's bytes can end only this process. */
 export interface DriverChild {
   isAlive(): boolean;
-  /** False once the network or the server has ended the connection. */
   isConnected(): boolean;
-  /** Carries out a command and gives its rows. One at a time; throws what the driver threw, or an AppError. */
+  /** One command at a time. Throws the driver's error, or an AppError. */
   ask(command: Command, options: AskOptions): Promise<readonly unknown[]>;
-  /** Ends it at once. */
   kill(): void;
-  /** Whether it keeps this process from ending. */
+  /** Whether it keeps the service's process alive. */
   hold(isHeld: boolean): void;
 }
 
-/** Starts one; resolves when the driver is loaded. Throws when that takes more than 30 s or fails. */
+/** Resolves when the driver is loaded. Throws when that fails or takes more than 30 s. */
 export async function startDriverChild(): Promise<DriverChild> {
   const child = fork(entry, {
     execArgv: [...driverFlags],
@@ -70,7 +68,7 @@ export async function startDriverChild(): Promise<DriverChild> {
   };
 }
 
-/** The driver loads in 100 ms; a starved machine gets time. */
+/** The driver loads in 100 ms; the rest is for a starved machine. */
 const startTimeoutMs = 30_000;
 
 const entry = fileURLToPath(new URL('child.ts', import.meta.url));
@@ -78,19 +76,18 @@ const core = join(dirname(entry), '..', '..', '..');
 const root = join(core, '..', '..');
 const packages = join(dirname(createRequire(import.meta.url).resolve('mssql')), '..');
 
-/** A driver process may read sources only. */
 export const driverFlags = containmentFlags({
   memoryMb: 256,
   readable: [core, join(root, 'package.json'), packages],
 });
 
-/** Settings of Node's by which certificates are trusted; nothing else of the environment is handed down. */
+/** Node's settings for trusted certificates; no other part of the environment is passed on. */
 function trustStore(): NodeJS.ProcessEnv {
   const names = ['NODE_EXTRA_CA_CERTS', 'NODE_USE_SYSTEM_CA', 'SSL_CERT_FILE', 'SSL_CERT_DIR'];
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => names.includes(name)));
 }
 
-/** Why the process has ended. All that it said has been read when both events have happened. */
+/** After both events all messages of the process have been read. */
 async function endOf(child: ChildProcess): Promise<Error> {
   const [reason] = await Promise.all([
     new Promise<Error>((resolve) => child.once('exit', (...how) => resolve(whyEnded(...how)))),
@@ -104,7 +101,7 @@ function holdChild(child: ChildProcess, isHeld: boolean): void {
   for (const handle of handles) handle?.[isHeld ? 'ref' : 'unref']();
 }
 
-/** V8 aborts with SIGABRT when its memory is used up; a shell, or Windows, reports it by a code. */
+/** V8 aborts with SIGABRT when it is out of memory; a shell, or Windows, reports that by a code. */
 function whyEnded(code: number | null, signal: NodeJS.Signals | null): Error {
   return signal === 'SIGABRT' || code === 134
     ? Object.assign(new Error('The driver is out of memory'), { code: 'EMEMORY' })
@@ -114,7 +111,7 @@ function whyEnded(code: number | null, signal: NodeJS.Signals | null): Error {
 const stopped = (): AppError =>
   new AppError('destination_unavailable', 'The connection to the sqlserver destination has ended; try again.');
 
-/** The last 2,000 characters of the process's stderr; not read after a successful start. */
+/** Not read after a successful start. */
 function keepTail({ stderr }: ChildProcess): () => string {
   let tail = '';
   stderr?.setEncoding('utf8').on('data', (text: string) => {

@@ -1,47 +1,37 @@
-/** The commands that a driver process carries out, from the service's side of the messages. */
 import type { Socket } from 'node:net';
 import { AppError } from '../../../errors.ts';
 import { type Command, errorOf, type Note, type OpenSocket, type Report } from './messages.ts';
 import type { Value } from './session.ts';
 import { frozenMs, type Watch, watchOver } from './watch.ts';
 
-/** The limits of a command, and what it may request meanwhile. */
 export interface AskOptions {
-  /** Milliseconds until the process is ended, whatever it does; restarted with each socket that it gets. */
+  /** Milliseconds until the process is ended; restarted with each socket that it gets. */
   readonly timeoutMs: number;
   readonly openSocket?: OpenSocket;
-  /** The rows of a bulk copy, in parts. */
   readonly parts?: Iterator<readonly (readonly Value[])[]>;
 }
 
-/** Sends a message to the process, with a socket if there is one. */
 export type SendNote = (message: Command | Note, socket?: Socket) => void;
 
-/** The commands of one process, one at a time. */
 interface Commands {
-  /** Carries out a command and gives its rows. Throws what the driver threw, or an AppError when its time is up. */
+  /** One command at a time. Throws the driver's error, or an AppError after the time limit. */
   run(command: Command, options: AskOptions): Promise<readonly unknown[]>;
-  /** Takes what the process reports of the command in progress. */
   receive(report: CommandReport): void;
-  /** Ends the command in progress, if there is one: it throws `reason`. */
   fail(reason: Error): void;
 }
 
-/** What a process reports of a command; the rest is about the process or its connection. */
+/** The other reports are about the process or its connection. */
 type CommandReport = Exclude<Report, { readonly type: 'ready' | 'ended' }>;
 
-/** A command in progress. */
 interface InProgress extends Omit<AskOptions, 'timeoutMs'> {
   readonly resolve: (rows: readonly unknown[]) => void;
   readonly reject: (error: unknown) => void;
   readonly watch: Watch;
-  /** Aborted when it has ended. */
   readonly stopped: AbortController;
-  /** Why a socket could not be opened: the driver is only notified that there is none. */
+  /** The driver only learns that it gets no socket. */
   socketFailure: unknown;
 }
 
-/** The commands of a process to which `note` sends, and which `kill` ends. */
 export function createCommands({ note, kill }: { readonly note: SendNote; readonly kill: () => void }): Commands {
   let inProgress: InProgress | null = null;
 
@@ -88,7 +78,7 @@ export function createCommands({ note, kill }: { readonly note: SendNote; readon
         case 'pong':
           return inProgress?.watch.responded();
         case 'wantsSocket':
-          // Each server that another one names has the time of the first.
+          // Each server named by a redirect gets the full time again.
           inProgress?.watch.restart();
           if (inProgress) void provideSocket(inProgress, report.target);
           return;

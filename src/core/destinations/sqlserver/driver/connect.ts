@@ -7,28 +7,25 @@ import { driverError } from './driver-error.ts';
 import { cancelMs, type OpenSocket, type SocketTarget } from './messages.ts';
 import type { SessionLimits } from './session.ts';
 
-/** How a session is opened. */
 export interface ConnectOptions {
   readonly address: SqlServerAddress;
   readonly login: SqlServerLogin;
-  /** Opens the sockets of one login, those to the servers that the first one names too. */
+  /** Opens the sockets of one login, including those to servers named by redirects. */
   readonly openSocket: OpenSocket;
   readonly limits: SessionLimits;
 }
 
-/** A pool that has one connection and never another. */
 export interface OnePool {
   readonly pool: ConnectionPool;
   readonly connection: Connection;
 }
 
-/** Connects and logs in. */
 export async function connectSqlServer(options: ConnectOptions): Promise<OnePool> {
   const numbers: number[] = [];
   const config = poolConfig(options);
-  // Its type is that of another declaration of tedious's connection than the one it is.
+  // Typed by another declaration of tedious's connection than the actual one.
   config.beforeConnect = (connection: Connection) => {
-    // Without a listener a connection that breaks while idle would end the process.
+    // Without a listener, a connection that breaks while idle would end the process.
     connection.on('error', () => connection.close());
     connection.on('errorMessage', ({ number }) => numbers.push(number));
   };
@@ -49,7 +46,7 @@ function poolConfig({ address, login, openSocket, limits }: ConnectOptions): Poo
     authentication: authenticationOf(login),
     // A query before each query would only find what the query itself finds.
     validateConnection: 'socket',
-    // One that is kept however long a lane waits for its next page: its temporary tables live in it.
+    // Kept however long a lane waits for its next page: its temporary tables live in the connection.
     pool: { min: 1, max: 1 },
     options: {
       connector: connectorOf(openSocket),
@@ -61,7 +58,7 @@ function poolConfig({ address, login, openSocket, limits }: ConnectOptions): Poo
       connectTimeout: limits.connectMs,
       requestTimeout: limits.statementMs,
       cancelTimeout: cancelMs,
-      // A login that the driver repeats by itself would not be the guarded one.
+      // A login retried by the driver would bypass the guard.
       maxRetriesOnTransientErrors: 0,
       appName: 'connector-sync',
       abortTransactionOnError: true,
@@ -83,15 +80,15 @@ const connectorOf =
     return await openSocket({ host, port }, signal);
   };
 
-/** The undocumented behavior of a pool; a contract test checks that there is one login. */
+/** Undocumented methods of a pool; a contract test checks that there is one login. */
 interface PoolParts {
   _poolCreate(): Promise<Connection>;
   _poolDestroy(connection: Connection): Promise<void>;
 }
 
 /**
- * A pool tries its options with a connection that it closes, and logs in anew for its first request. Here the first
- * one is kept, which halves the logins, and one that broke is not replaced: what the session had set and staged went with it.
+ * A pool tests its options with a connection that it closes, and logs in again for its first request. Here the first connection
+ * is kept, which halves the logins. A broken one is not replaced, since the session's settings and staged rows are lost with it.
  */
 function oneConnection(pool: ConnectionPool): () => Connection {
   const parts = pool as unknown as PoolParts;

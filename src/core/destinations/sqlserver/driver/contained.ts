@@ -6,7 +6,6 @@ import { type Command, cancelMs } from './messages.ts';
 import type { Load, Session, SessionLimits, Value } from './session.ts';
 import { guardedSockets } from './sockets.ts';
 
-/** How a session is opened. */
 interface ContainedOptions {
   readonly login: SqlServerLogin;
   readonly guard: Pick<EgressGuard, 'vetHost'>;
@@ -14,15 +13,15 @@ interface ContainedOptions {
   readonly limits: SessionLimits;
 }
 
-/** Milliseconds for statements over all rows of a connection: ten million rows take a few minutes. */
+/** Ten million rows take a few minutes. */
 const queryAllMs = 30 * 60_000;
 
-/** Milliseconds that the driver gets beyond its own clocks, which a server can stop, before its process is ended. */
+/** Milliseconds beyond the driver's own timers, which a server can stop, before its process is ended. */
 const graceMs = 2000;
 
 /**
- * A session whose driver runs in a process of its own: what the server sends is read there. Sockets are opened here,
- * by the guard. Connects, and makes every session alike whatever the server's own settings are.
+ * The driver runs, and reads the server's bytes, in a process of its own. Sockets are opened here, by the guard. Every session is
+ * alike, independent of the server's settings.
  */
 export async function openSession(
   address: SqlServerAddress,
@@ -73,7 +72,7 @@ export async function openSession(
   }
 }
 
-/** Characters of texts that are handed to the driver at once, about: what its process holds of a batch is little. */
+/** Approximate characters passed to the driver at once, so that its process holds only a small part of a batch. */
 const partLength = 1_000_000;
 
 function* partsOf(rows: Load['rows']): Generator<Load['rows']> {
@@ -91,8 +90,8 @@ function* partsOf(rows: Load['rows']): Generator<Load['rows']> {
 }
 
 /**
- * The driver sets the rest when it logs in (read committed, ANSI settings, language, date format, xact_abort); what
- * the claim on the checkpoint row relies on is said once more.
+ * The driver sets the rest at login (read committed, ANSI settings, language, date format, xact_abort). Settings that the claim
+ * on the checkpoint row relies on are repeated here.
  */
 const settingsSql = (lockMs: number): string => `
   set nocount on;

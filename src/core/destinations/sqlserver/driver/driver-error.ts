@@ -1,6 +1,6 @@
 /**
- * The error that mssql has wrapped. Of several messages of the server it is the first, by which they are classified. Of
- * a broken connection, or of a statement that was stopped, it is the error of tedious, with its code and causes.
+ * The first of several server messages, by which they are classified. For a broken connection or a stopped statement it is the
+ * error of tedious, with its code and causes.
  */
 export function driverError(error: unknown): unknown {
   const first = firstOf(error);

@@ -3,44 +3,36 @@ import { type ConnectOptions, connectSqlServer } from './connect.ts';
 import { driverError } from './driver-error.ts';
 import type { LoadedColumn, Value, Values } from './session.ts';
 
-/** A connection of the driver, in the process that is its own. Another driver changes this file and the one that connects. */
+/** Another driver would mainly change this file, connect.ts and driver-error.ts. */
 export interface DriverSession {
-  /** The rows of all results, their columns in camelCase. Throws raw errors of the driver. */
+  /** Rows of all results, their columns in camelCase. Throws raw errors of the driver. */
   query(sql: string, options: QueryOptions): Promise<readonly Row[]>;
-  /** Bulk copy of what `rows` brings. */
   load(table: string, options: LoadOptions): Promise<void>;
   /** Resolves when the connection is closed and has no more events. */
   close(): Promise<void>;
 }
 
-/** A row: values by name. */
 type Row = Readonly<Record<string, unknown>>;
 
-/** A statement, beside its text. */
 interface QueryOptions {
   readonly values: Values | undefined;
-  /** Milliseconds until it is given up. */
   readonly timeoutMs: number;
 }
 
-/** A bulk copy, beside its table. */
 interface LoadOptions {
   readonly columns: readonly LoadedColumn[];
   readonly rows: AsyncIterable<readonly Value[]>;
 }
 
-/** The callbacks of a session. */
 interface Observer {
-  /** A result has one more row, of so many cells and one for itself. */
+  /** The number of cells, plus one for the row itself. */
   readonly onRow: (cells: number) => void;
-  /** The network or the server has ended the connection. */
   readonly onEnd: () => void;
 }
 
-/** Longest n of nvarchar(n); a longer text is nvarchar(max). */
 const boundedLengthMax = 4000;
 
-/** Connects and logs in. Throws the error of the server or the network, without what the driver wraps around it. */
+/** Throws the error of the server or the network, without the driver's wrapping. */
 export async function openDriverSession({
   onRow,
   onEnd,
@@ -62,7 +54,7 @@ export async function openDriverSession({
       // A pool waits for requests in progress.
       connection.close();
       await pool.close();
-      // The driver finishes its close in the next turns.
+      // The driver finishes closing in the next turns.
       for (let turn = 0; turn < 2; turn += 1) await new Promise<void>((resolve) => void setImmediate(resolve));
     },
   };
@@ -72,16 +64,13 @@ interface Query extends QueryOptions, Pick<Observer, 'onRow'> {
   readonly text: string;
 }
 
-/** The types of the package do not know the second argument, which its documentation has. */
+/** The package's types lack the second argument, which its documentation has. */
 const TimedRequest = sql.Request as unknown as new (
   pool: ConnectionPool,
   overrides: { readonly requestTimeout: number },
 ) => sql.Request;
 
-/**
- * Rows are taken one by one, so that they can be counted before the last one is here. No prepared handles: they would
- * outlive the statement.
- */
+/** Streams rows, so that they are counted before the last one arrives. No prepared handles: they would outlive the statement. */
 function runQuery(pool: ConnectionPool, { text, values, timeoutMs, onRow }: Query): Promise<readonly Row[]> {
   const request = new TimedRequest(pool, { requestTimeout: timeoutMs });
   request.stream = true;
@@ -106,7 +95,7 @@ function runQuery(pool: ConnectionPool, { text, values, timeoutMs, onRow }: Quer
   });
 }
 
-/** Texts are declared at two lengths only, so that the server plans a statement once and not for each length. */
+/** Declares texts at two lengths only, so that the server plans a statement once and not for each length. */
 function typeOf(value: Value): sql.ISqlType {
   if (typeof value === 'number') return sql.Int();
   return sql.NVarChar(value !== null && value.length > boundedLengthMax ? sql.MAX : boundedLengthMax);
@@ -115,10 +104,7 @@ function typeOf(value: Value): sql.ISqlType {
 /** Columns are requested in snake_case, since Babelfish may fold case. */
 const camelCase = (name: string): string => name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 
-/**
- * The rows of a table are handed to tedious as they are, which takes whatever can be iterated: so a batch is one bulk copy,
- * and the process holds a part of it at a time.
- */
+/** Passes the iterable of rows to tedious unchanged, so that the process holds only a part of a batch at a time. */
 function bulkTable(name: string, { columns, rows }: LoadOptions): sql.Table {
   const table = new sql.Table(name);
   for (const { name: column, type } of columns) {

@@ -1,16 +1,15 @@
 import { createTurns } from '../../../work/turns.ts';
 import { type DriverChild, startDriverChild } from './children.ts';
 
-/** A process of a driver, for one session. */
 export interface DriverLease {
   readonly child: DriverChild;
-  /** Closes its connection, and keeps the process for the org's next session or ends it. Once is enough. */
+  /** Keeps the process for the org's next session or ends it. Repeated calls do nothing. */
   readonly release: () => Promise<void>;
 }
 
 /**
- * A process takes 43 MB of its own: 2.8 GB at most, and no org has more than a quarter of them. A worker runs 20
- * activities by default.
+ * A process takes 43 MB of its own: 2.8 GB at most, and no org has more than a quarter of them. A worker runs 20 activities by
+ * default.
  */
 const turns = createTurns({ max: 64, maxEach: 16 });
 
@@ -18,7 +17,6 @@ const turns = createTurns({ max: 64, maxEach: 16 });
 const idleMax = 4;
 /** Milliseconds until an idle process ends; the chunks of a run follow each other at once. */
 const idleMs = 30_000;
-/** Milliseconds to close a connection. */
 const closeMs = 2000;
 
 interface Idle {
@@ -27,12 +25,12 @@ interface Idle {
   readonly timer: NodeJS.Timeout;
 }
 
-/** The one that waits longest is first. */
+/** Longest idle first. */
 const idle: Idle[] = [];
 
 /**
- * A process for a session of the org: never one that another org's server has spoken to. Waits while the org or all orgs have
- * too many. Throws when the process does not start within 30 s.
+ * Never leases a process that has talked to another org's server. Waits while the org or all orgs have too many. Throws when the
+ * process does not start within 30 s.
  */
 export async function leaseDriver(orgId: string): Promise<DriverLease> {
   const giveBack = await turns.take(orgId);

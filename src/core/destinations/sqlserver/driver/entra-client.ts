@@ -1,7 +1,6 @@
 import { type EntraHost, entraHosts } from '../../../spec/schema/entra-hosts.ts';
 import type { AddressFields, DestinationOptions } from '../../sql/address-fields.ts';
 
-/** An application that is registered in an Entra tenant, and where its tokens come from. */
 export interface EntraClient {
   readonly kind: 'entra_client_credentials';
   readonly tenantId: string;
@@ -10,7 +9,7 @@ export interface EntraClient {
   readonly authorityHost: EntraHost;
 }
 
-/** Reads `authentication` (templates already resolved). Throws `destination_rejected`; messages repeat no value. */
+/** Throws `destination_rejected`; messages repeat no value. */
 export function entraClient(authentication: unknown, fields: AddressFields): EntraClient {
   const { text, required, refused } = fields;
   if (typeof authentication !== 'object' || authentication === null) throw refused('`authentication` is not an object');

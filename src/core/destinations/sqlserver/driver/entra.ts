@@ -1,4 +1,4 @@
-/** Tokens of Entra ID, by which an application logs in to a database (client credentials, RFC 6749 4.4). */
+/** Tokens of Entra ID, with which an application logs in to a database (client credentials, RFC 6749 4.4). */
 
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -16,13 +16,11 @@ import { readTokenResponse, standardResponse } from '../../../source/auth/token-
 import { entraScopes } from '../../../spec/schema/entra-hosts.ts';
 import { type EntraClient } from './entra-client.ts';
 
-/** The dependencies of a token request: the guard, the call log of the run and the secrets it must not show. */
 export interface EntraDeps extends Pick<HttpClientOptions, 'logCall' | 'secrets'> {
   readonly guard: HttpClientOptions['egress'];
   readonly orgId: string;
 }
 
-/** A token, and whether it was fetched before this call. */
 export interface EntraToken {
   readonly token: string;
   readonly isKept: boolean;
@@ -31,17 +29,14 @@ export interface EntraToken {
 /** Milliseconds before its end when a token is replaced; it lasts for an hour or more. */
 const bufferMs = 5 * 60_000;
 
-/**
- * Tokens of all orgs that were used last, 2 KB each, by {@link keyOf}. Only this process has them, and no org sees
- * another's.
- */
+/** The most recently used tokens of all orgs, 2 KB each. Only this process has them, and no org sees another's. */
 const kept = new LRUCache<string, Token>({ max: 1000 });
 
 /**
- * A token for the client: the one that is kept while it lasts, unless it is the `refused` one, otherwise a new one.
+ * Returns the client's kept token while it lasts, or a new one if that is the `refused` one.
  *
  * Throws `destination_login` when Entra ID refuses the client, `destination_unavailable`, `destination_rejected` for a
- * response that makes no sense, `egress_blocked`.
+ * meaningless response, `egress_blocked`.
  */
 export async function entraToken(client: EntraClient, deps: EntraDeps, refused?: string): Promise<EntraToken> {
   const key = keyOf(client, deps.orgId);
@@ -54,7 +49,7 @@ export async function entraToken(client: EntraClient, deps: EntraDeps, refused?:
   return { token: token.accessToken, isKept: false };
 }
 
-/** The key of a kept token: only the holder of the secret gets the token. */
+/** Only the holder of the secret gets a kept token. */
 const keyOf = ({ authorityHost, tenantId, clientId, clientSecret }: EntraClient, orgId: string): string =>
   createHash('sha256')
     .update(JSON.stringify([orgId, authorityHost, tenantId, clientId, clientSecret]))

@@ -1,6 +1,5 @@
-/** How the places are tried. */
 interface FirstOfOptions<Place, Opened> {
-  /** Opens one; gives up, and leaves nothing behind, when it is aborted. */
+  /** When aborted, it leaves nothing behind. */
   readonly open: (place: Place, signal: AbortSignal) => Promise<Opened>;
   /** Milliseconds until the next place is also tried; after a failure it is tried at once. */
   readonly staggerMs: number;
@@ -8,8 +7,8 @@ interface FirstOfOptions<Place, Opened> {
 }
 
 /**
- * The first of several places that opens, all tried side by side: one that says nothing costs the others no more than
- * `staggerMs`. The rest is given up. Throws the failure of the last one tried when none opens, or the reason of `signal`.
+ * Tries the places side by side: a silent one delays the others by at most `staggerMs`. Throws the failure of the last one tried
+ * when none opens, or the reason of `signal`.
  */
 export async function firstOf<Place, Opened>(
   places: readonly Place[],

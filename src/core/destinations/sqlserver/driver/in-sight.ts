@@ -2,8 +2,7 @@ import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 
 /**
- * The socket for TLS from its first byte on. TLS takes the handle out of a socket of Node's and reads past everybody who
- * listens to it; behind this one its bytes can still be counted.
+ * TLS takes the handle out of a Node socket and reads past every listener; behind this wrapper the bytes can still be counted.
  */
 export function inSight(socket: Socket): Socket {
   const stream = new Duplex({
@@ -21,7 +20,7 @@ export function inSight(socket: Socket): Socket {
   socket.on('end', () => void stream.push(null));
   socket.on('error', (error) => void stream.destroy(error));
   socket.on('close', () => void stream.destroy());
-  // All of a socket that the driver asks for beyond a stream.
+  // The only socket methods that the driver needs beyond a stream.
   return Object.assign(stream, {
     setNoDelay: (isOn: boolean) => void socket.setNoDelay(isOn),
     setKeepAlive: (isOn: boolean, ms: number) => void socket.setKeepAlive(isOn, ms),

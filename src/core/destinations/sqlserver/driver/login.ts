@@ -10,12 +10,12 @@ interface LoginOptions extends EntraDeps {
 }
 
 /**
- * Shares of `connectMs` between logins to a database that is not there: as long in all as one login may take. While it
- * fails over to another server, a database does not exist for some seconds.
+ * Shares of `connectMs` between logins to a missing database; in all as long as one login may take. During a failover to another
+ * server, a database does not exist for some seconds.
  */
 const pauses: readonly number[] = [0.05, 0.1, 0.2, 0.3, 0.35];
 
-/** Opens a session. A token that was fetched before and is refused is replaced once. */
+/** A kept token that is refused is replaced once. */
 export async function logIn({ address, identity }: SqlServerOptions, options: LoginOptions): Promise<Session> {
   const open = async (login: SqlServerLogin): Promise<Session> => {
     for (const pause of pauses) {

@@ -1,30 +1,28 @@
-/** Messages between the service and the process of a driver, and how errors are transferred. */
 import type { Socket } from 'node:net';
 import { codeOf } from '../../../error-code.ts';
 import type { SqlServerAddress, SqlServerLogin } from '../address.ts';
 import { SqlServerFailure } from '../server-error.ts';
 import type { Load, SessionLimits, Value, Values } from './session.ts';
 
-/** Where a socket is to lead. */
 export interface SocketTarget {
   /** A name or an IP. */
   readonly host: string;
   readonly port: number;
 }
 
-/** Opens a connected socket, from which nothing has been read. */
+/** Nothing has been read from the socket. */
 export type OpenSocket = (target: SocketTarget, signal: AbortSignal) => Promise<Socket>;
 
-/** Milliseconds for the server to confirm that it has given up a statement. */
+/** Milliseconds for the server to confirm that it has stopped a statement. */
 export const cancelMs = 5000;
 
 /**
- * Characters of a receipt: a longer one could not be read back. It keeps the records that were refused, so that is a page of
- * 30 MB of which none is taken.
+ * Characters of a receipt: a longer one could not be read back. It holds the refused records, so this is a page of 30 MB that is
+ * refused completely.
  */
 export const receiptLengthMax = 30_000_000;
 
-/** A command to a driver, which responds once, with `done` or `failed`. One command at a time. */
+/** A driver responds once to a command, with `done` or `failed`, and takes one command at a time. */
 export type Command =
   | {
       readonly type: 'open';
@@ -41,49 +39,43 @@ export type Command =
   | ({ readonly type: 'load' } & Pick<Load, 'table' | 'columns'>)
   | { readonly type: 'close' };
 
-/** Messages to the process of a driver while it carries out a command; a socket comes with `socket`. */
+/** A socket comes with `socket`. */
 export type Note =
   | { readonly type: 'ping' }
   | { readonly type: 'socket' }
   | { readonly type: 'noSocket' }
-  /** Rows of the result; null: there are no more. */
+  /** `null` after the last rows. */
   | { readonly type: 'rows'; readonly rows: readonly (readonly Value[])[] | null };
 
-/** Messages from the process of a driver. */
 export type Report =
-  /** The driver is loaded. */
   | { readonly type: 'ready' }
   | { readonly type: 'pong' }
   | { readonly type: 'wantsSocket'; readonly target: SocketTarget }
   | { readonly type: 'wantsRows' }
   | { readonly type: 'done'; readonly rows: readonly unknown[] }
   | { readonly type: 'failed'; readonly error: WireError }
-  /** The connection has ended between commands. */
+  /** Between commands. */
   | { readonly type: 'ended' };
 
-/** An error as it goes from one process to another: all by which errors are classified. */
+/** Has everything by which errors are classified. */
 export interface WireError {
   readonly name: string;
   readonly message: string;
-  /** The code of the error; empty: none. */
   readonly code: string;
-  /** The server's; null: not an error of the server's. */
+  /** `null` for an error that is not the server's. */
   readonly number: number | null;
-  /** The server's severity. */
   readonly class: number | null;
-  /** The server refused the login. */
   readonly isLogin: boolean;
-  /** The first error of an AggregateError; null: it is none. */
+  /** The first error of an AggregateError; `null` for other errors. */
   readonly first: WireError | null;
   readonly cause: WireError | null;
 }
 
-/** The part of a server's message that names the column or constraint. */
+/** Characters of a server's message that suffice to name the column or constraint. */
 const messageLengthMax = 2000;
 /** Causes of causes that are kept; errors are classified by no more. */
 const depthMax = 5;
 
-/** Takes an error apart. */
 export function wireError(error: unknown, depth = 0): WireError {
   const known = error instanceof Error ? error : new Error(typeof error);
   const inner = (cause: unknown) => (cause instanceof Error && depth < depthMax ? wireError(cause, depth + 1) : null);
@@ -99,7 +91,6 @@ export function wireError(error: unknown, depth = 0): WireError {
   };
 }
 
-/** Puts an error together again. */
 export function errorOf({ name, message, code, number, isLogin, first, cause, ...rest }: WireError): Error {
   if (isLogin && number !== null) return new SqlServerFailure(number, true);
   const options = cause ? { cause: errorOf(cause) } : {};

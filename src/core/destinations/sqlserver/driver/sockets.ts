@@ -7,21 +7,18 @@ import type { OpenSocket } from './messages.ts';
 
 interface SocketOptions {
   readonly guard: Pick<EgressGuard, 'vetHost'>;
-  /** Whether the connection is encrypted; false: plain text, which only addresses on `EGRESS_ALLOW` may see. */
+  /** False: plain text, allowed only to addresses on `EGRESS_ALLOW`. */
   readonly encrypt: boolean;
 }
 
 /** Redirects (TDS routing) of one login: Azure needs one. */
 const redirectsMax = 2;
-/** Addresses tried of one host: a listener has one in each subnet of its availability group, of nine servers at most. */
+/** Addresses of one host to try: a listener has one in each subnet of its availability group, which has nine servers at most. */
 const addressesMax = 9;
 /** Milliseconds until the next address is tried too (RFC 8305 recommends 250): nine are tried within 2 s. */
 const staggerMs = 250;
 
-/**
- * Opens the sockets of one login: every target is vetted again, and the name itself never reaches the driver's
- * resolver.
- */
+/** Every target is vetted again, and the driver's resolver never sees the host name. */
 export function guardedSockets({ guard, encrypt }: SocketOptions): OpenSocket {
   let targets = 0;
   return async ({ host, port }, signal) => {
