@@ -1,47 +1,46 @@
 import type { NamedDeletion } from '../model/receipt.ts';
 import type { ListedScan } from '../model/scan.ts';
 
-/** A deletion that a list has named, as it is stored. */
+/** A stored deletion that a list has named. */
 export interface StoredDeletion extends NamedDeletion {
   readonly partition: string;
-  /** The run whose list named it last. */
   readonly listedRun: number;
 }
 
-/** A known record, and what lists have named of it. */
+/** A known record with its listed deletions. */
 export interface NamedRecord {
   readonly isLive: boolean;
-  /** Where reads have seen it last; of a resource without partitions the one place with an empty key. */
+  /** Places where it was last seen; without partitions, one place with an empty key. */
   readonly places: readonly { readonly partition: string; readonly seenRun: number | null }[];
   readonly deletions: readonly StoredDeletion[];
 }
 
-/** How far lists are read. */
+/** Progress in reading lists. */
 export interface ListRuns {
   /** The run that makes the deletions. */
   readonly seq: number;
-  /** The last run that read the list of a partition whole; null: none did. */
+  /** Last run that read the list of the partition whole, or `null`. */
   readonly listRunOf: (partition: string) => number | null;
 }
 
-/** The last run that saw a record where a list is of; null: none did. */
+/** Last run that saw a record within the scope of a list, or `null`. */
 export function lastSeen({ places }: Pick<NamedRecord, 'places'>, partition: string): number | null {
   const there = places.filter((place) => partition === '' || place.partition === partition || place.partition === '');
   const runs = there.flatMap(({ seenRun }) => seenRun ?? []);
   return runs.length === 0 ? null : Math.max(...runs);
 }
 
-/** Whether a record is in another partition than this one, too. */
+/** Whether a record is also in another partition. */
 export const isElsewhere = (
   { places }: { readonly places: readonly { readonly partition: string }[] },
   partition: string,
 ): boolean => partition !== '' && places.some((place) => place.partition !== '' && place.partition !== partition);
 
-/** Whether a deletion counts, as the control database decides. */
+/** Whether a deletion counts, by the rule of the control database. */
 export const isDue = (record: NamedRecord, { state, partition, listedRun }: StoredDeletion): boolean =>
   state === 'due' && (lastSeen(record, partition) ?? 0) <= listedRun;
 
-/** The partitions that have a record, as far as the control database knows. */
+/** The partitions that still have a record, by the rule of the control database. */
 export function livingPlaces(record: NamedRecord, scan: ListedScan & ListRuns): readonly string[] {
   return record.places
     .map(({ partition }) => partition)
@@ -50,7 +49,7 @@ export function livingPlaces(record: NamedRecord, scan: ListedScan & ListRuns): 
     .filter((partition) => !scan.coversAll || scan.listRunOf(partition) === scan.seq);
 }
 
-/** Whether a record is to be deleted, as the control database decides. */
+/** Whether a record is to be deleted, by the rule of the control database. */
 export function isGone(record: NamedRecord, scan: ListedScan & ListRuns): boolean {
   const due = dueOf(record);
   if (!record.isLive || due.length === 0) return false;

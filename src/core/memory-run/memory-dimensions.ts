@@ -9,18 +9,17 @@ type MemoryDimensions = Pick<
 
 interface Dimension {
   readonly keys: Set<string>;
-  /** In their order. */
   readonly values: DimensionValue[];
 }
 
-/** The lists of a run in memory, of `valuesMax` values together at most. */
+/** The lists of a run in memory, with at most `valuesMax` values in total. */
 export function createMemoryDimensions(valuesMax: number): MemoryDimensions {
   const dimensions = new Map<number, Dimension>();
   const of = (no: number): Dimension => dimensions.get(no) ?? { keys: new Set(), values: [] };
   return {
     clearDimension: async (dimension) => void dimensions.delete(dimension),
     async addToDimension(dimension, values) {
-      // Lists in memory take no time: without a pause a long one would hold the process.
+      // Lists in memory take no time: without a pause, a long one would block the process.
       await nextTurn();
       const { keys, values: held } = of(dimension);
       for (const value of values) {
@@ -52,7 +51,6 @@ export function createMemoryDimensions(valuesMax: number): MemoryDimensions {
   };
 }
 
-/** The keys of the combination with that number: the values of the last list change fastest. */
 function keysAt(lists: readonly (readonly DimensionValue[])[], no: number): readonly string[] {
   let rest = no;
   return lists

@@ -4,36 +4,31 @@ import type { Receipt } from '../model/receipt.ts';
 import { RunStats } from '../resources/run.ts';
 import { createMemoryRecords, type MemoryRecords } from './memory-records.ts';
 
-/** What earlier runs left. */
+/** State left by earlier runs. */
 export interface RunStart {
-  /** The watermark of every partition as canonical text; null: none. */
+  /** The watermark of every partition as canonical text, or `null`. */
   readonly watermark: string | null;
-  /** External ids of records that were delivered. */
+  /** External ids of delivered records. */
   readonly known: readonly string[];
 }
 
-/** What a run in memory has come to. */
+/** The ledger of a run in memory. */
 export interface MemoryLedger {
   readonly records: MemoryRecords;
-  /** Takes a batch that the destination took. */
+  /** Records a batch that the destination took. */
   record(rows: readonly Deliverable[], receipt: Receipt): void;
-  /** The watermark that earlier runs left; null: none. */
   readonly watermarkBefore: string | null;
-  /** The watermark as of now, as canonical text; null: none. */
+  /** The current watermark as canonical text, or `null`. */
   watermarkOf(partition: string): string | null;
-  /**
-   * The watermark of the run: the lowest of its partitions, of which there are `count`; null when one of them has none.
-   */
+  /** The lowest watermark of the `count` partitions, `null` if one of them has none. */
   watermarkAfter(count: number): string | null;
-  /** Whether nothing was quarantined or left out. */
+  /** Whether nothing was quarantined or omitted. */
   isClean(): boolean;
   totals(): {
     readonly stats: Readonly<RunStats>;
-    /** Rows in the order of delivery. */
+    /** In the order of delivery. */
     readonly delivered: readonly Deliverable['data'][];
-    /** External ids. */
     readonly deleted: readonly string[];
-    /** External ids. */
     readonly quarantined: readonly string[];
   };
 }
@@ -42,7 +37,7 @@ export interface MemoryLedger {
 export function createMemoryLedger({ watermark, known }: RunStart): MemoryLedger {
   const records = createMemoryRecords(known);
   const watermarks = new Map<string, string | null>();
-  /** Of partitions whose deletions are still to be made. */
+  /** Watermarks of partitions whose deletions are not made yet. */
   const pending = new Map<string, string | null>();
   const stats = { recordsIn: 0, recordsOut: 0, skipped: 0, deleted: 0, quarantined: 0 };
   const delivered: Deliverable['data'][] = [];
@@ -74,7 +69,7 @@ export function createMemoryLedger({ watermark, known }: RunStart): MemoryLedger
   };
 }
 
-/** Integers by their value, all else as text: canonical instants sort like that. */
+/** Compares integers by value, others as text: canonical instants sort like that. */
 function lowest(watermarks: readonly (string | null)[]): string | null {
   const texts = watermarks.filter((text) => text !== null);
   if (texts.length < watermarks.length) return null;

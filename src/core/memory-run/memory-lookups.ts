@@ -1,6 +1,6 @@
 import type { LookupStore } from '../source/lookups/lookup-store.ts';
 
-/** Looked-up values of one run; it ends before any of them expires. */
+/** Looked-up values of one run, which ends before any of them expires. */
 export function createMemoryLookups(): LookupStore {
   const values = new Map<string, string | null>();
   return {

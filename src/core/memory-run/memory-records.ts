@@ -14,31 +14,27 @@ import {
 } from './listed-among.ts';
 import type { Compared, ComparedRecord } from './missing-among.ts';
 
-/** A record as the control database would know it. */
 interface StoredRecord extends KnownRecord, ComparedRecord, Pick<RecordEntry, 'externalId' | 'fields'> {}
 
-/** The records of one resource in memory. */
+/** The records of one resource in memory, by the rules of the control database. */
 export interface MemoryRecords {
-  /** The stored versions of the given records. */
   load(externalIds: readonly string[]): readonly StoredRecord[];
-  /** Takes what a page says of records. */
   record(
     receipt: Pick<
       Receipt,
       'records' | 'deliveredBefore' | 'seen' | 'left' | 'deleted' | 'flagged' | 'proofs' | 'listed'
     >,
   ): void;
-  /** As the query of the same name. */
+  /** Like `RunStore.findListed`, with stored state. */
   listed(partition: string, externalIds: readonly string[]): readonly StoredListed[];
-  /** External ids of the records that are to be deleted: lists have named them, or they say so. */
+  /** External ids of the records to delete: listed, or flagged. */
   due(scan: ListedScan): readonly string[];
-  /** How many deletions that lists have named are not done. */
   countOpen(): number;
-  /** Records that are not deleted, by external id, with what the run has proved. */
+  /** Live records by external id, with the proofs of the run. */
   compared(): Compared<StoredRecord>;
 }
 
-/** Records of which `known` were delivered by earlier runs, in a version that no response repeats. */
+/** Records of which `known` were delivered by earlier runs, in a version that differs from every response. */
 export function createMemoryRecords(known: readonly string[]): MemoryRecords {
   const records = new Map<string, StoredRecord>();
   const proofs = new Map<string, Proof>();

@@ -1,6 +1,6 @@
 /**
- * A run of one resource with the real engine, from its first page to its last, whose every effect stays in memory. Where
- * its responses come from is up to the caller: the tests inside a spec give mocks, the command line gives the API.
+ * Runs one resource with the real engine, from its first page to its last, and keeps every effect in memory. The caller
+ * provides the responses: mocks for the tests inside a spec, the API for the command line.
  */
 import { AppError } from '../errors.ts';
 import type { Evaluator } from '../expressions/evaluation.ts';
@@ -19,57 +19,52 @@ import type { ConnectorSpec, Resource } from '../spec/schema/spec-schema.ts';
 import { createMemoryLedger, type MemoryLedger, type RunStart } from './memory-ledger.ts';
 import { createMemoryStore } from './memory-store.ts';
 
-/** What all resources that one run reads have in common. */
+/** Shared by all resources that one run reads. */
 export interface MemoryRunContext {
   readonly runId: string;
   readonly spec: ConnectorSpec;
-  /** The params, with defaults filled in. */
+  /** The params with defaults filled in. */
   readonly params: Readonly<Record<string, unknown>>;
-  /** When the run starts. */
   readonly now: Date;
   readonly evaluator: Evaluator;
   readonly lookups: LookupStore;
-  /** Opens a resource for reading; sends nothing. */
+  /** Opens a resource for reading and sends nothing. */
   readonly openSource: (resource: Resource) => Promise<Omit<Source, 'watermark'>>;
-  /** Masks secrets in stored parts of a record. */
   readonly redact: (text: string) => string;
   /**
-   * Records that are read, at most: the rest of a page is dropped, and of a parent that is read live there is only its
-   * first page. Infinite: as many as the limits of the resource allow.
+   * Maximum records to read: the rest of a page is dropped, and a live parent has only its first page. If infinite,
+   * only the limits of the resource apply.
    */
   readonly recordsMax: number;
-  /** What it may hold; absent: any amount. */
+  /** Memory limits, unlimited if absent. */
   readonly holds?: {
-    /** Values of the lists of `forEach`, at most. */
+    /** Maximum values of the lists of `forEach`. */
     readonly values: number;
-    /** Characters of delivered rows as JSON, at most. */
+    /** Maximum characters of delivered rows as JSON. */
     readonly deliveredChars: number;
   };
-  /** Waits between two polls of a report job. */
   readonly wait: (ms: number) => Promise<void>;
   /** Ends the run; its reason is thrown. */
   readonly signal: AbortSignal;
 }
 
-/** How one resource is run. */
+/** The resource and starting state of a run. */
 export interface MemoryRunOptions {
   readonly resource: Resource;
   readonly start: RunStart;
-  /** Called with each page once it is processed: as read, and what the pipeline made of it. */
+  /** Called with each page once it is processed: as read, and as the pipeline left it. */
   readonly onPage?: (page: RunPage, ready: ReadyPage) => void;
 }
 
-/** What a run has come to, as its row and its destination would show it. */
+/** The outcome of a run, as its row and its destination would show it. */
 export interface MemoryRun extends ReturnType<MemoryLedger['totals']> {
   readonly status: 'succeeded' | 'partial' | 'failed';
-  /** Null unless it failed. */
   readonly failure: AppError | null;
-  /** A limit ended it before the last page. */
   readonly limited: boolean;
   readonly watermarkAfter: string | null;
 }
 
-/** Runs a resource. A failure of the run is part of the result; every other error is thrown. */
+/** Runs a resource; a failure of the run is part of the result, every other error is thrown. */
 export async function runInMemory(context: MemoryRunContext, options: MemoryRunOptions): Promise<MemoryRun> {
   const { resource, start } = options;
   const ledger = createMemoryLedger(start);
@@ -101,7 +96,7 @@ const openStore = (context: MemoryRunContext, ledger: MemoryLedger): Store =>
     valuesMax: context.holds?.values ?? Number.POSITIVE_INFINITY,
   });
 
-/** Stored parents are what a first run of their resource reads. */
+/** Stored parents are read by a first run of their resource. */
 function createParents(context: MemoryRunContext): (resourceKey: string) => Promise<readonly Parent[]> {
   const read = new Map<string, Promise<readonly Parent[]>>();
   const parentsOf = async (resourceKey: string): Promise<readonly Parent[]> => {
@@ -120,7 +115,7 @@ function createParents(context: MemoryRunContext): (resourceKey: string) => Prom
   };
 }
 
-/** Every page is a batch of its own. Throws as reading, shaping and delivering do. */
+/** Delivers every page as a batch of its own; throws the errors of reading, shaping and delivering. */
 async function readAll(
   context: MemoryRunContext,
   { resource, onPage }: MemoryRunOptions,
@@ -180,7 +175,7 @@ async function readAll(
   return { limited: !isRead };
 }
 
-/** A parent that is read live, for a run of few records: its first page. */
+/** Limits a live parent to its first page, in a run of few records. */
 function shortened(
   source: Omit<Source, 'watermark'>,
   isParent: boolean,
@@ -198,7 +193,7 @@ function shortened(
   return { ...source, resource: { ...source.resource, pagination: onePage } };
 }
 
-/** A page that is cut claims nothing about its partition. */
+/** A cut page claims nothing about its partition. */
 const firstRecords = (page: RunPage, count: number): RunPage =>
   page.records.length <= count ? page : { ...page, records: page.records.slice(0, count), partition: null };
 

@@ -15,13 +15,12 @@ import { type ComparedRecord, goneAmong, hidesAmong } from './missing-among.ts';
 interface MemoryStoreOptions {
   readonly ledger: MemoryLedger;
   readonly now: Date;
-  /** The stored records of a parent resource, by external id. */
+  /** Stored records of a parent resource, by external id. */
   readonly parentsOf: (resourceKey: string) => Promise<readonly Parent[]>;
-  /** Values of its lists together, at most. */
   readonly valuesMax: number;
 }
 
-/** What a run keeps and asks, in memory. Nothing waits to be tried again. */
+/** The store of a run in memory, without records to retry. */
 export function createMemoryStore({ ledger, now, parentsOf, valuesMax }: MemoryStoreOptions): RunStore {
   const { records } = ledger;
   const goneOf = (scan: Scan) => {
@@ -40,7 +39,7 @@ export function createMemoryStore({ ledger, now, parentsOf, valuesMax }: MemoryS
       const parents = await parentsOf(resourceKey);
       return parents.filter(({ externalId }) => after === null || externalId > after).slice(0, limit);
     },
-    // They are what a run of their resource has read.
+    // A run of their resource has read them all.
     isComplete: async () => true,
     partition: async (key) => ({
       ...neverRead,
@@ -66,7 +65,6 @@ export function createMemoryStore({ ledger, now, parentsOf, valuesMax }: MemoryS
   };
 }
 
-/** As a query for such a page would return them. */
 const pageOf = (ids: readonly string[], { after, limit }: GonePage): readonly string[] =>
   ids.filter((id) => after === null || id > after).slice(0, limit);
 

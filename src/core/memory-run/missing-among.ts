@@ -1,32 +1,31 @@
 import type { Proof } from '../model/coverage.ts';
 import type { Scan } from '../model/scan.ts';
 
-/** A place in which a record is known to be. */
 interface Place {
   readonly partition: string;
-  /** Whether the run that compares has seen it there. */
+  /** Seen there by the run that compares. */
   readonly isSeen: boolean;
 }
 
 /** A known record, as a run compares it. */
 export interface ComparedRecord {
   readonly externalId: string;
-  /** Where it was before; of a resource without partitions the one place with an empty key. */
+  /** Its known places; without partitions, one place with an empty key. */
   readonly places: readonly Place[];
   /** Its last version says that it is deleted. */
   readonly isFlagged: boolean;
-  /** False: an earlier run has flagged it, and this one has gaps in which it may live. Absent: that is not so. */
+  /** False if an earlier run flagged it, and it may live in a gap of this one. */
   readonly isSure?: boolean;
 }
 
-/** Records that are not deleted, and what the run has proved of the partitions. */
+/** Live records, and the proofs of the run. */
 export interface Compared<Known extends ComparedRecord> {
   readonly records: readonly Known[];
-  /** By partition; those that the run did not read to their end are absent. */
+  /** By partition, without those that the run did not read to their end. */
   readonly proofs: ReadonlyMap<string, Proof>;
 }
 
-/** The records that a run is to delete, as the control database finds them: those that say so, and missing ones. */
+/** The flagged and missing records that a run must delete, by the rule of the control database. */
 export function goneAmong<Known extends ComparedRecord>(
   compared: Compared<Known>,
   scan: Scan,
@@ -36,7 +35,7 @@ export function goneAmong<Known extends ComparedRecord>(
   return { flagged, missing };
 }
 
-/** The records that a run proves to be missing, as the control database finds them. */
+/** The records that a run proves missing, by the rule of the control database. */
 export function missingAmong<Known extends ComparedRecord>(
   { records, proofs }: Compared<Known>,
   { isPartitioned, coversAll }: Scan,
@@ -54,7 +53,7 @@ export function missingAmong<Known extends ComparedRecord>(
   });
 }
 
-/** Whether a record that the run has not seen was where it has found a gap, as the control database finds it. */
+/** Whether a gap may hide that a record is missing, by the rule of the control database. */
 export function hidesAmong<Known extends ComparedRecord>(compared: Compared<Known>, scan: Scan): boolean {
   const { records, proofs } = compared;
   const { isPartitioned, coversAll, listsAll } = scan;

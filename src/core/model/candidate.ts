@@ -3,41 +3,35 @@ import type { Retry } from './record-page.ts';
 
 /** A record between two stages of the pipeline; once it has issues, the later stages skip it. */
 export interface Candidate {
-  /** The record as fetched. */
   readonly raw: unknown;
   readonly externalId: string;
-  /** Null where changes are not detected. */
   readonly hash: string | null;
-  /** Expressions take `raw` as it is; false: they check it first. */
+  /** Expressions take `raw` as it is; otherwise they check it first. */
   readonly isPlain: boolean;
-  /** The cursor value as canonical text; null: it has none. */
   readonly cursor: string | null;
-  /** The issues found so far; null: none. */
   readonly issues: readonly RecordIssue[] | null;
-  /** The record after the transform; null before it. */
+  /** The record after the transform, `null` before it. */
   readonly data: Readonly<Record<string, unknown>> | null;
-  /** What enrichments found for this record, seen in `$lookups` beside the tables; null: there are none. */
+  /** Results of enrichments for this record, seen in `$lookups` beside the tables. */
   readonly lookups: Readonly<Record<string, unknown>> | null;
-  /** An enrichment says to quarantine the record, whatever `onInvalid` says. */
+  /** An enrichment quarantines the record, regardless of `onInvalid`. */
   readonly quarantine: boolean;
-  /** A step failed for this record, and the spec says to deliver it nevertheless. */
+  /** A step failed for this record, but the spec delivers it nevertheless. */
   readonly isDegraded: boolean;
-  /** The record states that it was deleted, or it has left the filter of a resource that finds deletes. */
+  /** The record states that it was deleted, or left the filter of a resource that finds deletes. */
   readonly isDeleted: boolean;
-  /** The filter of the resource does not keep the record. */
   readonly isFiltered: boolean;
-  /** The quarantine row that it comes from; absent: it was fetched. */
   readonly retry?: Retry;
-  /** The status of its last known version, where that one was kept back; absent: it was not. */
+  /** Status of its last known version, if that one was kept back. */
   readonly before?: 'quarantined' | 'undelivered';
 }
 
-/** The external id of a candidate, for lists of them. */
+/** The external id of a candidate, as a callback for lists. */
 export const idOf = ({ externalId }: Candidate): string => externalId;
 
 /**
- * Looks up the enrichments of a resource for each record: sets `Candidate.lookups`, or issues where the spec
- * quarantines the record. Candidates with issues pass unchanged; the order stays.
+ * Looks up the enrichments of each record and sets `Candidate.lookups`, or issues if the spec quarantines the record.
+ * Candidates with issues pass unchanged; the order stays.
  */
 export type Enrich = (
   candidates: readonly Candidate[],

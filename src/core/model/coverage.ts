@@ -1,66 +1,61 @@
 /**
- * What a read proves of its part of the source. It is whole unless a page gives a reason against that: a gap. Absence is
- * concluded, and a table switched, only where a read is whole.
+ * Coverage of a part of the source by a read, which is whole unless a page shows a gap. Absence is concluded, and a
+ * table switched, only where a read is whole.
  */
 
-/** Why a read does not show everything that its part of the source has. */
+/** Why a read may not show everything in its part of the source. */
 export type Gap =
-  /** The API responded that nothing has changed, or an earlier response is still valid: nothing was listed. */
+  /** The API reported no change, or an earlier response is still valid: nothing was listed. */
   | 'not_modified'
   /** A response had no list, or a rule of the spec took it for an empty one. */
   | 'list_missing'
-  /** A rule of the spec gave up the rest of a partition. */
+  /** A rule of the spec skipped the rest of a partition. */
   | 'partition_skipped'
-  /** The list changed while its pages were read. */
   | 'list_moved'
-  /** A page had fewer items than were asked for, and nothing else says that it was the last. */
+  /** A page had fewer items than requested, and nothing else proves that it was the last. */
   | 'page_short'
-  /** The read ended before the count that the API gave, or the count is not to be trusted. */
+  /** The read ended before the count that the API gave, or the count is unreliable. */
   | 'count_differs'
-  /** An entry had no readable key. */
   | 'key_missing'
-  /** A page came again. */
   | 'page_repeated'
-  /** The parents of the partitions are not all known. */
   | 'parents_incomplete'
-  /** A report lacked its parts. */
   | 'report_incomplete';
 
-/** The distinct gaps of a read, in the order in which they were found; empty: it is whole. */
+/** The distinct gaps of a read, in the order found; empty if it is whole. */
 export type Gaps = readonly Gap[];
 
-/** Gaps as a position has stored them: an earlier version of the service knew only whether there was one, or not even that. */
+/** Decodes stored gaps: earlier versions stored only whether there was one, or nothing. */
 export function gapsOf(stored: Gaps | boolean | undefined): Gaps {
   if (stored === false) return [];
   return stored === true || stored === undefined ? ['list_missing'] : stored;
 }
 
-/** The gaps of two parts together. */
+/** The distinct gaps of two parts. */
 export function withGaps(before: Gaps, more: Gaps): Gaps {
   const added = more.filter((gap) => !before.includes(gap));
   return added.length === 0 ? before : [...before, ...new Set(added)];
 }
 
-/** What a page lacks although the API has just listed everything that it says to be there. */
+/** Gaps of a list in which the API has just sent everything it claims to have. */
 const besideTheList: Gaps = ['page_short', 'key_missing', 'parents_incomplete'];
 
-/** Whether a page with these gaps is a list that the API has sent now: without one, no watermark passes what it may hide. */
+/** Whether a page is a list that the API has just sent; otherwise no watermark passes records that it may hide. */
 export const isListed = (gaps: Gaps): boolean => gaps.every((gap) => besideTheList.includes(gap));
 
-/** Whether nothing is missing. */
+/** Whether a read has no gaps. */
 export const isWhole = (gaps: Gaps): boolean => gaps.length === 0;
 
 /**
- * What a run has proved of a partition. `whole`: every record that it has was read. `unchanged`: nothing was listed, because
- * nothing has changed. `gap`: something may be missing, whatever else the run proves of it.
+ * Proof for a partition: `whole` if every record was read, `unchanged` if nothing was listed since nothing changed. A
+ * `gap`, where something may be missing, outweighs any other proof of the run.
  */
 export type Proof = 'whole' | 'unchanged' | 'gap';
 
-/** What follows from the gaps of a partition that was read to its end. */
+/** The proof that follows from the gaps of a partition read to its end. */
 export const proofOf = (gaps: Gaps): Proof =>
   gaps.length === 0 ? 'whole' : gaps.every(isHarmless) ? 'unchanged' : 'gap';
 
-/** The gaps that may hide a record that the API no longer has; a list that has not changed hides none. */
+/** The gaps that may hide a deleted record; an unchanged list hides none. */
 export const hidingGaps = (gaps: Gaps): Gaps => gaps.filter((gap) => !isHarmless(gap));
 
 const isHarmless = (gap: Gap): boolean => gap === 'not_modified';

@@ -1,19 +1,17 @@
 import { createHash } from 'node:crypto';
 import { valueAt } from '../json/dotted-path.ts';
 
-/** The longest text form of a primary key that is stored as it is, in UTF-8 bytes (an index entry must fit). */
+/** UTF-8 bytes of the longest key stored as it is (an index entry must fit). */
 const externalIdBytesMax = 512;
 
-/** The text form of a record's primary key, or why it has none. */
+/** The text form of a record's primary key, or the reason why it has none. */
 export type ExternalId =
   | { readonly ok: true; readonly externalId: string }
   | { readonly ok: false; readonly path: string; readonly message: string };
 
 /**
- * The primary key of a record as text: one value as it is, several as a JSON array.
- *
- * 0, false and the empty string are keys; missing, null, objects and arrays are not. A key beyond 512 bytes
- * becomes `sha256:` and 64 hex digits.
+ * The primary key of a record as bounded text: one value as it is, several as a JSON array. Keys may be 0, false or the
+ * empty string, but not missing, null, objects or arrays.
  */
 export function externalIdOf(record: unknown, primaryKey: string | readonly string[]): ExternalId {
   if (typeof primaryKey === 'string') {
@@ -30,8 +28,8 @@ export function externalIdOf(record: unknown, primaryKey: string | readonly stri
 }
 
 /**
- * The ids that a record may have whose key appears in another list, where a number or a boolean may be written as a
- * text, or the other way round. A list is a key of several fields. Null: the value is not a key of `fields` fields.
+ * Possible record ids for a key from another list, which may write numbers and booleans as text, or the other way
+ * round. A key of several fields is a list; `null` if the value does not have `fields` fields.
  */
 export function possibleIds(key: unknown, fields: number): readonly string[] | null {
   const parts: readonly unknown[] = Array.isArray(key) ? key : [key];
@@ -40,7 +38,7 @@ export function possibleIds(key: unknown, fields: number): readonly string[] | n
   return formsOfAll(parts).map((form) => boundedKey(JSON.stringify(form)));
 }
 
-/** The fields of a key that may each be written in either way, whatever the others are; of more, all are in the same. */
+/** Fields that may mix both forms independently; with more, all fields have the same form. */
 const mixedMax = 4;
 
 function formsOfAll(parts: readonly (string | number | boolean)[]): readonly (readonly unknown[])[] {
@@ -57,7 +55,6 @@ function formsOfAll(parts: readonly (string | number | boolean)[]): readonly (re
   ];
 }
 
-/** A value as JSON may write it: as it is, and as the text of it or the value of the text. */
 function formsOf(part: string | number | boolean): readonly (string | number | boolean)[] {
   if (typeof part !== 'string') return [part, String(part)];
   if (part === 'true' || part === 'false') return [part, part === 'true'];
@@ -72,10 +69,10 @@ function notKey(path: string, value: unknown): ExternalId {
   return { ok: false, path, message: `primary key field "${path}" is ${found}` };
 }
 
-/** The id under which a record without a usable key is quarantined: of its canonical JSON, 16 hex digits. */
+/** Quarantine id of a record without a usable key: 16 hex digits of a digest of its canonical JSON. */
 export const keylessExternalId = (canonicalJson: string): string => `sha256:${hexDigest(canonicalJson).slice(0, 16)}`;
 
-/** Text as a key that fits an index: beyond 512 bytes `sha256:` and 64 hex digits. */
+/** Text as a key that fits an index: beyond 512 bytes, `sha256:` and 64 hex digits. */
 export const boundedKey = (text: string): string =>
   Buffer.byteLength(text) <= externalIdBytesMax ? text : `sha256:${hexDigest(text)}`;
 

@@ -1,23 +1,22 @@
 /** A quarantine row whose record is tried again. */
 export interface Retry {
-  /** The id of the row. */
   readonly id: string;
-  /** The version of the record that it holds (`QuarantineEntry.version`). */
+  /** See `QuarantineEntry.version`. */
   readonly version: string;
   /** No newer version of the record is in quarantine. */
   readonly isLast: boolean;
 }
 
-/** Records that pass through the stages of the pipeline. */
+/** Records that pass through the pipeline. */
 export interface RecordPage {
-  /** The records after `map` and `addFields`. */
+  /** After `map` and `addFields`. */
   readonly records: readonly unknown[];
-  /** Values of the partition they belong to; empty without `forEach`. */
+  /** Values of their partition, empty without `forEach`. */
   readonly each: Readonly<Record<string, unknown>>;
-  /** `retried`: quarantined by an earlier run and requeued; `fetched`: as the API gave them in this one. */
+  /** `retried`: quarantined by an earlier run and requeued. */
   readonly origin: 'fetched' | 'retried';
-  /** Its records count as seen in a read of everything, wherever they are; absent: as the resource says. */
+  /** Its records count as seen in a read of everything, regardless of partition. */
   readonly isCompared?: true;
-  /** Of each retried record its row, in the order of the records; absent: they were fetched. */
+  /** Rows of the retried records, in the order of the records. */
   readonly retries?: readonly Retry[];
 }

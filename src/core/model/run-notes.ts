@@ -9,42 +9,42 @@ export type ReadNote =
   | 'page_shrunk'
   | 'token_expired'
   | 'cursor_missing'
-  /** The API's clock is minutes behind ours, so that the watermark stays as far behind. */
+  /** The API's clock is minutes behind ours, and so is the watermark. */
   | 'clock_apart'
   | 'position_discarded';
 
-/** What a reader of a run should know of it besides its counts. */
+/** Facts about a run that its counts do not show. */
 export type RunNote =
   | ReadNote
   | Gap
-  /** Everything was read again, as the API has forgotten what changed: what it deleted meanwhile is not known. */
+  /** Everything was read again, as the API forgot what changed; deletions in between are unknown. */
   | 'deletes_unknown'
-  /** Listed as deleted after they were read, or before that and created again: the next run reads them again and decides. */
+  /** Listed records were deleted after they were read, or before and created again: the next run reads them again and decides. */
   | 'deletes_pending'
-  /** More records are missing, or named as deleted, than may be deleted at once. */
+  /** More records are missing, or listed as deleted, than may be deleted at once. */
   | 'deletes_held_back'
-  /** Records were skipped because a newer version of them is known. */
+  /** Records were skipped because a newer version is known. */
   | 'stale'
-  /** Records that were delivered before no longer pass the filter, and the resource finds no deletes: their rows stay. */
+  /** Delivered records no longer pass the filter, and the resource finds no deletes: their rows stay. */
   | 'left_filter'
-  /** Records whose deletion the destination refused: they are deleted again when they are found again. */
+  /** The destination refused to delete records; a later run that finds them deleted tries again. */
   | 'delete_refused'
-  /** Records of which the table has no row to update yet: the next run tries them again. */
+  /** The table has no row to update yet; the next run tries the records again. */
   | 'row_missing'
-  /** The primary key means something else than before: everything that was known is forgotten. */
+  /** The primary key has another meaning: everything known is forgotten. */
   | 'started_over'
-  /** The cursor, or what decides which records are read, means something else than before: they are read from the start. */
+  /** The cursor, or the selection of records, has another meaning: records are read from the start. */
   | 'read_from_start'
   /** Records were delivered although a step failed for them; they are tried again. */
   | 'degraded';
 
-/** How often each note applies: to pages, or to records where the note is about them. */
+/** Number of pages with each note, or of records where the note is about them. */
 export type RunNotes = Readonly<Partial<Record<RunNote, number>>>;
 
 /** No notes. */
 export const noNotes: RunNotes = {};
 
-/** Notes of several pages together. */
+/** The sum of the notes of several pages. */
 export function sumOfNotes(all: readonly RunNotes[]): RunNotes {
   const sum: Partial<Record<RunNote, number>> = {};
   for (const notes of all) {
@@ -56,6 +56,6 @@ export function sumOfNotes(all: readonly RunNotes[]): RunNotes {
   return sum;
 }
 
-/** Each note once. */
+/** Counts each note once. */
 export const countedNotes = (notes: readonly RunNote[]): RunNotes =>
   notes.length === 0 ? noNotes : sumOfNotes(notes.map((note) => ({ [note]: 1 })));

@@ -4,87 +4,77 @@ import type { Validators } from './validators.ts';
 
 /** Totals of the partitions read so far. */
 export interface PartitionTotals {
-  /** Partitions of the run. */
   readonly count: number;
-  /** Partitions that an error rule skipped. */
   readonly skipped: number;
-  /**
-   * Partitions that were read again from their start, as the API had forgotten what changed. Absent: none was read again; 0: none from
-   * its start.
-   */
+  /** Partitions read again from their start, as the API forgot what changed; 0 if others were read again, absent if none. */
   readonly again?: number;
-  /** Why absent records must not count as deleted; empty: everything read so far was whole. */
+  /** Why absent records must not count as deleted. */
   readonly gaps: Gaps;
-  /** The gaps of the list of partitions alone. Absent: an earlier version of the service listed them, which proves nothing. */
+  /** Gaps of the list of partitions alone; absent if an earlier version of the service listed them, which proves nothing. */
   readonly listGaps?: Gaps;
-  /** The list of deleted records of a partition was not read whole; absent: each was so far. */
+  /** The list of deleted records of a partition was not read whole. */
   readonly isListUnknown?: true;
 }
 
-/** A list of deleted records, as far as it is read. */
+/** Progress in a list of deleted records. */
 export interface ListProgress {
   readonly gaps: Gaps;
   /**
-   * It names a record of which only the next run shows whether it lives, and which was read in this run, or in one since the list
-   * was last read whole. Null: it names none.
+   * The list names a record that only the next run can decide on. It was read in this run (`now`), or `since` the list
+   * was last read whole.
    */
   readonly pending: 'now' | 'since' | null;
 }
 
-/** Where in a partition a run is, and what held before it came there. */
+/** The position of a run within a partition. */
 export interface PartitionPosition {
   readonly stage: 'partition';
-  /** The number of the partition, from 0, in the order of the partitions. */
+  /** From 0, in the order of the partitions. */
   readonly no: number;
   /**
-   * `named`: the list of deleted records before the first read; `read`: its records; `listed`: the list of deleted ones;
-   * `sweep`: nothing, for an earlier version of the service.
+   * `named`: the list of deleted records before the first read; `read`: records; `listed`: the list after them. `sweep`
+   * does nothing and supports an earlier version of the service.
    */
   readonly step: 'named' | 'read' | 'listed' | 'sweep';
-  /** The place in the read; null: at the first page. */
+  /** `null` at the first page. */
   readonly read: ReadPosition | null;
-  /**
-   * The watermark before the run as canonical text; null: none. It stays the same while the run moves the stored one.
-   */
+  /** Watermark before the run as canonical text, or `null`; unchanged while the run moves the stored one. */
   readonly watermarkBefore: string | null;
-  /** The validators of its first page, to be stored once the partition is complete. */
+  /** Validators of its first page, stored once the partition is complete. */
   readonly validators: Validators | null;
-  /** As of when it is read to its end, to be stored once the partition is complete; ISO. Absent: as it was before. */
+  /** ISO instant as of which it is complete, stored at its end; unchanged if absent. */
   readonly readAt?: string;
-  /** The {@link PartitionTotals.gaps} of this partition alone. */
   readonly gaps: Gaps;
-  /** Whether the list of deleted records that was read before the records was whole. Absent: none was. */
+  /** Whether the list read before the records was whole; absent if none was read. */
   readonly isNamed?: boolean;
-  /** What the pages of the list of deleted records have shown so far; absent: nothing is read of it. */
   readonly list?: ListProgress;
   readonly totals: PartitionTotals;
-  /** When the list of partitions was begun; null: it has no parents. ISO. */
+  /** ISO start of the list of partitions, or `null` without parents. */
   readonly listedAt: string | null;
 }
 
-/** Where the list of the partitions is. */
+/** The position of a run that lists its partitions. */
 export interface ListPosition {
   readonly stage: 'list';
-  /** The number of the run's list that is made (list-steps.ts), or of all lists once all are. */
+  /** Number of the current list (list-steps.ts), or the number of lists once all are made. */
   readonly dimension: number;
-  /** External id of the last stored parent; null: at the first. */
+  /** External id of the last stored parent, `null` at the first. */
   readonly after: string | null;
-  /** Page of the parents that are read live; null: at the first. */
+  /** Page of the live parents, `null` at the first. */
   readonly read: ReadPosition | null;
   /**
-   * The place in a list that is made part by part: the partition of the parents that is read live, and how many before
-   * it an error rule gave up; or the first combination that is to be looked at. Null: at the first.
+   * In a list made part by part: the partition of the live parents, and how many before it were refused. In groups and
+   * combinations, `no` is the next one to process.
    */
   readonly part: { readonly no: number; readonly refused: number } | null;
-  /** When the list was begun; null: not yet. ISO. */
+  /** ISO, `null` until the list has begun. */
   readonly listedAt: string | null;
-  /** Why some parents may not be listed: see {@link PartitionTotals.gaps}. */
   readonly gaps: Gaps;
-  /** An error rule gave up a part of the parents. */
+  /** An error rule skipped some of the parents. */
   readonly incomplete: boolean;
 }
 
-/** Where the list of the partitions begins. */
+/** The start of the list of partitions. */
 export const listBegin: ListPosition = {
   stage: 'list',
   dimension: 0,
@@ -97,10 +87,9 @@ export const listBegin: ListPosition = {
 };
 
 /**
- * Where a run continues. Plain JSON. Its stages come in this order. `bury` repeats known deletes in a run that sets its
- * lane back, or that delivers again what its destination has lost. `retry` takes records that are tried again. `list` and
- * `partition` read the list of partitions and each partition. `sweep` deletes the records that are missing, and `switch`
- * replaces a table. Runs store the names of the stages.
+ * Where a run continues, as plain JSON, with its stages in order; runs store their names. `bury` repeats known deletes
+ * for a rewind or a destination that lost batches. `retry` takes quarantined records; `list` and `partition` read the
+ * partitions. `sweep` makes the deletions found, and `switch` replaces a table.
  */
 export type RunPosition =
   | { readonly stage: 'bury'; readonly after: string | null }
@@ -110,7 +99,7 @@ export type RunPosition =
   | {
       readonly stage: 'sweep';
       readonly totals: PartitionTotals;
-      /** Of a read without partitions: to be stored once its deletions are made. Absent or null: none. */
+      /** For a read without partitions, stored once its deletions are made. */
       readonly validators?: Validators | null;
     }
   | { readonly stage: 'switch'; readonly gaps: Gaps };
@@ -121,7 +110,7 @@ export const runStart: RunPosition = { stage: 'retry', after: null };
 /** The first position of a run that begins with the deletes. */
 export const deletesFirst: RunPosition = { stage: 'bury', after: null };
 
-/** The position in its form of today: an earlier version of the service may have stored it. */
+/** Upgrades a position that an earlier version of the service may have stored. */
 export function currentPosition(stored: RunPosition): RunPosition {
   switch (stored.stage) {
     case 'bury':

@@ -1,44 +1,38 @@
-/** How a run compares what it read with the records that are known. */
+/** Rules for comparing the records that a run read with the known ones. */
 export interface Scan {
-  /** Whether the resource has partitions. */
   readonly isPartitioned: boolean;
-  /**
-   * The run listed all partitions: one that it did not list has no records, and a record without a partition is missing
-   * where all of them are whole.
-   */
+  /** The run listed all partitions: an unlisted one has no records, and a record without one is missing if all are whole. */
   readonly coversAll: boolean;
-  /** The run was to list all partitions, whether or not it knows them all. */
+  /** The run was to list all partitions, whether or not it succeeded. */
   readonly listsAll: boolean;
-  /** How many complete reads in a row must lack a record before it counts as deleted; at least 1. */
+  /** Consecutive complete reads that must lack a record before it counts as deleted, at least 1. */
   readonly confirm: number;
-  /** The run has not read everything that it was to read: only what it has flagged itself is sure to be deleted. */
+  /** The run missed part of the source: only records that it flagged itself are certainly deleted. */
   readonly hasGaps: boolean;
-  /** Nothing is concluded: partitions that were read whole come to their end. Absent: records are compared. */
+  /** Only completes partitions that were read whole, without comparing records. */
   readonly endsOnly?: true;
 }
 
-/** How a run decides which of the deletions that lists have named are made. */
+/** Rules for the deletions that lists have named. */
 export interface ListedScan {
-  /** The run listed all partitions and read the lists of all: a record is in no other one. */
+  /** The run listed all partitions and read all their lists, so a record is in no other partition. */
   readonly coversAll: boolean;
   /** See {@link Scan.hasGaps}. */
   readonly hasGaps: boolean;
 }
 
-/** What lists have named that is not done yet. */
+/** Listed deletions that are not done yet. */
 export interface ListedResult {
-  /** Records that are to be deleted: lists have named them, or they say so. */
+  /** Records to delete: listed, or flagged. */
   readonly due: number;
-  /** Named deletions that are not done, and records that have left a partition, whether or not they will be deleted. */
+  /** Named deletions that are not done, and records that left a partition, whether or not they will be deleted. */
   readonly open: number;
 }
 
-/** What a comparison has found. */
+/** The result of a comparison. */
 export interface ScanResult {
-  /** Records that this run has proved to be missing. */
   readonly missing: number;
-  /** Records that say that they are deleted. */
   readonly flagged: number;
-  /** What is to be deleted now: those, and missing ones that enough reads in a row have lacked. */
+  /** Records to delete now: flagged ones, and missing ones that enough consecutive reads lack. */
   readonly due: number;
 }

@@ -1,8 +1,8 @@
 import type { AppError } from '../errors.ts';
 
 /**
- * Why a run waits: the limit of its spec, a server that asks for it, a report that is not ready, or the memory of the process,
- * which other large responses take.
+ * Why a run waits: the limit of its spec, a request of the server, an unfinished report, or memory held by other large
+ * responses.
  */
 export type ThrottleReason = 'limit' | 'server' | 'report' | 'memory';
 
@@ -14,18 +14,17 @@ const reasons = {
 } as const satisfies Record<ThrottleReason, string>;
 
 /**
- * The longest wait in milliseconds that a worker slot is held for. A wait that the server or the bucket asks for may be
- * longer and is handed back; a backoff, which the client chooses, is cut to it instead, so that its attempts are
- * counted.
+ * The longest wait in milliseconds that occupies a worker slot. A longer wait of the server or the bucket is handed
+ * back; a backoff is cut to it, so that its attempts are counted.
  */
 export const durableWaitMs = 10_000;
 
-/** The wait is long: end the activity and send again after `waitMs`. Nothing is reserved for the caller. */
+/** A long wait: end the activity and send again after `waitMs`; nothing is reserved for the caller. */
 export class ThrottledError extends Error {
   override readonly name = 'ThrottledError';
   readonly waitMs: number;
   readonly reason: ThrottleReason;
-  /** The error of the run when it has no time for the wait, for a destination. Null: the source asks to wait. */
+  /** The error of a run without time for the wait, for a destination; `null` if the source asks to wait. */
   readonly otherwise: AppError | null;
 
   constructor(

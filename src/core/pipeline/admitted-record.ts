@@ -6,22 +6,20 @@ import { byNames } from '../work/by-names.ts';
 
 /** A record that passes the gate. */
 export interface AdmittedRecord {
-  /**
-   * The text of the fingerprint, equal for equal records in any order of their properties, and different for others.
-   */
+  /** Text for the fingerprint: equal for equal records in any order of their properties, and different for others. */
   readonly text: string;
-  /** Decoded from JSON, it is to an expression what its JSON text says. */
+  /** Expressions may take the record as it is. */
   readonly isPlain: boolean;
 }
 
 /**
- * One walk for the gate, the text of the fingerprint and the check whether expressions take the record as it is. Null
- * for a record that does not pass, or may not: `excessBytes` and `findIssue` then decide; also for one whose text is
- * longer than `charsMax`. Takes any depth.
+ * One walk for the gate, the text for the fingerprint, and the check whether expressions may take the record as it is.
+ * `null` if the record may not pass, or its text exceeds `charsMax`: `excessBytes` and `findIssue` then decide. Takes
+ * any depth.
  *
- * The text is a JSON list of `salt` and the record. An object in it is a list too: a digest of its names, then its
- * values in the order of the names. A list is a pair of 0 and itself; no object begins like that. This is a quarter
- * shorter than canonical JSON, and costs no more than `JSON.stringify`.
+ * The text is a JSON list of `salt` and the record. An object becomes a list of a digest of its names and its values in
+ * the order of the names. A list becomes a pair of 0 and itself, which no object resembles. This is a quarter shorter
+ * than canonical JSON, at no more cost than `JSON.stringify`.
  */
 export function admittedRecord(
   record: unknown,
@@ -30,7 +28,7 @@ export function admittedRecord(
 ): AdmittedRecord | null {
   const walk: Walk = { nodesLeft: jsonLimits.nodesMax, isValid: true, isPlain: true };
   const text = JSON.stringify([salt, flat(record, walk, jsonLimits.depthMax)]);
-  // NUL and halves of surrogate pairs are escapes here, as few other characters are.
+  // JSON escapes NUL and halves of surrogate pairs as `\u`, and few other characters.
   if (!walk.isValid || walk.nodesLeft < 0 || text.length > charsMax || text.includes('\\u')) return null;
   return { text, isPlain: walk.isPlain };
 }
@@ -41,7 +39,7 @@ interface Walk {
   isPlain: boolean;
 }
 
-/** Written without closures and lists of names: a record has two dozen values, and they set the cost of a scan. */
+/** Without closures and lists of names: a record has two dozen values, and they set the cost of a scan. */
 function flat(value: unknown, walk: Walk, depthLeft: number): unknown {
   walk.nodesLeft -= 1;
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return value;
@@ -75,20 +73,18 @@ function flatValues(object: object, walk: Walk, depthLeft: number): unknown {
   return result;
 }
 
-/** The text has a digest of the names only: longer names are checked one by one. */
+/** The text has only a digest of the names, so longer names are checked one by one. */
 const nameCharsMax = 1000;
 
-/** The form of the objects with the same names in the same order. */
 interface Form {
-  /** The digest of the names, then null for each value. */
+  /** The digest of the names, then `null` for each value. */
   readonly blank: readonly (string | null)[];
-  /** The index of each value in such a list. */
   readonly places: readonly number[];
-  /** One of the names means something to JSONata. */
+  /** A name has a meaning in JSONata. */
   readonly isReserved: boolean;
 }
 
-/** The form of objects with these names; null: a name that no record may have is among them. */
+/** `null` if a name is not allowed in records. */
 const formOf = byNames((names): Form | null => {
   if (names.some((name) => name.length > nameCharsMax || prototypeNames.has(name) || textIssue(name) !== null))
     return null;

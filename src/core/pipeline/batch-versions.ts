@@ -1,28 +1,27 @@
 /**
- * The versions of records in one batch: which of them reach the destination, and which one is the last. What came last of a
- * record is its state, whether it was delivered, kept back or deleted.
+ * The versions of records in one batch: which of them reach the destination, and which is the last. The last version is
+ * the state of a record, whether delivered, kept back or deleted.
  */
 
 import { outcomeId, type RecordOutcome } from '../model/page-outcome.ts';
 import type { FlaggedRecord, Receipt, RecordEntry, RecordVersion } from '../model/receipt.ts';
 import { type IdKey, idKey } from './id-key.ts';
 
-/** The outcomes that reach the destination: stored drafts and receipts rely on their order. */
+/** Outcomes that reach the destination, in an order on which stored drafts and receipts rely. */
 export interface Versions {
   /**
-   * The last one of each record, at the place of its first; in mode append all but a tombstone that a version follows.
-   * Some may be quarantined.
+   * The last outcome of each record, at the place of its first; some may be quarantined. In mode append, all except
+   * tombstones followed by a version.
    */
   readonly effective: readonly RecordOutcome[];
-  /** The others; null: there are none. */
   readonly superseded: ReadonlySet<RecordOutcome> | null;
   /** A record may have several outcomes, or one that was kept back. */
   readonly mayRepeat: boolean;
-  /** Whether its record ends otherwise behind it, so that it need not be tried again; in mode append only with a deletion. */
+  /** Whether a later outcome of the record makes another try unnecessary; in mode append only a deletion does. */
   readonly isOvertaken: (outcome: RecordOutcome) => boolean;
 }
 
-/** Compares the outcomes of a batch. `everyVersion`: the table is appended to. */
+/** Compares the outcomes of a batch; `everyVersion` if the table is appended to. */
 export function compareVersions(outcomes: readonly RecordOutcome[], everyVersion: boolean): Versions {
   const last = new Map<IdKey, RecordOutcome>();
   const superseded = new Set<RecordOutcome>();
@@ -40,7 +39,7 @@ export function compareVersions(outcomes: readonly RecordOutcome[], everyVersion
   return { effective, superseded, mayRepeat, isOvertaken };
 }
 
-/** Few batches ask, so nothing is compared before. */
+/** Computed on demand, as few batches need it. */
 function createIsOvertaken(outcomes: readonly RecordOutcome[], everyVersion: boolean): Versions['isOvertaken'] {
   let places: ReadonlyMap<RecordOutcome, number> | null = null;
   const ends = new Map<IdKey, number>();
@@ -58,28 +57,27 @@ const keyOf = (outcome: RecordOutcome): IdKey => idKey(outcomeId(outcome));
 const endsRecord = ({ kind }: RecordOutcome, everyVersion: boolean): boolean =>
   everyVersion ? kind === 'delete' || kind === 'flag' : kind !== 'leave';
 
-/** The outcome of a version of a record, in the order in which a batch has them. */
+/** The outcome of a version of a record, in the order of the batch. */
 export interface RecordEnd {
   readonly externalId: string;
   readonly status: RecordEntry['status'] | 'deleted' | 'flagged';
-  /** Its state from then on; null: it has none, or that of another version stays. */
+  /** The new state; `null` if it has none, or another version stays. */
   readonly entry: RecordEntry | null;
   readonly isRetried: boolean;
-  /** The version whose quarantine rows end with its delivery; null: none. */
+  /** The version whose quarantine rows close on delivery, or `null`. */
   readonly version: string | null;
-  /** Absent: it does not say that it is deleted. */
   readonly flagged?: FlaggedRecord;
 }
 
-/** What a receipt says of the records of its batch. */
+/** The part of a receipt about the records of its batch. */
 export type EndsInReceipt = Pick<
   Receipt,
   'records' | 'deleted' | 'flagged' | 'deliveredBefore' | 'closes' | 'closesVersions'
 >;
 
 /**
- * The last state of each record, and which quarantine rows end with it. Of a record that was retried it is only its own row,
- * unless the batch has read it, too.
+ * The last state of each record, and the quarantine rows that close with it. A retried record closes only its own row,
+ * unless the batch has also fetched it.
  */
 export function lastEnds(
   ends: readonly RecordEnd[],
@@ -95,7 +93,7 @@ export function lastEnds(
     if (entry) entries.set(externalId, entry);
     if (status === 'delivered') delivered.set(externalId, entry);
     if (status === 'deleted' || status === 'flagged') entries.delete(externalId);
-    // One that is flagged stays at the destination until it is deleted.
+    // A flagged record stays at the destination until it is deleted.
     const kept = status === 'flagged' ? delivered.get(externalId) : null;
     if (kept) entries.set(externalId, kept);
     if (version !== null) closesVersions.push({ externalId, version });

@@ -19,35 +19,25 @@ import { compareVersions, type EndsInReceipt, lastEnds } from './batch-versions.
 import { type PageResult, pageResult, type RefusingResource } from './page-result.ts';
 import type { Redact } from './quarantine-entry.ts';
 
-/** A processed page with its place in the run. */
+/** A processed page with its place in the run. See `RunPage` for its fields. */
 export interface ReadyPage extends PageOutcome {
   readonly pageNo: number;
   readonly requestKey: string;
-  /** Where the run continues after it; null: it is complete. */
   readonly positionAfter: RunPosition | null;
-  /** The progress of its partition once this page and all before are delivered; null: no statement about one. */
   readonly partition: PartitionEntry | null;
-  /** What the run has proved of its partition by then, as far as it was read; null: nothing yet. */
   readonly proof: PartitionProof | null;
-  /** See {@link Receipt.scan}. */
   readonly scan: Scan | null;
-  /** See `RecordPage.isCompared`. */
   readonly isCompared?: true;
-  /** See {@link Receipt.listed}; null or absent: it is of no list. */
   readonly listed?: ListedDeletions | null;
-  /** See {@link Receipt.listedEnd}; null or absent: it is none. */
   readonly listedEnd?: ListedEnd | null;
-  /** Quarantine rows that it retried. */
   readonly retried: readonly string[];
-  /** Something was omitted on purpose, so the run ends `partial`. */
   readonly incomplete: boolean;
-  /** See {@link Batch.completesGeneration}. */
   readonly completesGeneration: boolean;
 }
 
 /** Pages that are delivered and recorded together. */
 export interface PageBatch extends Batch {
-  /** The receipt, given the rows that the destination rejected. Throws `record_invalid` as the resource says. */
+  /** The receipt, given the rejected rows; throws `record_invalid` as the resource says. */
   receiptOf(rejected: readonly RejectedRow[]): Receipt;
 }
 
@@ -55,14 +45,12 @@ interface BatchOptions {
   readonly resource: RefusingResource;
   readonly runId: string;
   readonly batchNo: number;
-  /** Masks secrets in stored parts of a record. */
   readonly redact: (text: string) => string;
 }
 
 /**
- * Combines pages. A record that comes twice is delivered once, in its last version; the earlier one counts as skipped,
- * because one statement cannot write a row twice and nobody would see it. A table that is only appended to gets every
- * version.
+ * Combines pages. A record that comes twice is delivered in its last version, since one statement cannot write a row
+ * twice. The earlier version counts as skipped; in mode append, every version is delivered.
  */
 export function assembleBatch(
   pages: readonly ReadyPage[],
@@ -78,7 +66,7 @@ export function assembleBatch(
     else if (outcome.kind === 'delete' && !outcome.tombstone.isUndelivered) tombstones.push(outcome.tombstone);
   }
   const allNew = pages.every((page) => page.allNew);
-  // What the usual batch closes follows from its records: they were fetched, and have fingerprints.
+  // The rows that a usual batch closes follow from its records: they were fetched, and have fingerprints.
   const isUsual = pages.every(({ retried }) => retried.length === 0) && outcomes.every(isOrdinary);
   const lists = { everyVersion, deriveCloses: isUsual && !everyVersion };
   const isSimple = isUsual && !mayRepeat;
@@ -166,7 +154,7 @@ export function assembleBatch(
   return { runId, batchNo, rows, allNew, tombstones, completesGeneration, receiptOf, receipt, draft };
 }
 
-/** Records that leave their partition: what the last page that has one says of it counts. */
+/** Records that leave their partition, as of the last page that has each. */
 function leftOn(pages: readonly ReadyPage[]): readonly PlacedRecords[] {
   const left = new Map<string, Set<string>>();
   for (const { outcomes, partition, seen } of pages) {
@@ -193,24 +181,21 @@ const isOrdinary = (outcome: RecordOutcome): boolean =>
   outcome.kind === 'wait' ||
   (outcome.entry !== null && (outcome.kind === 'quarantine' || outcome.version === undefined));
 
-/** The last receipt made. */
 interface MadeReceipt {
   readonly rejected: readonly RejectedRow[];
   readonly receipt: Receipt;
-  /** The receipt as text; null: it is not made yet. */
   text: string | null;
 }
 
 const areSame = (before: readonly RejectedRow[], now: readonly RejectedRow[]): boolean =>
   before === now || (before.length === 0 && now.length === 0);
 
-/** What a reader of the run should know of rows that were not taken; `kept`: deletions that were refused. */
 function notesOf(rejected: readonly RejectedRow[], kept: number): RunNotes {
   const missing = rejected.filter(({ isAwaited }) => isAwaited).length;
   return { ...(kept > 0 && { delete_refused: kept }), ...(missing > 0 && { row_missing: missing }) };
 }
 
-/** A batch from its draft, for its receipt: its rows hold no data. */
+/** Restores a batch from its draft, to make its receipt; its rows hold no data. */
 export function restoreBatch(draft: string, redact: BatchOptions['redact']): PageBatch {
   const { pages, ...options } = JSON.parse(draft) as Draft;
   const complete = pages.map((page) => ({ ...page, outcomes: page.outcomes.map(withVersion) }));
@@ -223,7 +208,7 @@ const withVersion = (outcome: RecordOutcome): RecordOutcome =>
 
 type Draft = Omit<BatchOptions, 'redact'> & { readonly pages: readonly ReadyPage[] };
 
-/** What a receipt is made of later: no data of rows, and of records what quarantine would keep. */
+/** The input of a later receipt: rows without data, and records as quarantine would keep them. */
 async function encodeDraft({ pages, resource, runId, batchNo }: Draft, redact: Redact): Promise<string> {
   const { mode, onTypeConflict } = resource.target;
   const kept: Draft = {
@@ -233,7 +218,7 @@ async function encodeDraft({ pages, resource, runId, batchNo }: Draft, redact: R
     pages: pages.map((page) => ({ ...page, outcomes: page.outcomes.map(withoutData) })),
   };
   const draft = JSON.stringify(kept);
-  // Nearly no record repeats a secret, and to look at each text of each one takes long.
+  // Nearly no record repeats a secret, and checking each text takes long.
   if (redact(draft) === draft) return draft;
   const masked: ReadyPage[] = [];
   for (const page of kept.pages) {

@@ -15,17 +15,15 @@ import { createFingerprint, saltIn } from './fingerprint.ts';
 import { cutRecord, excessBytes, recordBytesMaxDefault } from './record-size.ts';
 import { createFieldPicker } from './stored-fields.ts';
 
-/** What identifying takes besides the resource. */
 interface IdentifyOptions {
-  /** Bytes of a record's JSON, at most. */
   readonly recordBytesMax?: number;
-  /** Digest of the params and tables that shape the records; empty: none does. */
+  /** Digest of the params and tables that shape the records, empty if none do. */
   readonly shapeValues?: string;
 }
 
 /**
- * The first stage: the id of a raw record, and whether it can pass at all. It never throws. `lookups` are the tables by
- * name. The second argument is a digest of what of its partition shapes the record; empty: nothing does.
+ * The first stage: derives the id of a raw record and whether it can pass. Never throws. The function's second argument
+ * is a digest of its partition's values that shape the record, empty if none do.
  */
 export function createIdentify(
   resource: Resource,
@@ -68,7 +66,7 @@ export function createIdentify(
   };
   return (raw, ofPartition) => {
     const saltOfPage = saltIn(salt, ofPartition);
-    // A character takes three bytes at most, except for escapes, which are checked more closely.
+    // A character takes three bytes at most; texts with escapes are checked more closely.
     const sound = soundOf(raw, saltOfPage, recordBytesMax / 3);
     const excess = sound === null ? excessBytes(raw, recordBytesMax) : null;
     if (excess !== null) return oversized(raw, excess, saltOfPage);
@@ -94,17 +92,14 @@ export function createIdentify(
   };
 }
 
-/**
- * What the fingerprint of a record is of, given what changes are found by: also what is stored of it for the resources below,
- * which must not stay at its first value.
- */
+/** Includes the fields stored for child resources in the fingerprint: they must not stay at their first value. */
 function withStoredFields(
   { changeDetection: { mode, ignore } }: Resource,
   storedFields: StoredFields | null,
 ): (record: unknown, version: unknown) => unknown {
   if (storedFields === null || (mode === 'hash' && ignore.length === 0)) return (_record, version) => version;
   const fieldsOf = createFieldPicker(storedFields);
-  // As a text, in which no ignored path finds a field.
+  // As text, in which no ignored path finds a field.
   return (record, version) => [version, canonicalJson(fieldsOf(record))];
 }
 

@@ -6,39 +6,35 @@ import type { Resource } from '../spec/schema/spec-schema.ts';
 import { mapWithPauses } from '../work/map-with-pauses.ts';
 import type { KnownRecord, KnownRecords, Snapshot } from './known-records.ts';
 
-/** What the change filter knows, and whether it passes unchanged records too. */
 interface ChangeFilterOptions {
   readonly known: KnownRecords;
   readonly redeliver: boolean;
 }
 
 /**
- * Drops the unchanged records of a page, once all pages before it have been filtered; throws what they threw. Where
- * changes are not detected it does not wait.
+ * Drops the unchanged records of a page, once all pages before it have been filtered; throws their errors. Does not
+ * wait where changes are not detected.
  */
 export type ChangeFilter = (
   candidates: readonly Candidate[],
   page: Pick<RecordPage, 'origin'> & { readonly before: Promise<unknown> },
 ) => Promise<FilteredPage>;
 
-/** The records of a page that pass. */
 interface FilteredPage {
   readonly candidates: readonly Candidate[];
-  /** None of them is known. */
   readonly allNew: boolean;
-  /** Dropped although the destination acknowledged them in this run: they were counted then. */
+  /** Dropped although the destination acknowledged them in this run, since they were counted before. */
   readonly carried: number;
-  /** Dropped because a newer version is known. */
   readonly stale: number;
-  /** Dropped by the filter of the resource although they are delivered, where deletes are not found. */
+  /** Delivered records dropped by the filter of a resource without deletes. */
   readonly left: number;
 }
 
 /**
- * Drops records whose fingerprint is known, those older than the known version, and deletions of records that do not
- * exist; from then on the records that pass count as on their way. Stored versions are requested at once, so that the
- * requests of several pages are concurrent. A retried record passes unless a version of it was delivered, deleted or
- * quarantined since it was quarantined; in mode append every version passes.
+ * Drops records with a known fingerprint, records older than the known version, and deletions of unknown records.
+ * Records that pass count as on their way from then on. Stored versions are requested at once, so that several pages
+ * load concurrently. A retried record passes unless a version of it was delivered, deleted or quarantined since its
+ * quarantine. In mode append it always passes.
  */
 export function createChangeFilter(resource: Resource, { known, redeliver }: ChangeFilterOptions): ChangeFilter {
   const { changeDetection, incremental, target } = resource;
@@ -67,7 +63,7 @@ export function createChangeFilter(resource: Resource, { known, redeliver }: Cha
     { before, origin }: { readonly before: KnownRecord; readonly origin: RecordPage['origin'] },
   ): News => {
     if (origin === 'retried') return everyVersion || isOpen(before) ? 'news' : 'known';
-    // Nearly all records that are read again, and so checked before anything that costs more.
+    // Decides nearly all records read again, and so comes before costlier checks.
     const isCompared = !redeliver || before.isOnWay;
     if (before.hash === hash && before.status !== 'deleted' && !isDeleted && isCompared) return 'known';
     if (isCompared && isStale(cursor, before)) return 'stale';
@@ -77,13 +73,13 @@ export function createChangeFilter(resource: Resource, { known, redeliver }: Cha
   const decide = (candidate: Candidate, decision: Decision): void => {
     const { externalId, hash, cursor, isDeleted } = candidate;
     const before = decision.snapshot.find(externalId);
-    // A retried record was not read again: what was carried of its id is another one, or a deletion.
+    // A retried record was not fetched again: a carried version of its id is another one, or a deletion.
     const isCarried = decision.origin === 'fetched' && known.takeCarried(externalId);
     if (!isWanted(candidate)) {
       if (before?.status === 'delivered') decision.left += 1;
       return;
     }
-    // An older version of it may come behind, where the newest is the first.
+    // With the newest first, an older version may follow.
     if (!before && isDeleted && hash !== null && isNewestFirst && !(leaves && candidate.isFiltered))
       known.noteOnWay(externalId, { hash, cursor, status: 'deleted', isOnWay: true });
     const news = before ? newsOf(candidate, { before, origin: decision.origin }) : isDeleted ? 'known' : 'news';
@@ -108,20 +104,14 @@ export function createChangeFilter(resource: Resource, { known, redeliver }: Cha
   };
 }
 
-/** Whether it is delivered or deleted; the filter of a resource without deletes drops all others. */
+/** Whether the record is delivered or deleted; a resource without deletes drops filtered ones. */
 const isWanted = ({ isFiltered, isDeleted }: Candidate): boolean => !isFiltered || isDeleted;
 
-/**
- * Whether the last version of a record is not done: it was kept back, or a step failed for it, and its fingerprint is
- * empty.
- */
+/** Whether the last version was kept back, or a step failed for it, which leaves an empty fingerprint. */
 const isOpen = ({ status, hash }: KnownRecord): boolean =>
   status === 'quarantined' || status === 'undelivered' || (status === 'delivered' && hash === '');
 
-/**
- * A candidate with what is known of its record, where that one was kept back. A retried candidate is the last one only
- * if it is not done.
- */
+/** Adds the known state of a record that was kept back. A retried version is the last one only if the known one is open. */
 function withBefore(candidate: Candidate, before: KnownRecord): Candidate {
   const { status } = before;
   if (status === 'quarantined' || status === 'undelivered') return { ...candidate, before: status };
@@ -129,10 +119,9 @@ function withBefore(candidate: Candidate, before: KnownRecord): Candidate {
   return { ...candidate, retry: { ...candidate.retry, isLast: false } };
 }
 
-/** `known`: as it was delivered, or deleted, last. `stale`: older than the known version. */
+/** `known`: as last delivered or deleted; `stale`: older than the known version. */
 type News = 'news' | 'known' | 'stale';
 
-/** The decision about a page, while it is made. */
 interface Decision {
   readonly snapshot: Snapshot;
   readonly origin: RecordPage['origin'];
@@ -143,7 +132,7 @@ interface Decision {
   left: number;
 }
 
-/** The snapshot, once the pages before have been filtered; it is closed when one of them fails. */
+/** Waits for the pages before; if one fails, the snapshot is closed. */
 async function after(pagesBefore: Promise<unknown>, loading: Promise<Snapshot>): Promise<Snapshot> {
   const [snapshot, earlier] = await Promise.allSettled([loading, pagesBefore]);
   if (snapshot.status === 'rejected') throw snapshot.reason;

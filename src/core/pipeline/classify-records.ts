@@ -2,20 +2,19 @@ import { issueOf } from '../json-schema/validate.ts';
 import type { Candidate } from '../model/candidate.ts';
 import type { EvaluateRecords } from './shape.ts';
 
-/** A record and whether the predicate holds for it. */
 interface Checked {
-  /** The record, with an issue if the predicate threw on it. */
+  /** With an issue if the predicate threw on it. */
   readonly candidate: Candidate;
-  /** Whether the predicate holds; null: it was not evaluated, as the record is invalid. */
+  /** `null` if not evaluated, or if it threw. */
   readonly holds: boolean | null;
 }
 
-/** Evaluates a predicate on each sound record, in order; `keyword` names the stage in a record's issue if it throws. */
+/** Evaluates a predicate on each sound record, in order; `keyword` names the stage in issues of records on which it throws. */
 export function classifyRecords(
   predicate: string,
   { evaluate, keyword }: { readonly evaluate: EvaluateRecords; readonly keyword: string },
 ): (candidates: readonly Candidate[], each: Readonly<Record<string, unknown>>) => Promise<readonly Checked[]> {
-  // Wrapped, because the evaluator gives objects: a predicate that selects nothing leaves `holds` out.
+  // The evaluator returns objects; a predicate that selects nothing leaves `holds` out.
   const expression = `{ "holds": $boolean((${predicate}\n)) }`;
   return async (candidates, each) => {
     const sound = candidates.filter((candidate) => candidate.issues === null);

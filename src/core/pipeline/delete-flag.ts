@@ -3,7 +3,7 @@ import type { Resource } from '../spec/schema/spec-schema.ts';
 import { classifyRecords } from './classify-records.ts';
 import type { EvaluateRecords } from './shape.ts';
 
-/** Marks the records that `deletes.flag.when` classifies as deleted; one on which it throws is invalid. */
+/** Marks the records that `deletes.when` classifies as deleted; a record on which it throws is invalid. */
 export function createDeleteFlag(
   deletes: Resource['deletes'],
   evaluate: EvaluateRecords,

@@ -1,7 +1,6 @@
 import { fingerprintOf } from '../crypto/digest.ts';
 import { canonicalJson, type IgnoredPaths } from '../json/canonical-json.ts';
 
-/** How records of a resource get their fingerprints. */
 interface FingerprintOptions {
   /** Dotted paths that do not count. */
   readonly ignore: readonly string[];
@@ -10,9 +9,8 @@ interface FingerprintOptions {
 }
 
 /**
- * Makes the function that gives a record its fingerprint: the digest (20 characters) of the record's canonical
- * JSON without the ignored paths, and over the salt, that of its partition included. Equal fingerprints mean that the record
- * needs no delivery.
+ * Returns a function for the fingerprint of a record: a digest (20 characters) of salt and canonical JSON without
+ * ignored paths. Equal fingerprints mean that the record needs no delivery.
  */
 export function createFingerprint({
   ignore,
@@ -22,7 +20,7 @@ export function createFingerprint({
   return (record, ofPartition = '') => fingerprintOf(`${saltIn(salt, ofPartition)}\n${canonicalJson(record, ignored)}`);
 }
 
-/** The salt in a partition; a digest of what of that shapes records is empty where nothing does. */
+/** The salt within a partition, whose digest is empty if none of its values shape records. */
 export const saltIn = (salt: string, ofPartition: string): string =>
   ofPartition === '' ? salt : `${salt}\n${ofPartition}`;
 

@@ -1,11 +1,11 @@
 /** The key of a record in a map of this process. */
 export type IdKey = string | number;
 
-/** The digits that fit the numbers which V8 keeps without an object. */
+/** V8 keeps numbers of up to nine digits without an object. */
 const digitsMax = 9;
 
 /**
- * The key of an external id in a `Map` or `Set`: a number if the id is written as a whole number is, else the id. V8
+ * The key of an external id in a `Map` or `Set`: a number if the id is written as a whole number, else the id. V8
  * interns each text that becomes a key, which takes longer than all other work of a map.
  */
 export function idKey(externalId: string): IdKey {

@@ -1,21 +1,20 @@
 import { AppError } from '../errors.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 
-/** The number of records a run has read, and how many were invalid. */
+/** Counts of records read by a run, and of invalid ones among them. */
 export interface InvalidCount {
   readonly recordsIn: number;
   readonly invalid: number;
 }
 
-/** A page about to be delivered; without a position after it, it is the last of the run. */
 type InterpretedPage = InvalidCount & { readonly positionAfter: unknown };
 
-/** A smaller number says nothing about the whole, unless it is the whole. */
+/** A smaller number proves nothing about the run, unless it is the whole run. */
 const checkedFrom = 100;
 
 /**
- * The limit `validate.maxInvalidRatio`, called with all pages of a run in order; `start` is what earlier attempts
- * recorded. It counts page by page, so the result does not depend on the batches.
+ * The limit `validate.maxInvalidRatio`, called with all pages of a run in order, after the counts in `start`. It counts
+ * page by page, so the result does not depend on the batches.
  */
 export function createInvalidLimit(
   { key, validate }: Pick<Resource, 'key' | 'validate'>,

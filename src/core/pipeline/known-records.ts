@@ -1,14 +1,11 @@
 import type { Receipt, RecordEntry } from '../model/receipt.ts';
 import { type IdKey, idKey } from './id-key.ts';
 
-/** The recorded version of a record, as far as the change filter needs it. */
+/** The recorded version of a record, as the change filter needs it. */
 export interface KnownRecord extends Pick<RecordEntry, 'hash' | 'cursor'> {
-  /**
-   * `undelivered`: quarantined, and no version that was delivered before is at the destination. `flagged`: it says that it is
-   * deleted, and its deletion is to be made.
-   */
+  /** `undelivered`: quarantined, without an earlier version at the destination; `flagged`: its deletion is still to be made. */
   readonly status: RecordEntry['status'] | 'undelivered' | 'flagged' | 'deleted';
-  /** This run has read it, and it is not recorded yet. */
+  /** Read by this run, but not recorded yet. */
   readonly isOnWay?: true;
 }
 
@@ -16,26 +13,22 @@ export interface KnownRecord extends Pick<RecordEntry, 'hash' | 'cursor'> {
 export interface KnownRecords {
   /** Loads the stored versions of the given external ids; the snapshot stays current until it is closed. */
   snapshot(externalIds: readonly string[]): Promise<Snapshot>;
-  /** Notes a version that is on its way: a later page sees it before it is stored. */
+  /** Notes a version on its way, so that a later page sees it before it is stored. */
   noteOnWay(externalId: string, version: KnownRecord): void;
   /** Whether an earlier run read the version that was acknowledged in this one; true once for each. */
   takeCarried(externalId: string): boolean;
   /** Drops the latest version, which will not be stored after all. */
   forget(externalId: string): void;
-  /** Drops the records of a recorded batch from the versions on their way, once every open snapshot shows them as stored. */
+  /** Drops recorded versions from those on their way, once every open snapshot shows them as stored. */
   commit(receipt: Pick<Receipt, 'records' | 'deleted' | 'flagged'>): void;
 }
 
 /** The known versions of the records of one page, while it is filtered. */
 export interface Snapshot extends Disposable {
-  /** Finds the known version of a record; undefined: nothing is known. */
   find(externalId: string): KnownRecord | undefined;
 }
 
-/**
- * Known records over a store; `load` reads the stored versions of the given ids. `carried`: external ids of records
- * that an earlier run read and that were acknowledged in this one.
- */
+/** Known records over a store; `carried` are external ids of records read by an earlier run but acknowledged in this one. */
 export function createKnownRecords(
   load: (externalIds: readonly string[]) => Promise<readonly (KnownRecord & { readonly externalId: string })[]>,
   carried: readonly string[] = [],
@@ -43,7 +36,7 @@ export function createKnownRecords(
   const leftOfCarried = new Set(carried.map(idKey));
   const onWay = new Map<IdKey, VersionOnWay>();
   const snapshots = new Set<object>();
-  // A snapshot may have loaded what was stored before a batch was recorded: until it is closed, the batch stays on its way.
+  // A snapshot may predate the recording of a batch, which stays on its way until the snapshot is closed.
   let recorded: Recorded[] = [];
   const forgetRecorded = (): void => {
     for (const { noted, snapshotsBefore } of recorded) if (snapshotsBefore.size === 0) drop(noted);
@@ -93,7 +86,7 @@ export function createKnownRecords(
   };
 }
 
-/** The versions on their way that a receipt records: not one that a later page has replaced. */
+/** The versions on their way that a receipt records, unless a later page has replaced them. */
 function versionsIn(
   { records, deleted, flagged = [] }: Pick<Receipt, 'records' | 'deleted' | 'flagged'>,
   onWay: ReadonlyMap<IdKey, VersionOnWay>,
@@ -114,17 +107,15 @@ function versionsIn(
 
 interface VersionOnWay {
   readonly version: KnownRecord;
-  /** The version before it that is on its way too; null: none is. */
+  /** The version before it, if that is on its way too. */
   readonly replaced: KnownRecord | null;
 }
 
-/** What was on its way for a record when its batch was recorded. */
 interface Noted {
   readonly key: IdKey;
   readonly found: VersionOnWay;
 }
 
-/** A stored batch: its versions of records, and the snapshots that may not have seen them there. */
 interface Recorded {
   readonly noted: readonly Noted[];
   readonly snapshotsBefore: Set<object>;

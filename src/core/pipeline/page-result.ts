@@ -1,4 +1,4 @@
-/** The result of one page of a batch: its counts, the state of its records, and what goes into quarantine. */
+/** The result of one page of a batch: its counts, the state of its records, and its quarantine rows. */
 
 import type { Deliverable, RejectedRow, Tombstone } from '../model/batch.ts';
 import type { PageOutcome, RecordOutcome } from '../model/page-outcome.ts';
@@ -7,46 +7,42 @@ import type { Resource } from '../spec/schema/spec-schema.ts';
 import type { RecordEnd, Versions } from './batch-versions.ts';
 import { invalidRecord, quarantineEntry, type Redact } from './quarantine-entry.ts';
 
-/** The parts of a resource that decide the outcome of a record that is refused. */
+/** The parts of a resource that decide the outcome of a refused record. */
 export type RefusingResource = Pick<Resource, 'key' | 'onInvalid'> & {
   readonly target: Pick<Resource['target'], 'mode' | 'onTypeConflict'>;
 };
 
-/** What a result follows from besides the page. */
+/** The batch's facts that decide the result of its pages. */
 export interface PageOptions {
-  /** The outcomes that do not reach the destination; null: there are none. */
   readonly superseded: Versions['superseded'];
   readonly isOvertaken: Versions['isOvertaken'];
-  /** The rejections by row and tombstone, since a record may have several; null: there are none. */
+  /** By row and tombstone, since a record may have several. */
   readonly rejections: ReadonlyMap<Deliverable | Tombstone | undefined, RejectedRow> | null;
   readonly resource: RefusingResource;
   readonly redact: Redact;
   readonly each: PageOutcome['each'];
-  /** Whether its records are retried. */
   readonly isRetried: boolean;
-  /** Whether the batch has one outcome of each record, which was fetched. */
+  /** The batch has one outcome of each record, and each was fetched. */
   readonly isSimple: boolean;
-  /** Whether the table is appended to. */
+  /** The table is appended to. */
   readonly everyVersion: boolean;
 }
 
 /** See the head of this file. */
 export interface PageResult {
   readonly page: PageEntry;
-  /** Of a simple batch, with the external ids of deleted records. */
+  /** For a simple batch, with the external ids of deleted records. */
   readonly entries: readonly RecordEntry[];
   readonly gone: readonly string[];
   readonly flagged: readonly FlaggedRecord[];
-  /** Of any other one. */
+  /** For any other batch. */
   readonly ends: readonly RecordEnd[];
   readonly quarantine: readonly QuarantineEntry[];
-  /** See `Receipt.again`. */
   readonly again: readonly QuarantineEntry[];
-  /** See `Receipt.failure`. */
   readonly failure: string | null;
 }
 
-/** The result of a page, given what the destination refused. Throws `record_invalid` as the resource says. */
+/** The result of a page, given the rejections of the destination; throws `record_invalid` as the resource says. */
 export function pageResult(
   page: PageOutcome & Pick<PageEntry, 'pageNo' | 'requestKey'>,
   { superseded, isOvertaken, rejections, ...options }: PageOptions,
@@ -126,20 +122,20 @@ export function pageResult(
   }
   const { pageNo, requestKey, carried, invalid } = page;
   const recordsIn = page.recordsIn - failed;
-  // One that is awaited is no fault of the run: it is noted, and counts as skipped.
+  // An awaited record is not a fault of the run: it is noted, and counts as skipped.
   const quarantined = quarantine.length - awaited;
   const skipped = recordsIn - carried - recordsOut - quarantined - flagged;
   const numbers = { recordsIn, recordsOut, quarantined, deleted, skipped, invalid };
   return { page: { pageNo, requestKey, ...numbers }, entries, gone, flagged: marked, ends, quarantine, again, failure };
 }
 
-/** A retried record is quarantined again: it would otherwise fail every run from now on. */
+/** A retried record is quarantined again, since it would otherwise fail every later run. */
 const failsRun = ({ isNamed }: RejectedRow, { resource, isRetried }: Pick<PageOptions, 'resource' | 'isRetried'>) =>
   isNamed === true && resource.onInvalid !== 'quarantine' && !isRetried;
 
 /**
- * What is kept of a record whose deletion was refused: it stays as it is known, and whatever finds it deleted again deletes
- * it. A cursor has passed one that was flagged, so the next run tries that again.
+ * Keeps the known state of a record whose deletion was refused; the next run that finds it deleted tries again. A
+ * cursor may have passed a flagged record, so the next run retries it.
  */
 function keptDeletion(
   { tombstone: { externalId }, record }: Extract<RecordOutcome, { readonly kind: 'delete' }>,
@@ -155,8 +151,8 @@ function keptDeletion(
 const issuesOf = ({ message }: RejectedRow) => [{ path: '', message, keyword: 'destination' }];
 
 /**
- * A record whose values do not fit the table is quarantined, unless the target says that the run fails. A retried
- * record is quarantined again: it would otherwise fail every run from now on.
+ * Quarantines a record whose values do not fit the table, unless the target fails the run. A retried record is
+ * quarantined again, since it would otherwise fail every later run.
  */
 function refusedEntry(
   { row, raw, retry }: Extract<RecordOutcome, { readonly kind: 'deliver' }>,

@@ -1,6 +1,4 @@
-/**
- * Processes a page: gate, key, deletes, filter, change filter, enrich, transform, validate. Failures are isolated per record.
- */
+/** Processes a page: gate, key, deletes, filter, change filter, enrich, transform, validate. Failures are isolated per record. */
 
 import type { Evaluator } from '../expressions/evaluation.ts';
 import type { JsonObject } from '../json/json-object.ts';
@@ -28,59 +26,50 @@ import { createRecordFilter } from './record-filter.ts';
 import { createShape, type EvaluateRecords } from './shape.ts';
 import { createFieldPicker } from './stored-fields.ts';
 
-/** What the stages of one run share. */
+/** Dependencies and settings of the stages of one run. */
 export interface PipelineOptions {
   readonly resource: Resource;
   readonly params: JsonObject;
-  /** Tables by name. */
   readonly lookups: JsonObject;
   readonly runId: string;
-  /** `$now()` of the run's expressions: a page that is processed again gives the same rows. */
+  /** `$now()` of the run's expressions, so that a page processed again gives the same rows. */
   readonly startedAt: Date;
   readonly known: KnownRecords;
-  /** The fields of each record stored for the resources below this one; null: nothing. */
+  /** The fields of each record stored for child resources. */
   readonly storedFields: StoredFields | null;
-  /** What enriches records; null: the resource has no enrichments. */
   readonly enrich: Enrich | null;
-  /** Unchanged records are delivered too (a forced backfill). */
   readonly redeliver: boolean;
   readonly evaluator: Evaluator;
   readonly redact: Redact;
-  /** Digest of the params and tables of the spec that shape the records; empty unless given: none does. */
+  /** Digest of the params and tables that shape the records. */
   readonly shapeValues?: string;
-  /** The same of the values of a partition; absent: nothing of them does. */
+  /** Digest of a partition's values that shape its records. */
   readonly shapeEach?: (each: JsonObject) => string;
-  /** Bytes of a record's JSON, at most; 1 MiB unless given. */
   readonly recordBytesMax?: number;
 }
 
-/** The stages of one run, in two steps because only the first depends on the pages before. */
+/** The stages of one run, in two steps: only the first depends on the pages before. */
 export interface Pipeline {
   /**
-   * Gate, key, deletes, filter, change filter. Pages come in their order; one need not wait until the page before is finished.
-   * Also rejects when a page before it does.
+   * Gate, key, deletes, filter, change filter. Call it in page order, without waiting for the page before; it rejects
+   * if an earlier page does.
    */
   select(page: RecordPage): Promise<Selection>;
   /**
-   * Enrich, transform and validate; several pages at once keep every evaluator busy. Throws `record_invalid` when a
-   * fetched record is invalid and the resource says `onInvalid: fail`; a retried record is quarantined again.
+   * Enrich, transform and validate, for several pages at once to keep every evaluator busy. Throws `record_invalid` for
+   * an invalid fetched record if `onInvalid` is `fail`; a retried record is quarantined again.
    */
   shape(selection: Selection): Promise<PageOutcome>;
 }
 
-/** The new or changed records of a page. */
 interface Selection {
   readonly recordsIn: number;
   readonly candidates: readonly Candidate[];
-  /** None of them is known. */
   readonly allNew: boolean;
-  /** See {@link PageOutcome.carried}. */
   readonly carried: number;
   readonly each: JsonObject;
   readonly origin: RecordPage['origin'];
-  /** See {@link PageOutcome.seen}. */
   readonly seen: readonly string[];
-  /** See {@link PageOutcome.gaps}. */
   readonly gaps: Gaps;
   readonly notes: RunNotes;
 }
@@ -154,7 +143,7 @@ function counted(counts: Readonly<Partial<Record<RunNote, number>>>): RunNotes {
 const withRetry = (candidate: Candidate, retry: Retry | undefined): Candidate =>
   retry ? { ...candidate, retry } : candidate;
 
-// At module level, for the reason that mapWithPauses gives.
+// At module level, for the reason given in mapWithPauses.
 const rawOf = ({ raw }: Candidate): unknown => raw;
 const lookupsOf = ({ lookups }: Candidate): Candidate['lookups'] => lookups;
 const isKept = ({ isFiltered }: Candidate): boolean => !isFiltered;
@@ -185,10 +174,10 @@ function createEvaluateRecords(options: PipelineOptions): EvaluateRecords {
     });
 }
 
-/** Why a record is tried again that was delivered. */
+/** Why a delivered record is tried again. */
 const stepFailed = issueOf('enrich', 'a request of an enrichment failed, so its result is null for now');
 
-/** The outcome of a shaped record; null: it counts as skipped. */
+/** Returns `null` for a record that counts as skipped. */
 function createConclude({
   resource,
   known,
@@ -204,14 +193,14 @@ function createConclude({
   return (candidate, { each, origin }) => {
     const { raw, externalId, hash, cursor, issues, data, quarantine, isDegraded, retry, before } = candidate;
     const { isDeleted, isFiltered } = candidate;
-    // A record without a key is no parent.
+    // A record without a key cannot be a parent.
     const fields = isKeyless(candidate) ? null : fieldsOf(raw);
     const isDelivered = !issues && data;
     const status = isDelivered ? 'delivered' : 'quarantined';
-    // What is known of a record is its last version, which an older one that is retried does not replace.
+    // The known state is the last version; an older one that is retried does not replace it.
     const isState = hash !== null && (retry === undefined || retry.isLast);
     const entry: RecordEntry | null = isState ? { externalId, hash, cursor, status, fields } : null;
-    // A version that was kept back says nothing of a later one.
+    // An old version that was kept back proves nothing about a later one.
     if (isDeleted && waits && retry?.isLast === false) return null;
     if (isFiltered && leaves) return origin === 'retried' ? null : { kind: 'leave', externalId };
     if (isDeleted && waits)
@@ -226,7 +215,7 @@ function createConclude({
       const version = closes ? (retry?.version ?? versionOf(raw, redact)) : undefined;
       const whole = retry || closes ? { ...usual, ...(retry && { retry }), ...(closes && { version }) } : usual;
       if (!isDegraded) return whole;
-      // No version has an empty fingerprint, so the record is delivered again whenever it is fetched.
+      // An empty fingerprint matches no version, so the record is delivered again whenever it is fetched.
       const degraded = { ...whole, entry: entry && { ...entry, hash: '' } };
       if (fetchesAgain) return degraded;
       const again = quarantineEntry({ externalId, raw, each, retry: undefined, everyVersion }, [stepFailed], redact);

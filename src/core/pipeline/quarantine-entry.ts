@@ -10,19 +10,17 @@ import type { Retry } from '../model/record-page.ts';
 /** Masks secrets: an API may echo a credential into a record, and stored records are shown. */
 export type Redact = (text: string) => string;
 
-/** A record that was not delivered. */
 interface KeptBack {
   readonly externalId: string;
   readonly raw: unknown;
-  /** The values of its partition. */
   readonly each: Readonly<Record<string, unknown>>;
-  /** The row that it comes from, which is to be open again; undefined: it was fetched. */
+  /** The row that it comes from and that opens again; undefined if it was fetched. */
   readonly retry: Retry | undefined;
-  /** Whether each of its versions has a row of its own, as the table is appended to. */
+  /** In mode append, each version has a row of its own. */
   readonly everyVersion: boolean;
 }
 
-/** The quarantine row of a record that was not delivered; `redact` masks secrets in all its texts. */
+/** The quarantine row of a record that was not delivered, with secrets masked in all its texts. */
 export function quarantineEntry(
   { externalId, raw, each, retry, everyVersion }: KeptBack,
   errors: readonly RecordIssue[],
@@ -39,11 +37,11 @@ export function quarantineEntry(
   };
 }
 
-/** A digest of a record as quarantine keeps it: it depends on no spec, and on no order of names. */
+/** A digest of a record as quarantine keeps it, independent of spec and order of names. */
 export const versionOf = (raw: unknown, redact: Redact): string =>
   fingerprintOf(canonicalJson(JSON.parse(storableJson(raw, redact))));
 
-/** The failure of a run whose resource does not allow an invalid record. It never carries a value. */
+/** The error of a run whose resource does not allow invalid records; never carries a value. */
 export function invalidRecord(resourceKey: string, issues: readonly RecordIssue[], redact: Redact): AppError {
   const [first] = issues;
   const where = first?.path ? ` at "${redact(first.path)}"` : '';

@@ -1,6 +1,6 @@
 import type { ReadyPage } from './batch.ts';
 
-/** A page of a run without partitions; it is empty unless `parts` override it. */
+/** A page of a run without partitions, empty unless `parts` override it. */
 export const readyPage = (parts: Partial<ReadyPage>): ReadyPage => ({
   pageNo: 1,
   requestKey: 'k',

@@ -4,9 +4,9 @@ import { classifyRecords } from './classify-records.ts';
 import type { EvaluateRecords } from './shape.ts';
 
 /**
- * Marks the records that the `filter` of a resource does not keep. One that was delivered before has to be deleted where
- * the resource finds deletes, so the change filter or a full scan decides about them. A deleted record need not pass; a
- * filter that throws on a record makes it invalid.
+ * Marks the records that the `filter` of a resource does not keep. If the resource finds deletes, a delivered one must
+ * be deleted, so the change filter or a full scan decides. A deleted record need not pass; a record on which the filter
+ * throws is invalid.
  */
 export function createRecordFilter(
   { filter, deletes }: Pick<Resource, 'filter' | 'deletes'>,

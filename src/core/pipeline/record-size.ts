@@ -1,12 +1,12 @@
-/** Bytes of a record as JSON, unless the deployment configures it: a thousand such records are a page of 1 GB. */
+/** Default maximum bytes of a record as JSON: a thousand such records are a page of 1 GB. */
 export const recordBytesMaxDefault = 1024 * 1024;
 
-/** Bytes of a character in JSON, at most: an escape such as `\u001f`. */
+/** Most JSON bytes of a character: an escape such as `\u001f`. */
 const charBytesMax = 6;
 
 /**
- * The bytes of a record's JSON if there are more than `bytesMax`; null if there are not, or if it is nested too deep to
- * count. Only a record of many characters is written as JSON for this.
+ * The bytes of a record's JSON if they exceed `bytesMax`; otherwise `null`, also if it is nested too deeply to count.
+ * Only a record with many characters is serialized for this.
  */
 export function excessBytes(record: unknown, bytesMax: number): number | null {
   if (!hasMoreChars(record, bytesMax / charBytesMax)) return null;
@@ -19,7 +19,7 @@ export function excessBytes(record: unknown, bytesMax: number): number | null {
   }
 }
 
-/** Whether its texts and names, plus one for each other value, exceed so many characters. */
+/** Counts texts and names, and one for each other value. */
 function hasMoreChars(record: unknown, charsMax: number): boolean {
   const pending: unknown[] = [record];
   let chars = 0;
@@ -33,8 +33,8 @@ function hasMoreChars(record: unknown, charsMax: number): boolean {
   return chars > charsMax;
 }
 
-/** Characters that are stored of a record that is too large. */
+/** Characters stored of an oversized record. */
 const headChars = 4096;
 
-/** The stored part of a record that is too large. */
+/** The stored part of an oversized record. */
 export const cutRecord = (json: string, bytes: number) => ({ truncated: true, bytes, head: json.slice(0, headChars) });

@@ -1,13 +1,10 @@
-/** External ids that were requested, in 2 MB however many they are. */
+/** Requested external ids, in 2 MB regardless of their number. */
 export interface SeenIdFilter {
-  /** Adds an id. False: it was not requested before. True: it may have been. */
+  /** Adds an id; true if it may have been requested before, false if it was not. */
   note(externalId: string): boolean;
 }
 
-/**
- * A Bloom filter. After a million ids, one in 230 new ids is classified as possibly requested; after half of them, one
- * in 1,600.
- */
+/** A Bloom filter: after a million ids, one in 230 new ids counts as requested, after half of them one in 1,600. */
 export function createSeenIdFilter(): SeenIdFilter {
   const words = new Uint32Array(bitsMax / 32);
   return {
@@ -39,7 +36,7 @@ export function createSeenIdFilter(): SeenIdFilter {
 const bitsMax = 2 ** 24;
 const bitsPerId = 3;
 
-/** Lets each bit depend on all others: ids in a row differ in their last characters only. */
+/** Makes each bit depend on all others: consecutive ids differ only in their last characters. */
 function spread(hash: number): number {
   let mixed = Math.imul(hash ^ (hash >>> 16), 0x7f_eb_35_2d);
   mixed = Math.imul(mixed ^ (mixed >>> 15), 0x84_6c_a6_8b);

@@ -9,16 +9,14 @@ import type { Candidate } from '../model/candidate.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 import { mapWithPauses } from '../work/map-with-pauses.ts';
 
-/**
- * Evaluates one expression over many raw records, with the bindings of run and partition; each result is independent.
- */
+/** Evaluates one expression over many raw records with the bindings of run and partition, each independently. */
 export type EvaluateRecords = (
   expression: string,
   candidates: readonly Candidate[],
   each: JsonObject,
 ) => Promise<readonly Evaluated[]>;
 
-/** Transform and validate: the stage that makes rows of records, or issues of invalid ones. */
+/** The stage that transforms and validates records: it makes rows, or issues of invalid ones. */
 export function createShape(
   { transform, validate: rules, target }: Resource,
   evaluate: EvaluateRecords,
@@ -44,7 +42,7 @@ export function createShape(
   };
 }
 
-/** Adds the columns whose value is elsewhere in the record (`target.columns.*.path`). */
+/** Adds the columns taken from a path in the record (`target.columns.*.path`). */
 function createColumnReader({ columns }: Resource['target']): (data: JsonObject, page: ColumnsOfPage) => JsonObject {
   const paths = Object.entries(columns).flatMap(([column, { path }]) =>
     path === undefined ? [] : [[column, path] as const],
@@ -58,7 +56,7 @@ function createColumnReader({ columns }: Resource['target']): (data: JsonObject,
   };
 }
 
-/** Characters of the columns that one page of records adds by path: many columns may have the same large value. */
+/** Maximum characters that columns with a path add on one page: many columns may have the same large value. */
 const columnCharsMax = 250_000_000;
 
 interface ColumnsOfPage {

@@ -1,7 +1,7 @@
 import { isJsonObject } from '../json/is-json-object.ts';
 import type { StoredFields } from '../spec/connection/stored-fields.ts';
 
-/** Makes the function that takes from a raw record what resources below its own refer to; null: nothing is stored. */
+/** Returns a function that picks the fields of a raw record for child resources, or `null` if none are stored. */
 export function createFieldPicker(
   stored: StoredFields | null,
 ): (raw: unknown) => Readonly<Record<string, unknown>> | null {

@@ -1,7 +1,7 @@
 /**
- * Decides everything that is concluded from absence: which records count as deleted at the API because a read lacks
- * them, and whether what a run gathered may replace a table. A record is missing only if every place that ever showed
- * it was read whole in this run and lacks it. The brake limits how many may be missing at once.
+ * Decides everything that is concluded from absence: which records count as deleted, and whether a read may replace a
+ * table. A record is missing only if this run read every place that ever showed it whole, and none has it. The brake
+ * limits how many may be missing at once.
  */
 
 import { hidingGaps, isListed } from '../model/coverage.ts';
@@ -11,21 +11,20 @@ import { brakeDefaults } from '../spec/schema/deletes-schema.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 import type { RunStore } from './run-store.ts';
 
-/** How many records may be missing at once. */
 interface Brake {
-  /** The share of the known records, at most; 1: no brake. */
+  /** Maximum share of the known records; 1 disables the brake. */
   readonly maxRatio: number;
-  /** Below it there is no share. */
+  /** With fewer deletions, the share does not apply. */
   readonly minRecords: number;
 }
 
-/** The brake on the switch of a table. */
+/** The brake for switching a table. */
 export const brakeOf = ({ maxRatio, minRecords }: Partial<Brake>): Brake => ({
   maxRatio: maxRatio ?? brakeDefaults.maxRatio,
   minRecords: minRecords ?? brakeDefaults.minRecords,
 });
 
-/** How a run compares what it read with the records that are known; null: nothing may be concluded from it. */
+/** Rules for comparing the records read with the known ones, or `null` if absence proves nothing. */
 export function scanOf({ forEach, deletes }: Resource, { listGaps }: PartitionTotals): Scan | null {
   if (deletes.mode !== 'full_scan' || listGaps === undefined) return null;
   const isPartitioned = forEach.length > 0;
@@ -34,18 +33,17 @@ export function scanOf({ forEach, deletes }: Resource, { listGaps }: PartitionTo
   return { isPartitioned, coversAll, listsAll, confirm: deletes.confirm, hasGaps: false };
 }
 
-/** Whether a run has not read all that it was to read, so that a record may live again where it has not looked. */
+/** Whether the run missed part of its source, so that a record may still live there. */
 export const hasGaps = ({ skipped, gaps, listGaps = [] }: PartitionTotals): boolean =>
   skipped > 0 || !isListed(hidingGaps(gaps)) || listGaps.length > 0;
 
-/** What a run would delete. */
 interface WouldDelete extends Pick<ScanResult, 'missing' | 'flagged'> {
   readonly countKnown: () => Promise<number>;
 }
 
 /**
- * Whether a run that would delete so many of the known records proves nothing: a failing API looks just like this. So it is
- * when it has read none at all and lacks the rest.
+ * Whether so many deletions prove nothing, since a failing API looks the same. A read of no record that would delete
+ * all of them is held back at any size.
  */
 export async function isHeldBack(
   store: Pick<RunStore, 'readSoFar'>,
@@ -60,6 +58,6 @@ export async function isHeldBack(
   return exceeds(deletions, known, { maxRatio, minRecords }) || (readNone && deletions >= known);
 }
 
-/** Whether so many deletions are too many at once for so many known records. */
+/** Whether the deletions exceed the brake. */
 export const exceeds = (deletions: number, known: number, { maxRatio, minRecords }: Brake): boolean =>
   deletions > 0 && maxRatio < 1 && deletions >= minRecords && deletions > known * maxRatio;

@@ -2,14 +2,13 @@ import type { Resource } from '../spec/schema/spec-schema.ts';
 import type { Partition } from './reading.ts';
 import type { RunStore } from './run-store.ts';
 
-/** Lists whose values are combined, one for each entry of `forEach`. */
 interface CombinedLists {
   readonly forEach: Resource['forEach'];
   readonly lists: readonly number[];
   readonly store: Pick<RunStore, 'dimensionCounts' | 'dimensionValue'>;
 }
 
-/** How many combinations of values there are; 1 without lists. */
+/** Number of combinations of the lists' values, 1 without lists. */
 export async function countCombinations(
   store: Pick<RunStore, 'dimensionCounts'>,
   lists: readonly number[],
@@ -17,7 +16,7 @@ export async function countCombinations(
   return (await store.dimensionCounts(lists)).reduce((product, values) => product * values, 1);
 }
 
-/** The combination with the given number: the values of the last list change fastest. */
+/** The combination with the given number; the values of the last list change fastest. */
 export async function combinationAt({ forEach, lists, store }: CombinedLists, no: number): Promise<Partition> {
   const counts = await store.dimensionCounts(lists);
   const keys: string[] = [];
@@ -33,6 +32,6 @@ export async function combinationAt({ forEach, lists, store }: CombinedLists, no
   return { key: partitionKey(keys), each };
 }
 
-/** The key of a partition, of the keys of its values. Empty without any. */
+/** Joins the keys of the values into the key of a partition, empty without any. */
 export const partitionKey = (keys: readonly string[]): string =>
   keys.length > 1 ? JSON.stringify(keys) : (keys[0] ?? '');

@@ -7,14 +7,12 @@ import { bury } from './delete-missing.ts';
 import type { RunReading, RunReadOptions, Stage } from './reading.ts';
 import { stagePage } from './run-page.ts';
 
-/** A read of everything shows every record, wherever it is. */
 const everyRecord = { isPartitioned: false, coversAll: true, listsAll: true, confirm: 1 } as const;
 
 /**
- * Tombstones for the records that say that they are deleted, at the end of the run. One that has read everything again, as the
- * API had forgotten what changed, has missed what was marked as deleted meanwhile: if it was whole, what it lacks is
- * deleted, as by a full scan. Until then its watermarks stay, so that the next run reads everything again. If they are too
- * many at once, none is sent and the run ends `partial`.
+ * Sends tombstones for flagged records at the end of the run. If they exceed the brake, none is sent and the run ends
+ * `partial`. A run that starts over, because the API forgot what changed, misses the deletions in between. If it was
+ * whole, records it lacks are deleted. Until then its watermarks stay, so that the next run starts over too.
  */
 export async function* deleteFlagged(
   { resource, source, store, force }: RunReading,
@@ -51,14 +49,14 @@ export async function* deleteFlagged(
   });
   if (isPartitioned) return null;
   await options.delivered();
-  // The row of the run has the watermark as well.
+  // The row of the run also stores the watermark.
   const { watermark, validators } = await store.partition('');
   const partition = { partition: '', watermark, completed: { listedAt: null, validators } };
   yield stagePage('sweep', { positionAfter: null, partition });
   return null;
 }
 
-/** Whether a run that reads every partition again from its start shows everything, if it is whole. */
+/** Whether a run that reads all partitions from their start sees every record, provided it is whole. */
 const mayShowAll = ({ forEach }: Resource, { count, again = 0, skipped }: PartitionTotals): boolean =>
   again + skipped === count && forEach.every(({ select }) => select !== 'changed');
 

@@ -8,8 +8,8 @@ import type { RunReading, RunReadOptions, Stage } from './reading.ts';
 import { stagePage } from './run-page.ts';
 
 /**
- * Tombstones for the known records that lists have named, in this run or in one that held them back, and those that have
- * left the filter: once, at the end of the run. If they are too many at once, none is sent and the run ends `partial`.
+ * Sends tombstones at the end of the run for listed records, and for those that left the filter. Deletions that an
+ * earlier run held back are included. If they exceed the brake, none is sent and the run ends `partial`.
  */
 export async function* deleteListed(
   { resource, store, source, force }: RunReading,
@@ -31,7 +31,7 @@ export async function* deleteListed(
   return null;
 }
 
-/** A backfill does not tell how far lists are read, and a run over the changed partitions does not list the others. */
+/** A backfill does not tell how far lists are read, and a run over changed partitions does not list the others. */
 function listedScanOf(resource: Resource, totals: PartitionTotals, isBackfill: boolean): ListedScan {
   const listsAll = resource.forEach.every(({ select }) => select !== 'changed') && totals.listGaps?.length === 0;
   const isKnown = totals.isListUnknown === undefined;

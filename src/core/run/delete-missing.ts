@@ -8,14 +8,14 @@ import type { RunReading, RunReadOptions, Stage } from './reading.ts';
 import { type RunPage, stagePage, tombstoneOf } from './run-page.ts';
 import type { GonePage, GoneRecord } from './run-store.ts';
 
-/** Tombstones on one page. */
+/** Maximum tombstones on one page. */
 export const tombstonesMax = 1000;
 
 type SweepPosition = Extract<RunPosition, { readonly stage: 'sweep' }>;
 
 /**
- * Tombstones for the known records that the run proves to be missing: once, at its end, over all partitions that it read
- * whole. If they are too many at once, none is sent and the run ends `partial`; so does one whose gaps may hide missing ones.
+ * Sends tombstones for records that the run proves missing, once, over all partitions read whole. If they exceed the
+ * brake, none is sent and the run ends `partial`, as it does if a gap may hide missing records.
  */
 export async function* deleteMissing(run: RunReading, position: SweepPosition, options: RunReadOptions): Stage {
   const { resource, store, force } = run;
@@ -55,7 +55,7 @@ interface Burial {
   readonly find: (page: GonePage) => Promise<readonly GoneRecord[]>;
 }
 
-/** Tombstones for records that are gone, each asked for once: the destination may refuse some. */
+/** Sends tombstones page by page, each record once, since the destination may refuse some. */
 export async function* bury(
   position: SweepPosition,
   { effect, find }: Burial,
@@ -75,8 +75,8 @@ export async function* bury(
 const nothing: ScanResult = { missing: 0, flagged: 0, due: 0 };
 
 /**
- * The end of a read without partitions, whose response may be asked for by its validators from now on: not before every
- * missing record is deleted, or no later run would delete it. Null: it has no validators.
+ * Completion of a read without partitions, or `null` without validators. Valid only once every missing record is
+ * deleted: after a 304 no later run would delete it.
  */
 async function completion({ store }: RunReading, { validators = null }: SweepPosition): Promise<PartitionEntry | null> {
   if (validators === null) return null;

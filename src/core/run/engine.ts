@@ -1,8 +1,7 @@
 /**
- * The engine of a run: reads the pages of a resource, takes each through the pipeline, and passes it on, in order, ready
- * to be delivered. A later page is read while earlier ones are still being processed. The engine knows no database, no
- * Temporal and no clock of its own: stores and clients are given to it, so a run, a test inside a spec and any other
- * caller read alike. Where a run starts, and what was delivered of it, is up to the caller.
+ * The engine of a run: reads the pages of a resource, takes each through the pipeline, and passes it on in order, ready
+ * for delivery. It knows no database, no Temporal and no clock of its own: the caller provides stores and clients. The
+ * caller also decides where a run starts and tracks what was delivered.
  */
 
 import { digestOf } from '../crypto/digest.ts';
@@ -30,63 +29,55 @@ import type { OpenResource, RunReading } from './reading.ts';
 import type { RunPage } from './run-page.ts';
 import type { RunStore } from './run-store.ts';
 
-/** What the engine of one run works with. */
+/** Dependencies and settings of the engine of one run. */
 export interface EngineOptions {
   readonly runId: string;
   readonly startedAt: Date;
   readonly spec: ConnectorSpec;
   readonly resource: Resource;
-  /** The params, with defaults filled in. */
+  /** The params with defaults filled in. */
   readonly params: Readonly<Record<string, unknown>>;
-  /** Unchanged records are delivered too (a forced backfill, a rewind). */
+  /** Delivers unchanged records too (a forced backfill, a rewind). */
   readonly redeliver: boolean;
-  /** What the brake holds back is done after all (a forced backfill). */
+  /** Lifts the brake (a forced backfill). */
   readonly force: boolean;
-  /** Opens the resource of the run, or a parent of it, for reading; sends nothing. Its tables are loaded here. */
+  /** Opens the resource of the run, or a parent of it, and sends nothing; the engine loads its tables. */
   readonly openSource: (resource: Resource) => Promise<Omit<Source, 'watermark'>>;
   readonly store: RunStore;
   readonly lookupStore: LookupStore;
   readonly known: KnownRecords;
   readonly evaluator: Evaluator;
-  /** Masks secrets in stored parts of a record. */
   readonly redact: (text: string) => string;
-  /** Bytes of a record's JSON, at most; 1 MiB unless given. */
+  /** Maximum bytes of a record's JSON, 1 MiB by default. */
   readonly recordBytesMax?: number;
   readonly onLoaded?: (loaded: LoadedLookup) => void;
 }
 
-/** Takes the pages of a run. */
+/** Receives the pages of a run. */
 export interface PageSink {
-  /** Takes the next page, in order; the engine reads no further while it waits. */
+  /** Takes the next page, in order; the engine stops reading while it waits. */
   add(page: ReadyPage): Promise<void>;
   /** Resolves when everything added so far is delivered and recorded. */
   drained(): Promise<void>;
 }
 
-/** How the pages of a run are read. */
 interface EngineRead {
-  /** The position to read from; null: the beginning of the run. */
+  /** `null` at the beginning of the run. */
   readonly position: RunPosition | null;
-  /** The last page that an earlier read has passed on; 0: none. */
+  /** Last page that an earlier read passed on, or 0. */
   readonly pageNo: number;
   readonly sink: PageSink;
-  /** Ends the requests in progress. */
   readonly signal: AbortSignal;
-  /** Pages requested while an earlier one is still being processed. */
   readonly lookAhead: number;
-  /** Pages in the pipeline at once. */
   readonly pagesAtOnce: number;
-  /** Whether no more pages are to be requested. Called before each request. */
+  /** Whether to stop requesting pages; called before each request. */
   readonly enough: () => boolean;
-  /** Waits between two polls of a report job; absent: the read throws a `ThrottledError` instead. */
   readonly wait?: (ms: number) => Promise<void>;
-  /** What of a page is processed; all of it unless given. */
+  /** Selects the part of a page to process, all of it by default. */
   readonly part?: (page: RunPage) => RunPage;
-  /**
-   * Whether the read goes on behind a page; `false`: it is the last one. Called with each page, before it is processed.
-   */
+  /** Called with each page before it is processed; returns `false` to stop after it. */
   readonly onRead: (page: RunPage) => boolean;
-  /** Pages in progress at the end of the read are dropped; otherwise the read waits until they are delivered. */
+  /** If true, pages in progress at the end are dropped; otherwise the read waits for their delivery. */
   readonly isCanceled?: () => boolean;
   readonly onNotes?: (pageNo: number, notes: readonly RunNote[]) => void;
 }
@@ -94,13 +85,13 @@ interface EngineRead {
 /** The engine of one run. */
 export interface Engine {
   /**
-   * Reads on, until the run is read to its end or told to stop. Throws `AppError` and what the HTTP client throws; the
-   * pages read before an error are valid, so they are delivered first.
+   * Reads until the run is complete or told to stop, and delivers the pages read before an error. Throws `AppError` and
+   * errors of the HTTP client.
    */
   read(options: EngineRead): Promise<void>;
 }
 
-/** Creates the engine of a run; it sends nothing yet. */
+/** Creates the engine of a run and sends nothing yet. */
 export function createEngine(options: EngineOptions): Engine {
   return {
     async read({ position, sink, isCanceled = () => false, part = whole, onRead, ...how }) {
@@ -200,7 +191,6 @@ function openQueue(
   });
 }
 
-/** Adds the tombstones of deleted records to the outcome of a page. */
 async function withTombstones(shaped: Promise<PageOutcome>, tombstones: readonly Tombstone[]): Promise<PageOutcome> {
   const page = await shaped;
   const missed = tombstones.map((tombstone) => ({ kind: 'delete', tombstone, flagged: false }) as const);

@@ -3,7 +3,7 @@ import { takenOver } from '../errors.ts';
 import type { StartPoint } from './repair.ts';
 import type { RunLedger } from './run-ledger.ts';
 
-/** The destination is not where the ledger says: the attempt ends, and the next one claims the lane there before it reads. */
+/** The destination is not where the ledger says: the next attempt claims the lane there before it reads. */
 export class DestinationMovedError extends Error {
   override readonly name = 'DestinationMovedError';
 }
@@ -11,19 +11,17 @@ export class DestinationMovedError extends Error {
 interface LazyOptions {
   readonly destination: Destination;
   readonly ledger: RunLedger;
-  /** Opens the destination, given the last batch recorded; returns where it stands. */
   readonly open: (batchNo: number) => Promise<StartPoint>;
 }
 
-/** A destination that is perhaps not needed. */
+/** A destination that is opened only if needed. */
 export interface LazyDestination extends Pick<Destination, 'prepare' | 'apply'> {
-  /** Whether it was needed. */
   readonly isOpen: boolean;
 }
 
 /**
- * A destination that is connected to for the first batch that brings something: a run that finds nothing new leaves it
- * alone. `apply` throws {@link DestinationMovedError} when it is not where the ledger says.
+ * Connects to the destination at the first batch that brings something, so a run without news leaves it alone. `apply`
+ * throws {@link DestinationMovedError} if the destination is not where the ledger says.
  */
 export function createLazyDestination({ destination, ledger, open }: LazyOptions): LazyDestination {
   let isOpen = false;

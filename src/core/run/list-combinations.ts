@@ -5,16 +5,15 @@ import { countCombinations, partitionKey } from './combinations.ts';
 import { combinationsList, ownLists } from './list-steps.ts';
 import type { RunStore } from './run-store.ts';
 
-/** Combinations that are processed together. */
 const combinationsMax = 2000;
-/** Combinations that are compared, at most: those to read are rows of the control database until the run ends. */
+/** Maximum combinations to compare; those to read are rows of the control database until the run ends. */
 const comparedMax = 10_000_000;
 
 /**
- * Lists the combinations of values to read: those never read to their end, or not since a parent under `select:
- * changed` changed. A new value brings new combinations, which are read whether a parent changed or not.
+ * Lists the combinations never read to their end, or not since a parent under `select: changed` changed. A new value
+ * brings new combinations, which are read in any case.
  *
- * @returns the position after the list. Throws `spec_invalid` when there are too many.
+ * @returns the position after the list. Throws `spec_invalid` if there are too many.
  */
 export async function listCombinations(
   { resource, store, signal }: { readonly resource: Resource; readonly store: RunStore; readonly signal: AbortSignal },
@@ -43,7 +42,6 @@ export async function listCombinations(
   return next;
 }
 
-/** The parents of a combination whose changes count. */
 const changedParents = ({ forEach }: Resource, keys: readonly string[]) =>
   forEach.flatMap(({ resource: resourceKey, select }, index) =>
     resourceKey !== undefined && select === 'changed' ? [{ resourceKey, externalId: keys[index] ?? '' }] : [],

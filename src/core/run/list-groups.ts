@@ -6,12 +6,12 @@ import type { DimensionValue, RunStore } from './run-store.ts';
 
 type GroupsStep = Extract<ListStep, { readonly kind: 'groups' }>;
 
-/** Values of the list that are grouped before the run's position moves on. */
+/** Values that are grouped before the run's position moves on. */
 const membersMax = 1000;
 
 /**
- * Makes groups of the values of a list, in its order. The key of a group is that of its values: a group of other values
- * is another partition, without a watermark, so it is read from the beginning and nothing of a new value is missed.
+ * Groups the values of a list, in its order. The key derives from the values: a changed group is a new partition, read
+ * from the beginning, so that it misses nothing.
  *
  * @returns the position after the groups.
  */

@@ -1,6 +1,6 @@
 /**
- * The partitions of a run: every combination of the values of `forEach`, listed once and stored for the whole run. If a
- * parent is read live and has partitions itself, the values of its own entries are listed first, and so on.
+ * The partitions of a run: every combination of the values of `forEach`, listed once and stored for the whole run. For
+ * a live parent with partitions, the values of its entries are listed first, recursively.
  */
 
 import { AppError } from '../errors.ts';
@@ -28,14 +28,14 @@ import type { DimensionValue } from './run-store.ts';
 
 type DimensionStep = Extract<ListStep, { readonly kind: 'dimension' }>;
 
-/** Stored parents that are processed together. */
 const parentsMax = 1000;
 
 /**
- * Makes the lists from `position` on. Each part is stored with the position after it, so that a later attempt does not
- * list it again.
+ * Makes the lists from `position` on, and stores each part with the position after it, so that no attempt lists it
+ * again.
  *
- * @returns the position after the last list; null: enough for now. Throws as reading pages does, `spec_invalid`.
+ * @returns the position after the last list, or `null` when told to stop. Throws `spec_invalid` and the errors of
+ * reading pages.
  */
 export async function listPartitions(
   listing: Listing,
@@ -68,7 +68,7 @@ function listStep(
   }
 }
 
-/** Listing may first read a parent's values and then its records. */
+/** Listing may read a parent's values and then its records, so each resource is opened once. */
 function openedOnce(listing: Listing): OpenListing['open'] {
   const opened = new Map<string, Promise<OpenResource>>([[listing.resource.key, Promise.resolve(listing)]]);
   return (resourceKey) => {
@@ -120,7 +120,6 @@ async function listValues({ open, store }: OpenListing, { step, at }: DimensionL
   return next;
 }
 
-/** The values with keys that no other list of the union has. */
 const inKeySpace = ({ keySpace }: DimensionStep, values: readonly DimensionValue[]): readonly DimensionValue[] =>
   keySpace === null
     ? values
@@ -131,7 +130,7 @@ const valueOf = (value: unknown): DimensionValue => ({
   value,
 });
 
-/** The key of a partition, formed as ids of records are stored. */
+/** The key of a partition, in the form in which record ids are stored. */
 const keyOf = (text: string): string => boundedKey(storableText(text));
 
 async function listStored(listing: OpenListing, { step, at: begin }: DimensionListing): Promise<ListPosition> {
@@ -140,12 +139,12 @@ async function listStored(listing: OpenListing, { step, at: begin }: DimensionLi
   const { resource: resourceKey = '', when } = dimension;
   const { source } = await listing.open(step.resource.key);
   const isOwn = step.resource.key === resource.key;
-  // In combinations an unchanged parent may occur beside a new value.
+  // In combinations, an unchanged parent may occur with a new value.
   const isAlone = isOwn && source.backfill === null && !comparesCombinations(listing);
   const select = isAlone ? dimension.select : 'all';
   let at = begin;
   if (at.after === null) {
-    // The start of each list: what this run counts as seen may be no later than any of them.
+    // The earliest start of all lists: changes after it do not count as seen by this run.
     if (isOwn) at = { ...at, listedAt: earlier(at.listedAt, await store.listingInstant(resourceKey)) };
     at = await unlessComplete(listing, resourceKey, at);
     if (step.begins) await store.clearDimension(list);
@@ -161,7 +160,7 @@ async function listStored(listing: OpenListing, { step, at: begin }: DimensionLi
       step,
       wanted.map(({ externalId, fields }) => ({ key: externalId, value: eachOf(dimension, fields) })),
     );
-    // They may have been forgotten while they were listed.
+    // Parents may have been forgotten while they were listed.
     if (done) at = await unlessComplete(listing, resourceKey, at);
     const next: ListPosition = done ? following(at) : { ...at, after: last.externalId };
     await store.addToDimension(list, values, next);
@@ -170,14 +169,12 @@ async function listStored(listing: OpenListing, { step, at: begin }: DimensionLi
   }
 }
 
-/** The position, which notes that parents are missing unless every one is stored. */
 const unlessComplete = async (
   { store }: Pick<Listing, 'store'>,
   resourceKey: string,
   at: ListPosition,
 ): Promise<ListPosition> => ((await store.isComplete(resourceKey)) ? at : withoutSome(at, 'parents_incomplete'));
 
-/** The list lacks parents, or may. */
 const withoutSome = (at: ListPosition, gap: Gap): ListPosition => ({
   ...at,
   gaps: withGaps(at.gaps, [gap]),
@@ -187,7 +184,6 @@ const withoutSome = (at: ListPosition, gap: Gap): ListPosition => ({
 const earlier = (one: string | null, other: string): string =>
   one !== null && Date.parse(one) <= Date.parse(other) ? one : other;
 
-/** The records of a parent, of each of its partitions in turn. */
 async function listLive(listing: OpenListing, part: DimensionListing): Promise<ListPosition | null> {
   const { store } = listing;
   const { step, at: begin } = part;
@@ -209,7 +205,6 @@ async function listLive(listing: OpenListing, part: DimensionListing): Promise<L
   return next;
 }
 
-/** The position after the last page of one partition of a parent; null: enough for now. */
 async function listPart(
   { store, parent, resource: child }: Pick<Listing, 'store' | 'resource'> & { readonly parent: OpenResource },
   { step, at: begin, read }: DimensionListing,
@@ -219,7 +214,7 @@ async function listPart(
   const pick = createFieldPicker(parentFields({ resource: step.resource, http: source.http }, step.dimension));
   const provesEnd = concludesAbsence(child);
   const everything = { ...source, watermark: null, backfill: null, validators: null, provesEnd };
-  // A list that begins at some time has some of the parents only.
+  // A list that starts at `initial` has only some of the parents.
   let at = showsSome(resource) ? { ...begin, gaps: withGaps(begin.gaps, ['parents_incomplete']) } : begin;
   for await (const page of readPages(everything, { ...read, position: begin.read })) {
     const refused = (at.part?.refused ?? 0) + (page.skipped === null ? 0 : 1);
@@ -246,7 +241,7 @@ async function listPart(
 const showsSome = ({ incremental }: Resource): boolean =>
   incremental?.kind === 'cursor' && incremental.initial !== undefined;
 
-/** What `each.<as>` is for a parent. Throws `spec_invalid` when the field that the spec names has no value. */
+/** The value of `each.<as>` for a parent; throws `spec_invalid` if the field that the spec names has no value. */
 function eachOf({ as, resource = '', value: path }: PartitionSource, fields: unknown): unknown {
   if (path === undefined) return fields;
   const value = valueAt(fields, path);
@@ -257,14 +252,14 @@ function eachOf({ as, resource = '', value: path }: PartitionSource, fields: unk
   );
 }
 
-/** The error of a refused list: without its parents a run would silently skip their children. */
+/** Without its parents, a run would silently skip their children. */
 const refusedList = ({ key }: Pick<Resource, 'key'>, reason: string) =>
   new AppError(
     'source_rejected',
     `The API rejected the list of ${key}: ${reason}. The calls of the run show its responses.`,
   );
 
-/** The items for which the predicate holds. Throws `spec_invalid` when it fails on one. */
+/** The items for which the predicate holds; throws `spec_invalid` if it fails on one. */
 async function holding<Item>(
   items: readonly Item[],
   options: {

@@ -3,51 +3,43 @@ import type { Resource } from '../spec/schema/spec-schema.ts';
 
 type Group = NonNullable<Resource['forEach'][number]['group']>;
 
-/** One list that a run makes before its first partition. */
+/** A list that a run makes before its first partition. */
 export type ListStep =
   | {
       readonly kind: 'dimension';
-      /** The owner of the entry of `forEach`: the run's own resource, or a parent that is read live. */
+      /** Owner of the entry of `forEach`: the run's own resource, or a parent that is read live. */
       readonly resource: Resource;
-      /** The list of values, of which a union has several. */
       readonly dimension: PartitionSource;
-      /** Whether its values begin a new list; otherwise they follow those of the union's list before it. */
+      /** If false, the values are appended to the previous list of the union. */
       readonly begins: boolean;
-      /** What the keys of its values begin with, so that two lists of a union share none; null: there is only one. */
+      /** Prefix of the keys, so that two lists of a union share none; `null` without a union. */
       readonly keySpace: readonly string[] | null;
-      /** Where its values are stored. */
       readonly list: number;
-      /** The lists of the parent's own entries, which are made before; empty: it has none, or is stored. */
+      /** Lists of the parent's own entries, made before; empty if it has none or is stored. */
       readonly within: readonly number[];
     }
-  /** Groups of the values of a list. */
   | { readonly kind: 'groups'; readonly group: Group; readonly members: number; readonly list: number }
-  /** The combinations of the values to read, if not all. */
   | { readonly kind: 'combinations' };
 
-/** The lists of a run's own resource, one for each entry, in their order. */
+/** The lists of a run's own resource, one for each entry, in order. */
 export const ownLists = ({ forEach }: Pick<Resource, 'forEach'>): readonly number[] => [...forEach.keys()];
 
-/** The number of the list of combinations. Numbers from 0 are of the resource's own entries, all others are below 0. */
+/** Number of the list of combinations: a resource's own entries count from 0, all other lists are below 0. */
 export const combinationsList = -1;
 
-/** What decides which partitions a run has. */
 interface ListedRun {
   readonly resource: Resource;
   readonly source: { readonly backfill: unknown };
 }
 
 /**
- * Whether a run reads only some combinations of its values: those whose parents changed since they were read. With a
- * single entry, its list has only the changed parents. A backfill also reads the past of parents that did not change.
+ * Whether a run reads only combinations whose parents changed since their last read; a single entry lists only those
+ * parents. A backfill also reads the past of unchanged parents.
  */
 export const comparesCombinations = ({ resource: { forEach }, source }: ListedRun): boolean =>
   source.backfill === null && forEach.length > 1 && forEach.some(({ select }) => select === 'changed');
 
-/**
- * The lists of a run in the order in which they are made. A parent that is read live and has partitions itself needs
- * theirs first.
- */
+/** The lists of a run in the order they are made; the partitions of a live parent are listed before its records. */
 export function listSteps(
   run: ListedRun & { readonly findResource: (resourceKey: string) => Resource },
 ): readonly ListStep[] {

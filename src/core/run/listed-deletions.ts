@@ -1,6 +1,6 @@
 /**
- * Decides the state of a deletion that a list names. It ends the version of a record that was known by then, and no later
- * one: a record that was created again under the same id lives, however long the list has the id.
+ * Decides the state of a deletion that a list names: it ends the version known by then, and no later one. A record
+ * created again under the same id lives, however long the list keeps the id.
  */
 import type { CursorShape } from '../model/read-position.ts';
 import type { DeletionState } from '../model/receipt.ts';
@@ -12,24 +12,24 @@ import type { ListedRecord } from './run-store.ts';
 /** The list of deleted records of a resource. */
 export type DeletedList = Extract<Resource['deletes'], { readonly mode: 'endpoint' }>;
 
-/** What the run has shown of the part of the resource that a list is of. */
+/** Facts about the read of the part of the resource that a list covers. */
 export interface ListContext {
-  /** How times are written; they are compared with the cursor of a record if the resource has one. */
+  /** Format of deletion times, which are compared with the cursor if the resource has one. */
   readonly form: CursorShape;
   /** The read has shown every record: one that it lacks is deleted. */
   readonly showsAll: boolean;
   readonly kind: 'full' | 'first' | 'changes' | 'backfill';
-  /** The list was read before the records, too. */
+  /** The list was also read before the records. */
   readonly isNamed: boolean;
-  /** It was to be read before them, and could not be read whole. */
+  /** The list should have been read before the records, but could not be read whole. */
   readonly wasToBeNamed: boolean;
-  /** Of a backfill: it reads on to the end. */
+  /** A backfill that reads on to the end. */
   readonly isOpen: boolean;
-  /** The next run can read again what this one has read. */
+  /** The next run can read the same records again. */
   readonly readsAgain: boolean;
 }
 
-/** The state of a deletion from now on; null: nothing is to be noted of it. */
+/** The new state of a deletion, or `null` if nothing is noted. */
 export function stateOf(record: ListedRecord, deletedAt: string | null, context: ListContext): DeletionState | null {
   const { mark, seen } = record;
   const { form, showsAll, kind, isNamed, wasToBeNamed, readsAgain, isOpen } = context;
@@ -41,9 +41,9 @@ export function stateOf(record: ListedRecord, deletedAt: string | null, context:
   }
   const order = kind === 'full' ? null : compareTexts(deletedAt, record.cursor, form);
   if (order !== null) return order < 0 ? 'done' : 'due';
-  // Above its end a backfill sees nothing.
+  // A backfill sees nothing above its end.
   if (seen === 'before') return kind === 'backfill' && !isOpen ? null : 'due';
-  // It was deleted after it was read, or before that and created again.
+  // Either it was deleted after it was read, or it was deleted before and created again.
   switch (kind) {
     case 'full':
       return 'done';
@@ -57,7 +57,6 @@ export function stateOf(record: ListedRecord, deletedAt: string | null, context:
   }
 }
 
-/** Whether a list names a deletion after the one that it named before. */
 const isLater = (now: string | null, before: string | null, form: CursorShape): boolean =>
   now !== null && (before === null || (compareTexts(now, before, form) ?? 0) > 0);
 
@@ -66,13 +65,13 @@ function compareTexts(left: string | null, right: string | null, form: CursorSha
   return one === null || other === null ? null : compareCursors(one, other);
 }
 
-/** How the times of deletions are written: as the cursor, or else as ISO 8601. */
+/** Format of deletion times: that of the cursor, or else ISO 8601. */
 export const timesOf = ({ incremental }: Pick<Resource, 'incremental'>): CursorShape =>
   incremental?.kind === 'cursor' ? incremental.cursor : { type: 'datetime' };
 
 /**
- * Whether a list is read before the records of a first read, too: the records do not tell whether they were deleted after
- * they were read or created again before.
+ * Whether the list is also read before the records of a first read. Its entries have no comparable time, so a deletion
+ * after the read looks like one before, followed by a new creation.
  */
 export const isNamedFirst = (resource: Pick<Resource, 'deletes' | 'incremental' | 'forEach'>): boolean => {
   const { deletes, incremental } = resource;
@@ -80,9 +79,9 @@ export const isNamedFirst = (resource: Pick<Resource, 'deletes' | 'incremental' 
   return deletes.at === undefined || incremental.kind !== 'cursor' || incremental.cursor.field === undefined;
 };
 
-/** Whether the list of a resource with partitions is of the whole resource: then it is read once, behind the last one. */
+/** Whether one list covers all partitions of the resource, and is thus read once, after the last one. */
 export const isOfResource = ({ deletes, forEach }: Pick<Resource, 'deletes' | 'forEach'>): boolean =>
   deletes.mode === 'endpoint' && forEach.length > 0 && !namesPartition(deletes);
 
-/** Whether a list may end where it is known, by the watermark. */
+/** Whether a read of the list may end at the watermark, where it is already known. */
 export const mayStop = ({ stopWhen = '' }: DeletedList): boolean => /\bwatermark\b/.test(stopWhen);

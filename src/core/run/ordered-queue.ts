@@ -1,14 +1,14 @@
 import type { PageOutcome } from '../model/page-outcome.ts';
 import type { RunPage } from './run-page.ts';
 
-/** Records in progress; a larger page goes alone, so that memory does not grow with the page size. */
+/** Maximum records in progress, so that memory does not grow with the page size. */
 const recordsMax = 5000;
 
-/** Pages in progress between the read and the delivery, in their order; each is passed on as soon as possible. */
+/** Pages in progress between the read and the delivery, passed on in order as soon as possible. */
 export interface OrderedQueue {
-  /** Takes a page that the pipeline has begun; waits while the queue is full. Throws what an earlier page threw. */
+  /** Takes a page that the pipeline has begun; waits while the queue is full, and throws the error of an earlier page. */
   add(page: RunPage, outcome: Promise<PageOutcome>): Promise<void>;
-  /** Passes on all that is left, up to the first page that failed, and throws what it threw. */
+  /** Passes on all remaining pages up to the first that failed, and throws its error. */
   drained(): Promise<void>;
 }
 
@@ -18,7 +18,7 @@ export function createOrderedQueue(
   deliver: (page: RunPage, outcome: PageOutcome) => Promise<void>,
 ): OrderedQueue {
   const inProgress: { readonly page: RunPage; readonly outcome: Promise<PageOutcome> }[] = [];
-  // A failed one stays: no page behind a page that failed may ever be passed on.
+  // A failed promise stays: no page after a failed one may ever be passed on.
   let handing: Promise<void> | null = null;
   let failed = false;
   let moved = Promise.withResolvers<void>();
@@ -37,7 +37,7 @@ export function createOrderedQueue(
   const handOn = (): Promise<void> => {
     if (handing === null && inProgress.length > 0) {
       handing = handOnAll();
-      // The next caller that waits gets the failure; until then it must not count as unhandled.
+      // The next caller that awaits it gets the failure; until then it must not count as unhandled.
       handing.catch(() => {
         failed = true;
       });

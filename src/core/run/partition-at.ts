@@ -4,7 +4,7 @@ import type { Partition, RunReading } from './reading.ts';
 
 type ListedRun = Pick<RunReading, 'resource' | 'source' | 'store'>;
 
-/** How many partitions a run has, once all are listed; 1 without `forEach`. */
+/** Number of partitions of a run once all are listed, 1 without `forEach`. */
 export function countPartitions(run: ListedRun): Promise<number> {
   return countCombinations(run.store, comparesCombinations(run) ? [combinationsList] : ownLists(run.resource));
 }

@@ -17,31 +17,29 @@ export interface PartitionRead {
   readonly stored: StoredPartition;
   /** See {@link changeOf}. */
   readonly change: 'shape' | 'read' | null;
-  /** The watermark that the read starts from, as canonical text; null: none. */
   readonly watermarkBefore: string | null;
   readonly pages: AsyncGenerator<PageRead, void, undefined>;
-  /** Where its first read begins, as canonical text, once a request was about to be made; null: no such read begins. */
+  /** Start of a first read as canonical text, known before its first request; otherwise `null`. */
   readonly firstStart: () => string | null;
-  /** Where it was saved since it was taken, as a report job began; null: nowhere. */
+  /** Position saved since `take` when a report job began, or `null`. */
   readonly savedAt: () => ReadPosition | null;
-  /** Tells where the run is, before the next page is taken. */
+  /** Reports the position of the run, before the next page is taken. */
   readonly isAt: (position: PartitionPosition) => void;
 }
 
 /**
- * The partitions of a run while they are read: the consumer gets them in order, while later ones already wait for their
- * first responses. As many at once as the API takes requests: a run over many small partitions would otherwise spend
- * its time waiting for one response after the other.
+ * The partitions of a run in order; later ones already wait for their first responses, up to the API's concurrency. A
+ * run over many small partitions would otherwise wait for one response after the other.
  */
 export interface PartitionReads extends AsyncDisposable {
-  /** Reads the partition at `position`; each position comes at most once and in ascending order. */
+  /** Reads the partition at `position`, in ascending order and at most once each. */
   take(position: PartitionPosition): Promise<PartitionRead>;
 }
 
-/** Partitions whose first pages may wait: each may hold a few, so that memory stays flat. */
+/** Maximum partitions in progress; each may hold a few pages, so this keeps memory flat. */
 const aheadMax = 4;
 
-/** The number of a dimension without values, under which the position of a report job is stored. */
+/** A dimension without values that stores the position of a report job. */
 const jobsDimension = -1_000_000;
 
 /** The run continues after the wait, which the timer of its workflow makes. */
@@ -49,26 +47,26 @@ async function throttle(ms: number): Promise<never> {
   throw new ThrottledError(ms, { reason: 'report' });
 }
 
-/** Disposing ends the requests in progress. */
+/** Opens the reads of partitions; disposing aborts the requests in progress. */
 export function openPartitionReads(run: RunReading, options: RunReadOptions): PartitionReads {
   const stop = new AbortController();
   const signal = AbortSignal.any([options.signal, stop.signal]);
   const ahead = new Map<number, Promise<PartitionRead>>();
-  // A job is created where the run stands, and its id is saved there.
+  // A job is created at the position of the run, and its id is saved there.
   const hasJob = run.resource.job !== undefined;
   const width = hasJob ? 1 : Math.min(run.source.http.rateLimit.maxConcurrent, aheadMax);
   let readNo = 0;
   const { deletes, incremental } = run.resource;
-  // A read from `initial` on shows not all records.
+  // A read from `initial` does not show all records.
   const showsAll = incremental !== undefined && incremental.initial === undefined;
   let asked: Promise<boolean> | null = null;
   const startsOver = async (): Promise<boolean> => {
     if (deletes.mode !== 'flag') return false;
     const { backfill } = run.source;
     const isToken = incremental?.kind === 'token';
-    // A token that the API may have forgotten since is replaced.
+    // A forced backfill replaces a token that the API may have forgotten.
     if (backfill !== null) return isToken && showsAll && backfill.force === true && backfill.from === null;
-    // With a token of `initial` the run says at least that it does not know.
+    // With a token and `initial`, the run can at least report that deletions are unknown.
     if (!showsAll && !isToken) return false;
     asked ??= run.store.startsOver();
     return await asked;
@@ -90,13 +88,13 @@ export function openPartitionReads(run: RunReading, options: RunReadOptions): Pa
     };
     let firstStart: string | null = null;
     let saved: ReadPosition | null = null;
-    // Only the partition that is read now sends concurrent requests.
+    // Only the partition that is currently read sends concurrent requests.
     const mayFetchSeveral = () => no === readNo;
     let place: PartitionPosition | null = null;
     const jobs: JobPort = {
       async save(read) {
         if (place === null) throw new Error('A job begins where the run is');
-        // The position is moved past pages that must be recorded by then.
+        // Saving moves the position past pages, which must be recorded by then.
         await options.delivered();
         await run.store.addToDimension(jobsDimension, [], { ...place, read });
         saved = read;
@@ -124,7 +122,7 @@ export function openPartitionReads(run: RunReading, options: RunReadOptions): Pa
   };
   const begin = async (no: number): Promise<PartitionRead> => {
     const read = await open(no, null);
-    // Its list of deleted records comes first.
+    // The list of deleted records is read first.
     if (read.stored.watermark === null && isNamedFirst(run.resource)) return read;
     return { ...read, pages: begun(read.pages) };
   };
@@ -138,7 +136,7 @@ export function openPartitionReads(run: RunReading, options: RunReadOptions): Pa
       for (let next = no + 1; next < Math.min(no + width, totals.count); next += 1) {
         if (ahead.has(next)) continue;
         const started = begin(next);
-        // The failure is shown at its turn; until then it must not count as unhandled.
+        // The failure surfaces at its turn; until then it must not count as unhandled.
         started.catch(() => undefined);
         ahead.set(next, started);
       }
@@ -153,8 +151,8 @@ export function openPartitionReads(run: RunReading, options: RunReadOptions): Pa
 }
 
 /**
- * What is stored of a partition, as far as it still says something of it: another list has no watermark yet, and where the
- * values have changed no response of before is still valid.
+ * The stored state of a partition, as far as it applies to its current values. It has no watermark if other records are
+ * read now, and no validators after any change.
  */
 export async function storedPartition(
   run: RunReading,
@@ -166,10 +164,7 @@ export async function storedPartition(
   return { change, stored: change === null ? known : { ...known, validators: null, ...ofOther } };
 }
 
-/**
- * A backfill needs the records themselves, changed or not; so does a table that is replaced by what this run reads, and
- * a scan that compares all partitions.
- */
+/** A backfill, a replaced table and a scan over all partitions need the records themselves, changed or not. */
 function usable({ source, resource }: RunReading, validators: Validators | null): Validators | null {
   const { deletes, target, forEach } = resource;
   const scansAll = deletes.mode === 'full_scan' && deletes.scope === 'resource' && forEach.length > 0;
@@ -182,7 +177,6 @@ async function end(pages: PartitionRead['pages']): Promise<void> {
   await pages.return();
 }
 
-/** Begins a read: returns the same pages, the first of which is requested at once. */
 function begun(pages: PartitionRead['pages']): PartitionRead['pages'] {
   const first = pages.next();
   first.catch(() => undefined);

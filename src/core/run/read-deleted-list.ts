@@ -31,14 +31,11 @@ interface ListRead {
   readonly position: PartitionPosition;
   readonly partition: Partition;
   readonly next: RunPosition | null;
-  /** Says that the partition is read to its end; called once everything before is recorded. */
+  /** Completes the partition; called once everything before is recorded. */
   readonly completion: () => Promise<PartitionEntry>;
 }
 
-/**
- * Notes which known records the API lists as deleted. Where that leaves open whether one of them lives, the next run reads
- * again what this one has read.
- */
+/** Notes which known records the API lists as deleted; if that leaves open whether one lives, the next run reads it again. */
 export async function* readDeletedList(
   run: RunReading,
   { position, partition, next, completion }: ListRead,
@@ -47,10 +44,10 @@ export async function* readDeletedList(
   const { resource, store } = run;
   if (resource.deletes.mode !== 'endpoint') return next;
   const { deletes } = resource;
-  // Whether a listed record lives, what was just read of it tells.
+  // The records just read decide whether a listed record lives.
   await options.delivered();
   const known = await store.partition(partition.key);
-  // What was known before a read from the beginning is of another list, or forgotten.
+  // At the start of a first read, anything known belongs to another list or was reset.
   const deletionsTo = position.watermarkBefore === null ? null : known.deletionsTo;
   const key = isOfResource(resource) ? '' : partition.key;
   const context = contextOf(run, position);
@@ -85,7 +82,7 @@ export async function* readDeletedList(
     });
     if (page.positionAfter !== null) continue;
     if (validators && isEnd && !isBackfill && list.pending === null) {
-      // From then on the list may be left out.
+      // From now on the list may be skipped, so its deletions must be recorded.
       await options.delivered();
       await note(validators);
     }
@@ -94,19 +91,18 @@ export async function* readDeletedList(
   return undefined;
 }
 
-/** The partitions of a run are not all that there are, as far as lists of deleted records tell. */
 const withUnknownList = (next: RunPosition | null): RunPosition | null =>
   next !== null && 'totals' in next ? { ...next, totals: { ...next.totals, isListUnknown: true } } : next;
 
 const nothingListed: ListProgress = { gaps: [], pending: null };
 
-/** From where on records that are pending were read; null: nothing is pending. */
+/** When the pending records were read, or `null` if nothing is pending. */
 function earlier(pending: readonly ListProgress['pending'][]): ListProgress['pending'] {
   if (pending.includes('since')) return 'since';
   return pending.includes('now') ? 'now' : null;
 }
 
-/** Notes what the list names before the records of a partition are read for the first time. */
+/** Notes the names on the list before the records of a partition are read for the first time. */
 export async function* readListBefore(
   run: RunReading,
   { position, partition }: Pick<ListRead, 'position' | 'partition'>,
@@ -134,10 +130,9 @@ export async function* readListBefore(
 interface OpenedList {
   readonly deletes: DeletedList;
   readonly partition: Partition;
-  /** See `StoredPartition.deletionsTo`. */
   readonly deletionsTo: string | null;
   readonly position: PartitionPosition;
-  /** The list itself is needed, changed or not. */
+  /** Requests the list even if it is unchanged. */
   readonly needsAll?: true;
 }
 
@@ -158,18 +153,18 @@ async function openList(
     ...(known !== null && { sentWatermark: known }),
     validators: needsAll ? null : ((await recentList?.find()) ?? null),
     responses: recentList || needsAll ? null : openResponseCache(ofPartition, deletes.request, run.lookupStore),
-    // From its end on it is known.
+    // The end of the list sets how far it is known.
     provesEnd: mayStop(deletes),
   };
   const pages = readPages(source, { ...options, position: position.read });
-  // It may end where it is known.
+  // The read may end where the list is already known.
   const isPart = known !== null || (deletes.stopWhen !== undefined && !mayStop(deletes));
   return { pages, isPart, note: async (validators: Validators) => await recentList?.note(validators) };
 }
 
 /**
- * The watermark up to which the list of a partition is known, as requests carry it; null: it is not, or nobody asks. The
- * stored one will not do: it has moved with the records of this run, or of one that failed before it read the list.
+ * The watermark up to which the list is known, as requests carry it, or `null` if unknown or unused. The stored
+ * watermark will not do: it moved with the records of this run, or of one that failed before the list.
  */
 function knownTo(
   { resource: { incremental } }: RunReading,
@@ -182,8 +177,8 @@ function knownTo(
 }
 
 /**
- * The end of a partition whose list of deleted records was read to its end. Where something is pending, the next run reads from
- * `from` on. A list that is whole is known up to the watermark.
+ * The completion of a partition whose list was read to its end. If something is pending, the next run reads again from
+ * `from`. A whole list is known up to the watermark.
  */
 function endOf(
   entry: PartitionEntry,
@@ -197,7 +192,7 @@ function endOf(
 
 const notIncremental = { watermark: null, backfill: null } as const;
 
-/** A list of which nothing is known is read whole. */
+/** A list is read whole until part of it is known. */
 function listResource(resource: Source['resource'], deletes: DeletedList, isKnown: boolean): Source['resource'] {
   const { decoder, bigNumbers, recordsMissing } = resource.response;
   const { key, errors } = resource;
@@ -236,14 +231,11 @@ interface ListedOf {
   readonly partition: Partition;
 }
 
-/** A known record that a page names. */
 interface Named {
-  /** Null: nothing is noted. */
   readonly deletion: NamedDeletion | null;
   readonly pending: ListProgress['pending'];
 }
 
-/** The deletions of the known records that a page names. */
 async function namedOn(
   page: PageRead,
   {
@@ -266,7 +258,7 @@ async function namedOn(
   });
 }
 
-/** The last time of each id that records may have whose keys are listed, as canonical text; null: it has none. */
+/** The latest deletion time of each possible record id on the list, as canonical text, or `null` without a time. */
 async function itemsOf(
   items: readonly unknown[],
   { run, deletes, partition }: ListedOf,
@@ -302,7 +294,7 @@ function timeOf(value: unknown, form: ReturnType<typeof timesOf>) {
   throw new AppError('source_rejected', `${message} Correct it in the spec.`);
 }
 
-/** A list of values stands for a key of several fields. */
+/** A key of several fields is a list of values. */
 function idsOfKey(key: unknown, { primaryKey }: Pick<Resource, 'primaryKey'>): readonly string[] {
   const ids = possibleIds(key, primaryKey.length);
   if (ids) return ids.map(storableText);
@@ -310,7 +302,7 @@ function idsOfKey(key: unknown, { primaryKey }: Pick<Resource, 'primaryKey'>): r
   throw new AppError('source_rejected', `deletes.key selects ${what} in an item of the list. Correct it in the spec.`);
 }
 
-/** Ids that a page may name; a key of several fields may be written in 16 ways. */
+/** Maximum ids on a page; a key of several fields may be written in 16 ways. */
 const idsMax = 1_000_000;
 
 const tooManyIds = (): AppError =>

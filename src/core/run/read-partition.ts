@@ -15,12 +15,12 @@ import { readDeletedList, readListBefore } from './read-deleted-list.ts';
 import type { Partition, RunReading, RunReadOptions, Stage } from './reading.ts';
 import { type RunPage, stagePage } from './run-page.ts';
 
-/** How a partition is read. */
+/** Options for reading a partition. */
 export interface PartitionOptions extends RunReadOptions {
   readonly reads: PartitionReads;
 }
 
-/** One partition from `position` on. */
+/** Reads one partition from `position` on. */
 export async function* readPartition(run: RunReading, position: PartitionPosition, options: PartitionOptions): Stage {
   if (position.step === 'read')
     return (await beginsWithList(run, position))
@@ -40,7 +40,6 @@ export async function* readPartition(run: RunReading, position: PartitionPositio
   return yield* readDeletedList(run, { position, partition, next, completion }, options);
 }
 
-/** Whether the list of deleted records comes before the records of a partition. */
 async function beginsWithList(run: RunReading, { no, read, isNamed }: PartitionPosition): Promise<boolean> {
   if (
     isNamed !== undefined ||
@@ -57,8 +56,8 @@ async function beginsWithList(run: RunReading, { no, read, isNamed }: PartitionP
 const isPartitioned = ({ resource }: RunReading): boolean => resource.forEach.length > 0;
 
 /**
- * A backfill reads up to the watermark only: new records of changed parents are left to the next sync. So are deletions where
- * all is read once more, since only changes show them.
+ * A backfill reads only up to the watermark, so new records of changed parents are left to the next sync. The same
+ * holds for flagged deletions when a changed shape has all records read again: only changes show them.
  */
 function completionOf(
   { source, resource }: RunReading,
@@ -74,8 +73,8 @@ function completionOf(
 }
 
 /**
- * What is stored of the values of a partition behind a page; a backfill, which reads a part, says nothing of them. What is read
- * once more is done only without gaps: no later read shows it.
+ * A backfill reads only a part and thus stores no shape. A repeated read for a changed shape is done only without
+ * hiding gaps, since no later read shows what it lacks.
  */
 function shapeAfter(run: RunReading, { each, change, at }: ReadTo, isLast: boolean): Pick<PartitionEntry, 'shape'> {
   const shape = run.source.backfill === null ? run.shapeOf(each) : null;
@@ -91,7 +90,6 @@ interface ReadTo {
   readonly each: Partition['each'];
   readonly change: PartitionChange;
   readonly at: PartitionPosition;
-  /** Where the run continues after the page. */
   readonly next: RunPosition | null;
 }
 
@@ -115,7 +113,7 @@ async function* readRecords(run: RunReading, position: PartitionPosition, { read
       isAt(at);
     }
   } catch (error) {
-    // What comes until the next run belongs to the first read, too.
+    // Records that arrive until the next run also belong to the first read.
     const { firstStart: start } = entry();
     const isUnknown = at.read === null && start !== undefined && start !== stored.firstStart;
     if (isUnknown) yield startPage({ ...at, read: savedAt() }, entry());
@@ -124,7 +122,7 @@ async function* readRecords(run: RunReading, position: PartitionPosition, { read
   return undefined;
 }
 
-/** Stores where a first read begins, although none of its pages has come. */
+/** Stores the start of a first read before any of its pages. */
 const startPage = (at: PartitionPosition, entry: ReadTo['entry']): RunPage =>
   stagePage('start', { positionAfter: at, partition: { ...entry, watermark: at.watermarkBefore, completed: null } });
 
@@ -136,9 +134,10 @@ function toRunPage(run: RunReading, page: PageRead, { entry, each, change, at, n
   const completion = isLast && page.skipped === null ? completionOf(run, at, change) : null;
   const proof = proofOf(at.gaps);
   const shape = page.skipped === null ? shapeAfter(run, { entry, each, change, at, next }, isLast) : {};
-  // If a run ended before its deletes, no later one would make them: it finds neither a changed parent nor a changed response.
+  // If a run ended before its deletes, no later one would make them: it finds neither a changed parent nor a changed
+  // response.
   const hasDeletes = comparesAtEnd(run.resource) || (next?.stage === 'partition' && next.step === 'listed');
-  // Until its deletions are made, what a read of everything shows leaves the watermark: the next run would not read it again.
+  // Until its deletions are made, a read of everything leaves the watermark, or the next run would not read it again.
   const waits = isAgain && (!isLast || page.isFromBeginning);
   const waiting = isLast && waits && completion ? { ...completion, watermark: page.watermarkAfter } : null;
   const isEnd = !hasDeletes || (proof === 'unchanged' && comparesAtEnd(run.resource));
@@ -160,7 +159,7 @@ function toRunPage(run: RunReading, page: PageRead, { entry, each, change, at, n
   });
 }
 
-/** Where the run continues after the last page of a partition. Throws when the API has refused every partition. */
+/** The position after the last page of a partition; throws if the API has refused every partition of a run that reads all. */
 function completed(run: RunReading, at: PartitionPosition, page: PageRead): RunPosition | null {
   const { skipped } = page;
   const totals = withAgain(skipped === null ? at.totals : { ...at.totals, skipped: at.totals.skipped + 1 }, page);
@@ -179,11 +178,10 @@ function completed(run: RunReading, at: PartitionPosition, page: PageRead): RunP
 const withAgain = (totals: PartitionTotals, { again, isFromBeginning }: PageRead): PartitionTotals =>
   again ? { ...totals, again: (totals.again ?? 0) + (isFromBeginning ? 1 : 0) } : totals;
 
-/** Whether the run reads every partition of its resource; otherwise one that the API refuses may be the only one. */
+/** Whether the run reads every partition; otherwise a refused one may be the only one. */
 const readsAll = ({ resource, source }: RunReading): boolean =>
   source.backfill !== null || resource.forEach.every(({ select }) => select !== 'changed');
 
-/** The position after a partition: the next one, or a later stage of the run. */
 function nextPosition(run: RunReading, position: PartitionPosition): RunPosition | null {
   const { totals, validators } = position;
   if (position.no + 1 < totals.count) return nextPartition(position);
@@ -204,7 +202,6 @@ export function afterPartitions(
   return resource.target.mode === 'replace' ? { stage: 'switch', gaps: totals.gaps } : null;
 }
 
-/** Whether a run of the resource compares what it read with the records that are known. */
 const comparesAtEnd = ({ deletes }: Resource): boolean => deletes.mode === 'full_scan';
 
 const nextPartition = ({

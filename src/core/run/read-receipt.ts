@@ -7,9 +7,9 @@ import { jsonMemory } from '../source/decode/decode-body.ts';
 import { measureJson } from '../source/decode/decode-json.ts';
 import type { DecodeTurns } from '../source/decode/decode-turns.ts';
 
-/** The largest page of records that a receipt can be of has so many values in it. */
+/** Maximum JSON values in a receipt: that of the largest possible page of records. */
 const valuesMax = 8_000_000;
-/** The longest reason for the end of a run that is taken from a receipt, in characters. */
+/** Maximum characters of a failure taken from a receipt. */
 const failureMax = 1000;
 
 const Ids = v.array(v.string());
@@ -18,7 +18,7 @@ const QuarantineEntries = v.array(
   v.looseObject({ id: v.string(), externalId: v.string(), rawJson: v.string(), errors: v.array(v.looseObject({})) }),
 );
 
-/** The parts by which the ledger goes; the rest is stored for this lane alone. */
+/** The parts that the ledger interprets; the rest is stored for this lane alone. */
 const CheckedReceipt = v.looseObject({
   runId: v.string(),
   batchNo: Counts,
@@ -40,8 +40,8 @@ const CheckedReceipt = v.looseObject({
 const OtherVersion = v.looseObject({ v: v.pipe(v.number(), v.notValue(receiptVersion)) });
 
 /**
- * The receipt in the checkpoint of a destination, whose owner may have changed it: so it is decoded like the response of
- * an API, in the turn of the org. Throws `destination_rejected`, and `ThrottledError` while others hold the memory.
+ * Reads the receipt in a checkpoint. The customer may have changed it, so it is decoded like an API response, in the
+ * turn of the org. Throws `destination_rejected`, and `ThrottledError` while others hold the memory.
  */
 export async function readReceipt(text: string, turns: DecodeTurns): Promise<Receipt> {
   const isLong = text.length > lightBytes;
@@ -65,7 +65,7 @@ function memoryOf(text: string): number {
 
 function checkedReceipt(text: string): Receipt {
   const value = parsed(text);
-  // A worker of another version reads that.
+  // A receipt of another version is left to a worker of that version.
   if (!v.is(OtherVersion, value) && !v.is(CheckedReceipt, value)) throw notOurs(null);
   const receipt = decodeReceipt(text);
   return { ...receipt, failure: receipt.failure === null ? null : cutText(receipt.failure, failureMax) };

@@ -1,7 +1,6 @@
 /**
- * A run as a sequence of pages: first retried records, then each partition, then the deletes found by absence or by a
- * list. Each page carries the position after it, so a later attempt, in another process, continues behind the last
- * recorded page.
+ * A run as a sequence of pages: retried records, then each partition, then the deletions found by the run. Each page
+ * carries the position after it, so an attempt in another process can continue after the last recorded page.
  */
 
 import { canonicalJson } from '../json/canonical-json.ts';
@@ -28,10 +27,9 @@ import { afterPartitions, type PartitionOptions, readPartition } from './read-pa
 import type { RunReading, RunReadOptions, Stage } from './reading.ts';
 import { type RunPage, stagePage } from './run-page.ts';
 
-/** Retried records that are taken at a time. */
 const requeuedMax = 500;
 
-/** The pages of a run from `start` on, in order. Throws `AppError` and what the HTTP client throws, as reading does. */
+/** The pages of a run from `start` on, in order; throws `AppError` and errors of the HTTP client. */
 export async function* readRun(
   run: RunReading,
   start: RunPosition,
@@ -59,16 +57,12 @@ function stageOf(run: RunReading, position: RunPosition, options: PartitionOptio
   }
 }
 
-/** How the deletions are made that a run has found by its end. */
 function deletionsOf({ deletes }: RunReading['resource']): typeof deleteMissing {
   if (deletes.mode === 'endpoint') return deleteListed;
   return deletes.mode === 'flag' ? deleteFlagged : deleteMissing;
 }
 
-/**
- * The destination was restored from an earlier copy, so it has rows again that were deleted since. To delete a row that it
- * does not have changes nothing.
- */
+/** Repeats known deletions for a rewind or a destination that lost batches; deleting a missing row changes nothing. */
 async function* repeatDeletes(
   { resource: { deletes, target }, store }: RunReading,
   position: Extract<RunPosition, { readonly stage: 'bury' }>,
@@ -113,7 +107,7 @@ async function* list(
   position: ListPosition,
   { delivered, reads: _reads, ...read }: PartitionOptions,
 ): Stage {
-  // Listing moves the run forward by itself, past pages that are not recorded yet.
+  // Listing moves the run past pages, which must be recorded by then.
   await delivered();
   const end = await listPartitions(run, position, read);
   if (end === null) return undefined;
@@ -125,10 +119,7 @@ async function* list(
   return next;
 }
 
-/**
- * Stored parents that are not there may not be read yet, which says nothing of their children. What earlier runs have found
- * to be deleted is deleted all the same.
- */
+/** Missing stored parents may not be read yet, which proves nothing, but deletions found by earlier runs are still made. */
 const withoutPartitions = (run: RunReading, { gaps }: ListPosition): RunPosition | null => {
   const totals = { count: 0, skipped: 0, gaps };
   if (!listSteps(run).some(isOfStored)) return afterPartitions(run, { ...totals, listGaps: gaps });
@@ -153,7 +144,7 @@ const firstPartition = (
   listedAt,
 });
 
-/** A read with gaps, or one that gathered too few rows, does not replace the table. */
+/** A read with gaps, or with too few rows, does not replace the table. */
 async function* switchTable(
   { store, resource: { target }, force }: RunReading,
   { gaps }: Extract<RunPosition, { readonly stage: 'switch' }>,

@@ -12,12 +12,11 @@ export interface OpenResource {
   readonly source: Omit<Source, 'watermark'>;
 }
 
-/** What listing needs. */
+/** Dependencies of listing partitions. */
 export interface Listing extends OpenResource {
   readonly store: RunStore;
-  /** Throws `spec_invalid` when there is none. */
+  /** Throws `spec_invalid` if it does not exist. */
   findResource(resourceKey: string): Resource;
-  /** A parent resource, ready to be read. */
   openParent(resourceKey: string): Promise<OpenResource>;
 }
 
@@ -26,23 +25,22 @@ export interface RunReading extends Listing {
   readonly resource: Resource;
   readonly source: Omit<Source, 'watermark'>;
   readonly store: RunStore;
-  /** Where responses to requests other than the read itself are stored. */
+  /** Stores responses to requests other than the read itself. */
   readonly lookupStore: LookupStore;
-  /** What the brake holds back is done after all (a forced backfill). */
   readonly force: boolean;
-  /** What of the values of a partition shapes its records; null: nothing does. */
+  /** Digest of a partition's values that shape its records or requests, or `null` if none do. */
   readonly shapeOf: (each: Partition['each']) => string | null;
 }
 
-/** How a run is read. */
+/** Options for reading a run. */
 export interface RunReadOptions extends Omit<ReadOptions, 'position'> {
-  /** Resolves when every page given so far is delivered and recorded. */
+  /** Resolves when every page yielded so far is delivered and recorded. */
   readonly delivered: () => Promise<void>;
-  /** Waits between two polls of a report job; absent: the read ends with a {@link ThrottledError} and is continued later. */
+  /** Waits between polls of a report job; without it, the read ends with a {@link ThrottledError} and continues later. */
   readonly wait?: (ms: number) => Promise<void>;
 }
 
-/** The pages of a stage; it returns the position after it: null at its end, undefined when it was told to stop. */
+/** The pages of a stage; returns the position after it, `null` at the end of the run, `undefined` when told to stop. */
 export type Stage = AsyncGenerator<RunPage, RunPosition | null | undefined, undefined>;
 
 /** A partition of the run. */

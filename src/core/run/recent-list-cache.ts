@@ -6,16 +6,16 @@ import type { Resource } from '../spec/schema/spec-schema.ts';
 
 type DeletedList = Extract<Resource['deletes'], { readonly mode: 'endpoint' }>;
 
-/** When the list of deleted records of a partition was last read to its end. */
+/** Remembers when the list of deleted records of a partition was last read to its end. */
 export interface RecentListCache {
-  /** The validators of the last read; null: it was not within the time for which the spec treats it as valid. */
+  /** The validators of the last read, or `null` if the spec's time to live has passed. */
   find(): Promise<Validators | null>;
   note(validators: Validators): Promise<void>;
 }
 
 /**
- * The cache of a list with `cache: ttl`; null: it has none. While the list is valid it is skipped, not applied again:
- * it would delete a record that was created again since it was read.
+ * The cache of a list with `cache: ttl`; a valid list is skipped, since applying it again would delete a record created
+ * again.
  */
 export function recentListCache(
   source: Omit<Source, 'watermark'>,

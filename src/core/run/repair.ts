@@ -9,34 +9,32 @@ import type { OnBehind } from '../spec/schema/destination-schema.ts';
 import { readReceipt } from './read-receipt.ts';
 import type { RunLedger } from './run-ledger.ts';
 
-/** What the ledger holds of a run when an attempt takes its lane. */
+/** The ledger's record of a run when an attempt takes its lane. */
 export interface RecordedRun extends LaneKey {
   readonly runId: string;
   /** Larger than that of every earlier attempt on the lane. */
   readonly fence: number;
-  /** Names what the ledger knows of the lane; see LaneClaim. */
+  /** Names the known state of the lane, see LaneClaim. */
   readonly generation: string;
-  /** The last batch and the last page recorded; 0: none. */
+  /** The last batch and page recorded, or 0. */
   readonly batchNo: number;
   readonly pageNo: number;
-  /** The position of the run; null: at its beginning, or read to its end. */
+  /** `null` at the beginning of the run, and once it is read to its end. */
   readonly position: RunPosition | null;
   readonly readCompleted: boolean;
   readonly watermarkBefore: string | null;
   readonly recordsIn: number;
-  /** The number of those that failed in the pipeline. */
   readonly invalid: number;
 }
 
 /** Where an attempt continues: after the last batch that the destination has applied. */
 export interface StartPoint extends Pick<RecordedRun, 'batchNo' | 'pageNo' | 'position' | 'readCompleted' | 'invalid'> {
-  /** Records read so far. */
   readonly records: number;
-  /** Whether nothing of the lane is at the destination yet; see OpenedLane. */
+  /** Nothing of the lane is at the destination yet, see OpenedLane. */
   readonly fresh: boolean;
-  /** Whether the destination lacks batches, which the run delivers again: its first batch is applied in any case. */
+  /** The destination lacks batches, which the run delivers again; its first batch is applied in any case. */
   readonly isBehind: boolean;
-  /** Records that the destination had though the lane is new to it: they are known to be there, and nothing else of them. */
+  /** Records found at a destination that is new to the lane; only their presence is known. */
   readonly leftovers: number;
   /** External ids of records that an earlier run read and that were acknowledged in this run. */
   readonly carried: readonly string[];
@@ -51,24 +49,23 @@ interface RepairOptions {
   readonly destination: Destination;
   readonly target: TargetTable;
   readonly turns: DecodeTurns;
-  /** Whether all rows that the connection has in the table are of this resource. */
+  /** All rows of the connection in the table belong to this resource. */
   readonly ownsRows: boolean;
-  /** What the run does when the destination lacks a batch that it had applied. */
   readonly whenBehind: WhenBehind;
-  /** Called when the destination is new to the lane, with how many records the ledger knew. */
+  /** Called when the destination is new to the lane, with the number of records known to the ledger. */
   readonly onStartOver: (records: number) => void;
-  /** Called when the ledger lacks batches of the run, with their number: it was restored from a backup. */
+  /** Called with the number of batches of the run that the ledger lacks, since it was restored from a backup. */
   readonly onBehind: (batches: number) => void;
 }
 
 /**
- * Claims the lane at the destination and compares: a batch that was applied there but not recorded here (a crash
- * between the two commits) is recorded now, from its receipt. The same holds for the last batch of an earlier run
- * that ended in that moment; what was acknowledged only in this run counts as delivered by it. At a destination that is
- * new to the lane the read starts over. A ledger that was restored from a backup lacks more than one batch, and what was
- * recorded with them (quarantine, fingerprints). The run then continues where the ledger stands, and delivers the records
- * of those batches again. A destination that lacks batches was restored, or crashed: throws `destination_behind`, or starts
- * over, as `whenBehind` says.
+ * Claims the lane at the destination, and records a batch from its receipt that a crash left applied but not recorded.
+ * The last batch of an earlier run counts as delivered by this one if it was acknowledged only now. At a destination
+ * that is new to the lane, the read starts over.
+ *
+ * A ledger restored from a backup lacks several batches, with their quarantine and fingerprints: the run continues
+ * there and delivers their records again. If the destination lacks batches, `whenBehind` decides: throw
+ * `destination_behind`, deliver again, or start over.
  */
 export async function repairFromCheckpoint(options: RepairOptions): Promise<StartPoint> {
   const { run, ledger } = options;
@@ -96,13 +93,13 @@ export async function repairFromCheckpoint(options: RepairOptions): Promise<Star
       options.onBehind(receipt.batchNo - run.batchNo);
       return { ...start, batchNo: receipt.batchNo };
     }
-    // The previous attempt recorded it while this one waited for the lane: the receipt says how far it got.
+    // The previous attempt recorded it while this one waited for the lane; the receipt says how far it got.
   }
   if (receipt.failure !== null && (isCarried || receipt.runId === runId))
     throw new AppError('record_invalid', receipt.failure);
   if (receipt.runId !== runId && recorded.outcome !== 'stale') return start;
   if (receipt.runId !== runId) {
-    // A rewind leaves out a batch that is recorded nowhere else.
+    // A rewind passes over a batch that is recorded only in the checkpoint.
     if (options.whenBehind === 'deliver_again') await noteDelivered(ledger, receipt);
     return unlessBehind(options, start, checkpoint);
   }
@@ -117,11 +114,10 @@ export async function repairFromCheckpoint(options: RepairOptions): Promise<Star
   };
 }
 
-/** Where an attempt continues at a destination that has no batch which the ledger lacks. */
 async function unlessBehind(options: RepairOptions, start: StartPoint, last: Checkpoint): Promise<StartPoint> {
   const { run, ledger, target, whenBehind } = options;
   if (last.runId === run.runId && last.batchNo === run.batchNo) return start;
-  // A complete read takes the place of all rows before it.
+  // A complete read replaces all rows before it.
   const since = await ledger.behindSince(last, target.mode === 'replace');
   if (since === null) return start;
   if (whenBehind === 'deliver_again' && (await ledger.behindSince(last, true)) === null)
@@ -131,7 +127,7 @@ async function unlessBehind(options: RepairOptions, start: StartPoint, last: Che
 }
 
 function destinationBehind({ connectionId, resourceKey }: LaneKey, mode: WriteMode, since: string): AppError {
-  // The API has only the last versions, which a rewind refuses; no command makes a backfill.
+  // The API has only the latest versions: a rewind refuses this mode, and no command starts a backfill.
   const isAppended = mode === 'append';
   const command = isAppended ? '' : `css rewind ${connectionId} ${resourceKey} --to ${since}, or `;
   const body = isAppended ? '"force": true' : `"rewindTo": "${since}"`;
@@ -143,7 +139,7 @@ function destinationBehind({ connectionId, resourceKey }: LaneKey, mode: WriteMo
   );
 }
 
-/** Where an attempt continues whose destination has nothing that is not recorded; the destination is not called. */
+/** Where an attempt continues if the destination, which is not called, has nothing unrecorded. */
 export const startOfRecorded = (run: RecordedRun): StartPoint => ({
   ...run,
   records: run.recordsIn,
@@ -153,7 +149,6 @@ export const startOfRecorded = (run: RecordedRun): StartPoint => ({
   carried: [],
 });
 
-/** Claims the lane at the destination, for a generation of it. */
 function claim({ run, ledger, destination, target }: RepairOptions, generation: string): Promise<OpenedLane> {
   const { connectionId, resourceKey, fence } = run;
   const { written } = ledger;
@@ -167,11 +162,10 @@ async function idsIn(receipt: string, turns: DecodeTurns): Promise<readonly stri
 }
 
 /**
- * The change filter and the watermark describe rows that do not exist: both are deleted before anything is read.
- * From then on the lane is another generation, for which it is claimed again: no other destination that it was delivered to
- * counts any more. Rows that it has all the same are known from then on, so that they can be found missing, unless they are of
- * another key: those stay, as the plan of the change says. A crash before the
- * first batch is applied only repeats it, since nothing was recorded in between. Batch and page numbers continue.
+ * Deletes fingerprints and watermark before the read, since they describe rows that do not exist. The lane is claimed
+ * as another generation, so that no other destination it was delivered to counts any more. Rows that are there are
+ * noted, so that they can be found missing; rows of another key stay, as planned. A crash before the first batch only
+ * repeats this; batch and page numbers continue.
  */
 async function startOver(options: RepairOptions): Promise<StartPoint> {
   const { run, ledger, onStartOver } = options;
@@ -193,16 +187,16 @@ async function startOver(options: RepairOptions): Promise<StartPoint> {
   };
 }
 
-/** What the batch has delivered is known to be there, so that it can be found missing. */
+/** Notes the delivered records of a batch, so that they can be found missing. */
 async function noteDelivered(ledger: RunLedger, { records }: Receipt): Promise<void> {
   const ids = records.filter(({ status }) => status === 'delivered').map(({ externalId }) => externalId);
   if (ids.length > 0 && !(await ledger.noteLeftovers(ids))) throw takenOver();
 }
 
-/** Ids on a page: as many as one response of a database may have rows. */
+/** Ids per page: the most rows that one database response may have. */
 const leftoversAtOnce = 1000;
 
-/** Notes the records of which the new table has rows, so that those that are deleted meanwhile are found; returns how many. */
+/** Notes records with rows in a new table, so that later deletions are found, and returns their number. */
 async function noteLeftovers({ ledger, destination, target, ownsRows }: RepairOptions): Promise<number> {
   const hasOwnRows = target.mode === 'upsert' || target.mode === 'append';
   if (!destination.leftovers || !ownsRows || !hasOwnRows) return 0;
@@ -216,5 +210,5 @@ async function noteLeftovers({ ledger, destination, target, ownsRows }: RepairOp
   }
 }
 
-/** Whether a text of a customer's table can be an id of ours. */
+/** A text in a customer's table may not be a valid id. */
 const isStorableText = (text: string): boolean => storableText(text) === text;

@@ -2,70 +2,58 @@ import type { LastBatch, WrittenColumns } from '../destinations/destination.ts';
 import type { Receipt } from '../model/receipt.ts';
 import type { RunPosition } from '../model/run-position.ts';
 
-/**
- * The result of recording a batch. `stop`: the run was canceled or ended. `stale`: recorded before. `fenced`: a newer
- * attempt holds the lane.
- */
+/** `stop`: the run was canceled or ended; `stale`: recorded before; `fenced`: a newer attempt holds the lane. */
 export type Recorded =
   | { readonly outcome: 'recorded'; readonly stop: boolean }
   | { readonly outcome: 'stale' | 'fenced' };
 
-/**
- * The result of leaving out batches. `recorded`: the ledger has them, so nothing was left out. `fenced`: a newer attempt
- * holds the lane.
- */
+/** `recorded`: the ledger has the batches, so none was passed over; `fenced`: a newer attempt holds the lane. */
 export type PassedOver = 'passed' | 'recorded' | 'fenced';
 
-/** What was deleted of a lane. */
+/** The result of forgetting a lane. */
 export interface Forgotten {
-  /** Records that were known. */
   readonly records: number;
-  /** Where the run continues; null: at its beginning. */
+  /** Where the run continues, or `null` at its beginning. */
   readonly position: RunPosition | null;
-  /** The generation that the lane has from now on. */
   readonly generation: string;
-  /** The run is the first under another key: ids at the destination are of the one before. */
+  /** The run is the first under another primary key: ids at the destination are of the previous key. */
   readonly isRekeyed: boolean;
 }
 
-/** The ledger of a lane, as one attempt at a run writes it. Each call is all or nothing, and safe to repeat. */
+/** The ledger of a lane, as one attempt at a run writes it; each call is atomic and idempotent. */
 export interface RunLedger {
-  /** The columns that the lane has written at its destination. */
   readonly written: WrittenColumns;
-  /** Prepares what recording this receipt needs, while an earlier batch is still in progress. */
+  /** Prepares recording this receipt while an earlier batch is still in progress. */
   prepare(receipt: Receipt): void;
   /**
-   * Records a batch: fingerprints, quarantine, counts, position, watermark. `applied`: the destination has it now; it was not
-   * sent if it brings nothing.
+   * Records a batch: fingerprints, quarantine, counts, position, watermark; `applied` is false if it brings nothing and
+   * was not sent.
    */
   record(receipt: Receipt, applied: boolean): Promise<Recorded>;
   /**
-   * Leaves the last batch of the run, which brings nothing, to the end of the run: one transaction records both. A run that
-   * does not end in this attempt reads it again.
+   * Leaves the last batch of the run, which brings nothing, to the transaction that ends the run. If this attempt does
+   * not end the run, the pages are read again.
    */
   leaveToEnd(receipt: Receipt): void;
   /** Records a batch of an earlier run that the destination has applied in this one: its records count here. */
   recordCarried(receipt: Receipt): Promise<Recorded>;
-  /** Leaves out the batches of this run up to `batchNo`, which only the destination knows. */
+  /** Passes over the batches of this run up to `batchNo`, which only the destination knows. */
   passOver(batchNo: number): Promise<PassedOver>;
   /**
-   * Whether the destination, whose last batch this is, lacks one that it had applied: an ISO time, from which on all may be
-   * missing; null: it lacks none. `onlyOwn`: batches of earlier runs do not count.
+   * Whether the destination, whose last batch is given, lacks one that it had applied. Returns an ISO time from which
+   * all may be missing, or `null`; with `onlyOwn`, batches of earlier runs do not count.
    */
   behindSince(last: LastBatch, onlyOwn: boolean): Promise<string | null>;
-  /**
-   * Notes that the destination may have more than is recorded, before it is called. False: a newer attempt holds the
-   * lane.
-   */
+  /** Notes before a call that the destination may have more than is recorded; `false` if a newer attempt holds the lane. */
   clearRecordedWith(): Promise<boolean>;
   /**
-   * Notes records that the destination has though the ledger knows nothing of them, so that it can find them missing; whatever
-   * is read of them is delivered. False: a newer attempt holds the lane.
+   * Notes records at the destination that the ledger does not know, so that it can find them missing. Any version read
+   * of them is delivered; `false` if a newer attempt holds the lane.
    */
   noteLeftovers(externalIds: readonly string[]): Promise<boolean>;
   /**
-   * Deletes fingerprints and watermark of the lane, which becomes another generation. Null: a newer attempt holds the
-   * lane, and nothing was changed.
+   * Deletes fingerprints and watermark of the lane, which becomes another generation. If a newer attempt holds the
+   * lane, nothing is changed and the result is `null`.
    */
   forget(): Promise<Forgotten | null>;
 }

@@ -6,24 +6,21 @@ import type { RunPosition } from '../model/run-position.ts';
 import type { Scan } from '../model/scan.ts';
 import type { GoneRecord } from './run-store.ts';
 
-/** One page of a run: records for the pipeline, or tombstones for deleted ones. Plain positions, nothing delivered. */
+/** One page of a run: records for the pipeline, or tombstones, with nothing delivered yet. */
 export interface RunPage extends RecordPage {
   readonly tombstones: readonly Tombstone[];
-  /** Quarantine rows that its records come from; empty for fetched ones. */
   readonly retried: readonly string[];
-  /** The hash of the request, or the stage of a page that needed none. */
+  /** The hash of the request, or the stage of a page without one. */
   readonly requestKey: string;
-  /** Where the run continues once it and all before are delivered; null: it is complete. */
+  /** Where the run continues once all pages up to this one are delivered, or `null` if it is complete. */
   readonly positionAfter: RunPosition | null;
-  /** The progress of its partition then; null: no statement about one. */
+  /** Progress of its partition by then, or `null` without a statement about one. */
   readonly partition: PartitionEntry | null;
-  /** What the run has proved of its partition then, the records of its pages apart; null: nothing yet. */
+  /** Proof for its partition by then, apart from the records of its pages, or `null` if nothing is proved yet. */
   readonly proof: PartitionProof | null;
-  /** The comparison that is at its end then; null: none is. */
   readonly scan: Scan | null;
-  /** What a list of deleted records names on it; null: it is of no list. */
+  /** Deletions named on a page of a list of deleted records, `null` on other pages. */
   readonly listed: ListedDeletions | null;
-  /** The end of the deletions that lists have named; null: it is not. */
   readonly listedEnd: ListedEnd | null;
   /** Something was omitted on purpose, so the run ends `partial`. */
   readonly incomplete: boolean;
@@ -32,14 +29,14 @@ export interface RunPage extends RecordPage {
   readonly notes: readonly RunNote[];
 }
 
-/** The order to delete a record that the API no longer has. */
+/** The tombstone of a record that the API no longer has. */
 export const tombstoneOf = ({ externalId, isUndelivered }: GoneRecord, effect: Tombstone['effect']): Tombstone => ({
   externalId,
   effect,
   ...(isUndelivered && { isUndelivered }),
 });
 
-/** A page of a stage without records, unless `parts` has some. */
+/** A page of a stage, without records unless `parts` has some. */
 export const stagePage = (stage: string, parts: Partial<RunPage> & Pick<RunPage, 'positionAfter'>): RunPage => ({
   records: [],
   each: {},

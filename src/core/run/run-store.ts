@@ -6,10 +6,9 @@ import type { ListedResult, ListedScan, Scan, ScanResult } from '../model/scan.t
 import type { Validators } from '../model/validators.ts';
 import type { EarlierReads } from '../source/source.ts';
 
-/** A quarantined record that is to be retried, with its row. */
+/** A quarantined record to retry, with its row. */
 export interface Requeued extends Retry {
   readonly record: unknown;
-  /** Values of the partition it was read in. */
   readonly each: JsonObject;
 }
 
@@ -20,47 +19,43 @@ export interface GoneRecord {
   readonly isUndelivered: boolean;
 }
 
-/** A part of them, by external id. */
+/** A page of deleted records, in the order of their external ids. */
 export interface GonePage {
-  /** External id of the last one before; null: from the first one on. */
+  /** Last external id of the previous page, or `null` for the first page. */
   readonly after: string | null;
   readonly limit: number;
 }
 
-/** A known record that a list of deleted records names, and that is not deleted. */
+/** A known, live record that a list of deleted records names. */
 export interface ListedRecord extends GoneRecord {
-  /** The cursor value of its known version, canonical text; null: it has none. */
   readonly cursor: string | null;
-  /** When it was last read where the list is of: in this run, in one since the list was last read whole, or before that. */
+  /** When it was last read within the scope of the list; `since`: earlier, but after the list was last read whole. */
   readonly seen: 'now' | 'since' | 'before';
-  /** The state of the deletion that the list named last; null: it named none, or has left it out since. */
+  /** State of the last named deletion, or `null` if none was named or the list has dropped it since. */
   readonly mark: {
     readonly state: DeletionState;
     readonly deletedAt: string | null;
-    /** It was named in this run. */
     readonly isOfThisRun: boolean;
-    /** The record was read in the run that named it, or in a later one. */
+    /** The record was read in the run that named it, or later. */
     readonly isSeen: boolean;
-    /** The record was read in a later run. */
+    /** The record was read after the run that named it. */
     readonly isSeenSince: boolean;
   } | null;
 }
 
-/** A known record that a list names, with what is stored of it. */
+/** The stored state of a known record that a list names. */
 export interface StoredListed extends GoneRecord {
-  /** The cursor value of its known version, canonical text; null: it has none. */
   readonly cursor: string | null;
-  /** `runs.seq` of the last run that saw it where the list is of; null: none did. */
+  /** `runs.seq` of the last run that saw it within the scope of the list, or `null`. */
   readonly seenRun: number | null;
-  /** `runs.seq` of the last run that read the list whole; null: none did. */
+  /** `runs.seq` of the last run that read the list whole, or `null`. */
   readonly listRun: number | null;
-  /** The state of the deletion that was named last; null: none was. */
   readonly state: DeletionState | null;
   readonly listedRun: number | null;
   readonly deletedAt: string | null;
 }
 
-/** What is stored of a record, as the run `seq` sees it; `drops`: see `ListedQuestion`. */
+/** Interprets stored state as of the run `seq`; see {@link ListedQuestion} for `drops`. */
 export function listedRecord(
   { seenRun, listRun, state, listedRun, deletedAt, externalId, isUndelivered, cursor }: StoredListed,
   { seq, drops }: { readonly seq: number; readonly drops: boolean },
@@ -68,7 +63,7 @@ export function listedRecord(
   const seen = seenRun === seq ? 'now' : seenRun !== null && seenRun > (listRun ?? 0) ? 'since' : 'before';
   const known = { externalId, isUndelivered, cursor, seen } as const;
   if (state === null || listedRun === null) return { ...known, mark: null };
-  // The record was there when the list was read whole, and the list did not name it.
+  // The record was already there when the list was last read whole, and the list did not name it.
   const isLeftOut = drops && listedRun < (listRun ?? 0) && seen === 'before';
   const [isSeen, isSeenSince] = [(seenRun ?? 0) >= listedRun, (seenRun ?? 0) > listedRun];
   return {
@@ -77,12 +72,12 @@ export function listedRecord(
   };
 }
 
-/** Records that a list of deleted records names. */
+/** Records named by a list of deleted records. */
 export interface ListedQuestion {
-  /** The partition whose list it is; empty: it is of the whole resource. */
+  /** The partition of the list, empty if it covers the whole resource. */
   readonly partition: string;
   readonly externalIds: readonly string[];
-  /** What a list has left out since it was named does not come back in it: if it is named again, it was deleted again. */
+  /** A deletion that the list has dropped does not come back: if it is named again, the record was deleted again. */
   readonly drops: boolean;
 }
 
@@ -90,18 +85,17 @@ export interface ListedQuestion {
 export interface DimensionValue {
   /** Unique in its dimension, at most 512 bytes. */
   readonly key: string;
-  /** What requests see of it as `each.<as>`. */
+  /** Requests see it as `each.<as>`. */
   readonly value: unknown;
 }
 
-/** A value of each of several dimensions. */
+/** A combination of one value of each dimension. */
 export interface Combination {
   readonly no: number;
-  /** The keys of the values in the order of the dimensions. */
   readonly keys: readonly string[];
 }
 
-/** A partition and the stored parents for which it is read. */
+/** A partition and its stored parents. */
 export interface PartitionParents {
   readonly key: string;
   readonly parents: readonly { readonly resourceKey: string; readonly externalId: string }[];
@@ -110,22 +104,22 @@ export interface PartitionParents {
 /** A record of a parent resource. */
 export interface Parent {
   readonly externalId: string;
-  /** Null: nothing is stored of it that its children may be read with. */
+  /** `null` if no fields are stored for its children. */
   readonly fields: JsonObject | null;
 }
 
-/** What earlier runs stored about a partition. */
+/** State of a partition stored by earlier runs. */
 export interface StoredPartition extends EarlierReads {
-  /** The watermark as canonical text; null: no read has reached a point that may be one. */
+  /** As canonical text, `null` until a read has reached a point that can be a watermark. */
   readonly watermark: string | null;
   readonly validators: Validators | null;
-  /** Its watermark when the list of deleted records was last read to its end; null: never. */
+  /** Watermark when the list of deleted records was last read to its end, or `null`. */
   readonly deletionsTo: string | null;
-  /** What of its values shaped its records when it was last read to its end; null: nothing did, or it is not known. */
+  /** Digest of its values that shape its records or requests, as of the last complete read; `null` if none do or unknown. */
   readonly shape: string | null;
 }
 
-/** A partition that was never read. */
+/** State of a partition that was never read. */
 export const neverRead: StoredPartition = {
   watermark: null,
   validators: null,
@@ -135,30 +129,28 @@ export const neverRead: StoredPartition = {
   shape: null,
 };
 
-/** What a run stores and queries between its pages. Nothing here is delivered. */
+/** Storage and queries of a run between its pages; nothing here is delivered. */
 export interface RunStore {
-  /** Nothing is deleted while a run reads, so no list of deleted records is read before it. Absent: something may be. */
+  /** Nothing is deleted at the source while a run reads, so no list of deleted records is read before it. */
   readonly isStill?: true;
   /** Records to retry, after the quarantine row `after`, oldest first. */
   requeued(options: { readonly after: string | null; readonly limit: number }): Promise<readonly Requeued[]>;
-  /** Empties a dimension. */
   clearDimension(dimension: number): Promise<void>;
-  /** Adds the values whose keys the dimension does not have, and moves the run to `position`, in one transaction. */
+  /** Adds values with new keys, and moves the run to `position`, in one transaction. */
   addToDimension(dimension: number, values: readonly DimensionValue[], position: RunPosition): Promise<void>;
-  /** How many values each of the given dimensions has. */
   dimensionCounts(dimensions: readonly number[]): Promise<readonly number[]>;
-  /** The value at a place in the dimension, from 0. Throws when there is none. */
+  /** The value at a place in the dimension, from 0; throws if it does not exist. */
   dimensionValue(dimension: number, no: number): Promise<DimensionValue>;
-  /** The combinations of the values of the given dimensions from number `from` on; those of the last change fastest. */
+  /** Combinations in the order of their numbers; the values of the last dimension change fastest. */
   combinations(
     dimensions: readonly number[],
     page: { readonly from: number; readonly limit: number },
   ): Promise<readonly Combination[]>;
-  /** Keys of those partitions that were not read to their end since each of the given parents changed. */
+  /** Keys of the partitions that were not read to their end since one of their parents changed. */
   changedPartitions(partitions: readonly PartitionParents[]): Promise<ReadonlySet<string>>;
-  /** An instant such that every change of stored parents up to it is visible from now on; ISO. */
+  /** An ISO instant such that every change of stored parents up to it is visible from now on. */
   listingInstant(resourceKey: string): Promise<string>;
-  /** Stored records of a parent resource after `after`, by external id; `changed`: since their partition was read. */
+  /** Stored records of a parent resource, by external id; `changed`: those changed since their partition was read. */
   parents(
     resourceKey: string,
     options: { readonly after: string | null; readonly limit: number; readonly select: 'all' | 'changed' },
@@ -166,28 +158,26 @@ export interface RunStore {
   /** Whether every record of a parent resource is stored: it was read whole since its records were last forgotten. */
   isComplete(resourceKey: string): Promise<boolean>;
   partition(key: string): Promise<StoredPartition>;
-  /** Counts the records that this run proves to be missing, and those that say that they are deleted. */
+  /** Counts records that this run proves missing, and flagged ones. */
   countMissing(scan: Scan): Promise<ScanResult>;
-  /** Those that are due, in the order of their external ids. */
+  /** Records due for deletion, by external id. */
   findMissing(scan: Scan, page: GonePage): Promise<readonly GoneRecord[]>;
-  /** Whether a known record may be missing where a gap hides it. */
+  /** Whether a gap may hide that a known record is missing. */
   hidesMissing(scan: Scan): Promise<boolean>;
-  /** Whether records are known although no partition has a watermark: what the lane knew of its progress was reset. */
+  /** Whether records are known although no partition has a watermark: the progress of the lane was reset. */
   startsOver(): Promise<boolean>;
-  /** Counts the records that are not known as deleted. */
   countKnown(): Promise<number>;
-  /** What the run has read, and delivered, as far as it is recorded. */
   readSoFar(): Promise<{ readonly recordsIn: number; readonly recordsOut: number }>;
-  /** The rows with which the table was last replaced; 0: it never was, as far as is known. */
+  /** Rows of the last replacement of the table, 0 if none is known. */
   countReplaced(): Promise<number>;
-  /** External ids of records that are known as deleted, after `after`, in order. */
+  /** External ids of records known as deleted, in order. */
   findDeleted(options: { readonly after: string | null; readonly limit: number }): Promise<readonly string[]>;
-  /** Those of the given records that are known, and not deleted, where the list is of that names them. */
+  /** The given records that are known and live within the scope of the list. */
   findListed(asked: ListedQuestion): Promise<readonly ListedRecord[]>;
-  /** Counts the records that lists have named and that no later read has shown, and those that say that they are deleted. */
+  /** Counts listed records that no later read has shown, and flagged ones. */
   countListed(scan: ListedScan): Promise<ListedResult>;
-  /** Those records, in the order of their external ids. */
+  /** Listed records due for deletion, by external id. */
   findDue(scan: ListedScan, page: GonePage): Promise<readonly GoneRecord[]>;
-  /** Whether the run has delivered or skipped everything so far: it has quarantined and omitted nothing. */
+  /** Whether the run has quarantined and omitted nothing so far. */
   isClean(): Promise<boolean>;
 }
