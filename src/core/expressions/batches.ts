@@ -1,9 +1,9 @@
-/** Records and characters of one batch: 100 to 500 records amortise a round trip, 1 MB keeps both ends responsive. */
+/** Limits of one batch: 100 to 500 records amortise a round trip, 1 MB keeps both ends responsive. */
 const limits = { recordsMax: 500, recordsMin: 100, lengthMax: 1_000_000 } as const;
 
 /**
- * Cuts a page's records (JSON texts) into batches in order. A page above 200 records is cut in at least two, so that
- * two children share it; a record above the length limit is a batch of its own.
+ * A page above 100 records makes at least two batches, for two children; a record above the length limit is a batch of
+ * its own.
  */
 export function cutBatches(texts: readonly string[]): readonly (readonly string[])[] {
   const size = Math.min(limits.recordsMax, Math.max(limits.recordsMin, Math.ceil(texts.length / 2)));

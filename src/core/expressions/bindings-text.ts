@@ -1,13 +1,12 @@
 import { AppError } from '../errors.ts';
 import type { Bindings } from './evaluation.ts';
 
-/** Lookup tables and parameters together, as JSON: a quarter of what a child's heap takes once parsed. */
+/** Limit of lookup tables and parameters together, as JSON: parsed, they take a quarter of a child's heap. */
 export const bindingsLengthMax = 16_000_000;
 
 /**
- * Makes the function that turns bindings into JSON text. The text of each bound object is cached while the object
- * lives, so a large lookup table is written once and not for every page. Throws `AppError` `spec_invalid` above
- * {@link bindingsLengthMax}.
+ * Caches the text while the bound object lives, so a large lookup table is not written for every page. Throws
+ * `AppError` `spec_invalid` above {@link bindingsLengthMax}.
  */
 export function createBindingsText(): (bindings: Bindings) => string {
   const texts = new WeakMap<object, string>();

@@ -2,28 +2,22 @@ import { observations } from '../observations.ts';
 import { createFairQueue } from '../work/fair-queue.ts';
 import { type ChildResponse, type ContainedChild, startContainedChild } from './contained-child.ts';
 
-/** One piece of work for a child. */
 interface Job {
-  /** The org of the job: waiting orgs are served in turn. */
   readonly orgId: string;
-  /** What the response depends on, as one line of JSON. */
+  /** Expression and options; this and the next two are one line of JSON each. */
   readonly head: string;
-  /** Bindings as one line of JSON; a child that already holds this text does not get it again. Null: needs none. */
+  /** Not sent again to a child that holds this text; `null` if the job needs none. */
   readonly bindings: string | null;
-  /** The records or the input as one line of JSON. */
   readonly payload: string;
-  /** The time limit of this job in milliseconds, from its start in a child that is ready. */
+  /** Milliseconds from the job's start in a child that is ready. */
   readonly timeoutMs: number;
-  /**
-   * Whether it belongs to a batch that ended its child. Suspects never occupy every child, so that others' jobs
-   * continue.
-   */
+  /** Whether its batch ended a child before. Suspects never occupy every child, so that others' jobs continue. */
   readonly suspect: boolean;
 }
 
 /**
- * Children that serve the waiting orgs in turn, first in first out within each org. No org and no suspects occupy every
- * child: one stays free for others, which need not wait for long jobs. A dead child is replaced when next needed.
+ * Serves the waiting orgs in turn, first in first out within each. No org and no suspects occupy every child; a dead
+ * child is replaced when next needed.
  */
 export interface ChildPool extends AsyncDisposable {
   /** Throws only when no child can be started or the pool is closed. */
@@ -31,19 +25,15 @@ export interface ChildPool extends AsyncDisposable {
   counts(): ChildCounts;
 }
 
-/** How much a pool has to do. */
+/** `size` and `started` count children, `busy` and `waiting` count jobs. */
 export interface ChildCounts {
-  /** Children at most. */
   readonly size: number;
-  /** Children that are started. */
   readonly started: number;
-  /** Jobs in a child. */
   readonly busy: number;
-  /** Jobs that wait for one. */
   readonly waiting: number;
 }
 
-/** A pool of at most `size` children, each started when first needed; one of size 1 is no protection against others. */
+/** Starts each child when first needed; size 1 does not protect orgs from each other. */
 export function createChildPool(options: { readonly size: number }): ChildPool {
   const heldMax = Math.max(1, options.size - 1);
   const queue = createFairQueue<Waiting>();
@@ -116,7 +106,6 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** A place for a child; `bindings` is the text its child holds. */
 interface Slot {
   child: Promise<ContainedChild> | null;
   bindings: string | null;
@@ -136,7 +125,7 @@ async function askChild(
   return await child.ask([job.head, fresh, job.payload], job.timeoutMs);
 }
 
-/** The slot's child, or a new one if it has ended while idle, as the system may do when memory is short. */
+/** A child may end while idle, as when the system is short of memory. */
 async function liveChild(slot: Slot): Promise<ContainedChild> {
   const held = await slot.child;
   if (held?.isAlive()) return held;

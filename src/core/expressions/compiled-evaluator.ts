@@ -13,9 +13,8 @@ import type { EvaluatorPool } from './evaluator-pool.ts';
 type Row = Extract<Evaluated, { ok: true }>;
 
 /**
- * Evaluators that run compilable expressions themselves and leave everything else to `pool`: other expressions, fields
- * of a mapping that cannot be compiled, and single records that a compiled expression hands back, which include every
- * error.
+ * Runs compilable expressions here and leaves the rest to `pool`. The rest includes fields of a mapping that cannot be
+ * compiled, and records that a compiled expression hands back, such as every error.
  */
 export function withCompiledExpressions(pool: EvaluatorPool): EvaluatorPool {
   const compiler: Compiler = {
@@ -30,7 +29,7 @@ export function withCompiledExpressions(pool: EvaluatorPool): EvaluatorPool {
   };
 }
 
-/** The cache of expressions and values, for all orgs. */
+/** Caches shared by all orgs. */
 interface Compiler {
   readonly compiledOf: (expression: string) => CompiledExpression | null;
   readonly splitOf: (expression: string) => SplitExpression | null;
@@ -68,7 +67,7 @@ const inputOf = ({ input, seesBodyFields }: Parameters<Evaluator['evaluate']>[0]
 
 type TransformTask = Parameters<Evaluator['transform']>[0];
 
-/** The rows with the fields that only JSONata computes; null where it fails, as it then needs the whole record. */
+/** Adds the fields that only JSONata computes; `null` where it fails, as it then needs the whole record. */
 async function completed(
   rows: readonly (Row | null)[],
   task: TransformTask,
@@ -90,7 +89,6 @@ async function completed(
   });
 }
 
-/** A function that takes these fields of an object, in its own order. */
 const picker =
   (fields: ReadonlySet<string>) =>
   (record: unknown): unknown => {
@@ -100,7 +98,6 @@ const picker =
     return picked;
   };
 
-/** The results of `inner` for some of the records. */
 async function ask(
   inner: Evaluator,
   task: TransformTask,
@@ -111,10 +108,9 @@ async function ask(
   return records.length === 0 ? [] : await inner.transform({ ...task, records, recordLookups });
 }
 
-/** Compiling an expression takes about 0.1 ms; a syntax tree takes about thirty times its text. */
+/** Compiling an expression takes about 0.1 ms; a syntax tree takes about thirty times the memory of its text. */
 const kept = { textsMax: 500, charactersMax: 500_000 };
 
-/** What the shaping of every record of a task needs. */
 interface Shaping {
   readonly compiled: CompiledExpression;
   readonly scope: EvaluationScope;
@@ -123,7 +119,7 @@ interface Shaping {
   readonly page: ResultsOfPage;
 }
 
-/** The row of a record; null for one that JSONata itself has to shape. */
+/** `null` for a record that JSONata itself has to shape. */
 function shaped(record: unknown, { compiled, scope, nowMs, recordLookups, page }: Shaping, index: number): Row | null {
   const given = see(scope, record, recordLookups?.[index] ?? null);
   if (given === null) return null;
@@ -143,12 +139,11 @@ function resultOf(
   try {
     return compiled.evaluate(root, { bound, ...of });
   } catch {
-    // Any error but `InterpreterFallback` is a bug of ours; JSONata then still knows the result.
+    // Any error but `InterpreterFallback` is our bug; JSONata then still knows the result.
     return handedBack;
   }
 }
 
-/** Puts the responses at the places that the rows leave empty. */
 function merged(rows: readonly (Row | null)[], responses: readonly Evaluated[]): readonly Evaluated[] {
   let next = 0;
   return rows.map((row): Evaluated => {

@@ -5,22 +5,18 @@ import { type PlainValue, plainInput } from './compiled/plain-values.ts';
 import type { Bindings, RecordLookups } from './evaluation.ts';
 import { bareLookups, namesOfInput, withHidden, withoutNulls } from './scope.ts';
 
-/** What a compiled expression is given for one input. */
 export interface Given {
   readonly root: unknown;
-  /** The values bound to its variables, in their order. */
+  /** The values of the expression's variables, in their order. */
   readonly bound: readonly unknown[];
 }
 
-/** What an expression sees besides the record. */
 export interface EvaluationScope {
   readonly variables: readonly string[];
-  /** The tables are fields of the record too. */
+  /** Whether the tables are fields of the record too. */
   readonly namesTables: boolean;
-  /** Whether it sees nothing but the record. */
   readonly isFree: boolean;
   readonly nulls: 'keep' | 'missing';
-  /** Records are used unchanged. */
   readonly arePlain: boolean;
   readonly values: Bindings;
   /** Bound where a record has no tables of its own. */
@@ -36,13 +32,10 @@ interface EvaluationScopeOptions {
   readonly plainOf: (value: unknown) => PlainValue | null;
 }
 
-/**
- * Makes the scope of an evaluation. Null: the bindings are for JSONata alone, or too large together, which the pool
- * reports.
- */
+/** `null` when the bindings are for JSONata alone, or too large together, which the pool reports. */
 export function createEvaluationScope(options: EvaluationScopeOptions): EvaluationScope | null {
   const { expression, compiled, bindings, nulls, arePlain = false, plainOf } = options;
-  // Another name might hide a function of JSONata's.
+  // Another name might hide a JSONata function.
   if (!Object.keys(bindings).every((name) => namesOfInput.includes(name))) return null;
   const namesTables = bareLookups.test(expression);
   const isFree = compiled.variables.length === 0 && !namesTables;
@@ -61,7 +54,7 @@ export function createEvaluationScope(options: EvaluationScopeOptions): Evaluati
   };
 }
 
-/** Gives an expression what it sees of a record, as scope.ts does for JSONata; null: only JSONata can evaluate it. */
+/** Gives an expression its view of a record, as scope.ts does for JSONata; `null` when only JSONata can evaluate it. */
 export function see(scope: EvaluationScope, record: unknown, own: RecordLookups): Given | null {
   const { variables, namesTables, isFree, nulls, arePlain, values, shared } = scope;
   const input = arePlain && isJsonObject(record) ? record : plainInput(record)?.value;
@@ -77,7 +70,7 @@ export function see(scope: EvaluationScope, record: unknown, own: RecordLookups)
   };
 }
 
-/** What it sees of an input alone. */
+/** `null` when only JSONata can evaluate the expression. */
 export function scopeOfInput({ variables }: CompiledExpression, input: unknown): Given | null {
   const plain = plainInput(input);
   if (plain === null) return null;
@@ -88,7 +81,7 @@ export function scopeOfInput({ variables }: CompiledExpression, input: unknown):
   return { root, bound: variables.map((name) => (isJsonObject(root) && isBound(name) ? root[name] : undefined)) };
 }
 
-/** `$each` is a function of JSONata's where nothing else is bound. */
+/** `$each` is a JSONata function where the caller binds no `each`. */
 const meansFunction = ({ variables }: Pick<CompiledExpression, 'variables'>, bindings: Bindings): boolean =>
   variables.includes('each') && !Object.hasOwn(bindings, 'each');
 
@@ -111,7 +104,7 @@ function joinedTables(tables: unknown, own: NonNullable<RecordLookups>): { reado
   return { value: isJsonObject(tables) ? { ...tables, ...plain.value } : plain.value };
 }
 
-/** The tables are bound under their own names too, after everything else. */
+/** Tables are bound under their own names too, after everything else. */
 function boundBy(variables: readonly string[], bindings: Bindings, tables: unknown): readonly unknown[] {
   return variables.map((name) => {
     if (name === 'lookups' && isJsonObject(tables)) return tables;

@@ -5,24 +5,21 @@ import { fileURLToPath } from 'node:url';
 import { containmentFlags } from '../work/containment-flags.ts';
 import { readLines } from './lines.ts';
 
-/** A child's response to one job, or why the child has ended: it exceeded the time limit, or died (out of memory). */
+/** A child's response to one job, or why it ended: it exceeded the time limit, or died (out of memory). */
 export type ChildResponse =
   | { readonly ok: true; readonly line: string }
   | { readonly ok: false; readonly reason: 'timeout' | 'memory' };
 
-/** One process that cannot read files or environment variables, start processes or make code from strings. */
+/** A process that cannot read files or environment variables, start processes or make code from strings. */
 export interface ContainedChild {
   readonly pid: number;
   isAlive(): boolean;
-  /**
-   * Sends the lines of one job; resolves with its one-line response. One job at a time; `ok: false`: the child ended.
-   */
+  /** Sends the lines of one job at a time and resolves with its one-line response, or `ok: false` if the child ended. */
   ask(lines: readonly string[], timeoutMs: number): Promise<ChildResponse>;
-  /** Resolves when the process has ended. */
   kill(): Promise<void>;
 }
 
-/** Starts the evaluator child; resolves once it is ready. Throws when it ends or sends nothing for 30 s. */
+/** Throws when the child ends or sends nothing for 30 s. */
 export async function startContainedChild(): Promise<ContainedChild> {
   const child = spawn(process.execPath, [...evaluatorFlags, entry], { env: {}, stdio: ['pipe', 'pipe', 'pipe'] });
   const errorText = keepTail(child);
@@ -77,28 +74,25 @@ export async function startContainedChild(): Promise<ContainedChild> {
 /** A child starts in 60 to 100 ms; a starved machine gets time. */
 const startTimeoutMs = 30_000;
 
-/**
- * The bytes of one response: it holds at most 4 MB of results plus the last record's (evaluator.ts); more is invalid.
- */
+/** At most 4 MB of results plus the last record's (evaluator.ts); more is invalid. */
 const responseBytesMax = 32 * 1024 * 1024;
 
 const entry = fileURLToPath(new URL('evaluator.ts', import.meta.url));
 const core = dirname(dirname(entry));
 const jsonataFolder = dirname(createRequire(import.meta.url).resolve('jsonata/package.json'));
 
-/** Megabytes of an evaluator's heap. */
 export const evaluatorMemoryMb = 128;
 
 /**
- * A child may read only our own core sources and jsonata, not the application's folder, which may hold an `.env`; the
- * evaluator gives up even that once it has loaded.
+ * A child may read only our own core sources and jsonata, not the application's folder, which may hold an `.env`. The
+ * evaluator drops even that access once it has loaded.
  */
 export const evaluatorFlags = containmentFlags({
   memoryMb: evaluatorMemoryMb,
   readable: [core, join(core, '..', '..', 'package.json'), jsonataFolder],
 });
 
-/** The last 2,000 characters of the child's error output, for a failed start; V8's heap reports stay out of the log. */
+/** The end of the child's error output, for a failed start; V8's heap reports stay out of the log. */
 function keepTail(child: ChildProcess): () => string {
   let tail = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {

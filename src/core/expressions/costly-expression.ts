@@ -1,7 +1,7 @@
 import { AppError } from '../errors.ts';
 
 /**
- * The failure of an expression that ended its child, or whose input is too large: others over the same input would cost as
- * much.
+ * The failure of an expression that ended its child, or whose input is too large. Others over the same input would cost
+ * as much.
  */
 export class CostlyExpressionError extends AppError {}

@@ -1,12 +1,12 @@
 /**
  * Runs customers' JSONata outside the processes that hold connections and keys. JSONata's own limits end a loop, but
- * not a regular expression that backtracks forever, a 500 MB string or a result that never settles: only another
- * process can be ended from outside. The pool starts its workers itself and does not use tinypool: tinypool pipes a
- * dying child's heap report into our log stream, wraps each batch of JSON text into JSON again, cannot tell how a child
- * died, and does not know which tables a child already holds.
+ * not a regular expression that backtracks forever, a 500 MB string or a result that never settles. Only another
+ * process can be ended from outside. The pool does not use tinypool, which pipes a dying child's heap report into our
+ * log stream and wraps batches of JSON text in JSON again. It also cannot tell how a child died, and does not know
+ * which tables a child already holds.
  *
  * If a batch ends its child, its records run again one by one: only a record that ends a child again has failed. One
- * death alone proves nothing: on an overloaded machine a child may get no CPU for two seconds, whatever its input.
+ * death alone proves nothing: on an overloaded machine a child may get no CPU for two seconds.
  */
 
 import { availableParallelism } from 'node:os';
@@ -20,11 +20,10 @@ import { type ChildResponse, evaluatorMemoryMb } from './contained-child.ts';
 import { CostlyExpressionError } from './costly-expression.ts';
 import type { Bindings, Evaluated, EvaluationFailure, Evaluator } from './evaluation.ts';
 
-/** Evaluates for all orgs of a process. Disposing ends the children. */
+/** Disposing ends the children. */
 export interface EvaluatorPool extends AsyncDisposable {
-  /** The org's jobs queue one after another, and take turns with the jobs of other orgs. */
+  /** The org's jobs queue one after another and take turns with the jobs of other orgs. */
   forOrg(orgId: string): Evaluator;
-  /** How much the children have to do. */
   counts(): ChildCounts;
 }
 
@@ -32,8 +31,8 @@ export interface EvaluatorPool extends AsyncDisposable {
 const expressionLengthMax = 65_536;
 
 /**
- * Evaluators on a pool of child processes. One org runs at most one job per core at once, and two on a single core, so
- * that one hostile job does not block the next; one more child is left for other orgs.
+ * One org runs at most one job per core at once (two on a single core), so that one hostile job does not block the
+ * next. One more child is left for other orgs.
  */
 export function createEvaluatorPool(options: { readonly size?: number } = {}): EvaluatorPool {
   const pool = createChildPool({ size: options.size ?? Math.max(2, availableParallelism()) + 1 });
@@ -97,7 +96,7 @@ function evaluatorOf({ pool, bindingsText, orgId }: OrgShare): Evaluator {
   };
 }
 
-/** Characters of the records of one page as JSON, each with what was looked up for it: many may have the same large value. */
+/** Characters of the records of one page as JSON, lookups included: many records may have the same large value. */
 const inputsLengthMax = 128_000_000;
 
 function inputText(input: unknown, page: { charsLeft: number }): string {
@@ -117,8 +116,8 @@ const clockMs = 2_000;
 const deathsMax = 15;
 
 /**
- * Characters that the results of one call may have, as JSON, besides {@link growthMax} times those of its records: each
- * result has a limit of its own, but a page may have a million records.
+ * JSON characters of the results of one call, besides {@link growthMax} times those of its records. Each result has its
+ * own limit, but a page may have a million records.
  */
 const resultsCharsMin = 64_000_000;
 const growthMax = 4;
@@ -129,7 +128,7 @@ interface Page {
   readonly head: string;
   readonly bindings: string;
   readonly timeoutMs: number;
-  /** A record that was alone when its child died is retried once. */
+  /** Whether a record that was alone when its child died is retried once. */
   readonly secondChance: boolean;
   readonly deaths: { count: number };
   readonly results: { charsLeft: number };
@@ -210,7 +209,7 @@ const expressionTooLong: Extract<Evaluated, { ok: false }> = {
 const rejection = (failure: Pick<EvaluationFailure, 'message'>, Failure = AppError): AppError =>
   new Failure('spec_invalid', `An expression of the spec failed: ${failure.message}`);
 
-/** Characters of the input of one evaluation, as JSON: a quarter of what a child's heap takes once parsed. */
+/** Characters of the input of one evaluation as JSON: parsed, it takes a quarter of a child's heap. */
 const inputLengthMax = 16_000_000;
 
 const inputTooLong = (): AppError =>

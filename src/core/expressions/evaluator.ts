@@ -1,6 +1,6 @@
 /**
- * Runs in a child of the pool: reads jobs of three lines from stdin (head, bindings, payload) and writes one line of
- * JSON for each. It keeps no state between jobs except parsed expressions and large lookup tables.
+ * Runs in a child of the pool. Reads jobs of three lines from stdin (head, bindings, payload) and writes one line of
+ * JSON for each. Keeps no state between jobs except parsed expressions and large lookup tables.
  */
 import { isJsonObject } from '../json/is-json-object.ts';
 import { withBodyFields } from './body-fields.ts';
@@ -15,22 +15,21 @@ interface Head {
   readonly expression: string;
   readonly nulls: 'keep' | 'missing';
   readonly nowMs: number;
-  /** Whether each record comes as a pair with lookups of its own, which may be null. */
+  /** Whether each record comes as a pair with its own lookups, which may be null. */
   readonly paired?: boolean;
-  /** Whether an evaluation sees the fields of `body` besides it. */
   readonly seesBodyFields?: boolean;
 }
 
 /**
- * The time in milliseconds or the characters of output after which a transform returns the results so far; the pool
- * queues the rest again.
+ * Milliseconds or characters of output after which a transform returns the results so far; the pool queues the rest
+ * again.
  */
 const slice = { ms: 500, length: 4_000_000 } as const;
 
 /** A child runs one job at a time, so three lines are always one job. */
 const jobLines = 3;
 
-/** The pool sends at most one page of text; more than this is a bug of ours. */
+/** The pool sends at most one page of text; more is our bug. */
 const lineBytesMax = 256 * 1024 * 1024;
 
 const lines: string[] = [];
@@ -68,7 +67,7 @@ interface Work {
   readonly scope: Scope;
 }
 
-/** Results of the first records, as many as the slice allows and at least one. */
+/** Results of the first records: as many as the slice allows, at least one. */
 async function transformSlice(records: readonly unknown[], work: Work): Promise<string> {
   const started = performance.now();
   const results: string[] = [];
@@ -93,7 +92,7 @@ async function transformOne(record: unknown, own: Values | null, { head, express
   }
 }
 
-/** The bindings that this child holds belong to another job: here only the input counts. */
+/** Uses only the input: the bindings that this child holds belong to another job. */
 async function evaluateOnce(given: unknown, { head, expression }: Omit<Work, 'scope'>): Promise<string> {
   const input = head.seesBodyFields && isJsonObject(given) ? withBodyFields(given) : given;
   try {

@@ -1,6 +1,5 @@
 import { type ParsedExpression, parseExpression } from './expression.ts';
 
-/** Parses JSONata; {@link parseExpression}, or one that remembers. */
 export type ParseExpression = (text: string) => ParsedExpression;
 
 /** Different expressions of one spec; each costs about 0.1 ms, and a document of 1 MiB could hold 60,000. */
@@ -8,7 +7,7 @@ const expressionsMax = 3000;
 /** Characters parsed for one spec, tries at the end of a template hole included; 1 MiB takes about 0.5 s. */
 const charactersMax = 4_194_304;
 
-/** A parser for the validation of one spec: each text is parsed once, and all of them within a fixed effort. */
+/** A parser for one spec: parses each text once, and all of them within a fixed effort. */
 export function createParser(): ParseExpression {
   const parsed = new Map<string, ParsedExpression>();
   let characters = 0;

@@ -8,23 +8,22 @@ export interface AstNode {
   readonly [property: string]: unknown;
 }
 
-/** An expression that parses, or why it does not. */
 export type ParsedExpression =
   | { readonly ok: true; readonly ast: AstNode }
   | { readonly ok: false; readonly message: string };
 
-/** Bytes of one expression (security: a longer one is an attack or a mistake). */
+/** Limit of one expression: a longer one is an attack or a mistake. */
 export const expressionBytesMax = 65_536;
 
 /** jsonata takes quadratic time for parent steps: 8,000 of them took 2 s. */
 const parentStepsMax = 50;
 
-/** Operators that copy their left side; with this few, no nesting of them costs much. */
+/** Operators that copy their left side; this few cost little, however they nest. */
 const copiesMax = 10;
-/** Characters that the parser may work on, copies included; these take it about 0.3 s. */
+/** Characters that the parser may work on, copies included; they take about 0.3 s. */
 const effortMax = 262_144;
 
-/** Parses JSONata. Never throws: if the parser fails on a text, however deep or long, the result is a message. */
+/** Never throws: if the parser fails on a text, however deep or long, the result is a message. */
 export function parseExpression(text: string): ParsedExpression {
   if (Buffer.byteLength(text) > expressionBytesMax) {
     return { ok: false, message: `the expression is longer than ${expressionBytesMax} bytes; split it` };
@@ -46,7 +45,6 @@ export function parseExpression(text: string): ParsedExpression {
   }
 }
 
-/** Whether `value` is a node; children of nodes are reached through this. */
 export const isNode = (value: unknown): value is AstNode =>
   typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string';
 

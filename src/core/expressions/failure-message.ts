@@ -9,15 +9,15 @@ const messageLengthMax = 500;
 const textLengthMax = messageLengthMax - 150;
 
 /**
- * The failure for what JSONata threw. Values of the record are removed from the message; the text that an author gave
- * to `$error` or `$assert` stays, and so do the tokens of a syntax error, which come from the expression. A database
- * can hold the message: it ends up in a quarantine row or as the error of the run.
+ * The failure for an error of JSONata, without values of the record. The text that an author gave to `$error` or
+ * `$assert` stays, and so do the tokens of a syntax error, which come from the expression. A database can hold the
+ * message: it ends up in a quarantine row or as the error of the run.
  */
 export function describeFailure(error: unknown): EvaluationFailure {
   const { code, message, position, ...rest } = readError(error);
   const safe = showsValues(code) ? withoutValues(message, rest) : message;
   const place = typeof position === 'number' ? ` (at character ${position})` : '';
-  // Cut before it is searched: a message may be as long as the texts of a record.
+  // Cut before searching: a message may be as long as the texts of a record.
   const shown = cutText(storableText(cutText(safe, textLengthMax)), textLengthMax);
   const hint = code !== undefined && argumentCodes.has(code) && rest.value === null ? nullHint : '';
   const text = `${code === undefined ? '' : `${storableText(code)}: `}${shown}${hint}${place}`;
@@ -46,13 +46,13 @@ function readError(error: unknown): JsonataError {
   };
 }
 
-/** An argument, or the context in its place, is of a type that the function does not take. */
+/** An argument, or the context in its place, has a type that the function does not take. */
 const argumentCodes = new Set(['T0410', 'T0411', 'T0412']);
 
-/** Null is the usual one: it is not missing, as other languages have it. */
+/** Null is the usual cause: here it is not a missing value, as in other languages. */
 const nullHint = ': it is null. Write x ? $f(x) : null, or in a transform set transformNulls: missing';
 
-/** Their values are our limits, not data. */
+/** Errors whose values are our limits, not data. */
 const valuesOfOurs = new Set(['D1011', 'D1012', 'D2014', 'D2015']);
 
 const showsValues = (code: string | undefined): boolean =>

@@ -1,23 +1,23 @@
 import jsonata from 'jsonata';
 
-/** An expression that JSONata itself evaluates; `evaluate` throws its error objects, those of a syntax error too. */
+/** `evaluate` throws JSONata's error objects, those of a syntax error too. */
 export interface InterpretedExpression {
   evaluate(input: unknown, bindings: Readonly<Record<string, unknown>>): Promise<unknown>;
 }
 
-/** JSONata's own limits: they end loops and growing sequences with a clear message, before the pool's clock does. */
+/** JSONata's own limits end loops and growing sequences with a clear message, before the pool's clock does. */
 const limits = { timeout: 1_000, stack: 500, sequence: 100_000 } as const;
 
 /**
- * Text of all cached expressions together; a syntax tree takes about thirty times its text, of a heap of 128 MB. Beyond
- * that all are forgotten: the child may load no package but jsonata, so no LRU cache either.
+ * Text of all cached expressions; a syntax tree takes about thirty times its text, of a heap of 128 MB. Above it the
+ * cache is cleared: the child may load only jsonata, so it has no LRU cache.
  */
 const cachedLengthMax = 500_000;
 
 const cache = new Map<string, InterpretedExpression>();
 let cachedLength = 0;
 
-/** The expression, from this child's cache when it has run before. Parsing it costs about 90 µs for eight fields. */
+/** Cached per child: parsing costs about 90 µs for eight fields. */
 export function interpretedExpression(expression: string): InterpretedExpression {
   const known = cache.get(expression);
   if (known !== undefined) return known;

@@ -4,10 +4,10 @@ const functions = `sum count max min average string substring substringBefore su
   assert type sort distinct base64encode base64decode encodeUrlComponent encodeUrl decodeUrlComponent decodeUrl toMillis
   fromMillis clone now millis`;
 
-/** Functions that this service adds to those of jsonata, without `$`. */
+/** Functions that this service adds to jsonata, without `$`. */
 export const ownFunctions: ReadonlySet<string> = new Set(['zoneOffset']);
 
-/** The functions that an expression may call, without `$`: those of jsonata 2.2, and our own. */
+/** Functions that an expression may call, without `$`: those of jsonata 2.2 and our own. */
 export const knownFunctions: ReadonlySet<string> = new Set([...functions.split(/\s+/), ...ownFunctions]);
 
 /** Functions of jsonata that are refused: a repeated page must give the same rows, and no text becomes code. */

@@ -3,9 +3,8 @@ import type { Readable } from 'node:stream';
 const newline = 0x0a;
 
 /**
- * Calls `onLine` for each newline-terminated UTF-8 line of the stream, without the newline. Jobs and responses travel
- * this way between the pool and its children, as JSON text never holds a raw newline. A line longer than `bytesMax`
- * calls `onTooLong` once and ends the reading.
+ * Jobs and responses travel as newline-terminated UTF-8 lines between the pool and its children, as JSON text never
+ * holds a raw newline. A line longer than `bytesMax` calls `onTooLong` once and ends the reading.
  */
 export function readLines(
   stream: Readable,

@@ -1,7 +1,6 @@
 /**
- * The number of characters that jsonata's parser works on. It parses the left side of each `??` and `?:` twice, so
- * twenty of them nested in brackets, two lines of text, take seconds and thirty never end. Infinity if it cannot be
- * determined.
+ * The number of characters that jsonata's parser works on; Infinity if it cannot be determined. It parses the left side
+ * of each `??` and `?:` twice: twenty nested ones, two lines of text, take seconds, and thirty never end.
  */
 export function parseEffort(text: string): number {
   const groups: Group[] = [];
@@ -35,29 +34,28 @@ export function parseEffort(text: string): number {
   return [...groups, group].reduce((sum, { done, operand }) => sum + done + operand, 0);
 }
 
-/** The content of one pair of brackets, in characters. */
 interface Group {
   /** The work up to the last separator: nothing before it is copied any more. */
   done: number;
-  /** What a `??` would copy. */
+  /** Work that a `??` would copy. */
   operand: number;
 }
 
 const separators: ReadonlySet<string> = new Set([',', ';', ':', '?', ':=']);
 
-/** A lone one begins something that never ends: searching the end for each of them takes quadratic time. */
+/** A lone one begins something that never ends: searching the end for each takes quadratic time. */
 const openings: ReadonlySet<string> = new Set(['"', "'", '`']);
 
-/** Comments, texts, names in backticks, words; the operators that matter here; any other character. */
+/** Comments, texts, names in backticks, words, the operators that matter here, any other character. */
 const tokens = /\/\*[\s\S]*?\*\/|"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'|`[^`]*`|[\w$]+|\s+|\?\?|\?:|:=|[\s\S]/y;
 
 /** Operators, or fields of that name. */
 const words: ReadonlySet<string> = new Set(['and', 'or', 'in']);
 
-/** A `/` cannot divide these: it begins a pattern. */
+/** A `/` after these cannot divide: it begins a pattern. */
 const noOperand = /^(?![\w$"'`)\]}])/;
 
-/** The position after the pattern that begins here; within brackets a slash does not end it. */
+/** The position after the pattern that begins here; a slash within brackets does not end it. */
 function endOfPattern(text: string, start: number): number {
   let depth = 0;
   for (let at = start; at < text.length; at += 1) {

@@ -1,10 +1,10 @@
-/** The result of a plain path when an array is on the way: only JSONata itself knows the result then. */
+/** Only JSONata itself knows the result when an array is on the path. */
 export const arrayOnPath: unique symbol = Symbol('array on the path');
 
 /**
- * A function with JSONata's own result for a plain dotted path (`body.paging.next`, names in backticks allowed), so
- * that selectors and templates need no round trip to another process. It returns {@link arrayOnPath} when the input or
- * a step before the last is an array. Null when the expression is more than such a path.
+ * JSONata's own result for a plain dotted path (`body.paging.next`, names in backticks allowed), without a round trip
+ * to another process. The function returns {@link arrayOnPath} when the input or a step before the last is an array.
+ * `null` for other expressions.
  */
 export function compilePlainPath(expression: string): ((input: unknown) => unknown) | null {
   const names = splitPath(expression.trim());

@@ -2,13 +2,11 @@ import { isJsonObject } from '../json/is-json-object.ts';
 import { jsonLimits, textIssue } from '../json/json-limits.ts';
 import type { EvaluationFailure } from './evaluation.ts';
 
-/** Longest JSON text of one result, in UTF-16 units. */
 const resultLengthMax = 1_048_576;
 
 /**
- * The response for one result as JSON text: `{"v": value}`, `{}` for undefined, or a failure. The value is checked
- * before it is written, because JSON turns `Infinity` into null and a function into nothing, and a small graph of
- * shared parts can be an endless text.
+ * The response is `{"v": value}`, `{}` for undefined, or a failure. Checks the value first, because JSON turns
+ * `Infinity` into null, a function into nothing, and a small graph of shared parts into endless text.
  */
 export function plainResult(value: unknown, options: { readonly objectOnly: boolean }): string {
   if (options.objectOnly && !isPlainObject(value)) {
@@ -39,8 +37,8 @@ function kindOf(value: unknown): string {
 }
 
 /**
- * Like `findJsonIssue`, which cannot serve here: of a result the functions and the length of all texts together count
- * too, undefined is allowed, and the prototype's names are data that JSON text carries safely.
+ * Unlike `findJsonIssue`, refuses functions and limits the length of all texts together. Allows undefined and the
+ * prototype's names, which JSON text carries safely.
  */
 function findIssue(root: unknown): EvaluationFailure | null {
   const pending: unknown[] = [root];

@@ -1,27 +1,25 @@
 import { type AstNode, isNode } from './expression.ts';
 
-/** A name that an expression takes from outside itself. */
 export interface Reference {
-  /** `field`: a name looked up in the input, such as `params`; `variable`: a free `$name`, written without `$`. */
+  /** `field` is a name looked up in the input, such as `params`; `variable` is a free `$name`, without `$`. */
   readonly kind: 'field' | 'variable';
   readonly name: string;
-  /** The property read from it (`x` in `params.x`); null when it is used whole or by a computed name. */
+  /** The property read from it (`x` in `params.x`); `null` when it is used whole or by a computed name. */
   readonly member: string | null;
 }
 
-/** Nodes visited per expression; `a ?? b` shares subtrees, so a walk could otherwise double at each step. */
+/** Nodes visited per expression: `a ?? b` shares subtrees, so a walk could otherwise double at each step. */
 const nodesMax = 100_000;
 
 /**
- * The names an expression takes from outside, in order of appearance, those in bodies of functions last. Variables
- * bound by `:=`, lambda parameters, `@` and `#` are its own; a function also sees what its blocks bind after it. Names
- * after the first step of a path, in its filters, sort and group terms are read from the item: no references. Throws
+ * The names that an expression takes from outside, in order of appearance, those in function bodies last. Variables
+ * bound by `:=`, lambda parameters, `@` and `#` are its own; a function also sees later bindings of its blocks. Names
+ * after the first step of a path, in its filters, sort and group terms are read from the item and excluded. Throws
  * `RangeError` when the tree is too large to walk.
  */
 export function expressionReferences(ast: AstNode): readonly Reference[] {
   const walk: Walk = { found: [], visited: new Set(), bodies: [] };
   visit(ast, { scope: { names: new Set(), outer: null }, atRoot: true, walk });
-  // The list grows by the functions inside of bodies.
   for (const { body, at } of walk.bodies) visit(body, at);
   return walk.found;
 }
@@ -29,7 +27,6 @@ export function expressionReferences(ast: AstNode): readonly Reference[] {
 interface Walk {
   readonly found: Reference[];
   readonly visited: Set<AstNode>;
-  /** Bodies of functions, to be walked once everything around them is bound. */
   readonly bodies: { readonly body: unknown; readonly at: Position }[];
 }
 
@@ -150,7 +147,6 @@ function visitBind(node: AstNode, at: Position): void {
 
 const fieldName = (step: AstNode | undefined): string | null => (step?.type === 'name' ? String(step.value) : null);
 
-/** The nodes of a list, or those under one property of its items. */
 function nodes(list: unknown, property?: string): readonly AstNode[] {
   if (!Array.isArray(list)) return [];
   const items: readonly unknown[] = property === undefined ? list : list.map((item) => item?.[property]);

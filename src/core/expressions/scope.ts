@@ -2,28 +2,23 @@ import jsonata from 'jsonata';
 import { isJsonObject } from '../json/is-json-object.ts';
 import { zoneOffset } from './zone-offset.ts';
 
-/** Values by name. */
 export type Values = Readonly<Record<string, unknown>>;
 
-/** What an expression sees in one job besides its input. */
 export interface Scope {
-  /** The scope for records without lookups of their own. */
   readonly shared: EvaluationScope;
-  /** The scope for a record whose own lookups join the tables; the tables themselves are not copied. */
+  /** For a record whose own lookups join the tables; the tables themselves are not copied. */
   withOwn(lookups: Values): EvaluationScope;
 }
 
-/** The bindings and tables of one record. */
 interface EvaluationScope {
   readonly bindings: Values;
-  /** The input with `lookups` readable as a plain name too, unless it has such a field itself. */
+  /** Makes `lookups` readable as a plain name too, unless the input has such a field. */
   withTables(input: unknown): unknown;
 }
 
 /**
- * Makes the function that gives a job its scope. An empty `bindingsText` means the previous text. Small bindings are
- * parsed for every job, as an expression that redefines `$clone` can change its input; large ones are shared by the
- * jobs of one expression.
+ * An empty `bindingsText` means the previous text. Small bindings are parsed for every job, as an expression that
+ * redefines `$clone` can change its input. Large ones are shared by the jobs of one expression.
  */
 export function createScope(): (job: {
   readonly expression: string;
@@ -59,17 +54,14 @@ const parsedEachTimeMax = 65_536;
 /** `lookups` without `$`: the tables, where the input has no such field. */
 export const bareLookups = /(?<![$\w])lookups\b/;
 
-/** What an input itself binds as `$name`. */
 export const namesOfInput: readonly string[] = ['lookups', 'params', 'each', 'run'];
 
-/** The bindings of an input alone: its `lookups`, `params`, `each` and `run` as `$name`. */
 export function bindInput(input: unknown, nowMs: number): Values {
   if (!isJsonObject(input)) return fixedFunctions(nowMs);
   const names = namesOfInput.filter((name) => Object.hasOwn(input, name));
   return { ...Object.fromEntries(names.map((name) => [name, input[name]])), ...fixedFunctions(nowMs) };
 }
 
-/** A copy without JSON nulls, in objects and arrays, as JSONata treats a missing value. */
 export function withoutNulls(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.filter((item) => item !== null).map(withoutNulls);
@@ -77,7 +69,7 @@ export function withoutNulls(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, child]) => [key, withoutNulls(child)]));
 }
 
-/** The input itself with a property `lookups`. JSONata sees own properties that no copy, `$keys` or JSON text shows. */
+/** JSONata sees own properties that copies, `$keys` and JSON text do not show. */
 export function withHidden(input: unknown, lookups: unknown): unknown {
   if (isJsonObject(input) && !Object.hasOwn(input, 'lookups')) {
     Object.defineProperty(input, 'lookups', { value: lookups, enumerable: false });
@@ -85,7 +77,7 @@ export function withHidden(input: unknown, lookups: unknown): unknown {
   return input;
 }
 
-/** What the expression names as `$<name>` may be a table, unless it is a function of JSONata's. */
+/** Names that the expression uses as `$<name>` and that may be tables, because they are not JSONata functions. */
 async function namesInUse(expression: string): Promise<readonly string[]> {
   const names: string[] = [];
   for (const name of new Set(expression.match(/(?<=\$)[A-Za-z_]\w{0,62}\b/g))) {
@@ -102,7 +94,7 @@ const isBuiltin = async (name: string): Promise<boolean> =>
 
 const format = jsonata('$fromMillis($ms, $picture, $zone)');
 
-/** A retried page must give the same rows: the clock is fixed at the run's start; no randomness and no `$eval`. */
+/** A retried page must give the same rows: the clock is fixed at the run's start, without randomness or `$eval`. */
 function fixedFunctions(nowMs: number): Values {
   return {
     now: (picture: unknown, zone: unknown) =>

@@ -2,17 +2,17 @@ import { AppError } from '../errors.ts';
 import { expressionBytesMax, parseExpression } from './expression.ts';
 import type { ParseExpression } from './expression-parser.ts';
 
-/** A piece of a template. `raw`: written with triple braces, inserted into a path without percent-encoding. */
+/** `raw` holes have triple braces and go into a path without percent-encoding. */
 export type TemplatePart = { readonly literal: string } | { readonly expression: string; readonly raw?: true };
 
-/** How many closing braces are tried per hole; each try parses the hole once. */
+/** Closing braces tried per hole; each try parses the hole once. */
 const closingsMax = 20;
 
 /**
  * Splits a template into literals and `{{ JSONata }}` holes. A hole ends at the first `}}` at which it parses, so
  * object constructors inside work. `{{{ … }}}` is a raw hole; if its inside does not parse, `{{{'a': b}}}` is a
- * double-brace hole around an object. A template that is one single hole keeps its value's JSON type: it has exactly
- * one part. Throws `spec_invalid` when a hole does not close or parse.
+ * double-brace hole around an object. A template that is a single hole keeps its value's JSON type: it has exactly one
+ * part. Throws `spec_invalid` when a hole does not close or parse.
  */
 export function parseTemplate(text: string, parse: ParseExpression = parseExpression): readonly TemplatePart[] {
   if (Buffer.byteLength(text) > expressionBytesMax) {
@@ -31,10 +31,9 @@ export function parseTemplate(text: string, parse: ParseExpression = parseExpres
   }
 }
 
-/** Whether the text has holes; a text without holes is sent unchanged. */
 export const hasHoles = (text: string): boolean => text.includes('{{');
 
-/** The text with an `x` for each hole; null when a hole does not close or parse. */
+/** The text with an `x` for each hole; `null` when a hole does not close or parse. */
 export function withoutHoles(text: string, parse: ParseExpression): string | null {
   if (!hasHoles(text)) return text;
   try {
@@ -63,7 +62,6 @@ function readHole(text: string, { open, parse }: HolePlace): Hole {
 }
 
 interface HolePlace {
-  /** Where the braces, or what is inside them, begin. */
   readonly open: number;
   readonly parse: ParseExpression;
 }

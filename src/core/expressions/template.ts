@@ -4,25 +4,23 @@ import type { Evaluator } from './evaluation.ts';
 import { arrayOnPath, compilePlainPath } from './plain-path.ts';
 import { parseTemplate, type TemplatePart } from './template-parts.ts';
 
-/** The names a template sees, `params`, `secrets`, `page`, …; also bound as `$name` for lookups, params, each, run. */
+/** Names that a template sees, `params`, `secrets`, `page`, …; lookups, params, each and run are bound as `$name` too. */
 export type Roots = Readonly<Record<string, unknown>>;
 
-/** How templates are rendered. */
 export interface RenderOptions {
   readonly evaluator: Evaluator;
-  /** What `$now()` gives. */
   readonly now: Date;
-  /** A hole that is null or missing: `omit` leaves out the property, header or parameter; `fail` throws (paths). */
+  /** For a hole that is null or missing: `omit` leaves out the property, header or parameter; `fail` throws (paths). */
   readonly missing: 'omit' | 'fail';
-  /** Why a hole may not be omitted, given its expression; null: it may. Absent: every hole may. */
+  /** Why a hole may not be omitted, given its expression; `null` (and the default) if it may. */
   readonly whyNeeded?: (expression: string) => string | null;
-  /** Makes each hole's text safe, for paths, unless it is a raw `{{{ }}}` hole. With it a result is always text. */
+  /** Makes each hole's text safe for paths, except raw `{{{ }}}` holes. With it, a result is always text. */
   readonly encode?: (text: string) => string;
 }
 
 /**
- * The value of a template, or of a JSON structure with templates at its leaves. One hole alone keeps its JSON type,
- * otherwise the parts are joined to text. Undefined when a hole is null or missing and may be omitted; inside a
+ * The value of a template, or of a JSON structure with templates at its leaves. A single hole keeps its JSON type,
+ * otherwise the parts are joined to text. `undefined` when a hole is null or missing and may be omitted; inside a
  * structure that property or element is left out. Throws `AppError` `spec_invalid`.
  */
 export async function renderTemplate(value: unknown, roots: Roots, options: RenderOptions): Promise<unknown> {
@@ -59,7 +57,6 @@ type Prepared =
   | { readonly expression: null; readonly literal: string }
   | { readonly expression: string; readonly raw: boolean; readonly plainPath: ReturnType<typeof compilePlainPath> };
 
-/** The value of a hole, never null: undefined means null and missing. */
 async function holeValue(
   hole: Extract<Prepared, { readonly plainPath: unknown }>,
   roots: Roots,
@@ -90,10 +87,7 @@ function prepare(part: TemplatePart): Prepared {
   return { expression, raw, plainPath: compilePlainPath(path) };
 }
 
-/**
- * Templates of one spec are rendered for every request; parsing one costs as much as compiling its holes. A whole spec has
- * 1 MiB.
- */
+/** Rendered for every request, and parsing costs as much as compiling the holes; a whole spec has 1 MiB. */
 const preparedTemplate = createTextCache((text): readonly Prepared[] => parseTemplate(text).map(prepare), {
   textsMax: 1_000,
   charactersMax: 2_000_000,
@@ -102,7 +96,7 @@ const preparedTemplate = createTextCache((text): readonly Prepared[] => parseTem
 /** Ways to reach a root without its name: `$`, `$$`, wildcards. */
 const wholeInput = /\$(?![A-Za-z_])|\*/;
 
-/** The roots that the expression names: tables and secrets are not sent without need. */
+/** Only the roots that the expression names: tables and secrets are not sent without need. */
 function mentionedRoots(expression: string, roots: Roots): Roots {
   if (wholeInput.test(expression)) return roots;
   return Object.fromEntries(Object.entries(roots).filter(([name]) => expression.includes(name)));

@@ -1,14 +1,13 @@
 import { resolveTimezone } from '../schedule/timezone.ts';
 
-/** Zones whose offsets are kept; the process that evaluates may load no package, so no LRU cache. */
+/** Zones whose offsets are kept; the evaluating process may load no package, so it has no LRU cache. */
 const zonesMax = 100;
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 /**
- * `$zoneOffset(millis, zone)`: how far the clocks of an IANA time zone are from UTC at a time, as `+0200`, which
- * `$fromMillis` takes as its third argument. Nothing for no time. Throws for what is no zone, also for nothing: a time in
- * UTC would look right.
+ * `$zoneOffset(millis, zone)`: the offset of an IANA time zone from UTC at a time, as `+0200`, the third argument of
+ * `$fromMillis`. `undefined` without a time. Throws for an invalid or missing zone: a time in UTC would look right.
  */
 export function zoneOffset(millis: unknown, zone: unknown): string | undefined {
   if (millis === undefined) return undefined;

@@ -10,18 +10,15 @@ import { importAirbyte } from './airbyte/airbyte.ts';
 import type { ImportReport, ImportResult } from './import-result.ts';
 import { importOpenapi } from './openapi/openapi.ts';
 
-/** The formats that can be imported. */
 export const importFormats = ['airbyte', 'openapi'] as const;
 type ImportFormat = (typeof importFormats)[number];
 
-/** A document of another format. */
 export interface ImportRequest {
   readonly format: ImportFormat;
-  /** An object, or its text as JSON or YAML. */
   readonly document: unknown;
-  /** Of the spec; absent or null: it is made of the document's title. */
+  /** Key of the spec; made from the document by default. */
   readonly key?: string | null | undefined;
-  /** How many times the size of a request's document it may have: a file of an author; absent: once. */
+  /** Multiplies the size limits of a request's document, for an author's file; 1 by default. */
   readonly times?: number;
 }
 
@@ -33,11 +30,10 @@ const importers: Readonly<
 };
 
 /**
- * The draft of a document, and the outcome of each stream or list operation. Reading the text and converting it take up to a
- * second each; other work of the process runs in between.
+ * Reading the text and converting it take up to a second each; other work of the process runs in between.
  *
- * Throws validation when the document cannot be read, is not of the format, or nothing in it can be converted; the paths
- * of issues are those of the document.
+ * Throws validation when the document cannot be read, is not of the format, or nothing in it can be converted. Issues
+ * have the paths of the document.
  */
 export async function importDocument({ format, document, key, times = 1 }: ImportRequest): Promise<ImportResult> {
   const value = typeof document === 'string' ? readText(document, times) : document;
@@ -55,7 +51,6 @@ export async function importDocument({ format, document, key, times = 1 }: Impor
   return result;
 }
 
-/** Reasons that are reported at once. */
 const issuesMax = 100;
 
 function nothingConverted(report: readonly ImportReport[]): AppError {
@@ -68,7 +63,6 @@ function nothingConverted(report: readonly ImportReport[]): AppError {
   return invalid('Nothing of the document can be converted.', issues);
 }
 
-/** Longer paths are cut: the caller knows the rest. */
 const pathLengthMax = 200;
 
 const problems = {
@@ -81,7 +75,7 @@ const problems = {
   type: 'is not JSON',
 } as const;
 
-/** JSON is YAML too, but is read faster and may have more values. */
+/** JSON is also YAML, but is read faster and may have more values. */
 function readText(text: string, times: number): unknown {
   return text.trimStart().startsWith('{') ? (readJson(text) ?? readYamlText(text, times)) : readYamlText(text, times);
 }
@@ -105,7 +99,7 @@ function readYamlText(text: string, times: number): unknown {
   }
 }
 
-/** Lines and columns of an issue are those of a body; here they are those of the text. */
+/** Moves line and column into the message: as fields they would refer to the body instead of the text. */
 function inText({ line, column, message: reason, ...issue }: Issue): Issue {
   return { ...issue, message: line === undefined ? reason : `${reason} (line ${line} column ${column} of the text)` };
 }

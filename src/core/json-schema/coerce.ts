@@ -4,10 +4,10 @@ import { prepareSchema, resolveReference, type Schema } from './document.ts';
 import { takesTooLong } from './record-work.ts';
 
 /**
- * Makes the coercion of a JSON Schema: `"12"` becomes 12 where an integer or a number is wanted, `"true"` true, and a
- * number or a boolean text. Never with loss: `"012"`, `""` and what a double cannot hold stay unchanged, for the
- * validator to check; so does a record that takes too long. Unchanged values are not copied. Throws `AppError`
- * `spec_invalid` for an invalid schema.
+ * Creates the coercion of a JSON Schema: `"12"` to 12 where a number is wanted, `"true"` to true, numbers and booleans
+ * to text. Never with loss: `"012"`, `""` and numbers beyond a double stay unchanged for the validator to check, as
+ * does a record that takes too long. Unchanged values are not copied. Throws `AppError` `spec_invalid` for an invalid
+ * schema.
  */
 export function createCoerce(document: unknown): (record: JsonObject) => JsonObject {
   const { schema: root, cost } = prepareSchema(document, { bigIntegers: false });
@@ -62,7 +62,7 @@ function coerceScalar(value: unknown, type: unknown): unknown {
 
 const typeOf = (value: unknown): string => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value);
 
-/** Conversions by the type wanted; undefined: it cannot be had without loss. */
+/** Conversions by the wanted type; `undefined` when one would lose information. */
 const conversions: ReadonlyMap<unknown, (value: unknown) => unknown> = new Map<unknown, (value: unknown) => unknown>([
   ['integer', (value) => (typeof value === 'string' && isInteger(value) ? Number(value) : undefined)],
   ['number', (value) => (typeof value === 'string' && isNumber(value) ? Number(value) : undefined)],

@@ -6,22 +6,19 @@ import { canonicalJson } from '../json/canonical-json.ts';
 import { calendarDay, clockTime } from '../time/plain-instant.ts';
 import { createLinearPattern, type PatternBudget, spend } from './linear-pattern.ts';
 
-/** Options of a compiler. */
 export interface SchemaCompilerOptions {
   readonly allErrors: boolean;
   readonly draft: '7' | '2020';
   /**
-   * Checks for each property whether it is the record's own, which takes half the time of a validation. Not needed for
-   * a schema that names no inherited property: records are plain data, so every other name is their own.
+   * Checks that each property is the record's own, at half the time of a validation. Only needed for a schema that
+   * names an inherited property, because records are plain data.
    */
   readonly ownProperties: boolean;
   /** Shared by all patterns of all schemas; refilled before each schema and each record. */
   readonly budget: SchemaBudget;
 }
 
-/** What the patterns of a schema may take. */
 export interface SchemaBudget extends PatternBudget {
-  /** Of the programs of all patterns, in instructions. */
   sizeLeft: number;
 }
 
@@ -31,10 +28,9 @@ export interface SchemaBudget extends PatternBudget {
  */
 export const patternSizeMax = 50_000;
 
-/** What each pattern costs besides its instructions: the compiler takes time with the square of their number. */
+/** Cost of a pattern besides its instructions: compile time grows with the square of their number. */
 const sizePerPattern = 50;
 
-/** A compiler for customers' schemas: all errors or only the first, in the draft that the schema names. */
 export function createSchemaCompiler(options: SchemaCompilerOptions): Ajv {
   const compiler = options.draft === '7' ? new AjvDraft7(settings(options)) : new Ajv2020(settings(options));
   for (const [name, format] of Object.entries(boundedFormats(options.budget))) compiler.addFormat(name, format);
@@ -60,9 +56,8 @@ export function createSchemaCompiler(options: SchemaCompilerOptions): Ajv {
 }
 
 /**
- * Has a compiler look up only own names. For `anyOf` and the like the compiler notes the names of evaluated properties
- * in a plain object, in which it also finds inherited names: `unevaluatedProperties` accepted a property named
- * `toString`. It then looks them up in a copy that inherits nothing.
+ * The compiler notes evaluated properties (`anyOf` and the like) in a plain object, where it also finds inherited
+ * names. So `unevaluatedProperties` accepted a property named `toString`.
  */
 function lookUpOwnNames(compiler: Ajv): void {
   const builtIn = compiler.getKeyword('unevaluatedProperties');
@@ -94,7 +89,7 @@ const settings = ({ allErrors, ownProperties, budget }: SchemaCompilerOptions): 
   code: { regExp: linearEngine(budget), optimize: false },
 });
 
-/** The linear engine in the form of the compiler's own, which identifies patterns by their text. */
+/** The linear engine in the compiler's own form, which identifies patterns by their text. */
 function linearEngine(budget: SchemaBudget): NonNullable<NonNullable<Options['code']>['regExp']> {
   const engine = (pattern: string) => {
     const linear = createLinearPattern(pattern);
@@ -111,16 +106,16 @@ const patternsTooLarge = (): AppError =>
     `The patterns of the schema have more than ${patternSizeMax} steps together: use fewer patterns, or maxLength instead of counted repetitions.`,
   );
 
-/** Longest text of a format: some of their expressions take quadratic time; 4,096 characters stay below 10 ms. */
+/** Some formats take quadratic time; 4,096 characters stay below 10 ms. */
 const formatLengthMax = 4_096;
 
-/** Squared characters that at worst take as long as a visit of a pattern's state, some 100 ns. */
+/** Squared characters that at worst take as long as one visit of a pattern's state, some 100 ns. */
 const squaresPerVisit = 200;
 
-/** The formats of texts of any length: these check each character once. */
+/** These check each character once. */
 const linearFormats = new Set(['byte', 'binary', 'password']);
 
-/** The usual form of each format in nearly every API: a match needs no closer check, which is several times slower. */
+/** The most common form of each format: a match skips the full check, which is several times slower. */
 const plainForms: Readonly<Record<string, RegExp>> = {
   date: new RegExp(`^${calendarDay}$`),
   'date-time': new RegExp(`^${calendarDay}T${clockTime}:[0-5]\\d(?:\\.\\d{1,9})?(?:Z|[+-]${clockTime})$`),
@@ -136,7 +131,6 @@ const boundedFormats = (budget: PatternBudget) =>
 
 type Format = DefinedFormats[keyof DefinedFormats];
 
-/** `plain`: every match is of the format. */
 function bounded(format: Format, limits: { readonly budget: PatternBudget; readonly plain: RegExp | null }): Format {
   if (format instanceof RegExp) return bounded((text: string) => format.test(text), limits);
   if (typeof format === 'function') {
@@ -154,9 +148,9 @@ function bounded(format: Format, limits: { readonly budget: PatternBudget; reado
   return typeof validate === 'string' ? format : bounded(validate as RegExp | ((text: string) => boolean), limits);
 }
 
-/** A decimal integer beyond 2^53 - 1, the form in which the decoder keeps one. */
+/** A decimal integer beyond 2^53 - 1, as the decoder keeps it. */
 const isBigInteger = (text: string): boolean =>
-  // 17 digits always exceed it; reading them takes longer than counting them.
+  // 17 digits always exceed it; parsing takes longer than counting.
   /^-?[1-9]\d{16,}$/.test(text) || (/^-?[1-9]\d{15}$/.test(text) && !Number.isSafeInteger(Number(text)));
 
 function allUnique(items: readonly unknown[]): boolean {

@@ -2,26 +2,24 @@ import { AppError } from '../errors.ts';
 import { isJsonObject } from '../json/is-json-object.ts';
 import { findIssue } from '../json/record-gate.ts';
 
-/** A JSON Schema ready for the compiler, and the most work it needs for one value. */
 export interface PreparedSchema {
   readonly schema: Schema;
-  /** The most work for one value: subschemas that can apply to it, references followed, and what is long in each. */
+  /** Most work for one value: the subschemas that can apply to it, references followed, and the long lists in each. */
   readonly cost: number;
   /** Whether it contains a name or text that every object inherits, such as `toString`. */
   readonly namesInherited: boolean;
 }
 
-/** A JSON Schema: true and false allow all and nothing. */
 export type Schema = boolean | { readonly [keyword: string]: unknown };
 
-/** Characters of the schema as JSON, and subschemas once every reference is followed. */
+/** `lengthMax` counts characters of JSON, `weightMax` subschemas once every reference is followed. */
 const limits = { lengthMax: 262_144, weightMax: 5_000 } as const;
 
 /**
- * Makes a customer's schema fit to run in our own process. `x-` keywords and identifiers are removed. References may
- * only point into the schema itself and never form a cycle. The whole is bounded, so a validation costs at most its
- * cost times the record's values. With `bigIntegers` an integer may also be a decimal string beyond 2^53, as the
- * decoder gives it. Throws `AppError` `spec_invalid`.
+ * Makes a customer's schema safe to run in our own process: removes `x-` keywords and identifiers, refuses references
+ * that leave the schema or form a cycle. A validation then costs at most the schema's cost times the record's values.
+ * With `bigIntegers` an integer may also be a decimal string beyond 2^53, as the decoder gives it. Throws `AppError`
+ * `spec_invalid`.
  */
 export function prepareSchema(document: unknown, options: { readonly bigIntegers: boolean }): PreparedSchema {
   const issue = findIssue(document);
@@ -32,14 +30,13 @@ export function prepareSchema(document: unknown, options: { readonly bigIntegers
   return { schema, cost: costOf(schema), namesInherited: namesInherited(schema) };
 }
 
-/** Checks every text under any keyword: one that is no property name at worst costs records some time. */
+/** Checks every text under any keyword; a false positive only costs records some time. */
 function namesInherited(value: unknown): boolean {
   if (typeof value === 'string') return value in Object.prototype;
   if (typeof value !== 'object' || value === null) return false;
   return Object.entries(value).some(([name, child]) => name in Object.prototype || namesInherited(child));
 }
 
-/** Keywords whose value is a schema, a list of schemas, or schemas by name. */
 const holders = {
   one: [
     'additionalItems',
@@ -62,7 +59,7 @@ const isOne = new Set<string>(holders.one);
 const isList = new Set<string>(holders.list);
 const isByName = new Set<string>(holders.byName);
 
-/** An identifier would let two orgs' schemas meet in one compiler; the rest needs a scope known only later. */
+/** An identifier would let two orgs' schemas meet in one compiler; the refused keywords need a scope known only later. */
 const dropped = new Set(['$schema', '$id', 'id', '$anchor', '$vocabulary', '$comment']);
 const refused = new Set(['$dynamicRef', '$dynamicAnchor', '$recursiveRef', '$recursiveAnchor', '$data']);
 
@@ -102,13 +99,13 @@ function costOf(root: Schema): number {
   return weigh(root, { own: ownCost, max: Infinity });
 }
 
-/** The work of a schema without its subschemas, as measured: 1 is that of a simple keyword, some 60 ns. */
+/** Measured work of a schema without its subschemas: 1 is that of a simple keyword, some 60 ns. */
 function ownCost(schema: Schema): number {
   if (typeof schema === 'boolean') return 1;
   const names = [schema['required'], ...valuesOf(schema['dependencies']), ...valuesOf(schema['dependentRequired'])];
   let cost = 1;
   for (const list of names) cost += lengthOf(list);
-  // Choices that fail make an error each.
+  // Failing choices create an error each.
   cost += lengthOf(schema['enum']) / 8 + lengthOf(schema['allOf']) / 2;
   cost += 1.5 * (lengthOf(schema['anyOf']) + lengthOf(schema['oneOf']));
   return schema['uniqueItems'] === true ? cost + 10 : cost;
@@ -148,7 +145,7 @@ function childrenOf(schema: Schema, root: Schema): readonly Schema[] {
   return children.filter((child) => typeof child === 'object');
 }
 
-/** The schema that a `$ref` points to. Throws `spec_invalid` when it points to none. */
+/** Throws `spec_invalid` for a `$ref` that points to no schema. */
 export function resolveReference(reference: unknown, root: Schema): Schema {
   if (typeof reference !== 'string' || !/^#(?:\/|$)/.test(reference)) {
     throw refuse('a $ref must point into the same schema, as in "#/$defs/address"');

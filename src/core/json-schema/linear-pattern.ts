@@ -1,34 +1,32 @@
 import { literalTest } from './literal-pattern.ts';
 import { compilePattern, type Instruction, type PatternProgram } from './pattern-program.ts';
 
-/** The remaining work, in visited instructions; shared by the tests of one record. */
+/** The remaining work in visited instructions, shared by the tests of one record. */
 export interface PatternBudget {
   left: number;
 }
 
-/** The visits of states that one check may take, some 100 ms. Only an adversarial pattern on long texts comes near. */
+/** Some 100 ms of one check; only an adversarial pattern on long texts comes near. */
 export const patternVisitsMax = 2_000_000;
 
-/** Thrown when the budget is spent. */
 export class PatternBudgetError extends Error {
   override readonly name = 'PatternBudgetError';
 }
 
-/** A pattern whose test takes time linear in the text: the part of `RegExp` that a schema needs. */
 export interface LinearPattern {
   /** Instructions of its program: each takes about 0.6 µs to compile and some 120 bytes. */
   readonly size: number;
-  /** Whether the pattern matches anywhere in the text. Throws {@link PatternBudgetError}. */
+  /** Throws {@link PatternBudgetError}. */
   test(text: string, budget: PatternBudget): boolean;
 }
 
 /**
- * Compiles a pattern of a customer's schema. Node's own engine backtracks, so a pattern such as `^(a+)+$` could block a
- * worker for hours; this one follows all paths at once and caches its states (a lazily built automaton): about 150 ns
- * for a text of 20 characters. Throws `AppError` `spec_invalid` for a pattern without a linear program.
+ * Node's own engine backtracks, so a customer's pattern such as `^(a+)+$` could block a worker for hours. This one
+ * follows all paths at once and caches its states (a lazily built automaton): about 150 ns for 20 characters. Throws
+ * `AppError` `spec_invalid` for a pattern without a linear program.
  */
 export function createLinearPattern(pattern: string): LinearPattern {
-  // Compiled first, because it refuses what no schema may use.
+  // Compiled first, because it refuses patterns that no schema may use.
   const program = compilePattern(pattern);
   const literal = literalTest(pattern);
   const test = literal ? testOfLiteral(literal) : testOfProgram(program);
@@ -38,7 +36,7 @@ export function createLinearPattern(pattern: string): LinearPattern {
 function testOfLiteral(isMatch: (text: string) => boolean): LinearPattern['test'] {
   return (text, budget) => {
     const matches = isMatch(text);
-    // As at the end of an automaton's walk.
+    // The same charge as at the end of an automaton's walk.
     if (!matches) spend(budget, 1);
     return matches;
   };
@@ -62,22 +60,17 @@ function testOfProgram(program: PatternProgram): LinearPattern['test'] {
   };
 }
 
-/** The states of one pattern that are remembered. */
 interface Automaton {
   states: Map<string, State>;
   start: State | null;
-  /** About what the states take. */
   bytes: number;
 }
 
-/**
- * Bytes of the remembered states of one pattern, and of all patterns of the process. Beyond that all of them are
- * forgotten: states refer to each other, so one that an LRU cache drops would stay in memory.
- */
+/** Above a limit all states are dropped: they refer to each other, so one that an LRU cache drops would stay in memory. */
 const automatonBytesMax = 1_000_000;
 const automataBytesMax = 32_000_000;
 
-/** About what takes a state, each of its entries, and a character beyond ASCII that it remembers. */
+/** Approximate bytes of a state, of each of its entries, and of each remembered character beyond ASCII. */
 const stateBytes = 1_500;
 const entryBytes = 16;
 const characterBytes = 50;
@@ -123,10 +116,9 @@ type Before = 'start' | 'word' | 'other';
 interface State {
   readonly entries: readonly number[];
   readonly before: Before;
-  /** The states by code point: an array for the most common ones, much faster to read than a map. */
+  /** An array for the most common code points is much faster to read than a map. */
   readonly afterAscii: (State | 'matched' | undefined)[];
   readonly after: Map<number, State | 'matched'>;
-  /** Whether a text that ends here matches; null: not computed yet. */
   atEnd: boolean | null;
 }
 
@@ -157,7 +149,7 @@ function matchesAtEnd(
   return state.atEnd;
 }
 
-/** Takes visits from a budget. Throws {@link PatternBudgetError}. */
+/** Throws {@link PatternBudgetError} when the budget is spent. */
 export function spend(budget: PatternBudget, visits: number): void {
   budget.left -= visits;
   if (budget.left < 0) throw new PatternBudgetError('The patterns take too long on this text');
@@ -165,7 +157,7 @@ export function spend(budget: PatternBudget, visits: number): void {
 
 interface Position {
   readonly state: State;
-  /** The next character; null: the end of the text. */
+  /** `null` at the end of the text. */
   readonly character: string | null;
   readonly budget: PatternBudget;
 }
@@ -188,7 +180,6 @@ function advance(program: PatternProgram, position: Position & { readonly automa
 
 type Taker = Extract<Instruction, { op: 'take' }>;
 
-/** The instructions that wait for the next character, or that the pattern has matched already. */
 function reach({ instructions }: PatternProgram, { state, character, budget }: Position): readonly Taker[] | 'matched' {
   const takers: Taker[] = [];
   const pending = [...state.entries];

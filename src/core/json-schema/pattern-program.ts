@@ -1,29 +1,26 @@
 import { AppError } from '../errors.ts';
 
-/** One step of a compiled pattern: consume a character, branch, require a position, or match. */
 export type Instruction =
   | { readonly op: 'take'; readonly accepts: (character: string) => boolean; readonly next: number }
   | { readonly op: 'split'; readonly first: number; readonly second: number }
   | { readonly op: 'require'; readonly place: '^' | '$' | '\\b' | '\\B'; readonly next: number }
   | { readonly op: 'match' };
 
-/** A program and where it starts. */
 export interface PatternProgram {
   readonly instructions: readonly Instruction[];
   readonly start: number;
-  /** What it takes, as a number of instructions. */
   readonly size: number;
 }
 
-/** Longest pattern, and most instructions once counted repetitions are written out. */
+/** `instructionsMax` applies once counted repetitions are written out. */
 const limits = { lengthMax: 4_096, instructionsMax: 10_000 } as const;
 
-/** What a native expression for one character takes (some 4 KB), as a number of instructions. */
+/** Memory of a native expression for one character (some 4 KB), counted in instructions. */
 const nativeSize = 30;
 
 /**
- * Compiles an ECMA-262 pattern to a program that runs in linear time. Lookaround and backreferences have no such
- * program. Throws `AppError` `spec_invalid` for these, for an invalid regular expression and for one that is too large.
+ * Compiles an ECMA-262 pattern to a program that runs in linear time. Throws `AppError` `spec_invalid` for lookaround,
+ * backreferences, and invalid or too large expressions.
  */
 export function compilePattern(pattern: string): PatternProgram {
   if (pattern.length > limits.lengthMax) throw refuse(pattern, `is longer than ${limits.lengthMax} characters`);
@@ -51,7 +48,6 @@ interface Reader {
   readonly pattern: string;
   readonly flags: 'u' | '';
   position: number;
-  /** How many native expressions it has needed. */
   natives: number;
 }
 
@@ -102,7 +98,7 @@ function readQuantifier(node: Node, reader: Reader): Node {
 const groupStart = /\((?:\?(?:<[^=!>][^>]*>|:))?/y;
 const assertion = /\^|\$|\\b|\\B/y;
 const unsupported = /\(\?|\\[1-9]|\\k/y;
-/** A class, an escape of any form, or one character: what a native expression can check alone. */
+/** A class, an escape or one character, which a native expression can check alone. */
 const single =
   /\[(?:\\[^]|[^\]\\])*\]|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u\{[^}]*\}|\\[pP]\{[^}]*\}|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|\\c[A-Za-z]|\\[^]|[\uD800-\uDBFF][\uDC00-\uDFFF]|[^]/y;
 
@@ -141,7 +137,6 @@ function take(expression: RegExp, reader: Reader, { unless }: { readonly unless?
 }
 
 interface Emission {
-  /** The entry of the code after the node. */
   readonly next: number;
   readonly add: (instruction: Instruction) => number;
   readonly patch: (index: number, instruction: Instruction) => void;

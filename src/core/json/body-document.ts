@@ -2,17 +2,17 @@ import { invalid, schemaIssue } from '../errors.ts';
 import { findJsonIssue, type JsonIssue } from './json-issue.ts';
 import { jsonLimits } from './json-limits.ts';
 
-/** Bytes of a request body, and of a file that will be one; the API responds to more with 413. */
+/** Byte limit of a request body or a file that will become one; the API responds with 413 above it. */
 export const bodyBytesMax = 1_048_576;
 
-/** UTF-16 units of a text or a name. */
+/** In UTF-16 units, for a text or a name. */
 export interface TextLimit {
   readonly textLengthMax: number;
 }
 
 /**
- * Refuses a document that is too deep or too large, and values that PostgreSQL or JavaScript would change silently:
- * NUL, lone surrogates, numbers beyond a double, keys of the prototype chain. Throws a validation error naming the path.
+ * Refuses documents that are too deep or too large, and values that PostgreSQL or JavaScript would change silently.
+ * Throws a validation error with the path.
  */
 export function checkDocument(document: unknown, limits: TextLimit = jsonLimits): void {
   const issue = findJsonIssue(document, limits);
@@ -21,9 +21,7 @@ export function checkDocument(document: unknown, limits: TextLimit = jsonLimits)
   throw invalid('The body is not valid.', [schemaIssue(path, messageOf(issue))]);
 }
 
-/**
- * The longest name or path that is shown; longer ones are cut: the caller knows the rest, and a response is no echo.
- */
+/** Longer names and paths are cut: the caller knows the rest, and a response is not an echo. */
 const pathLengthMax = 200;
 
 function messageOf({ kind, name }: JsonIssue): string {

@@ -1,14 +1,14 @@
 import { byNames } from '../work/by-names.ts';
 import { isJsonObject } from './is-json-object.ts';
 
-/** The properties to leave out: a name maps to true (all of it) or to the names below it. */
+/** Properties to omit: a name maps to `true` (all of it) or to the names below it. */
 export interface IgnoredPaths extends ReadonlyMap<string, true | IgnoredPaths> {}
 
 /**
- * RFC 8785 canonical JSON: names in the order of their UTF-16 units, numbers and strings as ECMAScript writes them, no
- * white space. So the text is equal for equal values in any order of their properties, and `1.0` and `1e0` are `1`.
- * Properties under `ignored` are left out, in every element when an array is on the way. For values within the depth of
- * the record gate. As in `JSON.stringify`, what JSON cannot carry is null in an array and left out of an object.
+ * RFC 8785 canonical JSON: names in UTF-16 order, numbers and strings as ECMAScript writes them, no white space. Equal
+ * values have equal text in any property order; `1.0` and `1e0` are `1`. Omits properties under `ignored`, in every
+ * element when an array is on the way; values must be within the depth of the record gate. As in `JSON.stringify`, what
+ * JSON cannot carry is null in an array and omitted from an object.
  */
 export function canonicalJson(value: unknown, ignored?: IgnoredPaths): string {
   const walk: Walk = { keepsOrder: true };
@@ -17,11 +17,10 @@ export function canonicalJson(value: unknown, ignored?: IgnoredPaths): string {
 }
 
 interface Walk {
-  /** Whether every object has its names in the order in which they were added. */
   keepsOrder: boolean;
 }
 
-/** A copy whose properties were added in order: `JSON.stringify` writes it in two thirds of the time of `textOf`. */
+/** A copy with properties added in order: `JSON.stringify` writes it in two thirds of the time of `textOf`. */
 function sorted(value: unknown, ignored: IgnoredPaths | undefined, walk: Walk): unknown {
   if (Array.isArray(value)) return value.map((item) => sorted(item, ignored, walk));
   if (!isJsonObject(value)) return value;
@@ -38,7 +37,6 @@ function sorted(value: unknown, ignored: IgnoredPaths | undefined, walk: Walk): 
   return result;
 }
 
-/** The text of any value; undefined: JSON cannot carry it. */
 function textOf(value: unknown): string | undefined {
   if (Array.isArray(value)) return `[${value.map((item) => textOf(item) ?? 'null').join()}]`;
   if (!isJsonObject(value)) return JSON.stringify(value);
@@ -49,10 +47,9 @@ function textOf(value: unknown): string | undefined {
   return `{${properties.join()}}`;
 }
 
-/** Names in the order of their UTF-16 units. */
 export const inOrder = (names: readonly string[]): readonly string[] => names.toSorted();
 
-/** JavaScript puts names that are indexes first, in the order of their numbers. */
+/** JavaScript puts names that are indexes first, in numeric order. */
 const indexName = /^(?:0|[1-9]\d{0,9})$/;
 
 const namesOf = byNames((names) => ({

@@ -3,9 +3,8 @@ import { findJsonIssue, type JsonIssue } from './json-issue.ts';
 import { jsonLimits } from './json-limits.ts';
 
 /**
- * Refuses documents that would make the later checks slow or unsafe: too deep, too many values, too long a text, keys
- * that reach a prototype, values that are not JSON. Never throws, not even for a value that contains itself. Null when
- * the document passes. Stops at the first issue.
+ * Refuses documents that would make the later checks slow or unsafe. Never throws, not even for a value that contains
+ * itself.
  */
 export function documentGate(document: unknown): Issue | null {
   const issue = findJsonIssue(document, jsonLimits);

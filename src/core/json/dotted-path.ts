@@ -1,9 +1,8 @@
 import { isJsonObject } from './is-json-object.ts';
 
-/** The value at a dotted path such as `data.items` or `rows.0.id`; undefined when any step is missing. Own keys only. */
+/** The value at a dotted path such as `data.items` or `rows.0.id`, by own keys only. */
 export const valueAt = (root: unknown, path: string): unknown => ownValue(root, path, () => path.split('.'));
 
-/** The same for a path whose names are known. */
 export const valueAtNames = (root: unknown, path: string, names: readonly string[]): unknown =>
   ownValue(root, path, () => names);
 
@@ -18,7 +17,7 @@ function ownValue(root: unknown, path: string, names: () => readonly string[]): 
   return value;
 }
 
-/** A copy of `root` with `value` at the dotted path; objects on the way are made where missing. */
+/** Creates missing objects on the way. */
 export function withValueAt(root: unknown, path: string, value: unknown): Readonly<Record<string, unknown>> {
   const [key = '', ...rest] = path.split('.');
   const base = isJsonObject(root) ? root : {};

@@ -1,37 +1,34 @@
 import { byNames } from '../work/by-names.ts';
 import { jsonLimits, prototypeNames } from './json-limits.ts';
 
-/** Why a value cannot pass, and where. Each caller has its own words for it. */
+/** Why and where a value is refused, for each caller to put into words. */
 export type JsonIssue = Place & (NameIssue | TextIssue | ValueIssue);
 
 interface Place {
-  /** Names and indexes from the root to the value. */
   readonly path: readonly string[];
   readonly value: unknown;
 }
 
-/** A property of the value has a name that reaches a prototype. */
 interface NameIssue {
   readonly kind: 'reserved';
   readonly name: string;
 }
 
-/** A text is longer than `textLengthMax`, or has NUL or half of a surrogate pair. */
 interface TextIssue {
   readonly kind: 'long' | 'nul' | 'surrogate';
-  /** The name of a property of the value; null: the value itself is the text. */
+  /** The property whose name is at issue; `null` when the value itself is the text. */
   readonly name: string | null;
 }
 
-/** `deep`, `large`: beyond `depthMax` or `nodesMax`. `number`: not finite. `type`: not JSON. */
+/** `deep` and `large` exceed `depthMax` and `nodesMax`; `number` is not finite; `type` is not JSON. */
 interface ValueIssue {
   readonly kind: 'deep' | 'large' | 'number' | 'type';
   readonly name: null;
 }
 
 /**
- * The first issue of a value of any depth and size, in document order; null: it is JSON within `jsonLimits`, or within
- * the limits that are given. Never throws, not even for a value that contains itself.
+ * `null` for JSON within the limits; text length is unlimited by default. Never throws, not even for a value that
+ * contains itself.
  */
 export function findJsonIssue(
   root: unknown,
@@ -49,7 +46,7 @@ interface Walk {
   readonly textLengthMax: number;
 }
 
-/** The path begins with the innermost name: it is made on the way back, so that a sound value costs none. */
+/** Built innermost name first on the way back, so a valid value costs nothing. */
 type Found = JsonIssue & { readonly path: string[] };
 
 function issueIn(value: unknown, walk: Walk, depthLeft: number): Found | null {
@@ -98,7 +95,6 @@ function scalarIssue(value: unknown): ValueIssue['kind'] | null {
   return typeof value === 'boolean' || value === null ? null : 'type';
 }
 
-/** The first name at issue, whatever its length, and the longest name. */
 const namesOf = byNames((names) => ({
   issue: names.map(nameIssue).find((issue) => issue !== null) ?? null,
   longest: names.reduce((longer, name) => (name.length > longer.length ? name : longer), ''),

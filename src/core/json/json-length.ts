@@ -1,7 +1,4 @@
-/**
- * Whether the JSON text of a value surely has more than so many characters. Counts each string as if it needed no
- * escape, and any other value as one character. Stops as soon as it knows.
- */
+/** Certain, but not exact: counts strings as if they needed no escape and other scalars as one character. */
 export function isSurelyLongerThan(value: unknown, max: number): boolean {
   const open = [value];
   let length = 0;

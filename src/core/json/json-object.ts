@@ -3,10 +3,10 @@ import * as v from 'valibot';
 /** A JSON object with any keys; its values have passed the document gate. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Any JSON value as a schema; it has already passed the document gate, so it is not walked again. */
+/** Already passed the document gate, so it is not walked again. */
 export const JsonValue = v.unknown();
 
-/** An object with any keys of one kind; unlike valibot's record, an array is not one. */
+/** Like valibot's `record`, but an array is refused. */
 export function mapOf<
   const Key extends v.BaseSchema<string, string, v.BaseIssue<unknown>>,
   const Value extends v.GenericSchema,
@@ -18,9 +18,8 @@ export function mapOf<
   });
 }
 
-/** Valibot takes an array for an object without keys; a value that is no object at all gets the right issue. */
+/** Valibot takes an array for an object without keys; `false` in its place gets the right issue. */
 export const refuseArray = (dataset: v.UnknownDataset): v.UnknownDataset =>
   Array.isArray(dataset.value) ? { ...dataset, value: false } : dataset;
 
-/** Any JSON object as a schema. */
 export const JsonObject = mapOf(v.string(), JsonValue);

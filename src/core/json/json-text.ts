@@ -1,4 +1,4 @@
-/** A JSON value as text in a request: text as it is, everything else as JSON; null and missing are empty. */
+/** A JSON value as request text: strings unchanged, the rest as JSON, null and `undefined` empty. */
 export function textOf(value: unknown): string {
   if (value === null || value === undefined) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);

@@ -10,13 +10,12 @@ const listKeys: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Applies overrides to a spec document as a keyed merge patch. Objects merge, and null deletes. The items of
- * `resources`, `connectionParams`, `lookups`, `enrich` and `forEach` merge by their key: `"$delete": true` removes one,
- * and a new key appends. Other lists and values are replaced. Neither input is changed.
+ * Applies overrides to a spec document as a keyed merge patch and changes neither: objects merge, null deletes. Items
+ * of the lists in `listKeys` merge by their key: `"$delete": true` removes one, and a new key appends. Other lists and
+ * values are replaced.
  */
 export const mergeOverrides = (document: unknown, overrides: unknown): unknown => merge(document, overrides, '');
 
-/** `place` is the path without indexes. */
 function merge(target: unknown, patch: unknown, place: string): unknown {
   const listKey = listKeys.get(place);
   if (Array.isArray(patch) && listKey !== undefined) {

@@ -3,7 +3,6 @@ import { prototypeNames } from './json-limits.ts';
 
 const tableName = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
 
-/** Columns that the service adds to a table itself. */
 export const serviceColumns: ReadonlySet<string> = new Set([
   '_connection_id',
   '_external_id',
@@ -13,18 +12,17 @@ export const serviceColumns: ReadonlySet<string> = new Set([
   '_seq',
 ]);
 
-/** Whether a table or schema may have this name: portable, not cut by PostgreSQL, not used by server or service. */
+/** Portable, not truncated by PostgreSQL, not used by server or service. */
 export function isTableName(name: string): boolean {
   const lower = name.toLowerCase();
   const isTaken = lower.startsWith('pg_') || lower.startsWith('_css_') || ['information_schema', 'sys'].includes(lower);
   return tableName.test(name) && !isTaken;
 }
 
-/** Whether a column may have this name; the columns that the service adds itself are reserved. */
 export const isColumnName = (name: string): boolean =>
   tableName.test(name) && !serviceColumns.has(name.toLowerCase()) && !prototypeNames.has(name);
 
-/** The key of a spec: `metadata.key`, also part of URLs. */
+/** `metadata.key` of a spec, also part of URLs. */
 export const SpecKey = named(
   /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/,
   'expected 1 to 63 letters, digits, `.`, `_` or `-`, the first a letter or digit',
@@ -42,7 +40,6 @@ export const VariableName = named(
   'expected 1 to 63 letters, digits or `_`, the first not a digit',
 );
 
-/** The name of a table or of a database schema. */
 export const TableName = v.pipe(
   v.string(),
   v.check(
@@ -51,16 +48,15 @@ export const TableName = v.pipe(
   ),
 );
 
-/** A plain dotted path into a record, such as `user.id`: never an expression. */
+/** A plain dotted path into a record, such as `user.id`; never an expression. */
 export const FieldPath = v.pipe(
   v.string(),
   v.check(isFieldPath, 'expected a plain dotted path such as `user.id`, not an expression'),
 );
 
-/** Names `*` of a selector at most. */
 export const starsMax = 8;
 
-/** `$` for the whole, or a plain dotted path, in which `*` may stand for a name. */
+/** `$` for the whole, or a plain dotted path in which `*` may stand for a name. */
 export const Selector = v.pipe(
   v.string(),
   v.check(

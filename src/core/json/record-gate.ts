@@ -2,8 +2,8 @@ import { findJsonIssue, type JsonIssue } from './json-issue.ts';
 import { jsonLimits, textIssue } from './json-limits.ts';
 
 /**
- * Why a decoded record cannot pass the pipeline, as text for the quarantine row; null when it can. Checks one record
- * alone, never throws and takes any depth, so that failures are isolated per record.
+ * Why a decoded record cannot pass the pipeline, as text for the quarantine row; `null` when it can. Never throws at
+ * any depth, so failures are isolated per record.
  */
 export function findIssue(record: unknown): string | null {
   const issue = findJsonIssue(record);

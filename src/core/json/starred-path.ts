@@ -1,18 +1,16 @@
 import { valueAtNames } from './dotted-path.ts';
 import { isJsonObject } from './is-json-object.ts';
 
-/** Names in a row, or a `*`. */
 type Step = { readonly path: string; readonly names: readonly string[] } | '*';
 
 /** A path such as `accounts.*.items.*`: `*` is every element of a list and every value of an object. */
 export interface StarredPath {
-  /** What stands before the first `*`; empty: the path begins with it. */
+  /** The path before the first `*`; empty if it begins with one. */
   readonly prefix: string;
-  /** From the first `*` on. */
   readonly steps: readonly Step[];
 }
 
-/** Null: the path has no `*`. */
+/** `null` when the path has no `*`. */
 export function starredPath(path: string): StarredPath | null {
   const names = path.split('.');
   const first = names.indexOf('*');
@@ -33,17 +31,15 @@ export function starredPath(path: string): StarredPath | null {
   return { prefix: names.slice(0, first).join('.'), steps };
 }
 
-/** What to do with what a path finds. */
 interface Visit {
   readonly found: (value: unknown) => void;
-  /** Nothing, or null, is where a list or a value was expected. */
+  /** Called where a list or a value was expected and the document has nothing or null. */
   readonly absent: () => void;
 }
 
 /**
- * Visits what `steps` find from a value on, in the order of the document; the values of an object in that of
- * `Object.values`, where names that are whole numbers come first. What has no elements, such as a text, is passed over
- * by a `*`. Each value of the document is visited once at most.
+ * Visits the values at `steps` in document order, each at most once. Object values come in the order of
+ * `Object.values`, integer names first. A `*` skips values without elements, such as texts.
  */
 export function visitSteps(value: unknown, steps: readonly Step[], visit: Visit, at = 0): void {
   const step = steps[at];
@@ -58,7 +54,6 @@ export function visitSteps(value: unknown, steps: readonly Step[], visit: Visit,
   }
 }
 
-/** What a `*` goes over: the elements of a list, or the values of an object. */
 export function elementsOf(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value;
   return isJsonObject(value) ? Object.values(value) : [];

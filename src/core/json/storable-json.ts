@@ -2,9 +2,9 @@ import { jsonLimits } from './json-limits.ts';
 import { storableText } from './storable-text.ts';
 
 /**
- * JSON text of any decoded value that PostgreSQL's jsonb accepts, to store a record that the pipeline refused. What
- * jsonb cannot hold stays visible as text: NUL as `\u0000`, a lone surrogate as `\ud800`, a non-finite number as
- * `"Infinity"`, levels beyond the record limit as `"(deeper levels left out)"`. A valid record is unchanged.
+ * JSON text that PostgreSQL's jsonb accepts, to store a record that the pipeline refused. A valid record is unchanged.
+ * Values that jsonb cannot hold stay visible as text: NUL as `\u0000`, a lone surrogate as `\ud800`, a non-finite
+ * number as `"Infinity"`.
  *
  * `redact` masks secrets in every string, property name and number; a number that holds one becomes text. It never sees
  * the JSON text itself, because a mask would break its quotes and digits.

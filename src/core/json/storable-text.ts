@@ -1,6 +1,6 @@
 /**
  * `text` in a form that PostgreSQL's text and jsonb accept: NUL becomes the visible `\u0000`, half a surrogate pair
- * `\ud800`. A valid text is unchanged.
+ * `\ud800`.
  */
 export function storableText(text: string): string {
   if (!text.includes('\0') && text.isWellFormed()) return text;

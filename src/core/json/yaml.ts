@@ -16,16 +16,18 @@ import {
 import { AppError, type Issue } from '../errors.ts';
 import { jsonLimits } from './json-limits.ts';
 
-/** Where something is written; both from 1. */
+/** Both from 1. */
 interface Place {
   readonly line: number;
   readonly column: number;
 }
 
-/** A YAML document as the JSON value that it stands for. */
 export interface YamlDocument {
   readonly value: unknown;
-  /** Where a dotted path is written; of what is missing, the place that lacks it. Null: the document has no such part. */
+  /**
+   * Where a dotted path is written, or else its deepest part that exists. `null` if a path of several steps matches
+   * nothing.
+   */
   placeOf(path: string): Place | null;
 }
 
@@ -35,17 +37,16 @@ export class YamlSyntaxError extends Error {
 }
 
 const { depthMax } = jsonLimits;
-/** The parser has one or two entries for each level, and a few for the document and what is being read. */
+/** The parser has one or two entries per level, and a few for the document and the current token. */
 const stackMax = 2 * depthMax + 4;
 const aliasesMax = 100;
 
-/** What a document may have. */
 interface Limits {
-  /** The nodes as of JSON, once aliases are replaced. */
+  /** JSON values, once aliases are replaced. */
   readonly nodesMax: number;
-  /** Punctuation, white space, texts; a document of a hundred resources has some 50,000, read in a quarter of a second. */
+  /** A document of a hundred resources has some 50,000, white space included, read in a quarter of a second. */
   readonly tokensMax: number;
-  /** Characters of all texts together once aliases are replaced. */
+  /** All texts together, once aliases are replaced. */
   readonly charactersMax: number;
 }
 
@@ -56,10 +57,10 @@ const limitsOf = (times: number): Limits => ({
 });
 
 /**
- * Reads one YAML 1.2 document of the core schema: a date is a text, `0o14` is 12, `yes` is a text. Anchors are allowed,
- * with at most 100 aliases; tags, merge keys, keys that are lists or objects and keys that come twice are not.
+ * Reads one YAML 1.2 document of the core schema: dates and `yes` are texts, `0o14` is 12. Anchors are allowed, with at
+ * most 100 aliases. Tags, merge keys, duplicate keys, and keys that are lists or objects are refused.
  *
- * @param options `times`: how many times the usual size a document may have; for files of an author.
+ * @param options `times` multiplies the usual limits, for files of an author.
  * @throws {@link YamlSyntaxError}, and a validation error with the place of what is refused.
  */
 export function readYaml(text: string, { times = 1 }: { readonly times?: number } = {}): YamlDocument {
@@ -72,10 +73,9 @@ export function readYaml(text: string, { times = 1 }: { readonly times?: number 
   return { value, placeOf: (path) => placeIn({ document, targets }, path, (node) => placeAt(lines, node)) };
 }
 
-/** The nodes that aliases stand for. */
 type Targets = ReadonlyMap<unknown, Node>;
 
-/** Of each alias the last anchor of its name before it; the library looks through the whole document for each. */
+/** The library would search the whole document for each alias. */
 function targetsOf(document: Document.Parsed): Targets {
   const anchors = new Map<string, Node>();
   const targets = new Map<unknown, Node>();
@@ -102,8 +102,8 @@ function compose(text: string, lines: LineCounter, limits: Limits): Document.Par
 }
 
 /**
- * The syntax tree, piece by piece. The parser takes microseconds for each token, and what composes its tree is
- * recursive: a text with too many of them or nested too deep is refused on the way.
+ * Refuses a text with too many tokens or levels on the way: each token takes microseconds, and the composer is
+ * recursive.
  */
 function tokensOf(text: string, lines: LineCounter, { tokensMax }: Limits): readonly CST.Token[] {
   const parser = new Parser(lines.addNewLine);
@@ -143,7 +143,7 @@ const where = (lines: LineCounter, offset: number): string => {
   return `line ${line} column ${col}`;
 };
 
-/** The place of a node. Only nodes that a text was read into have a range. */
+/** Only nodes that were read from text have a range. */
 function placeAt(lines: LineCounter, node: unknown): Place {
   const range: unknown = typeof node === 'object' && node !== null ? Reflect.get(node, 'range') : null;
   const { line, col } = lines.linePos(Array.isArray(range) ? Number(range[0]) : 0);
@@ -153,7 +153,7 @@ function placeAt(lines: LineCounter, node: unknown): Place {
 type PlaceOfNode = (node: unknown) => Place;
 type Path = readonly (string | number)[];
 
-/** Turns nodes into values. It counts what aliases repeat, so that a small text cannot become a large value. */
+/** Turns nodes into values and counts what aliases repeat, so a small text cannot become a large value. */
 function createReader(targets: Targets, { nodesMax, charactersMax }: Limits, placeOf: PlaceOfNode) {
   const used = { nodes: 0, aliases: 0, characters: 0 };
   const refuse = (path: Path, node: unknown, message: string, code: Issue['code'] = 'schema'): never => {
@@ -171,7 +171,7 @@ function createReader(targets: Targets, { nodesMax, charactersMax }: Limits, pla
     return isScalar(node) ? scalarOf(node, path) : null;
   }
 
-  /** An alias inside its own anchor would never end; the depth ends it. */
+  /** The depth limit ends an alias inside its own anchor. */
   function anchorOf(alias: Node, path: Path): Node {
     used.aliases += 1;
     if (used.aliases > aliasesMax) refuse(path, alias, `the document has more than ${aliasesMax} aliases`);
@@ -213,7 +213,6 @@ interface Anchored {
   readonly targets: Targets;
 }
 
-/** Where the key or the item of a path is written; the deepest part that exists, if only the last step is missing. */
 function placeIn({ document, targets }: Anchored, path: string, placeOf: PlaceOfNode): Place | null {
   let node: unknown = document.contents;
   let place = placeOf(node);
@@ -230,12 +229,11 @@ function placeIn({ document, targets }: Anchored, path: string, placeOf: PlaceOf
 
 interface Child {
   readonly node: unknown;
-  /** What shows where it is: its key, or the item itself. */
   readonly at: unknown;
   readonly steps: number;
 }
 
-/** The child at the first steps of a path; a key may contain dots, and is then several of them. */
+/** The child at the first steps of a path; a key with dots takes several of them. */
 function childOf(node: unknown, steps: readonly string[]): Child | null {
   if (isSeq(node)) {
     const item = node.items[Number(steps[0])];

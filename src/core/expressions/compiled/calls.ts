@@ -11,13 +11,9 @@ const natives: ReadonlyMap<string, Native> = new Map(
   Object.entries({ ...textFunctions, ...numberFunctions, ...timeFunctions, ...listFunctions }),
 );
 
-/** Picture strings are a separate language. */
+/** Further arguments are picture strings, a separate language. */
 const argumentsMax: Readonly<Record<string, number>> = { toMillis: 1, fromMillis: 1, now: 0, millis: 0 };
 
-/**
- * Compiles a call of one of JSONata's functions; refuses a function that has no compiled form, and one that the
- * expression defines.
- */
 export function compileCall(node: AstNode, compiler: Compiler, scope: Scope | null): Compiled {
   allow(node, 'procedure', 'arguments');
   const args = childrenOf(node, 'arguments').map((child) => compiler.compile(child, scope));

@@ -5,9 +5,9 @@ import { charge, type Evaluation, handBack } from './evaluation.ts';
 import { isList, isMarked, type List } from './sequence.ts';
 
 /**
- * The result as a process would return it: plain JSON without the marks of sequences. Values that JSON or a database
- * cannot hold, or that may be too large, are handed back, because JSONata's process reports them best. Parts of the
- * record are shared and not copied. It checks while it copies: `findJsonIssue` would be a second walk for each record.
+ * The result as a process would return it: plain JSON without the marks of sequences. Hands back values that JSON or a
+ * database cannot hold or that may be too large, because JSONata's process reports them best. Shares parts of the
+ * record, and checks while it copies: `findJsonIssue` would be a second walk for each record.
  */
 export function cleanResult(value: unknown, evaluation: Evaluation, page = resultsOfPage()): unknown {
   if (page.lengthLeft < 0) return handBack();
@@ -17,17 +17,17 @@ export function cleanResult(value: unknown, evaluation: Evaluation, page = resul
   return cleaned;
 }
 
-/** What the results of one page may still have, counted as those of one record; then they are handed back. */
+/** Length left for the results of one page; beyond it they are handed back. */
 export interface ResultsOfPage {
   lengthLeft: number;
 }
 
-/** Results of a page of 10,000 records with 25,000 characters each, five times the longest usual response. */
+/** A page of 10,000 records with 25,000 characters each, five times the longest usual response. */
 export const resultsOfPage = (): ResultsOfPage => ({ lengthLeft: 250_000_000 });
 
 /**
- * The characters of all texts and names together, a value counting for some; six times as much is possible as JSON and
- * still sent.
+ * Limit of the characters of all texts and names, plus `lengthOfValue` per value. The JSON text may be six times as
+ * long and is still sent.
  */
 const lengthMax = 150_000;
 const lengthOfValue = 24;
@@ -75,7 +75,7 @@ function cleanItems(items: List, cleaning: Cleaning): readonly unknown[] {
   return changed ?? items;
 }
 
-/** What names count for together; null: one of them is no text that a database can hold. */
+/** Length of the names together; `null` when a database cannot hold one of them. */
 const lengthOfNames = byNames((names) =>
   names.some((name) => textIssue(name) !== null)
     ? null

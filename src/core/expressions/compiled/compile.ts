@@ -1,12 +1,11 @@
 /**
- * Compiles plain expressions to closures: fields, conditions, arithmetic, a few functions of texts and numbers. Most
- * expressions of a spec are plain. The input is jsonata's own syntax tree; the closures run in this process, about ten
- * times faster than jsonata there. No text becomes code; there is no recursion, no user-defined function, no pattern.
- * Each evaluation has a limited allowance of work, so it cannot take long or grow large.
+ * Compiles plain expressions, most of a spec, to closures: fields, conditions, arithmetic, a few functions of texts and
+ * numbers. The closures run in this process, about ten times faster than jsonata there. No text becomes code;
+ * recursion, user-defined functions and patterns are not compiled. Each evaluation has a limited allowance of work, so
+ * it cannot take long or grow large.
  *
- * The results are exactly those of JSONata. If an evaluation ends in an error, exceeds the allowance or depends on a
- * detail that only JSONata knows, the record is handed back. It then goes through the evaluator's processes, which find
- * the same error and report it. An expression with any other part is not compiled at all.
+ * The results are exactly those of JSONata. A record is handed back if its evaluation fails, exceeds the allowance or
+ * depends on a detail that only JSONata knows. The evaluator's processes then find the same error and report it.
  */
 import { type AstNode, parseExpression } from '../expression.ts';
 import { knownFunctions, refusedFunctions } from '../jsonata-functions.ts';
@@ -22,29 +21,26 @@ import { compilePath, isCollapsedPath } from './paths.ts';
 import { collapse } from './sequence.ts';
 import { isTruthy } from './values.ts';
 
-/** An expression that runs in this process. */
 export interface CompiledExpression {
-  /** The names that must be bound, without `$`, except functions of JSONata. */
+  /** Names that must be bound, without `$`, except functions of JSONata. */
   readonly variables: readonly string[];
-  /**
-   * The result for one record: plain JSON and no list; undefined when it selects nothing. Throws `InterpreterFallback`.
-   */
+  /** Plain JSON without the marks of sequences; `undefined` when it selects nothing. Throws `InterpreterFallback`. */
   evaluate(root: unknown, given: Inputs): unknown;
 }
 
 interface Inputs {
   readonly bound: readonly unknown[];
   readonly nowMs: number;
-  /** What results the page of the record may still have; absent: it is evaluated alone. */
+  /** Shared by the results of the record's page; absent when it is evaluated alone. */
   readonly page?: ResultsOfPage;
 }
 
 /** JSONata's own limit is 500 (interpreted-expression.ts). */
 const depthMax = 500;
-/** UTF-16 units; a longer expression is rarely a plain one. */
+/** UTF-16 units; a longer expression is rarely plain. */
 const textLengthMax = 16_384;
 
-/** Compiles an expression; null: only JSONata itself evaluates it or reports its error. */
+/** `null` when only JSONata itself evaluates the expression or reports its error. */
 export function compile(text: string): CompiledExpression | null {
   if (text.length > textLengthMax) return null;
   const parsed = parseExpression(text);
@@ -84,7 +80,6 @@ function run(compiled: Compiled, root: unknown, { bound, nowMs, page }: Inputs):
   return result === undefined ? undefined : cleanResult(result, evaluation, page);
 }
 
-/** A node with its square brackets; a sequence then collapses. */
 function compileNode(node: AstNode, compiler: Compiler, scope: Scope | null): Compiled {
   const core = compileCore(node, compiler, scope);
   const filters = filtersOf(node, 'predicate').map((filter) => compileFilter(filter, compiler, scope));
@@ -151,7 +146,7 @@ function compileCondition(node: AstNode, compiler: Compiler, scope: Scope | null
   };
 }
 
-/** A block, whose statements alone bind names: elsewhere the order is internal to JSONata. */
+/** Only the statements of a block bind names: elsewhere the order is internal to JSONata. */
 function compileBlock(node: AstNode, compiler: Compiler, outer: Scope | null): Compiled {
   allow(node, 'expressions');
   const scope: Scope = { names: new Map(), outer };
@@ -172,7 +167,7 @@ function compileBinding(node: AstNode, compiler: Compiler, scope: Scope): Compil
   const compute = compiler.compile(childOf(node, 'rhs'), scope);
   if (typeof name !== 'string' || node['predicate'] !== undefined) return refuse();
   const slot = compiler.newSlot();
-  // From here on: in the value itself, this name means the earlier binding.
+  // Only now: in the value itself, this name means the earlier binding.
   scope.names.set(name, slot);
   const keepArray = node['keepArray'] === true;
   return (input, evaluation) => {
@@ -182,7 +177,7 @@ function compileBinding(node: AstNode, compiler: Compiler, scope: Scope): Compil
   };
 }
 
-/** A name that a table may have (scope.ts); others are bound by the expression or by nobody. */
+/** A name that a table may have (scope.ts); only the expression itself can bind others. */
 const boundName = /^[A-Za-z_]\w{0,62}$/;
 
 function compileVariable(node: AstNode, compiler: Compiler, scope: Scope | null): Compiled {
@@ -200,8 +195,5 @@ function compileVariable(node: AstNode, compiler: Compiler, scope: Scope | null)
   return (_input, { bound }) => bound[index];
 }
 
-/**
- * Whether a name is that of a function: only JSONata handles functions as values. `$each` is one only where the caller
- * binds no `each`.
- */
+/** Only JSONata handles functions as values; `$each` is one only where the caller binds no `each`. */
 const isFunctionName = (name: string): boolean => knownFunctions.has(name) || refusedFunctions.has(name);

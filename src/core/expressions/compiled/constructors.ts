@@ -33,7 +33,6 @@ interface Pair {
   readonly compute: Compiled;
 }
 
-/** `{…}`: one object for the context. */
 export function compileObject(node: AstNode, compiler: Compiler, scope: Scope | null): Compiled {
   allow(node, 'lhs');
   const nodes = pairsOf(node);
@@ -49,7 +48,7 @@ export function compileObject(node: AstNode, compiler: Compiler, scope: Scope | 
     return name === null || compute === undefined ? [] : [{ name, compute }];
   });
   const isFixed = fixed.length === nodes.length && new Set(names).size === nodes.length;
-  // Until a field has no value: then the objects that are made here differ.
+  // Dropped once a field has no value, as the objects made here then differ.
   let blank = isFixed ? blankObject(fixed.map(({ name }) => name)) : null;
   return (input, evaluation) => {
     charge(evaluation, nodes.length);
@@ -62,7 +61,6 @@ export function compileObject(node: AstNode, compiler: Compiler, scope: Scope | 
   };
 }
 
-/** A key that is a text in the expression; null for one that is computed. */
 function literalName(key: AstNode): string | null {
   if (key.type !== 'string' || typeof key.value !== 'string' || key['predicate'] !== undefined) return null;
   return isReservedName(key.value) ? refuse() : key.value;
@@ -79,7 +77,7 @@ interface Filling {
   readonly evaluation: Evaluation;
 }
 
-/** Gives `object` a value for each field, undefined only where it has the field already; false: one has none. */
+/** Sets a field to `undefined` only where it exists already; `false` if a field has no value. */
 function fill(object: Record<string, unknown>, { fields, context, evaluation }: Filling): boolean {
   let isComplete = true;
   for (let index = 0; index < fields.length; index += 1) {
@@ -98,7 +96,7 @@ function withoutUndefined(object: Readonly<Record<string, unknown>>): Readonly<R
   return rest;
 }
 
-/** All keys come before any value. */
+/** Computes all keys before any value. */
 function named(pairs: readonly Pair[], context: unknown, evaluation: Evaluation): readonly Field[] {
   const fields = new Map<string, Compiled>();
   for (const { key, compute } of pairs) {
@@ -116,9 +114,9 @@ function nameOf(key: unknown): string | undefined {
   return isReservedName(key) ? handBack() : key;
 }
 
-/** A list as context is grouped: items with the same key from the same pair are the context of its value together. */
+/** Groups a list as context: items with the same key from the same pair together are the context of its value. */
 function groupItems(pairs: readonly Pair[], items: List, evaluation: Evaluation): Readonly<Record<string, unknown>> {
-  // JSONata puts an item into the empty list of the record itself.
+  // JSONata then puts an item into the record's own empty list.
   if (items.length === 0) return handBack();
   const groups = new Map<string, { readonly pair: Pair; data: unknown }>();
   for (const item of items) {
@@ -132,7 +130,7 @@ function groupItems(pairs: readonly Pair[], items: List, evaluation: Evaluation)
       else return fail('D1009');
     }
   }
-  // JSONata computes all values at once, and their number is limited.
+  // JSONata computes all values at once and limits their number.
   if (groups.size > pairs.length) return handBack();
   const object: Record<string, unknown> = {};
   for (const [name, { pair, data }] of groups) {
@@ -142,7 +140,7 @@ function groupItems(pairs: readonly Pair[], items: List, evaluation: Evaluation)
   return object;
 }
 
-/** Both as one plain list; nothing joins nothing. */
+/** Joins both into one plain list; returns the other if one is `undefined`. */
 export function joined(first: unknown, second: unknown, evaluation: Evaluation): unknown {
   if (first === undefined) return second;
   if (second === undefined) return first;

@@ -2,9 +2,9 @@ import type { AstNode } from '../expression.ts';
 import { childrenOf, pairsOf } from './node.ts';
 
 /**
- * The highest number of node evaluations that JSONata has in progress at once: the values of an object and the items of
- * a list all begin before the first ends. JSONata counts them as stack depth and fails above a limit of its own, so an
- * expression that may reach the limit is left to it.
+ * The highest number of node evaluations that JSONata has in progress at once. The values of an object and the items of
+ * a list all begin before the first ends. JSONata counts them as stack depth and fails above its own limit; expressions
+ * that may reach it are left to JSONata.
  */
 export function depthOf(node: AstNode): number {
   const within = [

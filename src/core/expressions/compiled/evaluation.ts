@@ -1,23 +1,19 @@
-/** One evaluation of a compiled expression over one record. */
 export interface Evaluation {
-  /** The record: `$$`. */
   readonly root: unknown;
-  /** What the caller binds, in the order of the expression's `variables`. */
+  /** Bound by the caller, in the order of the expression's `variables`. */
   readonly bound: readonly unknown[];
-  /** What the expression itself binds with `:=`; each place in its text has a slot of its own. */
+  /** Bound by the expression with `:=`; each place in its text has a slot of its own. */
   readonly slots: unknown[];
-  /** `$millis()`. */
   readonly nowMs: number;
-  /** Work that may still be done, see {@link charge}. */
   allowance: number;
 }
 
-/** Takes the context value to the result, undefined for nothing. Throws {@link InterpreterFallback} and nothing else. */
+/** Computes the result from the context value; `undefined` for nothing. Throws only {@link InterpreterFallback}. */
 export type Compiled = (input: unknown, evaluation: Evaluation) => unknown;
 
 /**
- * Ends an evaluation that JSONata itself has to repeat, in a process of its own. `code` is the error that it will find,
- * null when only it knows the result.
+ * Ends an evaluation that JSONata itself has to repeat in a separate process. `code` is the error that it will find, or
+ * `null` when only JSONata knows the result.
  */
 export class InterpreterFallback extends Error {
   readonly code: string | null;
@@ -27,15 +23,13 @@ export class InterpreterFallback extends Error {
   }
 }
 
-/** The errors by code, one of each, as an error is expensive to make and carries nothing but its code. */
+/** One error per code, as an error is expensive to make and carries only its code. */
 const known = new Map<string | null, InterpreterFallback>();
 
-/** Ends the evaluation with an error of JSONata's. */
 export function fail(code: string): never {
   throw ending(code);
 }
 
-/** Ends the evaluation because only JSONata can give the result. */
 export function handBack(): never {
   throw ending(null);
 }
@@ -49,17 +43,15 @@ function ending(code: string | null): InterpreterFallback {
 }
 
 /**
- * Units of work for one record: each step over an item, node of a value or 16 characters of text costs one, in advance.
- * This takes a few milliseconds at most, so no expression can keep the worker from its heartbeats. No list grows longer
- * than this, which is JSONata's own limit here (`sequence`).
+ * Units of work for one record, charged in advance. Each step over an item, node of a value or 16 characters of text
+ * costs one. This takes a few milliseconds, so no expression can keep the worker from its heartbeats. No list grows
+ * longer than this, which is JSONata's own limit here (`sequence`).
  */
 export const allowanceMax = 100_000;
 
-/** Takes units from the remaining allowance of the evaluation. */
 export function charge(evaluation: Evaluation, units: number): void {
   evaluation.allowance -= units;
   if (evaluation.allowance < 0) handBack();
 }
 
-/** Charges for making or reading `length` characters. */
 export const chargeText = (evaluation: Evaluation, length: number): void => charge(evaluation, 1 + length / 16);

@@ -1,8 +1,8 @@
 import { type AstNode, isNode, parseExpression } from '../expression.ts';
 
 /**
- * The fields of an input that an expression can read, with their contents; null: any field is possible. So a process
- * need not get the whole record for one column.
+ * The fields of an input that an expression can read, with their contents; `null` when any field is possible. A process
+ * then does not need the whole record for one column.
  */
 export function fieldsRead(text: string): ReadonlySet<string> | null {
   const parsed = parseExpression(text);
@@ -11,19 +11,18 @@ export function fieldsRead(text: string): ReadonlySet<string> | null {
   return namesOnly(parsed.ast, names) ? names : null;
 }
 
-/** The kinds of nodes whose children determine what is read. */
 const transparent: ReadonlySet<string> = new Set([
   ...['string', 'number', 'value', 'regex', 'path', 'filter', 'unary', 'binary', 'condition', 'block', 'bind'],
   ...['function', 'lambda', 'apply', 'variable'],
 ]);
 
-/** Functions that take the input itself where an argument is missing, with the number of arguments that avoids it. */
+/** Functions that take the input where an argument is missing, with the number of arguments that avoids it. */
 const argumentsMin: ReadonlyMap<unknown, number> = new Map([
   ...(['string', 'boolean', 'not', 'keys', 'spread', 'clone'] as const).map((name) => [name, 1] as const),
   ...(['lookup', 'each', 'sift'] as const).map((name) => [name, 2] as const),
 ]);
 
-/** Adds the names of fields that a tree mentions; false: it may read the input in another way too. */
+/** Adds the field names that a tree mentions; `false` if it may read the input in another way too. */
 function namesOnly(tree: unknown, names: Set<string>): boolean {
   if (Array.isArray(tree)) return tree.every((item) => namesOnly(item, names));
   if (typeof tree !== 'object' || tree === null || tree instanceof RegExp) return true;
@@ -39,11 +38,10 @@ function namesOnly(tree: unknown, names: Set<string>): boolean {
   return children.every((child) => namesOnly(child, names));
 }
 
-/** `$` may be a part of the input only, and the function may have all arguments; neither is checked. */
+/** `$` may be only a part of the input, and the function may have all its arguments; neither is checked. */
 const isInput = ({ type, value }: AstNode): boolean =>
   type === 'variable' && (value === '' || value === '$' || argumentsMin.has(value));
 
-/** Whether it is a call of a function by its name that leaves no argument to the input. */
 const isComplete = ({ type, procedure, arguments: given }: AstNode): boolean =>
   type === 'function' &&
   isNode(procedure) &&

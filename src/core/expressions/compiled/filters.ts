@@ -5,10 +5,9 @@ import { refuse } from './node.ts';
 import { isList, type List, sequenceOf } from './sequence.ts';
 import { isTruthy } from './values.ts';
 
-/** The rest of a value after a condition or an index in square brackets; always a list, perhaps an empty one. */
+/** The items that a condition or an index keeps; always a list, perhaps an empty one. */
 export type Filter = (value: unknown, evaluation: Evaluation) => List;
 
-/** Compiles the part in square brackets. */
 export function compileFilter(node: AstNode, compiler: Compiler, scope: Scope | null): Filter {
   if (node.type === 'number') return typeof node.value === 'number' ? itemAt(Math.floor(node.value)) : refuse();
   const condition = compiler.compile(node, scope);
@@ -31,7 +30,7 @@ export function compileFilter(node: AstNode, compiler: Compiler, scope: Scope | 
   };
 }
 
-/** One item by its place; below zero it counts from the end. An item that is a list itself gives its items. */
+/** From the end if negative; an item that is a list itself gives its items. */
 function itemAt(index: number): Filter {
   return (value) => {
     const items = listOf(value);

@@ -6,7 +6,6 @@ import { isReservedName } from './plain-json.ts';
 import { isList, type List, sequenceOf } from './sequence.ts';
 import { areEqual, fieldOf, pushAll } from './values.ts';
 
-/** Functions of lists, of objects, and of any value. */
 export const listFunctions: Readonly<Record<string, Native>> = {
   count: native('<a:n>', ([items]) => (isList(items) ? items.length : 0)),
   append: native('<xx:a>', ([first, second], evaluation) => joined(first, second, evaluation)),
@@ -51,7 +50,7 @@ function keys(value: unknown, evaluation: Evaluation): List {
     return names;
   }
   charge(evaluation, value.length);
-  // An object, because names that are numbers come first in it.
+  // An object, because it puts names that are numbers first.
   const all: Record<string, true> = {};
   for (const item of value) for (const name of keys(item, evaluation)) all[String(name)] = true;
   return keys(all, evaluation);

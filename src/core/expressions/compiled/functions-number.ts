@@ -3,7 +3,6 @@ import { type Native, native, ofNumber } from './native.ts';
 import { isList } from './sequence.ts';
 import { finite, isTruthy } from './values.ts';
 
-/** Functions of numbers, of lists of numbers, and of truth. */
 export const numberFunctions: Readonly<Record<string, Native>> = {
   number: native('<(nsb)-:n>', ([value]) => (value === undefined ? undefined : numberOf(value))),
   abs: ofNumber(Math.abs),
@@ -29,10 +28,7 @@ export const numberFunctions: Readonly<Record<string, Native>> = {
 };
 
 const decimal = /^-?[0-9]+(\.[0-9]+)?([Ee][-+]?[0-9]+)?$/;
-/**
- * The numbers of other bases, as jsonata has them: only the first form has to begin the text, and only the last to end
- * it.
- */
+/** Numbers of other bases as jsonata has them: only the first form must begin the text, only the last must end it. */
 const otherBase = /^(0[xX][0-9A-Fa-f]+)|(0[oO][0-7]+)|(0[bB][0-1]+)$/;
 
 function numberOf(value: unknown): number {
@@ -43,12 +39,11 @@ function numberOf(value: unknown): number {
   return otherBase.test(value) ? finite(Number(value)) : fail('D3030');
 }
 
-/** Powers of ten; each is exact as a number. */
 const factors = Array.from({ length: 11 }, (_, places) => 10 ** places);
-/** The number below which the error of a product with such a factor is at most a thousandth. */
+/** Below it, the error of a product with such a factor is at most a thousandth. */
 const shiftedMax = 2 ** 40;
 
-/** Half goes to the even neighbour. */
+/** Rounds half to even. */
 function round(number: number, precision: number): number {
   const shifted = number * (factors[precision] ?? Number.NaN);
   const nearest = Math.round(shifted);
@@ -57,7 +52,7 @@ function round(number: number, precision: number): number {
   return isClear ? nearest / (factors[precision] ?? 1) + 0 : roundInText(number, precision);
 }
 
-/** Moves the decimal point in the text, where nothing is lost. */
+/** Moves the decimal point in the text, which loses nothing. */
 function roundInText(number: number, precision: number): number {
   const shifted = precision === 0 ? number : moved(number, precision);
   const nearest = Math.round(shifted);

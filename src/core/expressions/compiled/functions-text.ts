@@ -3,7 +3,7 @@ import { type Native, native, ofText } from './native.ts';
 import { isList } from './sequence.ts';
 import { textOf } from './values.ts';
 
-/** Functions of texts; those that take a pattern take texts only, as a regular expression is never compiled. */
+/** Functions that take a pattern take only texts here, as a regular expression is never compiled. */
 export const textFunctions: Readonly<Record<string, Native>> = {
   string: native('<x-b?:s>', ([value, pretty], evaluation) =>
     value === undefined ? undefined : textOf(value, evaluation, pretty === true ? 2 : 0),
@@ -57,7 +57,6 @@ function counted(text: string, evaluation: Evaluation): string {
   return text;
 }
 
-/** The space that is trimmed: without it nothing is. */
 const looseSpace = /^ | $|[\t\n\r]| {2}/;
 
 function trim(text: string, evaluation: Evaluation): string {
@@ -68,7 +67,7 @@ function trim(text: string, evaluation: Evaluation): string {
 
 const halves = /[\ud800-\udfff]/;
 
-/** Characters as Unicode counts them. */
+/** Unicode characters, not UTF-16 units. */
 function lengthOf(text: string, evaluation: Evaluation): number {
   if (!halves.test(counted(text, evaluation))) return text.length;
   charge(evaluation, text.length);
@@ -90,16 +89,13 @@ function substring(text: string, { start, length, evaluation }: Part): string {
   return length <= 0 ? '' : slice(text, { size, from, to: from >= 0 ? from + length : size + from + length });
 }
 
-/** `slice` by characters; those of a text with none beyond 16 bits are its units. */
+/** `slice` by characters, which are UTF-16 units where none is beyond 16 bits. */
 function slice(text: string, part: { readonly size: number; readonly from: number; readonly to?: number }): string {
   const { size, from, to } = part;
   return size === text.length ? text.slice(from, to) : Array.from(text).slice(from, to).join('');
 }
 
-/**
- * The index of a mark in a text; -1: it is not there. A missing mark is the word that JavaScript makes of it, and an
- * error where that is found.
- */
+/** JavaScript turns a missing mark into a word; a text that contains this word is handed back. */
 function indexOf(text: string, mark: unknown, evaluation: Evaluation): number {
   const at = counted(text, evaluation).indexOf(String(mark));
   return at === -1 || typeof mark === 'string' ? at : handBack();

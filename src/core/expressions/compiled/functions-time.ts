@@ -1,7 +1,7 @@
 import { type Evaluation, fail, handBack } from './evaluation.ts';
 import { type Native, native } from './native.ts';
 
-/** Functions of time, without picture strings, which are a separate language; `now` and `millis` are {@link clocks}. */
+/** Without picture strings, which are a separate language; `now` and `millis` are {@link clocks}. */
 export const timeFunctions: Readonly<Record<string, Native>> = {
   toMillis: native('<s-s?:n>', ([text, picture]) =>
     typeof text === 'string' ? withoutPicture(picture, () => toMillis(text)) : undefined,
@@ -11,7 +11,7 @@ export const timeFunctions: Readonly<Record<string, Native>> = {
   ),
 };
 
-/** The clock of a run is fixed: a repeated page gives the same rows. */
+/** The clock of a run is fixed, so a repeated page gives the same rows. */
 export const clocks: ReadonlyMap<string, (evaluation: Evaluation) => unknown> = new Map<
   string,
   (evaluation: Evaluation) => unknown
@@ -26,7 +26,7 @@ const withoutPicture = <Time>(picture: unknown, compute: () => Time): Time =>
 
 /** jsonata's own test for a time. */
 const timestamp = /^\d{4}(-[01]\d)?(-[0-3]\d)?(T[0-2]\d:[0-5]\d:[0-5]\d)?(\.\d+)?([+-][0-2]\d:?[0-5]\d|Z)?$/;
-/** The times that mean the same in every time zone; a process without environment may be in another one. */
+/** Times that mean the same in every time zone; a process without environment may be in another one. */
 const zoned = /^\d{4}-[01]\d(-[0-3]\d(T[0-2]\d:[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-][0-2]\d:[0-5]\d))?)?$/;
 
 function toMillis(text: string): number {

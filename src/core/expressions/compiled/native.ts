@@ -1,11 +1,11 @@
 import type { Evaluation } from './evaluation.ts';
 import { readSignature, type Signature } from './signature.ts';
 
-/** A function of JSONata: its arguments are as its signature says, or undefined where none was given. */
+/** Arguments are as the signature says, or `undefined` where none was given. */
 export interface Native {
   readonly signature: Signature;
   readonly call: (args: readonly unknown[], evaluation: Evaluation) => unknown;
-  /** The most common call, with one argument that fits the signature unchanged; null: any other. */
+  /** The most common call, with one argument that fits the signature unchanged; `null` without such a form. */
   readonly ofOne: OfOne | null;
 }
 
@@ -14,21 +14,18 @@ interface OfOne {
   readonly call: (value: unknown, evaluation: Evaluation) => unknown;
 }
 
-/** A function with its signature in jsonata's form. */
 export const native = (signature: string, call: Native['call']): Native => ({
   signature: readSignature(signature),
   call,
   ofOne: null,
 });
 
-/** A function of one text; nothing gives nothing. */
 export const ofText = (compute: (text: string, evaluation: Evaluation) => unknown): Native =>
   single('<s-:s>', {
     type: 'string',
     call: (text, evaluation) => (typeof text === 'string' ? compute(text, evaluation) : undefined),
   });
 
-/** A function of one number; nothing gives nothing. */
 export const ofNumber = (compute: (number: number) => number): Native =>
   single('<n-:n>', { type: 'number', call: (number) => (typeof number === 'number' ? compute(number) : undefined) });
 

@@ -6,7 +6,6 @@ import { areEqual, finite, isTruthy, textOf } from './values.ts';
 
 type Operator = (left: unknown, right: unknown, evaluation: Evaluation) => unknown;
 
-/** An operator between two values. */
 export function compileBinary(node: AstNode, compiler: Compiler, scope: Scope | null): Compiled {
   allow(node, 'lhs', 'rhs');
   const left = compiler.compile(childOf(node, 'lhs'), scope);
@@ -31,7 +30,6 @@ export function compileBinary(node: AstNode, compiler: Compiler, scope: Scope | 
   };
 }
 
-/** `-` before a value. */
 export function compileNegation(node: AstNode, compiler: Compiler, scope: Scope | null): Compiled {
   allow(node, 'expression');
   const operand = compiler.compile(childOf(node, 'expression'), scope);
@@ -74,7 +72,7 @@ function isIn(left: unknown, right: unknown, evaluation: Evaluation): boolean {
   const items = isList(right) ? right : [right];
   charge(evaluation, items.length);
   if (!items.includes(left)) return false;
-  // Whether two mentions are one object differs in the process that gets copies.
+  // Object identity differs in the process, which gets copies.
   return typeof left === 'object' && left !== null ? handBack() : true;
 }
 
@@ -84,7 +82,7 @@ function range(from: unknown, to: unknown, evaluation: Evaluation): List | undef
   if (from === undefined || to === undefined || from > to) return undefined;
   const size = to - from + 1;
   if (size > 1e7) return fail('D2014');
-  // Above that, counting up has no effect.
+  // Beyond safe integers, counting up has no effect.
   if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to)) return handBack();
   charge(evaluation, size);
   const numbers: List = Array.from({ length: size }, (_unused, index) => from + index);

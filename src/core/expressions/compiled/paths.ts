@@ -10,7 +10,7 @@ interface Step {
   readonly stages: readonly Filter[];
 }
 
-/** A path: each step over each item that the step before gave. */
+/** A path: each step runs over each item of the step before. */
 export function compilePath(node: AstNode, compiler: Compiler, scope: Scope | null): Compiled {
   allow(node, 'steps', 'keepSingletonArray');
   const nodes = childrenOf(node, 'steps');
@@ -33,7 +33,6 @@ export function compilePath(node: AstNode, compiler: Compiler, scope: Scope | nu
   return compileFields(start, names, isCollapsedPath(node) ? collapsed(general, node['keepArray'] === true) : general);
 }
 
-/** Whether the compiled path gives no sequence that is still to collapse. */
 export const isCollapsedPath = (node: AstNode): boolean =>
   node.type === 'path' && node['predicate'] === undefined && plainFields(childrenOf(node, 'steps')) !== null;
 
@@ -42,7 +41,7 @@ const collapsed =
   (input, evaluation) =>
     collapse(compiled(input, evaluation), keepArray);
 
-/** The names in a path of fields that may begin with a variable; null where it has steps of other kinds. */
+/** Names of a path of fields, which may begin with a variable; `null` where it has steps of other kinds. */
 function plainFields(steps: readonly AstNode[]): readonly string[] | null {
   const [first] = steps;
   const names = (first && isPlainVariable(first) ? steps.slice(1) : steps).map(plainName);
@@ -54,7 +53,6 @@ const isPlainVariable = (step: AstNode): boolean =>
 
 const context: Compiled = (input) => input;
 
-/** The name of a step that is nothing but a name. */
 const plainName = (step: AstNode): string | null =>
   step.type === 'name' && typeof step.value === 'string' && step['stages'] === undefined && !step['keepArray']
     ? step.value
@@ -68,7 +66,7 @@ function compileName(node: AstNode): Compiled {
   return (input, evaluation) => collapse(fieldOf(input, name, evaluation), keepArray);
 }
 
-/** The most common case: fields of objects. If a list is on the way, the general form takes over. */
+/** The most common case; a list on the way needs the general form. */
 function compileFields(start: Compiled, names: readonly string[], general: Compiled): Compiled {
   const fields = names.map((name) => ({ name, isInherited: name in Object.prototype }));
   return (input, evaluation) => {
@@ -86,9 +84,9 @@ function compileFields(start: Compiled, names: readonly string[], general: Compi
 }
 
 interface PathOptions {
-  /** Begins with a variable: it does not iterate over the context. */
+  /** Begins with a variable, so it does not iterate over the context. */
   readonly isAbsolute: boolean;
-  /** Begins with a list that the expression makes: it is made once for all contexts. */
+  /** Begins with a list that the expression makes once for all contexts. */
   readonly startsWithList: boolean;
   readonly keepArray: boolean;
 }
@@ -110,13 +108,12 @@ function walk(steps: readonly Step[], { isAbsolute, startsWithList, keepArray }:
   };
 }
 
-/** A node that is a list by its form may be a block that ends with something else. */
+/** A list by its form may be a block that ends with something else. */
 const madeList = (value: unknown): List => (isList(value) ? value : handBack());
 
-/** A list that the expression made becomes the one item of a sequence. */
 function keptArray(items: List): List {
   const kept = items.cons === true && items.sequence !== true ? sequenceOf(items) : items;
-  // A value that is no sequence keeps its items anyway, and may belong to the record.
+  // A value that is not a sequence keeps its items anyway, and may belong to the record.
   if (kept.sequence === true) kept.keepSingleton = true;
   return kept;
 }

@@ -1,27 +1,23 @@
 import { byNames } from '../../work/by-names.ts';
 
-/** Names with a meaning for JSONata's internals or for JavaScript's objects. */
 const reservedNames: ReadonlySet<string> = new Set([
   ...['_jsonata_lambda', '_jsonata_function', 'outerWrapper', 'tupleStream'],
   ...['__proto__'],
 ]);
 
-/** Whether a property of this name in the data changes how JSONata treats the object. */
 export const isReservedName = (name: string): boolean => reservedNames.has(name);
 
-/** The meaning of a value for an expression that gets it as JSON text. */
 export type Plainness =
   /** Exactly what a JSON parser returns. */
   | 'plain'
-  /** JSON text differs: undefined, -0, infinite, a date. */
+  /** JSON text differs, as for `undefined`, -0, infinity or a date. */
   | 'not_plain'
   /** A reserved name, or too large or deep to walk here. */
   | 'odd';
 
-/** The depth of values up to which they are handled; deeper ones would overflow the stack of recursive steps. */
+/** Deeper values would overflow the stack of recursive steps. */
 const depthMax = 100;
 
-/** Checks a value in one walk over at most `nodesMax` values. */
 export function plainnessOf(value: unknown, { nodesMax }: { readonly nodesMax: number }): Plainness {
   const walk = { nodesLeft: nodesMax, isPlain: true };
   if (!isUsable(value, walk, depthMax)) return 'odd';

@@ -3,16 +3,16 @@ import { plainnessOf } from './plain-json.ts';
 /** A value as its JSON text returns it; the value itself where that is the same. */
 export interface PlainValue {
   readonly value: unknown;
-  /** The length of its JSON text in UTF-16 units. */
+  /** UTF-16 units of its JSON text. */
   readonly length: number;
 }
 
-/** The nodes of a record that are looked at: for a larger one, microseconds do not matter. */
+/** Most nodes of a record that are looked at; for a larger one, microseconds do not matter. */
 const nodesOfRecordMax = 100_000;
 /** Far more than tables within their own limit have (bindings-text.ts). */
 const nodesOfTableMax = 10_000_000;
 
-/** What an expression gets for an input; null for one that is left to JSONata. */
+/** The input as an expression gets it; `null` when it is left to JSONata. */
 export function plainInput(input: unknown): { readonly value: unknown } | null {
   const plainness = plainnessOf(input, { nodesMax: nodesOfRecordMax });
   // JSONata marks a list that is the whole input.
@@ -21,8 +21,8 @@ export function plainInput(input: unknown): { readonly value: unknown } | null {
 }
 
 /**
- * Makes the function that gives a bound value as an expression gets it; null for one that is left to JSONata. The
- * result is cached while the object lives, so that a large table is not walked for every page: it must not change.
+ * Creates the function that gives a bound value as an expression gets it, or `null` when it is left to JSONata. Caches
+ * the result while the object lives, so a large table is not walked for every page: it must not change.
  */
 export function createPlainValues(): (value: unknown) => PlainValue | null {
   const known = new WeakMap<object, PlainValue | null>();

@@ -1,29 +1,26 @@
 /**
  * A function's signature in jsonata: `<s-nn?:s>` is a text, by default the context, a number and perhaps another. `s n
- * b o a x` stand for text, number, boolean, object, list, anything; `(ns)` is a choice, `a<n>` a list of numbers, for
- * which a single number is accepted. Nothing (`m`) is accepted for any of them.
+ * b o a x` stand for text, number, boolean, object, list, anything. `(ns)` is a choice; `a<n>` is a list of numbers and
+ * accepts a single number. Nothing (`m`) is accepted for any of them.
  */
 import { fail } from './evaluation.ts';
 import { isList } from './sequence.ts';
 
-/** Checks and completes arguments. Fails with T0410, T0411 or T0412. */
+/** Completes the arguments, or fails with T0410, T0411 or T0412. */
 export type Signature = (given: readonly unknown[], context: unknown) => readonly unknown[];
 
 interface Parameter {
-  /** Symbols of the types it takes. */
   readonly types: string;
   readonly isOptional: boolean;
-  /** The context replaces it when it is not given. */
   readonly takesContext: boolean;
   readonly isList: boolean;
-  /** Symbol of the items of a list; null: any. */
+  /** Symbol of the items of a list; `null` for any. */
   readonly itemType: string | null;
 }
 
 const parameterForm = /(?<types>\([a-z]+\)|[a-z])(?:<(?<itemType>[a-z])>)?(?<mark>[-?]?)/g;
 const anything = 'asnblfom';
 
-/** Reads a signature in jsonata's own form. */
 export function readSignature(text: string): Signature {
   const parameters = [...text.replace(/:.*$/, '').matchAll(parameterForm)].map(readParameter);
   const wholePattern = new RegExp(`^${parameters.map(patternOf).join('')}$`);
@@ -51,7 +48,7 @@ function readParameter({ groups = {} }: RegExpExecArray): Parameter {
 
 const patternOf = ({ types, isOptional }: Parameter): string => `([${types}]${isOptional ? '?' : ''})`;
 
-/** The common case: each argument is for the parameter at its place and none is the context. */
+/** The common case: each argument fits the parameter at its place, and none is the context. */
 function fitsInOrder(parameters: readonly Parameter[], given: readonly unknown[]): boolean {
   if (given.length > parameters.length) return false;
   for (let index = 0; index < parameters.length; index += 1) {

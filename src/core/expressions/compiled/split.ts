@@ -5,22 +5,21 @@ import { fieldsRead } from './fields-read.ts';
 import { NotCompiled, pairsOf } from './node.ts';
 import { isReservedName } from './plain-json.ts';
 
-/** An object constructor of which a part can be compiled, as two expressions that together give its fields. */
+/** An object constructor that can be compiled in part, as two expressions that together give its fields. */
 export interface SplitExpression {
-  /** All names, in their order. */
   readonly names: readonly string[];
   readonly compiled: { readonly expression: string; readonly compiled: CompiledExpression };
-  /** The rest, for JSONata itself. `fields`: those of the record that it reads; null: any field is possible. */
+  /** For JSONata itself. `fields` are those of the record that it reads; `null` when any field is possible. */
   readonly rest: { readonly expression: string; readonly fields: ReadonlySet<string> | null };
 }
 
-/** A longer mapping is treated as a whole, which keeps both parts far from JSONata's limit of depth. */
+/** A longer mapping is treated as a whole, which keeps both parts far from JSONata's depth limit. */
 const limits = { textLength: 16_384, pairs: 100 } as const;
 
 /**
- * Splits a mapping such as `{"a": a, "b": $map(…)}`, so that JSONata does not compute all fields because one needs it.
- * JSONata computes each value by itself, so the parts give the same as the whole as long as neither fails. Null: it is
- * no such mapping, or all or nothing of it can be compiled.
+ * Splits a mapping such as `{"a": a, "b": $map(…)}`, so that JSONata computes only the fields that need it. JSONata
+ * computes each value by itself, so the parts give the same as the whole as long as neither fails. `null` for other
+ * expressions, and when all or nothing of it can be compiled.
  */
 export function splitExpression(text: string): SplitExpression | null {
   try {
@@ -64,7 +63,6 @@ function split(text: string): SplitExpression | null {
   return { names, compiled: { expression, compiled }, rest: { expression: rest, fields: fieldsRead(rest) } };
 }
 
-/** Whether a node is an object without anything after or around it. */
 const isPlainObject = (node: AstNode): boolean =>
   node.type === 'unary' &&
   node.value === '{' &&
@@ -79,21 +77,19 @@ function pairsIn(node: AstNode): ReturnType<typeof pairsOf> {
   }
 }
 
-/** `a{…}`: JSONata puts an item into the list of the record if it is empty, and other fields see it. */
+/** `a{…}`: JSONata puts an item into the record's list if it is empty, and other fields see it. */
 function hasGroup(tree: unknown): boolean {
   if (Array.isArray(tree)) return tree.some(hasGroup);
   if (typeof tree !== 'object' || tree === null || tree instanceof RegExp) return false;
   return 'group' in tree || Object.values(tree).some(hasGroup);
 }
 
-/** The one pair of a piece as {@link bare} shows it; null: it is not one. */
 function pairOf(piece: string): unknown {
   const parsed = parseExpression(`{${piece}}`);
   const [pair, ...others] = parsed.ok && isPlainObject(parsed.ast) ? pairsIn(parsed.ast) : [];
   return pair === undefined || others.length > 0 ? null : bare(pair);
 }
 
-/** A syntax tree without the places in its text. */
 function bare(tree: unknown): unknown {
   if (Array.isArray(tree)) return tree.map(bare);
   if (typeof tree !== 'object' || tree === null || tree instanceof RegExp) return tree;
@@ -102,13 +98,10 @@ function bare(tree: unknown): unknown {
   );
 }
 
-/** Texts and quoted names, comments, and what may be a pattern; brackets and commas outside of them. */
+/** Texts, quoted names, comments and possible patterns; brackets and commas outside of them. */
 const token = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`|\/\*[\s\S]*?\*\/|\/(?:[^/\\\n]|\\.)+\/[im]*|[()[\]{},]/g;
 
-/**
- * The text of an object constructor between its commas. A guess, as only a parser can tell a pattern from a division:
- * see the comparison above.
- */
+/** A guess at the commas of the constructor: only a parser can tell a pattern from a division (see the comparison above). */
 function piecesOf(text: string): readonly string[] {
   const pieces: string[] = [];
   let depth = 0;

@@ -2,12 +2,12 @@ import { isJsonObject } from '../../json/is-json-object.ts';
 import { charge, chargeText, type Evaluation, handBack } from './evaluation.ts';
 import { isList, type List, sequenceOf } from './sequence.ts';
 
-/** A number that JSON can write; JSONata checks one that is not finite. */
+/** JSONata itself checks a number that is not finite. */
 export function finite(value: number): number {
   return Number.isFinite(value) ? value : handBack();
 }
 
-/** The value of a field; of a list, the values of that field of its items, nested lists included. */
+/** The value of a field; for a list, the values of that field of its items, nested lists included. */
 export function fieldOf(input: unknown, key: string, evaluation: Evaluation): unknown {
   if (isList(input)) {
     charge(evaluation, input.length + 1);
@@ -22,13 +22,13 @@ export function fieldOf(input: unknown, key: string, evaluation: Evaluation): un
   return isJsonObject(input) && Object.hasOwn(input, key) ? input[key] : undefined;
 }
 
-/** Appends all items; never by `push(...)`, which puts them on the stack. */
+/** Not by `push(...)`, which puts all items on the stack. */
 export function pushAll(list: List, items: readonly unknown[], evaluation: Evaluation): void {
   charge(evaluation, items.length);
   for (const item of items) list.push(item);
 }
 
-/** The truth of a value in a condition; nothing counts as false here, while `$boolean` gives nothing. */
+/** Nothing counts as false here, while `$boolean` gives nothing. */
 export function isTruthy(value: unknown, evaluation: Evaluation): boolean {
   if (isList(value)) {
     charge(evaluation, value.length);
@@ -42,7 +42,6 @@ export function isTruthy(value: unknown, evaluation: Evaluation): boolean {
   return value !== null && Boolean(value);
 }
 
-/** Equality of JSON values, in depth; the order of properties does not count. */
 export function areEqual(left: unknown, right: unknown, evaluation: Evaluation): boolean {
   if (left === right) return true;
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;
@@ -65,7 +64,7 @@ export function areEqual(left: unknown, right: unknown, evaluation: Evaluation):
   );
 }
 
-/** `$string`: texts as they are, everything else as JSON with numbers of at most 15 digits. */
+/** `$string`: texts unchanged, everything else as JSON with numbers of at most 15 digits. */
 export function textOf(value: unknown, evaluation: Evaluation, indent = 0): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'number') return Number.isInteger(value) ? String(value) : String(shortNumber(value));

@@ -1,4 +1,4 @@
-/** For tests: small manifests, and runs of the specs that are made of them. */
+/** For tests: small manifests, and runs of the specs made of them. */
 import type { Issue } from '../../errors.ts';
 import type { TestEvaluator } from '../../expressions/evaluator-fixture.ts';
 import { checkSpec } from '../../spec/check/check.ts';
@@ -9,7 +9,6 @@ import { importAirbyte } from './airbyte.ts';
 
 type Part = Readonly<Record<string, unknown>>;
 
-/** A stream `items` below `https://api.test/v1`, with parts of it replaced. */
 export const streamOf = (
   parts: {
     readonly stream?: Part;
@@ -34,24 +33,20 @@ export const streamOf = (
   ...parts.stream,
 });
 
-/** A field that is added to each record. */
 export const addFields = (path: readonly string[], value: string, more: Part = {}): Part => ({
   type: 'AddFields',
   fields: [{ path, value, ...more }],
 });
 
-/** A parameter that a component puts into the request. */
 export const queryOption = (name: string): Part => ({
   type: 'RequestOption',
   inject_into: 'request_parameter',
   field_name: name,
 });
 
-/** The import of streams, with other parts of a manifest. */
 export const imported = (streams: readonly unknown[], more: Part = {}): ImportResult =>
   importAirbyte({ version: '6.0.0', type: 'DeclarativeSource', streams, ...more }, { key: 'acme' });
 
-/** The first resource of an import. Throws the reasons when nothing was converted. */
 export function resourceOf(result: ImportResult, index = 0): Record<string, unknown> {
   const { resources } = result.spec;
   const resource: unknown = Array.isArray(resources) ? resources[index] : undefined;
@@ -59,7 +54,6 @@ export function resourceOf(result: ImportResult, index = 0): Record<string, unkn
   return resource as Record<string, unknown>;
 }
 
-/** Why a stream was refused. */
 export const refusalOf = (result: ImportResult, index = 0): readonly (string | null)[] => {
   const { path = null, reason = null } = result.report[index] ?? {};
   return [path, reason];
@@ -71,7 +65,6 @@ export const mock = (path: string, body: unknown, more: Part = {}): Part => ({
   respond: { body },
 });
 
-/** Runs tests of an imported spec; resolves with what does not hold. */
 export const runImported =
   (evaluator: TestEvaluator) =>
   async (result: ImportResult, test: Part): Promise<readonly string[]> => {

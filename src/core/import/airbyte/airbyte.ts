@@ -1,5 +1,5 @@
 /**
- * Makes a ConnectorSpec of a low-code manifest of Airbyte: every stream that has a faithful counterpart becomes a
+ * Makes a ConnectorSpec of an Airbyte low-code manifest. Every stream that has a faithful counterpart becomes a
  * resource; each other one is refused by itself, with the component and the reason.
  */
 
@@ -14,15 +14,15 @@ import { createResolver } from './manifest/resolve-references.ts';
 import { specificationOf } from './specification.ts';
 import { readStreams } from './streams.ts';
 
-/** Of a manifest: those with schemas of all streams have some ten thousand values. */
+/** Manifests with schemas of all streams have some ten thousand values. */
 const manifestLimits = { nodesMax: 500_000, textLengthMax: 200_000 } as const;
 
 /**
- * Imports a manifest. The report has an entry for each stream in the order of the document. A document of which no
- * stream can be converted gives a spec without resources, which the spec check refuses.
+ * The report has an entry for each stream in document order. If no stream can be converted, the spec has no resources
+ * and the spec check refuses it.
  *
- * @param options `key` of the spec. Absent: it follows from the manifest.
- * @throws AppError `validation` when the document is no manifest, or too large.
+ * @param options `key` of the spec; it follows from the manifest by default.
+ * @throws AppError `validation` when the document is not a manifest, or too large.
  */
 export function importAirbyte(document: unknown, options: { readonly key?: string } = {}): ImportResult {
   const manifest = manifestOf(document);

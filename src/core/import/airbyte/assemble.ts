@@ -22,7 +22,6 @@ interface Heading {
   readonly docsUrl: string | null;
 }
 
-/** Resources of a spec at most. */
 const resourcesMax = 200;
 
 interface Entry {
@@ -30,7 +29,6 @@ interface Entry {
   readonly draft: StreamDraft;
 }
 
-/** The spec of the streams that were converted, without those whose resource the spec check refuses. */
 export function assemble(streams: ReadStreams, heading: Heading): Assembled {
   const refused = new Map<string, { readonly path: string; readonly reason: string }>();
   const unique = [...new Map([...streams.listed, ...streams.parents].map((stream) => [stream.key, stream])).values()];
@@ -52,7 +50,7 @@ export function assemble(streams: ReadStreams, heading: Heading): Assembled {
   }
 }
 
-/** Without children whose parent was dropped, and without parents that nobody needs. */
+/** Removes children whose parent was dropped, and parents that no child needs. */
 function withParents(
   entries: readonly Entry[],
   streams: ReadStreams,
@@ -83,7 +81,6 @@ function withParents(
   }
 }
 
-/** What of a spec was left out because the check refuses it. */
 interface Dropped {
   /** Keys of params whose rules for values are left out. */
   readonly rules: Set<string>;
@@ -91,7 +88,7 @@ interface Dropped {
   readonly types: Set<string>;
 }
 
-/** The resources with issues, by key. Where nothing else can be left out, all of them. */
+/** The resources with issues, by key; all of them where nothing else can be left out. */
 function faultyOf(
   issues: readonly Issue[],
   { entries, spec, dropped }: { readonly entries: readonly Entry[]; readonly spec: Part; readonly dropped: Dropped },
@@ -142,10 +139,10 @@ const rules: ReadonlySet<string> = new Set(['pattern', 'enum', 'default', 'forma
 const withoutRules = (param: Part): Part =>
   Object.fromEntries(Object.entries(param).filter(([key]) => !rules.has(key)));
 
-/** The base of most requests; null: they lead to several hosts. */
+/** The base of most requests; `null` when they lead to several hosts. */
 function commonBase(entries: readonly Entry[]): string | null {
   const bases = new Map<string, number>();
-  // Files of reports are where the response to their poll says.
+  // The response to their poll names the addresses of report files.
   const direct = entries.filter(({ draft }) => draft.job === null);
   for (const { draft } of direct) bases.set(draft.request.base, (bases.get(draft.request.base) ?? 0) + 1);
   const hosts = new Set([...bases.keys()].map(hostOf));
@@ -153,7 +150,6 @@ function commonBase(entries: readonly Entry[]): string | null {
   return hosts.size > 1 ? null : (most?.[0] ?? null);
 }
 
-/** Scheme and host of a template. */
 const hostOf = (base: string): string => /^(?:https?:\/\/)?[^/]*/.exec(base)?.[0] ?? '';
 
 function commonAuth(entries: readonly Entry[]): Part {

@@ -2,18 +2,15 @@ import { isJsonObject } from '../../json/is-json-object.ts';
 import { joined, type Origins } from './manifest/origins.ts';
 import { refuse } from './refusal.ts';
 
-/** A component of the resolved manifest. */
 export interface Component {
   readonly type: string;
   /** Dotted path into the given document. */
   readonly path: string;
   readonly fields: Readonly<Record<string, unknown>>;
   readonly origins: Origins;
-  /** The `$parameters` that its expressions see. */
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
-/** The component that an object is. */
 export function componentOf(value: Readonly<Record<string, unknown>>, origins: Origins, path?: string): Component {
   const parameters = value['$parameters'];
   return {
@@ -25,16 +22,14 @@ export function componentOf(value: Readonly<Record<string, unknown>>, origins: O
   };
 }
 
-/** Where a field of a component stands. */
 export const pathAt = (component: Component, key: string): string => {
   const own = component.origins.pathAt(component.fields, key);
   return own === key ? joined(component.path, key) : own;
 };
 
-/** The value of a field; undefined where it is missing or null. */
 export const valueOf = (component: Component, key: string): unknown => component.fields[key] ?? undefined;
 
-/** The component in a field; null: none. Refuses what is no object. */
+/** Refuses values that are not objects. */
 export function partOf(component: Component, key: string): Component | null {
   const value = valueOf(component, key);
   if (value === undefined) return null;
@@ -42,7 +37,7 @@ export function partOf(component: Component, key: string): Component | null {
   return componentOf(value, component.origins, component.origins.pathOf(value) || pathAt(component, key));
 }
 
-/** The components in a list. Refuses what is no list of objects. */
+/** Refuses values that are not lists of objects. */
 export function partsOf(component: Component, key: string): readonly Component[] {
   const value = valueOf(component, key);
   if (value === undefined) return [];
@@ -54,7 +49,7 @@ export function partsOf(component: Component, key: string): readonly Component[]
   });
 }
 
-/** A text field; undefined where it is missing. Numbers and booleans count as their text. */
+/** Numbers and booleans count as their text. */
 export function textOf(component: Component, key: string): string | undefined {
   const value = valueOf(component, key);
   if (value === undefined || typeof value === 'string') return value;
@@ -62,9 +57,7 @@ export function textOf(component: Component, key: string): string | undefined {
   return refuse(pathAt(component, key), 'expected a text');
 }
 
-/** A field that is true. */
 export const isTrue = (component: Component, key: string): boolean => valueOf(component, key) === true;
 
-/** Refuses a component for its type. */
 export const refuseType = (component: Component, advice: string): never =>
   refuse(component.path, `${component.type || 'a component without type'} has no counterpart: ${advice}`);

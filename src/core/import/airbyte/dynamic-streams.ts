@@ -9,14 +9,14 @@ import { refuse } from './refusal.ts';
 import { evaluate, knownText } from './render.ts';
 import { startScope } from './stream/scopes.ts';
 
-/** Values that may still be made of templates: each stream is a copy. */
+/** Values that templates may still produce: each stream is a copy. */
 export interface TemplateBudget {
   left: number;
 }
 
 /**
- * The streams of a definition whose resolver has a list of values: its template once for each item, with the values of
- * the item at the places of `components_mapping`. Refuses a list that only a connection or a response has.
+ * Copies the template for each item, with the item's values at the places of `components_mapping`. Refuses a list that
+ * only a connection or a response has.
  */
 export function streamsOfTemplate(definition: Component, config: Config, budget: TemplateBudget): readonly Component[] {
   const template = partOf(definition, 'stream_template');
@@ -67,7 +67,7 @@ function mappingScope(
   return { place: 'in components_mapping', name: (name) => own.get(name) ?? start.name(name) };
 }
 
-/** A stream with one value of the item in its place. A place that is not there stays so, unless it may be created. */
+/** A missing place stays missing, unless it may be created. */
 function withValue(
   stream: Fields,
   mapping: Component,
@@ -80,7 +80,7 @@ function withValue(
     const known = knownText(String(name), scope, at);
     return /[*?[\]]/.test(known) ? refuse(at, 'a pattern has no counterpart: name one place') : known;
   });
-  // Schemas are not read here; the one of the template would be another one's.
+  // Schemas are not read here; the template's would belong to another stream.
   if (path[0] === 'schema_loader') return { ...stream, schema_loader: undefined };
   const value = mappedValue(mapping, scope);
   const creates = valueOf(mapping, 'create_or_update') === true && isTruthy(value);
@@ -88,7 +88,7 @@ function withValue(
   return isJsonObject(changed) ? changed : stream;
 }
 
-/** The value as the CDK reads it: as a literal of Python, then as YAML. */
+/** Reads the value as the CDK does: as a literal of Python, then as YAML. */
 function mappedValue(mapping: Component, scope: Scope): unknown {
   const at = pathAt(mapping, 'value');
   const given = valueOf(mapping, 'value');
@@ -101,7 +101,7 @@ function mappedValue(mapping: Component, scope: Scope): unknown {
   return isPlainYaml(value) ? value : refuse(at, `the text ${JSON.stringify(value.slice(0, 100))} is read as YAML`);
 }
 
-/** Whether YAML 1.1 has the same text for it. */
+/** Whether YAML 1.1 reads the same text. */
 const isPlainYaml = (text: string): boolean =>
   /^[A-Za-z/_][^\n\t]*$/.test(text) &&
   !/:(?:\s|$)|\s#|\s$/.test(text) &&
@@ -109,12 +109,10 @@ const isPlainYaml = (text: string): boolean =>
 
 interface Change {
   readonly value: unknown;
-  /** Whether a place that is not there is made. */
   readonly creates: boolean;
   readonly origins: Origins;
 }
 
-/** A copy with another value at a path; the same where the path leads nowhere. */
 function changedAt(target: unknown, path: readonly string[], change: Change): unknown {
   const [name, ...rest] = path;
   if (name === undefined) return change.value;

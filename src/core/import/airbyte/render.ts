@@ -5,10 +5,10 @@ import { parseTemplate } from './jinja/template.ts';
 import { checkLength, constant, lengthOf, quote, type Scope, type Value } from './jinja/value.ts';
 import { refuse } from './refusal.ts';
 
-/** A value of the spec: JSON whose texts are templates. Undefined: there is nothing to send. */
+/** JSON whose texts are templates; `undefined` sends nothing. */
 export type Rendered = unknown;
 
-/** The value of a template, before the CDK reads it as a literal. Refuses what has no counterpart. */
+/** The value of a template before the CDK reads it as a literal. */
 export function evaluate(template: string, scope: Scope, path: string): Value {
   return guarded(template, path, () => {
     const parsed = parseTemplate(template);
@@ -18,7 +18,6 @@ export function evaluate(template: string, scope: Scope, path: string): Value {
   });
 }
 
-/** The values of the parts of a template. Throws `JinjaError` when they are too long together. */
 function compiled(parts: readonly Node[], scope: Scope): readonly Value[] {
   const values = parts.map((part) => compile(part, scope));
   checkLength(lengthOf(values), 0);
@@ -37,34 +36,33 @@ function guarded<Result>(template: string, path: string, read: () => Result): Re
   }
 }
 
-/** A value as a template of the spec. */
 export function templateOf(value: Value): unknown {
   if (value.constant) return escaped(value.constant.value);
   return `{{ ${value.code} }}`;
 }
 
-/** A text of the manifest that would be a template here. */
+/** Escapes a text of the manifest that would be a template here. */
 const escaped = (value: unknown): unknown =>
   typeof value === 'string' && value.includes('{{') ? `{{ ${quote(value)} }}` : value;
 
-/** JSONata of a value; an empty text or list where there is none. */
+/** JSONata of a value; an empty text if it is missing. */
 export const expressionOf = (value: Value): string =>
   value.constant?.value === undefined && value.constant ? '""' : value.code;
 
-/** A list that a text becomes in the CDK once its values are in it cannot be read here. */
+/** Refuses a text that becomes a list in the CDK once its values are in it: it cannot be read here. */
 function refuseListText(template: string, value: Value, path: string): void {
   if (!value.constant && /^\s*[[(]/.test(template)) {
     refuse(path, 'a list that is written as a text with expressions in it has no counterpart; write one expression');
   }
 }
 
-/** A text in quotes is one without them, unless it has quotes inside. */
+/** Removes the quotes around a text, unless it has quotes inside. */
 function unquoted(value: Value): Value {
   const { code } = text(value);
   return { kind: 'text', code: `($q := ${code}; $contains($q, /['\\\\\\n]/) ? "'" & $q & "'" : $q)`, final: true };
 }
 
-/** A query parameter: a text, or a list; nothing for an empty one. */
+/** A query parameter; `undefined` for an empty one. */
 export function queryValue(template: unknown, scope: Scope, path: string): Rendered {
   if (typeof template === 'boolean') return shown(template);
   if (typeof template !== 'string') return template ?? undefined;
@@ -91,7 +89,7 @@ export function queryValue(template: unknown, scope: Scope, path: string): Rende
   return `{{ ($v := ${text(value).code}; $v = "" ? null : $v) }}`;
 }
 
-/** A header: always a text; nothing for an empty one. */
+/** A header, always a text; `undefined` for an empty one. */
 export function headerValue(template: unknown, scope: Scope, path: string): string | undefined {
   if (typeof template !== 'string') return template === null || template === undefined ? undefined : shown(template);
   const value = evaluate(template, scope, path);
@@ -106,8 +104,8 @@ export function headerValue(template: unknown, scope: Scope, path: string): stri
 }
 
 /**
- * A value of a JSON body. A text that the CDK reads as a literal, such as `true`, becomes that literal; objects and lists
- * are rendered inside. Undefined: the value is left out. Refuses what has no counterpart, at `path`.
+ * `undefined` leaves the value out. A text that the CDK reads as a literal, such as `true`, becomes that literal;
+ * objects and lists are rendered inside.
  */
 export function jsonValue(template: unknown, scope: Scope, path: string): Rendered {
   if (typeof template === 'string') {
@@ -127,10 +125,10 @@ export function jsonValue(template: unknown, scope: Scope, path: string): Render
   return Object.fromEntries(entries.filter(([, item]) => item !== undefined && item !== null));
 }
 
-/** Around the number of a value; a private character of Unicode. */
+/** Surrounds the number of a value; a private character of Unicode. */
 const mark = '\ue000';
 
-/** A list or an object that is written as a text becomes one in the CDK. Here its expressions must be inside quotes. */
+/** The CDK reads a text as a list or an object; here its expressions must be inside quotes. */
 function structure(template: string, scope: Scope, path: string): Rendered {
   const parsed = parse(template, path);
   const values = guarded(template, path, () => compiled(parsed.kind === 'text' ? parsed.parts : [], scope));
@@ -146,13 +144,11 @@ function structure(template: string, scope: Scope, path: string): Rendered {
   return guarded(template, path, () => withValues(read, values));
 }
 
-/** Whether a name is made up by an expression. */
 const hasMarkedKey = (read: unknown): boolean =>
   typeof read === 'object' &&
   read !== null &&
   Object.entries(read).some(([key, item]) => key.includes(mark) || hasMarkedKey(item));
 
-/** The marks of a structure replaced by their values. */
 function withValues(read: unknown, values: readonly Value[]): unknown {
   if (Array.isArray(read)) return read.map((item) => withValues(item, values));
   if (typeof read === 'object' && read !== null)
@@ -168,14 +164,13 @@ function escapedDeep(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, escapedDeep(item)]));
 }
 
-/** A text that must be known at import. Refuses one that depends on a connection or a response. */
+/** Refuses a text that depends on a connection or a response, because it must be known at import. */
 export function knownText(template: string, scope: Scope, path: string): string {
   const value = evaluate(template, scope, path);
   if (value.constant) return value.constant.value === undefined ? '' : shown(value.constant.value);
   return refuse(path, `its value ${quote(template.slice(0, 200))} must not depend on a connection or a response`);
 }
 
-/** A condition as JSONata that is true or false. */
 export function conditionOf(template: unknown, scope: Scope, path: string): Value {
   if (typeof template === 'boolean') return constant(template);
   if (typeof template !== 'string') return refuse(path, 'expected a condition');
@@ -183,7 +178,7 @@ export function conditionOf(template: unknown, scope: Scope, path: string): Valu
   return condition(parsed);
 }
 
-/** The text of a template for a path or an address: literals as they stand, values in holes that keep slashes. */
+/** The text of a template for a path or an address: literals unchanged, values in holes that keep slashes. */
 export function addressText(template: string, scope: Scope, path: string): string {
   const parsed = parse(template, path);
   if (parsed.kind === 'literal') return parsed.text;
@@ -201,10 +196,10 @@ export function addressText(template: string, scope: Scope, path: string): strin
     .join('');
 }
 
-/** A part of an address. `isLabel`: a value that stands for itself, in a host for one label. */
+/** `isLabel` marks a value that stands for itself, in a host for one label. */
 type Piece = { readonly literal: string } | { readonly code: string; readonly isLabel: boolean };
 
-/** A host that an expression makes up begins the address as one hole, so that it may have dots, or be no label at all. */
+/** A computed host becomes one hole at the start of the address, so it may have dots, or not be a label at all. */
 function withHost(pieces: readonly Piece[]): readonly Piece[] {
   const [first] = pieces;
   const scheme = first !== undefined && 'literal' in first ? /^\s*https?:\/\//i.exec(first.literal)?.[0] : undefined;

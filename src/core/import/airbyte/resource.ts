@@ -4,18 +4,17 @@ import type { RequestDraft } from './stream/request-draft.ts';
 
 type Part = Readonly<Record<string, unknown>>;
 
-/** The field that identifies a record of a stream without a key: its content. */
+/** Identifies a record of a stream without a key by its content. */
 const contentField = 'airbyte_content';
 
-/** Where the requests of all resources go. */
 export interface Address {
-  /** The base that all share, as `http.baseUrl`; null: every request has an address of its own. */
+  /** `http.baseUrl`, shared by all; `null` when every request has its own address. */
   readonly base: string | null;
 }
 
 /**
- * The resource of a spec for a stream. `auth`: null for that of the spec. `types`: the JSON Schema of its records;
- * null: they are not validated.
+ * The resource of a spec for a stream. `auth` is `null` for that of the spec. `types` is the JSON Schema of its
+ * records; `null` skips validation.
  */
 export function resourceOf(
   draft: StreamDraft,
@@ -66,13 +65,12 @@ export function resourceOf(
   };
 }
 
-/** Only where there are no further pages may a chunk lack records that another one has. */
+/** Only where further pages do not exist may a chunk lack records that another one has. */
 const chunksOf = ({ request, pagination }: StreamDraft): Part => ({
   ...request.chunks,
   ...(pagination !== null && { onMissing: 'fail' }),
 });
 
-/** The map with the fields that only the service reads, and their names. */
 function shape({ records, cursorField, primaryKey, partitionFields }: StreamDraft): {
   readonly map: string | null;
   readonly hidden: readonly string[];

@@ -2,16 +2,14 @@ import { isJsonObject } from '../../json/is-json-object.ts';
 import { Refusal } from '../refusal.ts';
 import type { Resolver } from './manifest/resolve-references.ts';
 
-/** What a manifest says of the connector as a whole. */
 export interface Specification {
-  /** The connection specification; undefined: it has none. */
   readonly connection: unknown;
   readonly key: string;
   readonly title: string;
   readonly docsUrl: string | null;
 }
 
-/** Reads `spec` of a manifest; one that cannot be resolved counts as missing. */
+/** Reads `spec` of a manifest; an unresolvable one counts as missing. */
 export function specificationOf(manifest: Readonly<Record<string, unknown>>, resolver: Resolver): Specification {
   const spec = resolved(manifest, resolver);
   const connection = spec['connection_specification'];

@@ -12,16 +12,14 @@ import { convertStream, nameOf, type StreamDraft } from './stream/convert-stream
 import type { ParentResource } from './stream/partitions.ts';
 import { startScope } from './stream/scopes.ts';
 
-/** A stream that was read: converted, or refused. */
 export interface ReadStream {
   readonly name: string;
-  /** The key of its resource. */
   readonly key: string;
   readonly draft: StreamDraft | null;
   readonly refusal: Refusal | null;
 }
 
-/** The streams of a manifest in its order, and the parents that are no streams of it. */
+/** The streams of a manifest in its order, and the parents that are not among them. */
 export interface ReadStreams {
   readonly listed: readonly ReadStream[];
   readonly parents: readonly ReadStream[];
@@ -33,9 +31,7 @@ interface Reading {
   readonly config: Config;
 }
 
-/** Streams of one manifest. */
 const streamsMax = 2_000;
-/** Values of all streams that templates make. */
 const templateNodesMax = 500_000;
 
 interface Found {
@@ -44,7 +40,6 @@ interface Found {
   readonly refusal: Refusal | null;
 }
 
-/** Converts every stream of a manifest. */
 export function readStreams(manifest: Readonly<Record<string, unknown>>, reading: Reading): ReadStreams {
   const found = [...listStreams(manifest, reading), ...listDynamic(manifest, reading)].slice(0, streamsMax);
   const registry = createRegistry(found, reading);
@@ -67,7 +62,7 @@ function listStreams(manifest: Readonly<Record<string, unknown>>, reading: Readi
   });
 }
 
-/** Conditional streams are streams like others, if a connection decides about them. */
+/** Conditional streams are ordinary streams, unless their condition is known to be false. */
 function expand(component: Component, config: Config): readonly Found[] {
   if (component.type !== 'ConditionalStreams') return [{ stream: component, name: nameOf(component), refusal: null }];
   const condition = conditionOf(
@@ -97,14 +92,13 @@ function attempt(path: string, name: string, read: () => readonly Found[]): read
   }
 }
 
-/** Anything but a refusal is an error of a hostile document: too deep for the stack. */
+/** Turns a RangeError into a refusal: a hostile document may be too deep for the stack. */
 function refusalOf(error: unknown, path: string): Refusal {
   if (error instanceof Refusal) return error;
   if (error instanceof RangeError) return new Refusal('it nests too deeply', path);
   throw error;
 }
 
-/** The name of a stream that cannot be resolved. */
 function nameHint(item: unknown, path: string): string {
   if (typeof item === 'string') return item.slice(item.lastIndexOf('/') + 1).slice(0, 200);
   if (!isJsonObject(item)) return path;
@@ -126,7 +120,6 @@ function listDynamic(manifest: Readonly<Record<string, unknown>>, reading: Readi
   });
 }
 
-/** An item of the manifest with its references, types and parameters. */
 function resolved(
   item: unknown,
   path: string,
@@ -148,13 +141,13 @@ interface Registry {
   parents(): readonly ReadStream[];
 }
 
-/** Each stream is converted once, whether it is listed, a parent or both. */
+/** Converts each stream once, whether it is listed, a parent or both. */
 function createRegistry(found: readonly Found[], { config, resolver }: Reading): Registry {
   const done = new Map<string, ReadStream>();
   const open = new Set<string>();
   const keys = new Set<string>();
 
-  // Streams of the manifest have their names, whichever order the parents are read in.
+  // Streams of the manifest keep their names, in any order of reading parents.
   const listedKeys = new Map<string, string>();
   for (const { stream } of found) {
     if (stream === null) continue;
@@ -221,14 +214,13 @@ function createRegistry(found: readonly Found[], { config, resolver }: Reading):
   };
 }
 
-/** Two components with the same values are the same stream. */
+/** Two components with the same values, schemas aside, are the same stream. */
 function identity(stream: Component): string {
   const { schema_loader: _, $parameters: __, ...fields } = stream.fields;
   const whole = partOf(stream, 'retriever');
   return JSON.stringify([fields, whole === null ? null : stream.parameters]);
 }
 
-/** A key from a name, that no other resource has. */
 function keyFor(name: string, keys: Set<string>): string {
   const plain = name.replaceAll(/[^A-Za-z0-9_-]+/g, '_').slice(0, 55);
   const base = /^[A-Za-z]/.test(plain) && plain !== 'constructor' && plain !== 'prototype' ? plain : `r_${plain}`;

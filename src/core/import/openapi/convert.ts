@@ -13,17 +13,16 @@ import { type Credentials, createSecurity } from './security.ts';
 import { createServers, type Server } from './servers.ts';
 import { createShapes } from './shape.ts';
 
-/** The parts of a draft, and the outcome of each list operation. */
 export interface Conversion {
   readonly server: Server;
   readonly auth: JsonObject;
-  /** In the order of the document. */
+  /** In document order. */
   readonly resources: readonly JsonObject[];
   readonly connectionParams: readonly JsonObject[];
-  /** What people must know of the document as a whole, a sentence each. */
+  /** Notes on the document as a whole, one sentence each. */
   readonly notes: readonly string[];
   report(): readonly ImportReport[];
-  /** Leaves out resources, by their index, with the reason; and those that are partitions of their records. */
+  /** Leaves out resources by index, with the reason, and those that are partitions of their records. */
   refuse(reasons: ReadonlyMap<number, string>): void;
 }
 
@@ -31,10 +30,9 @@ export interface Conversion {
 const resourcesMax = 200;
 /** Characters of all resources as JSON, so that the draft can be sent back: a request has 1 MiB and 100,000 values. */
 const charactersMax = 500_000;
-/** Params of a spec. */
 const paramsMax = 200;
 
-/** Converts the list operations of a document. Throws validation when the document takes too much work. */
+/** Throws validation when the document takes too much work. */
 export function convert(document: OpenapiDocument): Conversion {
   const read = createShapes(document);
   const readRecord = createRecords(read);
@@ -89,7 +87,7 @@ export function convert(document: OpenapiDocument): Conversion {
   return conversionOf({ operations, outcomes, params, server, common, isGuessed: security.isGuessed });
 }
 
-/** Shorter paths first: a parent comes before its children, and has the shorter name. */
+/** Sorts shorter paths first, so a parent comes before its children and has the shorter name. */
 function named(lists: readonly Omit<ListOperation, 'key'>[]): readonly ListOperation[] {
   const taken = new Map<string, number>();
   const depth = ({ operation: { path } }: Omit<ListOperation, 'key'>): number => path.split('/').length;
@@ -98,7 +96,7 @@ function named(lists: readonly Omit<ListOperation, 'key'>[]): readonly ListOpera
     .map((list) => ({ ...list, key: unique(resourceKey(list.operation.path), taken) }));
 }
 
-/** Null: those of the spec are among the alternatives. */
+/** `null` when the alternatives include the credentials of the spec. */
 function ownCredentials(alternatives: readonly Credentials[], common: Credentials | undefined): Credentials | null {
   const [first] = alternatives;
   return first === undefined || alternatives.some(({ id }) => id === common?.id) ? null : first;
@@ -170,7 +168,7 @@ function conversionOf({ operations, outcomes, params, server, common, isGuessed 
 
 const cutReason = (reason: string): string => `the spec check refuses it: ${reason.slice(0, 300)}`;
 
-/** Operations whose parents are not there, or theirs. */
+/** Operations without their parents, and the descendants of these. */
 function orphaned(kept: readonly (ConvertedResource & { readonly operation: Operation })[]): readonly Operation[] {
   const orphans = kept.filter(
     ({ parentKey }) => parentKey !== null && !kept.some(({ asParent }) => asParent.key === parentKey),
@@ -186,7 +184,7 @@ function reportOf(operation: Operation, outcome: ConvertedResource | Refusal): I
     : { name, status: 'converted', path: null, reason: null };
 }
 
-/** The one that occurs most often, the first of those that do equally; undefined: there is none. */
+/** The most common value, the first among equals; `undefined` without values. */
 function mostCommon<Value>(values: readonly Value[], idOf: (value: Value) => string): Value | undefined {
   const counts = new Map<string, { readonly value: Value; readonly count: number }>();
   for (const value of values) {

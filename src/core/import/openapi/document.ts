@@ -2,30 +2,29 @@ import { invalid, schemaIssue } from '../../errors.ts';
 import { isJsonObject } from '../../json/is-json-object.ts';
 import type { JsonObject } from '../../json/json-object.ts';
 
-/** `swagger2`: Swagger 2.0; `openapi3`: OpenAPI 3.0 and 3.1, which differ here only in their schemas. */
+/** `swagger2` is Swagger 2.0; `openapi3` is OpenAPI 3.0 to 3.2, which differ here only in their schemas. */
 type Dialect = 'swagger2' | 'openapi3';
 
-/** An OpenAPI document whose references are followed one at a time, where they are needed. */
+/** References are followed one at a time, where they are needed. */
 export interface OpenapiDocument {
   readonly root: JsonObject;
   readonly dialect: Dialect;
-  /** The value, or what its `$ref` stands for; undefined when that is missing, outside the document or a circle. */
+  /** The value, or the target of its `$ref`; `undefined` when that is missing, outside the document or circular. */
   readonly resolve: (value: unknown) => unknown;
-  /** The same where an object is expected; an empty object otherwise. */
+  /** Like `resolve`, but an empty object instead of any other value. */
   readonly objectOf: (value: unknown) => JsonObject;
-  /** Counts work. Throws validation when the document takes more than `stepsMax` steps. */
+  /** Throws validation when the document takes more than `stepsMax` steps. */
   readonly spend: (steps: number) => void;
 }
 
 /**
- * Properties, parameters and references that are looked at, repeats included. The description of GitHub's API (13 MB, 1,100
- * operations) takes some 100,000; a million take less than a second.
+ * Properties, parameters and references that are looked at, repeats included. The description of GitHub's API (13 MB,
+ * 1,100 operations) takes some 100,000; a million take less than a second.
  */
 const stepsMax = 1_000_000;
-/** References that lead to references. */
 const hopsMax = 100;
 
-/** Throws validation when the value is no OpenAPI document of a version that is known. */
+/** Throws validation when the value is not an OpenAPI document of a known version. */
 export function openDocument(value: unknown): OpenapiDocument {
   const root = isJsonObject(value) ? value : {};
   const dialect = dialectOf(root);
@@ -51,17 +50,15 @@ export function openDocument(value: unknown): OpenapiDocument {
   return { root, dialect, resolve, objectOf, spend };
 }
 
-/** The property of an object; undefined when the object has none of its own. */
 export const own = (object: JsonObject, name: string): unknown =>
   Object.hasOwn(object, name) ? object[name] : undefined;
 
-/** The text of a property; null when it is no text or empty. */
+/** `null` when the property is empty or not a text. */
 export function textOf(object: JsonObject, name: string): string | null {
   const value = own(object, name);
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
-/** The items of a list; none when it is no list. */
 export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 function dialectOf(root: JsonObject): Dialect {

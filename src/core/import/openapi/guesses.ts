@@ -5,11 +5,11 @@ import type { Operation, Parameter } from './operations.ts';
 import type { RecordShape } from './record.ts';
 import type { ReadShape, Shape } from './shape.ts';
 
-/** Names of keys, in the order of preference; the first are those that are unique in most APIs. */
+/** Names of keys in order of preference; the first are unique in most APIs. */
 const keyNames = ['id', 'uuid', 'guid', 'uid', 'sid', 'gid'];
 const weakKeyNames = ['key', 'slug', 'code', 'number', 'sha', 'hash'];
 
-/** The field that identifies a record, as a path; null: none has a name that says so. */
+/** The field that identifies a record, as a path; `null` if no name suggests one. */
 export function guessKey(path: string, { shape, byName }: RecordShape, read: ReadShape): string | null {
   const owners = literalsOf(path)
     .toReversed()
@@ -29,18 +29,15 @@ export function guessKey(path: string, { shape, byName }: RecordShape, read: Rea
 const isScalar = ({ types }: Shape): boolean =>
   [...types].every((type) => ['string', 'integer', 'number'].includes(type));
 
-/** A name that a path of the language can have. */
 const isField = (name: string): boolean => /^[A-Za-z_@#][A-Za-z0-9_@#:-]{0,99}$/.test(name);
 
-/** A guess of how requests select only changed records. */
 export interface GuessedIncremental {
   readonly incremental: JsonObject;
   readonly query: JsonObject;
-  /** What it was taken from, for people. */
   readonly from: string;
 }
 
-/** Parameters that take the time of the last change; one of the creation would miss changes. */
+/** Parameters that take the time of the last change; one for the time of creation would miss changes. */
 const sinceParams = new Set([
   'since',
   'updatedsince',
@@ -92,7 +89,7 @@ const changeFields = [
   'changedat',
 ];
 
-/** Null: no parameter and field belong together, so every run is a full read. */
+/** `null` when no parameter and field belong together, so every run is a full read. */
 export function guessIncremental(
   { parameters }: Operation,
   { byName }: RecordShape,
@@ -112,7 +109,7 @@ export function guessIncremental(
   };
 }
 
-/** A number may be of seconds or of milliseconds: that is not guessed. */
+/** Numbers may be seconds or milliseconds, so they are not guessed. */
 function timeType({ types, format }: Shape): 'datetime' | 'date' | null {
   if (types.size !== 1 || !types.has('string')) return null;
   return format === 'date' ? 'date' : 'datetime';

@@ -5,20 +5,16 @@ import type { Operation } from './operations.ts';
 import { hasPosition, tellsOfPages } from './page-names.ts';
 import type { ReadShape, Shape } from './shape.ts';
 
-/** Where a response has its records. */
 export interface FoundList {
-  /** `$` or a dotted path. */
   readonly records: string;
-  /** The schema of one record. */
   readonly item: unknown;
   readonly body: Shape;
-  /** HAL leaves `_embedded` out where there is nothing. */
+  /** HAL omits an empty `_embedded`. */
   readonly mayBeMissing: boolean;
 }
 
-/** Characters of a path. */
 const pathLengthMax = 1000;
-/** Names under which APIs keep their records, in the order of preference. */
+/** Names under which APIs keep their records, in order of preference. */
 const envelopes = [
   'data',
   'items',
@@ -35,7 +31,7 @@ const envelopes = [
   'resources',
   'hits',
 ];
-/** Objects around them. */
+/** Objects around the records. */
 const wrappers = new Set([
   'data',
   'result',
@@ -70,8 +66,8 @@ interface Candidate {
 }
 
 /**
- * The list in the response of an operation; null when it is none: one object, or nothing of JSON. Throws a
- * {@link Refusal} for a list that cannot be read.
+ * The list in the response of an operation; `null` for a single object, or without JSON. Throws a {@link Refusal} for a
+ * list that cannot be read.
  */
 export function findList(
   operation: Operation,
@@ -103,7 +99,7 @@ export function findList(
   if (endsInParameter && !positions) return null;
   const candidates = listsIn(body, read);
   const chosen = choose(candidates, path);
-  // One object may have a list too: beside records is only what describes their pages.
+  // A single object may have a list too; fields beside real records only describe their pages.
   const others = [...body.properties.keys()].filter((name) => name !== chosen?.candidate.path[0]);
   const isOnlyList = others.every((name) => tellsOfPages(name) || besides.has(plainName(name)));
   if (chosen !== null && (positions || chosen.isNamed || isOnlyList)) {
@@ -127,7 +123,6 @@ function listAt({ path: address }: Operation, { path, item }: Candidate, read: R
   return { records: path.length === 0 ? '$' : path.join('.'), item, mayBeMissing: path[0] === '_embedded' };
 }
 
-/** Lists of objects at the top, and one level below objects that only wrap them. */
 function listsIn(body: Shape, read: ReadShape): readonly Candidate[] {
   return [...body.properties].flatMap(([name, schema]) => {
     if (!isSelectable(name)) return [];
@@ -143,7 +138,6 @@ function listsIn(body: Shape, read: ReadShape): readonly Candidate[] {
   });
 }
 
-/** As a step of `response.records`. */
 const isSelectable = (name: string): boolean => /^[A-Za-z0-9_@][A-Za-z0-9_@-]{0,99}$/.test(name);
 
 const isRecords = (name: string, shape: Shape, read: ReadShape): boolean =>
@@ -151,7 +145,7 @@ const isRecords = (name: string, shape: Shape, read: ReadShape): boolean =>
 
 interface Choice {
   readonly candidate: Candidate;
-  /** By its name, and not only because there is no other. */
+  /** Chosen by its name, and not only as the only list. */
   readonly isNamed: boolean;
 }
 

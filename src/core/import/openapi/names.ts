@@ -1,25 +1,24 @@
 import { prototypeNames } from '../../json/json-limits.ts';
 import { isTableName } from '../../json/property-names.ts';
 
-/** A name as it is compared with others: `page[size]`, `pageSize` and `page_size` are one. */
+/** The form in which names are compared: `page[size]`, `pageSize` and `page_size` are equal. */
 export const plainName = (name: string): string => name.replaceAll(/[^A-Za-z0-9]/g, '').toLowerCase();
 
-/** Words that JSONata takes for something else than a field. */
+/** Words that JSONata does not take for a field. */
 const words = new Set(['and', 'or', 'in', 'true', 'false', 'null', 'function']);
 
-/** A field as a step of an expression: `id`, or quoted. Null: a name that is better not written into one. */
+/** A field as a step of an expression, quoted if needed; `null` for an unsafe name. */
 export function step(name: string): string | null {
   if (prototypeNames.has(name) || name.length > 200 || /["'\\`{}\p{C}]/u.test(name)) return null;
   return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !words.has(name) ? name : `\`${name}\``;
 }
 
-/** Steps as one path; null when one of them cannot be written. */
 export function pathOf(steps: readonly string[]): string | null {
   const written = steps.map(step);
   return written.some((one) => one === null) ? null : written.join('.');
 }
 
-/** A name for a param, a variable or a column made of any text: letters, digits and `_`, the first a letter. */
+/** A name for a param, a variable or a column from any text: letters, digits and `_`, the first a letter. */
 export function identifier(text: string, fallback: string): string {
   const spelled = text
     .replaceAll(/[^A-Za-z0-9]+/g, '_')
@@ -29,13 +28,13 @@ export function identifier(text: string, fallback: string): string {
   return words.has(name) || prototypeNames.has(name) ? `${name}_` : name;
 }
 
-/** Below the 63 of the format, so that a number fits behind. */
+/** Below the 63 of the format, to leave room for a number. */
 const lengthMax = 50;
 
-/** Names that are taken, in lower case, each with the last number that was put behind it. */
+/** Taken names in lower case, each with the last number appended to it. */
 export type TakenNames = Map<string, number>;
 
-/** The name, or the name with the first number that nobody has; taken from then on. Compared without case. */
+/** The name, or the name with the first free number; taken from then on. Ignores case. */
 export function unique(name: string, taken: TakenNames): string {
   const lower = name.toLowerCase();
   for (let number = (taken.get(lower) ?? 0) + 1; ; number += 1) {
@@ -46,14 +45,12 @@ export function unique(name: string, taken: TakenNames): string {
   }
 }
 
-/** The literal segments of a path, without extensions such as `.json`. */
 export const literalsOf = (path: string): readonly string[] =>
   path
     .split('/')
     .filter((segment) => segment !== '' && !segment.includes('{'))
     .map((segment) => segment.replace(/\.json$/i, ''));
 
-/** The key of the resource at a path: its literal segments without `api` and versions. */
 export function resourceKey(path: string): string {
   const literals = literalsOf(path);
   const telling = literals.filter((segment) => !/^(api|apis|rest|v\d[\w.-]*)$/i.test(segment));
@@ -61,7 +58,7 @@ export function resourceKey(path: string): string {
   return isTableName(key) ? key : `${key}_records`;
 }
 
-/** One of several, for names such as `project` for `projects`; English only. */
+/** `project` for `projects`; English only. */
 export function singular(word: string): string {
   if (/ies$/i.test(word)) return `${word.slice(0, -3)}y`;
   if (/(ss|us|is)$/i.test(word)) return word;

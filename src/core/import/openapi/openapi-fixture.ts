@@ -6,18 +6,14 @@ import { importOpenapi } from './openapi.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** A GET whose 200 is JSON of this schema. */
 export const get = (schema: unknown, more: Json = {}): Json => ({
   get: { responses: { 200: { description: '', content: { 'application/json': { schema } } } }, ...more },
 });
 
-/** A schema of an object. */
 export const object = (properties: Json, more: Json = {}): Json => ({ type: 'object', properties, ...more });
 
-/** A schema of a list. */
 export const list = (items: unknown): Json => ({ type: 'array', items });
 
-/** A parameter of the query. */
 export const query = (name: string, schema: Json = { type: 'string' }, more: Json = {}): Json => ({
   name,
   in: 'query',
@@ -25,10 +21,8 @@ export const query = (name: string, schema: Json = { type: 'string' }, more: Jso
   ...more,
 });
 
-/** The schema of a record with a key. */
 export const item = object({ id: { type: 'string' }, name: { type: 'string' } }, { required: ['id'] });
 
-/** A document of OpenAPI 3.1 with these paths. */
 export const documentOf = (paths: Json, more: Json = {}): Json => ({
   openapi: '3.1.0',
   info: { title: 'Acme CRM', version: '7' },
@@ -37,11 +31,9 @@ export const documentOf = (paths: Json, more: Json = {}): Json => ({
   ...more,
 });
 
-/** What a test looks at in a resource. */
 // oxlint-disable-next-line typescript/no-explicit-any -- parts of a draft, which tests compare
 type Loose = any;
 
-/** The draft of a document, checked, its resources by key, and the report. */
 export function imported(document: unknown): {
   readonly spec: Loose;
   readonly checked: ConnectorSpec;
@@ -55,11 +47,9 @@ export function imported(document: unknown): {
   return { spec, checked: check.spec, resources, report: report.map((one) => ({ ...one })) };
 }
 
-/** The resource of a document with one GET at `/things`. */
 export const resourceOf = (schema: unknown, more: Json = {}): Loose =>
   imported(documentOf({ '/things': get(schema, more) })).resources['things'];
 
-/** The report on a document in which one list is refused beside one that is converted. */
 export function refusalOf(
   path: string,
   operation: Json,

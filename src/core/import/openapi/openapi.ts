@@ -1,6 +1,6 @@
 /**
- * Makes a draft of a ConnectorSpec from an OpenAPI document (3.0, 3.1, Swagger 2): each GET that returns a list becomes a
- * resource. Nothing is read from files or addresses, and the work is bounded whatever the document says.
+ * Makes a draft of a ConnectorSpec from an OpenAPI document (3.x, Swagger 2). Each GET that returns a list becomes a
+ * resource. Reads no files or addresses, and bounds the work for any document.
  */
 
 import { invalid, schemaIssue } from '../../errors.ts';
@@ -12,14 +12,14 @@ import { type Conversion, convert } from './convert.ts';
 import { openDocument, own, textOf } from './document.ts';
 import { identifier } from './names.ts';
 
-/** The version of every draft: that of the document is the API's, not the connector's. */
+/** The version of every draft; the document's version is that of the API, not of the connector. */
 const draftVersion = '0.1.0';
-/** Rounds in which what the spec check refuses is left out. */
+/** Rounds of leaving out resources that the spec check refuses. */
 const checksMax = 3;
 
 /**
- * The draft and the outcome of each list operation. `key`: of the spec; made of the title if absent. Throws validation when
- * the value is no OpenAPI document, or no list operation of it can be converted: the issues are then their reasons.
+ * `key` of the spec is made of the title if absent. Throws validation when the value is not an OpenAPI document, or
+ * when no list operation of it can be converted; the issues are then the reasons.
  */
 export function importOpenapi(given: unknown, { key }: { readonly key?: string }): ImportResult {
   const document = openDocument(given);
@@ -68,7 +68,6 @@ function specOf(conversion: Conversion, { info, key }: Facts): JsonObject {
 
 const keyOf = (title: string): string => identifier(title, 'imported').replaceAll('_', '-').toLowerCase();
 
-/** Reasons that are reported at once. */
 const issuesMax = 100;
 
 function nothingConverted(report: readonly ImportReport[]) {

@@ -3,49 +3,43 @@ import { isJsonObject } from '../../json/is-json-object.ts';
 import type { JsonObject } from '../../json/json-object.ts';
 import { listOf, type OpenapiDocument, own, textOf } from './document.ts';
 
-/** A parameter of a request. */
 export interface Parameter {
   readonly name: string;
   readonly in: string;
   readonly required: boolean;
-  /** What its value may be: a schema, or in Swagger 2 the parameter itself. */
+  /** The schema of its value; in Swagger 2 the parameter itself. */
   readonly schema: JsonObject;
   readonly description: string | null;
 }
 
-/** One GET of the document, with what its path item and the document add to it. */
+/** One GET of the document, with additions from its path item and the document. */
 export interface Operation {
-  /** As the document writes it, such as `/users/{id}`. */
   readonly path: string;
   /** The operation's id, or `GET /path`. */
   readonly name: string;
-  /** Where it is in the document. */
   readonly at: string;
   readonly summary: string | null;
   readonly parameters: readonly Parameter[];
-  /** The successful response as JSON. */
   readonly response: JsonResponse;
-  /** Alternatives; undefined: the document names none. */
+  /** Alternatives; `undefined` if the document names none. */
   readonly security: unknown;
-  /** The first of the servers that it is called at; undefined: the document names none. */
+  /** The first of its servers; `undefined` if the document names none. */
   readonly server: unknown;
 }
 
-/** What a successful response has. */
 interface JsonResponse {
-  /** `none`: no body; `unknown`: JSON without a schema; `foreign`: a schema, but not of JSON. */
+  /** `none` has no body; `unknown` is JSON without a schema; `foreign` has a schema, but is not JSON. */
   readonly kind: 'none' | 'unknown' | 'schema' | 'foreign';
   readonly schema: unknown;
-  /** Null: `application/json`, or the document names none. */
+  /** `null` for a common type, or if the document names none. */
   readonly mediaType: string | null;
   /** Names in lower case. */
   readonly headers: ReadonlySet<string>;
 }
 
-/** Parameters of one operation that are looked at. */
+/** Most parameters of one list that are looked at. */
 const parametersMax = 200;
 
-/** The GETs of the document, in its order. */
 export function operationsOf(document: OpenapiDocument): readonly Operation[] {
   const paths = own(document.root, 'paths');
   if (!isJsonObject(paths)) return [];
@@ -77,7 +71,7 @@ function operationOf(document: OpenapiDocument, { path, item, get }: Place): Ope
   };
 }
 
-/** Those of the operation replace those of its path. */
+/** Parameters of the operation replace those of its path. */
 function parametersOf(document: OpenapiDocument, lists: readonly unknown[]): readonly Parameter[] {
   const found = new Map<string, Parameter>();
   for (const given of lists.flatMap((list) => listOf(list).slice(0, parametersMax))) {
@@ -140,6 +134,6 @@ const described = (schema: unknown): Pick<JsonResponse, 'kind' | 'schema'> => ({
 
 const isJsonType = (type: string): boolean => /^(application|text)\/([\w.+-]+\+)?json\b|^\*\/\*/i.test(type);
 
-/** A vendor's own media type, which a request must name; null: the type is a common one. */
+/** A vendor's media type, which a request must name; `null` for a common type. */
 const ownType = (type: string | null): string | null =>
   type !== null && /^application\/[\w.+-]+\+json$/i.test(type) ? type : null;

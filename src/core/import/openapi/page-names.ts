@@ -4,7 +4,6 @@ import { plainName } from './names.ts';
  * Names that APIs use for pages, each as `plainName` writes it.
  */
 
-/** Parameters with the number of a page. */
 export const pageParams = new Set(['page', 'pagenumber', 'pageno', 'pagenum', 'pageindex', 'currentpage']);
 
 /** Parameters with a number of items to skip. */
@@ -32,7 +31,6 @@ export const tokenParams = new Set([
 /** Parameters with the key of the last item. */
 export const keyParams = new Set(['startingafter', 'afterid', 'sinceid']);
 
-/** Parameters with the number of items of a page. */
 export const sizeParams = new Set([
   'perpage',
   'pagesize',
@@ -51,7 +49,7 @@ export const sizeParams = new Set([
   'maxitems',
 ]);
 
-/** Fields with the address of the next page, whatever they are in. */
+/** Fields with the address of the next page, in any object. */
 export const addressFields = new Set([
   'nexturl',
   'nextlink',
@@ -63,7 +61,7 @@ export const addressFields = new Set([
   'nextpageuri',
 ]);
 
-/** Fields with a token for the next page, whatever they are in. */
+/** Fields with a token for the next page, in any object. */
 export const tokenFields = new Set([
   'nextcursor',
   'nextpagetoken',
@@ -79,7 +77,6 @@ export const tokenFields = new Set([
   'scrollid',
 ]);
 
-/** Fields with the number of pages. */
 export const pageCountFields = new Set(['totalpages', 'pagecount', 'lastpage', 'numpages', 'pages', 'pagestotal']);
 
 /** Fields with the number of all items; `count` is often that of one page. */
@@ -93,10 +90,8 @@ export const totalFields = new Set([
   'totalelements',
 ]);
 
-/** Fields that say whether there is another page. */
 export const moreFields = new Set(['hasmore', 'hasnext', 'hasnextpage', 'moreresults']);
 
-/** Names of the objects in a response that may hold its paging fields, in lower case without separators. */
 export const pageObjects = new Set([
   'meta',
   'pagination',
@@ -118,13 +113,12 @@ export const pageObjects = new Set([
   'listmeta',
 ]);
 
-/** Whether a parameter says which page is wanted. */
+/** Whether a parameter selects a page or its size. */
 export function hasPosition(name: string): boolean {
   const plain = plainName(name);
   return [pageParams, offsetParams, tokenParams, keyParams, sizeParams].some((names) => names.has(plain));
 }
 
-/** Whether a field of a response says something of its pages. */
 export function tellsOfPages(name: string): boolean {
   const plain = plainName(name);
   const fields = [

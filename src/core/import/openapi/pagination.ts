@@ -6,38 +6,32 @@ import type { Operation, Parameter } from './operations.ts';
 import * as names from './page-names.ts';
 import type { ReadShape, Shape } from './shape.ts';
 
-/** A guess of how an operation gives its pages. */
 export interface GuessedPagination {
   readonly pagination: JsonObject;
-  /** The parameter that carries the size of a page, and its value. */
+  /** The parameter that carries the page size, and its value. */
   readonly query: JsonObject;
-  /** What it was taken from, for people. */
   readonly from: string;
 }
 
-/** Items of a page at most: longer responses are slower than two shorter ones. */
+/** Most items of a page: longer responses are slower than two shorter ones. */
 const sizeMax = 1000;
-/** Where the document names no size and the kind of pages needs one. */
+/** Size where the document names none and the kind of pages needs one. */
 const sizeUnknown = 100;
 
 interface Clues {
   readonly operation: Operation;
   readonly list: FoundList;
   readonly read: ReadShape;
-  /** The key of a record. */
   readonly key: string;
 }
 
-/** A field of the response outside its records. */
 interface Field {
-  /** As an expression over `body`. */
   readonly path: string;
-  /** Its steps, as `plainName` writes them. */
   readonly steps: readonly string[];
   readonly shape: Shape;
 }
 
-/** How the pages of a list are read, from the names of parameters and fields alone. */
+/** Guesses how the pages of a list are read, from the names of parameters and fields alone. */
 export function guessPagination(clues: Clues): GuessedPagination {
   const { operation } = clues;
   const fields = fieldsOf(clues);
@@ -74,7 +68,7 @@ export function guessPagination(clues: Clues): GuessedPagination {
   if (offset !== undefined) {
     const total = fields.find((field) => names.totalFields.has(field.steps.at(-1) ?? '') && isCount(field));
     const ends = total === undefined ? stop : { total: total.path };
-    // Whether an API gives as many as were requested is not known: only an empty page is the end.
+    // An API may give fewer items than requested: only an empty page is certainly the end.
     const safe = Object.keys(ends).length === 0 && !sizing.isDocumented ? { stopWhen: 'false' } : ends;
     return made({ kind: 'offset', size: sizeUnknown, inject: inQuery(offset), ...safe }, offset.name);
   }
@@ -141,7 +135,7 @@ function fieldsOf({ list, read }: Clues): readonly Field[] {
   const found: Field[] = [];
   const walk = (shape: Shape, steps: readonly string[]): void => {
     for (const [name, schema] of shape.properties) {
-      // No name that describes pages is as long.
+      // No name that describes pages is this long.
       if (name.length > 40) continue;
       const inside = [...steps, name];
       const path = pathOf(['body', ...inside]);

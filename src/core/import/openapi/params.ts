@@ -1,15 +1,12 @@
 import type { JsonObject } from '../../json/json-object.ts';
 import { identifier, unique } from './names.ts';
 
-/** The values that connections will supply. The same purpose is one param for all resources. */
+/** The values that connections will supply, one param per purpose for all resources. */
 export interface Params {
-  /** The key of the param for this purpose. */
   add(purpose: string, name: string, definition: JsonObject): string;
-  /** The definitions of these keys, in the order in which they were added. */
   definitionsOf(keys: ReadonlySet<string>): readonly JsonObject[];
 }
 
-/** No param yet. */
 export function createParams(): Params {
   const byPurpose = new Map<string, string>();
   const definitions: { readonly key: string; readonly definition: JsonObject }[] = [];

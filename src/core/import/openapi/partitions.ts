@@ -6,29 +6,26 @@ import type { Operation, Parameter } from './operations.ts';
 import type { Params } from './params.ts';
 import type { ReadShape, Shape } from './shape.ts';
 
-/** A resource that others can be partitions of: its records give the values of their path parameters. */
+/** A resource that others can be partitions of: its records supply the values of their path parameters. */
 export interface Parent {
   readonly key: string;
   readonly record: Shape;
-  /** The field of the record that identifies it among those of its own parent. */
+  /** The field that identifies a record among those of its own parent. */
   readonly keyField: string;
-  /** How its own path parameters are found in each of its records, or among the params. By position in the path. */
+  /** Sources of its own path parameters, by position in the path. */
   readonly values: readonly PathValue[];
 }
 
-/** Where the value of a path parameter comes from. `field`: the name under which records carry it. */
+/** The source of a path parameter. `field` is the name under which records carry it. */
 type PathValue =
   | { readonly kind: 'param'; readonly key: string }
   | { readonly kind: 'each'; readonly expression: string; readonly field: string };
 
-/** How the parameters of a path get their values. */
 export interface Partitions {
   readonly path: string;
   readonly forEach: JsonObject | null;
   readonly values: readonly PathValue[];
-  /** Fields that records get from their parent, by name. */
   readonly addFields: Readonly<Record<string, string>>;
-  /** Keys of the params in it. */
   readonly params: readonly string[];
   readonly parent: Parent | null;
 }
@@ -36,16 +33,15 @@ export interface Partitions {
 interface Tools {
   readonly params: Params;
   readonly read: ReadShape;
-  /** By path, its parameters written as `{}`. */
+  /** By path, with its parameters written as `{}`. */
   readonly parents: ReadonlyMap<string, Parent>;
 }
 
-/** Parameters of a path: the text before each is looked at. */
+/** Most parameters of a path, because the text before each is looked at. */
 const holesMax = 20;
 
 const hole = /\{([^{}]+)\}/g;
 
-/** A path without the names of its parameters. */
 export const anonymous = (path: string): string =>
   path
     .replaceAll(hole, '{}')
@@ -53,8 +49,9 @@ export const anonymous = (path: string): string =>
     .replace(/\/$/, '');
 
 /**
- * The values of the parameters of a path: the last parameter that another list has the values of makes a partition for each
- * of its records, whose own parameters come with it. The others are values of the connection. Throws a {@link Refusal}.
+ * The values of the parameters of a path. The last parameter whose values another list has makes a partition for each
+ * record of that list. The list's own parameters come with its records; others are values of the connection. Throws a
+ * {@link Refusal}.
  */
 export function partitionsOf(operation: Operation, record: Shape, tools: Tools): Partitions {
   const { path } = operation;
@@ -94,13 +91,11 @@ interface Hole {
 interface FoundParent {
   readonly parent: Parent;
   readonly as: string;
-  /** The field of the parent's record with the value of the last parameter. */
   readonly field: string;
-  /** The name of that parameter. */
   readonly name: string;
 }
 
-/** The list at the path before a parameter, if its records have a field for it; the longest such path. */
+/** The list at the longest path before a parameter, if its records have a field for it. */
 function parentOf(
   path: string,
   { holes, tools }: { readonly holes: readonly Hole[]; readonly tools: Tools },
@@ -149,7 +144,6 @@ function withoutOwner(name: string, owner: string): string {
   return plainName(words.slice(count).join(''));
 }
 
-/** The parameters of the parent, then the one that its records are for. */
 function valuesOf({ parent, as, field, name }: FoundParent, record: Shape): readonly PathValue[] {
   const taken = new Set([...record.properties.keys()].map((one) => one.toLowerCase()));
   const freeName = (wanted: string): string => {
@@ -174,7 +168,7 @@ function expressionOf(value: PathValue | undefined): string {
   return value.kind === 'param' ? `{{ params.${value.key} }}` : `{{ ${value.expression} }}`;
 }
 
-/** One value of the connection for all paths with a parameter of this name; `{id}` is told apart by what is before it. */
+/** One value of the connection for all paths with a parameter of this name; the text before it tells `{id}` apart. */
 function paramOf(
   operation: Operation,
   { name, before, tools }: { readonly name: string; readonly before: string; readonly tools: Tools },
@@ -189,7 +183,7 @@ function paramOf(
   return tools.params.add(`path ${wanted}`, wanted, parameterParam(parameter, name));
 }
 
-/** The param of one parameter; a connection that does not sync these resources needs no value. */
+/** Optional, because a connection that does not sync these resources needs no value. */
 export function parameterParam(parameter: Parameter | undefined, name: string): JsonObject {
   const description = cutText(parameter?.description ?? `The value of \`${name}\` in requests.`, 300);
   return { type: 'string', required: false, description };

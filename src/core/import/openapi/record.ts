@@ -5,19 +5,18 @@ import { type OpenapiDocument, own } from './document.ts';
 import { identifier, plainName, step, type TakenNames, unique } from './names.ts';
 import type { ReadShape, Shape } from './shape.ts';
 
-/** A record of a list: an item of the response, or what `map` makes of it. */
+/** A record of a list: an item of the response, or the result of `map`. */
 export interface RecordShape {
   readonly shape: Shape;
-  /** The expression that makes a record of an item; null: they are the same. */
+  /** The expression that makes a record of an item; `null` when they are the same. */
   readonly map: string | null;
-  /** Its fields by their names as `plainName` writes them. */
   readonly byName: ReadonlyMap<string, { readonly name: string; readonly schema: unknown }>;
 }
 
-/** Fields of a record; a table has no more columns. */
+/** Most fields of a record; a table has no more columns. */
 const fieldsMax = 1000;
 
-/** Reads the records of lists, each schema once. Throws a {@link Refusal} for records with too many fields. */
+/** Reads each schema once. Throws a {@link Refusal} for records with too many fields. */
 export function createRecords(read: ReadShape): (item: unknown) => RecordShape {
   const known = new WeakMap<Shape, RecordShape>();
   return (item) => {
@@ -35,7 +34,7 @@ function withNames(record: Omit<RecordShape, 'byName'>): RecordShape {
   return { ...record, byName };
 }
 
-/** The attributes of JSON:API become fields of the record. */
+/** Makes the attributes of JSON:API fields of the record. */
 function recordOf(shape: Shape, read: ReadShape): Omit<RecordShape, 'byName'> {
   const { properties, required } = shape;
   const attributes = read(properties.get('attributes'));
@@ -53,20 +52,18 @@ function recordOf(shape: Shape, read: ReadShape): Omit<RecordShape, 'byName'> {
   };
 }
 
-/** The rules of a record, and the names of its columns. */
 export interface RecordRules {
-  /** For `validate.schema`. */
   readonly schema: JsonObject;
-  /** Gives the fields names that columns can have; null: they have such names. */
+  /** Renames fields for columns; `null` if all names already fit. */
   readonly transform: string | null;
 }
 
-/** Characters of all names of fields together: an expression with all of them must not be too long. */
+/** Characters of all field names: an expression with all of them must not be too long. */
 const namesLengthMax = 20_000;
 /** Columns that a document describes; further fields get theirs from the first value. */
 const columnsMax = 300;
 
-/** The schema of a record: the kind of each field, without what vendors change unannounced (enums, lengths, patterns). */
+/** The schema of a record: the types of fields, without what vendors change unannounced (enums, lengths, patterns). */
 export function rulesOf(
   { shape }: RecordShape,
   {

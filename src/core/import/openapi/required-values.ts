@@ -7,15 +7,13 @@ import { parameterParam } from './partitions.ts';
 
 const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}$/;
 
-/** What each request of an operation carries. */
 export interface RequiredValues {
   readonly query: JsonObject;
   readonly headers: JsonObject;
-  /** Keys of the params in it. */
   readonly params: readonly string[];
 }
 
-/** The query parameters and headers that an operation requires, besides those that are `given`. Throws a {@link Refusal}. */
+/** Query parameters and headers that an operation requires, except those `given`. Throws a {@link Refusal}. */
 export function requiredValues(
   operation: Operation,
   { params, given }: { readonly params: Params; readonly given: ReadonlySet<string> },
@@ -37,7 +35,6 @@ export function requiredValues(
   return { query: Object.fromEntries(query), headers: Object.fromEntries(headers), params: keys };
 }
 
-/** The value of a parameter that has a default or allows only one. */
 function valueOf(schema: JsonObject): string | null {
   const options = own(schema, 'enum');
   const [only, another] = Array.isArray(options) ? options : [];

@@ -13,21 +13,17 @@ import { requiredValues } from './required-values.ts';
 import type { Credentials } from './security.ts';
 import type { ReadShape } from './shape.ts';
 
-/** A list operation and the key that its resource has. */
 export interface ListOperation {
   readonly operation: Operation;
   readonly list: FoundList;
   readonly key: string;
 }
 
-/** A list operation as a resource of a spec. */
 export interface ConvertedResource {
   readonly resource: JsonObject;
-  /** Keys of the params in it. */
   readonly params: readonly string[];
-  /** What its children need to know. */
   readonly asParent: Parent;
-  /** The key of the resource whose records are its partitions; null: it has none. */
+  /** The key of the resource whose records are its partitions; `null` without one. */
   readonly parentKey: string | null;
 }
 
@@ -37,11 +33,11 @@ interface Tools {
   readonly read: ReadShape;
   readonly readRecord: (item: unknown) => RecordShape;
   readonly parents: ReadonlyMap<string, Parent>;
-  /** Null: those of the spec. */
+  /** `null` for the credentials of the spec. */
   readonly credentials: Credentials | null;
 }
 
-/** Converts one list operation. Throws a {@link Refusal}. */
+/** Throws a {@link Refusal}. */
 export function convertOperation({ operation, list, key }: ListOperation, tools: Tools): ConvertedResource {
   const { read, credentials } = tools;
   const record = tools.readRecord(list.item);
@@ -106,11 +102,9 @@ export function convertOperation({ operation, list, key }: ListOperation, tools:
 const present = (name: string, values: JsonObject): JsonObject =>
   Object.keys(values).length === 0 ? {} : { [name]: values };
 
-/** The parameter that pagination fills in by itself. */
 function positionOf({ inject }: JsonObject): string {
   return typeof inject === 'object' && inject !== null && 'name' in inject ? String(inject.name) : '';
 }
 
-/** The first line of a text, as far as a name may be long. */
 const oneLine = (text: string, lengthMax: number): string =>
   cutText(text.trim().split('\n')[0]?.trim() || 'List', lengthMax);

@@ -7,38 +7,33 @@ import { identifier } from './names.ts';
 import type { Operation } from './operations.ts';
 import type { Params } from './params.ts';
 
-/** How requests authenticate. */
 export interface Credentials {
   readonly auth: JsonObject;
-  /** Keys of the params in it. */
   readonly params: readonly string[];
-  /** Equal for two that ask for the same. */
+  /** Equal for credentials that ask for the same. */
   readonly id: string;
 }
 
-/** Reads the security of operations. */
 export interface Security {
   /**
-   * The alternatives of an operation that have a counterpart, in the order of the document. Throws a {@link Refusal} with
-   * the reason of the first when none has.
+   * The alternatives of an operation that have a counterpart, in document order. Throws the {@link Refusal} of the
+   * first when none has.
    */
   of(operation: Pick<Operation, 'security'>): readonly Credentials[];
-  /** The document has schemes and says nowhere what they are for; the first that has a counterpart is taken. */
+  /** Whether the document has schemes without naming their use; the first with a counterpart is taken. */
   readonly isGuessed: boolean;
 }
 
 interface Tools {
   readonly document: OpenapiDocument;
   readonly params: Params;
-  /** The address that relative ones are below. */
   readonly baseUrl: string;
 }
 
 const none: Credentials = { auth: { kind: 'none' }, params: [], id: '{"kind":"none"}' };
-/** Alternatives of one operation, and schemes of one alternative, that are looked at. */
+/** Most alternatives of one operation, and schemes of one alternative, that are looked at. */
 const alternativesMax = 20;
 
-/** The security of the operations of one document. */
 export function createSecurity(operations: readonly Operation[], tools: Tools): Security {
   const { document } = tools;
   const isSwagger = document.dialect === 'swagger2';
@@ -90,7 +85,6 @@ function attempt(work: () => Credentials): Credentials | Refusal {
 
 interface SchemeTools extends Tools {
   readonly schemes: JsonObject;
-  /** Where the schemes are in the document. */
   readonly at: string;
 }
 

@@ -5,17 +5,14 @@ import { listOf, type OpenapiDocument, own, textOf } from './document.ts';
 import type { Operation } from './operations.ts';
 import type { Params } from './params.ts';
 
-/** The address below which an operation's path is. */
 export interface Server {
   readonly baseUrl: string;
-  /** Keys of the params in it. */
   readonly params: readonly string[];
 }
 
-/** Reads the server of an operation. Throws a {@link Refusal}. */
+/** Throws a {@link Refusal}. */
 export type ReadServer = (operation: Pick<Operation, 'server'>) => Server;
 
-/** Servers of one document. */
 export function createServers(document: OpenapiDocument, params: Params): ReadServer {
   const known = new Map<string, Server>();
   return ({ server }) => {
@@ -59,7 +56,7 @@ function serverOf(
     .replace(/\/+$/, '');
   if (/^(https?:\/\/[^/]|\{\{)/i.test(address)) return { baseUrl: address, params: used };
   if (/^[a-z][a-z0-9+.-]*:|^\/\//i.test(address)) throw new Refusal(unusable, 'servers');
-  // The document names no host: it is wherever the document was published.
+  // The document names no host, so the host is wherever the document was published.
   const host = withParam(params.add('server', 'serverUrl', serverParam));
   const path = address.replace(/^\/+/, '');
   return { baseUrl: path === '' ? host : `${host}/${path}`, params: used };

@@ -3,30 +3,27 @@ import type { JsonObject } from '../../json/json-object.ts';
 import { Refusal } from '../refusal.ts';
 import { listOf, type OpenapiDocument, own } from './document.ts';
 
-/** What a schema says of a value, with `allOf`, `anyOf`, `oneOf` and references folded into it. */
+/** A value as its schema describes it, with `allOf`, `anyOf`, `oneOf` and references folded in. */
 export interface Shape {
-  /** Names of JSON Schema without `null`; empty: any value. */
+  /** JSON Schema types without `null`; empty for any value. */
   readonly types: ReadonlySet<string>;
   readonly nullable: boolean;
-  /** Null: none, or several that differ. */
+  /** `null` for none, or for branches that differ. */
   readonly format: string | null;
-  /** The schemas of the properties of an object. */
   readonly properties: ReadonlyMap<string, unknown>;
   readonly required: ReadonlySet<string>;
-  /** The schema of the items of a list; undefined: any. */
+  /** The schema of list items; `undefined` for any. */
   readonly items: unknown;
 }
 
-/** Reads schemas; the same schema is read once. Throws a {@link Refusal} when compositions nest too deep. */
+/** Reads each schema once. Throws a {@link Refusal} when compositions nest too deep. */
 export type ReadShape = (schema: unknown) => Shape;
 
-/** Compositions inside each other. */
 const depthMax = 40;
-/** Characters of the name of a property; one with a longer name is not looked at. */
+/** Properties with longer names are not looked at. */
 const nameLengthMax = 200;
 const typeNames = new Set(['string', 'integer', 'number', 'boolean', 'object', 'array']);
 
-/** A value of which nothing is known. */
 const anything: Shape = {
   types: new Set(),
   nullable: false,
@@ -36,7 +33,6 @@ const anything: Shape = {
   items: undefined,
 };
 
-/** Reads the schemas of one document. */
 export function createShapes({ objectOf, spend }: OpenapiDocument): ReadShape {
   const known = new WeakMap<object, Shape>();
   const inProgress = new Set<object>();
@@ -70,7 +66,7 @@ export function createShapes({ objectOf, spend }: OpenapiDocument): ReadShape {
   const partsOf = (schema: JsonObject, name: string): readonly unknown[] => {
     const parts = listOf(own(schema, name));
     spend(parts.length);
-    // A schema that is composed of itself says no more by that.
+    // A schema that is composed of itself adds nothing.
     return parts.filter((part) => !inProgress.has(objectOf(part)));
   };
 
@@ -99,7 +95,6 @@ function ownShape(schema: JsonObject, spend: Spend): Shape {
   };
 }
 
-/** A value that fits every part. */
 function allOf(parts: readonly Shape[], spend: Spend): Shape {
   const [only, another] = parts;
   if (only !== undefined && another === undefined) return only;
@@ -116,12 +111,11 @@ function allOf(parts: readonly Shape[], spend: Spend): Shape {
 }
 
 interface Choice {
-  /** The schemas of the branches and of `null`. */
   readonly all: readonly unknown[];
   readonly spend: Spend;
 }
 
-/** A value that fits one of the branches; `null` among all of them makes it nullable. */
+/** A value that fits one of the branches; a `null` among them makes it nullable. */
 function oneOf(branches: readonly Shape[], { all, spend }: Choice): Shape {
   for (const { required } of branches) spend(required.size);
   const isOpen = branches.some(({ types }) => types.size === 0);
@@ -166,7 +160,7 @@ function typesOf(schema: JsonObject): ReadonlySet<string> {
   return new Set(values.slice(0, enumValuesMax).map(typeName));
 }
 
-/** Values of an `enum` without `type` that its types are taken from. */
+/** Values of an `enum` without `type` from which its types are taken. */
 const enumValuesMax = 100;
 
 function typeName(value: unknown): string {

@@ -3,26 +3,22 @@ import { constant, type Kind, missing, pathValue, type Value } from '../jinja/va
 import { type Definition, pathKey, readDefinitions } from './definitions.ts';
 import { toParam } from './param.ts';
 
-/** Where an expression reads the values of a connection. */
 type ConfigPlace =
   /** `params.x`, and `secrets.x` for a secret. */
   | 'plain'
-  /** `$params.x`: over a record. */
+  /** `$params.x`, for use over a record. */
   | 'variable';
 
-/** The values of a connection: what the manifest calls `config`. */
+/** The values of a connection, called `config` in the manifest. */
 export interface Config {
-  /** The name `config` in an expression. */
   value(place: ConfigPlace): Value;
-  /** The same for a connection that gives no value that has a default, and no other one. */
+  /** The same for a connection that supplies nothing: only values with a default. */
   defaults(): Config;
-  /** A value that the importer has decided, such as which authenticator is used. */
+  /** Fixes a value that the importer has decided, such as which authenticator is used. */
   decide(path: readonly string[], value: unknown): void;
-  /** Makes what this template reads required: it is one value, used to authenticate. */
+  /** Makes the one value that this template reads required; it is used to authenticate. */
   require(template: string): void;
-  /** A further value that connections supply; its name. */
   add(key: string, definition: Definition): string;
-  /** The params that these texts of the spec use. */
   paramsOf(texts: string): readonly Readonly<Record<string, unknown>>[];
 }
 
@@ -31,14 +27,14 @@ interface Param extends Definition {
   readonly key: string;
 }
 
-/** Names that are secrets where no connection specification says so. */
+/** Names of secrets where no connection specification says so. */
 const secretName = /token|secret|passw|pwd|api_?key|private_?key|access_?key|credential/i;
 /** Names of identifiers that some specifications hide as if they were secrets; addresses contain them. */
 const identifierName =
   /(?:^|_)(?:id|realm|domain|subdomain|host|url|site|shop|store|workspace|account|company|region)(?:_|$)/i;
 const depthMax = 10;
 
-/** Reads the connection specification. Undefined: the manifest has none, its expressions say which values there are. */
+/** Without a connection specification, the expressions of the manifest say which values there are. */
 export function createConfig(specification: unknown): Config {
   const definitions = readDefinitions(specification);
   const params = new Map<string, Param>();
@@ -80,7 +76,6 @@ export function createConfig(specification: unknown): Config {
     };
   }
 
-  /** Missing where it has no default. */
   function defaultAt(path: readonly string[]): Value {
     const fallback = definitions.get(pathKey(path))?.schema['default'];
     const member = (name: string): Value | null => (path.length < depthMax ? defaultAt([...path, name]) : null);
@@ -113,7 +108,6 @@ export function createConfig(specification: unknown): Config {
   return config;
 }
 
-/** A name of letters, digits and `_`, that no other path has. */
 function keyOf(path: readonly string[], params: ReadonlyMap<string, Param>): string {
   const plain = path.join('_').replaceAll(/[^A-Za-z0-9_]+/g, '_');
   const base = (/^[A-Za-z]/.test(plain) ? plain : `p_${plain}`).slice(0, 58);
@@ -136,7 +130,6 @@ function asIdentifier(definition: Definition, path: readonly string[]): Definiti
 const guess = (path: readonly string[]): Readonly<Record<string, unknown>> =>
   secretName.test(path.at(-1) ?? '') ? { type: 'string', airbyte_secret: true } : { type: 'unknown' };
 
-/** What is known of a value of this schema. */
 function kindOf(schema: Readonly<Record<string, unknown>>): Kind {
   const type = Array.isArray(schema['type']) ? schema['type'].find((name) => name !== 'null') : schema['type'];
   if (type === 'string') return 'text';

@@ -1,23 +1,20 @@
 import { isJsonObject } from '../../../json/is-json-object.ts';
 
-/** What a connection specification says of one value. */
 export interface Definition {
   readonly schema: Readonly<Record<string, unknown>>;
-  /** Every object on the way requires it, and no choice is on the way. */
+  /** Whether every object on the way requires it, and no choice is on the way. */
   readonly required: boolean;
 }
 
-/** Objects and choices inside each other. */
 const depthMax = 12;
 
-/** The values of a connection specification by their path; objects whose fields are known are no values themselves. */
+/** The values of a connection specification by path; objects with known fields are not values themselves. */
 export function readDefinitions(specification: unknown): ReadonlyMap<string, Definition> {
   const found = new Map<string, Definition>();
   if (isJsonObject(specification)) collect(specification, { path: [], required: true, depth: 0, found });
   return found;
 }
 
-/** The path of a value as one text. */
 export const pathKey = (path: readonly string[]): string => JSON.stringify(path);
 
 interface Walk {
@@ -45,7 +42,7 @@ function collect(schema: Readonly<Record<string, unknown>>, walk: Walk): void {
   for (const choice of choicesOf(schema)) collect(choice, { ...walk, required: false, depth: walk.depth + 1 });
 }
 
-/** Of two choices with a value of one name the values allowed are those of both. */
+/** Two choices with a value of the same name allow the values of both. */
 function add({ path, required, found }: Walk, schema: Readonly<Record<string, unknown>>): void {
   const key = pathKey(path);
   const before = found.get(key);

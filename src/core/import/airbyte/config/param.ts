@@ -2,7 +2,6 @@ import { type Definition } from './definitions.ts';
 
 const formats: ReadonlySet<unknown> = new Set(['date', 'date-time', 'email', 'uuid']);
 
-/** A connection param of the spec. */
 export function toParam(key: string, { schema, required }: Definition): Readonly<Record<string, unknown>> {
   const type = typeOf(schema);
   const secret = schema['airbyte_secret'] === true;
@@ -20,7 +19,7 @@ export function toParam(key: string, { schema, required }: Definition): Readonly
     ...(!secret && fallback !== undefined && fallback !== null ? { default: fallback } : {}),
     ...(Array.isArray(allowed) && allowed.length > 0 && type !== 'string_list' ? { enum: allowed } : {}),
     ...(isText && typeof pattern === 'string' ? { pattern } : {}),
-    // A pattern says more than a format that comes with it: some allow days where the format asks for times.
+    // A pattern says more than the format beside it: some allow days where the format asks for times.
     ...(type === 'string' && pattern === undefined && formats.has(format) ? { format } : {}),
     ...(isNumber(type) && typeof minimum === 'number' ? { min: minimum } : {}),
     ...(isNumber(type) && typeof maximum === 'number' ? { max: maximum } : {}),

@@ -9,19 +9,16 @@ import { type Argument, JinjaError, type Node } from './syntax.ts';
 import { runTest } from './tests.ts';
 import { checkLength, computed, constant, lengthOf, missing, quote, type Scope, type Value } from './value.ts';
 
-/** The longest JSONata of one template, UTF-16 units: each operator may double its operands. */
+/** Longest JSONata of one template in UTF-16 units: each operator may double its operands. */
 const codeMax = 20_000;
 
-/**
- * The value of a Jinja expression: known already, or as JSONata. Throws `JinjaError` for what JSONata has no
- * counterpart of.
- */
+/** A constant or JSONata. Throws `JinjaError` where JSONata has no counterpart. */
 export function compile(node: Node, scope: Scope): Value {
   const value = valueOf(node, scope);
   if (value.constant === undefined && value.member === undefined && value.code.length > codeMax) {
     throw new JinjaError('is too long as JSONata', node.at);
   }
-  // What the manifest has may be longer; what is made of it may not.
+  // Limits only results: values of the manifest itself may be longer.
   if (value.constant !== undefined && node.kind !== 'name' && node.kind !== 'member') {
     checkLength(value.code.length, node.at);
   }
@@ -134,7 +131,7 @@ function called(node: Extract<Node, { kind: 'call' }>, scope: Scope): Value {
 }
 
 function tested(node: Extract<Node, { kind: 'test' }>, scope: Scope): Value {
-  // A name that the place does not have is simply not defined.
+  // A name that is unknown here is simply not defined.
   const unknown = node.of.kind === 'name' && scope.name(node.of.name) === null;
   const of = unknown && /^(?:un)?defined$/.test(node.name) ? missing : compile(node.of, scope);
   const result = runTest(node.name, of, argumentsOf(node.args, scope), node.at);
@@ -153,7 +150,6 @@ function binary(node: Extract<Node, { kind: 'binary' }>, scope: Scope): Value {
     : arithmetic(operator, { left, right, at });
 }
 
-/** The operand itself, as in Python. */
 function logical(operator: 'and' | 'or', left: Value, other: () => Value): Value {
   if (left.constant) return isTruthy(left.constant.value) === (operator === 'or') ? left : other();
   const right = other();
@@ -200,7 +196,7 @@ function object(entries: readonly (readonly [Value, Value])[], at: number): Valu
   return computed('object', `{${entries.map(([key, value]) => `${text(key).code}: ${value.code}`).join(', ')}}`);
 }
 
-/** Texts and values joined, each as Python shows it. Throws `JinjaError` when they are too long together. */
+/** Throws `JinjaError` when the parts are too long together. */
 export function joinedText(parts: readonly Value[], at = 0): Value {
   checkLength(lengthOf(parts), at);
   const shown = parts.map((part) => (part.constant && part.constant.value === undefined ? constant('') : text(part)));

@@ -1,4 +1,4 @@
-/** A duration of ISO 8601, months and years apart: their length depends on the date. */
+/** An ISO 8601 duration. Months and years are separate, because their length depends on the date. */
 export interface IsoDuration {
   readonly months: number;
   readonly ms: number;
@@ -7,7 +7,6 @@ export interface IsoDuration {
 const grammar =
   /^([+-])?P(?:(\d+(?:\.\d+)?)Y)?(?:(\d+(?:\.\d+)?)M)?(?:(\d+(?:\.\d+)?)W)?(?:(\d+(?:\.\d+)?)D)?(?:T(?:(\d+(?:\.\d+)?)H)?(?:(\d+(?:\.\d+)?)M)?(?:(\d+(?:\.\d+)?)S)?)?$/;
 
-/** Reads a duration; null when it is none. */
 export function parseDuration(text: string): IsoDuration | null {
   const match = grammar.exec(text.trim());
   if (match === null || /[PT]$/.test(text.trim())) return null;
@@ -20,7 +19,7 @@ export function parseDuration(text: string): IsoDuration | null {
   return { months: factor * (years * 12 + months), ms: factor * ms };
 }
 
-/** The same as a text of days and seconds; a month of the given days. */
+/** The duration in days and seconds, with months and years of the given days. */
 export function durationText(
   { months, ms }: IsoDuration,
   monthDays: { readonly month: number; readonly year: number },
@@ -33,7 +32,7 @@ export function durationText(
   return days === 0 && time === '' ? 'PT0S' : `P${days === 0 ? '' : `${days}D`}${time}`;
 }
 
-/** JSONata that moves an instant by a duration, months by the calendar as `dateutil` and `isodate` do. */
+/** JSONata that moves an instant by a duration; months follow the calendar, as in `dateutil` and `isodate`. */
 export function moveTime(ms: string, { months, ms: length }: IsoDuration, sign: 1 | -1): string {
   const moved = (base: string, by: number): string =>
     by === 0 ? base : `(${base} ${by < 0 ? '-' : '+'} ${Math.abs(by)})`;

@@ -72,7 +72,7 @@ const filters: Readonly<Record<string, Filter>> = {
   e: (of) => of,
 };
 
-/** Applies a filter of Jinja or of the CDK. Throws `JinjaError` for one without counterpart. */
+/** Throws `JinjaError` for a filter without counterpart. */
 export function callFilter(name: string, of: Value, args: Arguments, at: number): Value {
   const filter = Object.hasOwn(filters, name) ? filters[name] : undefined;
   if (filter) return filter(of, args, at);
@@ -157,7 +157,6 @@ function mapOf(of: Value, args: Arguments, at: number): Value {
   return computed('list', `[$map(${of.code}, function($item) { ${item.code} })]`);
 }
 
-/** Items that are true, or that equal, contain or are in something. */
 function selected(of: Value, args: Arguments, { keep, at }: { readonly keep: boolean; readonly at: number }): Value {
   return computed(
     'list',

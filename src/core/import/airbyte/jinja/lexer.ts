@@ -1,9 +1,8 @@
 import { JinjaError } from './syntax.ts';
 
-/** A token of an expression. */
 export interface Token {
   readonly kind: 'name' | 'number' | 'string' | 'operator' | 'end';
-  /** As written; of a string its value. */
+  /** As written, or the value of a string. */
   readonly text: string;
   readonly at: number;
 }
@@ -16,10 +15,9 @@ const patterns = {
   operator: /\/\/|\*\*|==|!=|<=|>=|[-+*/%~<>=()[\]{}.,:|]/y,
 } as const;
 
-/** Tokens of all expressions of a template, at most. */
 const tokensMax = 5_000;
 
-/** The tokens of an expression that stands at `start` in a template. Throws `JinjaError`. */
+/** Throws `JinjaError`; positions count from `start` in the template. */
 export function tokenize(expression: string, start: number): readonly Token[] {
   const tokens: Token[] = [];
   let at = 0;
@@ -57,7 +55,7 @@ function readToken(
 
 const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f', a: '\x07', v: '\v' };
 
-/** Escapes of Python; one that it does not know keeps its backslash. */
+/** Escapes of Python; an unknown one keeps its backslash. */
 const unescape = (text: string): string =>
   text.replaceAll(/\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|([^]))/g, (whole, hex, unicode, one) => {
     if (hex !== undefined || unicode !== undefined) return String.fromCharCode(Number.parseInt(hex ?? unicode, 16));

@@ -6,7 +6,7 @@ import { JinjaError } from './syntax.ts';
 import { formatTime, readIso, readTime } from './time-format.ts';
 import { computed, constant, quote, type Value } from './value.ts';
 
-/** The time of the run: JSONata's own functions give it everywhere. */
+/** The time of the run, as JSONata's own functions give it everywhere. */
 const now = '$millis()';
 const dayMs = 86_400_000;
 
@@ -45,7 +45,7 @@ const macros: Readonly<Record<string, Macro>> = {
   },
 };
 
-/** Calls a macro of the CDK. Throws `JinjaError` for one without counterpart. */
+/** Throws `JinjaError` for a macro without counterpart. */
 export function callMacro(name: string, args: Arguments, at: number): Value {
   const macro = Object.hasOwn(macros, name) ? macros[name] : undefined;
   if (macro) return macro(args, at);
@@ -85,7 +85,7 @@ function durationOf(args: Arguments, at: number): Value {
   return { kind: 'duration', code, constant: { value: parsed } };
 }
 
-/** Milliseconds of what the CDK takes for a time. */
+/** Milliseconds of a value that the CDK takes for a time. */
 export function instantOf(value: Value, inputFormat: string | null, at: number): string {
   if (value.kind === 'time' || value.kind === 'day') return value.code;
   if (value.instant !== undefined) return value.instant;
@@ -118,7 +118,7 @@ function timestampOf(value: Value): Value {
   return computed('number', `($type(${value.code}) = "number" ? $floor(${value.code}) : ${read})`);
 }
 
-/** Of numbers, texts or times; of one argument the items. */
+/** Takes numbers, texts or times; a single argument gives its items. */
 function extreme(name: '$max' | '$min', args: Arguments, at: number): Value {
   const values = Array.from({ length: args.count }, (_, index) => required(args.get(index), name, at));
   const [first, second] = values;

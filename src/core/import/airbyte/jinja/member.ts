@@ -2,7 +2,6 @@ import { text } from './python.ts';
 import { JinjaError } from './syntax.ts';
 import { computed, constant, missing, step, type Value } from './value.ts';
 
-/** A field, an item of a list or a character of a text. */
 export function memberOf(of: Value, key: Value, at: number): Value {
   if (key.constant === undefined) {
     if (of.member) throw new JinjaError('reads a field whose name is computed', at);
@@ -23,7 +22,6 @@ export function memberOf(of: Value, key: Value, at: number): Value {
   return { kind: 'any', code, plain: of.plain === true };
 }
 
-/** Nothing where it is missing, as Jinja has it. */
 function constantMember(value: unknown, name: string): Value {
   const found = typeof value === 'object' && value !== null && Object.hasOwn(value, name);
   return found ? constant((value as Readonly<Record<string, unknown>>)[name]) : missing;

@@ -77,7 +77,7 @@ const methods: Readonly<Record<string, Method>> = {
   },
 };
 
-/** Calls a method of a text, an object or a time. Throws `JinjaError` for one without counterpart. */
+/** Throws `JinjaError` for a method without counterpart. */
 export function callMethod(name: string, of: Value, args: Arguments, at: number): Value {
   const method = Object.hasOwn(methods, name) ? methods[name] : undefined;
   if (method) return method(of, args, at);
@@ -90,7 +90,7 @@ function need(args: Arguments, index: number, at: number): Value {
   return value;
 }
 
-/** `.get(key, default)`: None where neither is there. */
+/** `.get(key, default)`: None where both are missing. */
 function getValue(of: Value, args: Arguments, at: number): Value {
   const found = memberOrMissing(of, need(args, 0, at), at);
   const fallback = args.get(1);

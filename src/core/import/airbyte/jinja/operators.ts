@@ -9,7 +9,6 @@ interface Operands {
   readonly at: number;
 }
 
-/** `==`, `!=` and the orders. */
 export function comparison(operator: string, { left, right, at }: Operands): Value {
   if (left.constant && right.constant) return compareKnown(operator, left.constant.value, right.constant.value);
   if (operator === '==') return equality(left, right);
@@ -30,7 +29,7 @@ function compareKnown(operator: string, left: unknown, right: unknown): Value {
   return constant(operator === '<' ? a < b : operator === '<=' ? a <= b : operator === '>' ? a > b : a >= b);
 }
 
-/** Missing equals nothing; None that `.get()` gives for a missing value equals None. */
+/** A missing value equals nothing; the None that `.get()` gives for one equals None. */
 function equality(left: Value, right: Value): Value {
   const [known, other] = left.constant ? [left, right] : [right, left];
   if (known.constant?.value === null && other.absent === 'none') {
@@ -40,7 +39,6 @@ function equality(left: Value, right: Value): Value {
   return computed('boolean', `(${left.code} = ${right.code})`);
 }
 
-/** `in`. */
 export function contained(left: Value, right: Value, at: number): Value {
   if (right.constant) {
     const { value } = right.constant;
@@ -84,7 +82,6 @@ function knownIn(value: unknown, container: unknown): boolean {
   return typeof container === 'object' && container !== null && Object.hasOwn(container, shown(value));
 }
 
-/** `+ - * / // % **`. */
 export function arithmetic(operator: string, operands: Operands): Value {
   const { left, right, at } = operands;
   if (left.constant && right.constant) return knownResult(operator, operands);
@@ -111,7 +108,7 @@ function sum(left: Value, right: Value): Value {
   );
 }
 
-/** A time moved by a duration, or the duration between two times. */
+/** A time moved by a duration; other arithmetic with times has no counterpart. */
 function withTime(operator: string, { left, right, at }: Operands): Value {
   if (isInstant(left) && right.kind === 'duration' && (operator === '-' || operator === '+')) {
     const by = durationOf(right, at);
@@ -127,7 +124,6 @@ function durationOf(value: Value, at: number): IsoDuration {
   const known = value.constant?.value;
   if (typeof known === 'object' && known !== null && 'months' in known && 'ms' in known) return known as IsoDuration;
   if (value.constant === undefined) {
-    // Milliseconds that the connection decides: no months among them.
     throw new JinjaError('has a duration that is computed', at);
   }
   throw new JinjaError('has a duration that cannot be read', at);

@@ -2,10 +2,9 @@ import type { Token } from './lexer.ts';
 import { type Argument, JinjaError, type Node } from './syntax.ts';
 import { readTokens, type TokenReader } from './token-reader.ts';
 
-/** A rule of the grammar: reads its tokens and returns what they say. */
 type Rule = (tokens: TokenReader) => Node;
 
-/** Operators by rising precedence; each row binds equally. */
+/** Operators by rising precedence; those in a row bind equally. */
 const levels: readonly (readonly string[])[] = [['+', '-'], ['~'], ['*', '/', '//', '%']];
 const comparisons: ReadonlySet<string> = new Set(['==', '!=', '<', '>', '<=', '>=']);
 const words: ReadonlySet<string> = new Set(['and', 'or', 'not', 'in', 'is', 'if', 'else']);
@@ -19,8 +18,8 @@ const constants: ReadonlyMap<string, boolean | null> = new Map([
 ]);
 
 /**
- * The expression that these tokens are, by recursive descent with the grammar and precedence of Jinja 3. Throws
- * `JinjaError`, also where something follows it.
+ * Parses an expression by recursive descent, with the grammar and precedence of Jinja 3. Throws `JinjaError`, also
+ * where tokens follow the expression.
  */
 export function parseExpression(list: readonly Token[]): Node {
   const tokens = readTokens(list);
@@ -31,7 +30,6 @@ export function parseExpression(list: readonly Token[]): Node {
   return all.length === 1 ? first : { kind: 'list', at: first.at, items: all };
 }
 
-/** The name and the expression of `name = expression`. Throws `JinjaError`. */
 export function parseAssignment(list: readonly Token[]): { readonly name: string; readonly value: Node } {
   const tokens = readTokens(list);
   const name = takeName(tokens);
@@ -222,7 +220,7 @@ function primary(tokens: TokenReader): Node {
   return tokens.fail(token);
 }
 
-/** Texts beside each other are one, as in Python. */
+/** Adjacent texts are one, as in Python. */
 function strings(tokens: TokenReader, first: string, at: number): Node {
   let value = first;
   while (tokens.peek().kind === 'string') value += tokens.take().text;

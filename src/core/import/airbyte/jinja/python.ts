@@ -1,7 +1,7 @@
 import { formatTime } from './time-format.ts';
 import { computed, constant, quote, type Value } from './value.ts';
 
-/** Whether Python takes the value for true; a boolean of JSONata, never missing. */
+/** Whether Python takes the value for true, as a boolean of JSONata that is never missing. */
 export function truth(value: Value): Value {
   if (value.constant) return constant(isTruthy(value.constant.value));
   if (value.kind === 'boolean' && value.plain !== true) return value;
@@ -9,21 +9,19 @@ export function truth(value: Value): Value {
   return computed('boolean', `(${value.code} ? true : false)`);
 }
 
-/** The negation. */
 export function negation(value: Value): Value {
   return value.constant
     ? constant(!isTruthy(value.constant.value))
     : computed('boolean', `(${value.code} ? false : true)`);
 }
 
-/** The truth of a value that is known. */
 export function isTruthy(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0;
   if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0;
   return Boolean(value);
 }
 
-/** `str(value)`; nothing for a missing one. */
+/** `str(value)`; empty for a missing one. */
 export function text(value: Value): Value {
   if (value.constant) return constant(value.constant.value === undefined ? '' : shown(value.constant.value));
   const { code, kind } = value;
@@ -53,7 +51,6 @@ export function text(value: Value): Value {
   }
 }
 
-/** `str()` of a value that is known. */
 export function shown(value: unknown): string {
   if (value === null || value === undefined) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';
@@ -78,7 +75,7 @@ const integer = /^-?(?:0+|[1-9][0-9]{0,14})$/;
 const decimal =
   /^-?(?:0|[1-9][0-9]{0,14})?(?:\.[0-9]+|[0-9]\.)(?:[eE][+-]?[0-9]{1,3})?$|^-?[0-9]{1,15}[eE][+-]?[0-9]{1,3}$/;
 
-/** `ast.literal_eval` of a text, which the CDK applies to every result; the text itself where it is no literal. */
+/** `ast.literal_eval` of a text, which the CDK applies to every result; the text itself if it is not a literal. */
 export function literal(value: string): unknown {
   const trimmed = value.replace(/^[ \t]+/, '');
   if (integer.test(trimmed) || decimal.test(trimmed)) return Number(trimmed);
@@ -90,7 +87,7 @@ export function literal(value: string): unknown {
   return value;
 }
 
-/** Lists and objects of Python whose literals JSON can write too. */
+/** Python's lists and objects whose literals JSON can write too. */
 function structure(textOf: string): unknown {
   try {
     const quoted = textOf.replaceAll(
@@ -130,7 +127,7 @@ const literalCode = (code: string): string =>
     '$v)',
   ].join(' : ');
 
-/** What `InterpolatedBoolean` makes of a value. */
+/** The CDK's `InterpolatedBoolean`. */
 export function condition(value: Value): Value {
   if (value.constant) {
     const known = value.constant.value;

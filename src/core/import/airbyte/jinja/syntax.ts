@@ -1,4 +1,4 @@
-/** An expression of Jinja as a tree. `at`: where it begins in the template, from 0. */
+/** `at` is the start in the template, from 0. */
 export type Node = { readonly at: number } & (
   | { readonly kind: 'constant'; readonly value: string | number | boolean | null }
   | { readonly kind: 'name'; readonly name: string }
@@ -21,20 +21,17 @@ export type Node = { readonly at: number } & (
   | { readonly kind: 'object'; readonly entries: readonly (readonly [key: Node, value: Node])[] }
   /** The parts of a template, joined to a text. */
   | { readonly kind: 'text'; readonly parts: readonly Node[] }
-  /** The value of a name in the expression. */
   | { readonly kind: 'let'; readonly name: string; readonly value: Node; readonly in: Node }
 );
 
-/** An argument of a call, by its position or by its name. */
+/** `name` is null for a positional argument. */
 export interface Argument {
   readonly name: string | null;
   readonly value: Node;
 }
 
-/** A template that cannot be converted; the message says why. */
 export class JinjaError extends Error {
   override readonly name = 'JinjaError';
-  /** Where in the template, from 0. */
   readonly at: number;
 
   constructor(message: string, at: number) {

@@ -2,26 +2,21 @@ import { tokenize } from './lexer.ts';
 import { parseAssignment, parseExpression } from './parser.ts';
 import { JinjaError, type Node } from './syntax.ts';
 
-/** A text that may hold expressions. */
 export type Template =
-  /** A text without expressions. */
   | { readonly kind: 'literal'; readonly text: string }
   /** One expression alone: its value keeps its type. */
   | { readonly kind: 'expression'; readonly node: Node }
-  /** Texts and expressions, joined to a text. */
   | { readonly kind: 'text'; readonly parts: readonly Node[] };
 
-/** UTF-16 units of one template. */
 const lengthMax = 20_000;
 const blocksMax = 200;
-/** Blocks inside each other. */
 const depthMax = 50;
 
 type Piece =
   | { readonly kind: 'text'; readonly text: string; readonly at: number }
   | { readonly kind: 'hole' | 'block'; readonly text: string; readonly at: number };
 
-/** Reads a template. Throws `JinjaError`. */
+/** Throws `JinjaError`. */
 export function parseTemplate(text: string): Template {
   if (!/\{[{%#]/.test(text)) return { kind: 'literal', text };
   if (text.length > lengthMax) throw new JinjaError(`is longer than ${lengthMax} characters`, 0);
@@ -69,7 +64,7 @@ function piecesOf(text: string): readonly Piece[] {
   return pieces;
 }
 
-/** Where a hole ends: quotes inside it may hold its closing. */
+/** The end of a hole; quotes inside it may hold the closing braces. */
 function closing(text: string, start: number, close: string): number {
   let quote = '';
   let braces = 0;
@@ -86,7 +81,7 @@ function closing(text: string, start: number, close: string): number {
   throw new JinjaError(`has no closing ${close}`, start - 2);
 }
 
-/** Blocks as expressions: `{% if %}` is a conditional of texts, `{% set %}` a name for a value. */
+/** Blocks as expressions: `{% if %}` is a conditional, `{% set %}` a name for a value. */
 function createBlocks(pieces: readonly Piece[]) {
   let next = 0;
   let depth = 0;
@@ -116,7 +111,6 @@ function createBlocks(pieces: readonly Piece[]) {
     return parts;
   }
 
-  /** The rest of the sequence, which sees the name. */
   function binding(set: { readonly text: string; readonly at: number }, ends: readonly string[]): Node {
     const { name, value } = parseAssignment(tokenize(set.text, set.at));
     const rest = joined(sequence(ends), set.at);
@@ -151,13 +145,12 @@ function createBlocks(pieces: readonly Piece[]) {
   };
 }
 
-/** The word of a block, what follows it, and where that stands. */
 function split({ text, at }: Piece): readonly [word: string, rest: string, at: number] {
   const [whole = '', word = ''] = /^\s*(\w*)\s*/.exec(text) ?? [];
   return [word, text.slice(whole.length), at + whole.length];
 }
 
-/** A branch always gives a text, as Jinja renders it. */
+/** Several parts are a text; a single one keeps its type. */
 const joined = (parts: readonly Node[], at: number): Node => {
   const [only] = parts;
   return parts.length === 1 && only !== undefined ? only : { kind: 'text', at, parts };

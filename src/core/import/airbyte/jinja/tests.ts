@@ -15,7 +15,7 @@ const types: Readonly<Record<string, readonly string[]>> = {
   iterable: ['array', 'string', 'object'],
 };
 
-/** `is defined`, `is none`, `is string` and the like. Throws `JinjaError` for one without counterpart. */
+/** Throws `JinjaError` for a test without counterpart. */
 export function runTest(name: string, of: Value, args: Arguments, at: number): Value {
   switch (name) {
     case 'defined':

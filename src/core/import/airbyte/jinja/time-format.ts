@@ -1,4 +1,4 @@
-/** Directives of `strftime` as parts of a picture of JSONata; times are UTC. */
+/** Directives of `strftime` as parts of a JSONata picture; times are UTC. */
 const pictures: Readonly<Record<string, string>> = {
   Y: '[Y0001]',
   m: '[M01]',
@@ -26,7 +26,7 @@ const pictures: Readonly<Record<string, string>> = {
   '%': '%',
 };
 
-/** JSONata that writes an instant in a format of Python's `strftime` or of the CDK; null: it cannot be written. */
+/** JSONata that writes an instant in a format of Python's `strftime` or of the CDK; `null` if it has no counterpart. */
 export function formatTime(ms: string, format: string): string | null {
   if (format === '%s') return `$string($floor(${ms} / 1000))`;
   if (format === '%ms') return `$string(${ms})`;
@@ -37,7 +37,6 @@ export function formatTime(ms: string, format: string): string | null {
   return picture === null ? null : `$fromMillis(${ms}, ${JSON.stringify(picture)})`;
 }
 
-/** The picture of a format; null: it has a directive without counterpart. */
 function pictureOf(format: string): string | null {
   let picture = '';
   for (const [, directive, text] of format.matchAll(/%(_ms|-[dmH]|[^])|([^%]+)/g)) {
@@ -51,15 +50,15 @@ function pictureOf(format: string): string | null {
   return picture;
 }
 
-/** Formats whose texts are ISO 8601, whatever their precision and offset. */
+/** Formats whose texts are ISO 8601, of any precision and offset. */
 export const isIso = (format: string): boolean =>
   /^(?:%Y-%m-%d|%F)(?:[T ](?:%H:%M(?::%S)?|%T)(?:\.(?:%f|%_ms|0+))?(?:Z|%z|%Z|[+-]00:?00)?)?$/.test(format);
 
-/** JSONata that reads a text as ISO 8601, in UTC where it names no offset; milliseconds. */
+/** JSONata for the milliseconds of an ISO 8601 text, in UTC where it names no offset. */
 export const readIso = (code: string): string =>
   `($t := $replace(${code}, " ", "T"); $toMillis($contains($t, "T") and $contains($t, /(Z|[+-][0-9]{2}:?[0-9]{2})$/) = false ? $t & "Z" : $t))`;
 
-/** JSONata that reads a value of a format; null: it cannot be read. */
+/** JSONata for the milliseconds of a value of a format; `null` if it cannot be read. */
 export function readTime(code: string, format: string): string | null {
   if (format === '%s' || format === '%s_as_float') return `($number(${code}) * 1000)`;
   if (format === '%ms') return `$number(${code})`;

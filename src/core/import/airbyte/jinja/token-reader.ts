@@ -1,32 +1,26 @@
 import type { Token } from './lexer.ts';
 import { JinjaError } from './syntax.ts';
 
-/** Parentheses, lists and operators inside each other. */
 const depthMax = 100;
 
-/** Reads the tokens of one expression from left to right. */
 export interface TokenReader {
-  /** A token without taking it: the next one, or the one `offset` tokens after it; the end where there is none. */
+  /** The next token, or the one `offset` tokens after it, without taking it; past the last one, the end token. */
   peek(offset?: number): Token;
-  /** Returns the next token and moves on; the end where there is none. */
   take(): Token;
-  /** Whether the next token is this operator. */
   isOperator(text: string): boolean;
-  /** Whether the next token is this name. */
   isWord(text: string): boolean;
-  /** Takes the next token if it is this operator or word, and says whether it was. */
   skip(text: string): boolean;
-  /** Takes the next token. Throws `JinjaError` if it is not this operator or word. */
+  /** Throws `JinjaError` if the next token is not this operator or word. */
   expect(text: string): void;
   /** Throws `JinjaError` unless every token is taken. */
   expectEnd(): void;
-  /** Throws `JinjaError`: this token is not expected. */
+  /** Throws `JinjaError` for an unexpected token. */
   fail(token: Token): never;
-  /** Reads something that lies one level deeper. Throws `JinjaError` below a hundred levels. */
+  /** Throws `JinjaError` below a hundred levels. */
   nested<T>(read: (tokens: TokenReader) => T): T;
 }
 
-/** A reader that begins with the first token of the list. The last token of the list is the end. */
+/** The last token of the list is the end. */
 export function readTokens(list: readonly Token[]): TokenReader {
   let next = 0;
   let depth = 0;

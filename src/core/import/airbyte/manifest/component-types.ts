@@ -1,4 +1,4 @@
-/** The type of a component that names none, by the type and field of its parent: as the CDK fills it in. */
+/** Default types by the type and field of the parent component, as the CDK fills them in. */
 export const defaultTypes: Readonly<Record<string, string>> = {
   'CompositeErrorHandler.error_handlers': 'DefaultErrorHandler',
   'CursorPagination.decoder': 'JsonDecoder',
@@ -31,7 +31,7 @@ export const defaultTypes: Readonly<Record<string, string>> = {
   'CustomPartitionRouter.parent_stream_configs': 'ParentStreamConfig',
 };
 
-/** The same for a component that names a Python class. */
+/** The same for components that name a Python class. */
 export const customTypes: Readonly<Record<string, string>> = {
   'CompositeErrorHandler.backoff_strategies': 'CustomBackoffStrategy',
   'DeclarativeStream.retriever': 'CustomRetriever',

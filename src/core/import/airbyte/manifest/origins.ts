@@ -1,12 +1,9 @@
-/** Where the values of resolved objects and lists stand in the given document. */
+/** Dotted paths of resolved objects and lists, and of their values, in the given document. */
 export interface Origins {
-  /** Dotted path of an object or list. */
   pathOf(value: object): string;
-  /** Dotted path of one value of it. */
   pathAt(value: object, key: string): string;
-  /** Notes where an object or list stands, and those of its values that stand elsewhere. */
+  /** Notes the path of an object or list, and of those of its values that stand elsewhere. */
   note(value: object, path: string, keys?: ReadonlyMap<string, string>): void;
-  /** The values of `from` that stand elsewhere. */
   keysOf(from: object): ReadonlyMap<string, string>;
 }
 
@@ -17,7 +14,6 @@ interface Origin {
 
 const noKeys: ReadonlyMap<string, string> = new Map();
 
-/** Nothing noted yet. */
 export function createOrigins(): Origins {
   const origins = new WeakMap<object, Origin>();
   const pathOf = (value: object): string => origins.get(value)?.path ?? '';
@@ -31,5 +27,4 @@ export function createOrigins(): Origins {
   };
 }
 
-/** The dotted path of a value in another. */
 export const joined = (path: string, key: string): string => (path === '' ? key : `${path}.${key}`);

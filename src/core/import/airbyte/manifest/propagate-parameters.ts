@@ -6,20 +6,19 @@ import type { Origins } from './origins.ts';
 type Values = Readonly<Record<string, unknown>>;
 
 const parametersKey = '$parameters';
-/** Schemas have fields of their own called `type`; the importer does not read them. */
+/** Schemas have their own fields called `type`; the importer does not read them. */
 const unread: ReadonlySet<string> = new Set(['schema_loader', parametersKey]);
 
 interface Options {
   readonly parameters: Values;
   readonly origins: Origins;
-  /** Whether the parameters of those above replace a component's own of the same name; absent: its own count. */
+  /** Whether parameters of the components above replace a component's own of the same name; false by default. */
   readonly parentsWin?: boolean;
 }
 
 /**
- * Fills in the types of a component and its parts, and the `$parameters` of the components above. A missing or empty
- * field takes the parameter of its name, and the component keeps all parameters for its expressions. So does the CDK's
- * `ManifestComponentTransformer`. The result is new; the input stays as it is.
+ * A missing or empty field takes the parameter of its name, and the component keeps all parameters for its expressions.
+ * The CDK's `ManifestComponentTransformer` does the same. The input stays unchanged.
  */
 export function propagateParameters(field: string, component: Values, options: Options): Record<string, unknown> {
   const { origins } = options;
@@ -63,7 +62,7 @@ function propagateInto(
   const { origins } = others;
   for (const [key, value] of Object.entries(result)) {
     if (unread.has(key)) continue;
-    // A parameter of the same name would be put into the value without end.
+    // A parameter of the same name would be put into the value endlessly.
     const { [key]: _, ...below } = parameters;
     const inner = { ...others, parameters: below };
     const field = onlyComponents ? owner : `${owner}.${key}`;

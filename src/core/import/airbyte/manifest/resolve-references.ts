@@ -2,27 +2,23 @@ import { isJsonObject } from '../../../json/is-json-object.ts';
 import { refuse } from '../refusal.ts';
 import { joined, type Origins } from './origins.ts';
 
-/** Values that one stream may grow to, references resolved: real ones have some hundred to some thousand. */
+/** Values that one stream may grow to, references resolved; real ones have some hundred to some thousand. */
 const streamNodesMax = 60_000;
-/** Values of all streams together. */
 const allNodesMax = 3_000_000;
-/** References and objects inside each other. */
 const depthMax = 120;
 
-/** Never resolved: schemas are large, and the importer does not read them. */
+/** Only `resolveSchema` reads these: schemas are large, and most of the importer does not need them. */
 const unread: ReadonlySet<string> = new Set(['schema_loader', 'schema', 'schemas']);
 
-/** Resolves the references of one part of the manifest after the other. */
 export interface Resolver {
-  /** The value with its references resolved. Throws `Refusal` at an unknown or circular one, or when it grows too large. */
+  /** Throws `Refusal` at an unknown or circular reference, or when the value grows too large. */
   resolve(value: unknown, path: string): unknown;
-  /** The same for a schema, which `resolve` leaves as it is. */
   resolveSchema(value: unknown, path: string): unknown;
 }
 
 /**
- * References as the CDK resolves them: a text `#/a/b` is replaced by the value there, an object with `$ref` takes the
- * values there that it does not have itself. Bounded in depth, size and total work.
+ * As in the CDK, a text `#/a/b` is replaced by the value there, and an object with `$ref` takes the values there that
+ * it lacks. Bounded in depth, size and total work.
  */
 export function createResolver(manifest: Readonly<Record<string, unknown>>, origins: Origins): Resolver {
   let all = 0;
@@ -45,11 +41,10 @@ interface Place {
   readonly manifest: Readonly<Record<string, unknown>>;
   readonly origins: Origins;
   readonly count: (at: string) => void;
-  /** Whether schemas are resolved too. */
   readonly schemas: boolean;
   readonly path: string;
   readonly depth: number;
-  /** References that are being resolved. */
+  /** References being resolved, to find cycles. */
   readonly open: ReadonlySet<string>;
 }
 
@@ -109,7 +104,7 @@ function follow(reference: string, place: Place): unknown {
   });
 }
 
-/** A key may contain `/`: the whole rest of the path is tried first, as the CDK does. */
+/** A key may contain `/`, so the whole rest of the path is tried first, as in the CDK. */
 function lookUp(reference: string, place: Place): { readonly value: unknown; readonly path: string } {
   let node: unknown = place.manifest;
   let path = '';

@@ -12,13 +12,11 @@ import { expressionText, readOAuth } from './oauth.ts';
 import { loginUrl, readOption, readRequester, splitQuery } from './request-draft.ts';
 import { authScope } from './scopes.ts';
 
-/** An `auth` block, and what people should know of it. */
 export interface ReadAuth {
   readonly auth: Readonly<Record<string, unknown>>;
   readonly notes: readonly string[];
 }
 
-/** The `auth` for the authenticator of a requester; `none` without one. Refuses what has no counterpart. */
 export const readAuth = (requester: Component, config: Config): ReadAuth =>
   readOne(partOf(requester, 'authenticator'), { config, requester });
 
@@ -54,7 +52,6 @@ function readOne(authenticator: Component | null, setting: Setting): ReadAuth {
 
 const plain = (auth: Readonly<Record<string, unknown>>): ReadAuth => ({ auth, notes: [] });
 
-/** The template of a field. */
 function template(component: Component, key: string, config: Config, fallback = ''): string {
   const at = pathAt(component, key);
   const value = evaluate(textOf(component, key) ?? fallback, authScope({ component, config }), at);
@@ -176,7 +173,7 @@ function session(authenticator: Component, config: Config): Readonly<Record<stri
   };
 }
 
-/** The login authenticates by a header of its own. */
+/** The login authenticates by its own header. */
 function addCredentials(headers: Record<string, string>, requester: Component, config: Config): void {
   const { auth } = readAuth(requester, config);
   if (auth['kind'] === 'none') return;
@@ -212,13 +209,12 @@ function putOf(authenticator: Component, config: Config): Readonly<Record<string
   return { in: place, name: names.join('.'), prefix: given === undefined ? '' : prefixOf(given, request) };
 }
 
-/** The text before `{{ session_token }}`. */
 function prefixOf(given: string, request: Component): string {
   const match = /^([^{}]*)\{\{\s*session_token\s*\}\}$/.exec(given);
   return match?.[1] ?? refuse(pathAt(request, 'api_token'), 'only a text before the token has a counterpart');
 }
 
-/** One of several: the first that can be converted, those without a grant first. */
+/** Chooses the first authenticator that can be converted, those without a grant first. */
 function selective(authenticator: Component, setting: Setting): ReadAuth {
   const choices = valueOf(authenticator, 'authenticators');
   if (!isJsonObject(choices)) return refuse(authenticator.path, 'it has no authenticators');
@@ -260,6 +256,5 @@ function selective(authenticator: Component, setting: Setting): ReadAuth {
   return refuse(authenticator.path, 'it has no authenticators');
 }
 
-/** A key first, then tokens that are requested, then grants. */
 const rank = ({ type }: Component): number =>
   type === 'OAuthAuthenticator' ? 2 : type === 'SessionTokenAuthenticator' || type === 'JwtAuthenticator' ? 1 : 0;

@@ -17,10 +17,9 @@ import { requestScope, type Slice } from './scopes.ts';
 import { moveSecrets } from './secrets.ts';
 import { typesOfSchema } from './types-of-schema.ts';
 
-/** A resource while its spec is put together. */
 export interface StreamDraft {
   readonly request: RequestDraft;
-  /** The report that the request reads; null: it reads the records at once. */
+  /** The report that the request reads; `null` when it reads the records at once. */
   readonly job: JobDraft | null;
   readonly auth: ReadAuth['auth'];
   readonly records: Records;
@@ -32,23 +31,22 @@ export interface StreamDraft {
   readonly slice: Slice;
   readonly errors: readonly Readonly<Record<string, unknown>>[];
   readonly notes: readonly string[];
-  /** Whether a partition field is added to the records for child resources, by its name. */
+  /** Expressions of partition fields that are added to the records for child resources, by field name. */
   readonly partitionFields: Map<string, string>;
-  /** The types that scalars are cast to; null: they stay as they are. */
+  /** The types that scalars are cast to; `null` leaves them unchanged. */
   readonly types: Readonly<Record<string, unknown>> | null;
 }
 
-/** What a conversion needs besides the stream. */
 export interface StreamSetting {
   readonly config: Config;
   readonly parentOf: (stream: Component) => ParentResource;
-  /** The schema of a stream; undefined: it is not in the document. */
+  /** `undefined` if the schema of the stream is not in the document. */
   readonly schemaOf: (stream: Component) => unknown;
-  /** Whether every run reads all, as no watermark says what it may leave out. */
+  /** Whether every run reads all records, for lack of a watermark. */
   readonly full: boolean;
 }
 
-/** Converts one stream. Throws `Refusal` at the first component without counterpart. */
+/** Throws `Refusal` at the first component without counterpart. */
 export function convertStream(stream: Component, setting: StreamSetting): StreamDraft {
   if (stream.type === 'StateDelegatingStream') return convertDelegating(stream, setting);
   if (stream.type !== 'DeclarativeStream') refuseType(stream, 'DeclarativeStream is converted');
@@ -68,7 +66,7 @@ interface Parts {
   readonly requester: Component;
 }
 
-/** What is read by state in one of two ways is read whole in each run: unchanged records are skipped. */
+/** A stream that is read by state in one of two ways is read whole in each run; unchanged records are skipped. */
 function convertDelegating(stream: Component, setting: StreamSetting): StreamDraft {
   const whole = partOf(stream, 'full_refresh_stream');
   if (whole === null) return refuse(stream.path, 'it has no full_refresh_stream');
@@ -84,7 +82,7 @@ function convertDelegating(stream: Component, setting: StreamSetting): StreamDra
 
 function convertSimple({ stream, retriever, requester }: Parts, setting: StreamSetting): StreamDraft {
   const { config, full } = setting;
-  // Which authenticator is used decides values of the connection, so it comes first.
+  // The choice of authenticator decides values of the connection, so it comes first.
   const { auth, notes } = readAuth(requester, config);
   const partitions = readPartitions(retriever, setting);
   const reading = readIncremental(stream, { config, full });
@@ -122,11 +120,11 @@ const sliceOf = ({ slice }: Partitions, reading: Reading | null): Slice => ({
   inRequest: new Map([...slice.inRequest, ...(reading?.names ?? [])]),
 });
 
-/** What `stream_state` has: a CDK that still knew it began a first run without any. */
+/** The fields of `stream_state`. A CDK that still knew it began a first run without any. */
 const stateOf = (reading: Reading | null): ReadonlyMap<string, Value> =>
   new Map(reading === null ? [] : [[reading.field, reading.reached]]);
 
-/** The records of a report. Options of the cursor and of partitions go nowhere, as in the CDK. */
+/** Options of the cursor and of partitions are not sent, as in the CDK. */
 function convertAsync(stream: Component, retriever: Component, setting: StreamSetting): StreamDraft {
   const { config, full } = setting;
   const notes = readJobNotes(retriever, config);
@@ -147,15 +145,12 @@ function convertAsync(stream: Component, retriever: Component, setting: StreamSe
   };
 }
 
-/** What of a stream the draft is made of, however its records are requested. */
 interface StreamParts extends Pick<StreamDraft, 'records' | 'slice' | 'notes'> {
   readonly reading: ReturnType<typeof readIncremental>;
   readonly partitions: Partitions;
-  /** A request says where a window ends. */
   readonly hasEnd: boolean;
 }
 
-/** The parts of a draft that do not depend on how the records are requested. */
 function draftOf(
   stream: Component,
   { schemaOf, full }: StreamSetting,
@@ -188,7 +183,6 @@ const storeNotes = ({ forEach }: Partitions): readonly string[] =>
     ? ['Sync the parent resource first: only its stored records, and of these the changed ones, are read.']
     : [];
 
-/** Puts the bounds of the window where the cursor says. */
 function putWindow(
   stream: Component,
   reading: Reading | null,
@@ -210,14 +204,13 @@ function putWindow(
 const usesEnd = (request: RequestDraft): boolean =>
   JSON.stringify([request.base, request.path, request.query, request.headers, request.body]).includes('window.to');
 
-/** In a CDK that knew `stream_state` it moved from window to window. */
+/** A CDK that knew `stream_state` moved it from window to window. */
 function refuseMovingState(stream: Component, request: RequestDraft): void {
   const cursor = partOf(stream, 'incremental_sync');
   if (cursor !== null && textOf(cursor, 'step') !== undefined && usesEnd(request) && readsReached(request))
     refuse(pathAt(cursor, 'step'), '`stream_state` moves from window to window, which has no counterpart');
 }
 
-/** The name of a stream; empty where it has none. */
 export function nameOf(stream: Component): string {
   const value = valueOf(stream, 'name');
   return typeof value === 'string' ? value : (textOf(stream, 'name') ?? '');

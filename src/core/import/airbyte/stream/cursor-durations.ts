@@ -8,7 +8,7 @@ import { refuse } from '../refusal.ts';
 import { evaluate } from '../render.ts';
 import { startScope } from './scopes.ts';
 
-/** The size of a window; null: one window has all. Months and years get a fixed length, which changes no record. */
+/** The size of a window; `null` when one window has all. Months and years get a fixed length, which changes no record. */
 export function stepOf(cursor: Component, config: Config): string | null {
   const template = textOf(cursor, 'step');
   if (template === undefined || template === '') return null;
@@ -20,23 +20,21 @@ export function stepOf(cursor: Component, config: Config): string | null {
   return size === 'PT0S' ? refuse(at, 'a window has no length') : size;
 }
 
-/** Milliseconds between the end of a window and the begin of the next. */
+/** Milliseconds between the end of a window and the start of the next. */
 export function granularityOf(cursor: Component): number | null {
   const text = textOf(cursor, 'cursor_granularity');
   const parsed = text === undefined ? null : parseDuration(text);
   return parsed === null ? null : parsed.ms + parsed.months * 30 * 86_400_000;
 }
 
-/** How far before the watermark a run begins. */
 export interface Lookback {
   readonly fixed: string | null;
-  /** JSONata of milliseconds that a connection decides. */
+  /** JSONata for milliseconds that a connection decides. */
   readonly shift: string | null;
-  /** What people should know of it. */
   readonly note: string | null;
 }
 
-/** Reads `lookback_window`. `isFixed`: no connection can decide it. */
+/** `isFixed` means that no connection can decide the lookback. */
 export function lookbackOf(cursor: Component, config: Config, isFixed: boolean): Lookback {
   const none = { fixed: null, shift: null, note: null };
   const template = textOf(cursor, 'lookback_window');
@@ -64,7 +62,7 @@ interface Place {
   readonly at: string;
 }
 
-/** A duration that no connection changes, or the one of a connection that leaves out its values; null: unknown. */
+/** A duration that no connection changes, or the one of a connection that leaves out its values; `null` if unknown. */
 function staticDuration(template: string, { component, config, at }: Place): string | null {
   const value = evaluate(template, startScope({ component, config: config.defaults() }), at);
   const known = value.constant?.value;
@@ -79,7 +77,7 @@ const unitsMs: Readonly<Record<string, number>> = {
   'PT-S': 1000,
 };
 
-/** A duration as text, or the milliseconds of `P{{ … }}D` that a connection decides; null: none. */
+/** A duration as text, or the milliseconds of `P{{ … }}D` that a connection decides; `null` without one. */
 function dynamicDuration(
   template: string,
   { component, config, at }: Place,

@@ -4,14 +4,12 @@ import { isIso } from '../jinja/time-format.ts';
 import { step } from '../jinja/value.ts';
 import { refuse } from '../refusal.ts';
 
-/** How the records carry the cursor. */
 export interface CursorForm {
   readonly settings: Readonly<Record<string, unknown>>;
-  /** A field that `map` adds, where one form cannot read all values. */
+  /** A field that `map` adds where one form cannot read all values. */
   readonly hidden: { readonly name: string; readonly code: string } | null;
 }
 
-/** The forms that the manifest names for the values of records. */
 export function cursorForm(
   cursor: Component,
   { field, format }: { readonly field: string; readonly format: string },
@@ -34,16 +32,14 @@ export function cursorForm(
   return formats.every((item) => isIso(unspaced(item))) ? withoutSpace(field) : several(formats, field, at);
 }
 
-/** A format without the space before its offset. */
 const unspaced = (format: string): string => format.replace(/ %z$/, '%z');
 
-/** ISO 8601 but for a space before the offset. */
 function withoutSpace(field: string): CursorForm {
   const code = `($c := ${step(field)}; $type($c) = "string" ? $replace($c, /^([^ ]+[ T][^ ]+) ([+-][0-9:]+|Z)$/, "$1$2") : $c)`;
   return { settings: { type: 'datetime' }, hidden: { name: 'airbyte_cursor', code } };
 }
 
-/** Numbers of seconds or milliseconds, or ISO 8601: a field in ISO 8601 stands for all. */
+/** Numbers of seconds, milliseconds or microseconds, or ISO 8601: a field in ISO 8601 stands for all. */
 function several(formats: readonly string[], field: string, at: string): CursorForm {
   const scales = new Set(formats.filter((item) => !isIso(item)).map((item) => scaleOf(item)));
   const [scale] = scales;

@@ -10,16 +10,15 @@ import { refuse } from '../refusal.ts';
 import { evaluate } from '../render.ts';
 import { startScope } from './scopes.ts';
 
-/** A time that the first run begins at, or that every run ends at. */
+/** The start of the first run, or the end of every run. */
 export interface Moment {
-  /** JSONata of milliseconds, in a request. */
+  /** JSONata for milliseconds, in a request. */
   readonly ms: string;
   /** `incremental.initial`. */
   readonly initial: string;
   readonly value: Value;
 }
 
-/** Reads a time that is a text or a MinMaxDatetime. */
 export function readMoment(
   cursor: Component,
   key: string,
@@ -45,7 +44,7 @@ export function readMoment(
   return { ms, value, initial: initialOf(value, { form, ms, simple: bounds.length === 0 }) };
 }
 
-/** A text in quotes is a literal of Python, which the CDK reads. */
+/** The CDK reads a text in quotes as a literal of Python. */
 const withoutQuotes = (value: Value): Value =>
   value.kind === 'text' && !value.constant && /^\(?"(?:\\"|')" & /.test(value.code)
     ? computed('text', String.raw`$replace(${value.code}, /^(?:"([^\\"]*)"|'([^\\']*)')$/, "$1$2")`)
@@ -81,17 +80,14 @@ function momentMs(value: Value, format: string, at: string): string {
 const isIsoText = (value: Value): boolean =>
   typeof value.constant?.value === 'string' && /^\d{4}-\d{2}-\d{2}/.test(value.constant.value);
 
-/** Where a read ends. */
 export interface End {
-  /** Null: now. */
+  /** `null` for now. */
   readonly ms: string | null;
-  /** The watermark stays behind an end that lies before now. */
+  /** Keeps the watermark behind an end that lies before now. */
   readonly settle: string | null;
-  /** What people should know of it. */
   readonly note: string | null;
 }
 
-/** An end that is not simply now. */
 export function readEnd(
   cursor: Component,
   setting: { readonly config: Config; readonly format: string; readonly hasStep: boolean; readonly start: Moment },
@@ -102,7 +98,7 @@ export function readEnd(
   if (!readsConnection(moment)) return endAt(moment, at);
   if (!setting.hasStep) return { ms: moment.ms, settle: null, note: null };
   const usual = readMoment(cursor, 'end_datetime', { ...setting, config: setting.config.defaults() });
-  // A value that also says where runs begin is set by connections that mean the begin.
+  // A value that also says where runs begin is set by connections that mean the start.
   const isOwn = paramsIn(moment).every((name) => !paramsIn(setting.start).includes(name));
   return usual === null || usual.value.constant || !isOwn
     ? refuse(at, 'windows with an end that a connection decides have no counterpart; remove step or end_datetime')
@@ -115,7 +111,6 @@ const paramsIn = ({ ms }: Moment): readonly string[] => ms.match(/\b(?:params|se
 
 const readsConnection = (moment: Moment): boolean => paramsIn(moment).length > 0;
 
-/** The end of every run of every connection. */
 function endAt({ ms, value }: Moment, at: string): End {
   if (isNow(ms)) return { ms: null, settle: null, note: null };
   const days = daysBefore(value.code);
@@ -123,14 +118,14 @@ function endAt({ ms, value }: Moment, at: string): End {
   return { ms, settle: `P${days + 1}D`, note: null };
 }
 
-/** The time of the run, written and read again. */
+/** Whether it is the time of the run, written and read again. */
 const isNow = (ms: string): boolean =>
   !/\$millis\(\) [-%]|\$millis\(\) - /.test(ms.replaceAll(/\$millis\(\) - \$millis\(\) % 86400000/g, '$day')) &&
   ms.includes('$millis()') &&
   !ms.includes('$day') &&
   !/\[Y0001\]-\[M01\]-\[D01\]"/.test(ms);
 
-/** How many days an end lies before now, rounded up; null: it cannot be known. */
+/** Days between an end and now, rounded up; `null` if unknown. */
 function daysBefore(code: string): number | null {
   const moved = [...code.matchAll(/ - (\d+)\b(?! *%)/g)]
     .map(([, ms]) => Number(ms))

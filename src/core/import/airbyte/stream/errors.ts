@@ -26,10 +26,10 @@ const messageFields = [
   'status_message',
 ];
 
-/** Of a rule that asks for a smaller page; it is no action of the spec. */
+/** Marks rules that ask for a smaller page; the spec has no such action. */
 const shrinkAction = 'airbyte_shrink';
 
-/** The rules without those that ask for a smaller page, and these as `pagination.shrink.when`; null: none does. */
+/** Separates the rules that ask for a smaller page, as `pagination.shrink.when`; `null` without any. */
 export function splitShrink(
   rules: readonly Rule[],
   path: string,
@@ -49,7 +49,6 @@ export function splitShrink(
   return { errors, when: { status: conditions.flatMap(({ status }) => (Array.isArray(status) ? status : [])) } };
 }
 
-/** Rules in the order of the handlers. Refuses what has no counterpart. */
 export function readErrors(requester: Component, config: Config): readonly Rule[] {
   const handler = partOf(requester, 'error_handler');
   return handler === null ? [] : unique(rulesOf(handler, config, 0));
@@ -71,7 +70,6 @@ function rulesOf(handler: Component, config: Config, depth: number): readonly Ru
   return wait === null ? rules : [...rules, { when: { status: [429, 503] }, action: 'rate_limited', waitFrom: wait }];
 }
 
-/** What people should know of the retries of a request. */
 export function readErrorNotes(requester: Component): readonly string[] {
   const handler = partOf(requester, 'error_handler');
   const isCustom = ({ type }: Component): boolean => type.startsWith('Custom');
@@ -90,7 +88,7 @@ const handlersIn = (handler: Component, depth: number): readonly Component[] => 
   ...(depth > 10 ? [] : partsOf(handler, 'error_handlers').flatMap((inner) => handlersIn(inner, depth + 1))),
 ];
 
-/** Where a response says how long to wait. Other strategies only space the retries. */
+/** Where a response says how long to wait; other strategies only space the retries. */
 function waitOf(handler: Component, config: Config): Rule | null {
   for (const strategy of strategiesOf(handler)) {
     const isTime = strategy.type === 'WaitUntilTimeFromHeader';
@@ -103,7 +101,6 @@ function waitOf(handler: Component, config: Config): Rule | null {
   return null;
 }
 
-/** One rule for each condition: any of them is enough. */
 function filterRules(filter: Component, config: Config, wait: Rule | null): readonly Rule[] {
   if (filter.type !== 'HttpResponseFilter') return [refuseType(filter, 'HttpResponseFilter is converted')];
   const statuses = statusesOf(filter);
@@ -149,7 +146,7 @@ const actions: Readonly<Record<string, string>> = {
   REDUCE_PAGE_SIZE: shrinkAction,
 };
 
-/** Null: what the service does by itself. */
+/** `null` when the service does it by itself. */
 function actionOf(filter: Component, when: Rule): string | null {
   const name = textOf(filter, 'action');
   if (name === undefined) return defaultAction(when);
@@ -162,14 +159,13 @@ function actionOf(filter: Component, when: Rule): string | null {
 const isSuccess = ({ status }: Rule): boolean =>
   Array.isArray(status) && status.every((code) => code >= 200 && code < 300);
 
-/** A filter without action only has a message. */
+/** A filter without action only adds a message. */
 function defaultAction({ status }: Rule): string | null {
   if (!Array.isArray(status)) return 'fail';
   const waits = status.some((code) => code === 429 || code === 408 || code >= 500);
   return waits || isSuccess({ status }) ? null : 'fail';
 }
 
-/** A message without expressions. */
 function messageOf(filter: Component): string | null {
   const message = textOf(filter, 'error_message');
   return message === undefined || message === '' || message.includes('{{') ? null : message.slice(0, 500);

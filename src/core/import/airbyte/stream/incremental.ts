@@ -10,13 +10,11 @@ import { cursorForm } from './cursor-form.ts';
 import { readEnd, readMoment } from './cursor-moments.ts';
 import { startScope } from './scopes.ts';
 
-/** How a stream is read by its cursor. */
 export interface Reading {
   /** The field that records are filtered and ordered by, as the record has it. */
   readonly field: string;
-  /** JSONata of a field that `map` adds, where the cursor of the record is in several forms. */
+  /** A field that `map` adds where the records have the cursor in several forms. */
   readonly hidden: { readonly name: string; readonly code: string } | null;
-  /** Names of the slice, in requests. */
   readonly names: ReadonlyMap<string, Value>;
   readonly start: Value;
   readonly end: Value | null;
@@ -24,17 +22,16 @@ export interface Reading {
   /** The cursor that earlier runs have reached, as a request writes it; nothing in a first run. */
   readonly reached: Value;
   readonly notes: readonly string[];
-  /** The block of the spec; windows only where the request has an end. */
+  /** The block of the spec, with windows only where the request has an end. */
   block(usesEnd: boolean): Readonly<Record<string, unknown>>;
 }
 
 interface Setting {
   readonly config: Config;
-  /** Every run reads all: what the watermark would bound begins at the start. */
+  /** Whether every run reads all; bounds that the watermark would set then begin at the start. */
   readonly full: boolean;
 }
 
-/** Reads `incremental_sync`; null: the stream has none. */
 export function readIncremental(stream: Component, setting: Setting): Reading | null {
   const cursor = partOf(stream, 'incremental_sync');
   if (cursor === null) return null;
@@ -118,7 +115,6 @@ function readDatetimeCursor(cursor: Component, { config, full }: Setting): Readi
   };
 }
 
-/** The name of an end of the window in the slice: what `option` says, or else the standard one. */
 function sliceName(
   cursor: Component,
   config: Config,
@@ -127,30 +123,27 @@ function sliceName(
   return knownText(textOf(cursor, option) ?? standard, startScope({ component: cursor, config }), cursor.path);
 }
 
-/** A text of the cursor's format, of which the instant is known. */
 function timeText(ms: string, format: string, at: string): Value {
   const code = formatTime(ms, format);
   if (code === null) return refuse(at, `times cannot be written in the format ${JSON.stringify(format.slice(0, 100))}`);
   return { ...computed('text', code), instant: ms };
 }
 
-/** The watermark in the format of the cursor. */
 function reachedText(format: string, at: string): Value {
   const { code } = timeText('$toMillis(watermark)', format, at);
   return computed('text', `(${hasReached} ? ${code})`);
 }
 
-/** JSONata: earlier runs have reached a cursor. */
+/** JSONata for whether earlier runs have reached a cursor. */
 const hasReached = '$type(watermark) != "null"';
 
-/** Whether this part of a request reads `Reading.reached`. */
 export const readsReached = (part: unknown): boolean =>
   JSON.stringify(part).includes(JSON.stringify(hasReached).slice(1, -1));
 
 const shifted = (ms: string, shift: string | null): string =>
   shift === null ? ms : `($exists(watermark) and watermark != null ? ${ms} - ${shift} : ${ms})`;
 
-/** Between the end of a window and the begin of the next: milliseconds, or one unit of a format with microseconds. */
+/** Between the end of a window and the start of the next: milliseconds, or one unit of a format with microseconds. */
 function gapOf(granularity: number | null, format: string): number | 'microsecond' {
   if (granularity === null || granularity === 0) return 0;
   if (granularity >= 1) return granularity;
@@ -159,7 +152,7 @@ function gapOf(granularity: number | null, format: string): number | 'microsecon
   return format === '%s_as_float' || format === '%epoch_microseconds' ? 0 : 1;
 }
 
-/** The last window ends with the run; those before end one unit of the cursor before the next begins. */
+/** The last window ends with the run; earlier ones end one unit of the cursor before the next begins. */
 function endMs({
   full,
   gap,
@@ -174,7 +167,7 @@ function endMs({
   return end === null ? window : `$min([${window}, ${end}])`;
 }
 
-/** The end of a window as its last microsecond, and the end of the last one. */
+/** The last microsecond of a window; `last` in the last window. */
 function endInMicroseconds(last: Value, format: string): Value {
   const code = formatTime('($toMillis(window.to) - 1)', format)?.replaceAll('[f001]000', '[f001]999');
   return code === undefined ? last : { ...last, code: `(window.to < run.startedAt ? ${code} : ${last.code})` };

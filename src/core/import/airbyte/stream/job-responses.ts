@@ -5,14 +5,13 @@ import type { RequestDraft } from './request-draft.ts';
 
 const responsePath = (name: string): RegExp => new RegExp(`\\b${name}\\b((?:\\.(?:[A-Za-z_]\\w*|\`[^\`]+\`))*)`, 'g');
 
-/** The requests of a job. */
 interface Drafts {
   readonly create: RequestDraft;
   readonly poll: RequestDraft;
   readonly request: RequestDraft;
 }
 
-/** The parts of earlier responses that requests use, as the id and the values of a job. */
+/** Turns the parts of earlier responses that requests use into the id and the values of a job. */
 export function withResponses(
   drafts: Drafts,
   hasTarget: boolean,
@@ -51,11 +50,11 @@ export function withResponses(
   };
 }
 
-/** The name in `creation_response.request.headers['…']`; null: another path. */
+/** The name in `creation_response.request.headers['…']`; `null` for another path. */
 const sentHeader = (found: string): string | null =>
   /^\.request\.headers\.(?:([A-Za-z_]\w*)|`([^`]+)`)$/.exec(found)?.slice(1).find(Boolean) ?? null;
 
-/** JSONata of a header of the request that creates the job: the later requests see what it sees. */
+/** JSONata for a header of the request that creates the job: later requests see the same values. */
 function headerCode({ headers }: RequestDraft, name: string, path: string): string {
   const entry = Object.entries(headers).find(([key]) => key.toLowerCase() === name.toLowerCase());
   const template = entry?.[1];
@@ -71,7 +70,6 @@ function headerCode({ headers }: RequestDraft, name: string, path: string): stri
 const pathsOf = (text: string, name: string): readonly string[] =>
   [...text.matchAll(responsePath(name))].map(([, found = '']) => found);
 
-/** The expressions of a request: what stands in braces. */
 function textsOf(value: unknown): readonly string[] {
   if (typeof value === 'string') return value.match(holes) ?? [];
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : [];

@@ -9,15 +9,14 @@ import { knownText } from '../render.ts';
 import { startScope } from './scopes.ts';
 
 interface Statuses {
-  /** JSONata of the status. */
   readonly status: string;
   readonly completed: readonly string[];
   readonly failed: readonly string[];
-  /** JSONata of when a job has no records; null: it always may have some. */
+  /** JSONata for when a job has no records; `null` if it may always have some. */
   readonly emptyWhen: string | null;
 }
 
-/** Reads `status_extractor` and `status_mapping`. Refuses statuses that are no texts. */
+/** Refuses statuses that are not texts. */
 export function readStatuses(retriever: Component, config: Config): Statuses {
   const at = pathAt(retriever, 'status_mapping');
   const mapping = valueOf(retriever, 'status_mapping');
@@ -47,7 +46,7 @@ export function readStatuses(retriever: Component, config: Config): Statuses {
   };
 }
 
-/** The seconds that a job has; the manifest counts minutes, and the default is that of the CDK. */
+/** The seconds of a job; the manifest counts minutes, and the default is that of the CDK. */
 export function readTimeout(retriever: Component, config: Config): number {
   const given = textOf(retriever, 'polling_job_timeout');
   if (given === undefined || given === '') return 3600;

@@ -8,16 +8,15 @@ import { startScope } from './scopes.ts';
 type Step = (record: string) => string;
 
 /**
- * An object made of the fields of another: of each name `$k` and value `$x` an object. `$each` of JSONata is not used, as
- * the name stands for the values of `forEach`.
+ * Merges the objects that `made` gives for each name `$k` and value `$x` of another object. Does not use JSONata's
+ * `$each`, as the name stands for the values of `forEach`.
  */
 export const fieldsOf = (object: string, made: string): string =>
   `$merge($append({}, $map($keys(${object}), function($k) { ($x := $lookup(${object}, $k); ${made}) })))`;
 
-/** Names of the record in lower case. */
 export const keysToLower: Step = (record) => fieldsOf(record, '{$lowercase($k): $x}');
 
-/** Names in snake case, also of objects inside. */
+/** Names in snake case, also those of objects inside. */
 export const keysToSnakeCase: Step = (record) =>
   [
     '($snakeKey := function($k) { (',
@@ -31,10 +30,7 @@ export const keysToSnakeCase: Step = (record) =>
     `$snake(${record}))`,
   ].join(' ');
 
-/**
- * Replaces a text (`old` by `new` of the component) in all names of the record, also of objects inside. Refuses an
- * empty `old`.
- */
+/** Replaces `old` by `new`, also in the names of objects inside. Refuses an empty `old`. */
 export function keysReplaced(component: Component, { config }: { readonly config: Config }): Step {
   const scope = startScope({ component, config });
   const known = (key: string): string => knownText(textOf(component, key) ?? '', scope, pathAt(component, key));
@@ -44,7 +40,6 @@ export function keysReplaced(component: Component, { config }: { readonly config
     `($renamed := function($o) { ${fieldsOf('$o', `{$replace($k, ${quote(old)}, ${quote(by.replaceAll('$', '$$'))}): $type($x) = "object" ? $renamed($x) : $x}`)} }; $renamed(${record}))`;
 }
 
-/** The fields of an object inside the record become fields of the record. */
 export function flattenPath(component: Component, { config }: { readonly config: Config }): Step {
   const at = pathAt(component, 'field_path');
   const fields = valueOf(component, 'field_path');
@@ -81,8 +76,9 @@ function affixesOf(component: Component, config: Config): { readonly prefix: str
 }
 
 /**
- * The values inside objects, and inside lists unless they stay, by their own names; by their whole path where a name is
- * taken, and everywhere after the first list. In the order of the CDK, on which the names depend: the last value first.
+ * Flattens objects, and lists unless they stay. A value keeps its own name, or gets its whole path where the name is
+ * taken and everywhere after the first list. The names depend on the order, which is that of the CDK: the last value
+ * first.
  */
 export function fieldsFlattened(component: Component): Step {
   const pushed = (list: string, key: string, value: string): string =>

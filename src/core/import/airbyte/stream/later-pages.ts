@@ -3,14 +3,12 @@ import { type Component, isTrue, pathAt } from '../component.ts';
 import { refuse } from '../refusal.ts';
 import type { RequestDraft } from './request-draft.ts';
 
-/** What partitions and windows put into a request. */
 interface Added {
   readonly query: readonly string[];
   readonly headers: readonly string[];
   readonly isInBody: boolean;
 }
 
-/** Runs `put`, and says what it has put into the request. */
 export function addedTo(request: RequestDraft, put: () => void): Added {
   const [query, headers, body] = [{ ...request.query }, { ...request.headers }, JSON.stringify(request.body)];
   put();
@@ -21,7 +19,7 @@ export function addedTo(request: RequestDraft, put: () => void): Added {
   };
 }
 
-/** Makes the first page alone carry what was added, where the retriever says so. Refuses what cannot be left out. */
+/** Makes only the first page carry the additions; refuses those that cannot be left out. */
 export function leaveOutLater(
   retriever: Component,
   {
@@ -36,7 +34,7 @@ export function leaveOutLater(
 ): void {
   const key = 'ignore_stream_slicer_parameters_on_paginated_requests';
   const kind = pagination?.['kind'];
-  // The address of a later page has its parameters.
+  // The address of a later page already has its parameters.
   if (!isTrue(retriever, key) || pagination === null || kind === 'next_url' || kind === 'link_header') return;
   if (added.query.length + added.headers.length === 0 && !added.isInBody) return;
   if (kind !== 'cursor' || added.isInBody)
@@ -45,7 +43,6 @@ export function leaveOutLater(
   for (const name of added.headers) request.headers[name] = onFirstPage(request.headers[name]);
 }
 
-/** A template that gives nothing on later pages. */
 function onFirstPage(template: unknown): string {
   const parts = typeof template === 'string' ? parseTemplate(template) : [{ literal: template }];
   const codes = parts.map((part) => ('expression' in part ? part.expression : JSON.stringify(part.literal)));

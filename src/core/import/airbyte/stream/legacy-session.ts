@@ -7,7 +7,6 @@ import { addressText, evaluate, knownText, templateOf } from '../render.ts';
 import { loginUrl } from './request-draft.ts';
 import { authScope } from './scopes.ts';
 
-/** A login with a name and a password at an address below the one of the requests, and what people should know of it. */
 export function readLegacySession(
   authenticator: Component,
   requester: Component,
@@ -41,7 +40,7 @@ export function readLegacySession(
   };
 }
 
-/** The CDK puts one text behind the other; a slash that only the value of a connection has is written out. */
+/** The CDK concatenates both texts and may rely on a slash in the connection's value; here it is written out. */
 function joined(base: string, path: string): string {
   const at = base.lastIndexOf('{{ ');
   if (!base.endsWith(' }}') || path.startsWith('/')) return base + path;

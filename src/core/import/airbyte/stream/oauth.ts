@@ -14,8 +14,8 @@ interface Oauth {
 }
 
 /**
- * A refresh token that stays is exchanged by a login of its own at each expiry; one that the provider replaces belongs to
- * a grant, which the service keeps. Client credentials have a kind of their own.
+ * A permanent refresh token is exchanged by its own login at each expiry. If the provider replaces it, the token
+ * belongs to a grant, which the service keeps.
  */
 export function readOAuth(authenticator: Component, config: Config): Oauth {
   for (const key of ['use_profile_assertion', 'profile_assertion']) {
@@ -50,14 +50,13 @@ interface Parts {
   readonly tokenUrl: string;
 }
 
-/** A token that is never refreshed. */
 function fixedToken(authenticator: Component, template: (key: string) => string): Oauth {
   if (textOf(authenticator, 'access_token_value') === undefined)
     return refuse(authenticator.path, 'it has no token_refresh_endpoint');
   return { auth: { kind: 'bearer', token: template('access_token_value') }, notes: [] };
 }
 
-/** The request for a token, as a login: its fields have the names that the manifest gives. */
+/** The request for a token as a login, with the field names of the manifest. */
 function byLogin({ authenticator, config, grant, text, template, tokenUrl }: Parts): Readonly<Record<string, unknown>> {
   const scope = authScope({ component: authenticator, config });
   const has = (key: string): boolean => (textOf(authenticator, key) ?? '') !== '';
@@ -116,13 +115,12 @@ const pathOf = (name: string, component: Component): string =>
         .join('.')}`
     : refuse(component.path, `the field ${quote(name.slice(0, 100))} of a token cannot be read`);
 
-/** The CDK takes a token without lifetime for one that lasts an hour. */
+/** The CDK assumes that a token without lifetime lasts an hour. */
 const expiry = (name: string, component: Component): Readonly<Record<string, unknown>> => {
   const path = pathOf(name, component);
   return { expiresFrom: `($exists(${path}) ? ${path} : 3600)` };
 };
 
-/** The provider replaces the refresh token: the service keeps it, from a grant in a browser. */
 function byGrant({ authenticator, config, text, template, tokenUrl }: Parts): Oauth {
   const authorizeUrl = config.add('oauth_authorize_url', {
     schema: {
@@ -165,7 +163,6 @@ function byGrant({ authenticator, config, text, template, tokenUrl }: Parts): Oa
   };
 }
 
-/** A template as JSONata. */
 export function expressionText(template: string): string {
   const whole = /^\{\{ ([^]*) \}\}$/.exec(template);
   return whole?.[1] !== undefined && !whole[1].includes('{{') ? `(${whole[1]})` : quote(template);

@@ -17,7 +17,7 @@ interface Setting {
   readonly draft: RequestDraft;
 }
 
-/** Reads the paginator, and puts the page size into the request. Null: one request has all. */
+/** Reads the paginator and puts the page size into the request. `null` when one request has all. */
 export function readPagination(
   retriever: Component,
   setting: Setting,
@@ -52,7 +52,7 @@ interface Parts extends Setting {
   readonly size: Value | null;
 }
 
-/** `pagination` whose pages become smaller where the response says so. Refuses where a size stands for another. */
+/** Makes pages smaller where the response says so. Refuses paginations that a changed size would break. */
 export function withShrink(
   retriever: Component,
   pagination: Pagination | null,
@@ -77,7 +77,6 @@ export function withShrink(
   return { ...pagination, shrink: { when, ...(typeof min === 'number' ? { min } : {}) } };
 }
 
-/** The page size; null: none. */
 function readSize(strategy: Component, { config }: Setting): Value | null {
   const size = valueOf(strategy, 'page_size');
   const at = pathAt(strategy, 'page_size');
@@ -90,7 +89,6 @@ function readSize(strategy: Component, { config }: Setting): Value | null {
   return value;
 }
 
-/** What fits `pagination.size`; undefined: none does. */
 const sizeOf = (size: Value | null): number | undefined => {
   const known = size?.constant?.value;
   return typeof known === 'number' && Number.isInteger(known) && known >= 1 && known <= 10_000 ? known : undefined;
@@ -107,7 +105,7 @@ function putSize(paginator: Component, size: Value | null, { config, draft }: Se
 const hasNoName = (option: Component): boolean =>
   valueOf(option, 'field_name') === '' && textOf(option, 'inject_into') === 'request_parameter';
 
-/** Where the position of a page goes. `path`: it is the address of the page. */
+/** Where the position of a page goes; `path` when it is the address of the page. */
 function readTokenOption(paginator: Component, config: Config): Option | 'path' | null {
   const option = partOf(paginator, 'page_token_option');
   if (option === null) return null;
@@ -149,7 +147,7 @@ function cursorPagination(parts: Parts): Pagination | null {
   return { kind: 'cursor', next: tokenCode(token), inject: inject(parts, option), ...common };
 }
 
-/** True: the first page is always the last. Null: only the token decides. */
+/** `true` when the first page is always the last; `null` when only the token decides. */
 function stopCondition({ strategy, records }: Parts, scope: Scope): string | true | null {
   const condition = valueOf(strategy, 'stop_condition');
   if (condition === undefined || condition === '') return null;
@@ -160,7 +158,7 @@ function stopCondition({ strategy, records }: Parts, scope: Scope): string | tru
   return expressionOf(value);
 }
 
-/** The last record is seen as the API sent it. */
+/** Refuses changed fields, because the last record is seen as the API sent it. */
 function refuseChanged(code: string, { changed }: Records, at: string): void {
   for (const [, name = ''] of code.matchAll(/\blast\.`?([\w-]+)/g)) {
     if (changed.has('*') || changed.has(name))
@@ -168,7 +166,7 @@ function refuseChanged(code: string, { changed }: Records, at: string): void {
   }
 }
 
-/** What Python takes for false ends the read. */
+/** A token that Python takes for false ends the read. */
 function tokenCode(value: Value): string {
   const { code } = value;
   return value.plain === true && code.length < 80
@@ -177,8 +175,8 @@ function tokenCode(value: Value): string {
 }
 
 /**
- * The address with the parameters of the request that it does not have: the CDK sends them with every page. Those of the
- * window and the partition are known only to the request; an address that continues a list names them itself.
+ * Adds the parameters of the request that the address lacks, because the CDK sends them with every page. Parameters of
+ * the window and the partition are unknown here; an address that continues a list names them itself.
  */
 function linkCode(value: Value, query: Readonly<Record<string, unknown>>): string {
   const added = Object.entries(query).flatMap(([name, template]) => {
@@ -194,7 +192,7 @@ function linkCode(value: Value, query: Readonly<Record<string, unknown>>): strin
   return `($u := ${value.code}; $u ? (${added.join('; ')}; $u) : null)`;
 }
 
-/** JSONata of a parameter that expressions over a response can compute too; null: it is another. */
+/** JSONata for a parameter that expressions over a response can compute too, else `null`. */
 function parameterCode(template: unknown): string | null {
   if (typeof template === 'number' || typeof template === 'boolean') return quote(String(template));
   if (typeof template !== 'string') return null;
@@ -203,7 +201,7 @@ function parameterCode(template: unknown): string | null {
   return code;
 }
 
-/** Without an option the templates of the request carry the token; then a header that means nothing carries it too. */
+/** Without an option the templates of the request carry the token; a header without meaning then carries it too. */
 function inject({ paginator, draft }: Parts, option: Option | null | 'path'): Pagination {
   if (option !== null && option !== 'path') return injectOf(draft, option, pathAt(paginator, 'page_token_option'));
   const texts = JSON.stringify([draft.base, draft.path, draft.query, draft.headers, draft.body]);

@@ -18,23 +18,19 @@ import { evaluate, expressionOf, knownText } from '../render.ts';
 import { putOption, type RequestDraft, readOption } from './request-draft.ts';
 import { type Slice, startScope } from './scopes.ts';
 
-/** A parent stream as the children see it. */
 export interface ParentResource {
   readonly key: string;
   readonly primaryKey: readonly string[];
-  /** It is a stream of the manifest and not only a parent. */
+  /** Whether it is a stream of the manifest and not only a parent. */
   readonly isListed: boolean;
-  /** Names of its own partition. */
   readonly partitionNames: readonly string[];
   /** The field by which its records carry a value of its own partition; the first call adds it to them. */
   partitionField(name: string): string;
 }
 
-/** The partitions of a stream. */
 export interface Partitions {
   readonly forEach: readonly Readonly<Record<string, unknown>>[];
   readonly slice: Slice;
-  /** Puts the values into a request that asks for them. */
   put(draft: RequestDraft): void;
 }
 
@@ -49,7 +45,6 @@ interface Dimension {
   readonly put: (draft: RequestDraft) => void;
 }
 
-/** Reads the partition routers of a retriever. Refuses what has no counterpart. */
 export function readPartitions(retriever: Component, setting: Setting): Partitions {
   const routers = routersOf(retriever);
   if (routers.length > 4)
@@ -111,7 +106,6 @@ function dimensionOf(router: Component, setting: Setting, taken: Set<string>): D
   }
 }
 
-/** A name for expressions that no other dimension has. */
 function variable(name: string, taken: Set<string>): string {
   const plain = name.replaceAll(/[^A-Za-z0-9_]/g, '_').slice(0, 55);
   const base = /^[A-Za-z_]/.test(plain) ? plain : `_${plain}`;
@@ -146,7 +140,7 @@ function listDimension(router: Component, { config }: Setting, taken: Set<string
   };
 }
 
-/** A text that is a list of Python is read by the CDK, which JSONata cannot. */
+/** The CDK reads a text that is a Python list, which JSONata cannot. */
 const listOfText = (code: string): string => `($type(${code}) = "array" ? ${code} : null)`;
 
 function parentDimension(router: Component, { config, parentOf }: Setting, taken: Set<string>): Dimension {
@@ -155,7 +149,7 @@ function parentDimension(router: Component, { config, parentOf }: Setting, taken
   if (parent === undefined) return refuse(router.path, 'it has no parent stream');
   if (configs.length > 1)
     return refuse(pathAt(router, 'parent_stream_configs'), 'partitions of several parents are not put together');
-  // With `lazy_read_pointer` the first children come from the response of the parent: requests give the same ones.
+  // With `lazy_read_pointer` the first children come from the parent's response; requests give the same ones.
   const stream = valueOf(parent, 'stream');
   if (!isJsonObject(stream)) return refuse(pathAt(parent, 'stream'), 'expected a stream');
   const component = componentOf(stream, parent.origins, parent.origins.pathOf(stream) || pathAt(parent, 'stream'));
@@ -212,7 +206,6 @@ const parentNames = (as: string, resource: ParentResource): Dimension['names'] =
     }),
   ]);
 
-/** Values of several routers, one after the other, under one name. */
 function unionDimension(router: Component, setting: Setting, taken: Set<string>): Dimension {
   const scope = startScope({ component: router, config: setting.config });
   const field = knownText(textOf(router, 'partition_field') ?? '', scope, pathAt(router, 'partition_field'));
@@ -222,7 +215,6 @@ function unionDimension(router: Component, setting: Setting, taken: Set<string>)
   return { entry: { as, union }, names: [[field, (root) => pathValue(`${root}.${as}`)]], put: () => undefined };
 }
 
-/** The sources of a router whose values stand for themselves. */
 function sourcesOf(router: Component, setting: Setting): readonly Readonly<Record<string, unknown>>[] {
   if (router.type === 'UnionPartitionRouter')
     return partsOf(router, 'partition_routers').flatMap((inner) => sourcesOf(inner, setting));
@@ -245,7 +237,6 @@ function plainDimension(router: Component, setting: Setting): Dimension {
   return { ...dimension, entry: { ...dimension.entry, value: key } };
 }
 
-/** Several values in one request: the value is their list. */
 function groupDimension(router: Component, setting: Setting, taken: Set<string>): Dimension {
   const size = valueOf(router, 'group_size');
   if (typeof size !== 'number' || !Number.isInteger(size) || size < 1 || size > 1000) {

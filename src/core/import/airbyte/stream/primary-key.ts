@@ -1,7 +1,6 @@
 import { type Component, pathAt, valueOf } from '../component.ts';
 import { refuse } from '../refusal.ts';
 
-/** The key of a stream: paths; empty where it has none. */
 export function readPrimaryKey(stream: Component): readonly string[] {
   const value = valueOf(stream, 'primary_key');
   const at = pathAt(stream, 'primary_key');

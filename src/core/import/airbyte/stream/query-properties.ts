@@ -1,9 +1,8 @@
 import { type Component, partOf, pathAt, refuseType, textOf, valueOf } from '../component.ts';
 import { refuse } from '../refusal.ts';
 
-/** A request that may be sent once for each chunk of names. */
 interface WithChunks {
-  /** `fieldChunks`; absent: one request has all. */
+  /** Absent when one request has all names. */
   chunks?: Readonly<Record<string, unknown>>;
 }
 
@@ -47,7 +46,7 @@ function mergeKeys(chunking: Component): readonly string[] {
   );
 }
 
-/** Parts of a record are merged before anything else is done with it. */
+/** Refuses filters and maps: parts of a record are merged before anything else. */
 export function refuseShapedParts(
   draft: WithChunks,
   records: { readonly map: string | null; readonly filter: string | null },

@@ -8,32 +8,28 @@ import { fieldsOf } from './key-transformations.ts';
 import { recordScope, type Slice, startScope } from './scopes.ts';
 import { transformRecords } from './transformations.ts';
 
-/** How the records of a stream are found, shaped and filtered. */
 export interface Records {
   readonly decoder: string;
-  /** A path, or `$`. */
   readonly path: string;
-  /** JSONata that shapes an item; null: it is the record. */
+  /** JSONata that shapes an item; `null` when the item is the record. */
   readonly map: string | null;
   readonly filter: string | null;
-  /** Fields that `map` adds for the other parts of the spec; they are not delivered. */
+  /** Fields that `map` adds for other parts of the spec; they are not delivered. */
   readonly hidden: readonly string[];
-  /** Names of top-level fields that the transformations change. */
+  /** Top-level fields that the transformations change. */
   readonly changed: ReadonlySet<string>;
-  /** JSONata that is true for a response whose path means what it means in the manifest; null: every response. */
+  /** JSONata that is true for a response whose path means the same as in the manifest; `null` for every response. */
   readonly successWhen: string | null;
-  /** JSONata of the number of items in a response; null: nothing counts them. */
+  /** JSONata for the number of items in a response; `null` if they cannot be counted. */
   readonly count: string | null;
-  /** Scalars become those of the stream schema. */
+  /** Whether scalars are cast to the types of the stream schema. */
   readonly casts: boolean;
-  /** Fields that are the same for a page, by name: they depend on its window. */
+  /** Fields by name that are the same for a page, because they depend on its window. */
   readonly late: ReadonlyMap<string, string>;
 }
 
-/** The field that says whether a record passes the filter. */
 const keptField = 'airbyte_keep';
 
-/** Reads record selector, decoder and transformations. Refuses what has no counterpart. */
 export function readRecords(
   stream: Component,
   retriever: Component,
@@ -46,7 +42,6 @@ export function readRecords(
     readonly config: Config;
     readonly slice: Slice;
     readonly filtersByCursor: boolean;
-    /** The items are those of a file: its own extractor and decoder find them. */
     readonly ofReport?: boolean;
   },
 ): Records {
@@ -81,15 +76,12 @@ export function readRecords(
   };
 }
 
-/** Over the item as the API sent it. */
 const withKept = (code: string, condition: string, suffix: string | null): string =>
   `($raw := ${suffix ?? '$'}; $merge([${code}, {"${keptField}": ${condition}}]))`;
 
-/** Whether an expression may read a field that the transformations change. */
 const reads = (code: string, changed: ReadonlySet<string>): boolean =>
   changed.has('*') || [...changed].some((name) => code.includes(name));
 
-/** Whether the CDK casts scalars to the types of the stream schema. */
 function castsValues(selector: Component): boolean {
   const value = valueOf(selector, 'schema_normalization');
   if (value === undefined || value === 'None') return false;
@@ -99,7 +91,6 @@ function castsValues(selector: Component): boolean {
   return refuse(pathAt(selector, 'schema_normalization'), 'only the casts of `Default` have a counterpart');
 }
 
-/** Where the items are: a path, and JSONata over each of them. */
 interface Found {
   readonly path: string;
   readonly suffix: string | null;
@@ -128,7 +119,7 @@ function readPath(extractor: Component, config: Config): Found {
   return splitPath(names, at);
 }
 
-/** The file of a report. Without an extractor each item of it is a record. */
+/** The file of a report; without an extractor, each of its items is a record. */
 function readDownload(retriever: Component, config: Config): Found {
   const extractor = partOf(retriever, 'download_extractor');
   if (extractor === null) return { path: '$', suffix: null };
@@ -137,7 +128,7 @@ function readDownload(retriever: Component, config: Config): Found {
   return { path: '$', suffix: fieldsOf('$', `{$k: $x in ${JSON.stringify(kept)} ? null : $x}`) };
 }
 
-/** The extractor of files reads CSV, whatever the decoder says. */
+/** The extractor of files reads CSV, regardless of the decoder. */
 const reportDecoder = (retriever: Component): string =>
   partOf(retriever, 'download_extractor')?.type === 'ResponseToFileExtractor'
     ? 'csv'
@@ -149,7 +140,7 @@ const missingTexts: readonly string[] =
 
 const namePattern = /^[\p{L}\p{N}_@#][\p{L}\p{N}_@#:-]*$/u;
 
-/** Names of a path and `*`, which finds what it does in `dpath`. */
+/** Names of a path and `*`, which finds the same as in `dpath`. */
 function splitPath(names: readonly string[], at: string): Found {
   const odd = names.find(
     (name) =>
@@ -162,7 +153,7 @@ function splitPath(names: readonly string[], at: string): Found {
   return { path: names.length === 0 ? '$' : names.join('.'), suffix: null };
 }
 
-/** What only a body that is one value has: of a list, and of a file by lines, each element is a body by the CDK. */
+/** Refuses paths that need a single body: to the CDK each element of a list, and each line of a file, is a body. */
 function refuseElsewhere(path: string, decoder: string, at: string): void {
   const isStarred = path.split('.').includes('*');
   if (decoder === 'xml' && isStarred) refuse(at, 'a list of one element of XML is no list, so `*` would take it apart');
@@ -170,11 +161,10 @@ function refuseElsewhere(path: string, decoder: string, at: string): void {
     refuse(at, 'a file by lines is one list of items, in which a path finds nothing');
 }
 
-/** Without a name to tell them apart, the elements of a list are taken for what an object has under its names. */
+/** Without a name in the path, the elements of a list would be taken for the values of an object. */
 const objectOnly = (path: string): string | null =>
   path.split('.').every((name) => name === '*') ? '$type(body) != "array" or $count(body) = 0' : null;
 
-/** Null: no expression counts them. */
 function countOf(path: string): string | null {
   if (path === '$') return '($type(body) = "array" ? $count(body) : 1)';
   const names = path.split('.');
@@ -215,10 +205,10 @@ const decoders: Readonly<Record<string, string>> = {
 };
 const packings: ReadonlySet<string> = new Set(['GzipDecoder', 'ZipfileDecoder', 'CompositeRawDecoder', 'GzipParser']);
 
-/** What Python calls UTF-8, with or without a mark of the byte order. */
+/** Python's names for UTF-8, with or without a byte order mark. */
 const utf8Names = /^(?:u8|cp65001|utf(?:[-_ ]?8(?:[-_ ]sig)?)?)$/;
 
-/** Gzip and zip files are unpacked whatever the decoder says. */
+/** Gzip and zip files are unpacked regardless of the decoder. */
 export function readDecoder(retriever: Component, key: 'decoder' | 'download_decoder'): string {
   let decoder = partOf(retriever, key);
   for (let depth = 0; decoder !== null && packings.has(decoder.type) && depth < 10; depth += 1) {

@@ -12,10 +12,9 @@ import { type RequestDraft, readRequester, splitQuery } from './request-draft.ts
 import { noSlice, requestScope, type Slice } from './scopes.ts';
 import { moveSecrets } from './secrets.ts';
 
-/** `job` of a resource, with its requests as drafts. */
 export interface JobDraft {
   readonly create: RequestDraft;
-  /** Absent: those of the resource. */
+  /** The rules of the resource by default. */
   readonly createErrors?: readonly Rule[];
   readonly poll: RequestDraft;
   readonly pollErrors?: readonly Rule[];
@@ -48,7 +47,6 @@ interface Setting {
 
 const requesterKeys = ['creation_requester', 'polling_requester', 'download_requester'] as const;
 
-/** What people should know of the jobs of an AsyncRetriever. */
 export function readJobNotes(retriever: Component, config: Config): readonly string[] {
   const requesters = requesterKeys.map((key) => requesterOf(retriever, key));
   const [creation] = requesters;
@@ -62,7 +60,6 @@ export function readJobNotes(retriever: Component, config: Config): readonly str
   return cleans ? [...notes, 'Jobs stay in the API: nothing aborts or deletes them.'] : notes;
 }
 
-/** Reads the requests of an AsyncRetriever. Refuses what has no counterpart. */
 export function readReportJob(retriever: Component, setting: Setting): ReadJob {
   const { config, records } = setting;
   refuseOthers(retriever);
@@ -144,7 +141,7 @@ function draftOf(
   return draft;
 }
 
-/** The CDK has what a request of a job sees in the slice, too. */
+/** In the CDK, the slice also has the values that a request of a job sees. */
 function withExtraFields(slice: Slice, more: Readonly<Record<string, Value>>): Slice {
   const before = slice.inRequest.get('extra_fields');
   const extraFields: Value = {
@@ -158,15 +155,14 @@ function withExtraFields(slice: Slice, more: Readonly<Record<string, Value>>): S
 const signedBy = (draft: RequestDraft, requester: Component, config: Config): ReadAuth['auth'] =>
   moveSecrets(draft, readAuth(requester, config).auth, requester.path);
 
-/** The addresses of the files of a report. */
+/** The addresses of the files of a report, as JSONata. */
 interface Target {
-  /** JSONata. */
   readonly code: string;
-  /** The manifest is of a CDK that had them in `stream_slice`. */
+  /** Whether the manifest is for a CDK that had them in `stream_slice`. */
   readonly isOld: boolean;
 }
 
-/** Null: the download needs no address. */
+/** `null` when the download needs no address. */
 function readTarget(retriever: Component, config: Config): Target | null {
   const extractor = partOf(retriever, 'download_target_extractor');
   const old = extractor === null ? partOf(retriever, 'urls_extractor') : null;
@@ -182,13 +178,13 @@ const createdResponse: Value = {
 
 const sliceOf = (name: string, value: Value): Slice => ({ ...noSlice, inRequest: new Map([[name, value]]) });
 
-/** What `stream_slice` was for the requests of a job in earlier CDKs. */
+/** `stream_slice` for the requests of a job in earlier CDKs. */
 const oldSlices = {
   poll: sliceOf('create_job_response', createdResponse),
   request: sliceOf('url', pathValue('download_target', 'text')),
 };
 
-/** The rules of the file, and of the other requests where they have others. An empty page is no response about a job. */
+/** The rules of the file, and of the other requests where they differ. An empty page is not a response about a job. */
 function errorsOf(
   requesters: { readonly creation: Component; readonly polling: Component; readonly download: Component },
   config: Config,

@@ -7,12 +7,11 @@ import { addressText, headerValue, jsonValue, knownText, queryValue, templateOf 
 import { readProperties } from './query-properties.ts';
 import { startScope } from './scopes.ts';
 
-/** The parts of a request while it is put together. */
 export interface RequestDraft {
   readonly method: 'GET' | 'POST';
-  /** The address that the path is appended to, as a template; no slash at its end. */
+  /** Address template, without a trailing slash where a path is appended. */
   base: string;
-  /** Without a slash at its begin; empty: the address alone. */
+  /** Without a leading slash; empty for the address alone. */
   path: string;
   readonly query: Record<string, unknown>;
   readonly headers: Record<string, string>;
@@ -20,11 +19,10 @@ export interface RequestDraft {
     | { readonly kind: 'json' | 'form'; readonly fields: Record<string, unknown> }
     | { readonly kind: 'text'; readonly text: string }
     | null;
-  /** `fieldChunks`, where the parameters list names that are too many for one request. */
+  /** `fieldChunks`, where the parameters list too many names for one request. */
   chunks?: Readonly<Record<string, unknown>>;
 }
 
-/** Reads an HttpRequester. Refuses what has no counterpart. */
 export function readRequester(requester: Component, scope: Scope): RequestDraft {
   const method = (textOf(requester, 'http_method') ?? 'GET').toUpperCase();
   if (method !== 'GET' && method !== 'POST')
@@ -51,10 +49,9 @@ function addressOf(requester: Component, scope: Scope): { readonly base: string;
   return { base: base.replace(/(?<!\/)\/+$/, ''), path: path.replace(/^\/+/, '') };
 }
 
-/** The address of a login, whose values have no braces of paths. */
+/** The address of a login, whose values do not have the braces of paths. */
 export const loginUrl = (address: string): string => address.replaceAll('{{{ ', '{{ ').replaceAll(' }}}', ' }}');
 
-/** Moves the query that an address ends with into the parameters. */
 export function splitQuery(draft: RequestDraft): void {
   const whole = draft.path === '' ? draft.base : draft.path;
   const at = queryStart(whole);
@@ -71,7 +68,6 @@ export function splitQuery(draft: RequestDraft): void {
   else draft.path = rest;
 }
 
-/** The first `?` outside holes. */
 function queryStart(text: string): number {
   let depth = 0;
   for (let at = 0; at < text.length; at += 1) {
@@ -172,16 +168,14 @@ function setData(value: unknown, { at, scope, draft }: BodyPlace): void {
   draft.body = { kind: 'form', fields };
 }
 
-/** A place of a request that a component chooses. */
 export interface Option {
   readonly in: 'query' | 'header' | 'body';
-  /** Of a JSON body: names inside each other. */
+  /** Nested names, in a JSON body. */
   readonly names: readonly string[];
-  /** Of a body: a form, not JSON. */
+  /** Whether a body is a form, not JSON. */
   readonly form: boolean;
 }
 
-/** Reads a RequestOption: where a value goes. Refuses a place that has no counterpart. */
 export function readOption(option: Component, config: Config): Option {
   const scope = startScope({ component: option, config });
   const place = textOf(option, 'inject_into');
@@ -198,7 +192,7 @@ export function readOption(option: Component, config: Config): Option {
 }
 
 /**
- * Writes a value into the draft where the option says, over what is there. Refuses a body that the request cannot
+ * Writes a value into the draft where the option says, over any earlier one. Refuses a body that the request cannot
  * have, at `at`.
  */
 export function putOption(draft: RequestDraft, option: Option, value: Value, at: string): void {
@@ -209,7 +203,7 @@ export function putOption(draft: RequestDraft, option: Option, value: Value, at:
   else putInBody(draft, option, template, at);
 }
 
-/** The fields of the body that an option writes to. Refuses a request without one. */
+/** Refuses a GET request, and a body of another kind. */
 function bodyFields(draft: RequestDraft, option: Option, at: string): Record<string, unknown> {
   if (draft.method !== 'POST') return refuse(at, 'a GET request carries no body');
   const kind = option.form ? 'form' : 'json';
@@ -229,7 +223,6 @@ function putInBody(draft: RequestDraft, option: Option, value: unknown, at: stri
   fields[option.names.at(-1) ?? ''] = value;
 }
 
-/** Where `pagination.inject` puts a position. */
 export function injectOf(draft: RequestDraft, option: Option, at: string): Readonly<Record<string, unknown>> {
   if (option.in === 'body') {
     bodyFields(draft, option, at);

@@ -2,19 +2,17 @@ import type { Component } from '../component.ts';
 import type { Config } from '../config/config.ts';
 import { constant, missing, pathValue, type Scope, step, type Value } from '../jinja/value.ts';
 
-/** The partition and the window of a stream, as its expressions see them. */
 export interface Slice {
   /** Fields of `stream_partition` and `stream_interval`, in requests. */
   readonly inRequest: ReadonlyMap<string, Value>;
   /** The same over a record. */
   readonly inRecord: ReadonlyMap<string, Value>;
-  /** No other names exist: one that is not among them is missing. Absent: there may be others. */
+  /** Whether all names are known, so any other is missing; by default there may be others. */
   readonly isWhole?: boolean;
-  /** `stream_state` in requests, by cursor. Absent: nothing has its values. */
+  /** `stream_state` in requests, by cursor; absent if nothing has its values. */
   readonly state?: ReadonlyMap<string, Value>;
 }
 
-/** A slice without fields. */
 export const noSlice: Slice = { inRequest: new Map(), inRecord: new Map() };
 
 interface ScopeParts {
@@ -32,7 +30,6 @@ const scopeOf = (place: string, names: Readonly<Record<string, Value>>): Scope =
   name: (name) => (Object.hasOwn(names, name) ? (names[name] ?? null) : null),
 });
 
-/** The names of requests. */
 export function requestScope(
   { component, config, slice }: ScopeParts,
   more: Readonly<Record<string, Value>> = {},
@@ -50,7 +47,7 @@ export function requestScope(
   });
 }
 
-/** The names that are known before a stream is read: of start times, of lists of partitions. */
+/** The names that are known before a stream is read: in start times and lists of partitions. */
 export function startScope({ component, config }: Omit<ScopeParts, 'slice'>): Scope {
   return scopeOf('before a stream is read', {
     config: config.value('plain'),
@@ -61,7 +58,6 @@ export function startScope({ component, config }: Omit<ScopeParts, 'slice'>): Sc
   });
 }
 
-/** The names of authenticators. */
 export function authScope({ component, config }: Omit<ScopeParts, 'slice'>): Scope {
   return scopeOf('in an authenticator', {
     config: config.value('plain'),
@@ -73,7 +69,6 @@ export function authScope({ component, config }: Omit<ScopeParts, 'slice'>): Sco
   });
 }
 
-/** The names over a record, whose code is `record`. */
 export function recordScope(
   { component, config, slice }: ScopeParts,
   record: string,
@@ -91,7 +86,6 @@ export function recordScope(
   });
 }
 
-/** The names over a response. */
 export function responseScope(
   { component, config }: Omit<ScopeParts, 'slice'>,
   more: Readonly<Record<string, Value>> = {},
@@ -108,11 +102,10 @@ export function responseScope(
   });
 }
 
-/** `next_page_token['next_page_token']`; of the first page there is none. */
+/** `next_page_token['next_page_token']`; None for the first page. */
 const tokenValue: Value = {
   kind: 'any',
   code: 'page.cursor',
-  // The first page has None.
   absent: 'none',
   plain: true,
   member: (key) => (key === 'next_page_token' ? pathValue('page.cursor') : null),
@@ -154,14 +147,13 @@ const linksValue: Value = {
   member: (relation) => (/^[A-Za-z0-9_-]+$/.test(relation) ? linkValue(relation) : missing),
 };
 
-/** JSONata of the address of a relation; nothing where the header has none. */
+/** JSONata for the address of a relation; nothing where the header has none. */
 const linkCode = (relation: string): string =>
   `$match(headers.link, /<([^>]*)>[^,]*;\\s*rel="?${relation}"?/).groups[0]`;
 
-/** What {@link linkCode} of `next` is, for a pagination kind of its own. */
+/** The address of the next page, which has its own pagination kind. */
 export const nextLinkCode = linkCode('next');
 
-/** JSONata of a parameter of the link of a relation; nothing where it has none. */
 const linkParameter = (relation: string, name: string): string =>
   `$match($match(headers.link, /<[^>]*>[^<]*rel="?${relation}"?[^<]*/).match, /;\\s*${name}="?([^";,]*)"?/).groups[0]`;
 

@@ -7,7 +7,7 @@ type Auth = Readonly<Record<string, unknown>>;
 
 const hasSecret = (value: unknown): boolean => /\bsecrets\./.test(JSON.stringify(value) ?? '');
 
-/** Secrets in headers and parameters become a part of the authentication, the only place that sees them. */
+/** Moves secrets in headers and parameters to the authentication, the only place that sees them. */
 export function moveSecrets(request: RequestDraft, auth: Auth, path: string): Auth {
   if (hasSecret([request.base, request.path])) refuse(path, 'a secret would be part of the address, which logs show');
   if (hasSecret(request.body))
@@ -28,7 +28,6 @@ export function moveSecrets(request: RequestDraft, auth: Auth, path: string): Au
   return { kind: 'api_key', in: 'query', name: parameter[0], value: asText(parameter[1]) };
 }
 
-/** The headers of an authenticator together with others. */
 function withHeaders(auth: Auth, headers: Readonly<Record<string, string>>, path: string): Auth {
   const own = headersOf(auth);
   if (own === null) return refuse(path, 'a secret header beside this authenticator has no counterpart');

@@ -15,13 +15,12 @@ import {
 } from './key-transformations.ts';
 import { recordScope, requestScope, type Slice, startScope } from './scopes.ts';
 
-/** The transformations of a stream as one expression. */
 export interface Shaped {
-  /** JSONata over an item; null: it stays as it is. */
+  /** JSONata over an item; `null` leaves it unchanged. */
   readonly code: string | null;
-  /** Names of top-level fields that change; `*`: any. */
+  /** Top-level fields that change; `*` for any. */
   readonly changed: ReadonlySet<string>;
-  /** Fields that depend on the window of a page, which only fields of the page see: JSONata by name. */
+  /** JSONata by name for fields that depend on the window of a page, which only fields of the page see. */
   readonly late: ReadonlyMap<string, string>;
 }
 
@@ -35,10 +34,9 @@ interface Found {
   readonly late: Map<string, string>;
 }
 
-/** One step: JSONata that makes a new record of the one called `record`. */
 type Step = (record: string) => string;
 
-/** Each transformation over the result of the one before. Refuses what has no counterpart. */
+/** Applies each transformation to the result of the one before. */
 export function transformRecords(
   transformations: readonly Component[],
   { input, ...setting }: Setting & { readonly input: string | null },
@@ -93,7 +91,6 @@ function stepsOf(component: Component, setting: Setting, { changed, late }: Foun
   }
 }
 
-/** Fields one after the other: each sees those before. */
 function addFields(component: Component, setting: Setting, { changed, late }: Found): readonly Step[] {
   const condition = textOf(component, 'condition') ?? '';
   const fields = partsOf(component, 'fields').map((field) => ({ field, path: fieldPath(field) }));
@@ -119,7 +116,7 @@ function addFields(component: Component, setting: Setting, { changed, late }: Fo
   );
 }
 
-/** JSONata of a value that depends on the window; null: it does not. */
+/** JSONata for a value that depends on the window; `null` if it does not. */
 function windowValue(field: Component, { config, slice }: Setting): string | null {
   const template = valueOf(field, 'value');
   if (typeof template !== 'string' || !/\b(?:stream_interval|stream_slice|stream_partition)\b/.test(template))
@@ -142,7 +139,6 @@ function fieldPath(field: Component): readonly string[] {
   });
 }
 
-/** The record with a value at a path; objects on the way are made. */
 function withField(record: string, path: readonly string[], value: string): string {
   const [name = '', ...rest] = path;
   if (rest.length === 0) return `$merge([${record}, {${quote(name)}: ${value}}])`;
@@ -152,7 +148,7 @@ function withField(record: string, path: readonly string[], value: string): stri
   return `$merge([${record}, {${quote(name)}: ($o := ${base}; ${withField('$o', rest, value)})}])`;
 }
 
-/** A missing value is an empty text, as Jinja renders it; what reads like a literal of Python becomes one. */
+/** A missing value is an empty text, as Jinja renders it; a text that reads like a literal of Python becomes one. */
 function addedValue(field: Component, scope: Scope): string {
   const at = pathAt(field, 'value');
   const template = valueOf(field, 'value');
@@ -201,7 +197,7 @@ function removeFields(component: Component, setting: Setting, changed: Set<strin
   });
 }
 
-/** Whether the value `$x` is removed; null: always. */
+/** JSONata for whether the value `$x` is removed; `null` for always. */
 function removalTest(component: Component, condition: string, { config, slice }: Setting): string | null {
   if (condition === '') return null;
   const scope = recordScope({ component, config, slice }, '$', { property: { kind: 'any', code: '$x', plain: true } });
@@ -228,7 +224,7 @@ function removal(names: readonly string[], test: string | null, at: string): Ste
   return (record) => `(${record} ~> |${location}|{}, [${quote(last)}]|)`;
 }
 
-/** With a condition the CDK removes every value that meets it, wherever it is; in a list null takes its place. */
+/** With a condition the CDK removes every value that meets it, at any depth; in a list null takes its place. */
 const leavesRemoved = (record: string, test: string): string =>
   [
     `($drops := function($x) { $type($x) in ["object", "array"] ? false : (${test}) };`,

@@ -1,14 +1,14 @@
 import { isJsonObject } from '../../../json/is-json-object.ts';
 
-/** Properties of one schema that are read; larger ones are left out. */
+/** Most properties read of one schema; larger ones are left out. */
 const propertiesMax = 3_000;
 const depthMax = 12;
 
 const scalars: ReadonlySet<unknown> = new Set(['string', 'number', 'integer', 'boolean']);
 
 /**
- * The types of a stream schema to which the CDK casts scalars: only properties of one type. Null: it names none, or is
- * too large.
+ * The types to which the CDK casts scalars: only properties of one type. `null` if the schema names none, or is too
+ * large.
  */
 export function typesOfSchema(schema: unknown): Readonly<Record<string, unknown>> | null {
   let left = propertiesMax;
@@ -39,7 +39,6 @@ export function typesOfSchema(schema: unknown): Readonly<Record<string, unknown>
   return left < 0 || found === null ? null : found;
 }
 
-/** The one type besides null; undefined: several. */
 function typeOf(type: unknown): unknown {
   const names = (Array.isArray(type) ? type : [type]).filter((name) => name !== 'null');
   return names.length === 1 ? names[0] : undefined;
