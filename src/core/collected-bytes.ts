@@ -1,16 +1,14 @@
-/** Bytes that arrive in pieces. */
 export interface CollectedBytes {
   add(piece: Uint8Array): void;
-  /** All bytes so far in one piece. */
   whole(): Buffer;
 }
 
-/** Pieces that are kept as they are, before they become one. */
+/** Pieces kept before they are merged into one. */
 const piecesMax = 1000;
 
 /**
- * Collects bytes. Many small pieces are merged as they come: whoever sends single bytes would otherwise take more than a
- * hundred times their memory.
+ * Collects bytes and merges many small pieces as they arrive: single bytes would take more than a hundred times their
+ * memory.
  */
 export function collectBytes(): CollectedBytes {
   const merged: Uint8Array[] = [];

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { fromUUIDBytes, TypeID, typeidUnboxed } from 'typeid-js';
 
-/** The prefix of each kind of id; the part after `_` is a base32 UUIDv7, so ids sort by creation time. */
+/** Prefix of each kind of id; a UUIDv7 in base32 follows, so ids of {@link newId} sort by creation time. */
 export type IdPrefix =
   | 'org'
   | 'ws'
@@ -24,25 +24,24 @@ export type IdPrefix =
 /** A fresh, time-ordered id such as `run_01kae…` (TypeID). */
 export const newId = (prefix: IdPrefix): string => typeidUnboxed(prefix);
 
-/** Ids made before the time sort before it, all others behind it. */
+/** A bound: ids made before the time sort before it, all others after it. */
 export function firstIdAt(prefix: IdPrefix, time: Date): string {
   const bytes = Buffer.alloc(16);
   bytes.writeUIntBE(time.getTime(), 0, 6);
   return fromUUIDBytes(prefix, bytes).toString();
 }
 
-/** When an id was made, to the millisecond. Throws for what is no id. */
+/** Creation time to the millisecond; throws for a text that is not an id. */
 export const timeOfId = (id: string): Date =>
   new Date(Buffer.from(TypeID.fromString(id).toUUIDBytes()).readUIntBE(0, 6));
 
-/** An id of the same form that the parts decide: equal parts, equal id. It says nothing of time. */
+/** An id derived from its parts: equal parts, equal id; it says nothing about time. */
 export const hashId = (prefix: IdPrefix, parts: readonly string[]): string =>
   fromUUIDBytes(prefix, createHash('sha256').update(JSON.stringify(parts)).digest().subarray(0, 16)).toString();
 
 const suffix = '[0-7][0-9a-hjkmnp-tv-z]{25}';
 const patterns = new Map<IdPrefix, RegExp>();
 
-/** The form of the ids of that kind. */
 export function idPattern(prefix: IdPrefix): RegExp {
   let pattern = patterns.get(prefix);
   if (!pattern) {
@@ -52,5 +51,5 @@ export function idPattern(prefix: IdPrefix): RegExp {
   return pattern;
 }
 
-/** Whether `value` has the form of an id of that kind. Checked before any query: anything else is a 404. */
+/** Checked before any query: anything else is a 404. */
 export const isId = (prefix: IdPrefix, value: string): boolean => idPattern(prefix).test(value);

@@ -1,9 +1,8 @@
-/** What an error of a library says, as far as it cannot repeat a value that it was given. */
 import { codeOf } from './error-code.ts';
 
 /**
- * The message of an error of the network, of TLS, of Temporal or of PostgreSQL's driver. PostgreSQL's own messages repeat
- * values of rows, so its condition is named instead. Null: nothing of what it says is known to be safe.
+ * The message of a network, TLS, Temporal or PostgreSQL driver error. PostgreSQL's own messages repeat row values, so
+ * its condition is named instead. `null` if no part is known to be safe.
  */
 export function safeMessage(error: Error): string | null {
   if (error instanceof AggregateError) return lastOf(error);
@@ -15,7 +14,7 @@ export function safeMessage(error: Error): string | null {
   return safeMessages.exec(message)?.[0] ?? null;
 }
 
-/** Several attempts to connect: the last one, which all of them ended like. */
+/** Several attempts to connect; the last error stands for all of them. */
 function lastOf({ errors }: AggregateError): string | null {
   const last: unknown = errors.at(-1);
   return last instanceof Error ? safeMessage(last) : null;
@@ -27,7 +26,7 @@ const isOfSystem = (error: Error): boolean => 'syscall' in error && typeof error
 const isOfTls = (code: string): boolean =>
   /^(?:CERT_|DEPTH_ZERO_|ERR_SSL_|ERR_TLS_|HOSTNAME_MISMATCH|SELF_SIGNED_|UNABLE_TO_)/.test(code);
 
-/** A status of gRPC with its text, what the SDK makes of one, or a failure that a history holds as it is. */
+/** A gRPC status with its text, an error that the SDK makes of one, or a failure from a history. */
 const isOfTemporal = (error: Error): boolean =>
   ('details' in error && 'code' in error && typeof error.code === 'number') || temporalErrors.has(error.name);
 
@@ -51,7 +50,7 @@ const conditionOf = (sqlstate: string): string => {
   return `PostgreSQL ${condition} (SQLSTATE ${sqlstate})`;
 };
 
-/** By the begin of a SQLSTATE, the longest match first. */
+/** By the start of a SQLSTATE, longest match first. */
 const conditions = [
   ['08', 'lost the connection'],
   ['22', 'refused a value that does not fit its column'],
@@ -74,6 +73,6 @@ const conditions = [
   ['XX', 'had an internal error'],
 ] as const;
 
-/** Constant ones of PostgreSQL's driver, and the constant parts of V8's. */
+/** Constant messages of PostgreSQL's driver, and constant parts of V8's. */
 const safeMessages =
   /^(?:Connection terminated(?: unexpectedly| due to connection timeout)?$|timeout exceeded when trying to connect$|Query read timeout$|Client has encountered a connection error and is not queryable$|The server does not support SSL connections$|Cannot (?:read|set) properties of (?:null|undefined)(?= |$)|Maximum call stack size exceeded$)/;

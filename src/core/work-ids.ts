@@ -1,7 +1,7 @@
-/** The ids of the work in progress: the lines of the log and the spans that it causes carry them. */
+/** Ids of the work in progress, carried by the log lines and spans that it causes. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** Whose work it is, and of which run, request or trace; absent: of none, or it is not known yet. */
+/** The org, run, request or trace of the work; absent if it has none or it is not known yet. */
 export interface WorkIds {
   readonly orgId?: string | undefined;
   readonly connectionId?: string | undefined;
@@ -16,15 +16,14 @@ export interface WorkIds {
 const current = new AsyncLocalStorage<WorkIds>();
 const none: WorkIds = {};
 
-/** Does work that these ids belong to, beside those of the work that it is part of. */
+/** Runs work under these ids, in addition to those of the enclosing work. */
 export const workOf = <Result>(ids: WorkIds, work: () => Result): Result =>
   current.run({ ...current.getStore(), ...ids }, work);
 
-/** Does what belongs to no work, although work caused it: what a pooled connection says later, for example. */
+/** Runs code that belongs to no work although work caused it, such as a later message of a pooled connection. */
 export const apartFromWork = <Result>(work: () => Result): Result => current.run(none, work);
 
-/** The ids of the work in progress. */
 export const idsOfWork = (): WorkIds => current.getStore() ?? none;
 
-/** The org whose work this is; empty: it was not said. */
+/** The org of the current work; empty if unknown. */
 export const orgOfWork = (): string => current.getStore()?.orgId ?? '';

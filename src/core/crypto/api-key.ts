@@ -1,12 +1,12 @@
 import { hash as digest, randomInt, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-/** A new API key. `key` is shown once; the rest is stored. */
+/** `key` is shown once; the rest is stored. */
 export interface NewApiKey {
   /** `ck_`, 12 characters of lookup id, 32 of secret (190 bits), 6 of CRC-32: 53 in all. */
   readonly key: string;
   readonly lookupId: string;
-  /** SHA-256 of the whole key; enough for 190 random bits. */
+  /** SHA-256 of the whole key, which is enough for 190 random bits. */
   readonly hash: Uint8Array;
   readonly last4: string;
 }
@@ -18,29 +18,23 @@ const checksumLength = 6;
 const prefix = 'ck_';
 const form = new RegExp(`^${prefix}[0-9A-Za-z]{${idLength + secretLength + checksumLength}}$`);
 
-/** Makes a random key, with what is stored of it. */
 export function makeApiKey(): NewApiKey {
   const body = prefix + randomText(idLength + secretLength);
   const key = body + checksumOf(body);
   return { key, lookupId: lookupIdOf(key), hash: hashApiKey(key), last4: key.slice(-4) };
 }
 
-/**
- * The lookup id of a well-formed key; null when form or checksum is wrong, so that no query is needed.
- */
+/** The lookup id of a well-formed key; `null` if form or checksum is wrong, which saves a query. */
 export function parseApiKey(key: string): string | null {
   if (!form.test(key)) return null;
   const body = key.slice(0, -checksumLength);
   return key.endsWith(checksumOf(body)) ? lookupIdOf(key) : null;
 }
 
-/**
- * The hash of a key that is stored: SHA-256, 32 bytes. Each request needs one, so one call computes it: a hash object costs
- * more than the hash.
- */
+/** SHA-256, 32 bytes, in a single call: each request needs one, and a hash object costs more than the hash. */
 export const hashApiKey = (key: string): Uint8Array => digest('sha256', key, 'buffer');
 
-/** Whether `key` is the one that was hashed. Null (an unknown key) takes the same time and is never true. */
+/** `null` (an unknown key) takes the same time and never matches. */
 export function isApiKey(key: string, hash: Uint8Array | null): boolean {
   const same = timingSafeEqual(hashApiKey(key), hash ?? noHash);
   return same && hash !== null;

@@ -3,13 +3,11 @@ import { decodeJwt } from 'jose';
 import type { RingKey } from './secret-box.ts';
 import { signToken, type TokenKind, verifyToken } from './signed-token.ts';
 
-/** What embed tokens are signed with. */
 export interface EmbedSigner {
   readonly keys: readonly RingKey[];
   readonly issuer: string;
 }
 
-/** What a token lets a browser see. */
 export interface EmbedSubject {
   readonly orgId: string;
   readonly connectionId: string;
@@ -25,7 +23,7 @@ const kindOf = ({ issuer }: EmbedSigner): TokenKind => ({
   clockToleranceSeconds: 5,
 });
 
-/** A token for a browser, good for one connection; `expiresAt` in epoch seconds. */
+/** A token for a browser, valid for one connection; `expiresAt` in epoch seconds. */
 export async function signEmbedToken(
   signer: EmbedSigner,
   { orgId, connectionId, ttlSeconds }: EmbedSubject & { readonly ttlSeconds: number },
@@ -37,7 +35,7 @@ export async function signEmbedToken(
   return { token, expiresAt: exp };
 }
 
-/** What the token is good for; null when it is none of ours, was altered, is over, or was made for too long. */
+/** The subject of a token; `null` if it is not ours, was altered, has expired, or was issued for too long. */
 export async function verifyEmbedToken(signer: EmbedSigner, token: string): Promise<EmbedSubject | null> {
   const claims = await verifyToken(signer.keys, kindOf(signer), { token, requiredClaims: ['sub', 'org'] });
   const { sub, org, iat, exp } = claims ?? {};

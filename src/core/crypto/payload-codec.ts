@@ -1,71 +1,67 @@
 /**
- * What Temporal stores of workflows, encrypted: inputs, results, heartbeats, failures. They hold ids and totals only, so
- * this is the second line. It is the first against whoever may write to Temporal: a payload that opens was sealed by one of
- * our processes, for the workflow or activity that gets it. What an operator reads in the Temporal UI stays readable, see
- * {@link isForOperators}.
+ * Encrypts the payloads that Temporal stores: inputs, results, heartbeats, failures. They hold ids and totals only, so
+ * this is a second line of defense. It is the first against anyone who can write to Temporal: a payload that opens was
+ * sealed by one of our processes, for this workflow or activity. Texts for operators in the Temporal UI stay readable,
+ * see {@link isForOperators}.
  */
 import { hkdfSync, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { decrypt, encrypt, keyBytes, nonceBytes } from './aes-gcm.ts';
 import type { RingKey } from './secret-box.ts';
 
-/** A value as Temporal stores it. */
 export interface Payload {
   metadata?: Record<string, Uint8Array> | null;
   data?: Uint8Array | null;
 }
 
-/** Whose a payload is, in the words of the SDK. */
+/** The owner of a payload, in the words of the SDK. */
 export type PayloadContext =
   | { readonly type: 'workflow'; readonly workflowId: string }
   | { readonly type: 'activity'; readonly workflowId?: string; readonly activityId?: string };
 
-/** Encrypts what is sent to Temporal and decrypts what comes back. */
 export interface PayloadCodec {
-  /** Without a context a payload is sealed for no place, and opens in none that has one. */
+  /** Without a context, a payload is sealed for no place and opens in none that has one. */
   encode(this: void, payloads: Payload[], context?: PayloadContext): Promise<Payload[]>;
   /**
-   * Without a context a payload opens wherever it is for, as operators read it. Rejects with {@link UnknownPayloadKeyError}
-   * when the ring lacks the key. What else does not open is refused as {@link CodecOptions} say.
+   * Without a context, a payload opens regardless of its place, as operators read it. Rejects with {@link
+   * UnknownPayloadKeyError} if the ring lacks the key; {@link CodecOptions} cover other failures.
    */
   decode(this: void, payloads: Payload[], context?: PayloadContext): Promise<Payload[]>;
 }
 
-/** What differs between a worker and everybody else. */
 export interface CodecOptions {
-  /** The name of the place of a payload; one that was sealed for another place does not open. */
+  /** Names the place of a payload; one sealed for another place does not open. */
   readonly placeOf?: (context: PayloadContext) => string;
   /**
-   * What a worker reads in place of a payload that nobody of us sealed for it. Absent: what is not encrypted comes back as
-   * it is, and what does not open rejects.
+   * Replaces a payload that none of our processes sealed for the worker. Without it, unencrypted payloads come back
+   * unchanged, and others that do not open reject.
    */
   readonly refusal?: (reason: string) => unknown;
   /**
-   * What a worker reads in place of a value that was sealed for no place, as the version before did; null: of no value.
-   * Absent: the value itself.
+   * Converts a value that was sealed without a place, as the previous version did; `null` stands for no value. Without
+   * it, the value stays unchanged.
    */
   readonly fromBefore?: (value: unknown) => unknown;
 }
 
-/** A payload is under a key that this process was not given. */
 export class UnknownPayloadKeyError extends Error {
   override readonly name = 'UnknownPayloadKeyError';
 }
 
 const encryptedEncoding = 'binary/encrypted';
 const keyIdName = 'encryption-key-id';
-/** The name of the place that a payload is sealed for. The version before sealed for none, and did not have it. */
+/** Metadata name of the place that a payload is sealed for; absent in payloads of the previous version. */
 const placeName = 'sealed-for';
 const placeIn = ({ metadata }: Payload): string | undefined => textOf(metadata?.[placeName] ?? undefined);
 const saltBytes = 32;
-/** The payloads that share a salt: with random nonces of 12 bytes a key is good for 2^32. */
+/** Payloads that share a salt: with random nonces of 12 bytes, a key is good for 2^32. */
 const sharedMax = 2 ** 20;
-/** Salts whose keys are remembered: each process that writes has one at a time. */
+/** Salts whose keys are cached: each writing process has one at a time. */
 const rememberedMax = 100;
 const aad = (keyId: string, place: string | undefined): string =>
   place === undefined ? `css|1|temporal-payload|${keyId}` : `css|2|temporal-payload|${keyId}|${place}`;
 
-/** A codec over the ring: the first key encrypts, all decrypt. Throws when the ring is empty. */
+/** The first key of the ring encrypts, all decrypt; throws if the ring is empty. */
 export function createPayloadCodec(
   ring: readonly RingKey[],
   { placeOf = ({ type }) => type, refusal, fromBefore }: CodecOptions = {},
@@ -98,10 +94,8 @@ export function createPayloadCodec(
   };
 }
 
-/** The key for a salt. */
 type KeyOf = (ringKey: RingKey, salt: Uint8Array) => Uint8Array;
 
-/** Derives the key for a salt, once. */
 function rememberKeys(): KeyOf {
   const known = new LRUCache<string, Uint8Array>({ max: rememberedMax });
   return ({ id, key }, salt) => {
@@ -114,7 +108,7 @@ function rememberKeys(): KeyOf {
   };
 }
 
-/** A salt of this process alone, and another one after {@link sharedMax} payloads. */
+/** Returns a salt of this process alone, and a new one after {@link sharedMax} payloads. */
 function createSalts(): () => Buffer {
   let salt = randomBytes(saltBytes);
   let uses = 0;
@@ -125,17 +119,16 @@ function createSalts(): () => Buffer {
   };
 }
 
-/** The id of the ring key that a payload is encrypted under; null: it is not encrypted. */
+/** The id of the ring key of a payload; `null` if it is not encrypted. */
 export function payloadKeyId({ metadata }: Payload): string | null {
   if (textOf(metadata?.['encoding']) !== encryptedEncoding) return null;
   return textOf(metadata?.[keyIdName]) ?? '';
 }
 
-/** What a payload is opened with. */
 interface Opening {
   readonly ring: readonly RingKey[];
   readonly keyOf: KeyOf;
-  /** Where it is read; null: not known. */
+  /** The place where it is read; `null` if not known. */
   readonly place: string | null;
 }
 
@@ -161,8 +154,8 @@ function open(payload: Payload, { ring, keyOf, place }: Opening): Payload {
 type Reading = Pick<CodecOptions, 'fromBefore'> & Required<Pick<CodecOptions, 'refusal'>>;
 
 /**
- * For a worker, which does what its inputs say. A missing key is a mistake of the configuration: its error is thrown, so that
- * the task is repeated until the key is there.
+ * For a worker, which acts on its inputs. A missing key is a configuration mistake: its error is thrown, so that the
+ * task is retried until the key is there.
  */
 function openSealed(payload: Payload, opening: Opening, { refusal, fromBefore }: Reading): Payload {
   const refused = (reason: string): Payload => toJson(refusal(reason));
@@ -181,7 +174,7 @@ function openSealed(payload: Payload, opening: Opening, { refusal, fromBefore }:
 const newline = 0x0a;
 
 /**
- * The bytes of a payload: one line with the metadata, then the data; where there is none, protobufjs has an empty list
+ * Serializes a payload: one line with the metadata, then the data. For absent data, protobufjs has an empty list
  * instead of bytes.
  */
 function pack({ metadata, data }: Payload): Buffer {
@@ -197,9 +190,9 @@ function unpack(packed: Buffer): Payload {
 }
 
 /**
- * Summaries, details and memos are texts on their own. What activities and workflows take and return are objects, but for
- * a state (`running`) and a time; a failure is encoded as an object. The other thing for operators is the response of a
- * workflow to the question for its current details.
+ * Summaries, details and memos are plain texts. Inputs and results are objects, except a state (`running`) and a time;
+ * a failure is encoded as an object. Operators also read the response of a workflow to the query for its current
+ * details.
  */
 function isForOperators(payload: Payload): boolean {
   const value = jsonOf(payload);
@@ -207,7 +200,7 @@ function isForOperators(payload: Payload): boolean {
   return value !== null && Object.keys(value).join() === 'definition,currentDetails';
 }
 
-/** A text on its own: a summary, details, a value of a memo. Nothing that a worker acts on is one. */
+/** A plain text: a summary, details or a memo value, on which no worker acts. */
 const isText = (payload: Payload): boolean => typeof jsonOf(payload) === 'string';
 
 const jsonEncoding = 'json/plain';
@@ -217,7 +210,7 @@ const toJson = (value: unknown): Payload => ({
   data: Buffer.from(JSON.stringify(value)),
 });
 
-/** The value of a readable payload; undefined: it is none. */
+/** The value of a readable payload; `undefined` for any other. */
 function jsonOf({ metadata, data }: Payload): unknown {
   if (textOf(metadata?.['encoding']) !== jsonEncoding || !data) return undefined;
   try {

@@ -1,8 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
-/** Whether a secret that somebody shows is the expected one; the time it takes tells nothing of where they differ. */
+/** Compares a given secret with the expected one in constant time. */
 export const isSameText = (given: string, expected: string): boolean =>
   timingSafeEqual(digest(given), digest(expected));
 
-/** The digest of a text, of the same length for every text, which comparing in constant time takes. */
+/** Digests have equal lengths, as a comparison in constant time requires. */
 const digest = (text: string): Buffer => createHash('sha256').update(text, 'utf8').digest();

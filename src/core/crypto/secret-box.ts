@@ -1,14 +1,14 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { decrypt, encrypt, keyBytes, nonceBytes } from './aes-gcm.ts';
 
-/** A ring key wraps the data keys; 32 bytes. */
+/** A key of the ring, 32 bytes, which wraps data keys. */
 export interface RingKey {
-  /** Stored beside what it wraps, so that an older key still opens it. */
+  /** Stored beside the wrapped key, so that an older key still opens it. */
   readonly id: string;
   readonly key: Uint8Array;
 }
 
-/** What a sealed value is for. A value sealed for one kind does not open as another. */
+/** A value sealed for one kind does not open as another. */
 type SecretKind =
   | 'params-secret'
   | 'oauth-token'
@@ -18,49 +18,43 @@ type SecretKind =
   | 'upstream-webhook'
   | 'echo';
 
-/** Where a value belongs; moved to another row it does not open. */
+/** The place of a value; it does not open in another row. */
 export interface SecretContext {
   readonly orgId: string;
   /**
-   * Whose the value is, by kind. `params-secret`, `oauth-token`, `oauth-verifier`, `pending-grant`, `echo`: the id of the
-   * connection. `webhook-secret`: the id of the secret's own row. `upstream-webhook`: the id of the hook.
+   * Id of the owner: the secret's own row for `webhook-secret`, the hook for `upstream-webhook`, otherwise the
+   * connection.
    */
   readonly ownerId: string;
   readonly kind: SecretKind;
 }
 
-/** A sealed value as it is stored. */
 export interface SealedSecret {
-  /** The ring key that wraps `wrappedKey`. */
   readonly kekId: string;
   /** The data key: 12 bytes of nonce, 32 of key, 16 of tag. */
   readonly wrappedKey: Uint8Array;
-  /** The nonce of `ciphertext`; 12 bytes. */
+  /** Nonce of `ciphertext`, 12 bytes. */
   readonly nonce: Uint8Array;
-  /** The encrypted value, which ends with 16 bytes of tag. */
+  /** Encrypted value, followed by a tag of 16 bytes. */
   readonly ciphertext: Uint8Array;
 }
 
-/** Envelope encryption of secrets at rest. */
 export interface SecretBox {
-  /** Seals a value under a data key of its own, so that a nonce never meets a key twice. */
+  /** Seals a value under its own data key, so that a nonce never meets a key twice. */
   seal(plaintext: string, context: SecretContext): SealedSecret;
-  /** Throws when the ring lacks the key, or when the value was altered or belongs elsewhere. */
+  /** Throws if the ring lacks the key, or the value was altered or belongs elsewhere. */
   open(sealed: SealedSecret, context: SecretContext): string;
-  /** Wraps the data key of a value under the ring's first key; the value itself is not decrypted. */
+  /** Wraps the data key under the ring's first key; the value itself is not decrypted. */
   rewrap(sealed: SealedSecret, context: SecretContext): SealedSecret;
-  /**
-   * Tells whether a text that may hold secrets is the same as before, and nothing else of it; base64url. Another key at
-   * the head of the ring changes it.
-   */
+  /** A base64url text that shows only whether a text with secrets changed; a new first key in the ring changes it. */
   fingerprint(text: string): string;
-  /** The fingerprints of a text under every key of the ring: {@link SecretBox.fingerprint} first, the oldest key last. */
+  /** Fingerprints of a text under every key of the ring, from the current to the oldest. */
   fingerprints(text: string | Uint8Array): readonly string[];
   /** Whether a fingerprint is that of a text, under any key of the ring. */
   isFingerprint(fingerprint: string, text: string): boolean;
 }
 
-/** A box over the ring: the first key encrypts, all decrypt. Throws when the ring is empty or a key is not 32 bytes. */
+/** The first key of the ring encrypts, all decrypt; throws if the ring is empty or a key is not 32 bytes. */
 export function createSecretBox(ring: readonly RingKey[]): SecretBox {
   const [current] = ring;
   if (!current) throw new Error('The key ring is empty: a secret box needs at least one key.');

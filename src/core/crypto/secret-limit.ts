@@ -1,6 +1,6 @@
 /**
- * Characters of a secret or a token: no HTTP header carries a longer one, and certificates with their keys, service accounts
- * and signed tokens have a few thousand. Every text that is shown is searched for all spellings of each.
+ * Characters of a secret or token. No HTTP header carries a longer one; certificates with keys, service accounts and
+ * signed tokens have a few thousand. Every shown text is searched for all spellings of each secret.
  */
 export const secretCharsMax = 16_384;
 

@@ -1,18 +1,18 @@
 import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import type { RingKey } from './secret-box.ts';
 
-/** What a token is for; one of another kind does not verify. */
+/** A token of another kind does not verify. */
 export interface TokenKind {
   /** The `typ` of its header. */
   readonly type: string;
   readonly audience: string;
-  /** The issuer; absent: none is named, and none looked for. */
+  /** The issuer; if absent, none is set or verified. */
   readonly issuer?: string;
-  /** How long a token counts after it is over, for clocks that differ; 0 unless given. */
+  /** Seconds that a token stays valid after its expiry, for clock differences; 0 by default. */
   readonly clockToleranceSeconds?: number;
 }
 
-/** A short-lived token that only this service reads (JWT, HS256), signed by the first key of the ring. */
+/** Signs a short-lived token that only this service reads (JWT, HS256), with the first key of the ring. */
 export function signToken(
   ring: readonly RingKey[],
   kind: TokenKind,
@@ -28,7 +28,7 @@ export function signToken(
     .sign(current.key);
 }
 
-/** The claims of a token of that kind; null when it is none, was altered, is over, or its key has left the ring. */
+/** The claims of a token of that kind; `null` if it is invalid, altered, expired, or its key has left the ring. */
 export async function verifyToken(
   ring: readonly RingKey[],
   kind: TokenKind,

@@ -1,6 +1,6 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 
-/** An ed25519 pair for the scheme `v1a`, as Standard Webhooks writes its parts. */
+/** An ed25519 pair for the scheme `v1a`, in the notation of Standard Webhooks. */
 export interface SigningKeyPair {
   /** `whsk_` and the base64 of 64 bytes: seed, then public key. */
   readonly privateKey: string;
@@ -11,7 +11,6 @@ export interface SigningKeyPair {
 const [privatePrefix, publicPrefix] = ['whsk_', 'whpk_'];
 const seedBytes = 32;
 
-/** A fresh pair. */
 export function makeSigningKeyPair(): SigningKeyPair {
   const { d = '', x = '' } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
   const [seed, point] = [Buffer.from(d, 'base64url'), Buffer.from(x, 'base64url')];
@@ -21,7 +20,7 @@ export function makeSigningKeyPair(): SigningKeyPair {
   };
 }
 
-/** The key that signs, of the private key of a {@link SigningKeyPair}. Throws when the text is none. */
+/** Throws if the text is not the private key of a {@link SigningKeyPair}. */
 export function signingKeyOf(privateKey: string): KeyObject {
   const bytes = Buffer.from(privateKey.slice(privatePrefix.length), 'base64');
   if (!privateKey.startsWith(privatePrefix) || bytes.length !== 2 * seedBytes) {

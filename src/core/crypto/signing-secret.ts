@@ -4,12 +4,12 @@ const prefix = 'whsec_';
 const [bytesMin, bytesMax, bytesMade] = [24, 64, 32];
 const form = `expected \`${prefix}\` and the standard base64 of ${bytesMin} to ${bytesMax} bytes`;
 
-/** A fresh secret as Standard Webhooks writes it: 32 random bytes. */
+/** A new secret in the notation of Standard Webhooks: 32 random bytes. */
 export const makeSigningSecret = (): string => `${prefix}${randomBytes(bytesMade).toString('base64')}`;
 
 /**
- * Why a secret that a caller brings is refused; null: it is taken. Stricter than what can sign: receivers' libraries
- * throw on base64url, and take hex for base64 of other bytes without a word.
+ * Why a caller's own secret is refused; `null` if it is accepted. Stricter than signing requires: receivers' libraries
+ * throw on base64url, and silently read hex as base64 of other bytes.
  */
 export function signingSecretIssue(secret: string): string | null {
   if (!secret.startsWith(prefix)) return form;

@@ -1,19 +1,18 @@
 import { createHmac, type KeyObject, sign } from 'node:crypto';
 
-/** What is signed: one attempt to send a message. */
 export interface WebhookMessage {
-  /** The id of the message, the same in every attempt; without `.`, which separates what is signed. */
+  /** Message id, the same in every attempt; without `.`, which separates the signed parts. */
   readonly id: string;
   readonly sentAt: Date;
-  /** The bytes on the wire; a text stands for its UTF-8. */
+  /** Bytes on the wire; a text stands for its UTF-8. */
   readonly body: string | Uint8Array;
 }
 
 /**
- * The headers of a message by Standard Webhooks: id, time of the attempt in whole seconds, and a `v1` signature
- * (HMAC-SHA256) for each of `secrets`, the current one first. A secret is `whsec_` and the base64 of its bytes, or any
- * other text, whose UTF-8 bytes count. Behind them a `v1a` signature (ed25519) for each of `keys`: receivers' libraries
- * that know only the first scheme skip these.
+ * Headers of a message by Standard Webhooks: id, time of the attempt in whole seconds, and signatures. Each of
+ * `secrets`, the current one first, gives a `v1` signature (HMAC-SHA256). A secret is `whsec_` and the base64 of its
+ * bytes, or any other text as UTF-8. A `v1a` signature (ed25519) for each of `keys` follows; receivers' libraries that
+ * know only the first scheme skip these.
  */
 export function webhookHeaders(
   { id, sentAt, body }: WebhookMessage,
@@ -33,7 +32,7 @@ export function webhookHeaders(
 
 const prefix = 'whsec_';
 
-/** Why a secret cannot sign; null: it can. Standard base64 is demanded, as the receivers' libraries read no other. */
+/** Why a secret cannot sign; `null` if it can. It must be standard base64, because receivers' libraries read no other. */
 export function secretIssue(secret: string): string | null {
   if (secret === '') return 'it is empty';
   if (!secret.startsWith(prefix)) return null;
@@ -43,6 +42,6 @@ export function secretIssue(secret: string): string | null {
     : `what follows \`${prefix}\` is not standard base64`;
 }
 
-/** The bytes that a secret stands for: what follows `whsec_` is base64, any other text counts as it is. */
+/** The bytes of a secret: base64 after `whsec_`, any other text as it is. */
 export const standardWebhookKey = (secret: string): Buffer =>
   secret.startsWith(prefix) ? Buffer.from(secret.slice(prefix.length), 'base64') : Buffer.from(secret, 'utf8');

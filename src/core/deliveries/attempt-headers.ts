@@ -3,30 +3,29 @@ import manifest from '../../../package.json' with { type: 'json' };
 import { webhookHeaders } from '../crypto/standard-webhook.ts';
 import type { WebhookTrigger } from '../resources/webhook-delivery.ts';
 
-/** An attempt to deliver an event, about to be made. */
 export interface AttemptToSend {
-  /** The id of its row in the log. */
+  /** Id of its row in the log. */
   readonly id: string;
   readonly eventId: string;
   readonly eventType: string;
-  /** Counts the attempts of the event at the endpoint from 1. */
+  /** Attempts of the event at the endpoint, from 1. */
   readonly attempt: number;
   readonly trigger: WebhookTrigger;
   readonly payload: Uint8Array;
 }
 
-/** The signing keys of an attempt, the current ones first. */
+/** Current ones first. */
 export interface SigningKeys {
   readonly v1: readonly string[];
-  /** The keys of `v1a`; empty: the scheme is not enabled. */
+  /** Keys of `v1a`; empty if the scheme is not enabled. */
   readonly v1a: readonly KeyObject[];
 }
 
 const userAgent = `${manifest.name}/${manifest.version}`;
 
 /**
- * The headers of an attempt. The signature covers id, time and body; `x-service-*` help to find the attempt and are not
- * signed. No other code adds headers, so none can be overridden.
+ * The signature covers id, time and body; `x-service-*` help to find the attempt and are not signed. No other code adds
+ * headers, so none can be overridden.
  */
 export function attemptHeaders(
   { id, eventId, eventType, attempt, trigger, payload }: AttemptToSend,
@@ -45,7 +44,7 @@ export function attemptHeaders(
   };
 }
 
-/** The headers as the log shows them: which signatures there were, but not their values. */
+/** Headers for the log: the signature schemes without their values. */
 export function maskedHeaders(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const { 'webhook-signature': signature = '' } = headers;
   return { ...headers, 'webhook-signature': signature.replace(/(?<=^| )(v1a?),\S+/g, '$1,***') };

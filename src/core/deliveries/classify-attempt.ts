@@ -2,26 +2,24 @@ import type { PostErrorCode } from '../http/post-error.ts';
 import { retryAfterMs } from '../http/retry.ts';
 import type { PostOutcome } from '../http/webhook-post.ts';
 
-/** How an attempt is classified. */
 export interface AttemptVerdict {
   readonly delivered: boolean;
   /**
    * `retry`: the schedule continues; `exhausted`: another attempt would end the same; `canceled`: the receiver does not
-   * want this event. Without meaning when it was delivered.
+   * want this event. Meaningless if it was delivered.
    */
   readonly otherwise: 'retry' | 'exhausted' | 'canceled';
   /** The receiver wants no more events. */
   readonly disables: boolean;
-  /** The pause that the receiver requested, in milliseconds; null: none. */
+  /** Milliseconds of the pause that the receiver requested; `null` if it requested none. */
   readonly pauseMs: number | null;
 }
 
-/** The longest pause in milliseconds; after it, events are sent again. */
+/** Longest pause in milliseconds; events are then sent again. */
 const pauseMsMax = 3_600_000;
-/** The header with which a receiver steers deliveries; `abort-message` or `disable`. */
+/** Header by which a receiver controls deliveries: `abort-message` or `disable`. */
 const controlHeader = 'webhook-delivery';
 
-/** Classifies an outcome; `nowMs` since the epoch. */
 export function classifyAttempt({ statusCode, errorCode, headers }: PostOutcome, nowMs: number): AttemptVerdict {
   const delivered = errorCode === null;
   const control = headers[controlHeader]?.trim().toLowerCase();

@@ -1,57 +1,54 @@
 /**
  * Derives the health of an endpoint from its attempts. After five failures in a row it counts as down and is probed:
  * only its oldest event is tried, after 5 s, 30 s and then each minute. So the receiver gets no burst after an outage,
- * and waiting events keep their attempts. The first success makes all waiting events due at once, in order, with one
- * concurrent request at first and one more for each success.
+ * and waiting events keep their attempts. The first success makes all waiting events due, in order, with one concurrent
+ * request and one more per success.
  *
- * Only automatic attempts count; attempts that a user requested do not. 410 and `webhook-delivery: disable` are
- * classify-attempt.ts.
+ * Only automatic attempts count, not those that a user requested. `classify-attempt.ts` handles 410 and
+ * `webhook-delivery: disable`.
  */
 
-/** The state of an endpoint as attempts change it. */
 export interface EndpointHealth {
-  /** Failures in a row; once it is probed, only probes count. */
+  /** Failures in a row; during probing, only probes count. */
   readonly consecutiveFailures: number;
   readonly probing: boolean;
-  /** Requests at once while it comes back; null: as many as it takes. */
+  /** Concurrent requests during recovery; `null` for as many as the endpoint allows. */
   readonly sendWindow: number | null;
-  /** The milliseconds since the first of the failures in a row; 0: the last attempt is that one; null: it succeeded. */
+  /**
+   * Milliseconds since the first of the current failures; 0 if that is the last attempt, `null` if the last one
+   * succeeded.
+   */
   readonly failingMs: number | null;
 }
 
-/** How an automatic attempt ended. */
 export interface CountedOutcome {
   readonly delivered: boolean;
-  /** The attempt was made while the endpoint was probed. */
+  /** Made while the endpoint was probed. */
   readonly probe: boolean;
 }
 
-/** The change of the health. */
 export interface HealthChange extends EndpointHealth {
-  /** An attempt succeeded. */
   readonly succeeded: boolean;
-  /** Whether it was probed and responds again: all waiting events are then due. */
+  /** Probing ended with a success: all waiting events become due. */
   readonly recovered: boolean;
-  /** Milliseconds to the next probe; null: it is not probed. */
+  /** Milliseconds to the next probe; `null` if it is not probed. */
   readonly probeInMs: number | null;
-  /** Whether it has failed for as long as an event is retried, and is disabled. */
+  /** It has failed for as long as an event is retried, and is disabled. */
   readonly exhausted: boolean;
 }
 
-/** The limits of the endpoint. */
 export interface HealthLimits {
-  /** Requests at once. */
   readonly maxInFlight: number;
-  /** The milliseconds for which an event is tried: the sum of the retry schedule. */
+  /** Milliseconds for which an event is tried: the sum of the retry schedule. */
   readonly retryWindowMs: number;
 }
 
-/** Failures in a row after which an endpoint is probed. */
+/** Failures in a row that start probing. */
 export const failuresMax = 5;
-/** The milliseconds before the first, the second and every later probe. */
+/** Milliseconds before the first, second and every later probe. */
 const probeGapsMs = [5_000, 30_000, 60_000] as const;
 
-/** The health after automatic attempts that ended in this order. */
+/** `outcomes` are automatic attempts in the order in which they ended. */
 export function healthAfter(
   before: EndpointHealth,
   outcomes: readonly CountedOutcome[],
@@ -81,7 +78,7 @@ export function healthAfter(
   };
 }
 
-/** The next size of the window: one more for each success, so twice as many at once with each round of them. */
+/** Next window size: one more per success, which doubles it with each round. */
 function widened(window: number | null, max: number): number | null {
   return window === null || window + 1 >= max ? null : window + 1;
 }

@@ -1,2 +1,2 @@
-/** Concurrent requests to endpoints of one worker. It is also the number of endpoints that it serves at once. */
+/** Concurrent requests of one worker to endpoints, and the number of endpoints it serves at once. */
 export const postsMax = 256;

@@ -6,10 +6,7 @@ import { shownBodyCharsMax } from '../resources/webhook-delivery.ts';
 export const signingRedactor = (secrets: readonly string[]): Redactor =>
   createRedactor(secrets.flatMap((secret) => [secret, secret.slice(secret.indexOf('_') + 1)]));
 
-/**
- * What the log shows of an outcome. Otherwise a receiver that responds with its secret would reveal it to every reader
- * of the log.
- */
+/** Masked: a receiver that responds with its secret would reveal it to every reader of the log. */
 export const shownOutcome = (outcome: PostOutcome, redactor: Redactor): PostOutcome => ({
   ...outcome,
   headers: redactor.responseHeaders(outcome.headers),

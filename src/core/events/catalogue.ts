@@ -10,7 +10,6 @@ import { recordEvents } from './record-events.ts';
 import { runEvents } from './run-events.ts';
 import { scheduleEvents } from './schedule-events.ts';
 
-/** Every type of event with the shape of its data and an example. */
 export const eventCatalogue: EventDeclarations<EventType> = {
   ...runEvents,
   ...recordEvents,
@@ -23,7 +22,6 @@ export const eventCatalogue: EventDeclarations<EventType> = {
 
 const id = (of: string) => v.pipe(v.nullable(v.string()), v.description(`Null: the event is not about a ${of}.`));
 
-/** What every event has beside its data. */
 export const EventEnvelope = v.object({
   id: v.pipe(v.string(), v.description('The same for every attempt to deliver it; also `webhook-id`.')),
   type: v.string(),
@@ -39,7 +37,6 @@ export const EventEnvelope = v.object({
   ),
 });
 
-/** The whole of an event of that type, as it is sent. */
 export const eventSchema = (type: EventType) =>
   v.object({ ...EventEnvelope.entries, type: v.literal(type), data: eventCatalogue[type].data });
 
@@ -51,7 +48,6 @@ const exampleIds = {
   runId: 'run_01kaemm0dce7xb1k4c1m1f2p3q',
 } as const;
 
-/** An event of that type, as it could be sent. */
 export function exampleEvent(type: EventType): v.InferOutput<ReturnType<typeof eventSchema>> {
   const ofRun = Object.hasOwn(runEvents, type) || type === 'records.quarantined';
   const ofConnection = ofRun || /^(?:connection|records|schedule)\./.test(type);

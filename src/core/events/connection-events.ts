@@ -38,10 +38,9 @@ const SpecUpgraded = v.object({
 type Transition = v.InferOutput<typeof Transition>;
 type Activation = v.InferOutput<typeof Activation>;
 
-/** The id of something that can happen to a connection again and again. */
 interface DeduplicationId {
   readonly connection: EventConnection;
-  /** Tells one time from another; the same for the same. */
+  /** Distinguishes occurrences; equal for the same one. */
   readonly deduplicationId: string;
 }
 
@@ -50,7 +49,6 @@ const toConnection = ({ connection, deduplicationId }: DeduplicationId) => ({
   subject: `${connection.id} ${deduplicationId}`,
 });
 
-/** A connection was made. */
 export const connectionCreated = (connection: EventConnection): DomainEvent => ({
   ...aboutConnection(connection),
   type: 'connection.created',
@@ -58,7 +56,6 @@ export const connectionCreated = (connection: EventConnection): DomainEvent => (
   data: { connection, previousStatus: null, reason: 'api' } satisfies Transition,
 });
 
-/** A connection has become active. */
 export const connectionActivated = ({
   connection,
   previousStatus,
@@ -71,7 +68,6 @@ export const connectionActivated = ({
   data: { connection, previousStatus, reason, accounts } satisfies Activation,
 });
 
-/** A connection was paused. */
 export const connectionPaused = ({
   connection,
   previousStatus,
@@ -82,7 +78,7 @@ export const connectionPaused = ({
   data: { connection, previousStatus, reason: 'api' } satisfies Transition,
 });
 
-/** A failure that only the customer can mend has put a connection out of service. */
+/** A failure that only the customer can fix has put a connection out of service. */
 export const connectionFailed = ({
   connection,
   error,
@@ -93,7 +89,7 @@ export const connectionFailed = ({
   data: { connection, previousStatus: 'active', error } satisfies v.InferOutput<typeof ConnectionError>,
 });
 
-/** A connection that was in error is active again; `failedSince` is ISO 8601, null: not known. */
+/** `failedSince` is ISO 8601; `null` if not known. */
 export const connectionRecovered = ({
   connection,
   failedSince,
@@ -104,7 +100,6 @@ export const connectionRecovered = ({
   data: { connection, previousStatus: 'error', failedSince } satisfies v.InferOutput<typeof ConnectionRecovered>,
 });
 
-/** The customer has to authorize a connection at their provider again. */
 export const connectionReauthRequired = ({
   connection,
   provider,
@@ -116,7 +111,6 @@ export const connectionReauthRequired = ({
   data: { connection, provider, error } satisfies v.InferOutput<typeof ReauthRequired>,
 });
 
-/** A connection was pinned to another version of its spec. */
 export const connectionSpecUpgraded = ({
   connection,
   from,
@@ -135,7 +129,6 @@ const refused = {
 };
 const broken = { ...once, connection: { ...exampleConnection, status: 'error' } } as const;
 
-/** What happens to a connection as a whole. */
 export const connectionEvents: EventDeclarations<
   | 'connection.created'
   | 'connection.activated'

@@ -27,7 +27,7 @@ const WebhookTest = v.object({ endpointId: v.string(), message: v.string() });
 
 const ofOrg = { workspaceId: null, connectionId: null, runId: null };
 
-/** An endpoint fails again and again; told to the other endpoints, once for each row of failures. */
+/** Sent to the other endpoints, once per series of failures. */
 export const endpointFailing = (data: v.InferOutput<typeof EndpointFailing>): DomainEvent => ({
   ...ofOrg,
   type: 'endpoint.failing',
@@ -35,7 +35,7 @@ export const endpointFailing = (data: v.InferOutput<typeof EndpointFailing>): Do
   data,
 });
 
-/** An endpoint was switched off; told to the others. `deduplicationId` tells one time from another. */
+/** Sent to the other endpoints; `deduplicationId` distinguishes occurrences. */
 export const endpointDisabled = ({
   deduplicationId,
   ...data
@@ -46,7 +46,7 @@ export const endpointDisabled = ({
   data,
 });
 
-/** Somebody tries an endpoint. `deduplicationId` tells one test from another. */
+/** `deduplicationId` distinguishes tests. */
 export const webhookTest = ({
   endpointId,
   deduplicationId,
@@ -63,7 +63,6 @@ export const webhookTest = ({
   } satisfies v.InferOutput<typeof WebhookTest>,
 });
 
-/** What happens to endpoints. */
 export const endpointEvents: EventDeclarations<'endpoint.failing' | 'endpoint.disabled' | 'webhook.test'> = {
   'endpoint.failing': {
     summary: 'Deliveries to another endpoint of the org fail again and again.',

@@ -2,10 +2,10 @@ import { hashId } from '../ids.ts';
 import type { JsonObject } from '../json/json-object.ts';
 import type { EventType } from '../resources/event-types.ts';
 
-/** Something that happened, before it is an event. */
+/** Something that happened, before it becomes an event. */
 export interface DomainEvent {
   readonly type: EventType;
-  /** What it happened to, and which time if it can happen again: the same occurrence is the same event. */
+  /** Identifies the occurrence: its object and, if it can recur, which time; equal subjects are the same event. */
   readonly subject: string;
   readonly workspaceId: string | null;
   readonly connectionId: string | null;
@@ -14,21 +14,21 @@ export interface DomainEvent {
   readonly data: JsonObject;
 }
 
-/** An event in the text that every attempt to deliver it sends, around its place among the events of its connection. */
+/** The text of an event that every delivery attempt sends, split around its sequence number. */
 export interface Envelope {
   readonly id: string;
   readonly beforeSequence: string;
   readonly afterSequence: string;
 }
 
-/** Changes of the form within one version only add to it. */
+/** Changes within one version only add to the form. */
 export const apiVersion = '2026-11';
 
-/** The id of an event: the same for the same occurrence, so that it cannot be recorded twice. */
+/** The id of an event: equal for the same occurrence, so it cannot be recorded twice. */
 export const eventIdOf = (orgId: string, { type, subject }: Pick<DomainEvent, 'type' | 'subject'>): string =>
   hashId('evt', [orgId, type, subject]);
 
-/** The envelope of a domain event. Its sequence is a number, or null if it is about no connection. */
+/** The sequence between the two parts is a number, or `null` without a connection. */
 export function toEnvelope(
   { type, subject, workspaceId, connectionId, runId, data }: DomainEvent,
   { orgId, occurredAt }: { readonly orgId: string; readonly occurredAt: string },

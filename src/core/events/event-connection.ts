@@ -4,7 +4,7 @@ import type { DomainEvent } from './envelope.ts';
 
 const { id, displayName, externalCustomerId, workspaceId, pinnedSpecVersion, status } = ConnectionRow.entries;
 
-/** A connection as events show it: what it is called, and neither its params nor its overrides. */
+/** A connection as events show it, without params and overrides. */
 export const EventConnection = v.object({
   id,
   displayName,
@@ -16,7 +16,6 @@ export const EventConnection = v.object({
 });
 export type EventConnection = v.InferOutput<typeof EventConnection>;
 
-/** The parts of a {@link DomainEvent} that say which connection it is about. */
 export const aboutConnection = ({
   id: connectionId,
   workspaceId: ofWorkspace,

@@ -17,19 +17,16 @@ const Freshness = v.object({
   ageSeconds: v.pipe(v.nullable(Seconds), v.description('Since the last success; null: there was none.')),
 });
 
-/** How old the data of a resource are. */
 export interface FreshnessFacts extends v.InferOutput<typeof Freshness> {
-  /** Tells one change from another; the same for the same. */
+  /** Distinguishes changes; equal for the same one. */
   readonly deduplicationId: string;
 }
 
-/** The data of a resource are older than its schedule promises. */
 export const connectionOverdue = (facts: FreshnessFacts): DomainEvent => ({
   ...toResource(facts),
   type: 'connection.overdue',
 });
 
-/** The data of a resource that was overdue are as fresh again as its schedule promises. */
 export const connectionOnTime = (facts: FreshnessFacts): DomainEvent => ({
   ...toResource(facts),
   type: 'connection.on_time',
@@ -49,7 +46,6 @@ const example: FreshnessFacts = {
   deduplicationId: 'example',
 };
 
-/** Whether data are as fresh as was promised. */
 export const freshnessEvents: EventDeclarations<'connection.overdue' | 'connection.on_time'> = {
   'connection.overdue': {
     summary: 'The data of a resource are older than its schedules allow.',

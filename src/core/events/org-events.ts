@@ -1,4 +1,3 @@
-/** What happens to an org and is about no connection. */
 import * as v from 'valibot';
 import type { DomainEvent } from './envelope.ts';
 import type { EventDeclarations } from './event-declaration.ts';
@@ -20,27 +19,23 @@ type SpecChanged = v.InferOutput<typeof SpecChanged>;
 
 const ofOrg = { workspaceId: null, connectionId: null, runId: null };
 
-/** A version of a spec was published. */
 export const specPublished = (version: SpecChanged): DomainEvent => ({ ...ofVersion(version), type: 'spec.published' });
 
-/** A version of a spec takes no new connections any more. */
 export const specDeprecated = (version: SpecChanged): DomainEvent => ({
   ...ofVersion(version),
   type: 'spec.deprecated',
 });
 
 function ofVersion({ specId, key, version, checksum, publishedAt }: SpecChanged) {
-  // Each version is published once and deprecated once. Its document is not told.
+  // Each version is published once and deprecated once.
   return { ...ofOrg, subject: `${specId} ${version}`, data: { specId, key, version, checksum, publishedAt } };
 }
 
-/** An API key by its id; of the key itself nothing is told. */
 export interface ApiKeyFacts extends v.InferOutput<typeof ApiKeyChanged> {
-  /** The workspace of the key; null: it is not bound to one. */
+  /** The workspace of the key; `null` if it is not bound to one. */
   readonly workspaceId: string | null;
 }
 
-/** An API key was made. */
 export const apiKeyCreated = ({ workspaceId, ...data }: ApiKeyFacts): DomainEvent => ({
   ...ofOrg,
   workspaceId,
@@ -49,7 +44,6 @@ export const apiKeyCreated = ({ workspaceId, ...data }: ApiKeyFacts): DomainEven
   data,
 });
 
-/** An API key was revoked. */
 export const apiKeyRevoked = ({ workspaceId, ...data }: ApiKeyFacts): DomainEvent => ({
   ...ofOrg,
   workspaceId,
@@ -71,7 +65,6 @@ const exampleKey: ApiKeyFacts = {
   workspaceId: null,
 };
 
-/** What happens to an org and is about no connection. */
 export const orgEvents: EventDeclarations<
   'spec.published' | 'spec.deprecated' | 'api_key.created' | 'api_key.revoked'
 > = {

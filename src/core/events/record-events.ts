@@ -6,9 +6,9 @@ import type { EventDeclarations } from './event-declaration.ts';
 import { exampleConnection, exampleQuarantineId, exampleRun } from './examples.ts';
 import type { RunFacts } from './run-events.ts';
 
-/** Records that one event names; the quarantine itself has all of them. */
+/** Records named in one event; the quarantine has all of them. */
 export const namedRecordsMax = 20;
-/** Issues of a record that are named, and longest path: an event stays far below 64 KiB. */
+/** Issues named per record, and longest path: an event stays far below 64 KiB. */
 const issuesMax = 5;
 const pathLengthMax = 200;
 
@@ -47,24 +47,23 @@ const RecordsRequeued = v.object({
   count: Count,
 });
 
-/** What is wrong with a record as its quarantine row keeps it; messages are left out, whoever wrote them. */
+/** Issues of a record as its quarantine row keeps them, without any messages. */
 const KeptIssues = v.fallback(v.array(v.object({ path: v.string(), keyword: v.optional(v.string(), 'invalid') })), []);
 
-/** A record that was quarantined, as its row says it. */
 export interface QuarantinedRecord {
   readonly id: string;
   readonly externalId: string;
   readonly validationErrors: unknown;
 }
 
-/** A run that is over has quarantined records; `records` are the first of them. */
+/** An ended run has quarantined records; `records` are the first of them. */
 export function recordsQuarantined({
   run,
   connection,
   records,
 }: RunFacts & { readonly records: readonly QuarantinedRecord[] }): DomainEvent {
   const named = records.slice(0, namedRecordsMax);
-  // The row of a record that two pages brought is one.
+  // A record that came on two pages has one row.
   const count = Math.max(run.statsJson.quarantined, named.length);
   const data: v.InferOutput<typeof RecordsQuarantined> = {
     runId: run.id,
@@ -86,19 +85,17 @@ const issuesOf = (validationErrors: unknown) =>
     .slice(0, issuesMax)
     .map(({ path, keyword }) => ({ path: cutText(path, pathLengthMax), code: keyword }));
 
-/** What one call marked for another try. */
 export interface Requeueing {
   readonly connection: Pick<EventConnection, 'id' | 'workspaceId'>;
-  /** The resource of the records; null: those of all resources. */
+  /** The resource of the records; `null` for all resources. */
   readonly resourceKey: string | null;
-  /** The record that the call named; null: no single one. */
+  /** The record that the call named; `null` unless it was a single one. */
   readonly record: Pick<QuarantinedRecord, 'id' | 'externalId'> | null;
   readonly count: number;
-  /** Tells one call from another. */
+  /** Distinguishes calls. */
   readonly deduplicationId: string;
 }
 
-/** Quarantined records were marked for another try. */
 export function recordsRequeued({ connection, resourceKey, record, count, deduplicationId }: Requeueing): DomainEvent {
   const data: v.InferOutput<typeof RecordsRequeued> = {
     quarantineId: record?.id ?? null,
@@ -110,7 +107,6 @@ export function recordsRequeued({ connection, resourceKey, record, count, dedupl
   return { ...aboutConnection(connection), type: 'records.requeued', subject: deduplicationId, data };
 }
 
-/** What happens to single records. */
 export const recordEvents: EventDeclarations<'records.quarantined' | 'records.requeued'> = {
   'records.quarantined': {
     summary: 'A run that has ended quarantined records; sent before the event of its end.',

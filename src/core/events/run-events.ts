@@ -26,7 +26,6 @@ const RunFailed = v.object({
   }),
 });
 
-/** Why a run was canceled. */
 const CancelReason = v.pipe(
   v.picklist(['requested', 'connection_not_active', 'operator']),
   v.description(
@@ -41,22 +40,19 @@ export interface RunFacts {
   readonly connection: EventConnection;
 }
 
-/** How a run ended. */
 export interface RunEndFacts extends RunFacts {
-  /** Records that the destination refused. */
+  /** Records that the destination rejected. */
   readonly rejected: number;
-  /** Whether somebody requested its cancel. */
   readonly cancelRequested: boolean;
 }
 
-/** A run has begun. */
 export const runStarted = ({ run, connection }: RunFacts): DomainEvent => ({
   ...aboutRun({ run, connection }),
   type: 'run.started',
   data: { run, connection } satisfies v.InferOutput<typeof RunStarted>,
 });
 
-/** A run has its final status. Throws for one that has not. */
+/** Throws if the run has not ended. */
 export function runEnded({ run, connection, rejected, cancelRequested }: RunEndFacts): DomainEvent {
   const about = aboutRun({ run, connection });
   const rows = { run, connection };
@@ -103,7 +99,6 @@ const exampleEnd = (run: Partial<RunRow>): RunEndFacts => ({
 
 const quarantine = { recordsIn: 1200, recordsOut: 35, skipped: 1163, deleted: 0, quarantined: 2 };
 
-/** The events of a run. */
 export const runEvents: EventDeclarations<
   'run.started' | 'run.succeeded' | 'run.partial' | 'run.failed' | 'run.canceled'
 > = {

@@ -1,18 +1,17 @@
 import * as v from 'valibot';
 import type { RunErrorCode } from '../errors.ts';
 
-/** The part of a run in which it failed. */
 export const RunStage = v.picklist(['auth', 'fetch', 'enrich', 'transform', 'validate', 'deliver']);
 export type RunStage = v.InferOutput<typeof RunStage>;
 
 interface FailureFacts {
-  /** The stage that failed; null: the code does not tell. */
+  /** The stage that failed; `null` if the code does not tell. */
   readonly stage: RunStage | null;
-  /** Whether a later run may succeed although nobody corrects anything. */
+  /** Whether a later run may succeed without any correction. */
   readonly retryable: boolean;
 }
 
-/** What the code of a failed run says beside its message; what is retried within a run is in `activities/failures.ts`. */
+/** Retries within a run are decided in `activities/failures.ts`. */
 const facts = {
   auth_failed: { stage: 'auth', retryable: false },
   egress_blocked: { stage: 'fetch', retryable: false },
@@ -34,9 +33,8 @@ const facts = {
   terminated: { stage: null, retryable: true },
 } as const satisfies Record<RunErrorCode | 'internal' | 'orchestration_lost' | 'terminated', FailureFacts>;
 
-/** Every code that a failed run can have. */
 export const runFailureCodes: readonly string[] = Object.keys(facts);
 
-/** The facts of the code of a failed run; those of `internal` for a code that has none. */
+/** Facts for the code of a failed run; those of `internal` for an unknown code. */
 export const failureFacts = (code: string): FailureFacts =>
   Object.hasOwn(facts, code) ? facts[code as keyof typeof facts] : facts.internal;

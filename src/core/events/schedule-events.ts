@@ -26,16 +26,13 @@ const ScheduleSkipped = v.object({
   ),
 });
 
-/** Why a firing that has begun created no run. */
 export type SkipReason = Exclude<v.InferOutput<typeof SkipReason>, 'catch_up_window'>;
 
-/** A schedule with the connection that it belongs to. */
 export interface ScheduleFacts {
   readonly schedule: ScheduleRow;
   readonly connection: Pick<EventConnection, 'id' | 'workspaceId'>;
 }
 
-/** A schedule was made. */
 export const scheduleCreated = ({ schedule, connection }: ScheduleFacts): DomainEvent => ({
   ...aboutConnection(connection),
   type: 'schedule.created',
@@ -43,7 +40,7 @@ export const scheduleCreated = ({ schedule, connection }: ScheduleFacts): Domain
   data: { schedule } satisfies v.InferOutput<typeof ScheduleChanged>,
 });
 
-/** A schedule was changed from what it was. `deduplicationId` tells one change from another. */
+/** `deduplicationId` distinguishes changes. */
 export const scheduleUpdated = ({
   schedule,
   connection,
@@ -56,7 +53,7 @@ export const scheduleUpdated = ({
   data: { schedule, previous } satisfies v.InferOutput<typeof ScheduleUpdated>,
 });
 
-/** A schedule was deleted; it is shown as it was. */
+/** The event shows the last state of the schedule. */
 export const scheduleDeleted = ({ schedule, connection }: ScheduleFacts): DomainEvent => ({
   ...aboutConnection(connection),
   type: 'schedule.deleted',
@@ -64,7 +61,6 @@ export const scheduleDeleted = ({ schedule, connection }: ScheduleFacts): Domain
   data: { schedule } satisfies v.InferOutput<typeof ScheduleChanged>,
 });
 
-/** A firing of a schedule created no run. */
 export const scheduleSkipped = ({
   schedule,
   connection,
@@ -77,7 +73,7 @@ export const scheduleSkipped = ({
   data: { schedule, scheduledFor, reason, firings: 1 } satisfies v.InferOutput<typeof ScheduleSkipped>,
 });
 
-/** Temporal was away for longer than the catch-up window of a schedule, and dropped this many firings. */
+/** Temporal was unavailable for longer than a schedule's catch-up window and dropped this many firings. */
 export const scheduleMissed = ({
   schedule,
   connection,
@@ -94,7 +90,6 @@ export const scheduleMissed = ({
 
 const example: ScheduleFacts = { schedule: exampleSchedule, connection: exampleConnection };
 
-/** What happens to schedules. */
 export const scheduleEvents: EventDeclarations<
   'schedule.created' | 'schedule.updated' | 'schedule.deleted' | 'schedule.skipped'
 > = {

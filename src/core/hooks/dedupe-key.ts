@@ -2,7 +2,6 @@ import type { Dedupe, Verification } from '../resources/verification-schema.ts';
 import { signsBody } from './signed-content.ts';
 import type { ReceivedRequest } from './verify-request.ts';
 
-/** Where the kinds of verification have the id of a notification. */
 const dedupeOf = {
   standard_webhooks: { by: 'header', name: 'webhook-id' },
   github: { by: 'header', name: 'x-github-delivery' },
@@ -14,24 +13,22 @@ const dedupeOf = {
   none: { by: 'body' },
 } as const satisfies Record<Verification['kind'], Dedupe>;
 
-/** What a verified request is compared by; without a key it is compared with nothing. */
+/** Identity of a verified request; without a key it is compared with no other. */
 export type DedupeKey =
   | {
       readonly key: Uint8Array;
-      /** The upstream gave the notification an id; false: it is compared by its body. */
+      /** Whether the upstream supplied an id; if not, the body is compared. */
       readonly hasId: boolean;
-      /** Says why a request with the same key is a duplicate. */
       readonly sameness: string;
       readonly issue: null;
     }
   | { readonly key: null; readonly issue: string | null };
 
 /**
- * Bytes that are the same for the same notification; null: it is compared with none. By its body a notification is the same only
- * while its run has not begun, since many upstreams send the same words each time. An id in a header that the signature does
- * not cover counts with the body: whoever repeats a captured request under an id that is yet to come takes nothing from
- * the notification that has it. A request without the header that names it has a fault. Requests without a body say
- * nothing that could make them the same.
+ * Bytes that are equal for the same notification; `null` if it is not compared. Equal bodies are the same notification
+ * only until its run has begun, because many upstreams repeat the same words. An id in an unsigned header counts with
+ * the body, so a captured request repeated under a future id cannot suppress the real one. A missing id header is a
+ * fault; an empty body is not compared.
  */
 export function dedupeKey(
   { verification, dedupe }: { readonly verification: Verification; readonly dedupe: Dedupe | null },
@@ -57,7 +54,6 @@ export function dedupeKey(
 const sameIdAs = (place: string): string => `its id in ${place} is the same as that of a request in the last 7 days`;
 const sameBody = 'its body is the same as that of a request whose run has not begun';
 
-/** Whether the signature covers the id in that header. */
 const isSignedId = ({ kind }: Verification, name: string): boolean =>
   kind === 'standard_webhooks' && name.toLowerCase() === dedupeOf.standard_webhooks.name;
 
@@ -66,7 +62,7 @@ const notCompared: DedupeKey = { key: null, issue: null };
 const words = (head: string, body: string | Uint8Array): Uint8Array =>
   Buffer.concat([Buffer.from(`${head}\0`), Buffer.from(body)]);
 
-/** The text or number at a JSON pointer; null: the body is no JSON, or has none there. */
+/** The text or number at a JSON pointer; `null` if the body is not JSON, or has none there. */
 function scalarAt(pointer: string, body: Uint8Array): string | null {
   let value: unknown;
   try {

@@ -1,28 +1,30 @@
-/** What upstreams ask an address before they use it. The token in the address is what is shown by a response. */
+/**
+ * Handshakes by which upstreams verify an address before they use it. A response shows that the token in the address is
+ * known.
+ */
 import * as v from 'valibot';
 import type { HeaderLookup } from './signed-content.ts';
 
-/** A response that is all an upstream wants. */
 export interface HandshakeResponse {
   readonly body: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The longest challenge; longer ones are none: a response is no echo of anything. */
+/** Longest challenge; longer ones are ignored, so that a response does not echo arbitrary content. */
 const challengeLengthMax = 2000;
 const text = (challenge: string | null): HandshakeResponse | null =>
   challenge === null || challenge === '' || challenge.length > challengeLengthMax
     ? null
     : { body: challenge, headers: { 'content-type': 'text/plain; charset=utf-8' } };
 
-/** Microsoft Graph posts a `validationToken` in the query when a subscription is made. Null: it is no such request. */
+/** Microsoft Graph posts a `validationToken` in the query for a new subscription; `null` for other requests. */
 export const graphHandshake = (query: URLSearchParams): HandshakeResponse | null => text(query.get('validationToken'));
 
-/** Meta, and hubs of WebSub, ask with GET for their `hub.challenge`. Null: it is no such request. */
+/** Meta and WebSub hubs send `hub.challenge` by GET; `null` for other requests. */
 export const hubHandshake = (query: URLSearchParams): HandshakeResponse | null =>
   query.get('hub.mode') === 'subscribe' ? text(query.get('hub.challenge')) : null;
 
-/** CloudEvents asks with OPTIONS whether an origin may send, and at which rate. Null: it is no such request. */
+/** CloudEvents asks by OPTIONS whether an origin may send, and at which rate; `null` for other requests. */
 export function cloudEventsHandshake(header: HeaderLookup): HandshakeResponse | null {
   const origin = header('webhook-request-origin');
   if (origin === null) return null;
@@ -31,7 +33,7 @@ export function cloudEventsHandshake(header: HeaderLookup): HandshakeResponse | 
 
 const SlackChallenge = v.object({ type: v.literal('url_verification'), challenge: v.string() });
 
-/** Slack posts a challenge, signed as any event. Null: it is no such request. */
+/** Slack posts a challenge, signed like any event; `null` for other requests. */
 export function slackHandshake(body: Uint8Array): HandshakeResponse | null {
   try {
     const { success, output } = v.safeParse(SlackChallenge, JSON.parse(Buffer.from(body).toString('utf8')));

@@ -2,27 +2,24 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { standardWebhookKey } from '../crypto/standard-webhook.ts';
 import type { Verification } from '../resources/verification-schema.ts';
 
-/** Header values by lower-case name; null: absent. */
+/** Header values by name in any case; `null` if absent. */
 export type HeaderLookup = (name: string) => string | null;
 
-/** What a request says of its signature, whatever the kind. */
 export interface Claim {
-  /** The time of the request in whole seconds; null: the kind has no time; empty: it is missing. */
+  /** Time of the request in whole seconds; `null` if the kind has no time, empty if it is missing. */
   readonly timestamp: string | null;
-  /** The signatures, any of which may be right: an upstream that changes its secret signs with both. */
+  /** Signatures, any of which may be right: an upstream that rotates its secret signs with both. */
   readonly signatures: readonly string[];
   readonly algorithm: string;
   readonly encoding: 'hex' | 'base64';
   readonly key: string | Buffer;
-  /** What stands before the body in what is signed. */
+  /** Text signed before the body. */
   readonly prefix: string;
   readonly toleranceSeconds: number;
 }
 
-/** The kinds that sign the body. */
 export type SignedVerification = Exclude<Verification, { readonly kind: 'none' | 'header_secret' }>;
 
-/** Whether the kind signs the body. */
 export const signsBody = (verification: Verification): verification is SignedVerification =>
   verification.kind !== 'none' && verification.kind !== 'header_secret';
 
@@ -30,7 +27,6 @@ const toleranceSeconds = 300;
 const sha256Hex = { algorithm: 'sha256', encoding: 'hex', toleranceSeconds } as const;
 const sha256Base64 = { ...sha256Hex, encoding: 'base64' } as const;
 
-/** Reads the claim of a request, in the words of its upstream. */
 export function readClaim(verification: SignedVerification, header: HeaderLookup, secret: string): Claim {
   switch (verification.kind) {
     case 'github': {
@@ -61,7 +57,7 @@ export function readClaim(verification: SignedVerification, header: HeaderLookup
     }
     case 'hmac': {
       const { algorithm, encoding, content, timestampHeader, toleranceSeconds: tolerance } = verification;
-      // A time that is not signed proves nothing: hooks of before may name one.
+      // A time that is not signed proves nothing; older hooks may still name one.
       const isTimed = content === 'timestamp.body' && timestampHeader !== null;
       const timestamp = isTimed ? (header(timestampHeader) ?? '') : null;
       return {
@@ -80,13 +76,13 @@ export function readClaim(verification: SignedVerification, header: HeaderLookup
 const signaturesIn = (value: string | null, prefix: string): readonly string[] =>
   value?.startsWith(prefix) && value.length > prefix.length ? [value.slice(prefix.length)] : [];
 
-/** Whether one of the signatures is that of the body; takes the same time for every wrong one of the right length. */
+/** Whether one of the signatures matches the body; takes the same time for every wrong one of the right length. */
 export function isSigned({ algorithm, encoding, key, prefix, signatures }: Claim, body: Uint8Array): boolean {
   const expected = createHmac(algorithm, key).update(prefix, 'utf8').update(body).digest();
   return signatures.some((signature) => isSame(Buffer.from(signature, encoding), expected));
 }
 
-/** The bytes that the signature covers; null: the kind signs nothing. */
+/** Bytes that the signature covers; `null` if the kind signs nothing or the hook has no secret. */
 export const signedBytes = (
   verification: Verification,
   secret: string | null,

@@ -2,7 +2,7 @@ import { isSameText } from '../crypto/same-text.ts';
 import type { Verification } from '../resources/verification-schema.ts';
 import { type HeaderLookup, isSigned, readClaim } from './signed-content.ts';
 
-/** A request as it came: nothing of it is parsed before it is verified. */
+/** A request as received; it is verified before any parsing. */
 export interface ReceivedRequest {
   readonly header: HeaderLookup;
   readonly body: Uint8Array;
@@ -10,8 +10,8 @@ export interface ReceivedRequest {
 }
 
 /**
- * Why a request is not from the upstream, in words for the owner of the hook; null: it is. A signed kind whose time is
- * missing fails: who could leave it out could repeat a request for ever. Null as the secret lets nothing through.
+ * Why a request is not from the upstream, as text for the hook's owner; `null` if it is. A signed kind needs its time:
+ * without it, a request could be repeated for ever. Without a secret, only kind `none` passes.
  */
 export function verifyRequest(
   verification: Verification,

@@ -3,7 +3,7 @@ export interface ImportReport {
   readonly status: 'converted' | 'refused';
   /** Dotted path of the component without a faithful counterpart; `null` if converted. */
   readonly path: string | null;
-  /** What the author should know and can do; `null` for a conversion without doubt. */
+  /** Why it was refused, or a doubt about the conversion; `null` without either. */
   readonly reason: string | null;
 }
 

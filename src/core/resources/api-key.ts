@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { Timestamp } from './values.ts';
 
-/** An API key without the key: that is shown once, when it is made. */
+/** Without the key itself, which is shown once when created. */
 export const ApiKeyRow = v.object({
   id: v.pipe(v.string(), v.examples(['key_01kaemm0dce7xb1k4c1m1f2p3q'])),
   last4: v.pipe(v.string(), v.description('The last four characters of the key.')),

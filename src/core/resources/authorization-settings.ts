@@ -1,6 +1,5 @@
 import * as v from 'valibot';
 
-/** How customers of an org may authorize connections. */
 export const AuthorizationSettings = v.object({
   returnOrigins: v.pipe(
     v.array(v.string()),

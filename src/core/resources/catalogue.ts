@@ -1,13 +1,12 @@
 import * as v from 'valibot';
 import { JsonObject } from '../json/json-object.ts';
 
-/** How far a connector was verified; the best one that holds. */
+/** The best verification that holds for a connector. */
 export const VerificationKind = v.pipe(
   v.picklist(['server', 'description', 'tests']),
   v.description("A real server; the vendor's own description of the API; only the tests in the spec."),
 );
 
-/** A connector that comes with the service. */
 export const CatalogueRow = v.object({
   key: v.pipe(v.string(), v.examples(['github'])),
   name: v.pipe(v.string(), v.examples(['GitHub'])),
@@ -17,7 +16,6 @@ export const CatalogueRow = v.object({
 });
 export type CatalogueRow = v.InferOutput<typeof CatalogueRow>;
 
-/** A connector of the catalogue with its spec and its page. */
 export const CatalogueConnector = v.object({
   ...CatalogueRow.entries,
   spec: v.pipe(JsonObject, v.description('A body for `POST /specs`. It has no `destination`.')),

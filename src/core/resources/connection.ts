@@ -8,7 +8,7 @@ import { WorkspaceRow } from './workspace.ts';
 export const ConnectionStatus = v.pipe(v.picklist(['pending', 'active', 'paused', 'error']), v.examples(['active']));
 export type ConnectionStatus = v.InferOutput<typeof ConnectionStatus>;
 
-/** An account at a provider whose grant a connection has. */
+/** An account at a provider that granted access to a connection. */
 export const ConnectedAccount = v.object({
   resource: v.pipe(
     v.nullable(v.string()),
@@ -21,7 +21,6 @@ export const ConnectedAccount = v.object({
 });
 export type ConnectedAccount = v.InferOutput<typeof ConnectedAccount>;
 
-/** Why a connection is in error. */
 export const ConnectionError = v.object({
   code: v.pipe(v.string(), v.description('As in the error of a run.'), v.examples(['auth_failed'])),
   message: v.string(),
@@ -48,7 +47,6 @@ export const ErrorAfterMinutes = v.pipe(
   v.examples([60]),
 );
 
-/** A connection of an end customer. */
 export const ConnectionRow = v.object({
   id: v.pipe(v.string(), v.examples(['con_01kaemm0dce7xb1k4c1m1f2p3q'])),
   orgId: v.string(),
@@ -77,7 +75,6 @@ export const ConnectionRow = v.object({
 });
 export type ConnectionRow = v.InferOutput<typeof ConnectionRow>;
 
-/** A connection after a change, or after a dry run of one. */
 export const ConnectionUpdate = v.object({
   ...ConnectionRow.entries,
   applied: v.pipe(v.boolean(), v.description('False for a dry run.')),
@@ -88,7 +85,6 @@ export const ConnectionUpdate = v.object({
 });
 export type ConnectionUpdate = v.InferOutput<typeof ConnectionUpdate>;
 
-/** What trying a connection came to. */
 export const ConnectionTest = v.object({
   ok: v.pipe(v.boolean(), v.description('Every step succeeded.')),
   steps: v.array(

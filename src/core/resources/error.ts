@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { requestErrorCodes } from '../errors.ts';
 import { Issue } from './spec.ts';
 
-/** Every error response. Without `code`: invalid JSON, or a required query parameter is missing. */
+/** `code` is absent for invalid JSON or a missing required query parameter. */
 export const ErrorBody = v.object({
   error: v.object({
     code: v.optional(v.picklist(requestErrorCodes)),

@@ -1,4 +1,4 @@
-/** Everything an org can be notified of. An event's name never changes its meaning; the list only grows. */
+/** An event's name never changes its meaning; the list only grows. */
 export const eventTypes = [
   'run.started',
   'run.succeeded',
@@ -28,10 +28,9 @@ export const eventTypes = [
   'api_key.revoked',
   'webhook.test',
 ] as const;
-/** One of {@link eventTypes}. */
 export type EventType = (typeof eventTypes)[number];
 
-/** Types that an endpoint gets only when it names them. */
+/** Types that an endpoint gets only if it names them. */
 const onRequest: ReadonlySet<EventType> = new Set([
   'run.started',
   'records.requeued',

@@ -3,7 +3,6 @@ import { ConnectionRow } from './connection.ts';
 import { RunRow, RunStats, RunStatus } from './run.ts';
 import { Timestamp } from './values.ts';
 
-/** How a connection or a resource does. */
 export const Health = v.pipe(
   v.picklist(['healthy', 'degraded', 'failing', 'syncing', 'pending']),
   v.description(
@@ -19,7 +18,6 @@ const AgeSeconds = v.pipe(
 );
 const LastSuccessAt = v.pipe(v.nullable(Timestamp), v.description('Null: no run has succeeded yet.'));
 
-/** How up to date one resource is. */
 export const ResourceFreshness = v.object({
   resourceKey: v.pipe(v.string(), v.examples(['contacts'])),
   health: Health,
@@ -36,7 +34,6 @@ export const ResourceFreshness = v.object({
 });
 export type ResourceFreshness = v.InferOutput<typeof ResourceFreshness>;
 
-/** How up to date a connection is. */
 export const Freshness = v.object({
   health: Health,
   lastSuccessAt: LastSuccessAt,
@@ -46,7 +43,7 @@ export const Freshness = v.object({
 });
 export type Freshness = v.InferOutput<typeof Freshness>;
 
-/** What a customer may see of a connection: no params, no errors, no records. */
+/** A customer's view of a connection: no params, errors or records. */
 export const FreshnessView = v.object({
   connection: v.pick(ConnectionRow, ['id', 'displayName', 'status']),
   freshness: Freshness,

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { Timestamp } from './values.ts';
 import { Dedupe, Verification } from './verification-schema.ts';
 
-/** An address that an upstream posts to when something is new. Neither the address nor its secret is ever shown again. */
+/** An address that an upstream posts to when there is news; address and secret are never shown again. */
 export const HookRow = v.object({
   id: v.pipe(v.string(), v.examples(['hook_01kaemm0dce7xb1k4c1m1f2p3q'])),
   connectionId: v.string(),
@@ -20,14 +20,11 @@ export const HookRow = v.object({
 });
 export type HookRow = v.InferOutput<typeof HookRow>;
 
-/** What a hook has that was created without these values. */
 export const hookDefaults = { dedupe: null, debounceSeconds: 2, maxWaitSeconds: 30 } as const;
 
-/** The outcome of a request to a hook. */
 export const HookRequestStatus = v.picklist(['accepted', 'duplicate', 'coalesced', 'ignored', 'rejected']);
 export type HookRequestStatus = v.InferOutput<typeof HookRequestStatus>;
 
-/** One request to a hook, without what was in it. */
 export const HookRequestRow = v.object({
   id: v.pipe(v.string(), v.examples(['hreq_01kaemm0dce7xb1k4c1m1f2p3q'])),
   hookId: v.string(),

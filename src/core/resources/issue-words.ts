@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import { firstIssues, type Issue, schemaIssue } from '../errors.ts';
 
-/** Longer words of a schema are a list of choices, which is told once. */
+/** Longer texts are lists of choices, which are shown once. */
 const repeatedCharsMax = 100;
 
-/** What valibot found, in the words of the interface, without the values received; see {@link firstIssues}. */
+/** Converts issues of valibot to those of the interface, without received values; see {@link firstIssues}. */
 export function issuesOf(found: readonly v.BaseIssue<unknown>[]): readonly Issue[] {
   const firstPlaces = new Map<string, string>();
   return firstIssues(found, (one) => {
@@ -18,8 +18,8 @@ export function issuesOf(found: readonly v.BaseIssue<unknown>[]): readonly Issue
 }
 
 /**
- * What a place wants, in words that do not repeat the value found there. Messages given in a schema are ours and kept;
- * valibot's own start with `Invalid` and quote the value.
+ * The expectation at a place, without the value found there. Messages of our schemas are kept; valibot's own start with
+ * `Invalid` and quote the value.
  */
 export function issueWords(issue: v.BaseIssue<unknown>): string {
   if (issue.kind === 'schema' && issue.received === 'undefined') return 'is required';

@@ -1,12 +1,11 @@
-/** A limit of an org, so that no org takes what all share. The operator may change it for one org. */
+/** Keeps one org from using up shared capacity; the operator may change it per org. */
 export interface OrgLimit {
-  /** The limit of an org that the operator has given no other number. */
   readonly default: number;
-  /** What is counted, and what happens beyond it. */
+  /** The counted items, and the effect of exceeding the limit. */
   readonly about: string;
 }
 
-/** Every limit by its name, as `orgs.limits` stores those that differ. */
+/** Limits by name; `orgs.limits` stores only those that differ. */
 export const orgLimits = {
   runsAtOnce: { default: 10, about: 'concurrent runs; more are queued' },
   queuedRuns: { default: 2000, about: 'queued runs; more are rejected with 429' },
@@ -39,8 +38,6 @@ export const orgLimits = {
   apiKeys: { default: 200, about: 'API keys that are neither revoked nor expired' },
 } as const satisfies Readonly<Record<string, OrgLimit>>;
 
-/** The name of a limit. */
 export type OrgLimitName = keyof typeof orgLimits;
 
-/** Whether there is a limit of that name. */
 export const isOrgLimit = (name: string): name is OrgLimitName => Object.hasOwn(orgLimits, name);

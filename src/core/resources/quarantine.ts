@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { Timestamp } from './values.ts';
 
-/** A record that failed validation and was kept instead of delivered. */
+/** A record stored with its errors instead of being delivered. */
 export const QuarantineRow = v.object({
   id: v.string(),
   connectionId: v.string(),

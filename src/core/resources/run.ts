@@ -3,11 +3,10 @@ import { JsonObject } from '../json/json-object.ts';
 import { ConnectionRow } from './connection.ts';
 import { Count, Timestamp } from './values.ts';
 
-/** Why a run exists. */
 export const RunTrigger = v.pipe(v.picklist(['manual', 'schedule', 'webhook', 'backfill']), v.examples(['schedule']));
 export type RunTrigger = v.InferOutput<typeof RunTrigger>;
 
-/** `succeeded`, `partial`, `failed` and `canceled` are final; `partial`: not every fetched record was delivered. */
+/** All but `queued` and `running` are final; `partial`: not every fetched record was delivered. */
 export const RunStatus = v.pipe(
   v.picklist(['queued', 'running', 'succeeded', 'failed', 'partial', 'canceled']),
   v.examples(['succeeded']),
@@ -28,7 +27,7 @@ export const RunStats = v.object({
 });
 export type RunStats = v.InferOutput<typeof RunStats>;
 
-/** One execution of a sync of one resource of a connection. The examples of its fields are the run of every example. */
+/** The examples of its fields make up the example run. */
 export const RunRow = v.object({
   id: v.pipe(v.string(), v.examples(['run_01kaemm0dce7xb1k4c1m1f2p3q'])),
   connectionId: ConnectionRow.entries.id,
@@ -68,7 +67,6 @@ export const RunRow = v.object({
 });
 export type RunRow = v.InferOutput<typeof RunRow>;
 
-/** The redacted log of one outbound HTTP request of a run. */
 export const CallLogRow = v.object({
   id: v.string(),
   runId: v.string(),

@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { ConnectionRow } from './connection.ts';
 
-/** A cron-driven trigger of one resource of a connection. */
 export const ScheduleRow = v.object({
   id: v.pipe(v.string(), v.examples(['sched_01kaemm0dce7xb1k4c1m1f2p3q'])),
   connectionId: ConnectionRow.entries.id,

@@ -7,7 +7,6 @@ import { Timestamp } from './values.ts';
 export const SpecVersionStatus = v.picklist(['draft', 'published', 'deprecated']);
 export type SpecVersionStatus = v.InferOutput<typeof SpecVersionStatus>;
 
-/** One version of a connector definition. */
 export const SpecVersionRow = v.object({
   id: v.pipe(v.string(), v.examples(['specver_01kaemm0dce7xb1k4c1m1f2p3q'])),
   specId: v.string(),
@@ -19,7 +18,6 @@ export const SpecVersionRow = v.object({
 });
 export type SpecVersionRow = v.InferOutput<typeof SpecVersionRow>;
 
-/** A connector definition with the versions it has. */
 export const SpecRow = v.object({
   id: v.pipe(v.string(), v.examples(['spec_01kaemm0dce7xb1k4c1m1f2p3q'])),
   key: v.pipe(v.string(), v.examples(['acme-crm'])),
@@ -30,7 +28,6 @@ export const SpecRow = v.object({
 });
 export type SpecRow = v.InferOutput<typeof SpecRow>;
 
-/** One thing wrong with an input; `path` is dotted, with array indexes. */
 export const Issue = v.object({
   code: v.picklist(issueCodes),
   path: v.pipe(v.string(), v.examples(['resources.0.transform'])),
@@ -43,14 +40,12 @@ export const Issue = v.object({
 }) satisfies v.GenericSchema<unknown, IssueShape>;
 export type Issue = v.InferOutput<typeof Issue>;
 
-/** What checking a candidate spec says. */
 export const ValidationResult = v.variant('valid', [
   v.object({ valid: v.literal(true), spec: JsonObject }),
   v.object({ valid: v.literal(false), issues: v.array(Issue) }),
 ]);
 export type ValidationResult = v.InferOutput<typeof ValidationResult>;
 
-/** A draft made from a document of another format, and the outcome of each of its parts. */
 export const SpecImport = v.object({
   spec: JsonObject,
   report: v.pipe(
@@ -76,7 +71,6 @@ const UpgradeClass = v.pipe(
   v.description('`resets`: the next run starts over. `breaking`: something stops working.'),
 );
 
-/** What an upgrade means for one resource. */
 const ResourcePlan = v.object({
   resourceKey: v.string(),
   class: UpgradeClass,
@@ -100,7 +94,7 @@ const ResourcePlan = v.object({
   effect: v.pipe(v.string(), v.description('The plan of this resource in words.')),
 });
 
-/** What a change of what a connection reads means: of its spec, its overrides or its params. */
+/** Effects of a change to a connection's spec, overrides or params. */
 export const ChangePlan = v.object({
   class: UpgradeClass,
   changed: v.pipe(v.array(v.string()), v.description('Parts of the spec other than its resources that differ.')),
@@ -110,7 +104,6 @@ export const ChangePlan = v.object({
 });
 export type ChangePlan = v.InferOutput<typeof ChangePlan>;
 
-/** What an upgrade of a connection's spec did, or would do. */
 export const SpecUpgrade = v.object({
   connectionId: v.string(),
   from: v.pipe(v.string(), v.examples(['1.0.0'])),

@@ -1,13 +1,11 @@
 import * as v from 'valibot';
 
-/** The name of a header, in any case. */
 const HeaderName = v.pipe(
   v.string(),
   v.maxLength(100),
   v.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'expected the name of a header'),
 );
 
-/** A signature over the bytes of the body by HMAC, in the form of any upstream that has no kind of its own. */
 const Hmac = v.object({
   kind: v.literal('hmac'),
   header: v.pipe(HeaderName, v.description('Where the signature is.'), v.examples(['x-acme-signature'])),
@@ -32,7 +30,7 @@ const Hmac = v.object({
   ),
 });
 
-/** How a request shows that it comes from the upstream, without the secret that is needed for it. */
+/** Proof that a request comes from the upstream, without the secret needed for it. */
 export const Verification = v.variant('kind', [
   v.object({ kind: v.picklist(['standard_webhooks', 'github', 'stripe', 'shopify', 'slack']) }),
   Hmac,
@@ -41,7 +39,6 @@ export const Verification = v.variant('kind', [
 ]);
 export type Verification = v.InferOutput<typeof Verification>;
 
-/** What makes two requests the same notification. */
 export const Dedupe = v.variant('by', [
   v.object({
     by: v.literal('header'),

@@ -2,10 +2,9 @@ import * as v from 'valibot';
 import { JsonObject } from '../json/json-object.ts';
 import { Timestamp } from './values.ts';
 
-/** Characters of a response that the log keeps. */
+/** Characters of a response kept in the log. */
 export const shownBodyCharsMax = 16_384;
 
-/** One attempt to tell an endpoint of an event, as the log shows it. */
 export const WebhookDeliveryView = v.object({
   id: v.pipe(v.string(), v.examples(['whd_01kaemm0dce7xb1k4c1m1f2p3q'])),
   orgId: v.string(),
@@ -19,15 +18,13 @@ export const WebhookDeliveryView = v.object({
 });
 export type WebhookDeliveryView = v.InferOutput<typeof WebhookDeliveryView>;
 
-/** What an attempt was made for. */
 export const WebhookTrigger = v.picklist(['auto', 'redelivery', 'recover', 'test']);
 export type WebhookTrigger = v.InferOutput<typeof WebhookTrigger>;
 
-/** How far an attempt is; `unknown`: its worker died, and its outcome is unknown. */
+/** `unknown`: the worker died before it recorded the outcome. */
 export const WebhookDeliveryState = v.picklist(['queued', 'sending', 'done', 'unknown']);
 export type WebhookDeliveryState = v.InferOutput<typeof WebhookDeliveryState>;
 
-/** Everything that is known of one attempt. */
 export const WebhookDeliveryDetail = v.object({
   ...WebhookDeliveryView.entries,
   eventId: v.pipe(v.string(), v.description('Sent as `webhook-id`: the same in every attempt.')),

@@ -3,10 +3,9 @@ import { JsonObject } from '../json/json-object.ts';
 import { eventTypes } from './event-types.ts';
 import { Count, Timestamp } from './values.ts';
 
-/** Something an org can be notified of. */
 export const EventType = v.picklist(eventTypes);
 
-/** Why an endpoint is off: by hand, the receiver said 410, or it failed for too long. */
+/** `gone`: the receiver responded with 410 or `webhook-delivery: disable`; `failing`: every attempt failed for too long. */
 export const WebhookDisabledReason = v.picklist(['manual', 'gone', 'failing']);
 export type WebhookDisabledReason = v.InferOutput<typeof WebhookDisabledReason>;
 
@@ -14,7 +13,7 @@ export type WebhookDisabledReason = v.InferOutput<typeof WebhookDisabledReason>;
 export const WebhookEndpointState = v.picklist(['ok', 'probing', 'paused', 'disabled']);
 export type WebhookEndpointState = v.InferOutput<typeof WebhookEndpointState>;
 
-/** `fifo`: an event waits until the one before it was taken or given up. */
+/** `fifo`: an event waits until the one before it was accepted or abandoned. */
 export const WebhookOrdering = v.picklist(['any', 'fifo']);
 export type WebhookOrdering = v.InferOutput<typeof WebhookOrdering>;
 
@@ -22,7 +21,7 @@ export type WebhookOrdering = v.InferOutput<typeof WebhookOrdering>;
 export const SignatureScheme = v.picklist(['v1', 'v1a']);
 export type SignatureScheme = v.InferOutput<typeof SignatureScheme>;
 
-/** Where events of the org are sent. Its secret is never part of it. */
+/** An address for events of the org, without its secret. */
 export const WebhookEndpointRow = v.object({
   id: v.pipe(v.string(), v.examples(['whe_01kaemm0dce7xb1k4c1m1f2p3q'])),
   orgId: v.string(),
@@ -50,7 +49,6 @@ export const WebhookEndpointRow = v.object({
 });
 export type WebhookEndpointRow = v.InferOutput<typeof WebhookEndpointRow>;
 
-/** How an endpoint has done of late. */
 export const WebhookEndpointStats = v.object({
   window: v.pipe(v.string(), v.examples(['24h'])),
   attempts: v.pipe(Count, v.description('Attempts of the window that have ended.')),
@@ -71,7 +69,6 @@ export type WebhookEndpointStats = v.InferOutput<typeof WebhookEndpointStats>;
 export const RecoverySubject = v.picklist(['failed', 'skipped', 'missing']);
 export type RecoverySubject = v.InferOutput<typeof RecoverySubject>;
 
-/** Events of the past that are sent to an endpoint again. */
 export const WebhookRecovery = v.object({
   id: v.pipe(v.string(), v.examples(['whr_01kaemm0dce7xb1k4c1m1f2p3q'])),
   endpointId: v.string(),
@@ -88,7 +85,6 @@ export const WebhookRecovery = v.object({
 });
 export type WebhookRecovery = v.InferOutput<typeof WebhookRecovery>;
 
-/** A type of event that endpoints can be notified of. */
 export const EventTypeRow = v.object({
   type: EventType,
   summary: v.pipe(v.string(), v.description('When the event occurs.')),

@@ -1,11 +1,9 @@
 import * as v from 'valibot';
 import { Timestamp } from './values.ts';
 
-/** What a workspace is for. */
 export const WorkspaceKind = v.picklist(['dev', 'staging', 'prod']);
 export type WorkspaceKind = v.InferOutput<typeof WorkspaceKind>;
 
-/** A part of an org; connections live in one. */
 export const WorkspaceRow = v.object({
   id: v.pipe(v.string(), v.examples(['ws_01kaemm0dce7xb1k4c1m1f2p3q'])),
   name: v.string(),

@@ -1,11 +1,10 @@
-/** The values `start`, `start + step`, … up to `end`. */
 export interface Range {
   readonly start: number;
   readonly end: number;
   readonly step: number;
 }
 
-/** Fires whenever every field matches; Sunday is 0, January 1. Null `year`: every one. */
+/** Fires when every field matches; Sunday is 0, January is 1, and `year` is `null` for every year. */
 export interface Calendar {
   readonly second: readonly Range[];
   readonly minute: readonly Range[];
@@ -16,17 +15,16 @@ export interface Calendar {
   readonly year: readonly Range[] | null;
 }
 
-/** A cron expression, read. */
 export interface CronFields {
   readonly second: readonly number[];
   readonly minute: readonly number[];
   readonly hour: readonly number[];
   readonly month: readonly number[];
-  /** The days of the month; null: unrestricted. `last`: `L`, the last day of the month. */
+  /** Days of the month, `null` if unrestricted; `last` is `L`, the last day of the month. */
   readonly dayOfMonth: { readonly days: readonly number[]; readonly last: boolean } | null;
   /**
-   * The days of the week; null: unrestricted. `nth` of the month, 0: all; `last`: days as in `5L`, the last such day of
-   * the month.
+   * Days of the week; `null` if unrestricted. `nth` of the month, 0 for all; `last` holds days as in `5L`, the last
+   * such day of the month.
    */
   readonly dayOfWeek: {
     readonly days: readonly number[];
@@ -35,12 +33,11 @@ export interface CronFields {
   } | null;
 }
 
-/** What decides the day. */
 type Days = Pick<Calendar, 'dayOfMonth' | 'month' | 'dayOfWeek' | 'year'>;
 
 /**
- * The calendars whose union is the expression. Where day of month and day of week are both restricted, cron means
- * either; one calendar would mean both.
+ * Calendars whose union is the expression. If day of month and day of week are both restricted, cron means either; one
+ * calendar would mean both.
  */
 export function toCalendars(fields: CronFields): readonly Calendar[] {
   const times = { second: toRanges(fields.second), minute: toRanges(fields.minute), hour: toRanges(fields.hour) };
@@ -66,7 +63,7 @@ function daysOf({ month, dayOfMonth, dayOfWeek }: CronFields): readonly Days[] {
   return calendars;
 }
 
-/** The days of a month on which a weekday comes for the nth time. */
+/** Days of a month on which a weekday occurs for the nth time. */
 const week = (nth: number): readonly Range[] => [{ start: 7 * nth - 6, end: Math.min(7 * nth, 31), step: 1 }];
 
 const monthLengths: readonly {
@@ -81,7 +78,7 @@ const monthLengths: readonly {
   { length: 28, months: [2], year: [2001, 2002, 2003].flatMap((from) => everyFourth(from, 2100)).concat(just(2100)) },
 ];
 
-/** The last `count` days of the months, by their lengths. */
+/** The last `count` days of each month, by month length. */
 function lastDays(
   months: readonly number[],
   { count, dayOfWeek }: { readonly count: number; readonly dayOfWeek: readonly Range[] },
@@ -101,7 +98,7 @@ function just(value: number): Range {
   return { start: value, end: value, step: 1 };
 }
 
-/** The values as few ranges, in order; repeats count once. */
+/** The values as few, ordered ranges; repeats count once. */
 function toRanges(values: readonly number[]): readonly Range[] {
   const ranges: Range[] = [];
   for (const value of new Set(values.toSorted((a, b) => a - b))) {

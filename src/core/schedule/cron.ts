@@ -2,12 +2,11 @@ import { type CronExpression, CronExpressionParser } from 'cron-parser';
 import { type Calendar, type CronFields, toCalendars } from './calendars.ts';
 import { firesEver } from './firing-gaps.ts';
 
-/** When an expression fires, as the union of calendars; or what is wrong with it. */
+/** The firings of an expression as a union of calendars, or the issue with it. */
 export type CronCheck =
   | { readonly calendars: readonly Calendar[]; readonly issue: null }
   | { readonly calendars: null; readonly issue: string };
 
-/** What one field may hold. */
 interface FieldForm {
   readonly name: string;
   readonly values: string;
@@ -23,14 +22,14 @@ const fieldForms: readonly FieldForm[] = [
 ];
 
 const charactersMax = 1024;
-/** The characters and names of cron, without `H`, whose values the parser draws by chance. */
+/** Characters and names of cron, without `H`, whose values the parser draws at random. */
 const known = /^(?:[\d*?,/#-]|JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC|SUN|MON|TUE|WED|THU|FRI|SAT|L)+$/i;
 /** The parser reads `MONTUE` as 12. */
 const joinedNames = /[A-Za-z]{4,}/;
 
 /**
- * Checks a cron expression of 5 fields, or of 6 with seconds first. What the parser knows beyond that is refused:
- * fewer fields, `@hourly`, `H`. The issue names the field and never repeats the text.
+ * Checks a cron expression of 5 fields, or 6 with seconds first; refuses fewer fields, `@hourly` and `H`, which the
+ * parser knows. The issue names the field and never repeats the text.
  */
 export function checkCron(text: string): CronCheck {
   const fields = text.trim().split(/\s+/);
@@ -52,7 +51,7 @@ export function checkCron(text: string): CronCheck {
 
 const failing = (issue: string): CronCheck => ({ calendars: null, issue });
 
-/** Whether a field is valid by itself, whatever the others hold. */
+/** Whether a field is valid by itself, regardless of the others. */
 function isField(fields: readonly string[], index: number): boolean {
   const field = fields[index] ?? '';
   if (!known.test(field) || joinedNames.test(field)) return false;
@@ -67,7 +66,7 @@ function parsed(fields: readonly string[]): CronExpression | null {
   }
 }
 
-/** The parsed fields, normalized: 7 is Sunday, `5L` is text. */
+/** Normalized fields: 7 is Sunday, `5L` is text. */
 function fieldsOf({ fields }: CronExpression): CronFields {
   const { second: seconds, minute, hour, dayOfMonth, month, dayOfWeek } = fields;
   return {

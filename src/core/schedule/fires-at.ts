@@ -9,15 +9,15 @@ interface Schedule {
   readonly timezone: string;
 }
 
-/** Every firing asks, and most schedules are like others. */
+/** Every firing asks, and many schedules share an expression. */
 const calendarsOf = createTextCache((cron) => checkCron(cron).calendars, { textsMax: 1000, charactersMax: 100_000 });
 
 const hourMs = 3_600_000;
 
 /**
- * Whether a schedule fires at a time, in ms since 1970; never when the schedule is not valid. As Temporal does it: no clock
- * shows a time in an hour that the zone skips, and it shows one in an hour that the zone repeats twice. Temporal has zones
- * of its own, and a country may change its clocks before one of the two knows; so an hour more or less is a time, too.
+ * Whether a schedule fires at a time in ms since 1970; false for an invalid schedule. As in Temporal, a time in a
+ * skipped hour never fires, and one in a repeated hour fires twice. Temporal has its own zone database, and either may
+ * lag behind a change of clocks; so an hour more or less also counts.
  */
 export function firesAt({ cron, timezone }: Schedule, timeMs: number): boolean {
   const calendars = calendarsOf(cron);

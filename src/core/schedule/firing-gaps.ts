@@ -1,6 +1,6 @@
 import type { Calendar, Range } from './calendars.ts';
 
-/** Seconds between a firing and the next, on clocks that are never put back. */
+/** Seconds between two firings, on clocks that are never set back. */
 export interface FiringGaps {
   readonly shortest: number;
   readonly longest: number;
@@ -8,13 +8,13 @@ export interface FiringGaps {
 
 const daySeconds = 86_400;
 const firstYear = 2024;
-/** Leap years can be 8 years apart. */
+/** Nine years from `firstYear`, which hold three leap days. */
 const days = 9 * 366;
 
-/** Whether there is a day on which one of the calendars fires. */
+/** Whether one of the calendars fires on any day. */
 export const firesEver = (calendars: readonly Calendar[]): boolean => firingDays(calendars).length > 0;
 
-/** The gaps of calendars that fire, all at the same times of a day. */
+/** Gaps of calendars that fire, all at the same times of day. */
 export function firingGaps(calendars: readonly Calendar[]): FiringGaps {
   const times = timesOfDay(calendars[0]);
   const first = times[0] ?? 0;
@@ -24,7 +24,6 @@ export function firingGaps(calendars: readonly Calendar[]): FiringGaps {
   return { shortest: least([...within, ...between]), longest: most([...within, ...between]) };
 }
 
-/** Numbers of the days on which one of them fires. */
 function firingDays(calendars: readonly Calendar[]): readonly number[] {
   const firing: number[] = [];
   for (let day = 0; day < days; day += 1) {
@@ -34,14 +33,13 @@ function firingDays(calendars: readonly Calendar[]): readonly number[] {
   return firing;
 }
 
-/** Whether a calendar fires on the day of that date, read in UTC. */
+/** Whether a calendar fires on the UTC day of that date. */
 export const isDayOf = ({ dayOfMonth, month, dayOfWeek, year }: Calendar, date: Date): boolean =>
   holds(dayOfMonth, date.getUTCDate()) &&
   holds(month, date.getUTCMonth() + 1) &&
   holds(dayOfWeek, date.getUTCDay()) &&
   (year === null || holds(year, date.getUTCFullYear()));
 
-/** Whether a calendar fires at that second, read in UTC. */
 export const isTimeOf = (calendar: Calendar, date: Date): boolean =>
   isDayOf(calendar, date) &&
   holds(calendar.hour, date.getUTCHours()) &&

@@ -1,44 +1,38 @@
-/** How well a connection is kept up to date: checked from its runs and schedules. */
-
 import type { Freshness, Health, ResourceFreshness } from '../resources/freshness.ts';
 import type { RunStatus } from '../resources/run.ts';
 
-/** What is known of one resource of a connection. */
 export interface ResourceFacts {
   readonly resourceKey: string;
-  /** When the newest run started or, while it is queued, was requested; null: there is none. */
+  /** Start of the newest run, or its request while queued; `null` without runs. */
   readonly lastRunAt: string | null;
   readonly lastRunStatus: RunStatus | null;
-  /** A run is queued or running. */
   readonly inProgress: boolean;
-  /** The attempts of the run that goes on have failed since it last got further. */
+  /** Attempts of the current run have failed since its last progress. */
   readonly attemptsFail: boolean;
-  /** Records of it are in quarantine. */
   readonly hasQuarantined: boolean;
-  /** How the newest run ended that was not canceled: a canceled one says nothing of the connection. Null: none ended. */
+  /** Result of the newest run that was not canceled, as a cancel says nothing about the connection; `null` if none ended. */
   readonly lastOutcome: 'succeeded' | 'partial' | 'failed' | null;
-  /** When the newest run that succeeded ended; null: none did. */
+  /** End of the newest successful run; `null` if none succeeded. */
   readonly lastSuccessAt: string | null;
   /** Records that it delivered. */
   readonly lastRecords: number | null;
-  /** The seconds between two firings that the schedules promise; null: none is enabled. */
+  /** Seconds between two firings that the schedules promise; `null` if none is enabled. */
   readonly expectedIntervalSeconds: number | null;
-  /** When it is overdue unless a run succeeds before; null: never, without a success or a schedule. */
+  /** When it becomes overdue unless a run succeeds first; `null` if never, without a success or a schedule. */
   readonly overdueAt: string | null;
 }
 
 /** A success older than this many expected intervals is overdue. */
 export const overdueIntervals = 2;
 
-/** Whether the last success is longer ago than the schedules allow, which have had the time for another one. */
+/** Whether the last success is older than the schedules allow, with time for another run. */
 export const isOverdue = ({ overdueAt }: Pick<ResourceFacts, 'overdueAt'>, nowMs: number): boolean =>
   overdueAt !== null && nowMs > Date.parse(overdueAt);
 
-/** The whole seconds since `at`; null: never. A clock ahead of ours makes no negative age. */
+/** Whole seconds since `at`, 0 if a clock is ahead of ours; `null` if never. */
 export const ageSecondsOf = (at: string | null, nowMs: number): number | null =>
   at === null ? null : Math.max(0, Math.floor((nowMs - Date.parse(at)) / 1000));
 
-/** The freshness of a connection with these resources. */
 export function freshnessOf(facts: readonly ResourceFacts[], nowMs: number): Freshness {
   const resources = facts.map((resource) => resourceFreshness(resource, nowMs));
   const successes = resources.flatMap(({ lastSuccessAt }) => lastSuccessAt ?? []);
@@ -64,7 +58,6 @@ function resourceFreshness(facts: ResourceFacts, nowMs: number): ResourceFreshne
   };
 }
 
-/** The health of one resource. */
 export function healthOf({
   inProgress,
   attemptsFail,
@@ -82,5 +75,5 @@ export function healthOf({
 
 const worstFirst: readonly Health[] = ['failing', 'degraded', 'syncing', 'pending', 'healthy'];
 
-/** The health of a connection with resources of these; one without resources was not synced yet. */
+/** The worst health of some resources; `pending` without resources, as nothing was synced yet. */
 export const worst = (all: readonly Health[]): Health => worstFirst.find((health) => all.includes(health)) ?? 'pending';

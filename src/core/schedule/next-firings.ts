@@ -6,7 +6,7 @@ import { resolveTimezone } from './timezone.ts';
 const dayMs = 86_400_000;
 /** 29 February may be 8 years away. */
 const daysMax = 9 * 366;
-/** No clock is put back further. */
+/** No clock is set back further. */
 const putBackMs = 3 * 3_600_000;
 
 interface Schedule {
@@ -15,8 +15,8 @@ interface Schedule {
 }
 
 /**
- * The next times at which a schedule fires after a point in time, ISO 8601 in UTC; none when the schedule is not valid. As
- * Temporal does it: nothing fires in an hour that the zone skips, and what lies in an hour that it repeats fires twice.
+ * Next firings of a schedule after a point in time, ISO 8601 in UTC; none for an invalid schedule. As in Temporal,
+ * nothing fires in a skipped hour, and firings in a repeated hour occur twice.
  */
 export function nextFirings(
   { cron, timezone }: Schedule,
@@ -46,7 +46,7 @@ export function nextFirings(
     .map((instant) => new Date(instant).toISOString());
 }
 
-/** When a clock of the zone shows a reading, given as if it were in UTC: never, once or twice. */
+/** Instants at which a clock of the zone shows a reading, given as if in UTC: none, one or two. */
 function instantsOf(wall: number, zone: string): readonly number[] {
   const first = instantMs(wallTime(wall, 'UTC'), zone);
   if (first === null || utcMs(wallTime(first, zone)) !== wall) return [];

@@ -1,9 +1,6 @@
 const charactersMax = 100;
 
-/**
- * The name under which the time zone database of a server finds the zone; null: not a zone of the IANA database. An
- * offset is none, and neither is the machine's own zone.
- */
+/** The name of an IANA zone in a server's time zone database; `null` for other texts, offsets and the machine's own zone. */
 export function resolveTimezone(name: string): string | null {
   if (!/^[A-Za-z]/.test(name) || name.length > charactersMax) return null;
   try {

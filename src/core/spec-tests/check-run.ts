@@ -5,24 +5,22 @@ import { matchesRequest } from './match-request.ts';
 import type { MockedRequest } from './mock-api.ts';
 import { shown } from './shown-value.ts';
 
-/** An expectation that did not hold. */
 export interface Mismatch {
-  /** The path below `expect`, dotted. */
+  /** Dotted path below `expect` in results of {@link checkRun}, elsewhere below the test. */
   readonly at: string;
   readonly message: string;
 }
 
 type Expectation = SpecTest['expect'];
 
-/** What a run is checked by. */
 export interface Checked {
   readonly run: MemoryRun;
   readonly requests: readonly MockedRequest[];
 }
 
 /**
- * Everything in which a run differs from what is expected, in the order of the format. A failure that nobody expects is
- * the only one: all else follows from it.
+ * Every difference between a run and its expectation, in the order of the format. An unexpected failure is the only
+ * one, because all else follows from it.
  */
 export function checkRun(expected: Expectation, { run, requests }: Checked): readonly Mismatch[] {
   if (run.failure && expected.status !== 'failed') {
@@ -41,7 +39,7 @@ export function checkRun(expected: Expectation, { run, requests }: Checked): rea
   ];
 }
 
-/** The differences between two values. Nothing is expected of what is undefined. */
+/** Differences between two values; an undefined expectation always holds. */
 function differing(at: string, expected: unknown, found: unknown): readonly Mismatch[] {
   if (expected === undefined || canonicalJson(expected) === canonicalJson(found)) return [];
   return [{ at, message: `expected ${shown(expected)}, got ${shown(found)}` }];
@@ -50,11 +48,11 @@ function differing(at: string, expected: unknown, found: unknown): readonly Mism
 interface Comparison<Expected, Found> {
   readonly noun: string;
   readonly fits: (expected: Expected, found: Found) => boolean;
-  /** What of an item is shown; all of it unless given. */
+  /** The part of an item to show; all of it by default. */
   readonly show?: (found: Found) => unknown;
 }
 
-/** The first item that differs, or how many there are too many or too few. */
+/** The first item that differs, or the difference in number. */
 function differingItems<Expected, Found>(
   at: string,
   expected: readonly Expected[] | undefined,

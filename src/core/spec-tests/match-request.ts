@@ -4,21 +4,19 @@ import { textOf } from '../json/json-text.ts';
 import type { HttpRequest } from '../model/http.ts';
 import type { RequestPattern } from '../spec/schema/test-schema.ts';
 
-/** A part of a request that is not what a pattern wants. */
 export interface Difference {
-  /** Where the pattern wants it, such as `query.limit`. */
+  /** The place in the pattern, such as `query.limit`. */
   readonly at: string;
   readonly wanted: unknown;
-  /** Undefined: the request has nothing there. */
+  /** `undefined` if the request has nothing there. */
   readonly found: unknown;
 }
 
-/** Whether a request is of the given form; `basePath` is the path of `http.baseUrl`, without a slash at its end. */
+/** Whether a request matches the pattern; `basePath` is the path of `http.baseUrl` without a trailing slash. */
 export function matchesRequest(pattern: RequestPattern, request: HttpRequest, basePath: string): boolean {
   return isForAddress(pattern, request, basePath) && differencesFrom(pattern, request).length === 0;
 }
 
-/** Whether method and path are those of the pattern. */
 export function isForAddress({ method, path }: RequestPattern, request: HttpRequest, basePath: string): boolean {
   const { pathname } = request.url;
   return (
@@ -27,7 +25,7 @@ export function isForAddress({ method, path }: RequestPattern, request: HttpRequ
   );
 }
 
-/** What of query, headers and body differs, in this order. */
+/** Differences in query, headers and body, in this order. */
 export function differencesFrom(
   { query = {}, headers = {}, body }: RequestPattern,
   request: HttpRequest,
@@ -45,7 +43,7 @@ export function differencesFrom(
   ];
 }
 
-/** The path as a URL holds it, so that both `/a b` and `/a%20b` can be written. */
+/** The path as a URL holds it, so that both `/a b` and `/a%20b` work. */
 const asPathname = (path: string): string => {
   const url = new URL('http://mock.invalid');
   url.pathname = path;
@@ -74,7 +72,10 @@ function matchesBody(wanted: unknown, request: HttpRequest): boolean {
 
 const parsedBodies = new WeakMap<HttpRequest, { readonly value: unknown }>();
 
-/** A form, or JSON; undefined for a body that is neither. Each is parsed once, as all mocks are compared with it. */
+/**
+ * A form or JSON; `undefined` for a body that is neither. Each body is parsed once, because all mocks are compared with
+ * it.
+ */
 function parsedBody(request: HttpRequest, body: string): unknown {
   const isForm = request.headers['content-type']?.startsWith('application/x-www-form-urlencoded');
   const known = parsedBodies.get(request) ?? { value: isForm ? new URLSearchParams(body) : parsedJson(body) };
@@ -90,7 +91,7 @@ function parsedJson(body: string): unknown {
   }
 }
 
-/** Whether `value` has all that `wanted` has: of objects the given fields, everything else as it is. */
+/** Whether `value` contains `wanted`: of objects the given fields, everything else as it is. */
 function holds(value: unknown, wanted: unknown): boolean {
   if (!isJsonObject(wanted)) return isDeepStrictEqual(value, wanted);
   return isJsonObject(value) && Object.entries(wanted).every(([name, part]) => holds(value[name], part));

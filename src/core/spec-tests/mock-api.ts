@@ -4,34 +4,31 @@ import type { Mock } from '../spec/schema/test-schema.ts';
 import { matchesRequest } from './match-request.ts';
 import { type NoMatch, nearestMock } from './nearest-mock.ts';
 
-/** The customer's API in a test. */
 export interface MockApi {
   /**
-   * The response of the first mock that fits and is not used up. Throws `egress_blocked` when there is none: nothing
-   * leaves.
+   * Returns the response of the first matching mock that is not used up; throws `egress_blocked` without one, so no
+   * request leaves.
    */
   response(request: HttpRequest, basePath: string): HttpResponse;
   /** All requests, retries included, without credentials. */
   readonly requests: readonly MockedRequest[];
-  /** The first request that no mock matches; null: there is none. */
+  /** The first request that no mock matches; `null` if all matched. */
   readonly noResponse: (NoMatch & { /** Its method and path. */ readonly request: string }) | null;
-  /** The positions of mocks that no request used, from 0. */
+  /** Positions of unused mocks, from 0. */
   readonly unused: readonly number[];
 }
 
-/** A request and the path of the `http.baseUrl` it was made with. */
 export interface MockedRequest {
   readonly request: HttpRequest;
   readonly basePath: string;
 }
 
-/** Bytes that one test may be sent: mocks can respond again and again. */
+/** Bytes of responses per test: mocks can respond again and again. */
 const responseBytesMax = 20_000_000;
-/** Characters of URLs and bodies that one test may send, and what a request counts at least: all of them are kept. */
+/** Characters of URLs and bodies per test, which are all kept; each request counts at least the minimum. */
 const requestCharsMax = 20_000_000;
 const requestCharsMin = 500;
 
-/** An API that responds from `mocks`; its clock stands at `now`. */
 export function createMockApi(mocks: readonly Mock[], now: Date): MockApi {
   const left = mocks.map(({ request, respond, times = Number.POSITIVE_INFINITY }) => ({
     pattern: request,

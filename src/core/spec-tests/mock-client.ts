@@ -6,10 +6,9 @@ import { limitUrl } from '../http/url-limit.ts';
 import type { Classify, HttpClient } from '../model/http.ts';
 import type { MockApi } from './mock-api.ts';
 
-/** What the client of one source is made of. */
 export interface MockClientOptions {
   readonly api: MockApi;
-  /** Path of `http.baseUrl`, without a slash at its end. */
+  /** Path of `http.baseUrl` without a trailing slash. */
   readonly basePath: string;
   readonly retry: RetryPolicy;
   readonly now: Date;
@@ -18,7 +17,7 @@ export interface MockClientOptions {
 const byStatus: Classify = async (response, request) =>
   response.status === null ? { action: 'retry' } : classifyByStatus(response, request, request.url.pathname);
 
-/** A client that reaches nothing but mocks. Its verdicts are those of the real one; it never waits and never signs. */
+/** A client that reaches only mocks: it classifies responses like the real one, but never waits or signs. */
 export function createMockClient(options: MockClientOptions): HttpClient {
   const { api, basePath, retry, now } = options;
   return {
@@ -27,7 +26,7 @@ export function createMockClient(options: MockClientOptions): HttpClient {
       const where = `${request.method} ${request.url.pathname}`;
       let refreshed = false;
       for (let attempt = 1; ; attempt += 1) {
-        // Mocks take no time: without a pause an endless read would never let the timer of its test fire.
+        // Mocks take no time: without a pause the timer of a test would never fire during an endless read.
         await nextTurn();
         signal.throwIfAborted();
         const response = api.response(request, basePath);

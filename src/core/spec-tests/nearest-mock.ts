@@ -3,11 +3,9 @@ import type { RequestPattern } from '../spec/schema/test-schema.ts';
 import { type Difference, differencesFrom, isForAddress } from './match-request.ts';
 import { shown } from './shown-value.ts';
 
-/** Why no mock matches a request. */
 export interface NoMatch {
-  /** The mock that comes nearest, by its place in `mocks`; null: none has the method and the path. */
+  /** Index of the nearest mock in `mocks`; `null` if none has the method and path. */
   readonly mock: number | null;
-  /** What the nearest mocks want, and what to do. */
   readonly reason: string;
 }
 
@@ -15,12 +13,12 @@ interface Candidate {
   readonly pattern: RequestPattern;
 }
 
-/** Mocks that a message names: more would hide the first. */
+/** Mocks named in a message; more would hide the first. */
 const namedMax = 3;
 
 /**
- * The mock that is nearest to a request that no mock matches, and what differs. Only mocks of its method and path are
- * compared; the one with the fewest differences comes first.
+ * Finds the mock nearest to an unmatched request, and their differences. Only mocks of its method and path are
+ * compared; the fewest differences come first.
  */
 export function nearestMock(mocks: readonly Candidate[], request: HttpRequest, basePath: string): NoMatch {
   const near = mocks

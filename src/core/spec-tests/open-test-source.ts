@@ -8,10 +8,10 @@ import type { ConnectorSpec, Resource } from '../spec/schema/spec-schema.ts';
 import { createMockClient } from './mock-client.ts';
 import type { TestContext } from './test-context.ts';
 
-/** The id that expressions see as `run.id`. */
+/** The value of `run.id` in expressions. */
 export const testRunId = 'run_test';
 
-/** A resource of the spec that reads from the mocks. Throws `spec_invalid`. */
+/** Throws `spec_invalid`. */
 export async function openTestSource(context: TestContext, resource: Resource): Promise<Omit<Source, 'watermark'>> {
   const { spec, params, secrets, now, evaluator, api, signal } = context;
   const auth = resource.auth ?? spec.auth;
@@ -40,13 +40,13 @@ export async function openTestSource(context: TestContext, resource: Resource): 
   return { ...described, client };
 }
 
-/** Requests in an order that a test can rely on. */
+/** Makes the order of requests deterministic. */
 const oneByOne = (http: ConnectorSpec['http']): ConnectorSpec['http'] => ({
   ...http,
   rateLimit: { ...http.rateLimit, maxConcurrent: 1 },
 });
 
-/** Empty when the address depends on a partition: mocks then name the whole path. */
+/** Empty if the address depends on a partition: mocks then name the whole path. */
 async function basePathOf(
   source: Omit<Source, 'watermark' | 'client'>,
   auth: Readonly<Record<string, unknown>>,
@@ -57,7 +57,7 @@ async function basePathOf(
   return (await renderUrl(http.baseUrl, hole)).pathname.replace(/\/$/, '');
 }
 
-/** The tokens of a test: one for ever; null for an auth kind that needs none. */
+/** One token that never changes; `null` for an auth kind without tokens. */
 function tokensOf(auth: Auth, spec: ConnectorSpec, now: Date): TokenSource | null {
   if (!('put' in auth)) return null;
   const names = [
@@ -74,7 +74,7 @@ function tokensOf(auth: Auth, spec: ConnectorSpec, now: Date): TokenSource | nul
   return { current: async () => token, refresh: async () => token };
 }
 
-/** An address where the API's own begins with it, such as the instance of an account; its name elsewhere. */
+/** An address if the API's own address begins with it, such as an account's instance; otherwise its name. */
 const metadataValue = (name: string, { http, resources }: ConnectorSpec): string => {
   const addresses = [http.baseUrl, ...resources.map(({ request }) => request.url)];
   const isAddress = addresses.some((address) => address?.replaceAll(' ', '').startsWith(`{{auth.${name}}}`));

@@ -15,12 +15,11 @@ interface PlayOptions {
   readonly signal: AbortSignal;
 }
 
-/** What the run of a test has come to, whatever the test expects; or why it could not be run. */
+/** The run of a test, not yet checked, or why it could not run. */
 export type PlayedTest =
   | ({ readonly ok: true; readonly expected: SpecTest['expect']; readonly unusedMocks: readonly number[] } & Checked)
   | { readonly ok: false; readonly mismatches: readonly Mismatch[] };
 
-/** Runs the resource of a test against its mocks. */
 export async function playTest(spec: ConnectorSpec, test: SpecTest, options: PlayOptions): Promise<PlayedTest> {
   const resource = findResource(spec, test.resource);
   const prepared = prepareTest(spec, test, resource);
@@ -47,15 +46,13 @@ export async function playTest(spec: ConnectorSpec, test: SpecTest, options: Pla
   return { ok: true, expected, run, requests: api.requests, unusedMocks: api.unused };
 }
 
-/** How a test ended. */
 export interface TestVerdict {
-  /** What does not hold, at dotted paths below the test; empty: it passes. */
+  /** Unmet expectations, at dotted paths below the test; empty if it passes. */
   readonly mismatches: readonly Mismatch[];
-  /** The positions of mocks that no request of a test that passes used, from 0. */
+  /** Positions of mocks that a passing test did not use, from 0. */
   readonly unusedMocks: readonly number[];
 }
 
-/** Runs a test and checks what it expects. */
 export async function runTest(spec: ConnectorSpec, test: SpecTest, options: PlayOptions): Promise<TestVerdict> {
   const played = await playTest(spec, test, options);
   if (!played.ok) return failedBy(played.mismatches);
@@ -63,7 +60,7 @@ export async function runTest(spec: ConnectorSpec, test: SpecTest, options: Play
   return mismatches.length > 0 ? failedBy(mismatches) : { mismatches, unusedMocks: played.unusedMocks };
 }
 
-/** What a test that ended early did not use says nothing. */
+/** A failed test may have ended early, so its unused mocks say nothing. */
 export const failedBy = (mismatches: readonly Mismatch[]): TestVerdict => ({ mismatches, unusedMocks: [] });
 
 const noResponse = ({ request, mock, reason }: NonNullable<MockApi['noResponse']>): Mismatch => ({
@@ -71,7 +68,7 @@ const noResponse = ({ request, mock, reason }: NonNullable<MockApi['noResponse']
   message: `no mock matches ${request}: ${reason}`,
 });
 
-/** An evaluator for one test, which begins nothing once the test has ended. */
+/** An evaluator for one test that starts nothing after the test has ended. */
 const endedBy = ({ evaluator, signal }: PlayOptions): Evaluator => ({
   ...evaluator,
   transform: async (task) => await evaluator.transform({ ...task, signal }),
@@ -81,5 +78,5 @@ const endedBy = ({ evaluator, signal }: PlayOptions): Evaluator => ({
   },
 });
 
-/** The values of a test stand in the spec: they are no secrets. */
+/** The values of a test are in the spec, so they are not secrets. */
 const unchanged = (text: string): string => text;

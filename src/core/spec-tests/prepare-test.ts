@@ -6,7 +6,7 @@ import type { SpecTest } from '../spec/schema/test-schema.ts';
 import type { Mismatch } from './check-run.ts';
 import type { TestContext } from './test-context.ts';
 
-/** A test whose values fit its spec, or why they do not; `at` is below the test. */
+/** `at` is below the test. */
 type PreparedTest =
   | ({ readonly ok: true; readonly start: RunStart; readonly expected: SpecTest['expect'] } & Pick<
       TestContext,
@@ -14,7 +14,7 @@ type PreparedTest =
     >)
   | { readonly ok: false; readonly mismatches: readonly Mismatch[] };
 
-/** Checks the values of a test as those of a connection, and writes its watermarks as runs do. */
+/** Checks the values of a test like those of a connection, and writes its watermarks as runs do. */
 export function prepareTest(spec: ConnectorSpec, test: SpecTest, resource: Resource): PreparedTest {
   const { params, secrets, watermark, known, expect } = test;
   const values = checkConnectionValues(withoutSecretsNotGiven(spec, test), { params, secrets });
@@ -33,14 +33,14 @@ export function prepareTest(spec: ConnectorSpec, test: SpecTest, resource: Resou
   };
 }
 
-/** A test signs nothing and delivers nowhere: it needs no secret that it does not name. */
+/** A test signs nothing and delivers nowhere, so it needs no secret that it does not name. */
 const withoutSecretsNotGiven = ({ connectionParams }: ConnectorSpec, { secrets }: SpecTest) => ({
   connectionParams: connectionParams.map((param) =>
     param.secret && !Object.hasOwn(secrets, param.key) ? { ...param, required: false } : param,
   ),
 });
 
-/** Undefined for a text that no cursor value of the resource reads like. */
+/** `undefined` for a text that is not a cursor value of the resource. */
 function canonicalWatermark(text: string, { incremental }: Resource): string | undefined {
   if (incremental?.kind !== 'cursor') return text;
   const value = parseInitialCursor(text, incremental.cursor);

@@ -1,6 +1,6 @@
 /**
- * The tests inside a spec: each is one run of a resource by the real engine, with a clock that stands still and an API
- * that is made of mocks. Nothing leaves the process and nothing is stored.
+ * Tests inside a spec. Each is one run of a resource by the real engine, with a fixed clock and a mocked API. Nothing
+ * leaves the process and nothing is stored.
  */
 
 import { type Issue, schemaIssue } from '../errors.ts';
@@ -13,24 +13,22 @@ import { failedBy, runTest, type TestVerdict } from './play-test.ts';
 
 interface SpecTestOptions {
   readonly evaluator: Evaluator;
-  /** Milliseconds after which a test is ended; {@link oneMsMax} unless given. */
+  /** Milliseconds until a test is aborted; {@link oneMsMax} by default. */
   readonly testMsMax?: number;
-  /** Milliseconds for all tests of a spec: none begins that could end later; {@link testsMsMax} unless given. */
+  /** Milliseconds for all tests; none starts that could end later. {@link testsMsMax} by default. */
   readonly allMsMax?: number;
 }
 
-/** The most issues of all tests: as many as are reported of a spec at once. */
+/** Maximum issues of all tests: as many as a check of a spec reports. */
 const issuesMax = 100;
-/** Characters of a message. */
 const messageLengthMax = 500;
 
-/** The result of one test. */
 interface SpecTestResult extends TestVerdict {
   readonly test: SpecTest;
   readonly ms: number;
 }
 
-/** Runs the tests of a valid spec one after the other, in their order. */
+/** Runs the tests of a valid spec in order, one at a time. */
 export async function* eachSpecTest(
   spec: ConnectorSpec,
   options: SpecTestOptions,
@@ -48,7 +46,6 @@ export async function* eachSpecTest(
   }
 }
 
-/** Runs the tests of a valid spec: an issue for all that does not hold; empty when they pass. */
 export async function runSpecTests(spec: ConnectorSpec, options: SpecTestOptions): Promise<readonly Issue[]> {
   const issues: Issue[] = [];
   let index = 0;
@@ -69,7 +66,7 @@ const notRun = (ms: number): Mismatch => ({
 
 const tooLong = (ms: number): Mismatch => ({ at: '', message: `did not end within ${ms / 1000} s` });
 
-/** Null when the time is over. What is under way is then aborted by its signal. */
+/** `null` when the time is over; the work is then aborted by its signal. */
 async function withinTime<Result>(ms: number, work: (signal: AbortSignal) => Promise<Result>): Promise<Result | null> {
   const signal = AbortSignal.timeout(ms);
   const over = Promise.withResolvers<null>();

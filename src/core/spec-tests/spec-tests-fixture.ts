@@ -1,4 +1,3 @@
-/** For tests of the tests in specs. */
 import type { Issue } from '../errors.ts';
 import type { TestEvaluator } from '../expressions/evaluator-fixture.ts';
 import { checkSpec } from '../spec/check/check.ts';
@@ -7,7 +6,7 @@ import { runSpecTests } from './run-spec-tests.ts';
 
 type Parts = Readonly<Record<string, unknown>>;
 
-/** A spec with one resource `items` below `https://api.test/v2` and one test of it. Throws when it is not valid. */
+/** A spec with one resource `items` below `https://api.test/v2` and one test of it; throws if it is not valid. */
 export function specOf(test: Parts, resource: Parts = {}, spec: Parts = {}): ConnectorSpec {
   const document = {
     metadata: { key: 'acme', name: 'Acme', version: '1.0.0' },
@@ -23,17 +22,14 @@ export function specOf(test: Parts, resource: Parts = {}, spec: Parts = {}): Con
   return result.spec;
 }
 
-/** A mock of `path` that responds with records. */
 export const responding = (path: string, data: unknown, more: Parts = {}): Parts => ({
   request: { path, ...more },
   respond: { body: { data } },
 });
 
-/** Issues as `path: message`, without the name of the test. */
 export const wordsOf = (issues: readonly Issue[]): readonly string[] =>
   issues.map(({ path, message }) => `${path}: ${message.replace('test "a test": ', '')}`);
 
-/** Runs the test of a spec; resolves with the issues as texts. */
 export const runWith =
   (evaluator: TestEvaluator) =>
   async (...parts: Parameters<typeof specOf>) =>

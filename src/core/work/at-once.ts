@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 
 /**
- * Runs `work` for each item in order, at most `max` at the same time. After a failure no further one starts; the
+ * Runs `work` for each item in order, at most `max` concurrently. After a failure no further item starts; the first
  * failure is thrown when those in progress have ended.
  */
 export async function atOnce<Item>(

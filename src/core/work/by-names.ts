@@ -1,13 +1,13 @@
-/** Lists whose first name is the same: all of them are compared, so there may only be a few. */
+/** Lists with the same first name; all of them are compared, so there may only be a few. */
 const alikeMax = 8;
 /**
- * First names that are kept: an object of the records of one source has one, hardly ever more. Beyond that all are
- * forgotten: a cache in the order of use would pay for that order with every object of a record.
+ * First names kept; the objects of one source hardly have more than one. At the limit all are dropped: an LRU order
+ * would cost time for every object of a record.
  */
 const keptMax = 500;
-/** The longest list of names that is kept: longer ones hardly come twice, as their names are data. */
+/** Longest list of names kept; longer ones are data and hardly recur. */
 const namesMax = 100;
-/** Characters of a list's names together: whoever writes the records names their fields. */
+/** Characters of a list's names together, because the writer of the records names their fields. */
 const charactersMax = 4000;
 
 interface Known<Verdict> {
@@ -16,9 +16,9 @@ interface Known<Verdict> {
 }
 
 /**
- * Calls `classify` once for each list of property names, and remembers the verdict. The objects of an API's records have
- * the same names in the same order. Comparing them costs less than looking at each, or than listing them. For objects of
- * data, which inherit no names.
+ * Calls `classify` once per list of property names and remembers the verdict. Objects of an API's records have the same
+ * names in the same order; comparing these is cheaper than examining or listing them. Only for data objects, which
+ * inherit no names.
  */
 export function byNames<Verdict>(classify: (names: readonly string[]) => Verdict): (object: object) => Verdict {
   const known = new Map<string, Known<Verdict>[]>();
@@ -48,7 +48,6 @@ function areEqual(left: readonly string[], right: readonly string[]): boolean {
   return true;
 }
 
-/** Whether an object has these names, in this order and no others. */
 function hasNames(object: object, names: readonly string[]): boolean {
   let index = 0;
   for (const name in object) {

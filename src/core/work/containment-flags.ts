@@ -1,6 +1,6 @@
 /**
- * What Node denies a child process: sockets but those that it is given, files but those under `readable` (absolute paths),
- * other processes, threads, native code, `eval`, memory above `memoryMb`.
+ * Node flags that limit a child process to given sockets, files under `readable` (absolute paths), and `memoryMb` of
+ * memory. Other processes, threads, native code and `eval` are denied.
  */
 export const containmentFlags = ({
   memoryMb,

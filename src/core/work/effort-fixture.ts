@@ -1,6 +1,6 @@
 /**
- * How many times as long `large` takes as `small`: the least of up to five tries. Work whose time grows with the
- * square of its input shows that on every try; a busy machine delays some tries only.
+ * Ratio of the time of `large` to that of `small`, the least of up to five tries. Quadratic work shows on every try; a
+ * busy machine delays only some.
  */
 export function leastGrowth(small: () => unknown, large: () => unknown, enough: number): number {
   const growth = () => shortest(large) / Math.max(shortest(small), 0.5);
@@ -9,10 +9,9 @@ export function leastGrowth(small: () => unknown, large: () => unknown, enough: 
   return least;
 }
 
-/** The time of the faster of two runs, in milliseconds. */
 const shortest = (work: () => unknown): number => Math.min(cpuMsOf(work), cpuMsOf(work));
 
-/** The milliseconds that the processor works for this thread: other work of the machine does not count. */
+/** CPU milliseconds of this thread, so other work of the machine does not count. */
 export function cpuMsOf(work: () => unknown): number {
   const before = process.threadCpuUsage();
   work();

@@ -1,20 +1,18 @@
 /**
- * Work that waits, by org: orgs that wait are served in turn, and the work of one of them first in first out. For limits
- * that must be fair to orgs or depend on them: p-limit knows one queue and one number.
+ * Waiting work by org: orgs are served in turn, and the work of each in FIFO order. For limits that must be fair to
+ * orgs or depend on them; p-limit knows one queue and one number.
  */
 export interface FairQueue<Item> {
   add(orgId: string, item: Item): void;
-  /** The next item that `may` begin; its org is then the last in turn. Undefined: none may. */
+  /** Takes the next item that `may` begin and moves its org to the end; `undefined` if none may. */
   take(may: (orgId: string, item: Item) => boolean): Item | undefined;
-  /** How many items wait. */
   size(): number;
-  /** Everything that waits, which then waits no more. */
+  /** Removes and returns everything that waits. */
   clear(): readonly Item[];
 }
 
-/** An empty queue. */
 export function createFairQueue<Item>(): FairQueue<Item> {
-  /** The waiting orgs in the order of their turns; an org that waits for nothing is not in it. */
+  /** Waiting orgs in the order of their turns, without those that wait for nothing. */
   const waiting = new Map<string, Item[]>();
   return {
     add(orgId, item) {

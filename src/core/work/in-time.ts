@@ -1,10 +1,9 @@
-/** The time that work has, and what is thrown when it is over. */
 export interface TimeLimit {
   readonly ms: number;
   readonly late: Error;
 }
 
-/** The result of `work` if it comes in time. Throws what `work` throws, or `late`; late work goes on, unobserved. */
+/** Throws what `work` throws, or `late`; late work continues unobserved. */
 export async function inTime<Result>(work: Promise<Result>, { ms, late }: TimeLimit): Promise<Result> {
   const over = Promise.withResolvers<never>();
   const timer = setTimeout(() => over.reject(late), ms);

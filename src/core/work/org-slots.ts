@@ -1,18 +1,14 @@
 import { createFairQueue } from './fair-queue.ts';
 
-/** Slots of one kind that the orgs of a process share. */
 export interface OrgSlots {
-  /** Takes up to `max` places for the org; waits while there is none for it. Orgs that wait are served in turn. */
+  /** Takes up to `max` places and waits while the org has none free; waiting orgs are served in turn. */
   take(orgId: string, max: number): Promise<number>;
-  /** Gives places of the org back. */
   give(orgId: string, count: number): void;
-  /** Does work in one place of the org. */
   run<Result>(orgId: string, work: () => Promise<Result>): Promise<Result>;
-  /** How many wait for one. */
   waiting(): number;
 }
 
-/** Creates `total` of them; one org has `share` at most, half unless given, since whoever it waits for may be silent. */
+/** Creates `total` slots, at most `share` per org, half by default, because a party that an org waits for may be silent. */
 export function createOrgSlots(total: number, share = Math.ceil(total / 2)): OrgSlots {
   const held = new Map<string, number>();
   const waiting = createFairQueue<() => void>();

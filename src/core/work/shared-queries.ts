@@ -1,7 +1,6 @@
 /**
- * Merges concurrent look-ups of one group into one query: whoever looks something up while a query of the same group is in
- * progress waits for the next one, which is one for all who wait. So no result is older than its look-up, and there is one
- * query of a group at a time.
+ * Merges concurrent look-ups of one group into one query. A look-up during a query waits for the next one, which serves
+ * all waiting callers. So no result is older than its look-up, and each group has one query at a time.
  *
  * @param query returns the result for all look-ups of a group, in the order in which they came.
  */
@@ -41,8 +40,8 @@ export function sharedQueries<LookUp, Result>(
 }
 
 /**
- * Finds rows by their keys, those of concurrent callers in one query, as {@link sharedQueries} does: a flood of keys that
- * nobody has takes one connection of the database.
+ * Finds rows by key, those of concurrent callers in one query, see {@link sharedQueries}. A flood of unknown keys takes
+ * one database connection.
  */
 export function sharedLookUp<Row>(
   find: (keys: readonly string[]) => Promise<readonly Row[]>,

@@ -1,12 +1,12 @@
-/** Slices of long work on the one thread of a process, which does the work of many orgs and owes their heartbeats. */
+/** Slices of long work on the one thread of a process, which serves many orgs and owes their heartbeats. */
 import { orgOfWork } from '../work-ids.ts';
 import { createFairQueue } from './fair-queue.ts';
 
 const waiting = createFairQueue<() => void>();
 
 /**
- * Waits for the turn of one slice of long work. Each turn of the event loop runs one slice of all long work, the orgs
- * in turn ({@link orgOfWork}). So short work waits for one slice only, however many runs have much to do.
+ * Waits for the turn of one slice of long work. Each turn of the event loop runs one slice, with the orgs in turn
+ * ({@link orgOfWork}), so short work waits for one slice only.
  */
 export function nextSlice(): Promise<void> {
   return new Promise((begin) => {

@@ -1,17 +1,12 @@
 import { LRUCache } from 'lru-cache';
 
-/** How much a cache keeps. */
 interface TextCacheOptions {
-  /** Texts kept. */
   readonly textsMax: number;
-  /** Characters of all texts together; a longer text is never kept. */
+  /** All texts together; a longer text is never kept. */
   readonly charactersMax: number;
 }
 
-/**
- * `make`, which is called again only for texts that were not used lately. For texts of customers, who can think of any
- * number of them. What `make` throws is not kept.
- */
+/** Caches `make` for recently used texts of customers, who can supply any number of them; thrown errors are not cached. */
 export function createTextCache<Made>(
   make: (text: string) => Made,
   { textsMax, charactersMax }: TextCacheOptions,
@@ -19,7 +14,7 @@ export function createTextCache<Made>(
   const cache = new LRUCache<string, { readonly made: Made }>({
     max: textsMax,
     maxSize: charactersMax,
-    // The empty text has a size too: the library wants more than zero.
+    // The empty text has a size too: the library requires more than zero.
     sizeCalculation: (_made, { length }) => Math.max(1, length),
   });
   return (text) => {

@@ -1,6 +1,5 @@
 import { vi } from 'vitest';
 
-/** The result of `work`, and how often the event loop came round meanwhile. */
 export async function countingTurns<Result extends object>(work: () => Promise<Result>) {
   let turns = 0;
   let done = false;
@@ -14,7 +13,7 @@ export async function countingTurns<Result extends object>(work: () => Promise<R
   return { ...result, turns };
 }
 
-/** As {@link countingTurns}, on a clock by which whatever is looked at takes longer than a slice. */
+/** As {@link countingTurns}, with a clock on which every step takes longer than a slice. */
 export async function countingSlices<Result extends object>(work: () => Promise<Result>) {
   let now = 0;
   using clock = vi.spyOn(performance, 'now');

@@ -1,16 +1,11 @@
-/** Gives the place back; once is enough. */
+/** Returns the place; further calls do nothing. */
 type GiveBack = () => void;
 
-/** Places that several orgs share. */
 export interface Turns {
-  /** Resolves when the org has a place. */
   take(orgId: string): Promise<GiveBack>;
 }
 
-/**
- * Makes at most `max` places, `maxEach` of them for one org. Who waits gets in first in first out, but for orgs that
- * have their share.
- */
+/** At most `max` places, `maxEach` per org; callers enter in order, except for orgs that have their share. */
 export function createTurns({ max, maxEach }: { readonly max: number; readonly maxEach: number }): Turns {
   const held = new Map<string, number>();
   const queue: { readonly orgId: string; readonly enter: () => void }[] = [];

@@ -11,7 +11,6 @@ const webUrls = [
   ...requestPaths.map((request) => `${request}.url`),
 ];
 
-/** Rules of every web address that the service requests, written out or as a template. */
 export function checkAddresses(document: unknown, parse: ParseExpression): readonly Issue[] {
   const ofDestination = destinationKind(document).webUrls.map((name) => `destination.${name}`);
   return [...webUrls, ...ofDestination]
@@ -19,7 +18,7 @@ export function checkAddresses(document: unknown, parse: ParseExpression): reado
     .flatMap((found) => addressRule(found, parse));
 }
 
-/** The text before the first hole must lead only to http; the values of holes are checked in each run. */
+/** Checks the literal text before the first hole; values of holes are checked in each run. */
 function addressRule({ path, value }: Located, parse: ParseExpression): readonly Issue[] {
   if (typeof value !== 'string') return [];
   const issue = (message: string): readonly Issue[] => [schemaIssue(path, message)];

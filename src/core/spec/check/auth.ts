@@ -2,14 +2,13 @@ import { type Issue, schemaIssue } from '../../errors.ts';
 import { isJsonObject } from '../../json/is-json-object.ts';
 import { type Located, valuesAt } from './document-paths.ts';
 
-/** Rules of auth blocks that span several of their properties. */
 export function checkAuth(document: unknown): readonly Issue[] {
   return ['auth', 'resources.*.auth'].flatMap((at) =>
     valuesAt(document, at).flatMap((auth) => [...clientSecretRule(auth), ...accountRule(auth)]),
   );
 }
 
-/** Issues of a missing client secret: only a public client has none. */
+/** Only a public client has no secret. */
 function clientSecretRule({ path, value }: Located): readonly Issue[] {
   if (!isJsonObject(value) || value['kind'] !== 'oauth2_authorization_code') return [];
   if (value['clientSecret'] !== undefined || value['clientAuth'] === 'none') return [];
@@ -17,7 +16,7 @@ function clientSecretRule({ path, value }: Located): readonly Issue[] {
   return [schemaIssue(`${path}.clientSecret`, message)];
 }
 
-/** Issues of names of an account that are kept nowhere, or whose values are tokens: a connection shows them. */
+/** Refuses account names that nothing keeps, or whose values are tokens: a connection shows them. */
 function accountRule({ path, value }: Located): readonly Issue[] {
   if (!isJsonObject(value) || !Array.isArray(value['account'])) return [];
   const parts = ['callback', 'tokenResponse'].map((part) => value[part]).filter(isJsonObject);
@@ -38,5 +37,5 @@ function accountRule({ path, value }: Located): readonly Issue[] {
   });
 }
 
-/** Where a response or a callback has what nobody may see, unless the spec says another place. */
+/** Default places of credentials in responses and callbacks; the spec can name more. */
 const tokenPlaces: readonly string[] = ['access_token', 'refresh_token', 'id_token', 'code'];

@@ -1,7 +1,6 @@
 /**
- * Checks a spec as a whole and reports every issue with its path: sizes first, then the shape of each part
- * (`spec/schema`), then the rules that span several parts, expressions among them. It runs no expression and knows no
- * connection.
+ * Checks a spec as a whole. Sizes come first, then the shape of each part (`spec/schema`), then the rules that span
+ * several parts. It runs no expression and knows no connection.
  */
 
 import { type Issue, schemaIssue } from '../../errors.ts';
@@ -29,13 +28,12 @@ import { checkSizes } from './sizes.ts';
 import { checkStructure } from './structure.ts';
 import { checkUnsoundReads } from './unsound-reads.ts';
 
-/** The result of checking a spec document. */
 export type SpecCheck =
   | {
       readonly valid: true;
-      /** Parsed, every default filled in: for the engine. */
+      /** With every default filled in, for the engine. */
       readonly spec: ConnectorSpec;
-      /** As given, without `orgId`: this is stored, checksummed and returned. */
+      /** As given, without `orgId`: stored, checksummed and returned. */
       readonly document: Readonly<Record<string, unknown>>;
     }
   | { readonly valid: false; readonly issues: readonly Issue[] };
@@ -43,11 +41,10 @@ export type SpecCheck =
 interface CheckOptions {
   /** The key that `metadata.key` must equal. */
   readonly expectedKey?: string;
-  /** It was published before: rules that this version of the service may have added do not hold for it. */
+  /** Published before: rules that this version of the service may have added do not apply. */
   readonly isPublished?: boolean;
 }
 
-/** How many issues are reported at once. */
 const issuesMax = 100;
 
 const rules: readonly ((document: unknown, parse: ParseExpression) => readonly Issue[])[] = [
@@ -68,9 +65,8 @@ const rules: readonly ((document: unknown, parse: ParseExpression) => readonly I
 ];
 
 /**
- * Checks a ConnectorSpec and reports every issue, structure first, each part in document order, at most 100 issues.
- * Rules that span several places run on every part with a valid form; they do not run on a document that is too large
- * as a whole. Never throws.
+ * Checks a ConnectorSpec: structure first, then rules, each in document order, at most 100 issues. Cross-part rules run
+ * on every part with a valid form, but not on a document that is too large as a whole. Never throws.
  */
 export function checkSpec(given: unknown, options: CheckOptions = {}): SpecCheck {
   const gate = documentGate(given);
@@ -93,7 +89,7 @@ export function checkSpec(given: unknown, options: CheckOptions = {}): SpecCheck
     : { valid: false, issues };
 }
 
-/** The org comes from the credential only; a body may name one, and it is ignored. */
+/** The credential alone decides the org: a body may name one, and it is ignored. */
 function withoutOrgId(document: unknown): unknown {
   if (!isJsonObject(document)) return document;
   const { orgId: _, ...rest } = document;

@@ -30,7 +30,6 @@ interface EnrichContext {
   readonly parse: ParseExpression;
 }
 
-/** The kind of the steps, and how their expressions are read. */
 interface Inference {
   readonly kind: StepKind;
   readonly parse: ParseExpression;
@@ -61,7 +60,7 @@ const resourceSteps = (document: unknown): readonly Step[] =>
 const parentEdges = (resource: Located): readonly GraphEdge[] =>
   ['forEach.*.resource', 'forEach.*.union.*.resource'].flatMap((at) => edgesAt(resource, at));
 
-/** Lookups named by `changeDetection`, in the form of steps so that unknown ones are found the same way. */
+/** Lookups named by `changeDetection`, as steps, so that unknown names are found the same way. */
 const namesAt = (document: unknown): readonly Step[] =>
   valuesAt(document, 'resources.*').map((resource) => {
     const declared = edgesAt(resource, 'changeDetection.lookups.*');

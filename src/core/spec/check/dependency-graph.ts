@@ -1,20 +1,18 @@
 import type { Issue } from '../../errors.ts';
 
-/** A step of a graph and its dependencies. */
 export interface GraphNode {
   readonly name: string;
   readonly edges: readonly GraphEdge[];
 }
 
-/** A dependency, and where the document states it. */
 export interface GraphEdge {
   readonly to: string;
   readonly path: string;
 }
 
 /**
- * One `cycle` issue per loop, at the edge that closes it when the steps are visited in document order. Edges to
- * unknown names are skipped. Each step is entered once, so a chain of any length costs linear time.
+ * Reports one `cycle` issue per loop, at the edge that closes it in document order. Edges to unknown names are skipped;
+ * each step is entered once.
  */
 export function cycleIssues(nodes: readonly GraphNode[]): readonly Issue[] {
   const byName = new Map(nodes.toReversed().map((node) => [node.name, node]));

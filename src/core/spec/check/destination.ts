@@ -3,7 +3,6 @@ import { isJsonObject } from '../../json/is-json-object.ts';
 import { destinationKind } from '../schema/destination-kinds.ts';
 import { valuesAt } from './document-paths.ts';
 
-/** Rules of the destination: between its options, and what its kind supports for resources. */
 export function checkDestination(document: unknown): readonly Issue[] {
   const { keepsRows, checkOptions } = destinationKind(document);
   const options = valuesAt(document, 'destination').flatMap(({ value }) => (isJsonObject(value) ? [value] : []));
@@ -11,8 +10,8 @@ export function checkDestination(document: unknown): readonly Issue[] {
 }
 
 /**
- * A receiver gets records one request after the other: it can never replace them all at once, and records it took
- * before it rejected one cannot be taken back.
+ * A receiver gets one request after another: it cannot replace all records at once, and keeps those accepted before a
+ * rejected one.
  */
 function withoutRows(document: unknown): readonly Issue[] {
   return [

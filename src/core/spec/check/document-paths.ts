@@ -1,10 +1,10 @@
-/** A value of a document and where it is, dotted with array indexes. */
+/** A value of a document and its path, dotted with array indexes. */
 export interface Located {
   readonly path: string;
   readonly value: unknown;
 }
 
-/** Where a spec has requests, as patterns of {@link valuesAt}. */
+/** Places of requests in a spec, as patterns of {@link valuesAt}. */
 export const requestPaths = [
   'auth.login',
   'lookups.*.request',
@@ -17,8 +17,8 @@ export const requestPaths = [
 ] as const;
 
 /**
- * The values at a pattern such as `resources.*.request.path`; `*` stands for each element of a list and each value of
- * an object. Absent values and those of another form are left out, so a document need not be valid.
+ * Values at a pattern such as `resources.*.request.path`; `*` is each element of a list or value of an object. Absent
+ * values and those of another form are left out, so the document need not be valid.
  */
 export function valuesAt(document: unknown, pattern: string): readonly Located[] {
   let found: readonly Located[] = [{ path: '', value: document }];
@@ -26,7 +26,7 @@ export function valuesAt(document: unknown, pattern: string): readonly Located[]
   return found;
 }
 
-/** Every string in a value, however deep, with its place; keys are not values. */
+/** Every string in a value, at any depth, with its path; keys are not included. */
 export function textsIn({ path, value }: Located): readonly (Located & { readonly value: string })[] {
   if (typeof value === 'string') return [{ path, value }];
   if (typeof value !== 'object' || value === null) return [];
@@ -34,8 +34,8 @@ export function textsIn({ path, value }: Located): readonly (Located & { readonl
 }
 
 /**
- * Sorts by place in the document: a value comes before what it contains, properties come in the order in which
- * they are written. A missing property comes right after the object that lacks it.
+ * Sorts by place in the document: a value before its contents, properties as written. A missing property comes right
+ * after the object that lacks it.
  */
 export function inDocumentOrder<Item extends { readonly path: string }>(
   document: unknown,
@@ -55,7 +55,7 @@ function childrenAt({ path, value }: Located, step: string): readonly Located[] 
   return child === undefined ? [] : [{ path: join(path, step), value: child }];
 }
 
-/** The index of each key of each visited object, so that many issues in one large list stay cheap. */
+/** Index of each key per visited object, so that many issues in one large list stay cheap. */
 type KeyOrders = Map<object, ReadonlyMap<string, number>>;
 
 function positionOf(document: unknown, path: string, orders: KeyOrders): readonly number[] {

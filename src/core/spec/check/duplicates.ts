@@ -4,7 +4,7 @@ import { defaultTable } from '../schema/resource-schema.ts';
 import { listIn } from './declared-names.ts';
 import { type Located, valuesAt } from './document-paths.ts';
 
-/** Checks that names are unique where required; the later one carries the issue. */
+/** Checks that names are unique where required; the later of two carries the issue. */
 export function checkDuplicates(document: unknown): readonly Issue[] {
   const tables = valuesAt(document, 'lookups.*.assignTo');
   const issues = [
@@ -24,7 +24,7 @@ export function checkDuplicates(document: unknown): readonly Issue[] {
   return issues.filter(({ path }, index) => issues.findIndex((issue) => issue.path === path) === index);
 }
 
-/** A name without a path was checked elsewhere; here it only counts as used. */
+/** A name with an empty path was checked elsewhere; here it only counts as used. */
 function repeated(code: IssueCode, what: string, names: readonly Located[]): readonly Issue[] {
   const taken = new Set<unknown>();
   return names.flatMap(({ path, value }) => {
@@ -35,7 +35,7 @@ function repeated(code: IssueCode, what: string, names: readonly Located[]): rea
   });
 }
 
-/** One entry per resource that owns a table: mode `update` adds to a table that another resource writes. */
+/** One entry per resource that owns a table; mode `update` adds to a table that another resource writes. */
 function writtenTables(document: unknown): readonly Located[] {
   return valuesAt(document, 'resources.*').flatMap(({ path, value }) => {
     if (!isJsonObject(value)) return [];

@@ -1,16 +1,15 @@
 import { isJsonObject } from '../../json/is-json-object.ts';
 import { type EvaluationScope, scopes } from './expression-scopes.ts';
 
-/** Where a document has expressions, and what they see there. */
 export interface ExpressionPlace {
-  /** Pattern of `valuesAt`. */
+  /** A pattern of `valuesAt`. */
   readonly at: string;
-  /** `templates`: every string below is a template. `path`: a template in which triple braces are allowed. */
+  /** `templates`: every string below is a template; `path`: a template in which triple braces are allowed. */
   readonly form: 'expression' | 'templates' | 'path';
   readonly scope: EvaluationScope;
 }
 
-/** Every place of a document that may hold an expression, spec level first, in the order of the format. */
+/** Every place that may hold an expression: spec level first, in the order of the format. */
 export function expressionPlaces(document: unknown): readonly ExpressionPlace[] {
   const { auth } = isJsonObject(document) ? document : {};
   return [
@@ -33,7 +32,7 @@ function resourceList(document: unknown): readonly unknown[] {
   return isJsonObject(document) && Array.isArray(document['resources']) ? document['resources'] : [];
 }
 
-/** The properties of an auth block that are expressions; every other text in it is a template. */
+/** Expressions of an auth block; every other text in it is a template. */
 const authExpressions = ['tokenFrom', 'expiresFrom'];
 
 function authPlaces(at: string, auth: unknown): readonly ExpressionPlace[] {

@@ -7,7 +7,7 @@ import { type Located, textsIn, valuesAt } from './document-paths.ts';
 import { type ExpressionPlace, expressionPlaces } from './expression-places.ts';
 import { referenceIssue, type Surroundings } from './references-in-place.ts';
 
-/** Checks that every expression and template of a document parses and uses only names that exist in its place. */
+/** Checks that every expression and template parses, and uses only names that exist at its place. */
 export function checkExpressions(document: unknown, parse: ParseExpression): readonly Issue[] {
   const names = declaredNames(document);
   return expressionPlaces(document).flatMap((place) =>
@@ -15,7 +15,7 @@ export function checkExpressions(document: unknown, parse: ParseExpression): rea
   );
 }
 
-/** The expressions written at one place; a text that does not parse has none. */
+/** The expressions written at one place; none if the text does not parse. */
 export function expressionsAt(
   form: ExpressionPlace['form'],
   located: Located,
@@ -59,7 +59,6 @@ function checkTemplate(text: string, form: ExpressionPlace['form'], around: Chec
     : [schemaIssue(around.path, 'triple braces are for paths only; write {{ … }}'), ...issues];
 }
 
-/** The parts of a template, or why it cannot be read. */
 function readParts(text: string, parse: ParseExpression): readonly TemplatePart[] | string {
   if (!hasHoles(text)) return [];
   try {

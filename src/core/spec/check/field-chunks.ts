@@ -2,7 +2,6 @@ import { type Issue, issueIf } from '../../errors.ts';
 import { isJsonObject } from '../../json/is-json-object.ts';
 import { textsIn, valuesAt } from './document-paths.ts';
 
-/** Rules of chunks of fields that span several properties of a resource. */
 export function checkFieldChunks(document: unknown): readonly Issue[] {
   return valuesAt(document, 'resources.*').flatMap(({ path, value }) => {
     if (!isJsonObject(value) || !isJsonObject(value['fieldChunks'])) return [];

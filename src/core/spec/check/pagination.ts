@@ -3,10 +3,8 @@ import { isJsonObject } from '../../json/is-json-object.ts';
 import type { JsonObject } from '../../json/json-object.ts';
 import { textsIn, valuesAt } from './document-paths.ts';
 
-/** What has pages: the request, and how its next page is requested. */
 const paged = ['lookups.*', 'resources.*', 'resources.*.deletes'];
 
-/** Rules of pagination blocks that span several of their properties, or the request of their pages. */
 export function checkPagination(document: unknown): readonly Issue[] {
   return paged
     .flatMap((at) => valuesAt(document, at))
@@ -39,10 +37,9 @@ function shrinkRules(path: string, pagination: JsonObject, sendsSize: boolean): 
   return issues;
 }
 
-/** Whether `size` is `min` doubled any number of times: only then each page is two pages of the next smaller size. */
+/** Whether `size` is `min` doubled any number of times. Only then is each page two pages of the next smaller size. */
 const isDoubled = (size: number, min: number): boolean => Number.isInteger(Math.log2(size / min));
 
-/** Says the smallest `min` that is possible. */
 function notDoubled(size: number): string {
   let least = size;
   while (least % 2 === 0) least /= 2;

@@ -4,7 +4,6 @@ import type { JsonObject } from '../../json/json-object.ts';
 import { namesPartition } from '../connection/deleted-list.ts';
 import { type Located, valuesAt } from './document-paths.ts';
 
-/** Rules of partitions and deletes for the resources that they refer to, beyond their own properties. */
 export function checkPartitions(document: unknown): readonly Issue[] {
   const resources = valuesAt(document, 'resources.*').flatMap(({ path, value }) =>
     isJsonObject(value) ? [{ path, value }] : [],
@@ -77,7 +76,6 @@ function deleteIssues(path: string, resource: JsonObject): readonly Issue[] {
 const readsChanged = (resource: JsonObject): boolean =>
   valuesAt(resource, 'forEach.*.select').some(({ value }) => value === 'changed');
 
-/** Whether the service stores the records of a resource. */
 const keepsState = (resource: JsonObject): boolean =>
   part(resource, 'changeDetection')['mode'] !== 'none' && part(resource, 'target')['mode'] !== 'replace';
 

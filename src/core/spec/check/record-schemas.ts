@@ -8,7 +8,7 @@ import { columnTypeHint, parseColumnType } from '../schema/column-type.ts';
 import { destinationKind } from '../schema/destination-kinds.ts';
 import { type Located, valuesAt } from './document-paths.ts';
 
-/** Checks that the engine can run every `validate.schema` as a JSON Schema, and its properties can be columns. */
+/** Checks that the engine can use every `validate.schema`, and that its properties can be columns. */
 export function checkRecordSchemas(document: unknown): readonly Issue[] {
   const { keepsRows } = destinationKind(document);
   let compiledChars = 0;
@@ -24,13 +24,13 @@ export function checkRecordSchemas(document: unknown): readonly Issue[] {
   );
 }
 
-/** Characters of one record schema as JSON. */
+/** Characters of JSON. */
 const schemaLengthMax = 65_536;
-/** Characters of a document's schemas that are compiled here, at 7 ms a thousand; a run compiles the rest. */
+/** Characters of schemas compiled per document, at 7 ms per thousand; a run compiles the rest. */
 const compiledCharsMax = 32_768;
 
 let ajv: Ajv | undefined;
-/** Never used to compile: ids inside a compiled schema would stay in it and reach the next document. */
+/** Never compiles: ids inside a compiled schema would stay and reach the next document. */
 const draftChecker = (): Ajv => (ajv ??= formats.default(new Ajv({ strict: false, logger: false })));
 
 function schemaRule({ path, value }: Located, { compile }: { readonly compile: boolean }): readonly Issue[] {
@@ -52,7 +52,7 @@ function draftIssue(schema: Readonly<Record<string, unknown>>): string | null {
   return `not a JSON Schema (draft 7): ${checker.errorsText(checker.errors, { dataVar: 'schema' })}`;
 }
 
-/** Issues that only the engine's own compiler finds: unresolved references, unsupported patterns, unknown keywords. */
+/** Issues that only the engine's compiler finds: unresolved references, unsupported patterns, unknown keywords. */
 function compileIssue(schema: Readonly<Record<string, unknown>>): string | null {
   try {
     compileValidator(schema);

@@ -4,16 +4,15 @@ import type { Reference } from '../../expressions/references.ts';
 import type { DeclaredNames, ResourceNames } from './declared-names.ts';
 import type { EvaluationScope } from './expression-scopes.ts';
 
-/** The place of an expression and the names declared around it. */
 export interface Surroundings {
   readonly path: string;
   readonly scope: EvaluationScope;
   readonly names: DeclaredNames;
-  /** The resource that holds the expression; null at spec level. */
+  /** The resource that holds the expression; `null` at spec level. */
   readonly resource: ResourceNames | null;
 }
 
-/** Checks one name that an expression takes from outside; null when it is allowed. */
+/** The issue of a name that an expression takes from outside; `null` if it is allowed. */
 export function referenceIssue(reference: Reference, around: Surroundings): Issue | null {
   const issue = reference.kind === 'variable' ? variableIssue(reference, around) : fieldIssue(reference, around);
   return issue && { code: issue.code, path: around.path, message: issue.message };
@@ -93,7 +92,7 @@ function lookupMissing(name: string, { resource }: Surroundings): string {
     : `no lookup or enrichment has \`"assignTo": "${name}"\``;
 }
 
-/** Settings of `http` serve every resource: a name that any of them binds may be used, and is missing elsewhere. */
+/** Settings of `http` serve every resource: a name bound by any of them may be used, and is missing in the others. */
 function eachNames({ path, resource, names }: Surroundings): ReadonlySet<string> {
   if (resource) return resource.each;
   return path.startsWith('http.') ? new Set(names.resources.flatMap(({ each }) => [...each])) : new Set();

@@ -3,7 +3,6 @@ import { isJsonObject } from '../../json/is-json-object.ts';
 import type { JsonObject } from '../../json/json-object.ts';
 import { textsIn, valuesAt } from './document-paths.ts';
 
-/** Rules of report jobs that span several properties of a resource, or several resources. */
 export function checkReportJobs(document: unknown): readonly Issue[] {
   const withJob = new Set<unknown>();
   const own = valuesAt(document, 'resources.*').flatMap(({ path, value }) => {
@@ -64,7 +63,7 @@ function jobRules(resource: JsonObject, path: string): readonly Issue[] {
   ];
 }
 
-/** Rules that would make a page of a response that has none. */
+/** Refuses actions that would treat the response as a page; a response about a job has none. */
 function pageless(resource: JsonObject, path: string, key: string): readonly Issue[] {
   return valuesAt(resource, `job.${key}.*.action`).flatMap((action) =>
     issueIf(

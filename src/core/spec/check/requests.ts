@@ -4,7 +4,6 @@ import { withoutHoles } from '../../expressions/template-parts.ts';
 import { isJsonObject } from '../../json/is-json-object.ts';
 import { type Located, requestPaths, valuesAt } from './document-paths.ts';
 
-/** Rules of requests and of error rules. */
 export function checkRequests(document: unknown, parse: ParseExpression): readonly Issue[] {
   const requests = requestPaths.flatMap((at) => valuesAt(document, at));
   return [
@@ -47,7 +46,7 @@ function requestRules({ path, value }: Located, parse: ParseExpression): readonl
 const bodyKinds = (body: Readonly<Record<string, unknown>>): readonly string[] =>
   ['json', 'form', 'text', 'graphql'].filter((kind) => body[kind] !== undefined);
 
-/** A hole counts as one harmless segment: its value is encoded, or checked when it is inserted. */
+/** A hole counts as one harmless segment: its value is encoded, or checked on insertion. */
 function pathRule(path: string, literal: string | null): readonly Issue[] {
   if (literal === null) return [];
   const segments = literal.replaceAll('%2e', '.').replaceAll('%2E', '.').split('/');

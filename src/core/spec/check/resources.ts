@@ -5,7 +5,6 @@ import { durationMs } from '../schema/duration.ts';
 import { defaultTable } from '../schema/resource-schema.ts';
 import { valuesAt } from './document-paths.ts';
 
-/** Rules of a resource that span several of its properties. */
 export function checkResources(document: unknown): readonly Issue[] {
   return valuesAt(document, 'resources.*').flatMap(({ path, value }) =>
     isJsonObject(value) ? resourceRules.flatMap((rule) => rule(value, path)) : [],
@@ -25,7 +24,7 @@ const resourceRules: readonly ResourceRule[] = [
   tableRule,
 ];
 
-/** Deletes by absence and a replaced table are only correct after a full read. */
+/** Deletes by absence, and a replaced table, need a full read. */
 function fullReadOnly(resource: Readonly<Record<string, unknown>>, path: string): readonly Issue[] {
   if (resource['incremental'] === undefined) return [];
   const { deletes, target } = { deletes: part(resource, 'deletes'), target: part(resource, 'target') };
@@ -78,7 +77,7 @@ function initialRule(resource: Readonly<Record<string, unknown>>, path: string):
   return issueIf(issue, `${path}.incremental.initial`, 'expected now-<Duration>, such as now-P30D');
 }
 
-/** The milliseconds before now that `now-<Duration>` means; null for any other text. */
+/** Milliseconds before now that `now-<Duration>` means; `null` for any other text. */
 const relativeStartMs = (initial: string): number | null =>
   initial.startsWith('now-') ? durationMs(initial.slice('now-'.length)) : null;
 
@@ -103,7 +102,7 @@ function forEachRules(resource: Readonly<Record<string, unknown>>, path: string)
   });
 }
 
-/** A list of partitions comes from one place, and only a record has fields. */
+/** Partitions come from exactly one place, and only a record has fields. */
 function sourceRule(
   source: Readonly<Record<string, unknown>>,
   path: string,
@@ -153,7 +152,7 @@ function enrichRules(resource: Readonly<Record<string, unknown>>, path: string):
   });
 }
 
-/** A list of one element of XML is the element itself: a `*` would take it apart. */
+/** In XML a list of one element is the element itself: a `*` would take it apart. */
 function starRule(resource: Readonly<Record<string, unknown>>, path: string): readonly Issue[] {
   if (part(resource, 'response')['decoder'] !== 'xml') return [];
   return ['response', 'deletes'].flatMap((name) => {
@@ -167,7 +166,7 @@ function starRule(resource: Readonly<Record<string, unknown>>, path: string): re
   });
 }
 
-/** A table named after its resource must follow the rules of tables too. */
+/** A table named after its resource must follow the table rules too. */
 function tableRule(resource: Readonly<Record<string, unknown>>, path: string): readonly Issue[] {
   const { key } = resource;
   if (typeof key !== 'string' || part(resource, 'target')['table'] !== undefined) return [];

@@ -1,13 +1,12 @@
 /**
- * Two resources on one table. A row belongs to the resource that inserts it: mode update fills columns of rows that are
- * there, and cannot delete them. A version that was published before this rule existed is still run; a deletion then
- * leaves the columns of the resource null.
+ * On a table of two resources, a row belongs to the one that inserts it: mode update only fills columns of existing
+ * rows and cannot delete them. Versions published before this rule still run; there, a deletion leaves the columns of
+ * the resource null.
  */
 import { type Issue, issueIf } from '../../errors.ts';
 import { isJsonObject } from '../../json/is-json-object.ts';
 import { valuesAt } from './document-paths.ts';
 
-/** Rules for a version that is not published yet. */
 export function checkSharedTables(document: unknown): readonly Issue[] {
   return valuesAt(document, 'resources.*').flatMap(({ path, value }) => {
     if (!isJsonObject(value) || !isJsonObject(value['target']) || !isJsonObject(value['deletes'])) return [];

@@ -1,10 +1,7 @@
 import { type Issue, schemaIssue } from '../../errors.ts';
 import { valuesAt } from './document-paths.ts';
 
-/**
- * The most items of the list at each path (`*`: any item or name). Checks across these lists take more than linear
- * time.
- */
+/** Maximum items of the list at each path; `*` is any item or name. Checks across these lists take more than linear time. */
 export const listLengths: readonly (readonly [pattern: string, max: number])[] = [
   ['connectionParams', 200],
   ['lookups', 100],
@@ -23,7 +20,6 @@ export const listLengths: readonly (readonly [pattern: string, max: number])[] =
   ['tests.*.mocks', 200],
 ];
 
-/** Lists that are longer than the format allows. */
 export const checkSizes = (document: unknown): readonly Issue[] =>
   listLengths.flatMap(([pattern, max]) =>
     valuesAt(document, pattern)

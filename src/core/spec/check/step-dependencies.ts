@@ -6,10 +6,10 @@ import type { Enrichment, Lookup } from '../schema/lookup-schema.ts';
 import { type Located, valuesAt } from './document-paths.ts';
 import { expressionsAt } from './expressions.ts';
 
-/** A step that runs once per run, or per record. */
+/** A lookup runs once per run, an enrichment per record. */
 export type StepKind = 'lookup' | 'enrichment';
 
-/** The expressions of a step that are evaluated before or while it runs, with the form of the text there. */
+/** Expressions evaluated before or while a step runs, with the form of the text there. */
 const expressions: Readonly<
   Record<StepKind, readonly (readonly [pattern: string, form: 'expression' | 'templates'])[]>
 > = {
@@ -25,13 +25,12 @@ const expressions: Readonly<
   ],
 };
 
-/** The names that a step must wait for: those it declares, and those its expressions read. Some may not exist. */
+/** Names that a step waits for, declared or read by its expressions; some may not exist. */
 export function dependenciesOf(step: Lookup | Enrichment, kind: StepKind): readonly string[] {
   const declared = 'dependsOn' in step ? step.dependsOn : [];
   return [...new Set([...declared, ...inferredDependencies({ path: '', value: step }, kind, parseExpression)])];
 }
 
-/** The names of other steps that the expressions of a step read. */
 export function inferredDependencies(step: Located, kind: StepKind, parse: ParseExpression): readonly string[] {
   const texts = expressions[kind].flatMap(([pattern, form]) =>
     valuesAt(step.value, pattern).flatMap((located) => expressionsAt(form, located, parse)),
@@ -41,8 +40,8 @@ export function inferredDependencies(step: Located, kind: StepKind, parse: Parse
 }
 
 /**
- * The lookups that an expression reads, as `$lookups.x`, `lookups.x` or `$x`; null among them: all of them, or one by a
- * computed name. Empty for a text that does not parse.
+ * Lookups that an expression reads, as `$lookups.x`, `lookups.x` or `$x`; `null` among them means all, or one by a
+ * computed name. Empty for a text that does not parse or nests too deeply.
  */
 export function lookupReferences(text: string, parse: ParseExpression): readonly (string | null)[] {
   const parsed = parse(text);

@@ -3,12 +3,11 @@ import { type Issue, schemaIssue } from '../../errors.ts';
 import { issueWords } from '../../resources/issue-words.ts';
 import { ConnectorSpec } from '../schema/spec-schema.ts';
 
-/** The parsed document, or its missing, mistyped or unknown properties. */
 export type Structure =
   | { readonly ok: true; readonly spec: ConnectorSpec }
   | { readonly ok: false; readonly issues: readonly Issue[] };
 
-/** Checks each property on its own against the format; messages never repeat a value. */
+/** Checks each property by itself against the format; messages never repeat a value. */
 export function checkStructure(document: unknown): Structure {
   const result = v.safeParse(ConnectorSpec, document);
   if (result.success) return { ok: true, spec: result.output };

@@ -1,19 +1,18 @@
 /**
- * Reads that lose records without an error. A version that was published before such a rule existed is still run, because
- * its data is better than none.
+ * Reads that lose records without an error. Versions published before such a rule still run, because their data is
+ * better than none.
  */
 import { type Issue, issueIf } from '../../errors.ts';
 import { isJsonObject } from '../../json/is-json-object.ts';
 import type { JsonObject } from '../../json/json-object.ts';
 import { valuesAt } from './document-paths.ts';
 
-/** Rules for a version that is not published yet. */
 export const checkUnsoundReads = (document: unknown): readonly Issue[] =>
   valuesAt(document, 'resources.*').flatMap(({ path, value }) =>
     isJsonObject(value) ? [keysetRule, chunksRule, limitRule].flatMap((rule) => rule(value, path)) : [],
   );
 
-/** Items that share the key of the last item of a page are passed over. */
+/** Items that share the key of a page's last item would be skipped. */
 function keysetRule(resource: JsonObject, path: string): readonly Issue[] {
   const { kind, field, unique } = partOf(resource, 'pagination');
   const { primaryKey } = resource;
@@ -25,7 +24,7 @@ function keysetRule(resource: JsonObject, path: string): readonly Issue[] {
   );
 }
 
-/** Only the first chunk says where the next page is. */
+/** Only the first chunk tells where the next page is. */
 function chunksRule(resource: JsonObject, path: string): readonly Issue[] {
   const { kind = 'none' } = partOf(resource, 'pagination');
   return issueIf(
@@ -36,8 +35,9 @@ function chunksRule(resource: JsonObject, path: string): readonly Issue[] {
 }
 
 /**
- * A limited run goes on from its watermark, which only an ascending order moves before the end: not by page numbers, which show
- * there alone whether the list moved, and in a first read only where no record without a cursor value may come last.
+ * A limited run continues from its watermark, which only an ascending order moves before the end. Page numbers do not
+ * move it, because they show only at the end whether the list moved. A first read moves it only if no record without a
+ * cursor value can come last.
  */
 function limitRule(resource: JsonObject, path: string): readonly Issue[] {
   const incremental = partOf(resource, 'incremental');
@@ -61,7 +61,7 @@ function limitRule(resource: JsonObject, path: string): readonly Issue[] {
   );
 }
 
-/** Whether it is known only behind the last page whether the list moved. */
+/** Whether a moved list shows only behind the last page. */
 function tellsMovesAtEnd(resource: JsonObject): boolean {
   const { kind, stable } = partOf(resource, 'pagination');
   return kind === 'page' && stable !== true && resource['job'] === undefined;

@@ -2,7 +2,10 @@ import { type Issue, schemaIssue } from '../../errors.ts';
 import { destinationKind } from '../schema/destination-kinds.ts';
 import type { ConnectorSpec, Resource } from '../schema/spec-schema.ts';
 
-/** Why a resource cannot go to the deployment's default destination, for a person; null: it can, or goes elsewhere. */
+/**
+ * Why a resource cannot go to the deployment's default destination, as text for people; `null` if it can or goes
+ * elsewhere.
+ */
 export function placeRefusal(
   { destination }: Pick<ConnectorSpec, 'destination'>,
   { key, target }: Pick<Resource, 'key' | 'target'>,
@@ -17,7 +20,7 @@ export function placeRefusal(
   );
 }
 
-/** Why a spec has nowhere to deliver to, for a person; null: it has a destination. */
+/** Why a spec has nowhere to deliver to, as text for people; `null` if there is a destination. */
 export const destinationRefusal = (
   { destination }: Pick<ConnectorSpec, 'destination'>,
   defaultDestination: unknown,
@@ -26,7 +29,6 @@ export const destinationRefusal = (
     ? null
     : 'The spec declares no destination, and this deployment has no default one (DEFAULT_DESTINATION): add `destination` to the spec.';
 
-/** Why the resources of a spec have no place at their destination. */
 export function placeIssues(spec: ConnectorSpec, defaultDestination: unknown): readonly Issue[] {
   const missing = destinationRefusal(spec, defaultDestination);
   if (missing !== null) return [schemaIssue('destination', missing)];

@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../json/is-json-object.ts';
 import { rootsIn } from './mentions.ts';
 
-/** Whether the list of deleted records that a document describes is that of one partition: it mentions `each`. */
+/** Whether a list of deleted records is for one partition: the document mentions `each`. */
 export function namesPartition({ request, key }: { readonly request?: unknown; readonly key?: unknown }): boolean {
   const { path, url, ...rest } = isJsonObject(request) ? request : {};
   return [

@@ -1,9 +1,8 @@
 import type { Resource } from '../schema/spec-schema.ts';
 
 /**
- * Whether a run deletes the records that say that they are deleted, or leave the filter, at its end: only then is it known how
- * many there are. Where changes are not detected nothing is known to compare them with, and a table that is replaced has
- * a brake of its own.
+ * Whether a run deletes records that are marked as deleted, or left the filter, only at its end, when their number is
+ * known. Without change detection there is nothing to compare with; a replaced table has its own brake.
  */
 export const deletesAtEnd = ({ deletes, changeDetection, target }: Resource): boolean =>
   (deletes.mode === 'flag' || deletes.mode === 'endpoint') &&
@@ -11,7 +10,7 @@ export const deletesAtEnd = ({ deletes, changeDetection, target }: Resource): bo
   target.mode !== 'replace';
 
 /**
- * Whether a record that the filter does not keep leaves only the partition in which it was read: its places are known, and
+ * Whether a record that the filter drops leaves only the partition in which it was read. Its places are known, and
  * another partition may have it in a form that passes.
  */
 export const leavesPartitions = ({ deletes, forEach }: Pick<Resource, 'deletes' | 'forEach'>): boolean =>

@@ -1,13 +1,11 @@
 import { isJsonObject } from '../../json/is-json-object.ts';
 import type { JsonObject } from '../../json/json-object.ts';
 
-/** Names of fields; `all`: any of them may be read. */
 type FieldNames = 'all' | readonly string[];
 
-/** The fields that texts read of each value of a partition, by its name; `all`: of any value any field. */
+/** Fields that texts read of each partition value, by its name; `all`: any field of any value. */
 export type EachFields = 'all' | ReadonlyMap<string, FieldNames>;
 
-/** What some texts read of the values of a partition. */
 export function eachFieldsIn(texts: readonly string[]): EachFields {
   const found = new Map<string, FieldNames>();
   for (const text of texts) {
@@ -20,10 +18,10 @@ export function eachFieldsIn(texts: readonly string[]): EachFields {
   return found;
 }
 
-/** `each.issue.number`: the name of the value and the field, each where it is written as a plain name. */
+/** Matches `each.issue.number`: name of the value and field, if written as plain names. */
 const eachPath = /\beach\b(?:\s*\.\s*([A-Za-z_]\w*)(?:\s*\.\s*([A-Za-z_]\w*))?)?/g;
 
-/** That of the values of a partition which is read; null where there is none. */
+/** The part of the partition values that is read, with `null` for absent ones. */
 export function pickEach(fields: EachFields, each: JsonObject): JsonObject {
   if (fields === 'all') return each;
   return Object.fromEntries([...fields].map(([name, names]) => [name, pick(names, each[name])]));

@@ -7,9 +7,9 @@ import { valuesAt } from '../check/document-paths.ts';
 import { checkSizes } from '../check/sizes.ts';
 
 /**
- * The spec that a run of a connection executes: the pinned document with the connection's overrides merged in, checked
- * again. Overrides may not change `metadata`, the kind of `auth`, or which params are secret. Null: no overrides. Never
- * throws; an invalid result has the issues of the merged document.
+ * The spec that a run executes: the pinned document with the connection's overrides, if any, merged in and checked
+ * again. Overrides may not change `metadata`, the kind of `auth`, or which params are secret. An invalid result has the
+ * issues of the merged document. Never throws.
  */
 export function effectiveSpec(document: unknown, overrides: unknown): SpecCheck {
   if (overrides === null || overrides === undefined) return checkSpec(document, published);

@@ -6,7 +6,7 @@ import { dependenciesOf, lookupReferences } from '../check/step-dependencies.ts'
 import type { Lookup } from '../schema/lookup-schema.ts';
 import type { ConnectorSpec } from '../schema/spec-schema.ts';
 
-/** The lookups that a resource needs, directly or through others, in the order of the spec. */
+/** Lookups that a resource needs, directly or indirectly, in the order of the spec. */
 export function lookupsInUse(spec: ConnectorSpec, resourceKey: string): readonly Lookup[] {
   if (spec.lookups.length === 0) return [];
   const named = namesRead(spec, resourceKey);
@@ -22,7 +22,7 @@ export function lookupsInUse(spec: ConnectorSpec, resourceKey: string): readonly
   return spec.lookups.filter(({ assignTo }) => wanted.has(assignTo));
 }
 
-/** Names that the resource, or what all requests share, reads; null among them: any. */
+/** Names read by the resource or by settings that all requests share; `null` among them means any. */
 function namesRead(spec: ConnectorSpec, resourceKey: string): ReadonlySet<string | null> {
   const index = spec.resources.findIndex(({ key }) => key === resourceKey);
   const resource = spec.resources[index];

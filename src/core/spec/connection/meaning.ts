@@ -8,33 +8,32 @@ import { lookupDefinition, readDefinition, readMentions } from './read-definitio
 import { storedFieldsOf } from './stored-fields.ts';
 
 /**
- * What the facts that are stored of a lane are about, each kind as a digest. A fact is used only while its digest is that of
- * the spec and the params of the run.
+ * Digests of what the stored facts of a lane are about, by kind. A fact is used only while its digest equals that of
+ * the run's spec and params.
  */
 export interface Meaning {
-  /** The primary key, and what makes its fields: known records, and so everything else. */
+  /** The primary key and its source fields: known records, and thus every other fact. */
   readonly key: string;
-  /** The definition of the cursor, and what makes its field: watermarks, and the cursor values of known records. */
+  /** The cursor definition and its source field: watermarks, and cursor values of known records. */
   readonly cursor: string;
-  /** What decides which records are read: watermarks, validators, and when parents were listed. */
+  /** The choice of records to read: watermarks, validators, and when parents were listed. */
   readonly read: string;
-  /** The fields of records that are stored for the resources below; empty: none is stored. */
+  /** Fields of records stored for the resources below; empty if none is stored. */
   readonly fields: string;
 }
 
-/** A kind of facts; see {@link Meaning}. */
 export type Facet = keyof Meaning;
 
-/** A meaning as it was stored; a digest is missing of what the service did not compare then, which counts as the same. */
+/** A missing digest counts as equal: the service did not compare it at the time. */
 export type StoredMeaning = Partial<Meaning>;
 
-/** Differs in its key from every meaning: nothing that is stored counts. */
+/** Differs in its key from every meaning, so no stored fact counts. */
 export const noMeaning: StoredMeaning = { key: '' };
 
-/** Everything is read from the start, and whatever is read is delivered: a record of another account may have the same id. */
+/** Forces a read from the start and delivery of everything: a record of another account may have the same id. */
 export const ofOtherAccount = { read: '', fields: 'of another account' } as const satisfies StoredMeaning;
 
-/** What the facts of a resource mean under a spec and params, defaults filled in. Secrets are no part of it. */
+/** The meaning of a resource under a spec and params, defaults filled in; secrets are not part of it. */
 export function meaningOf(spec: ConnectorSpec, resource: Resource, params: JsonObject): Meaning {
   const { key, cursor, read, fields } = definitionOf(spec, resource.key);
   return {
@@ -45,7 +44,10 @@ export function meaningOf(spec: ConnectorSpec, resource: Resource, params: JsonO
   };
 }
 
-/** The kinds of stored facts that no longer mean the same. Fields that are no longer stored leave no fact that is used. */
+/**
+ * Kinds of stored facts whose meaning changed. Fields that are no longer stored do not count, because none of those
+ * facts is used.
+ */
 export function changedFacets(stored: StoredMeaning, today: Meaning): readonly Facet[] {
   return facets.filter((facet) => {
     const before = stored[facet];
@@ -57,19 +59,17 @@ export function changedFacets(stored: StoredMeaning, today: Meaning): readonly F
   });
 }
 
-/** Whether a lane that stores this has to store today's meaning. */
+/** Whether a lane stores exactly today's meaning. */
 export const isMeaning = (stored: StoredMeaning | null, today: Meaning): boolean =>
   stored !== null && facets.every((facet) => stored[facet] === today[facet]);
 
 const facets = ['key', 'cursor', 'read', 'fields'] as const satisfies readonly Facet[];
 
-/** A definition, and the params that count beside it. */
 interface Definition {
   readonly digest: string;
   readonly params: Names;
 }
 
-/** What a meaning follows from. */
 interface Definitions extends Pick<Meaning, 'fields'> {
   readonly key: Definition;
   readonly cursor: Definition;
@@ -90,7 +90,7 @@ const definitionOf = perResource((spec, resource): Definitions => {
   };
 });
 
-/** What the stored fields of a resource mean; see {@link Meaning.fields}. */
+/** The digest of the stored fields of a resource; see {@link Meaning.fields}. */
 export const fieldsMeaning = (spec: ConnectorSpec, resourceKey: string): string =>
   definitionOf(spec, resourceKey).fields;
 
@@ -103,7 +103,7 @@ function keyDefinition(spec: ConnectorSpec, resource: Resource): Definition {
   };
 }
 
-/** A cursor value is what a record has after `map` and `addFields`. */
+/** The cursor value is read after `map` and `addFields`. */
 function cursorDefinition(spec: ConnectorSpec, resource: Resource): Definition {
   const { incremental, response } = resource;
   if (incremental?.kind !== 'cursor') {
@@ -117,7 +117,7 @@ function cursorDefinition(spec: ConnectorSpec, resource: Resource): Definition {
   return { digest: digest({ field, type, format, timezone, made, tables }), params: mentions.params };
 }
 
-/** What `addFields`, as far as it makes some fields, mentions, and `map` if it counts. */
+/** Mentions of the `addFields` entries that make some fields, and of `map` if it counts. */
 function madeOf(
   spec: ConnectorSpec,
   resource: Resource,

@@ -9,17 +9,16 @@ import type { Lookup } from '../schema/lookup-schema.ts';
 import type { ConnectorSpec, Resource } from '../schema/spec-schema.ts';
 import { findResource } from './find-resource.ts';
 
-/** The names that texts of a spec read from outside; null among them: any. */
+/** Names that texts of a spec read from outside; `null` among them means any. */
 export type Names = ReadonlySet<string | null>;
 
-/** What texts of a spec mention, besides the data that they are evaluated over. */
 export interface Mentions {
   readonly params: Names;
-  /** The tables, and those that these need. */
+  /** The mentioned tables and the tables that those need. */
   readonly lookups: readonly Lookup[];
 }
 
-/** What the expressions at some places of a spec mention; `isPlace` is asked with patterns such as `resources.0.filter`. */
+/** Mentions in the expressions at some places of a spec; `isPlace` gets patterns such as `resources.0.filter`. */
 export function mentionsAt(spec: ConnectorSpec, isPlace: (at: string) => boolean): Mentions {
   const places = expressionPlaces(spec);
   const own = textsWithin(spec, isPlace);
@@ -41,13 +40,12 @@ export function mentionsAt(spec: ConnectorSpec, isPlace: (at: string) => boolean
   return { params: membersOf(references, 'params'), lookups };
 }
 
-/** A test for the places that are one of these, or are within it. */
 export const isWithin =
   (places: readonly string[]): ((at: string) => boolean) =>
   (at) =>
     places.some((place) => at === place || at.startsWith(`${place}.`));
 
-/** Keeps what is made of a resource with its parsed spec, which stays in memory while runs use it: each run asks. */
+/** Caches a result per resource with its parsed spec, which stays in memory while runs use it: each run asks. */
 export function perResource<Made>(
   make: (spec: ConnectorSpec, resource: Resource) => Made,
 ): (spec: ConnectorSpec, resourceKey: string) => Made {
@@ -61,7 +59,7 @@ export function perResource<Made>(
   };
 }
 
-/** The names of the fields that an expression reads of its input; `all`: it may read any. */
+/** Names of the input fields that an expression reads; `all` if it may read any. */
 export function fieldsIn(text: string): 'all' | readonly string[] {
   const parsed = parseExpression(text);
   if (!parsed.ok || wholeInput.test(text)) return 'all';
@@ -71,20 +69,19 @@ export function fieldsIn(text: string): 'all' | readonly string[] {
 /** Ways to reach a field without its name: `$`, `$$`, wildcards. */
 const wholeInput = /\$(?![A-Za-z_])|\*/;
 
-/** The values of the mentioned params; null for one that is not set. */
+/** The values of the mentioned params; `null` for one that is not set. */
 export function valuesOf(names: Names, params: JsonObject): JsonObject {
   if (names.has(null)) return params;
   const named = [...names].filter((name) => name !== null);
   return Object.fromEntries(named.map((name) => [name, params[name] ?? null]));
 }
 
-/** The names that the expressions in a text read, by their first part: `page` of `page.size`. Empty: it has none. */
+/** First parts of the names that the expressions in a text read, such as `page` of `page.size`. */
 export function rootsIn(form: ExpressionPlace['form'], located: Located): ReadonlySet<string> {
   const texts = expressionsAt(form, located, parseExpression);
   return new Set(texts.flatMap((text) => referencesIn(text).map(({ name }) => name)));
 }
 
-/** The expressions at some places of a spec; see {@link mentionsAt}. */
 export const textsWithin = (spec: ConnectorSpec, isPlace: (at: string) => boolean): readonly string[] =>
   expressionPlaces(spec)
     .filter(({ at }) => isPlace(at))
@@ -104,7 +101,7 @@ function withDependencies({ lookups }: ConnectorSpec, names: readonly (string | 
   return lookups.filter(({ assignTo }) => wanted.has(assignTo));
 }
 
-/** None for a text that does not parse; all of `params` and `each` for one that is too large to walk. */
+/** Empty for a text that does not parse; all of `params` and `each` for one too large to walk. */
 function referencesIn(text: string): readonly Reference[] {
   const parsed = parseExpression(text);
   if (!parsed.ok) return [];

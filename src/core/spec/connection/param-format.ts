@@ -7,11 +7,11 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const instant =
   /^(\d{4}-\d{2}-\d{2})[Tt](?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d{1,9})?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 const hostname = new RegExp(`^${label}(?:\\.${label})*$`);
-/** A subdomain is one label: it cannot contain a dot, so it cannot leave the domain that the spec appends. */
+/** One label without a dot, so it cannot leave the domain that the spec appends. */
 const subdomain = new RegExp(`^${label}$`);
 const email = /^[^\s@"<>]{1,64}@[^\s@"<>]{1,253}$/;
 
-/** Whether a text has the format. Every check takes linear time. */
+/** Whether a text has the format; every check takes linear time. */
 export const hasFormat = (format: ParamFormat, text: string): boolean => checks[format](text);
 
 const checks: Readonly<Record<ParamFormat, (text: string) => boolean>> = {

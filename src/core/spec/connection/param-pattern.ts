@@ -6,21 +6,21 @@ import {
   PatternBudgetError,
 } from '../../json-schema/linear-pattern.ts';
 
-/** Longest text that a pattern is tested on, in characters; a longer one does not match. */
+/** Characters; a longer text does not match. */
 const patternInputMax = 4096;
 
 /**
- * The work for the patterns of one spec or one connection, about 30 ms at most: it blocks the API. Two hundred params
- * with usual patterns take a tenth.
+ * Work allowed for the patterns of one spec or connection, about 30 ms: it blocks the API. Two hundred params with
+ * usual patterns take a tenth.
  */
 export const patternBudget = (): PatternBudget => ({ left: 100_000 });
 
 /** Compiling an instruction takes as long as visiting two. */
 const visitsPerInstruction = 2;
-/** Charged for a rejected pattern, which may have been expanded to the maximum size of a program. */
+/** Charged for a rejected pattern, which may have expanded to the maximum program size. */
 const refusedVisits = 20_000;
 
-/** Why a spec may not use the pattern; null when it may. */
+/** Why a spec may not use the pattern; `null` if it may. */
 export function patternIssue(pattern: string, budget: PatternBudget): string | null {
   try {
     compile(pattern, budget);
@@ -31,7 +31,7 @@ export function patternIssue(pattern: string, budget: PatternBudget): string | n
   }
 }
 
-/** Whether every text matches; `too_slow` when that exceeds the remaining budget, or the pattern is rejected. */
+/** Whether every text matches; `too_slow` if that exceeds the remaining budget or the pattern is rejected. */
 export function matchesPattern(
   pattern: string,
   texts: readonly string[],

@@ -5,17 +5,15 @@ import type { ConnectionParam } from '../schema/param-schema.ts';
 import { hasFormat } from './param-format.ts';
 import { matchesPattern } from './param-pattern.ts';
 
-/** The reason why a URL may not be called, or null when it may. */
+/** Why a URL may not be called; `null` if it may. */
 export type HostIssue = (url: URL) => string | null;
 
-/** The shared checks for all values of one spec or one connection. */
 export interface ParamCheck {
-  /** Checks the hosts of URLs; absent: they are not checked. */
   readonly hostIssue?: HostIssue;
   readonly budget: PatternBudget;
 }
 
-/** Why a value does not fit its param; null when it does. Never repeats the value. */
+/** Why a value does not fit its param, without repeating it; `null` if it fits. */
 export function paramIssue(param: ConnectionParam, value: unknown, { hostIssue, budget }: ParamCheck): string | null {
   const typeIssue = typeIssues[param.type](value) ?? (param.secret ? secretIssue(value) : null);
   if (typeIssue !== null) return typeIssue;

@@ -6,13 +6,11 @@ import type { ConnectorSpec } from '../schema/spec-schema.ts';
 import { patternBudget } from './param-pattern.ts';
 import { type HostIssue, type ParamCheck, paramIssue } from './param-value.ts';
 
-/** The values that a customer sends for a connection; not checked yet. */
 export interface ConnectionValues {
   readonly params: unknown;
   readonly secrets: unknown;
 }
 
-/** The values with defaults filled in, or every reason why they do not fit. */
 export type ConnectionCheck =
   | {
       readonly ok: true;
@@ -22,16 +20,13 @@ export type ConnectionCheck =
   | { readonly ok: false; readonly issues: readonly Issue[] };
 
 interface ConnectionCheckOptions {
-  /** The egress guard's check of the host of a `url` param; absent: not checked. */
+  /** The egress guard's check of the host of a `url` param; absent if hosts are not checked. */
   readonly hostIssue?: HostIssue;
 }
 
 type Side = 'params' | 'secrets';
 
-/**
- * Checks a connection's values against the params that its spec declares. Issues have code `schema` and the path
- * `params.<key>` or `secrets.<key>`; no message repeats a value.
- */
+/** Issues have code `schema` and the path `params.<key>` or `secrets.<key>`; no message repeats a value. */
 export function checkConnectionValues(
   spec: Pick<ConnectorSpec, 'connectionParams'>,
   values: ConnectionValues,

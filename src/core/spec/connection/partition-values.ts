@@ -5,21 +5,23 @@ import { mentionsAt, valuesOf } from './mentions.ts';
 import { sourcesOf } from './partition-sources.ts';
 import { listsPartitions, lookupDefinition } from './read-definition.ts';
 
-/** A resource, its spec, and the params that it is read with. */
 interface Listing {
   readonly spec: ConnectorSpec;
   readonly resource: Resource;
   readonly params: JsonObject;
 }
 
-/** Whether partitions that a resource lists may be there no more; those of other resources' records are not counted. */
+/**
+ * Whether partitions that a resource lists itself may have disappeared; those from records of other resources do not
+ * count.
+ */
 export function mayLosePartitions(before: Listing, after: Listing): boolean {
   const [old, now] = [listingOf(before), listingOf(after)];
   if (!isDeepStrictEqual([old.values, old.lookups], [now.values, now.lookups])) return true;
   const kept = ([name, value]: readonly [string, unknown]): boolean => {
     const next = now.params[name];
     if (isDeepStrictEqual(value, next)) return true;
-    // Of a list that is taken as it is, more values are more partitions.
+    // A longer list of plain values only adds partitions.
     const isPlain = old.values.flat().every((text) => !mentions(text, name) || isParam(text, name));
     return isPlain && Array.isArray(value) && Array.isArray(next) && value.every((one) => next.includes(one));
   };

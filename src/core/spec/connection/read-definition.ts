@@ -11,8 +11,8 @@ import { resourceFingerprint } from './resource-fingerprint.ts';
 import { shapePlaces } from './shape-values.ts';
 
 /**
- * What of a spec decides which records a resource reads, as JSON. Nothing of it is a default that a later version of the
- * service may add, so that its digest changes with the document only. Sizes, limits and credentials decide nothing here.
+ * Parts of a spec that decide which records a resource reads, as JSON. They include no default that a later service
+ * version may add, so the digest changes with the document only. Sizes, limits and credentials do not count.
  */
 export function readDefinition(spec: Pick<ConnectorSpec, 'http' | 'resources'>, resource: Resource): unknown {
   const { http } = spec;
@@ -41,7 +41,7 @@ export function readDefinition(spec: Pick<ConnectorSpec, 'http' | 'resources'>, 
     above: aboveDefinition(ancestorsOf(spec, resource)),
     filter,
     chosenBy: chosenDefinition(resource),
-    // A record that is skipped as invalid now may be valid under other rules.
+    // A record skipped as invalid now may be valid under other rules.
     valid: onInvalid === 'skip' ? resourceFingerprint(resource) : null,
     incremental: incremental && {
       initial: incremental.initial,
@@ -55,7 +55,7 @@ export function readDefinition(spec: Pick<ConnectorSpec, 'http' | 'resources'>, 
   };
 }
 
-/** What a partition is of: another record of another list may have the same id. Absent: it is of no record. */
+/** Identity of the records that supply partitions, if any, because records of different lists may share an id. */
 const aboveDefinition = (ancestors: readonly Resource[]): unknown =>
   ancestors.length === 0
     ? undefined
@@ -68,7 +68,7 @@ const aboveDefinition = (ancestors: readonly Resource[]): unknown =>
         above.forEach.flatMap((dimension) => sourcesOf(dimension).map(({ values }) => values)),
       ]);
 
-/** What makes the fields by which records are chosen. Absent: they come as the API has them. */
+/** Sources of the fields that select records; absent if the API supplies them as they are. */
 function chosenDefinition(resource: Resource): unknown {
   const [fields, map] = [choosingFields(resource), resource.response.map];
   if (fields === null) return undefined;
@@ -76,7 +76,7 @@ function chosenDefinition(resource: Resource): unknown {
   return map === undefined && Object.keys(added).length === 0 ? undefined : { map, added };
 }
 
-/** The fields that the filter, or the mark of deleted records, sees; null: there is neither. */
+/** Fields visible to the filter or the mark of deleted records; `null` without either. */
 function choosingFields({ filter, deletes }: Resource): 'all' | readonly string[] | null {
   const conditions = [filter, deletes.mode === 'flag' ? deletes.when : undefined].filter((text) => text !== undefined);
   if (conditions.length === 0) return null;
@@ -85,8 +85,9 @@ function choosingFields({ filter, deletes }: Resource): 'all' | readonly string[
 }
 
 /**
- * What the expressions mention that decide which records a resource reads. The values of its own partitions do not: each is
- * known by its own. A partition of a record is known by the id of that alone, so those of the resources above do.
+ * Mentions in the expressions that decide which records a resource reads. Values of its own partitions do not count:
+ * each partition is known by its own. Resources above count, because a partition of a record is known by the record's
+ * id alone.
  */
 export function readMentions(spec: ConnectorSpec, resource: Resource): Mentions {
   const above = new Set(ancestorsOf(spec, resource));
@@ -102,7 +103,7 @@ export function readMentions(spec: ConnectorSpec, resource: Resource): Mentions 
   return mentionsAt({ ...spec, resources }, (at) => isPlace(at) && !(at.startsWith(own) && listsPartitions(at)));
 }
 
-/** What decides which records the filter of a resource keeps, with the params that count; null: it keeps all. */
+/** Everything that decides which records the filter keeps, with the params that count; `null` if it keeps all. */
 export function filterDefinition(spec: ConnectorSpec, resource: Resource, params: JsonObject): unknown {
   const { filter } = resource;
   if (filter === undefined) return null;
@@ -115,14 +116,13 @@ export function filterDefinition(spec: ConnectorSpec, resource: Resource, params
   return [filter, chosenDefinition(alone), valuesOf(mentions.params, params), tables];
 }
 
-/** A resource with the fields only that decide which of its records are read. */
+/** The resource with only the added fields that decide which of its records are read. */
 function chosen(resource: Resource): Resource {
   const fields = choosingFields(resource);
   if (resource.onInvalid === 'skip' || fields === 'all') return resource;
   return withAdded(resource, addedFields(resource, fields ?? []));
 }
 
-/** Where in a resource an expression decides which records are read. */
 function ownPlaces(resource: Resource, index: number): readonly string[] {
   const requests = ['forEach', 'request', 'fieldChunks', 'job', 'response.successWhen', 'pagination', 'errors'];
   const rest = ['filter', 'deletes', 'incremental.initial', 'response.addFields'];
@@ -136,7 +136,6 @@ function ownPlaces(resource: Resource, index: number): readonly string[] {
 const abovePlaces = (index: number): readonly string[] =>
   ['forEach', 'request', 'job.create', 'response.addFields'].map((name) => `resources.${index}.${name}`);
 
-/** What decides the values of a table. */
 export const lookupDefinition = (lookup: Lookup): unknown =>
   lookup.kind === 'static'
     ? { table: lookup.table }
@@ -168,11 +167,10 @@ function deletesDefinition(deletes: Resource['deletes']): unknown {
   return { mode, request: requestDefinition(request), key, records, pages: pagesDefinition(pagination), stopWhen, at };
 }
 
-/** The conditions under which a response counts as a page without records. */
 const emptyRules = (rules: readonly ErrorRule[]): unknown =>
   rules.filter(({ action }) => action === 'empty').map(({ when: { status, expr } }) => [status, expr]);
 
-/** A request without the texts that only say which page, and of what size. */
+/** A request without the texts that only select the page and its size. */
 function withoutPages(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutPages);
   if (!isJsonObject(value)) return value;
@@ -188,5 +186,5 @@ function isOfPage(text: string): boolean {
   return roots.size === 1 && roots.has('page');
 }
 
-/** Whether a place of a spec lists partitions: what is stored of one is about its own values alone. */
+/** Whether a place lists partitions; facts stored of one are about its own values alone. */
 export const listsPartitions = (at: string): boolean => /\.forEach\.\*(?:\.union\.\*)?\.values$/.test(at);

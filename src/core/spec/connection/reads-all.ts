@@ -5,13 +5,13 @@ import type { Resource } from '../schema/spec-schema.ts';
 export const readsAll = ({ incremental, forEach }: Pick<Resource, 'incremental' | 'forEach'>): boolean =>
   incremental === undefined && forEach.every(({ select }) => select !== 'changed');
 
-/** Whether every run fetches all of them: no response may be taken from a cache, or said to be as it was. */
+/** Whether every run fetches all records: no response may come from a cache or count as unchanged. */
 export const fetchesAll = (resource: Pick<Resource, 'incremental' | 'forEach' | 'request' | 'target'>): boolean =>
   readsAll(resource) && (resource.request.cache.mode === 'none' || resource.target.mode === 'replace');
 
 /**
- * Whether its requests ask for everything up to now. Others end where the run began, or may: a record that changes meanwhile
- * is in none of their lists.
+ * Whether requests ask for everything up to now. Others may end at the start of the run: a record that changes
+ * meanwhile is in none of their lists.
  */
 export const readsToNow = (
   { request, job, pagination, forEach }: Pick<Resource, 'request' | 'job' | 'pagination' | 'forEach'>,

@@ -2,7 +2,7 @@ import { digestOf } from '../../crypto/digest.ts';
 import { canonicalJson } from '../../json/canonical-json.ts';
 import type { StoredFields } from './stored-fields.ts';
 
-/** The parts of an effective resource that decide what is delivered for a given raw record. */
+/** Parts of an effective resource that decide what is delivered for a given raw record. */
 export interface RecordShapeOptions {
   readonly response?: { readonly map?: unknown; readonly addFields?: unknown };
   readonly enrich?: unknown;
@@ -13,9 +13,9 @@ export interface RecordShapeOptions {
 }
 
 /**
- * The fingerprint of a resource: SHA-256, base64url, of everything that shapes its records. It is part of every record's
- * fingerprint: if a spec version changes any of it, records fetched again are delivered again; other changes (paging,
- * schedules) do not matter. `storedFields`: the stored part of each record for other resources; null: nothing.
+ * Fingerprint of everything that shapes the records of a resource: SHA-256, base64url. It is part of every record's
+ * fingerprint, so a change delivers records again when they are next fetched; paging and schedules do not matter.
+ * `storedFields` is the part of each record stored for other resources; `null` if there is no such part.
  */
 export function resourceFingerprint(resource: RecordShapeOptions, storedFields: StoredFields | null = null): string {
   const { response, enrich, transform, transformNulls, validate, target } = resource;

@@ -7,32 +7,29 @@ import { sourcesOf } from './partition-sources.ts';
 import { invalidSpec, unknownResource } from './spec-errors.ts';
 import { storedSpec } from './stored-spec.ts';
 
-/** The settings with which a run is queued. */
 export interface RunTerms {
   readonly resource: Resource;
-  /** Whether the destination, of the spec or else the deployment's default, is a table. */
+  /** Whether the destination (the spec's, or the deployment's default) is a table. */
   readonly keepsRows: boolean;
-  /** Concurrent runs of the connection, at most. */
+  /** Maximum concurrent runs of the connection. */
   readonly concurrentMax: number;
-  /** Keys of resources whose running or earlier queued runs are waited for. */
+  /** Keys of resources whose running or earlier queued runs this run waits for. */
   readonly waitsFor: readonly string[];
 }
 
-/** The input for the terms of a run. */
 interface RunQuestion {
-  /** The pinned document. */
   readonly specJson: JsonObject;
   readonly specOverridesJson: JsonObject | null;
   readonly resourceKey: string;
-  /** The destination of specs that declare none; null: a spec must declare its own. */
+  /** The destination of specs that declare none; `null` if a spec must declare its own. */
   readonly defaultDestination: unknown;
-  /** The field of the request that names the resource. */
+  /** The request field that names the resource. */
   readonly path: 'resource' | 'resourceKey' | `resourceKeys.${number}`;
 }
 
 /**
- * The terms of a run of a resource. Throws conflict (the effective spec is invalid, has no destination, or names a schema at
- * the default one), validation (no such resource, at `path`).
+ * Throws `conflict` if the effective spec is invalid, has no destination, or names a schema at the default one. Throws
+ * `validation`, at `path`, if the resource does not exist.
  */
 export function runTerms(question: RunQuestion): RunTerms {
   const { specJson, specOverridesJson, resourceKey, defaultDestination, path } = question;
@@ -52,7 +49,7 @@ export function runTerms(question: RunQuestion): RunTerms {
   };
 }
 
-/** Keys of the resources whose records a run is read for, including those that a live parent is read for itself. */
+/** Keys of the resources whose records supply partitions, including the ancestors of a live parent. */
 function parentsOf({ forEach }: Resource, resources: readonly Resource[]): readonly string[] {
   return forEach.flatMap(sourcesOf).flatMap(({ resource: parentKey, from }) => {
     if (parentKey === undefined) return [];

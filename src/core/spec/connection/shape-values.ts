@@ -5,15 +5,15 @@ import type { ConnectorSpec } from '../schema/spec-schema.ts';
 import { eachFieldsIn, pickEach } from './each-fields.ts';
 import { isWithin, mentionsAt, perResource, textsWithin, valuesOf } from './mentions.ts';
 
-/** Where a resource has the expressions that decide what is delivered for a raw record. */
+/** Places of the expressions that decide what is delivered for a raw record. */
 export const shapePlaces = (index: number): readonly string[] =>
   ['response.map', 'response.addFields', 'enrich', 'transform', 'deletes.when'].map(
     (name) => `resources.${index}.${name}`,
   );
 
 /**
- * A digest of the params and of the tables in the spec that shape the records of a resource; empty: none does. It is part of
- * every record's fingerprint. Tables that are read from the API count only where `changeDetection.lookups` names them.
+ * Digest of the params and static tables that shape the records of a resource, part of every record's fingerprint;
+ * empty if none does. Tables read from the API count only if `changeDetection.lookups` names them.
  */
 export function shapeValues(spec: ConnectorSpec, resourceKey: string, params: JsonObject): string {
   const mentions = mentionsOf(spec, resourceKey);
@@ -29,8 +29,8 @@ const mentionsOf = perResource((spec, resource) =>
 );
 
 /**
- * Makes a digest of what of the values of a partition shapes its records; empty: nothing does. It is part of every record's
- * fingerprint, so that a parent by another name has its records delivered again: they are read from the beginning.
+ * Returns a function that digests the partition values that shape records; empty if none does. The digest is part of
+ * every record's fingerprint: a renamed parent has its records delivered again, as they are read from the beginning.
  */
 export function shapeEach(spec: ConnectorSpec, resourceKey: string): (each: JsonObject) => string {
   const fields = eachFieldsOf(spec, resourceKey);
@@ -39,8 +39,8 @@ export function shapeEach(spec: ConnectorSpec, resourceKey: string): (each: Json
 }
 
 /**
- * Makes what is stored of the values of a partition: a digest of the names of those that shape its records or decide what is
- * read, and one of each kind of values, with secrets masked. Null: no value does either. See {@link changeOf}.
+ * Returns a function that makes the stored form of partition values, with secrets masked; `null` if no value matters.
+ * It joins a digest of the names that matter with one for each kind of values; see {@link changeOf}.
  */
 export function storedShapeOf(
   spec: ConnectorSpec,
@@ -63,8 +63,8 @@ type EachFields = ReturnType<typeof eachFieldsIn>;
 const isNone = (fields: EachFields): boolean => fields !== 'all' && fields.size === 0;
 
 /**
- * What has changed of the values of a partition. `read`: its requests ask for something else. `shape`: its records have
- * another shape. Null: neither, or nobody knows. A spec that takes other values shapes what is delivered from then on.
+ * Compares stored partition values: `read` if the requests differ, `shape` if records have another shape, `null` for
+ * neither or unknown. A spec that uses other values shapes only what is delivered from then on.
  */
 export function changeOf(before: string | null, now: string | null): 'read' | 'shape' | null {
   if (before === null || now === null || before === now) return null;
@@ -74,7 +74,7 @@ export function changeOf(before: string | null, now: string | null): 'read' | 's
   return shape === shapeNow ? null : 'shape';
 }
 
-/** What is stored of a partition while it is read again: whatever its values are then, the same has changed. */
+/** The form stored while a partition is read again: it keeps showing the change, even if the values change meanwhile. */
 export function unfinished(now: string, change: 'read' | 'shape'): string {
   const [names, shape, read] = now.split('.');
   return (change === 'read' ? [names, shape, ''] : [names, '', read]).join('.');
@@ -91,7 +91,7 @@ const decidingFieldsOf = perResource((spec, resource) => {
 
 const eachFieldsOf = perResource((spec, resource) => {
   const index = spec.resources.indexOf(resource);
-  // What these make is in the record, which is compared whole unless a field of it says whether it has changed.
+  // Their results are in the record, which is compared as a whole unless mode `field` compares one field.
   const inRecord = ['response.map', 'response.addFields'].map((name) => `resources.${index}.${name}`);
   const isSeen = resource.changeDetection.mode === 'field' ? () => false : isWithin(inRecord);
   const isShape = isWithin(shapePlaces(index));

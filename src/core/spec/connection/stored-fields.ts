@@ -3,10 +3,10 @@ import { eachFieldsIn } from './each-fields.ts';
 import { fieldsIn } from './mentions.ts';
 import { type PartitionSource, sourcesOf } from './partition-sources.ts';
 
-/** Names of the fields of a parent record that its children refer to; `all`: some expression may read any of them. */
+/** Names of parent fields that children refer to; `all` if an expression may read any. */
 export type StoredFields = 'all' | readonly string[];
 
-/** The fields stored of each record of a resource for those read once per record of it; null: there are none. */
+/** Fields stored of each record for the resources that are read once per record; `null` if there are no such resources. */
 export function storedFieldsOf(
   spec: Pick<ConnectorSpec, 'http' | 'resources'>,
   resourceKey: string,
@@ -22,7 +22,7 @@ export function storedFieldsOf(
   return uses.includes('all') ? 'all' : [...new Set(named)].toSorted();
 }
 
-/** The fields of a parent record that a resource, or what its requests share, refers to by one of its dimensions. */
+/** Parent fields that a resource, or settings shared by its requests, reads through one of its dimensions. */
 export function parentFields(
   { resource, http }: { readonly resource: Resource; readonly http: ConnectorSpec['http'] },
   dimension: PartitionSource,
@@ -34,10 +34,9 @@ export function parentFields(
   return chosenBy === 'all' ? 'all' : [...new Set([...named, ...chosenBy])];
 }
 
-/** A name with dots may be that of a field. */
+/** A dotted name may also be a field by itself. */
 const ownNames = (path: string): readonly string[] => [...new Set([path.split('.', 1)[0] ?? path, path])];
 
-/** The fields of `each.<as>` that a resource, or what its requests share, refers to. */
 function fieldsOfEach(
   as: string,
   { resource, http }: { readonly resource: Resource; readonly http: ConnectorSpec['http'] },

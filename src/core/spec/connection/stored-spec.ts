@@ -4,17 +4,17 @@ import type { SpecCheck } from '../check/check.ts';
 import { specChecksum } from '../checksum.ts';
 import { effectiveSpec } from './effective.ts';
 
-/** An effective spec, and the checksum of its document; null: it is not valid. */
+/** An effective spec with the checksum of its document, `null` if it is not valid. */
 export type StoredSpec = SpecCheck & { readonly checksum: string | null };
 
-/** The characters of JSON that are kept in each process; a parsed spec takes a few times as much. */
+/** Characters of JSON kept per process; a parsed spec takes a few times as much. */
 const charactersMax = 8 * 1024 * 1024;
 
 const checked = new LRUCache<string, StoredSpec>({ maxSize: charactersMax });
 
 /**
- * The same as {@link effectiveSpec}, for a document and overrides that are stored. The result is kept by their content, so
- * an upgrade or other overrides count at once; nobody changes it.
+ * As {@link effectiveSpec}, for a stored document and overrides. Results are cached by content, so a change applies at
+ * once; callers must not modify them.
  */
 export function storedSpec(document: unknown, overrides: unknown): StoredSpec {
   const text = JSON.stringify([document, overrides]);

@@ -14,25 +14,23 @@ import { storedFieldsOf } from './stored-fields.ts';
 
 type ResourcePlan = ChangePlan['resources'][number];
 
-/** A spec, and the params that it is used with, defaults filled in. */
+/** A spec and its params, defaults filled in. */
 export interface SpecInUse {
   readonly spec: ConnectorSpec;
   readonly params: JsonObject;
 }
 
-/** A change of what a connection reads, or of a spec alone. */
 export interface PlannedSpecs {
-  /** The effective spec until now; null: it is no longer valid, so no state of earlier runs can be trusted. */
+  /** The current effective spec; `null` if it is no longer valid, so no state of earlier runs can be trusted. */
   readonly before: SpecInUse | null;
-  /** The effective spec from now on; null: it would not be valid, as `issues` explains. */
+  /** The future effective spec; `null` if it would not be valid, see `issues`. */
   readonly after: SpecInUse | null;
-  /** Issues in the new spec and in the connection's values under it. */
   readonly issues: readonly Issue[];
-  /** What the facts mean that are stored of a resource; of one that is missing there may be facts of `before`. */
+  /** Stored meanings by resource; a missing resource may still have facts of `before`. */
   readonly stored?: ReadonlyMap<string, StoredMeaning>;
 }
 
-/** Compares what a connection reads now with what it will read, resource by resource, in the order of the new spec. */
+/** Compares the current and the planned reads, resource by resource, in the order of the new spec. */
 export function planUpgrade(specs: PlannedSpecs): ChangePlan {
   const { before, after, issues: found } = specs;
   const resources = after === null ? [] : planResources({ ...specs, after });
@@ -91,7 +89,6 @@ const untouched = (resourceKey: string): ResourcePlan => ({
   effect: 'Nothing is read or delivered again.',
 });
 
-/** Whether a change of the spec does something to a resource. */
 export const hasEffect = ({ changed, effect }: ResourcePlan): boolean =>
   changed.length > 0 || effect !== untouched('').effect;
 
@@ -108,12 +105,11 @@ const startOver = ({ key }: Resource): ResourcePlan => ({
   effect: 'The earlier spec is no longer valid: the next run reads and delivers everything again.',
 });
 
-/** A resource and the spec that it is part of. */
 interface Place extends SpecInUse {
   readonly resource: Resource;
 }
 
-/** `old`: the resource as it was read last; null: the spec until now does not have it. */
+/** `old` is the resource as last read; `null` if the current spec does not have it. */
 function planResource(old: Place | null, place: Place, stored: StoredMeaning): ResourcePlan {
   const { spec, params, resource } = place;
   const changed = old === null ? [] : changedFields(old.resource, resource);
@@ -177,7 +173,7 @@ const deliversFetched = {
   effect: 'Each record is delivered again when it is next fetched; a backfill fetches all of them.',
 } as const;
 
-/** The inputs of a record's hash besides the record itself; another form is a change of every record. */
+/** Inputs of a record's hash besides the record; a different form changes every record. */
 function formOf({ resource, spec, params }: Place): unknown {
   const { versionGuard: _, ...hashed } = resource.changeDetection;
   return [
@@ -189,7 +185,6 @@ function formOf({ resource, spec, params }: Place): unknown {
 
 const filterOf = ({ spec, resource, params }: Place): unknown => filterDefinition(spec, resource, params);
 
-/** Whether a run compares the records of partitions that may be there no more. */
 const losesPartitions = (old: Place, place: Place): boolean =>
   !(place.resource.deletes.mode === 'full_scan' && place.resource.deletes.scope === 'partition') &&
   mayLosePartitions(old, place);

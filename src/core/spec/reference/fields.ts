@@ -1,12 +1,10 @@
 import { connectorSpecSchema, type Schema } from './json-schema.ts';
 
-/** One field of a spec, as the reference shows it. */
 export interface Field {
   readonly name: string;
   /** The type in words, such as `text`, `template` or `list of RequestPattern`. */
   readonly type: string;
   readonly isRequired: boolean;
-  /** The default; undefined: none. */
   readonly default: unknown;
   readonly meaning: string;
   /** A value that the validator accepts. */
@@ -15,19 +13,17 @@ export interface Field {
   readonly issues: readonly string[];
 }
 
-/** One object of a spec, or one kind of it. */
 export interface Section {
-  /** Where the object is, such as `resources[].pagination`. */
+  /** The place of the object, such as `resources[].pagination`. */
   readonly path: string;
-  /** The value of the discriminator, such as `page`; null: there are no kinds. */
+  /** The value of the discriminator, such as `page`; `null` for an object without kinds. */
   readonly kind: string | null;
-  /** The name of the discriminator. */
   readonly kindField: string;
   readonly about: string;
   readonly fields: readonly Field[];
 }
 
-/** Where each named part is; of a part with several places the first, and the others in words. */
+/** Place of each named part; of several, the first (page.ts names the others). */
 const places = {
   ConnectionParam: 'connectionParams[]',
   Auth: 'auth',
@@ -49,7 +45,7 @@ const places = {
   RequestPattern: 'tests[].mocks[].request',
 } as const;
 
-/** The place of a named part; undefined for a type of text. */
+/** The place of a named part; `undefined` for a type of text. */
 export const placeOfPart = (name: string): string | undefined =>
   new Map<string, string>(Object.entries(places)).get(name);
 
@@ -62,7 +58,7 @@ export function sectionsOfSpec(): readonly Section[] {
 
 const partOf = (defs: unknown, name: string): Schema => Object(Reflect.get(Object(defs), name));
 
-/** An object and the objects inside it that have no name of their own. */
+/** An object and its unnamed inner objects. */
 function sectionsAt(path: string, schema: Schema): readonly Section[] {
   const kinds = kindsOf(schema);
   if (kinds.length > 0)
@@ -124,7 +120,6 @@ function exampleOf(schema: Schema): unknown {
   return schema['const'] ?? other ?? (schema['type'] === 'boolean' ? schema['default'] !== true : schema['default']);
 }
 
-/** The type of a value in words. */
 function typeOf(schema: Schema): string {
   const { $ref, title, type, anyOf, items, additionalProperties } = schema;
   if (typeof $ref === 'string') return $ref === '#/$defs/FieldPath' ? 'dotted path' : ($ref.split('/').at(-1) ?? '');
@@ -149,7 +144,7 @@ function boundsOf({ type, minimum, maximum, exclusiveMinimum }: Schema): string 
   return [from, isBound(maximum) ? `to ${maximum}` : ''].filter((part) => part !== '').join(' ');
 }
 
-/** Codes of rules across places, by the field that they are about. */
+/** Codes of cross-part rules, by the field they are about. */
 function issuesOf(path: string, name: string, schema: Schema): readonly string[] {
   const text = JSON.stringify({ ...schema, examples: [], description: '' });
   const usesNames = /"title":"(?:template|expression)"/.test(text) ? ['unresolved_dependency'] : [];

@@ -1,6 +1,6 @@
 /**
- * The JSON Schema of a ConnectorSpec and the reference of its fields, from the schemas that the validator uses. Nothing
- * of a run is decided here.
+ * JSON Schema of a ConnectorSpec and the reference of its fields, from the validator's own schemas; no run depends on
+ * them.
  */
 
 import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from '@valibot/to-json-schema';
@@ -18,10 +18,8 @@ import { Resource, ResponseSettings } from '../schema/resource-schema.ts';
 import { ConnectorSpec } from '../schema/spec-schema.ts';
 import { RequestPattern, SpecTest } from '../schema/test-schema.ts';
 
-/** A JSON Schema, or a part of one. */
 export type Schema = Readonly<Record<string, unknown>>;
 
-/** The parts of a spec with a name of their own. */
 const parts = {
   ConnectionParam,
   Auth,
@@ -44,7 +42,7 @@ const parts = {
   FieldPath,
 };
 
-/** The JSON Schema (draft 2020-12) of a spec document: descriptions, defaults, examples; an unknown key is an error. */
+/** JSON Schema (draft 2020-12) of a spec document, with descriptions, defaults and examples; unknown keys are errors. */
 export function connectorSpecSchema(): Schema {
   const { $defs, $schema, ...root } = toJsonSchema(ConnectorSpec, {
     ...conversion('#/$defs/', parts),
@@ -60,15 +58,14 @@ export function connectorSpecSchema(): Schema {
   };
 }
 
-/** The parts that the OpenAPI document names. */
 const partsOfApi = {
   ...{ ConnectorSpec, Auth, HttpSettings, RequestTemplate, ErrorRule, Lookup, Resource, Pagination },
   ...{ DestinationSpec, FieldPath },
 };
 
 /**
- * The same by names of parts, without words, defaults of editors and conditions: what an OpenAPI document needs to hold.
- * `refPrefix`: the place of the parts in that document.
+ * The schema as named parts, without texts, editor defaults and conditions, as an OpenAPI document needs it.
+ * `refPrefix` is the place of the parts in that document.
  */
 export function connectorSpecParts(refPrefix: string): Readonly<Record<string, object>> {
   const schemas = toJsonSchemaDefs(partsOfApi, { ...conversion(refPrefix, partsOfApi), ignoreActions: ['metadata'] });
@@ -82,7 +79,7 @@ function conversion(refPrefix: string, named: Named): ConversionConfig {
   return {
     typeMode: 'input',
     target: 'draft-2020-12',
-    // Checks in code have no JSON Schema of their own; where editors need one, the schemas say it in `metadata`.
+    // Checks in code have no JSON Schema; where editors need one, the schemas state it in `metadata`.
     errorMode: 'ignore',
     overrideRef: ({ referenceId }) => `${refPrefix}${referenceId}`,
     overrideSchema: ({ valibotSchema, jsonSchema: converted }) => {
@@ -103,14 +100,13 @@ const orgId = { description: 'Ignored: the API key determines the org.' };
 const isStrictObject = (schema: object): schema is { readonly entries: v.ObjectEntries } =>
   'type' in schema && schema.type === 'strict_object';
 
-/** A key that begins with `x-` is a note of the author. */
 const strict = ({ properties, ...rest }: Schema, changed: Schema): Schema => ({
   ...rest,
   properties: { ...(properties as Schema), ...changed },
   patternProperties: { '^x-': {} },
 });
 
-/** Fields whose schema is a named part with words around it; the converter would repeat the part. */
+/** Fields whose schema is a named part with its own description; the converter would repeat the part. */
 function referring(entries: v.ObjectEntries, { properties }: Schema, refOf: (schema: object) => string | null): Schema {
   const changed = Object.entries(entries).flatMap(([key, entry]) => {
     const $ref = refOf(entry);
@@ -120,7 +116,7 @@ function referring(entries: v.ObjectEntries, { properties }: Schema, refOf: (sch
   return Object.fromEntries(changed);
 }
 
-/** The place of the part that a schema is, perhaps with words around it; null when it is none. */
+/** The reference of the part that a schema is, even inside a pipe; `null` if it is not a named part. */
 function nameOf(schema: object, names: ReadonlyMap<unknown, string>, refPrefix: string): string | null {
   for (let inner: unknown = schema; typeof inner === 'object' && inner !== null; ) {
     const name = names.get(inner);
@@ -135,8 +131,8 @@ const oneOrMore = ($ref: string): Schema => ({
 });
 
 /**
- * The kinds of a part as conditions over its discriminator, so that an editor completes the fields of the kind that is
- * written and names the field that is wrong.
+ * Kinds of a part as conditions on its discriminator. An editor then completes the fields of the written kind and names
+ * the wrong field.
  */
 function byKind({ oneOf, ...rest }: Schema): Schema {
   const kinds = (oneOf as readonly Schema[]).map((option) => ({ option, ...kindOf(option) }));

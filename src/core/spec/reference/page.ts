@@ -14,7 +14,7 @@ a **dotted path** is a name such as \`user.id\`, never an expression; a **durati
 ${columnTypeForms}. **Bold** fields are required.
 `;
 
-/** docs/connectors/reference.md. */
+/** Renders docs/connectors/reference.md. */
 export function renderReference(): string {
   const sections = sectionsOfSpec();
   const byPath = Map.groupBy(sections, ({ path }) => path);
@@ -25,7 +25,7 @@ export function renderReference(): string {
 
 const titleOf = (path: string): string => (path === '' ? 'The document' : path);
 
-/** The anchor of a path as the common renderers of Markdown make it: lower case, without punctuation. */
+/** Anchor of a path as common Markdown renderers make it: lower case, no punctuation. */
 const anchorOf = (path: string): string =>
   titleOf(path)
     .toLowerCase()
@@ -37,7 +37,6 @@ function renderObject(path: string, sections: readonly Section[]): string {
   return `\n## ${titleOf(path)}\n${others}${[...new Set(sections.map(renderSection))].join('')}`;
 }
 
-/** Other places of the same part. */
 const elsewhere: Readonly<Record<string, string>> = {
   auth: '`resources[].auth`',
   'http.errors[]': '`resources[].errors[]`, `resources[].job.createErrors[]` and `resources[].job.pollErrors[]`',
@@ -70,7 +69,6 @@ const renderField = ({ name, type, isRequired, default: usual, meaning, example,
 
 const code = (value: unknown): string => `\`${JSON.stringify(value)}\``;
 
-/** A type that has a section of its own leads there. */
 const linked = (type: string): string =>
   type.replace(/[A-Z][A-Za-z]+$/, (name) => {
     const path = placeOfPart(name);

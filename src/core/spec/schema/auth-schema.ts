@@ -76,7 +76,7 @@ const Hmac = strictObject({
   encoding: field(v.optional(v.picklist(['hex', 'base64']), 'hex'), 'How the signature is written.'),
 });
 
-/** How requests authenticate; only here and in `destination` may expressions use `secrets`. */
+/** Authentication of requests; only here and in `destination` may expressions use `secrets`. */
 export const Auth = v.variant('kind', [
   strictObject({ kind: field(v.literal('none'), 'Requests carry no credentials.') }),
   strictObject({
@@ -112,19 +112,13 @@ export const Auth = v.variant('kind', [
   Jwt,
   Hmac,
 ]);
-/** A parsed `Auth`: every default is filled in. */
 export type Auth = v.InferOutput<typeof Auth>;
 
 /** Kinds that sign with a token; `put` says where it goes. */
 export type TokenAuth = Extract<Auth, { readonly put: unknown }>;
 
-/** The service asks for tokens with credentials of its own; no customer consents. */
 export type OauthClientCredentials = Extract<Auth, { readonly kind: 'oauth2_client_credentials' }>;
-/** A customer consents in a browser, and the tokens are refreshed. */
 export type OauthAuthorizationCode = Extract<Auth, { readonly kind: 'oauth2_authorization_code' }>;
-/** A request signs in, and its response has the token. */
 export type SessionAuth = Extract<Auth, { readonly kind: 'session' }>;
-/** Each token is a JWT that this service signs. */
 export type JwtAuth = Extract<Auth, { readonly kind: 'jwt' }>;
-/** Each request is signed with a shared secret. */
 export type HmacAuth = Extract<Auth, { readonly kind: 'hmac' }>;

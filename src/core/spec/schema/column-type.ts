@@ -1,6 +1,5 @@
 import * as v from 'valibot';
 
-/** The column types of a ConnectorSpec. */
 export type ColumnType =
   | { readonly kind: 'text'; readonly maxLength?: number }
   | { readonly kind: 'numeric'; readonly precision: number; readonly scale: number }
@@ -9,12 +8,12 @@ export type ColumnType =
     };
 
 const words = ['integer', 'bigint', 'float', 'boolean', 'timestamptz', 'date', 'uuid', 'json'] as const;
-/** The digits that every SQL destination can hold (SQL Server's limit). */
+/** Digits that every SQL destination can hold (SQL Server's limit). */
 const precisionMax = 38;
 
 /**
- * Reads a column type of the ConnectorSpec such as `text` or `numeric(18,4)`; null when it is invalid. `maxLength`
- * counts characters and belongs to `text` alone.
+ * Parses a column type such as `text` or `numeric(18,4)`; `null` if it is invalid. `maxLength` counts characters and
+ * applies to `text` only.
  */
 export function parseColumnType(text: string, maxLength?: number): ColumnType | null {
   if (text === 'text') return maxLength === undefined ? { kind: 'text' } : { kind: 'text', maxLength };
@@ -26,13 +25,10 @@ export function parseColumnType(text: string, maxLength?: number): ColumnType | 
   return fits ? numeric : null;
 }
 
-/** The column types in words. */
 export const columnTypeForms = `text, ${words.join(', ')} or numeric(p,s) with p at most ${precisionMax}`;
 
-/** The expected form, for the author. */
 export const columnTypeHint = `expected ${columnTypeForms}`;
 
-/** A column type as text; read it with {@link parseColumnType}. */
 export const ColumnTypeText = v.pipe(
   v.string(),
   v.check((text) => parseColumnType(text) !== null, columnTypeHint),

@@ -12,9 +12,8 @@ const Effect = field(
 
 /** A share of the known records. */
 export const Ratio = v.pipe(v.number(), v.minValue(0), v.maxValue(1));
-/** A number of records. */
 export const Count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
-/** The brake on what is concluded from absence, unless the spec says otherwise. */
+/** Default brake on deletes concluded from absence. */
 export const brakeDefaults = { maxRatio: 0.3, minRecords: 20 } as const;
 
 const brake = (what: string) => ({
@@ -25,7 +24,6 @@ const brake = (what: string) => ({
   minRecords: field(v.optional(Count, brakeDefaults.minRecords), 'Fewer records are deleted whatever their share is.'),
 });
 
-/** How records deleted in the API are found. */
 export const Deletes = v.pipe(
   v.variant('mode', [
     strictObject({ mode: field(v.literal('none'), 'Deletions are not noticed.') }),

@@ -2,13 +2,11 @@ import { type Issue, schemaIssue } from '../../errors.ts';
 import { valuesAt } from '../check/document-paths.ts';
 import type { DestinationSpec } from './destination-schema.ts';
 
-/** What the rules of a spec need to know of a kind of destination, besides the form of its options. */
+/** Facts about a kind of destination that spec rules need, besides the form of its options. */
 export interface DestinationKind {
   /** Records are rows: fields need columns, and a transaction can replace or roll back rows. */
   readonly keepsRows: boolean;
-  /** The options that are web addresses, requested by http. */
   readonly webUrls: readonly string[];
-  /** Rules that span several options. */
   readonly checkOptions: (options: Readonly<Record<string, unknown>>) => readonly Issue[];
 }
 
@@ -18,10 +16,9 @@ const kinds: Readonly<Record<DestinationSpec['kind'], DestinationKind>> = {
   webhook: { keepsRows: false, webUrls: ['url'], checkOptions: () => [] },
 };
 
-/** The names of all kinds. */
 export const destinationKinds: readonly string[] = Object.keys(kinds);
 
-/** A spec without one uses the deployment's own, which it cannot know: it is written for rows. */
+/** A spec without a destination uses the deployment's own, which it cannot know: it is written for rows. */
 const unknownKind: DestinationKind = { keepsRows: true, webUrls: [], checkOptions: () => [] };
 
 /** The kind of destination that a document names, even if the rest is invalid. */

@@ -10,7 +10,6 @@ import { strictObject } from './strict-object.ts';
 
 const Port = v.union([wholeNumber(1, 65_535), Template], 'expected a port number or a template');
 
-/** An application that is registered in an Entra tenant, used instead of a user of the database server. */
 const EntraAuthentication = strictObject({
   kind: field(v.literal('entra_client_credentials'), 'The client credentials of an application of Entra ID.'),
   tenantId: field(Template, 'The id of the Entra tenant, or one of its domains.', '{{ params.tenantId }}'),
@@ -25,7 +24,7 @@ const EntraAuthentication = strictObject({
 const caText = 'Certificates that the server may be signed by, as PEM text. Absent: the public ones.';
 const ca = '{{ params.ca }}';
 
-/** The end of a run whose database lacks a batch that it had committed. */
+/** Behavior of a run whose database lacks a batch that it had committed. */
 const OnBehind = v.picklist(['fail', 'start_over']);
 export type OnBehind = v.InferOutput<typeof OnBehind>;
 
@@ -35,7 +34,6 @@ const onBehind = field(
     '`destination_behind`, which says how to deliver them again. `start_over`: everything is read and delivered again.',
 );
 
-/** Where records go: kind and options here, values by template from the connection's params and secrets. */
 export const DestinationSpec = v.pipe(
   v.variant('kind', [
     strictObject({
@@ -125,10 +123,9 @@ export const DestinationSpec = v.pipe(
       "Where records go: kind and options here, values by template from the connection's params and secrets.",
   }),
 );
-/** A parsed `DestinationSpec`: every default is filled in. */
 export type DestinationSpec = v.InferOutput<typeof DestinationSpec>;
 
-/** The author's settings of one column; the rest comes from `validate.schema`. */
+/** The author's settings of one column; the rest follows from `validate.schema`. */
 export const TargetColumn = strictObject({
   type: field(
     v.exactOptional(ColumnTypeText),
@@ -150,10 +147,8 @@ export const TargetColumn = strictObject({
     'owner.email',
   ),
 });
-/** A parsed `TargetColumn`: every default is filled in. */
 export type TargetColumn = v.InferOutput<typeof TargetColumn>;
 
-/** The table of a resource. */
 export const Target = strictObject({
   table: field(v.exactOptional(TableName), 'The table. Absent: the key of the resource with `-` as `_`.', 'accounts'),
   schema: field(

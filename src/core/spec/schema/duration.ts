@@ -1,13 +1,13 @@
 import * as v from 'valibot';
 
 const grammar = /^P(?:(\d{1,9})W|(?:(\d{1,9})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9}(?:\.\d{1,3})?)S)?)?)$/;
-/** 100 years: anything earlier is the beginning of time, and counts of ms stay exact. */
+/** 100 years: anything earlier counts as the beginning of time, and milliseconds stay exact. */
 const longestMs = 36_525 * 86_400_000;
 const unitsMs = [7 * 86_400_000, 86_400_000, 3_600_000, 60_000, 1000];
 
 /**
- * The milliseconds of an ISO 8601 duration such as `P30D` or `PT1.5S`; null when it is invalid, or longer than 100
- * years. Years and months are invalid: they have no fixed length.
+ * Milliseconds of an ISO 8601 duration such as `P30D` or `PT1.5S`; `null` if it is invalid or longer than 100 years.
+ * Years and months are invalid because their length varies.
  */
 export function durationMs(text: string): number | null {
   const parts = grammar.exec(text)?.slice(1);
@@ -16,7 +16,6 @@ export function durationMs(text: string): number | null {
   return ms <= longestMs ? ms : null;
 }
 
-/** A duration as text; read it with {@link durationMs}. */
 export const Duration = v.pipe(
   v.string(),
   v.check(

@@ -6,7 +6,6 @@ import { strictObject } from './strict-object.ts';
 
 const Names = v.pipe(v.array(v.string()), v.maxLength(10_000));
 
-/** A list of fields that is too long for one request. */
 export const FieldChunks = v.pipe(
   strictObject({
     fields: field(

@@ -7,10 +7,8 @@ import { strictObject } from './strict-object.ts';
 /** Text with `{{ JSONata }}` holes; see template.ts. */
 export const Template = v.pipe(v.string(), v.metadata({ title: 'template' }));
 
-/** A bare JSONata expression. */
 export const Expression = v.pipe(v.string(), v.metadata({ title: 'expression' }));
 
-/** Header names to templates. */
 export const HeaderTemplates = mapOf(
   v.pipe(v.string(), v.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}$/, 'expected a header name')),
   Template,
@@ -20,10 +18,8 @@ export type { RateLimit, WaitFormat } from './rate-limit-schema.ts';
 
 const HttpStatus = wholeNumber(100, 599);
 
-/** A list of HTTP statuses. */
 export const HttpStatuses = v.array(HttpStatus);
 
-/** Which responses; all of its conditions must hold, and there is at least one. */
 export const ResponseCondition = v.pipe(
   strictObject({
     status: field(
@@ -45,10 +41,8 @@ export const ResponseCondition = v.pipe(
   }),
   v.metadata({ anyOf: [{ required: ['status'] }, { required: ['expr'] }] }),
 );
-/** A parsed `ResponseCondition`: every default is filled in. */
 export type ResponseCondition = v.InferOutput<typeof ResponseCondition>;
 
-/** The action for a response; all conditions of `when` must hold, the first rule that matches wins. */
 export const ErrorRule = strictObject({
   when: field(
     ResponseCondition,
@@ -79,13 +73,10 @@ export const ErrorRule = strictObject({
     '`error`: the connection goes to `error` when the rule fails the run, and its schedules stop. Absent: it stays as it is.',
   ),
 });
-/** A parsed `ErrorRule`: every default is filled in. */
 export type ErrorRule = v.InferOutput<typeof ErrorRule>;
 
-/** Milliseconds for one attempt, body included. */
 const TimeoutMs = wholeNumber(1000, 120_000);
 
-/** Settings that all requests of the spec share. */
 export const HttpSettings = strictObject({
   baseUrl: field(
     v.exactOptional(Template),
@@ -134,7 +125,6 @@ export const HttpSettings = strictObject({
     [{ when: { status: [404] }, action: 'empty' }],
   ),
 });
-/** A parsed `HttpSettings`: every default is filled in. */
 export type HttpSettings = v.InferOutput<typeof HttpSettings>;
 
 const RequestBody = v.pipe(
@@ -164,7 +154,6 @@ const RequestBody = v.pipe(
   v.metadata({ minProperties: 1, maxProperties: 1 }),
 );
 
-/** One request; exactly one of `path` and `url`. Values of `query` and `body` are JSON whose strings are templates. */
 export const RequestTemplate = v.pipe(
   strictObject({
     method: field(v.optional(v.picklist(['GET', 'POST']), 'GET'), 'The method. POST only for APIs that read by it.'),
@@ -236,5 +225,4 @@ export const RequestTemplate = v.pipe(
     ],
   }),
 );
-/** A parsed `RequestTemplate`: every default is filled in. */
 export type RequestTemplate = v.InferOutput<typeof RequestTemplate>;

@@ -7,12 +7,9 @@ import { Expression, HttpStatuses, Template } from './http-schema.ts';
 import { FieldPath } from './names.ts';
 import { strictObject } from './strict-object.ts';
 
-/** The types a cursor value can have. */
 export const CursorType = v.picklist(['datetime', 'date', 'epoch_s', 'epoch_ms', 'integer', 'string']);
-/** A parsed `CursorType`: every default is filled in. */
 export type CursorType = v.InferOutput<typeof CursorType>;
 
-/** The form in which requests carry cursor values. */
 const CursorForm = v.picklist(['iso', 'date', 'epoch_s', 'epoch_ms', 'raw']);
 type CursorForm = v.InferOutput<typeof CursorForm>;
 
@@ -25,13 +22,12 @@ const ownForm: Readonly<Record<CursorType, CursorForm>> = {
   string: 'raw',
 };
 
-/** The message names a directive that is unknown or repeated. */
 const TimeFormatCheck = v.check(
   (format: string) => timeFormatIssue(format) === null,
   ({ input }) => timeFormatIssue(input) ?? 'expected a time format',
 );
 
-/** The same for editors: known directives, each at most once, of which `%T` and `%F` stand for several. */
+/** The same check for editors: known directives, each at most once; `%T` and `%F` stand for several. */
 const timeFormatPattern = (() => {
   const some = '(?:[^%]|%.)*';
   const twice = [
@@ -92,7 +88,6 @@ const Cursor = v.pipe(
   v.transform((cursor) => ({ ...cursor, sendAs: cursor.sendAs ?? ownForm[cursor.type] })),
 );
 
-/** A template, a number, or `now-<Duration>`. */
 const Initial = v.union([Template, v.number()], 'expected a template, a number or now-<Duration>');
 
 const CursorIncremental = v.pipe(
@@ -213,10 +208,8 @@ const TokenIncremental = strictObject({
   ),
 });
 
-/** How a read starts where the last one ended. */
 export const Incremental = v.variant('kind', [CursorIncremental, TokenIncremental]);
-/** A parsed `Incremental`: every default is filled in. */
 export type Incremental = v.InferOutput<typeof Incremental>;
 
-/** Whether values of this type are instants or days, and not numbers or texts that only have an order. */
+/** Whether values of this type are instants or days, not numbers or texts that only have an order. */
 export const isTimeCursor = (type: CursorType): boolean => type !== 'integer' && type !== 'string';

@@ -9,7 +9,6 @@ const Statuses = v.pipe(v.array(v.string()), v.minLength(1), v.maxLength(100));
 
 const JobErrors = v.pipe(v.array(ErrorRule), v.metadata({ maxItems: 100 }));
 
-/** A report that the API makes in the background: it is created, polled until it is ready, and then read. */
 export const ReportJob = strictObject({
   create: field(
     RequestTemplate,
@@ -65,5 +64,4 @@ export const ReportJob = strictObject({
     'Seconds from the creation of a job after which the run fails with `source_rejected`.',
   ),
 });
-/** A parsed `ReportJob`: every default is filled in. */
 export type ReportJob = v.InferOutput<typeof ReportJob>;

@@ -16,7 +16,6 @@ const successWhenText =
   'Over the body: false, and the response is an error although its status is 2xx. Absent: the status decides.';
 const assignToText = 'The name of the result: `$lookups.<assignTo>`. No other lookup that the resource can see has it.';
 
-/** A table seen by every resource as `$lookups.<assignTo>`, loaded at most once per run. */
 export const Lookup = v.variant('kind', [
   strictObject({
     kind: field(v.literal('static'), 'The table is in the spec.'),
@@ -64,10 +63,8 @@ export const Lookup = v.variant('kind', [
     ),
   }),
 ]);
-/** A parsed `Lookup`: every default is filled in. */
 export type Lookup = v.InferOutput<typeof Lookup>;
 
-/** A step per changed record whose result is `$lookups.<assignTo>`. */
 export const Enrichment = v.pipe(
   strictObject({
     assignTo: field(VariableName, assignToText, 'plan'),
@@ -134,5 +131,4 @@ export const Enrichment = v.pipe(
   }),
   v.metadata(when({ required: ['batch'] }, { required: ['key'] })),
 );
-/** A parsed `Enrichment`: every default is filled in. */
 export type Enrichment = v.InferOutput<typeof Enrichment>;

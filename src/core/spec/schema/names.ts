@@ -9,7 +9,7 @@ import * as names from '../../json/property-names.ts';
 const reserved = [...prototypeNames];
 const identifier = '[A-Za-z_][A-Za-z0-9_]{0,62}$';
 
-/** A pattern of the text in upper and lower case; JSON Schema has no flags. */
+/** Matches the text in upper and lower case; JSON Schema has no flags. */
 const anyCase = (text: string): string => text.replaceAll(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
 
 const pathOf = (segment: string): string =>
@@ -19,19 +19,15 @@ const segment = String.raw`[\p{L}\p{N}_@#][\p{L}\p{N}_@#:-]*`;
 
 const pathPattern = pathOf(segment);
 
-/** With `*` for some of its names. */
+/** As `pathPattern`, with `*` for some of its names. */
 const selectorPattern = String.raw`(?!(?:[^*]*\*){${names.starsMax + 1}})${pathOf(String.raw`(?:\*|${segment})`)}`;
 
-/** The key of a spec. */
 export const SpecKey = v.pipe(names.SpecKey, v.metadata({ title: 'name', not: { enum: reserved } }));
 
-/** The key of a resource or of a connection param. */
 export const Identifier = v.pipe(names.Identifier, v.metadata({ title: 'name', not: { enum: reserved } }));
 
-/** A name that expressions use as a variable. */
 export const VariableName = v.pipe(names.VariableName, v.metadata({ title: 'variable name', not: { enum: reserved } }));
 
-/** The name of a table or of a database schema. */
 export const TableName = v.pipe(
   names.TableName,
   v.metadata({
@@ -40,7 +36,6 @@ export const TableName = v.pipe(
   }),
 );
 
-/** The name of a column that the author chooses. */
 export const ColumnName = v.pipe(
   v.string(),
   v.check(
@@ -53,13 +48,12 @@ export const ColumnName = v.pipe(
   }),
 );
 
-/** A plain dotted path into a record: never an expression. */
+/** A plain dotted path into a record, never an expression. */
 export const FieldPath = v.pipe(
   names.FieldPath,
   v.metadata({ title: 'dotted path', pattern: `^${pathPattern}$`, maxLength: 500 }),
 );
 
-/** `$` for the whole, or a plain dotted path, in which `*` may stand for a name. */
 export const Selector = v.pipe(
   names.Selector,
   v.metadata({

@@ -1,4 +1,4 @@
-/** The known name that a mistyped one is closest to, at most two edits away; null when none is. */
+/** The known name closest to a mistyped one, at most two edits away; `null` if none is that close. */
 export function nearestName(mistyped: string, known: readonly string[]): string | null {
   if (mistyped.length > 40) return null;
   const measured = known.map((name) => ({ name, edits: editDistance(mistyped.toLowerCase(), name.toLowerCase()) }));
@@ -6,7 +6,6 @@ export function nearestName(mistyped: string, known: readonly string[]): string 
   return best && best.edits <= 2 && best.edits < mistyped.length ? best.name : null;
 }
 
-/** Levenshtein distance. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (const [i, letter] of a.split('').entries()) {

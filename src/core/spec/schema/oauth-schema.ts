@@ -1,4 +1,3 @@
-/** The kinds of `auth` that are OAuth. */
 import * as v from 'valibot';
 import { mapOf } from '../../json/json-object.ts';
 import { field, when } from './field.ts';
@@ -62,7 +61,6 @@ const oauthCommon = {
   put: Put,
 };
 
-/** OAuth without a person: the client authenticates itself. */
 export const ClientCredentials = strictObject({
   kind: field(
     v.literal('oauth2_client_credentials'),
@@ -85,7 +83,6 @@ export const ClientCredentials = strictObject({
 
 const QueryName = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
 
-/** OAuth with a person who grants access in a browser. */
 export const AuthorizationCode = v.pipe(
   strictObject({
     kind: field(

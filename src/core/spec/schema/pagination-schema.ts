@@ -4,7 +4,6 @@ import { Expression, HttpStatuses, ResponseCondition } from './http-schema.ts';
 import { FieldPath } from './names.ts';
 import { strictObject } from './strict-object.ts';
 
-/** Where the page's position goes in the request. */
 export const Inject = strictObject({
   in: field(v.picklist(['query', 'header', 'body']), 'The part of the request that carries the position.'),
   name: field(
@@ -13,7 +12,6 @@ export const Inject = strictObject({
     'page',
   ),
 });
-/** A parsed `Inject`: every default is filled in. */
 export type Inject = v.InferOutput<typeof Inject>;
 
 const PageSize = wholeNumber(1, 10_000);
@@ -59,7 +57,6 @@ const emptyText = 'Whether a page without items is the last one.';
 const stopOnEmpty = { ...common, emptyPage: field(v.optional(EmptyPage, 'stop'), emptyText) };
 const continueOnEmpty = { ...common, emptyPage: field(v.optional(EmptyPage, 'continue'), emptyText) };
 
-/** When pages become smaller, and down to which size. */
 export const Shrink = strictObject({
   when: field(ResponseCondition, 'The responses that mean that a page is too large; all conditions must hold.', {
     status: [413, 500, 'timeout'],
@@ -69,10 +66,9 @@ export const Shrink = strictObject({
     'The smallest size. If a page of this size fails as well, the rules of `errors` decide.',
   ),
 });
-/** A parsed `Shrink`: every default is filled in. */
 export type Shrink = v.InferOutput<typeof Shrink>;
 
-/** Only for kinds whose position means the same with every page size, or can be converted. */
+/** Only for kinds whose position means the same at every page size, or can be converted. */
 const shrink = field(
   v.exactOptional(Shrink),
   'Smaller pages where the API fails at a page: the same position is requested again at half the size, at once; this is no retry. The smaller size holds for the rest of the partition, also after a crash. Needs `size`, and a request that sends `page.size`. With page numbers `size` must be `min` doubled any number of times, because only then every number can be converted. Absent: the size never changes.',
@@ -80,7 +76,6 @@ const shrink = field(
 );
 const shrinkNeedsSize = when({ required: ['shrink'] }, { required: ['size'] });
 
-/** How the next page is requested, by kind. */
 export const Pagination = v.pipe(
   v.variant('kind', [
     strictObject({ kind: field(v.literal('none'), 'One request has all items.'), ...stopOnEmpty }),
@@ -174,5 +169,4 @@ export const Pagination = v.pipe(
   ]),
   v.metadata({ description: 'How the next page is requested.' }),
 );
-/** A parsed `Pagination`: every default is filled in. */
 export type Pagination = v.InferOutput<typeof Pagination>;

@@ -6,7 +6,6 @@ import { strictObject } from './strict-object.ts';
 
 const Characters = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 
-/** One value that a connection must supply: in `params`, or in `secrets` when it is secret. */
 export const ConnectionParam = v.pipe(
   strictObject({
     key: field(
@@ -65,5 +64,4 @@ export const ConnectionParam = v.pipe(
     ...when({ properties: { secret: { const: true } }, required: ['secret'] }, { properties: { default: false } }),
   }),
 );
-/** A parsed `ConnectionParam`: every default is filled in. */
 export type ConnectionParam = v.InferOutput<typeof ConnectionParam>;

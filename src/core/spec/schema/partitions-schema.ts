@@ -4,7 +4,6 @@ import { Expression, Template } from './http-schema.ts';
 import { FieldPath, VariableName } from './names.ts';
 import { strictObject } from './strict-object.ts';
 
-/** Where the values of a partition come from. */
 const source = {
   values: field(
     v.exactOptional(Template),
@@ -46,7 +45,6 @@ const Group = strictObject({
   ),
 });
 
-/** One dimension of the partitions of a resource; exactly one of `values`, `resource` and `union`. */
 export const ForEach = v.pipe(
   strictObject({
     as: field(VariableName, 'The name of the value in expressions: `each.<as>`.', 'project'),

@@ -2,9 +2,8 @@ import * as v from 'valibot';
 import { field, wholeNumber } from './field.ts';
 import { strictObject } from './strict-object.ts';
 
-/** The form in which a header says when to continue: seconds from now, an instant, or an HTTP date. */
+/** Form in which a header says when to continue: seconds from now, an instant, or an HTTP date. */
 export const WaitFormat = v.picklist(['seconds', 'epoch_s', 'epoch_ms', 'http_date', 'iso']);
-/** A parsed `WaitFormat`: every default is filled in. */
 export type WaitFormat = v.InferOutput<typeof WaitFormat>;
 
 /** A token bucket: `requests` per `perSeconds`, up to `burst` at once. */
@@ -51,13 +50,11 @@ export const RateLimit = v.pipe(
       { remaining: 'x-ratelimit-remaining', reset: 'x-ratelimit-reset', resetFormat: 'epoch_s' },
     ),
   }),
-  // A bucket deeper than the declared rate would exceed the limit that it declares.
+  // A bucket deeper than the declared rate would exceed that rate.
   v.transform((limit) => ({ ...limit, burst: limit.burst ?? Math.max(1, Math.floor(limit.requests)) })),
 );
-/** A parsed `RateLimit`: every default is filled in. */
 export type RateLimit = v.InferOutput<typeof RateLimit>;
 
-/** Retries of one logical request; the delay is random(0, min(maxMs, baseMs * 2^n)). */
 export const RetrySettings = strictObject({
   maxAttempts: field(
     v.optional(wholeNumber(1, 20), 6),

@@ -14,7 +14,6 @@ import { Pagination } from './pagination-schema.ts';
 import { ForEach } from './partitions-schema.ts';
 import { strictObject } from './strict-object.ts';
 
-/** How the records are found in a response. */
 export const ResponseSettings = strictObject({
   decoder: field(
     v.optional(v.picklist(['json', 'jsonl', 'csv', 'xml', 'text']), 'json'),
@@ -54,10 +53,8 @@ export const ResponseSettings = strictObject({
     '`string`: integers beyond 2^53-1 become decimal strings; as numbers they lose digits.',
   ),
 });
-/** A parsed `ResponseSettings`: every default is filled in. */
 export type ResponseSettings = v.InferOutput<typeof ResponseSettings>;
 
-/** Which records count as unchanged. */
 const ChangeDetection = v.pipe(
   strictObject({
     mode: field(
@@ -124,7 +121,6 @@ const Limits = strictObject({
   ),
 });
 
-/** One kind of record: where it is read, how it is transformed, where it goes. */
 export const Resource = v.pipe(
   strictObject({
     key: field(
@@ -235,8 +231,7 @@ export const Resource = v.pipe(
     },
   })),
 );
-/** A parsed `Resource`: every default is filled in. */
 export type Resource = v.InferOutput<typeof Resource>;
 
-/** The table of a resource that names none: its key with `-` as `_`. */
+/** Default table of a resource: its key with `-` as `_`. */
 export const defaultTable = (resourceKey: string): string => resourceKey.replaceAll('-', '_');

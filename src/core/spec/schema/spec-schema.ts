@@ -30,7 +30,7 @@ export const SpecVersion = v.pipe(
   ),
 );
 
-/** The same for editors; numbers beyond 2^53 are left to the check. */
+/** The same pattern for editors; numbers beyond 2^53 are left to the check. */
 const versionPattern = (() => {
   const number = String.raw`(?:0|[1-9]\d{0,15})`;
   const identifier = String.raw`(?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)`;
@@ -65,10 +65,7 @@ const Metadata = strictObject({
   ]),
 });
 
-/**
- * A connector definition, format version 1. The output has every default filled in; the stored document is the given
- * one. Rules that span several places are in check.ts.
- */
+/** Parsing fills in every default; the stored document stays as given. Cross-part rules are in check.ts. */
 export const ConnectorSpec = strictObject({
   formatVersion: field(v.optional(v.literal(1), 1), 'The version of this format. There is only 1.'),
   metadata: field(Metadata, 'What the connector is called, and which version of it this document is.', {
@@ -110,7 +107,6 @@ export const ConnectorSpec = strictObject({
     [],
   ),
 });
-/** A parsed `ConnectorSpec`: every default is filled in. */
 export type ConnectorSpec = v.InferOutput<typeof ConnectorSpec>;
 
 export type { Resource } from './resource-schema.ts';

@@ -3,12 +3,11 @@ import { isJsonObject } from '../../json/is-json-object.ts';
 import { type JsonObject, refuseArray } from '../../json/json-object.ts';
 import { nearestName } from './nearest-name.ts';
 
-/** An object schema that refuses unknown keys; see {@link strictObject}. */
 export type StrictObject<Entries extends v.ObjectEntries> = v.StrictObjectSchema<Entries, undefined>;
 
 /**
- * An object of a ConnectorSpec: every unknown key is an issue of its own (valibot's strictObject stops at the
- * first), except names that start with `x-`, which are left out of the output. An array is not an object.
+ * An object schema that reports every unknown key; valibot's strictObject stops at the first. Keys that start with `x-`
+ * are allowed and left out of the output. An array is not an object.
  */
 export function strictObject<const Entries extends v.ObjectEntries>(entries: Entries): StrictObject<Entries> {
   const known = v.object(entries);
@@ -30,10 +29,10 @@ export function strictObject<const Entries extends v.ObjectEntries>(entries: Ent
   });
 }
 
-/** A key that starts with `x-` is the author's own note and means nothing to the service. */
+/** The author's own note, which the service ignores. */
 const isExtensionKey = (key: string): boolean => key.startsWith('x-');
 
-/** No more than can be reported. */
+/** At most as many as can be reported. */
 function unknownKeys(input: JsonObject, entries: v.ObjectEntries): string[] {
   const unknown = Object.keys(input).filter((key) => !Object.hasOwn(entries, key) && !isExtensionKey(key));
   return unknown.slice(0, 100);

@@ -3,14 +3,12 @@ import { JsonObject, JsonValue, mapOf } from '../../json/json-object.ts';
 import { field, wholeNumber } from './field.ts';
 import { strictObject } from './strict-object.ts';
 
-/** The milliseconds that a test in a spec may take. */
 export const testMsMax = 5_000;
-/** The milliseconds that all tests of a spec may take. */
+/** All tests of a spec together. */
 export const testsMsMax = 30_000;
 
 const Count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 
-/** A request by some of its parts; a part that is not given may have any value. */
 export const RequestPattern = strictObject({
   method: field(v.exactOptional(v.picklist(['GET', 'POST'])), 'The method. Absent: any.'),
   path: field(
@@ -38,10 +36,8 @@ export const RequestPattern = strictObject({
     { limit: 100 },
   ),
 });
-/** A parsed `RequestPattern`: every default is filled in. */
 export type RequestPattern = v.InferOutput<typeof RequestPattern>;
 
-/** A response of the API in a test: to the first `times` requests of this form that no earlier mock matches. */
 const Mock = strictObject({
   request: field(RequestPattern, 'The requests that get this response.', { path: '/accounts' }),
   respond: field(
@@ -61,12 +57,10 @@ const Mock = strictObject({
     1,
   ),
 });
-/** One mock of a test; every default is filled in. */
 export type Mock = v.InferOutput<typeof Mock>;
 
 const count = (what: string) => field(v.exactOptional(Count), `${what} Absent: any number.`, 1);
 
-/** Every given part must hold. A run may only fail where `status` says so. */
 const Expectation = strictObject({
   status: field(
     v.exactOptional(v.picklist(['succeeded', 'partial', 'failed'])),
@@ -104,7 +98,6 @@ const Expectation = strictObject({
   ),
 });
 
-/** A test inside the spec: a run of one resource against mocked HTTP. */
 export const SpecTest = strictObject({
   name: field(v.pipe(v.string(), v.minLength(1), v.maxLength(200)), 'What the test shows.', 'reads two pages'),
   resource: field(v.string(), 'The key of the resource that is run.', 'accounts'),
@@ -139,5 +132,4 @@ export const SpecTest = strictObject({
     stats: { recordsIn: 2 },
   }),
 });
-/** A parsed `SpecTest`: every default is filled in. */
 export type SpecTest = v.InferOutput<typeof SpecTest>;

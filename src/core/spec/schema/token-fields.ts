@@ -1,10 +1,8 @@
-/** Parts of the kinds of `auth` that have a token. */
 import * as v from 'valibot';
 import { field, wholeNumber } from './field.ts';
 import { Template } from './http-schema.ts';
 import { strictObject } from './strict-object.ts';
 
-/** Where a token goes in each request. */
 export const Put = field(
   v.optional(
     strictObject({
@@ -18,12 +16,10 @@ export const Put = field(
   { in: 'header', name: 'X-Auth-Token', prefix: '' },
 );
 
-/** A lifetime in seconds: a year at most. */
+/** A lifetime in seconds, at most a year. */
 export const Seconds = wholeNumber(0, 31_536_000);
-/** The address that issues tokens. */
 export const TokenUrl = field(Template, 'The address that issues tokens.', 'https://auth.acme.example/oauth/token');
 
-/** The body of token requests. */
 export const TokenRequest = field(
   v.optional(v.picklist(['form', 'json']), 'form'),
   'The body of token requests: a form (RFC 6749), or a JSON object with the same fields.',
