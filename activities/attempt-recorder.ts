@@ -4,31 +4,27 @@ import { type AttemptResult, type AttemptResults, recordAttempts } from '../db/q
 import type { Database } from '../db/schema.ts';
 import type { OrgScope } from '../db/scope.ts';
 
-/** Records the results of attempts, many at a time. */
 export interface AttemptRecorder {
-  /** Takes the result of an attempt; it is recorded soon. */
   add(one: AttemptResult): void;
-  /** Whether a failure is not recorded yet: the next claim must see it. */
+  /** True if a failure is not recorded yet: the next claim must see it. */
   holdsFailure(): boolean;
-  /** Records everything that was added. Throws when the database cannot store it. */
+  /** Throws if the database cannot store the results. */
   flush(): Promise<void>;
 }
 
-/** The options of a recorder. */
 export interface AttemptRecorderOptions extends Omit<AttemptResults, 'results'> {
   readonly db: Kysely<Database>;
   readonly scope: OrgScope;
-  /** Wakes endpoints. Called after a commit that recorded events. */
+  /** Called after a commit that recorded events, to wake their endpoints. */
   readonly onEvents: () => void;
 }
 
-/** The results that are recorded at once, and the milliseconds after which fewer are. */
+/** Results per batch, and milliseconds until a smaller batch is recorded. */
 const batchMax = 50;
 const waitMs = 250;
-/** The pauses before each retry in milliseconds: a short database outage loses no result. */
+/** Milliseconds before each retry: a short database outage loses no result. */
 const retryPausesMs = [100, 400, 1600, 5000];
 
-/** Makes a recorder for the attempts of one lease token. */
 export function createAttemptRecorder({ db, scope, onEvents, ...attempts }: AttemptRecorderOptions): AttemptRecorder {
   let waiting: AttemptResult[] = [];
   let timer: NodeJS.Timeout | undefined;
@@ -43,7 +39,7 @@ export function createAttemptRecorder({ db, scope, onEvents, ...attempts }: Atte
     if (results.length > 0 && (await withRetries(() => recordAttempts(db, scope, { ...attempts, results }))))
       onEvents();
   };
-  // One after the other: the endpoint's health depends on the order of the attempts.
+  // In order, because the endpoint's health depends on the order of the attempts.
   const start = (): Promise<void> => {
     last = last.then(recordWaiting).catch((error: unknown) => {
       failure ??= { error };

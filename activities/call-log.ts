@@ -3,22 +3,17 @@ import { insertCalls, lastCallSequence, type NewCall } from '../db/queries/runs/
 import type { OrgScope } from '../db/scope.ts';
 import type { LoggedCall } from '../src/core/http/logged-call.ts';
 
-/**
- * Writes the calls of a run as they happen; several in one statement when they come faster than the database writes.
- */
+/** Writes the calls of a run as they happen, and several per statement when they outpace the database. */
 export interface CallLog {
   write(call: LoggedCall): void;
-  /** Resolves when every call so far is stored; throws when one cannot be stored. Nothing is delivered before that. */
+  /** Resolves when every call so far is stored; throws if one cannot be. Nothing is delivered before that. */
   stored(): Promise<void>;
 }
 
-/**
- * The milliseconds for which calls are gathered before they are stored: a watched run shows them soon, a fast one in
- * few statements.
- */
+/** Milliseconds for which calls are gathered: a watched run shows them soon, and a fast one needs few statements. */
 const batchDelayMs = 100;
 
-/** The call log of one attempt; its sequence continues after those of earlier attempts, of which `isFirst` has none. */
+/** Continues the sequence of earlier attempts; `isFirst` means that there are none. */
 export async function openCallLog(
   db: Db,
   scope: OrgScope,
@@ -61,7 +56,7 @@ export async function openCallLog(
     },
     async stored() {
       const last = sequence;
-      // Does not wait for calls that arrive meanwhile: they may never end.
+      // Later calls are not awaited: they may never end.
       while (storedTo < last) await flush();
     },
   };

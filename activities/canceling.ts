@@ -1,18 +1,15 @@
 import { CancelledFailure } from '@temporalio/activity';
 
-/** Whether a chunk stops because its run must end, not because it continues elsewhere or later. */
+/** True if a chunk stops because its run must end, not because it continues elsewhere or later. */
 export const isCancel = (reason: unknown): boolean =>
   reason instanceof CancelledFailure && (reason.message === 'CANCELLED' || reason.message === 'NOT_FOUND');
 
-/**
- * Throws the reason of a signal that is aborted by anything but the stop of the worker: after that, work has simply ended
- * early.
- */
+/** Throws the abort reason, except for a shutdown of the worker: work then has simply ended early. */
 export function throwUnlessShutdown({ reason }: AbortSignal): void {
   if (reason instanceof CancelledFailure && reason.message !== 'WORKER_SHUTDOWN') throw reason;
 }
 
-/** Aborts some time after `signal`, which means that no more pages are requested. */
+/** Aborts some time after `signal`, at which no more pages are requested. */
 export function abortedAfter(signal: AbortSignal, msAfter: (reason: unknown) => number): AbortSignal {
   const hard = new AbortController();
   const abortLater = () => setTimeout(() => hard.abort(signal.reason), msAfter(signal.reason)).unref();
@@ -22,9 +19,8 @@ export function abortedAfter(signal: AbortSignal, msAfter: (reason: unknown) => 
 }
 
 /**
- * Returns the result of `work` and disposes of its resources. Work that has not ended `graceMs` after a cancel is
- * abandoned: its resources are disposed of while it runs, which ends its waits, and the cancel reason is thrown at
- * once. A later attempt fences off what it may still do.
+ * Abandons work that still runs `graceMs` after a cancel: disposes of its resources, which ends its waits, and throws the
+ * cancel reason at once. A later attempt fences off its remaining effects.
  */
 export async function unlessCanceled<Result>(
   signal: AbortSignal,
@@ -46,7 +42,6 @@ export async function unlessCanceled<Result>(
   } finally {
     signal.removeEventListener('abort', leave);
     clearTimeout(timer);
-    // Work that has ended leaves nothing behind. The result of abandoned work is ignored.
     worked.catch(() => undefined);
     resources.disposeAsync().catch(() => undefined);
   }

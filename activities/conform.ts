@@ -1,4 +1,4 @@
-/** Whatever changed since the last run: an attempt uses no stored fact that is about something else. */
+/** Ensures that an attempt uses no stored fact of its lane that is about something else. */
 
 import type { Attempt } from '../db/queries/runs/attempts.ts';
 import { type Conformed, conformLane } from '../db/queries/runs/lanes/conform-lane.ts';
@@ -8,22 +8,20 @@ import { takenOver } from '../src/core/errors.ts';
 import { changedFacets, isMeaning, meaningOf } from '../src/core/spec/connection/meaning.ts';
 import type { Deps } from '../src/deps.ts';
 
-/** How a lane comes to mean what its run reads. */
 export interface Conformer {
   /**
-   * What is known of records is about another key: to be called before the destination is opened, for which the lane is
-   * another generation then.
+   * True if what is known of records is about another key. Call `conform` before opening the destination, for which the lane
+   * is then another generation.
    */
   readonly startsOver: boolean;
   /**
-   * Resets what no longer means the same; null: nothing was reset. Where the lane does not start over, the destination is opened
-   * before: the last batch of an earlier run, which may be known there only, is about what the lane still stores. Throws
-   * `fenced` when a newer attempt holds the lane, or its account has changed since this one began.
+   * Resets what no longer means the same; `null` if nothing was reset. Unless the lane starts over, open the destination
+   * first: only it may know an earlier run's last batch, which still matches the stored facts. Throws `fenced` when a newer
+   * attempt holds the lane, or its account has changed since this one began.
    */
   conform(): Promise<Conformed | null>;
 }
 
-/** Compares what the lane of an attempt stores with what its run reads. */
 export function createConformer(
   { db, log }: Pick<Deps, 'db' | 'log'>,
   scope: OrgScope,

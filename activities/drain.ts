@@ -1,9 +1,7 @@
 /**
- * Sends the waiting events of one endpoint until none is left: claim, post, record, as many at once as the endpoint
- * allows. The three steps overlap. Each claim takes all places that became free during the previous one: a fast
- * receiver gets large batches, and nothing waits for a slow one.
- *
- * A crash at any point loses nothing: each claim is a row with a lease, and is sent again when the lease expires.
+ * Sends the waiting events of one endpoint until none is left: claim, post, record, which overlap. Each claim fills all
+ * places that became free during the previous one: a fast receiver gets large batches, and nothing waits for a slow one.
+ * After a crash, each claim is a row whose lease expires, and is sent again.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -26,29 +24,23 @@ import type { DrainResult, WebhookEndpointInput } from '../workflows/contract.ts
 import { type AttemptRecorder, createAttemptRecorder } from './attempt-recorder.ts';
 import { createTaskGroup } from './task-group.ts';
 
-/** What draining needs. */
 export interface DrainDeps extends Pick<Deps, 'db' | 'secretBox' | 'orchestrator' | 'log' | 'config'> {
   readonly send: WebhookSender;
-  /** Of concurrent requests, shared by the process. */
   readonly slots: OrgSlots;
 }
 
-/** The longest time of a drain in milliseconds: when it ends, its workflow shows progress. */
+/** Milliseconds after which a drain ends, so that its workflow shows progress. */
 const drainMsMax = 30_000;
-/** The milliseconds of a lease beyond the request timeout: it outlives everything that records the attempt. */
+/** Milliseconds of a lease beyond the request timeout: it outlives everything that records the attempt. */
 const leaseMarginMs = 15_000;
-/** The milliseconds between two checks for more while requests are in progress. */
 const lookMs = 250;
-/** The milliseconds that a claim waits for more places to become free when most are taken. */
+/** Milliseconds that a claim waits for more places to become free when most are taken. */
 const batchDelayMs = 5;
-/**
- * The time for which a drain that has sent something checks for more before it ends, and the time between two such
- * checks, both in milliseconds: events come in groups.
- */
+/** Milliseconds for which a drain that has sent something checks for more, and between two checks: events come in groups. */
 const lingerMs = 300;
 const lingerLookMs = 50;
 
-/** Sends until nothing waits, `stopping` aborts or 30 s are over. Waits for requests in progress and records them. */
+/** Sends until nothing waits, `stopping` aborts or 30 s are over, and records requests in progress. */
 export async function drain(
   deps: DrainDeps,
   { orgId, endpointId }: WebhookEndpointInput,
@@ -102,7 +94,7 @@ async function sendAll(opened: OpenDrain, stopping: AbortSignal): Promise<void> 
   let restingSince: number | null = null;
   let careful = true;
   while (!stopping.aborted && performance.now() < endMs) {
-    // The next step depends on how the last attempt ended, so that is recorded first.
+    // The next step depends on how the last attempt ended, so its result is recorded first.
     if (careful || recorder.holdsFailure()) await recorder.flush();
     const endpoint = await queue.readOpenEndpoint(deps.db, scope, endpointId);
     if (!endpoint || endpoint.state === 'deleted') return;
@@ -126,11 +118,9 @@ async function sendAll(opened: OpenDrain, stopping: AbortSignal): Promise<void> 
 
 interface ClaimedNow {
   readonly claimed: number;
-  /** The wait for the rate limit of the endpoint in milliseconds; null: no wait. */
   readonly waitMs: number | null;
 }
 
-/** Claims as many messages as there are places, and starts to send them. */
 async function claimNext(opened: OpenDrain, endpoint: queue.OpenEndpoint): Promise<ClaimedNow> {
   const { deps, scope, endpointId, taskGroup } = opened;
   const room = {
@@ -158,7 +148,7 @@ async function claimNext(opened: OpenDrain, endpoint: queue.OpenEndpoint): Promi
   return { claimed: attempts.length, waitMs: null };
 }
 
-/** Milliseconds until the endpoint's rate allows one more; 0: its token is taken. */
+/** Milliseconds, or 0 when the token of the endpoint's rate is taken. */
 async function waitOfRate(
   { deps, scope, endpointId }: OpenDrain,
   { rateLimitPerSecond: requests }: queue.OpenEndpoint,
@@ -168,7 +158,6 @@ async function waitOfRate(
   return await takeToken(deps.db, scope, { rate, waitMsMax: 0 });
 }
 
-/** Requested deliveries go first. */
 async function claim(
   { deps: { db }, scope, endpointId, leaseToken }: OpenDrain,
   { timeoutMs, probing, ordering }: queue.OpenEndpoint,
@@ -223,7 +212,7 @@ async function makeAttempt(opened: OpenDrain, { endpoint, attempt, secretId, key
   }
 }
 
-/** The milliseconds until the next check; null: nothing waits. After a drain that sent nothing, not at once. */
+/** `null` when nothing waits; never 0 after a drain that sent nothing. */
 function nextDueMs(endpoint: queue.OpenEndpoint | undefined, sent: number): number | null {
   if (!endpoint) return null;
   const { state, requested, dueInMs, leaseEndsInMs } = endpoint;

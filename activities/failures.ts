@@ -1,11 +1,9 @@
 /**
- * How the failure of an activity enters a history, and whether Temporal retries it. The code of an AppError decides, by the
- * table below. `isFinal` overrides it: whoever threw the error has retried for as long as it may, so no attempt follows,
- * though the code alone would get one.
+ * Turns failures of activities into their form in a history, and decides by code whether Temporal retries them. `isFinal`
+ * overrides the code: its thrower has retried for as long as it may.
  *
- * Refusals of inputs that are not ours are made where these come in. One other file makes an ApplicationFailure:
- * workflows/run-to-end.ts fails a run with the code and message of its first step. They were decided here; a first step
- * returns them, because its own failure means that an activity tries again.
+ * Foreign inputs are refused where they arrive. Only workflows/run-to-end.ts also makes an ApplicationFailure, with a code
+ * and message decided here: a first step returns them, because its own failure means that an activity tries again.
  */
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import type { Attempt } from '../db/queries/runs/attempts.ts';
@@ -13,9 +11,7 @@ import { AppError, type ErrorCode, type RunErrorCode } from '../src/core/errors.
 import { cutText } from '../src/core/json/cut-text.ts';
 import type { Deps } from '../src/deps.ts';
 
-/**
- * The failures of a run that Temporal retries; whether a later run may succeed is in `src/core/events/run-failure.ts`.
- */
+/** Whether Temporal retries a failure of a run; `src/core/events/run-failure.ts` says whether a later run may succeed. */
 const retried = {
   egress_blocked: false,
   auth_failed: false,
@@ -31,16 +27,16 @@ const retried = {
   destination_behind: false,
   destination_unavailable: true,
   no_progress: false,
-  // An attempt that was replaced cannot report this. The current one reports it after a late attempt fenced it off.
+  // Reported by the current attempt after a late one fenced it off; a replaced attempt cannot report it.
   fenced: true,
 } as const satisfies Record<RunErrorCode, boolean>;
 
-/** Characters of a message in a history: no failure may be larger than Temporal takes. */
+/** Characters of a message in a history, to stay below Temporal's limit on failures. */
 const messageMax = 4000;
 
 /**
- * The form in which a failure enters the history. The service writes its message, which is safe to show; foreign text
- * (a driver's error, a response body) stays in the log. A bug is retried: a deployment fixes it and nothing is lost.
+ * The service's own message is safe to show; foreign text (a driver's error, a response body) stays in the log. A bug is
+ * retried: a deployment fixes it and nothing is lost.
  */
 function toFailure(error: unknown): ApplicationFailure {
   if (error instanceof ApplicationFailure) return error;
@@ -54,14 +50,12 @@ function toFailure(error: unknown): ApplicationFailure {
   return ApplicationFailure.create({ message: 'Unexpected error; see the log of the worker.', type: 'internal' });
 }
 
-/** Whether a later attempt may succeed. */
 const isRetried = (code: ErrorCode): boolean => (code in retried ? retried[code as RunErrorCode] : code === 'internal');
 
-/** Whether somebody who changes the connection can mend it: credentials or a destination were refused. */
+/** True if a change of the connection can mend it: credentials or a destination were refused. */
 export const isRefusal = (code: string): boolean =>
   code === 'auth_failed' || code === 'destination_login' || code === 'destination_gone';
 
-/** The failure of an attempt that is to be tried again, although its code alone would get none. */
 export const toRetry = (error: AppError): ApplicationFailure =>
   ApplicationFailure.create({
     type: error.code,
@@ -70,20 +64,17 @@ export const toRetry = (error: AppError): ApplicationFailure =>
     cause: error,
   });
 
-/** What the log says when the work of an activity fails. */
 interface FailureReport {
-  /** Writes the line, at its level; the error is one of its fields. */
   readonly write: Deps['log']['error'];
   readonly message: string;
-  /** Ids and the like; never data. */
+  /** Never data. */
   readonly fields?: Readonly<Record<string, unknown>>;
-  /** Called once it is logged, before it is thrown. Absent: nothing else happens. */
   readonly note?: (failure: ApplicationFailure) => Promise<void>;
 }
 
 /**
- * The boundary of an activity: what its work throws is logged, and thrown in the form that a history may hold. A cancel passes
- * as it is, without a line.
+ * The boundary of an activity: logs an error and throws it in the form for a history. A cancel passes unchanged and is not
+ * logged.
  */
 export async function withFailures<Result>(
   { write, message, fields, note }: FailureReport,
@@ -100,7 +91,7 @@ export async function withFailures<Result>(
   }
 }
 
-/** Ends a run without progress with the error of its last attempt; a worker that died leaves no error. */
+/** Uses the error of the last attempt; a worker that died leaves none. */
 export function retriesExhausted({ attempts, errorCode, errorMessage }: Attempt): ApplicationFailure {
   const cause = errorMessage ?? 'The worker died on every attempt; see its log.';
   const message = `No progress after ${attempts - 1} attempts: ${cause} Fix the cause and start the sync again: it continues from the watermark.`;

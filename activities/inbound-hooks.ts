@@ -13,19 +13,17 @@ import { withFailures } from './failures.ts';
 
 type InboundDeps = Pick<Deps, 'db' | 'orchestrator' | 'log' | 'defaultDestination'>;
 
-/** A step, and the run that it created; null: it created none. */
 interface CreatedOrJoined {
   readonly step: InboundStep;
   readonly created: RunRow | null;
 }
 
-/** The activities for requests to hooks. */
 export function createInboundHookActivities(deps: InboundDeps) {
   return {
     /**
-     * Creates the run that requests of a resource wait for, when it is due, or adds them to one that has not begun yet.
-     * Safe to run twice: run and requests are one transaction, so a repeat finds no request waiting
-     * (test/integration/inbound-steps.test.ts). The sweeper starts a run whose start was lost.
+     * Creates the run that requests wait for when it is due, or adds them to one that has not begun. Safe to run twice: run
+     * and requests are one transaction, so a repeat finds no request waiting (test/integration/inbound-steps.test.ts). The
+     * sweeper starts a run whose start was lost.
      */
     async enqueueInboundRun(input: InboundHookInput): Promise<InboundStep> {
       const scope = orgScope(input.orgId);
@@ -40,7 +38,6 @@ export function createInboundHookActivities(deps: InboundDeps) {
   };
 }
 
-/** Creates the run that requests wait for, adds them to one that waits, or notes why there is none for them. */
 async function createOrJoin(
   { defaultDestination }: Pick<InboundDeps, 'defaultDestination'>,
   tx: Db,
@@ -48,7 +45,7 @@ async function createOrJoin(
   input: InboundHookInput,
 ): Promise<CreatedOrJoined> {
   const { connectionId, resourceKey } = input;
-  // No run of the connection begins while the lock is held: one that waits starts after every request seen here.
+  // No run of the connection begins while the lock is held: a waiting run starts after every request seen here.
   const connection = await lockConnection(tx, scope, connectionId);
   const due = await dueInMs(tx, scope, input);
   if (due === null) return { step: { waitMs: null, outcome: 'no request is waiting', runId: null }, created: null };

@@ -1,7 +1,6 @@
 /**
  * The steps of workflows that have effects. An activity gets ids and returns ids and counts, so no record and no secret
- * enters a history. Each is safe to run twice. This room belongs to Temporal and to the control database; what a sync is
- * lies in `src/core`.
+ * enters a history. This room belongs to Temporal and the control database; the sync itself is in `src/core`.
  */
 
 import type { Deps } from '../src/deps.ts';
@@ -12,7 +11,7 @@ import { createRunOfFiring, createScheduleActivities } from './schedules.ts';
 import { createSyncActivities } from './sync-pages.ts';
 import { createWebhookActivities } from './webhooks.ts';
 
-/** Everything that workflows call. Each is safe to run twice; its own comment says why, and which test proves it. */
+/** Each activity is safe to run twice; its comment says why, and which test proves it. */
 export const createActivities = (deps: Deps, slots: Slots) => ({
   ...createRunActivities(deps),
   ...createScheduleActivities(deps),
@@ -21,5 +20,4 @@ export const createActivities = (deps: Deps, slots: Slots) => ({
   ...createWebhookActivities(deps),
 });
 
-/** The activities as workflow code sees them: types only. */
 export type Activities = ReturnType<typeof createActivities>;

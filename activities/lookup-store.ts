@@ -8,13 +8,9 @@ import type { Deps } from '../src/deps.ts';
 /** A run lasts a week at most (limits.maxDurationSeconds); its own values are dropped at its end. */
 const runTtlSeconds = 8 * 86_400;
 
-/** Values and characters written in one statement. */
 const writeMax = { values: 1000, length: 8_000_000 } as const;
 
-/**
- * Looked-up values in the control database, where all workers find them. Their keys are made of secrets, too, so that only
- * fingerprints of them are stored.
- */
+/** Looked-up values shared by all workers, keyed by fingerprints because keys may contain secrets. */
 export function createLookupStore(
   { db, secretBox }: Pick<Deps, 'db' | 'secretBox'>,
   scope: OrgScope,

@@ -3,22 +3,18 @@ import type { Attempt } from '../db/queries/runs/attempts.ts';
 import { createSeenIdFilter, type SeenIdFilter } from '../src/core/pipeline/seen-id-filter.ts';
 
 /**
- * Lanes that had nothing stored when this process began to read them: an id that was not looked up since then is not
- * stored, and needs no query. Kept from chunk to chunk.
+ * Lanes that had nothing stored when this process began to read them: an id not looked up since then needs no query. Kept
+ * from chunk to chunk.
  */
 export interface NewLanes {
-  /**
-   * The ids looked up since the lane was new; null: only the database knows. A `fresh` lane must have nothing stored.
-   */
+  /** `null` if only the database knows the ids; a `fresh` lane must have nothing stored. */
   take(attempt: Pick<Attempt, 'laneId' | 'fence' | 'fenceBefore'>, fresh: boolean): SeenIdFilter | null;
-  /** The run was read to its end. */
   leave(laneId: number): void;
 }
 
-/** Lanes whose ids are kept, 2 MB each: those that were read last. */
+/** The most recently read lanes, 2 MB of ids each. */
 const lanesMax = 8;
 
-/** The new lanes of one process. */
 export function createNewLanes(): NewLanes {
   const lanes = new LRUCache<number, { readonly fence: number; readonly ids: SeenIdFilter }>({ max: lanesMax });
   return {

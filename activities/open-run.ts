@@ -1,5 +1,3 @@
-/** Opens a run for one attempt: its setup, the destination and where that stands, the engine, and the delivery. */
-
 import type { Db } from '../db/client.ts';
 import type { Attempt } from '../db/queries/runs/attempts.ts';
 import { findRecordStates } from '../db/queries/runs/records/record-state.ts';
@@ -33,11 +31,8 @@ import { type AttemptLedger, createRunLedger } from './run-ledger.ts';
 import { createRunStore } from './run-store.ts';
 import { sealedPage } from './sealed-page.ts';
 
-/** A run with everything open that one attempt needs. */
 export interface OpenRun {
-  /** Fingerprint of the destination. */
   readonly destinationFingerprint: string;
-  /** Whether the destination has not been called so far. */
   readonly isUntouched: () => boolean;
   readonly start: StartPoint;
   readonly engine: Engine;
@@ -45,27 +40,21 @@ export interface OpenRun {
   readonly ledger: Pick<AttemptLedger, 'leftToEnd'>;
 }
 
-/** The run to open, and what of this process it uses. */
 interface OpenRunOptions {
   readonly runId: string;
   readonly attempt: Attempt;
-  /** Whether it is the first attempt of the run. */
   readonly isFirst: boolean;
   readonly setup: ResourceSetup;
   readonly startedAt: Date;
   readonly newLanes: NewLanes;
   /** Knows the secrets of the connection, and is given every later one. */
   readonly redactor: Redactor;
-  /** Notes a wait. Called before one for a rate limit of the API, with its length. */
   readonly onRateLimit: (waitMs: number) => void;
-  /** Closes connections at the end of the attempt; the run goes on. */
+  /** Disposed of at the end of the attempt; the run continues. */
   readonly resources: AsyncDisposableStack;
 }
 
-/**
- * Opens a run where its destination stands. Throws `spec_invalid` when spec and connection no longer fit together, and
- * what the destination throws.
- */
+/** Throws `spec_invalid` when spec and connection no longer fit together, and errors of the destination. */
 export async function openRun(deps: Deps, scope: OrgScope, options: OpenRunOptions): Promise<OpenRun> {
   const { db, log } = deps;
   const { runId, attempt, isFirst, setup, startedAt, newLanes, redactor, onRateLimit, resources } = options;
@@ -136,20 +125,18 @@ export async function openRun(deps: Deps, scope: OrgScope, options: OpenRunOptio
   return { ...at, start, engine, delivery, ledger };
 }
 
-/** What a destination of a run works with. */
 type DestinationUses = Pick<DestinationDeps, 'logCall'> & {
   readonly redact: (text: string) => string;
   readonly echoes: SealedEchoes;
   readonly decodeTurns: DecodeTurns;
 };
 
-/** The destination of a run, and where the run starts there. */
 interface RunDestination extends Pick<OpenRun, 'destinationFingerprint' | 'isUntouched' | 'start'> {
   readonly destination: Pick<Destination, 'prepare' | 'apply'>;
   readonly ledger: AttemptLedger;
 }
 
-/** Opens the destination, and resets what the lane stores about something else than the run reads. */
+/** Opens the destination, and resets what the lane stores about anything other than the run reads. */
 async function openConformed(
   deps: Deps,
   scope: OrgScope,
@@ -171,8 +158,8 @@ async function openConformed(
 }
 
 /**
- * Claims the lane at the destination and repairs the ledger from there. Leaves that to the first batch that brings
- * something when the ledger's last batch was recorded with the same destination. Throws what the destination throws.
+ * Claims the lane at the destination and repairs the ledger from it. If the ledger's last batch was recorded with the same
+ * destination, the first non-empty batch does so instead.
  */
 async function openRunDestination(
   deps: Deps,
@@ -192,7 +179,7 @@ async function openRunDestination(
   resources.use(destination);
   const ledger = createRunLedger(db, scope, { runId, laneId, fence, place });
   const { backfill } = attempt;
-  // One that begins at some time leaves what was lost of older records.
+  // A backfill with a start leaves what was lost of older records.
   const deliversAgain = backfill?.rewind === true || (backfill?.force === true && backfill.from === null);
   const behaviour = {
     ownsRows: ownsRows(setup.resource, setup.spec.resources),
@@ -202,7 +189,7 @@ async function openRunDestination(
   const openAfter = (batchNo: number) =>
     repairFromCheckpoint({ run: { ...attempt, runId, batchNo }, ledger, destination, target, turns, ...behaviour });
   const opened = { destinationFingerprint: fingerprint, ledger };
-  // What is delivered again begins where the destination stands.
+  // Redelivery begins where the destination stands.
   if (recordedWith !== fingerprint || deliversAgain) {
     if (recordedWith !== null && !(await ledger.clearRecordedWith())) throw takenOver();
     const start = await openAfter(attempt.batchNo);
@@ -213,7 +200,6 @@ async function openRunDestination(
   return { ...opened, destination: lazy, start, isUntouched: () => !lazy.isOpen };
 }
 
-/** What is logged where the destination and the ledger differ. */
 const repairNotes = (
   log: Deps['log'],
   { runId, attempt: { connectionId, resourceKey } }: Pick<OpenRunOptions, 'runId' | 'attempt'>,

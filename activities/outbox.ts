@@ -20,13 +20,11 @@ import type { Deps } from '../src/deps.ts';
 
 interface OutboxOptions {
   readonly owner: OutboxOwner;
-  /** Masks secrets in stored parts of a record. */
   readonly redact: (text: string) => string;
-  /** Seals where it goes: an address may hold a secret. */
+  /** Seals the destination's address, which may hold a secret. */
   readonly echoes: Pick<SealedEchoes, 'seal' | 'says'>;
 }
 
-/** The outbox of one attempt's lane, in the control database. */
 export function createOutbox(
   { db }: Pick<Deps, 'db'>,
   scope: OrgScope,
@@ -74,10 +72,10 @@ export function createOutbox(
   };
 }
 
-/** As a version before has stored where a lane goes. */
+/** The hash that an earlier version stored for the target of a lane. */
 const formerHashOf = (target: string): Buffer => Buffer.from(hash('sha256', target, 'hex'), 'hex');
 
-/** The result of a query for the attempt that holds the lane. Throws `fenced` for any other. */
+/** Throws `fenced` if the attempt no longer holds the lane. */
 function held<Result>(result: Result | null): Result {
   if (result === null) throw takenOver();
   return result;

@@ -1,13 +1,10 @@
 import type { Context } from '@temporalio/activity';
 import { type ChunkProgress, progressSignal } from '../workflows/contract.ts';
 
-/** Reports the progress of a chunk to its workflow, for the details that operators see. */
 export interface ProgressReport extends Disposable {
-  /** Sets what to report from now on; `read` is called for each report. */
   show(read: () => ChunkProgress): void;
 }
 
-/** The milliseconds between two reports. */
 const reportMs = 5000;
 
 /** Reports begin after the first 5 s: short chunks, which are most, cost Temporal nothing. */
@@ -16,7 +13,7 @@ export function reportProgress({ client, info }: Context): ProgressReport {
   const { workflowId, runId } = info.workflowExecution ?? {};
   const report = () => {
     if (!read || !workflowId) return;
-    // Nothing depends on a report; the next one replaces one that is lost.
+    // A lost report does no harm; the next one replaces it.
     client.workflow
       .getHandle(workflowId, runId)
       .signal(progressSignal, read())
@@ -31,7 +28,7 @@ export function reportProgress({ client, info }: Context): ProgressReport {
   };
 }
 
-/** A chunk that is rate limited, or whose totals are those of the last report, waits. */
+/** A chunk waits if it is rate limited, or its totals are those of the last report. */
 export function progressOf(
   waiting: () => Exclude<ChunkProgress['waitsFor'], null>,
   read: () => Pick<ChunkProgress, 'pages' | 'records'>,

@@ -1,5 +1,3 @@
-/** The reading of a chunk: pages from the position of its run, each processed and delivered, until a boundary is reached. */
-
 import { AppError } from '../src/core/errors.ts';
 import { ThrottledError, type ThrottleReason } from '../src/core/model/throttled.ts';
 import { DestinationMovedError } from '../src/core/run/lazy-destination.ts';
@@ -12,41 +10,35 @@ import type { OpenRun } from './open-run.ts';
 import { type ProgressReport, progressOf } from './progress.ts';
 
 /**
- * A chunk ends after so many pages, too: fairness between orgs applies when chunks are assigned. A thousand pages are
- * four seconds of a fast API; the next chunk begins within a tenth of a second.
+ * Fairness between orgs applies when chunks are assigned, so they end by pages too. A thousand pages are four seconds of a
+ * fast API; the next chunk begins within a tenth of a second.
  */
 const chunkPagesMax = 1000;
-/** Pages fetched while an earlier one is still being processed. */
 const lookAheadPages = 3;
-/** Pages in the pipeline at once: more than evaluators on most machines, few enough to be small. */
+/** More pages than evaluators on most machines, few enough to be small. */
 const pagesAtOnce = 4;
-/** The milliseconds for which pages in flight may still arrive when the worker stops. */
+/** Milliseconds for which pages in flight may still arrive when the worker stops. */
 const stopMsMax = 10_000;
 /**
- * The milliseconds that a canceled chunk waits for the batch in progress, and for other work that ignores the cancel;
- * the next run records a batch that is applied later.
+ * Milliseconds that a canceled chunk waits for its batch, and for other work that ignores the cancel; the next run records a
+ * batch applied later.
  */
 export const cancelMsMax = 500;
 
-/** What reading works with. */
 export interface ReadDeps extends Pick<Deps, 'log'> {
-  /** What watches the chunk: its movement, and what it reports. */
   readonly movement: Movement;
   readonly progress: Pick<ProgressReport, 'show'>;
 }
 
-/** How far a chunk reads, and what ends it before. */
 interface ReadLimits {
   readonly limits: Resource['limits'];
-  /** The time at which the run has to end, in milliseconds since the epoch. */
+  /** The deadline of the run, in milliseconds since the epoch. */
   readonly endsAtMs: number;
-  /** A request waits for a rate limit. */
   readonly isRateLimited: () => boolean;
   readonly canceled: AbortSignal;
   readonly msMax: number;
 }
 
-/** Pages from where the run stands until the read, the chunk or the run's limits end. */
 export async function readOn(
   { movement, progress, log }: ReadDeps,
   { start, engine, delivery }: Pick<OpenRun, 'start' | 'engine' | 'delivery'>,
@@ -101,7 +93,7 @@ export async function readOn(
     if (isCanceled()) return result(0);
     // The next chunk reads the checkpoint of the destination before it reads a page.
     if (error instanceof DestinationMovedError) return { ...result(0), done: false };
-    // A pause of the destination is not one of the source: all pages may be read and yet wait for it.
+    // Only pauses of the source end a read here: all pages may be read and yet wait for the destination.
     if (error instanceof ThrottledError && !error.otherwise) {
       const { waitMs, reason } = error;
       return { ...result(waitMs, reason), ...(reason === 'report' || reason === 'memory' ? { waitsFor: reason } : {}) };
@@ -113,7 +105,6 @@ export async function readOn(
   return result(0);
 }
 
-/** The error of a run that had no time to wait longer. */
 export const nothingInTime = (seconds: number, reason?: ThrottleReason) =>
   reason === 'memory'
     ? new AppError(

@@ -12,13 +12,12 @@ import type { PageEntry, Receipt } from '../src/core/model/receipt.ts';
 import { observations } from '../src/core/observations.ts';
 import type { Recorded, RunLedger } from '../src/core/run/run-ledger.ts';
 
-/** The ledger of a lane, and what the end of the run is to record of it. */
 export interface AttemptLedger extends RunLedger {
-  /** The receipt that was left to the end; null: none was. */
+  /** The receipt that was left to the end of the run, or `null`. */
   readonly leftToEnd: Receipt | null;
 }
 
-/** The ledger of a lane in the control database, as the attempt that holds the lane writes it; `place`: see PreparedDestination. */
+/** For `place`, see PreparedDestination. */
 export function createRunLedger(
   db: Db,
   scope: OrgScope,
@@ -59,7 +58,6 @@ export function createRunLedger(
 
 type Counts = Pick<PageEntry, 'recordsIn' | 'recordsOut' | 'skipped' | 'quarantined' | 'deleted'>;
 
-/** What is published of a batch, once it is recorded. */
 export const countsOf = ({ pages }: Receipt): Counts => ({
   recordsIn: sumOf(pages, 'recordsIn'),
   recordsOut: sumOf(pages, 'recordsOut'),
@@ -70,10 +68,7 @@ export const countsOf = ({ pages }: Receipt): Counts => ({
 
 const sumOf = (pages: Receipt['pages'], name: keyof Counts): number => pages.reduce((sum, page) => sum + page[name], 0);
 
-/**
- * Publishes what was recorded, after the commit, and only of a batch that this call recorded: a repeat publishes
- * nothing.
- */
+/** Publishes after the commit, and only a batch that this call recorded: a repeat publishes nothing. */
 function published(recorded: Recorded, counts: Counts): Recorded {
   if (recorded.outcome === 'recorded') observations.batchRecorded.publish(counts);
   return recorded;

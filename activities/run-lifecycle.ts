@@ -1,4 +1,4 @@
-/** How a run begins, and how it ends: by its last chunk, or by its workflow if no chunk has ended it. */
+/** A run ends by its last chunk, or by its workflow if no chunk has ended it. */
 import { findConnection } from '../db/queries/connections/connections.ts';
 import { type Begun, beginRun as beginInRows } from '../db/queries/runs/lanes/begin-run.ts';
 import { endRun as endInRows, type RunEnd, type RunOutcome } from '../db/queries/runs/lanes/end-run.ts';
@@ -21,15 +21,14 @@ import { countsOf } from './run-ledger.ts';
 
 type LifecycleDeps = Pick<Deps, 'db' | 'orchestrator' | 'log' | 'defaultDestination'>;
 
-/** Runs in a row that may fail at the destination's login before the connection goes to `error`. */
+/** Runs in a row that may fail at the destination's login before the connection changes to `error`. */
 const loginFailuresMax = 3;
 
-/** What a run's workflow calls besides its chunks. */
 export function createRunActivities(deps: LifecycleDeps) {
   return {
     /**
-     * Ends a run that no chunk has ended: it failed, or was canceled. Safe to run twice: a repeat finds the run ended and
-     * only wakes the next (test/integration/lanes.test.ts).
+     * Ends a run that no chunk has ended. Safe to run twice: a repeat finds the run ended and only wakes the next
+     * (test/integration/lanes.test.ts).
      */
     async endRun(input: SyncRunInput, outcome: RunOutcome): Promise<RunTotals> {
       const report = { write: deps.log.error, message: 'run not ended' };
@@ -38,7 +37,7 @@ export function createRunActivities(deps: LifecycleDeps) {
   };
 }
 
-/** Begins the run when it is its turn. A repeat returns the same. */
+/** A repeat returns the same. */
 export async function beginRun(
   deps: LifecycleDeps,
   input: SyncRunInput,
@@ -50,17 +49,14 @@ export async function beginRun(
   return begun;
 }
 
-/** How a run ends. */
 export interface Ending extends Omit<RunEnd, 'runId' | 'breaksConnection' | 'provider' | 'isTestable'> {
-  /** Whether the run may have stored values of lookups; false: it has stored none. */
+  /** False if the run has certainly stored no values of lookups. */
   readonly keepsLookups?: boolean;
 }
 
 /**
- * Writes the final status, then wakes the runs whose turn may have come. A repeat finds the run ended and only
- * wakes; a wake-up that is lost costs the next run at most its 30 s timer.
- *
- * Throws `fenced` when its owner does not hold the lane any more.
+ * Ends the run, then wakes those whose turn may have come; a repeat only wakes. A lost wake-up costs the next run at most its
+ * 30 s timer. Throws `fenced` when the owner no longer holds the lane.
  */
 export async function endRun(
   deps: LifecycleDeps,
@@ -81,8 +77,8 @@ export async function endRun(
 }
 
 /**
- * The customer must act when the API refuses the credentials, when the destination refuses them several times in a row,
- * or when the destination no longer exists.
+ * True if the customer must act: the API refuses the credentials, the destination refuses them several times in a row, or it
+ * no longer exists.
  */
 async function isBreaking({ db }: Pick<Deps, 'db'>, input: SyncRunInput, { error }: RunOutcome): Promise<boolean> {
   if (error === null || !isRefusal(error.code)) return false;
@@ -93,8 +89,8 @@ async function isBreaking({ db }: Pick<Deps, 'db'>, input: SyncRunInput, { error
 }
 
 /**
- * Where the customer has to authorize the connection again, in the words of its spec (null: nowhere), and whether a test can
- * show that it is mended: none sends a request to a webhook, or creates a report.
+ * `provider` is where the customer has to authorize the connection again, as its spec names it, or `null`. `isTestable` is
+ * whether a test can show that it is mended: tests never post to a webhook or create a report.
  */
 async function breakFacts(
   { db, defaultDestination }: Pick<Deps, 'db' | 'defaultDestination'>,

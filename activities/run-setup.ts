@@ -6,8 +6,7 @@ import { AppError } from '../src/core/errors.ts';
 import type { Deps } from '../src/deps.ts';
 
 /**
- * The spec and the connection of a run as they were when it began; secrets as they are now. Throws `spec_invalid` when
- * spec, overrides, values or resource do not fit.
+ * Spec and connection as they were when the run began, with the secrets of now; throws `spec_invalid` when they do not fit.
  */
 export function setupOf(
   deps: Pick<Deps, 'secretBox'>,

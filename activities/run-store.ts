@@ -42,7 +42,6 @@ interface RunStoreOptions {
   readonly echoes: SealedEchoes;
 }
 
-/** The store of a run, in the control database. */
 export function createRunStore(
   { db }: Pick<Deps, 'db'>,
   scope: OrgScope,

@@ -21,32 +21,29 @@ import { notCreated, outcomeOf } from './firing-outcome.ts';
 
 type ScheduleDeps = Pick<Deps, 'db' | 'orchestrator' | 'log' | 'defaultDestination'>;
 
-/** The run of a firing. */
 export interface FiringRun extends Pick<RunRow, 'id' | 'connectionId' | 'resourceKey' | 'trigger'> {
-  /** Whether it has begun with this, so that its first attempt is counted. */
+  /** True if the run has begun, so that its first attempt is counted. */
   readonly hasBegun: boolean;
 }
 
 interface FiringOptions {
-  /** Whether the run begins at once if it is its turn and the last one of its lane was quick; otherwise it is queued. */
+  /** Begins the run at once if it is its turn and the last one of its lane was quick. */
   readonly begins?: boolean;
 }
 
-/** The activities for firings of schedules. */
 export function createScheduleActivities(deps: ScheduleDeps) {
   return {
     /**
-     * Creates the run of a firing, as {@link createRunOfFiring} does. Safe to run twice: a repeat finds the run of the
-     * firing (test/integration/schedule-ticks.test.ts), or the event that none was created
-     * (test/integration/event-recording.test.ts).
+     * Safe to run twice: a repeat finds the run of the firing (test/integration/schedule-ticks.test.ts), or the event that
+     * none was created (test/integration/event-recording.test.ts).
      */
     createScheduledRun: (input: ScheduledTickInput, scheduledFor: string): Promise<FiringOutcome> =>
       withFailures(notCreated(deps, input, scheduledFor), async () =>
         outcomeOf(await createRunOfFiring(deps, input, scheduledFor)),
       ),
     /**
-     * Creates the run of a firing whose workflow ends with it: another one executes the run. Safe to run twice: a repeat
-     * finds the run of the firing (test/integration/schedule-ticks.test.ts) and starts its workflow under the same id.
+     * Another workflow executes the run. Safe to run twice: a repeat finds the run of the firing
+     * (test/integration/schedule-ticks.test.ts) and starts its workflow under the same id.
      */
     enqueueScheduledRun: (input: ScheduledTickInput, scheduledFor: string): Promise<FiringOutcome> =>
       withFailures(notCreated(deps, input, scheduledFor), async () => {
@@ -59,8 +56,8 @@ export function createScheduleActivities(deps: ScheduleDeps) {
 }
 
 /**
- * Creates the run of a firing, whose workflow calls this, or returns as text why there is none: the schedule does not fire at
- * this time or is off, its connection is not active, or another run reads the same.
+ * Returns the reason as text if the schedule is off or does not fire at this time, the connection is not active, or another
+ * run reads the same.
  */
 export async function createRunOfFiring(
   deps: ScheduleDeps,
@@ -77,15 +74,14 @@ export async function createRunOfFiring(
   return created;
 }
 
-/** The run of a firing, or why there is none; the latter is an event unless a user caused it on purpose. */
+/** A skip is an event unless a user caused it on purpose. */
 async function createOrSkip(
   { defaultDestination, log }: Pick<ScheduleDeps, 'defaultDestination' | 'log'>,
   tx: Db,
   scope: OrgScope,
   { begins = false, ...firing }: Firing & FiringOptions,
 ): Promise<FiringRun | string> {
-  // Firings of one connection are serialized, so that two of them do not both find no waiting run, and two attempts at one
-  // of them do not both create its run.
+  // Otherwise two firings could both find no waiting run, or two attempts at one firing both create its run.
   const connection = await lockConnectionOfSchedule(tx, scope, firing.scheduleId);
   const facts = await findFiringFacts(tx, scope, firing);
   if (!facts) return 'schedule deleted';
@@ -108,7 +104,7 @@ async function createOrSkip(
   const skipped = skipper(tx, scope, { schedule, connection, ...firing });
   if (connection.status !== 'active') return skipped('connection_not_active', `connection ${connection.status}`);
   if (facts.isWaitedFor) return skipped('overlap', 'a run of the resource is already queued');
-  // After an outage Temporal starts all firings that it missed. The first run reads what the others would read.
+  // After an outage Temporal starts all missed firings; the first run reads what the others would read.
   if (facts.isRead) return 'a run of the resource began after this firing was due';
   const terms = automaticTerms({ ...connection, specJson, resourceKey, defaultDestination });
   if (typeof terms === 'string') return skipped('spec_invalid', terms);
@@ -121,8 +117,8 @@ async function createOrSkip(
 }
 
 /**
- * Why the schedule has not planned to fire at this time, which Temporal says: whoever may write to Temporal starts a firing for
- * any time. Null: it has. How late it comes does not matter, since a firing may have waited for Temporal or for a worker.
+ * `null` if the schedule planned this firing: a client with write access to Temporal could start one for any time. Lateness
+ * does not matter, since a firing may have waited for Temporal or for a worker.
  */
 function whyUnplanned({ schedule, isAhead, isBefore }: FiringFacts, scheduledFor: string): string | null {
   if (isAhead) return 'the firing is not due yet';
@@ -135,7 +131,6 @@ interface SkippedFiring extends Firing {
   readonly connection: ConnectionRow;
 }
 
-/** Records that a firing creates no run; returns the text for operators. */
 const skipper =
   (tx: Db, scope: OrgScope, { schedule, connection, scheduledFor }: SkippedFiring) =>
   async (reason: SkipReason, words: string): Promise<string> => {

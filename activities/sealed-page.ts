@@ -8,7 +8,7 @@ import { mapWithPauses } from '../src/core/work/map-with-pauses.ts';
 
 type Hiding = Pick<SealedEchoes, 'hide' | 'hideNew' | 'tells'>;
 
-/** The page with what a run goes on from sealed where it repeats a secret; partitions stay known by their keys. */
+/** Seals the parts of a page that a later run reads back, if they repeat a secret; partitions keep their keys. */
 export async function sealedPage(page: ReadyPage, echoes: Hiding): Promise<ReadyPage> {
   const { positionAfter, partition, proof, listed } = page;
   return {
@@ -26,7 +26,7 @@ export async function sealedPage(page: ReadyPage, echoes: Hiding): Promise<Ready
   };
 }
 
-/** A position, of which queries still see how far it is. */
+/** Hides a position, except for its progress, which queries need. */
 export const sealedPosition = (position: RunPosition, echoes: Pick<SealedEchoes, 'hide'>): RunPosition =>
   echoes.hide(position, factsOf(position));
 
@@ -51,7 +51,7 @@ function sealedDeletions(listed: ListedDeletions, echoes: Hiding): ListedDeletio
   return { ...listed, named: named.map((one) => ({ ...one, deletedAt: echoes.hideNew(one.deletedAt) })) };
 }
 
-/** What is stored of each record: usually nothing that could tell, or nothing that does. */
+/** Usually the records hold nothing that could repeat a secret, or nothing that does: skips the work per record. */
 async function sealedOutcomes(outcomes: PageOutcome['outcomes'], echoes: Hiding): Promise<PageOutcome['outcomes']> {
   const cursors = outcomes.flatMap((outcome) => cursorOf(outcome) ?? []);
   const hidesCursors = cursors.length > 0 && echoes.tells(cursors.join('\n'));

@@ -1,11 +1,11 @@
 /**
- * A chunk of a run: many pages, read ahead, processed, delivered and recorded, until the read ends or a boundary is
- * reached. One activity per page would cost 10 to 50 ms each; inside a chunk a page costs only its own work.
+ * A chunk of a run: many pages, until the read ends or a boundary is reached. One activity per page would cost 10 to 50 ms
+ * each; inside a chunk a page costs only its own work.
  *
- * Safe to run twice, at the same time even: taking the lane fences every earlier attempt off, at the destination and
- * in the control database. A crash before the destination commits loses pages in flight, which are fetched again; one
- * between the two commits is repaired from the receipt at the destination; one after both costs nothing
- * (test/crash/kill-points.test.ts, handover.test.ts for two at the same time).
+ * Safe to run twice, even concurrently: taking the lane fences off every earlier attempt, at the destination and in the
+ * control database. After a crash before the destination commits, pages in flight are fetched again. Between the two commits,
+ * the ledger is repaired from the destination's receipt; a crash after both costs nothing (test/crash/kill-points.test.ts,
+ * handover.test.ts for two at the same time).
  */
 
 import type { ApplicationFailure } from '@temporalio/common';
@@ -28,37 +28,28 @@ import { cancelMsMax, nothingInTime, type ReadDeps, readOn } from './read-on.ts'
 import { type Ending, endRun } from './run-lifecycle.ts';
 import { setupOf } from './run-setup.ts';
 
-/**
- * The milliseconds below which a run is quick: the next one of its lane is then tried within the task of its workflow.
- */
+/** Milliseconds below which a run is quick: the next one of its lane is then tried within its workflow task. */
 const quickMsMax = 800;
-/** Attempts without one recorded batch, after which the run fails: the progress-aware retry budget. */
+/** Attempts without a recorded batch after which the run fails: the progress-aware retry budget. */
 const attemptsMax = 12;
-/** The attempts after an error without a code, mostly a bug: with their delays they take 21 s. */
+/** Attempts after an error without a code, mostly a bug: with their delays they take 21 s. */
 const unexpectedAttemptsMax = 8;
 
-/** What a chunk works with. */
 export interface ChunkDeps extends Deps, ReadDeps {
-  /** The lanes that this process found with nothing stored. */
   readonly newLanes: NewLanes;
 }
 
-/** How long a chunk may go on. */
 export interface ChunkLimits {
-  /** Ends it: a cancel of the run, or the stop of the worker. */
+  /** Aborted by a cancel of the run, or by a shutdown of the worker. */
   readonly canceled: AbortSignal;
-  /** The milliseconds after which no page is requested. */
   readonly msMax: number;
-  /** The time at which Temporal scheduled the attempt, in milliseconds since the epoch; see takeLane. */
+  /** When Temporal scheduled the attempt, in milliseconds since the epoch; see takeLane. */
   readonly scheduledAtMs: number;
-  /** Whether it is the first attempt of the run. */
   readonly isFirst: boolean;
 }
 
-/** The milliseconds of a chunk that is an activity of its own. */
 export const chunkMsMax = 60_000;
 
-/** Runs a chunk of a run whose turn it is, and ends the run once it is read. Throws what ends the chunk. */
 export async function advanceRun(deps: ChunkDeps, input: SyncRunInput, limits: ChunkLimits): Promise<ChunkResult> {
   const { result, ...ending } = await readUnlessCanceled(deps, input, limits);
   if (!result.done) return result;
@@ -66,10 +57,9 @@ export async function advanceRun(deps: ChunkDeps, input: SyncRunInput, limits: C
   return { ...result, totals: await endRun(deps, input, { ...ending, outcome }) };
 }
 
-/** A chunk that did not begin. */
 export const waitsForTurn: ChunkResult = { ...nothingRead, waiting: true };
 
-/** Stores why an attempt failed: the run row shows it, too, if no attempt gets further. Never throws. */
+/** Stores the cause for the run row, in case no later attempt makes progress; never throws. */
 export async function noteAttemptFailure(
   deps: Pick<Deps, 'db' | 'log'>,
   { orgId, runId }: SyncRunInput,
@@ -83,13 +73,13 @@ export async function noteAttemptFailure(
   }
 }
 
-/** A result of {@link readChunk}: that of the chunk, and its attempt; null: there was nothing to read. */
+/** `owner` is `null` if nothing was left to read. */
 interface ReadChunk extends Omit<Ending, 'outcome'> {
   readonly result: ChunkResult;
   readonly owner: Attempt | null;
 }
 
-/** Reads a chunk; a canceled one ends soon, whatever the customer's systems do. */
+/** A canceled chunk ends soon, even if the customer's systems hang. */
 function readUnlessCanceled(deps: ChunkDeps, input: SyncRunInput, limits: ChunkLimits): Promise<ReadChunk> {
   return unlessCanceled(limits.canceled, cancelMsMax, (resources) => readChunk(deps, input, { ...limits, resources }));
 }
@@ -104,7 +94,7 @@ async function readChunk(
   if (!attempt || attempt.cancelRequestedAt) return { result: nothingToRead, owner: attempt ?? null };
   const mostAttempts = attempt.errorCode === 'internal' ? unexpectedAttemptsMax : attemptsMax;
   if (attempt.attempts > mostAttempts) throw retriesExhausted(attempt);
-  // Recorded with a batch, so it stays valid whatever the result of the attempt that recorded it.
+  // Recorded with a batch, so it stays valid even if that attempt failed later.
   if (attempt.errorCode === 'record_invalid') throw new AppError('record_invalid', attempt.errorMessage ?? '');
   const begunAt = performance.now();
   const chunk = { ...limits, runId: input.runId, attempt, canceled, resources };
@@ -113,19 +103,18 @@ async function readChunk(
   // An attempt that has read the run to its end also ends it, so its number still counts.
   if (result.done) deps.newLanes.leave(attempt.laneId);
   else await resetAttempts(deps.db, scope, input.runId);
-  // A read that is complete ends the run, whoever cancels it meanwhile.
+  // A complete read ends the run even if it was canceled meanwhile.
   if (!ending.last) throwUnlessShutdown(canceled);
   const quick = limits.isFirst && performance.now() - begunAt < quickMsMax;
   const isSame = isUntouched && quick === attempt.quick;
   return { ...ending, result, owner: attempt, left: recordedWith === null || isSame ? null : { recordedWith, quick } };
 }
 
-/** A result of {@link readOrPause}. */
 interface ReadOrPaused extends Pick<Ending, 'last' | 'hasPartitions' | 'keepsLookups'> {
   readonly result: ChunkResult;
-  /** Fingerprint of the destination, which has nothing that is not recorded; null: it may. */
+  /** Fingerprint of the destination if everything there is recorded, otherwise `null`. */
   readonly recordedWith: string | null;
-  /** The destination was not called, so the lane is still marked as it was. */
+  /** True if the destination was not called, so the mark on the lane is still valid. */
   readonly isUntouched: boolean;
 }
 
@@ -137,8 +126,8 @@ interface Chunk extends Pick<ChunkLimits, 'msMax' | 'isFirst'> {
 }
 
 /**
- * Continues reading where the destination stands; if source or destination need a pause, the workflow's timer waits. What it throws
- * says no secret of the connection: it is stored, logged and shown.
+ * The workflow's timer waits for pauses of source or destination. Errors contain no secret of the connection: they are
+ * stored, logged and shown.
  */
 async function readOrPause(deps: ChunkDeps, scope: OrgScope, chunk: Chunk): Promise<ReadOrPaused> {
   const { attempt, resources } = chunk;
@@ -170,7 +159,7 @@ async function readOrPause(deps: ChunkDeps, scope: OrgScope, chunk: Chunk): Prom
     maskError(error, (text) => redactor.values(text));
     if (!(error instanceof ThrottledError)) throw error;
     const { waitMs, otherwise, reason } = error;
-    // What opens a run waits for the memory that a receipt needs, or for a database.
+    // Opening a run waits for memory for a receipt, or for a database.
     if (!otherwise && reason !== 'memory') throw error;
     if (Date.now() + waitMs >= endsAtMs) throw otherwise ?? nothingInTime(limits.maxDurationSeconds, reason);
     const totals = { pages: attempt.pageNo, records: attempt.recordsIn };
@@ -179,10 +168,7 @@ async function readOrPause(deps: ChunkDeps, scope: OrgScope, chunk: Chunk): Prom
   }
 }
 
-/**
- * Throws the error of an attempt: to be tried again where its connection has other credentials by now, which the next attempt
- * uses, and as it is otherwise.
- */
+/** Makes the error retryable if the connection has new credentials by now, which the next attempt uses. */
 async function unlessMended(
   { db, log }: Pick<Deps, 'db' | 'log'>,
   scope: OrgScope,
@@ -196,5 +182,4 @@ async function unlessMended(
 
 const notRecorded = (result: ChunkResult): ReadOrPaused => ({ result, recordedWith: null, isUntouched: false });
 
-/** There is nothing to read: the run has ended, or is to be canceled. */
 const nothingToRead: ChunkResult = { ...nothingRead, done: true };

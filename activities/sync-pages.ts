@@ -1,4 +1,3 @@
-/** The activities that run chunks: with a heartbeat on the queue of chunks, or within the task of a run's workflow. */
 import { CancelledFailure, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { isCancelRequested } from '../db/queries/runs/cancel.ts';
@@ -25,16 +24,14 @@ import {
   waitsForTurn,
 } from './sync-chunk.ts';
 
-/** The milliseconds between two heartbeats: a cancel reaches the chunk with the next one, and four may be lost. */
+/** A cancel reaches the chunk with the next heartbeat, and four may be lost. */
 const heartbeatMs = 1000;
-/** The milliseconds after which the first step requests no further page: what takes longer is not quick. */
+/** Milliseconds after which the first step requests no further page: a longer run is not quick. */
 const firstStepMs = 1000;
-/**
- * The milliseconds that a page or a delivery in progress then has to end; a slower one begins again in the activity.
- */
+/** Milliseconds that a page or delivery in progress then has to end; a slower one starts over in the activity. */
 const firstStepGraceMs = 4000;
 
-/** Creates the run of a firing; the text says why there is none. */
+/** Returns the reason as text if none is created. */
 type CreateRunOfFiring = (
   deps: Deps,
   input: ScheduledRunInput,
@@ -42,23 +39,18 @@ type CreateRunOfFiring = (
   options: { readonly begins: boolean },
 ) => Promise<FiringRun | string>;
 
-/** Runs a chunk in the context of its activity; throws errors in the form that a history may hold. */
 type InContext = <Result>(
   input: SyncRunInput,
   advance: (deps: ChunkDeps) => Promise<Result>,
   beat: () => void,
 ) => Promise<Result>;
 
-/** Creates the activities. */
 export function createSyncActivities(deps: Deps, slots: Slots, createRunOfFiring: CreateRunOfFiring) {
   const inContext = createInContext(deps, slots);
   const firstStep = createFirstStep(deps, inContext);
 
   return {
-    /**
-     * Begins the run if it is its turn, continues reading at its position, and ends it once it is read. Throws what
-     * cannot be retried; returns `waitMs` when the API asks to wait. Safe to run twice, as the head of sync-chunk.ts says.
-     */
+    /** Returns `waitMs` when the API asks to wait. Safe to run twice, as the head of sync-chunk.ts says. */
     syncPages: (input: SyncRunInput): Promise<ChunkResult> => {
       const context = Context.current();
       const { cancellationSignal: canceled, info } = context;
@@ -71,15 +63,14 @@ export function createSyncActivities(deps: Deps, slots: Slots, createRunOfFiring
       return inContext(input, advance, () => context.heartbeat());
     },
     /**
-     * The first step of a run. It reads the run if the last one of the lane was quick; otherwise it does nothing. Safe to
-     * run twice, as syncPages is: one that dies with its worker is done again (test/integration/quiet-runs.test.ts).
+     * Reads a run whose lane's last run was quick; otherwise does nothing. Safe to run twice, as syncPages is: a first step
+     * that dies with its worker is repeated (test/integration/quiet-runs.test.ts).
      */
     runHere: (input: SyncRunInput, scheduledAtMs: number): Promise<FirstStep> =>
       inSlot(slots, async (hasSlot) => (hasSlot ? firstStep(input, scheduledAtMs) : started(input))),
     /**
-     * The first step of a firing: creates its run, and reads it as runHere does. Safe to run twice, as both parts are: a
-     * repeat finds the run of the firing (test/integration/schedule-ticks.test.ts), and reads what the first has not
-     * (test/integration/quiet-runs.test.ts).
+     * Creates the run of a firing, and reads it as runHere does. Safe to run twice: a repeat finds the run
+     * (test/integration/schedule-ticks.test.ts), and reads the rest (test/integration/quiet-runs.test.ts).
      */
     async fireHere(input: ScheduledRunInput, scheduledFor: string, scheduledAtMs: number): Promise<FirstStep> {
       const { orgId, connectionId, resourceKey, scheduleId } = input;
@@ -117,7 +108,6 @@ function createInContext(deps: Deps, slots: Slots): InContext {
   };
 }
 
-/** Does work in a slot, if one is free; the work is told whether it has one. */
 async function inSlot<Result>(slots: Slots, work: (hasSlot: boolean) => Promise<Result>): Promise<Result> {
   const release = slots.tryTake();
   try {
@@ -127,13 +117,13 @@ async function inSlot<Result>(slots: Slots, work: (hasSlot: boolean) => Promise<
   }
 }
 
-/** The first step of a run that exists and does nothing more: the activity reads it. */
+/** Leaves the run to the activity. */
 const started = ({ runId }: SyncRunInput): FirstStep => ({ runId, outcome: 'started', chunk: null, error: null });
 
-/** A run that began with its row. */
+/** A run that was inserted as `running`. */
 const hasBegun = { turn: 'running', isQuick: true, isFirst: true } as const;
 
-/** The first step of a run that exists; it reads only if the last run of the lane was quick. */
+/** Reads only if the last run of the lane was quick. */
 function createFirstStep(deps: Deps, inContext: InContext) {
   return async (
     input: SyncRunInput,
@@ -156,13 +146,12 @@ interface ReadHere extends Pick<ChunkLimits, 'scheduledAtMs' | 'isFirst'> {
   readonly inContext: InContext;
 }
 
-/** Reads within the task of the run's workflow, and leaves in time. */
 async function readHere(deps: Deps, input: SyncRunInput, { inContext, ...begun }: ReadHere): Promise<ChunkResult> {
   const leaving = new AbortController();
   const leave = () => leaving.abort(new CancelledFailure('CANCELLED'));
   const canceled = AbortSignal.any([Context.current().cancellationSignal, leaving.signal]);
   const late = setTimeout(leave, firstStepMs + firstStepGraceMs);
-  // Temporal reports a cancel only when the task of the workflow ends.
+  // Temporal reports a cancel only when the workflow task ends.
   const leaveIfCanceled = () =>
     void isCancelRequested(deps.db, orgScope(input.orgId), input.runId)
       .then((isRequested) => isRequested && leave())
@@ -178,7 +167,7 @@ async function readHere(deps: Deps, input: SyncRunInput, { inContext, ...begun }
   }
 }
 
-/** Why the run fails; null: the activity tries again. */
+/** `null` if the activity tries again. */
 const finalErrorOf = (error: unknown): FirstStep['error'] =>
   error instanceof ApplicationFailure && error.nonRetryable
     ? { code: error.type ?? 'internal', message: error.message }

@@ -1,15 +1,12 @@
-/** Concurrent work; callers can wait until some of it ends. */
 export interface TaskGroup {
   size(): number;
-  /** Adds work. Its failure is thrown by {@link TaskGroup.all}. */
+  /** Failures are thrown by {@link TaskGroup.all}. */
   add(work: Promise<void>): void;
-  /** Resolves when some work ends, or after `ms`. */
   next(ms: number): Promise<void>;
-  /** Resolves when all of it has ended. Throws the first failure. */
+  /** Throws the first failure. */
   all(): Promise<void>;
 }
 
-/** Starts with none. */
 export function createTaskGroup(): TaskGroup {
   const inProgress = new Set<Promise<void>>();
   let failure: { readonly error: unknown } | null = null;

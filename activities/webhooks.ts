@@ -9,18 +9,17 @@ import { throwUnlessShutdown } from './canceling.ts';
 import { drain } from './drain.ts';
 import { withFailures } from './failures.ts';
 
-/** The milliseconds between two heartbeats: less than half of their timeout. */
+/** Milliseconds between two heartbeats, less than half of their timeout. */
 const heartbeatMs = 5000;
 
-/** The activities that send the events of endpoints. */
 export function createWebhookActivities(deps: Deps) {
   const drainDeps = { ...deps, send: createWebhookSender(deps.egress), slots: createOrgSlots(postsMax) };
   return {
     /**
-     * Sends the waiting events of an endpoint. Safe to run twice: what a dead worker had claimed is sent again under
-     * the same ids once its lease expires (test/crash/webhook-deliveries.test.ts), and of several at the same time
-     * each event is claimed by one (test/contract/webhook-claims.test.ts). A worker that shuts down finishes requests in
-     * progress and returns as if nothing more waited.
+     * Safe to run twice: the claims of a dead worker are sent again under the same ids once its lease expires
+     * (test/crash/webhook-deliveries.test.ts). Each event is claimed by one of several concurrent drains
+     * (test/contract/webhook-claims.test.ts). A worker that shuts down finishes requests in progress and returns as if
+     * nothing more waited.
      */
     async drainEndpoint(input: WebhookEndpointInput): Promise<DrainResult> {
       const context = Context.current();

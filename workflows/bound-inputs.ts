@@ -1,8 +1,8 @@
 /**
- * How an input is bound to what it is for. Whoever may write to Temporal can start what they like, and can take a sealed input
- * from a history. The codec binds a payload to the ids of its workflow and activity, which is all that the SDK tells it; the
- * type is bound here. The inputs of a workflow name the ids that its own id is made of. Those of an activity are sealed as one
- * value, with its type. Without an import of the SDK: workers and workflows need it.
+ * Binds each input to its purpose: a client with write access to Temporal can start any workflow, with any sealed input of a
+ * history. The codec binds a payload only to the ids of its workflow and activity; the SDK tells it no more. The input of a
+ * workflow therefore names the ids in its workflow id, and the arguments of an activity are sealed with its type. Without the
+ * SDK, because workers and workflows import this.
  */
 import {
   type InboundHookInput,
@@ -22,24 +22,24 @@ import {
   webhookEndpointType,
 } from './contract.ts';
 
-/** The id of a workflow without the time that Temporal appends to it when a schedule starts it. */
+/** The workflow id without the time that Temporal appends when a schedule starts it. */
 export const withoutFiring = (workflowId: string): string =>
   workflowId.replace(/-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/, '');
 
 const reasonName = 'css:refused';
 
-/** What a worker reads in place of a payload that it refuses. */
+/** Stands in for a payload that a worker refuses. */
 export const refusal = (reason: string): object => ({ [reasonName]: reason });
 
 const beforeName = 'css:before';
 
-/** What a worker reads in place of a value that the version before sealed: for nothing, so it may be of any workflow. */
+/** Stands in for a value that the previous version sealed, which was not bound to a workflow. */
 export const fromBefore = (value: unknown): object => ({ [beforeName]: value });
 
 const isFromBefore = (value: unknown): value is { readonly [beforeName]: unknown } =>
   typeof value === 'object' && value !== null && beforeName in value;
 
-/** Why a value is no input or result of ours; null: it may be one. A text on its own is never sealed. */
+/** The reason to refuse a value as an input or result, or `null`. */
 function whyRefused(value: unknown): string | null {
   if (typeof value === 'string') return 'It is a text, which is not sealed.';
   if (isFromBefore(value)) return 'The version before sealed it, for no workflow or activity.';
@@ -47,15 +47,15 @@ function whyRefused(value: unknown): string | null {
   return String(value[reasonName]);
 }
 
-/** Why a value is no result of an activity; null: it may be one. What is sealed for an activity may also be its input. */
+/**
+ * The reason to refuse a value as the result of an activity, or `null`. A value sealed for an activity may also be its input.
+ */
 export const whyNoResult = (value: unknown): string | null =>
   whyRefused(value) ?? (isBound(value) ? 'It is the input of an activity.' : null);
 
-/** The first reason to refuse one of the values; null: there is none. */
 export const whyAnyRefused = (values: readonly unknown[]): string | null =>
   values.map(whyRefused).find((reason) => reason !== null) ?? null;
 
-/** The id of a workflow, without the time of a firing, from its input. Its input names what the id is made of. */
 const idOf: Readonly<Record<string, (input: never) => string>> = {
   [syncRunType]: (input: SyncRunInput) => withoutFiring(syncRunId(input)),
   [scheduledRunType]: (input: ScheduledRunInput) => scheduledRunId(input),
@@ -66,8 +66,8 @@ const idOf: Readonly<Record<string, (input: never) => string>> = {
 const foreign = 'It is for another workflow.';
 
 /**
- * The arguments of a workflow. The first one names the workflow, so that of the version before is taken, too.
- * @throws Error saying why a workflow of this type and id may not start with them.
+ * The first argument names the workflow, so one from the previous version is accepted too.
+ * @throws Error with the reason if a workflow of this type and id may not start with them.
  */
 export function startArgsOf(type: string, workflowId: string, args: readonly unknown[]): unknown[] {
   const [first, ...others] = args;
@@ -79,18 +79,17 @@ export function startArgsOf(type: string, workflowId: string, args: readonly unk
 }
 
 function belongs(type: string, id: string, input: unknown): boolean {
-  // The ids of this type also had the names of what was synced, which its input has not.
+  // Ids of this type also contained the names of what was synced, which are not in the input.
   if (type === scheduledTickType) return id.endsWith(`:${(input as ScheduledTickInput).scheduleId}`);
   return Object.hasOwn(idOf, type) && idOf[type]?.(input as never) === id;
 }
 
-/** All arguments of an activity as one, which says what it is for. */
 export const boundArgs = (activity: string, args: readonly unknown[]): [unknown] => [{ activity, args }];
 
 /**
- * The arguments of an activity, taken out of what {@link boundArgs} made. Those of the version before are taken if they name
- * the workflow that they are in; one whose other arguments say more than a time is refused, and its run is started again.
- * @throws Error saying why they are refused.
+ * Unwraps {@link boundArgs}, or arguments of the previous version that name their own workflow. An activity with arguments
+ * beyond an input and a time is refused, and its run starts again.
+ * @throws Error with the reason if they are refused.
  */
 export function argsOf(activity: string, workflowId: string, args: readonly unknown[]): readonly unknown[] {
   const [bound] = args;
@@ -113,7 +112,6 @@ interface Bound {
 const isBound = (value: unknown): value is Bound =>
   typeof value === 'object' && value !== null && Object.keys(value).join() === 'activity,args';
 
-/** Whether the version before made these arguments for an activity of the workflow. */
 function isEarlier(activity: string, workflowId: string, args: readonly unknown[]): boolean {
   const [input, time] = args;
   const firing = () => `-${toSeconds(String(time))}`;
@@ -125,14 +123,14 @@ function isEarlier(activity: string, workflowId: string, args: readonly unknown[
   return args.length === 1 && workflow !== undefined && belongs(workflow, withoutFiring(workflowId), input);
 }
 
-/** The activities whose only argument is the input of their workflow, and the type whose ids they name. */
+/** Activities whose only argument is the input of their workflow, with the type of that workflow. */
 const earlierActivities: Readonly<Record<string, string>> = {
   syncPages: syncRunType,
   drainEndpoint: webhookEndpointType,
   enqueueInboundRun: inboundHookType,
 };
 
-/** False as well when the input has another form. */
+/** Also false if the check throws, because the input has another form. */
 function attempt(check: () => boolean): boolean {
   try {
     return check();

@@ -3,17 +3,16 @@ import { DefaultFailureConverter, type FailureConverter } from '@temporalio/comm
 type Failure = Parameters<FailureConverter['failureToError']>[0];
 type Rest = [Parameters<FailureConverter['failureToError']>[1], Parameters<FailureConverter['failureToError']>[2]?];
 
-/** What is sealed of a failure: all that decides how a run ends. */
+/** The sealed parts of a failure: all that decides how a run ends. */
 interface SealedAttributes {
   readonly message?: unknown;
   readonly stack_trace?: unknown;
-  /** The code of the failure. */
   readonly type?: unknown;
 }
 
 /**
- * Makes message, stack and code of a failure part of a payload, and payloads are sealed. A failure of an activity that none of
- * our workers has sealed says nothing: whoever may write to Temporal could otherwise end a run with any code and message.
+ * Seals message, stack and code of a failure. An activity failure that none of our workers sealed is replaced, because it
+ * could end a run with any code and message.
  */
 class SealedFailureConverter extends DefaultFailureConverter {
   override errorToFailure(error: unknown, ...[converter, context]: Rest): Failure {
@@ -42,5 +41,5 @@ const unknownFailure = ({ applicationFailureInfo }: Failure): Failure => ({
   applicationFailureInfo: { type: 'internal', nonRetryable: applicationFailureInfo?.nonRetryable ?? false },
 });
 
-/** Workers, clients and the bundle of workflows find it by its name in this file. */
+/** Workers, clients and the workflow bundle find it by this name in this file. */
 export const failureConverter = new SealedFailureConverter();

@@ -1,6 +1,6 @@
 /**
- * Turns the requests to the hooks of a connection and resource into runs, and ends when none waits. The work is in the
- * database: a signal only triggers a check, so a lost or repeated signal changes nothing.
+ * Turns requests to the hooks of a connection and resource into runs, and ends when none waits. A signal only triggers a
+ * check of the database, so a lost or repeated signal does no harm.
  */
 import {
   condition,
@@ -16,10 +16,9 @@ import { type InboundHookInput, type InboundStep, notedSignal } from './contract
 import { control } from './proxies.ts';
 
 const noted = defineSignal(notedSignal);
-/** Histories without it slept to the end of each wait. */
+/** Histories without this patch slept to the end of each wait. */
 const endedByRequest = 'a request ends the wait';
 
-/** Creates the runs that requests wait for; returns the result of the last ones. */
 export async function inboundHook(
   input: InboundHookInput,
   last: InboundStep | null = null,
@@ -37,7 +36,7 @@ export async function inboundHook(
       setCurrentDetails(step.runId === null ? step.outcome : `${step.outcome}: \`${step.runId}\``);
     } else if (step.waitMs !== null) {
       const timer = { summary: 'gathering requests' };
-      // A request that waits for the retry of its run keeps later ones from nothing.
+      // A request that waits for the retry of its run must not hold up later requests.
       if (patched(endedByRequest)) await condition(() => state.noted, step.waitMs, timer);
       else await sleep(step.waitMs, timer);
     }

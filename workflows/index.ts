@@ -1,6 +1,6 @@
 /**
- * The workflows that a worker runs. They hold the order of steps and nothing else: no input or output, no clock but
- * Temporal's, and of other rooms they import types only. A change must replay the saved histories (test/workflows).
+ * The workflows that a worker runs: the order of steps only, without I/O, a clock but Temporal's, or imports from other rooms
+ * but types. A change must replay the saved histories (test/workflows).
  */
 
 export { inboundHook } from './inbound-hook.ts';

@@ -1,8 +1,7 @@
-/** The ids in the input of a workflow or activity, by the names that lines of the log and spans give them. */
+/** Ids in the input of a workflow or activity, as log lines and spans name them. */
 
 const names = ['orgId', 'connectionId', 'resourceKey', 'runId', 'scheduleId', 'endpointId'] as const;
 
-/** The ids that the input has. */
 export function idsOf(input: unknown): Readonly<Partial<Record<(typeof names)[number], string>>> {
   if (typeof input !== 'object' || input === null) return {};
   const fields = new Map(Object.entries(input));
@@ -14,7 +13,6 @@ export function idsOf(input: unknown): Readonly<Partial<Record<(typeof names)[nu
   );
 }
 
-/** The ids in the id of a workflow: of a run with its schedule or its own id, of an endpoint, of the hooks of a resource. */
 export function idsOfWorkflow(workflowId: string): ReturnType<typeof idsOf> {
   const [kind, first, resourceKey, third] = workflowId.split(':');
   if (kind === 'webhook' && first) return { endpointId: first };

@@ -1,4 +1,4 @@
-/** The texts of a run that operators read in the Temporal UI. Nothing depends on them: a history replays whatever they say. */
+/** Texts about a run for operators in the Temporal UI; replay does not depend on them. */
 import type { ChunkProgress, ChunkResult, SyncRunInput } from './contract.ts';
 
 interface Totals {
@@ -6,35 +6,28 @@ interface Totals {
   readonly records: number;
 }
 
-/** What the Temporal UI shows of a run: what was read so far, and what it does now. */
 export const describe = (input: SyncRunInput, { pages, records }: Totals, now: string): string =>
   `**${input.resourceKey}** of \`${input.connectionId}\`: ${pages} pages, ${records} records; ${now}.`;
 
-/** What a run shows that waits for its turn in the lane. */
 export const waitsForLane = 'Waiting for an earlier run of this resource.';
 
-/** What a chunk does first. */
 export const beginOf = ({ pages }: Totals): string =>
   pages === 0 ? 'opens the run and requests the first page' : 'reads the next page';
 
-/** The summary of a chunk in the history: what it reads, and from where. */
 export const summaryOf = ({ resourceKey }: SyncRunInput, { pages }: Totals): string =>
   `${resourceKey}: from page ${pages + 1}`;
 
-/** What a chunk that is running waits for. */
 export const nextOf = ({ waitsFor, pages }: ChunkProgress): string => {
   if (waitsFor === 'source') return `waits for page ${pages + 1} of the API`;
   if (waitsFor === 'rate_limit') return `rate limited; requests page ${pages + 1} after the rate limit`;
   return waitsFor === 'destination' ? 'waits for the destination to accept a batch' : 'reads the next page';
 };
 
-/** What comes after a chunk. */
 export const endOf = (chunk: ChunkResult): string => {
   if (chunk.done) return 'read completely';
   return chunk.waitMs > 0 ? waitOf(chunk) : 'reads the next page';
 };
 
-/** Why a run waits after a chunk, and for how long. */
 export function waitOf({ waitMs, waitsFor }: ChunkResult): string {
   const seconds = Math.ceil(waitMs / 1000);
   if (waitsFor === 'report') return `the report of the API is not ready; next check in ${seconds} s`;

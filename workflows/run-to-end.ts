@@ -1,7 +1,4 @@
-/**
- * What every workflow of a run does once its run exists: it reads chunk by chunk until the run ends, waits where the run
- * has to wait, and shows operators how far it is.
- */
+/** Shared by all workflows of runs. */
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import {
   ActivityFailure,
@@ -39,8 +36,8 @@ import { control, proxy } from './proxies.ts';
 import { beginOf, describe, endOf, nextOf, summaryOf, waitOf, waitsForLane } from './run-details.ts';
 
 /**
- * A chunk stops itself after 60 s; 15 min leave room for the retries of one slow page. Attempts are not limited
- * here: the budget that counts attempts without progress is in the database, and its 12 take 117 s with their delays.
+ * A chunk stops itself after 60 s; 15 min leave room for the retries of one slow page. Attempts are limited by the budget in
+ * the database: 12 without progress, which take 117 s with their delays.
  */
 const { syncPages } = proxy({
   taskQueue: syncQueue,
@@ -55,15 +52,13 @@ const progress = defineQuery<ChunkResult>(progressQuery);
 const stageKey = defineSearchAttributeKey(searchAttributes.stage, SearchAttributeType.KEYWORD);
 const runIdKey = defineSearchAttributeKey(searchAttributes.runId, SearchAttributeType.KEYWORD);
 
-/** The state of a run's workflow. */
 export interface RunState {
   woken: boolean;
   stage: Stage;
-  /** The last chunk. */
   last: ChunkResult;
 }
 
-/** Handles signals and queries from here on; `last` is what the run had read when its history was restarted. */
+/** `last` is what the run had read when its history was restarted. */
 export function openState(stage: Stage, last: ChunkResult): RunState {
   const state: RunState = { woken: false, stage, last };
   setHandler(laneFree, () => {
@@ -74,36 +69,29 @@ export function openState(stage: Stage, last: ChunkResult): RunState {
 }
 
 /**
- * The first step, within the task of the workflow: a run that finds little or nothing new ends in it, which costs half of
- * what an activity on a queue does. Null: it failed, and the activity does it all.
+ * A run with little or nothing new ends in this step, at half the cost of an activity on a queue. Returns `null` if it
+ * failed; the activity then does all the work.
  */
 export async function tryFirst(step: (scheduledAtMs: number) => Promise<FirstStep>): Promise<FirstStep | null> {
   try {
     return await step(Date.now());
   } catch {
-    // This may be a cancel: the next step notices it.
+    // The error may be a cancel; the next step notices it.
     return null;
   }
 }
 
-/** How a run goes on. */
 interface GoingOn {
-  /** The result of the first step; null: there was none. */
+  /** `null` if the first step was skipped or failed. */
   readonly first: FirstStep | null;
-  /** Restarts the history with what was read so far. */
   readonly restart: (last: ChunkResult) => Promise<never>;
 }
 
-/**
- * Restarts the history of a run, and lets it go on on the current build of the workers: a run that waits for days would
- * otherwise keep the build alive that it began on.
- */
+/** Continues on the current build of the workers: a run that waits for days would otherwise keep its first build alive. */
 export const restartHistory = <F extends Workflow>(...args: Parameters<F>): Promise<never> =>
   makeContinueAsNewFunc<F>({ initialVersioningBehavior: 'AUTO_UPGRADE' })(...args);
 
-/**
- * Executes a run. Its result is in the run row; the workflow fails when the run failed, so that operators see it.
- */
+/** The result is in the run row; the workflow fails when the run failed, so that operators see it. */
 export async function runToEnd(input: SyncRunInput, state: RunState, goingOn: GoingOn): Promise<RunTotals> {
   setHandler(chunkProgress, (now) => setCurrentDetails(describe(input, now, nextOf(now))));
   try {
@@ -118,7 +106,7 @@ export async function runToEnd(input: SyncRunInput, state: RunState, goingOn: Go
     throw error;
   }
   const { totals } = state.last;
-  // Operators then see the workflow as canceled, too, and not as completed.
+  // Shows the workflow as canceled to operators, not as completed.
   if (totals.status === 'canceled' && CancellationScope.current().consideredCancelled) {
     throw new CancelledFailure('The run was canceled.');
   }
@@ -126,7 +114,7 @@ export async function runToEnd(input: SyncRunInput, state: RunState, goingOn: Go
 }
 
 async function readToEnd(input: SyncRunInput, state: RunState, { first, restart }: GoingOn): Promise<void> {
-  // The one failure that is made outside of activities/failures.ts, whose head says why.
+  // The only failure made outside of activities/failures.ts, whose head says why.
   if (first?.error) throw ApplicationFailure.nonRetryable(first.error.message, first.error.code);
   for (let read = first?.chunk ?? null; ; read = null) {
     state.last = read ?? (await nextChunk(input, state));
@@ -150,7 +138,7 @@ function nextChunk(input: SyncRunInput, state: RunState): Promise<ChunkResult> {
   return syncPages.executeWithOptions({ summary: summaryOf(input, state.last) }, [input]);
 }
 
-/** The run that ends signals the next; the timer covers a signal that was lost. */
+/** The run that ends signals the next one; the timer covers a lost signal. */
 async function waitForTurn(state: RunState): Promise<void> {
   enter(state, 'waiting');
   setCurrentDetails(waitsForLane);
@@ -159,8 +147,7 @@ async function waitForTurn(state: RunState): Promise<void> {
 }
 
 /**
- * Enters a stage. Only a run that was started with search attributes may change one: an unregistered name blocks its
- * task for ever.
+ * Changes a search attribute only if the run was started with some: an unregistered name blocks the workflow task for ever.
  */
 function enter(state: RunState, stage: Stage): void {
   if (state.stage === stage) return;
@@ -169,7 +156,7 @@ function enter(state: RunState, stage: Stage): void {
   upsertSearchAttributes([{ key: stageKey, value: stage }]);
 }
 
-/** A scheduled run has no id when its workflow starts. */
+/** Sets the search attribute, since a scheduled run has no id when its workflow starts. */
 export function showRunId(runId: string): void {
   if (!workflowInfo().typedSearchAttributes.get(stageKey)) return;
   upsertSearchAttributes([{ key: runIdKey, value: runId }]);

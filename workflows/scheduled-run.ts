@@ -1,6 +1,6 @@
 /**
- * One firing of a schedule, and the run that it creates. Whether there is one is decided in the database, so a schedule
- * that Temporal should no longer have starts nothing; the result then says why. The rest is a run like any other.
+ * One firing of a schedule. The database decides whether it creates a run, so a schedule that Temporal should no longer have
+ * starts nothing.
  */
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { setCurrentDetails, workflowInfo } from '@temporalio/workflow';
@@ -16,24 +16,21 @@ import {
 import { control, here } from './proxies.ts';
 import { openState, restartHistory, runToEnd, showRunId, tryFirst } from './run-to-end.ts';
 
-/** Set by Temporal: when it was to fire, before jitter. */
+/** The due time before jitter, set by Temporal. */
 const firingKey = defineSearchAttributeKey('TemporalScheduledStartTime', SearchAttributeType.DATETIME);
 
-/** When this firing was due; ISO. */
 export function firingTime(): string {
   const { typedSearchAttributes, startTime } = workflowInfo();
   return (typedSearchAttributes.get(firingKey) ?? startTime).toISOString();
 }
 
-/** What a firing keeps when its history is restarted. */
 interface BegunFiring {
   readonly runId: string;
   readonly firing: Firing;
-  /** What was read so far. */
   readonly last: ChunkResult;
 }
 
-/** `begun` is what there was when the history was restarted; absent: it has just fired. */
+/** `begun` is the state at the restart of the history, absent for a new firing. */
 export async function scheduledRun(input: ScheduledRunInput, begun?: BegunFiring): Promise<RunTotals | FiringOutcome> {
   const state = openState(begun ? 'waiting' : 'running', begun?.last ?? nothingRead);
   const firing = begun?.firing ?? { scheduleId: input.scheduleId, scheduledFor: firingTime() };
@@ -51,7 +48,6 @@ export async function scheduledRun(input: ScheduledRunInput, begun?: BegunFiring
   return { ...totals, runId };
 }
 
-/** Creates the run of a firing, and reads it if that is quick. */
 async function begin(input: ScheduledRunInput, firing: Firing): Promise<FirstStep> {
   const first = await tryFirst((scheduledAtMs) => here.fireHere(input, firing.scheduledFor, scheduledAtMs));
   return first ?? { ...(await control.createScheduledRun(input, firing.scheduledFor)), chunk: null, error: null };

@@ -1,14 +1,12 @@
 /**
- * The interceptors of every workflow: inputs that nobody of us sealed for it are refused before its first step, and what it
- * sends to activities is bound to them. A signal that is refused is ignored, and the workflow goes on: whoever sent it could
- * otherwise end it.
+ * Refuses inputs that the service did not seal for a workflow before its first step, and binds arguments to their activity. A
+ * refused signal is only ignored, since its sender could otherwise end the workflow.
  */
 import { ApplicationFailure } from '@temporalio/common';
 import { log, type WorkflowInterceptors, workflowInfo } from '@temporalio/workflow';
 import { boundArgs, startArgsOf, whyAnyRefused, whyNoResult } from './bound-inputs.ts';
 import { idsOf } from './input-ids.ts';
 
-/** The interceptors of one workflow. */
 export const interceptors = (): WorkflowInterceptors => {
   let ids: ReturnType<typeof idsOf> = {};
   return {
@@ -38,7 +36,7 @@ export const interceptors = (): WorkflowInterceptors => {
           resultOf(input.activityType, await next({ ...input, args: boundArgs(input.activityType, input.args) })),
         scheduleLocalActivity: async (input, next) =>
           resultOf(input.activityType, await next({ ...input, args: boundArgs(input.activityType, input.args) })),
-        // In a line, `runId` is that of the service.
+        // In log lines, `runId` is the service's run, not Temporal's.
         getLogAttributes: ({ runId, ...attributes }, next) => next({ ...attributes, workflowRunId: runId, ...ids }),
       },
     ],
@@ -54,7 +52,6 @@ function sealedArgs(type: string, workflowId: string, args: readonly unknown[]):
   }
 }
 
-/** The result of an activity, if a worker of ours sealed it. */
 function resultOf(activity: string, result: unknown): unknown {
   const reason = whyNoResult(result);
   if (reason !== null) throw refused(`The result of activity ${activity}`, `${reason} Its workflow ends with this.`);

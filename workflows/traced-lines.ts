@@ -1,8 +1,7 @@
-/** The interceptors of a traced workflow, behind those that begin its span: its lines have the id of the trace. */
+/** Adds the trace id to the log lines of a workflow, after the interceptors that begin its span. */
 import { trace } from '@opentelemetry/api';
 import type { WorkflowInterceptors } from '@temporalio/workflow';
 
-/** The interceptors of one workflow. */
 export const interceptors = (): WorkflowInterceptors => {
   let traceId: string | undefined;
   return {

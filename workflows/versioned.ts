@@ -1,8 +1,7 @@
 /**
- * The workflows as versioned workers run them: those that may live for as long as the service does follow the current build,
- * so that a change of them must replay the histories that are open (`patched()`). All others stay on the build that they began
- * on, unless their history is restarted. This file is apart from `index.ts`, because Temporal refuses the tasks of a worker
- * that is not versioned but declares a versioning behavior.
+ * Versioned workflows. Workflows that may live as long as the service follow the current build, so a change of them must
+ * replay open histories (`patched()`). Others stay on their first build until their history is restarted. Apart from
+ * `index.ts`, because Temporal refuses tasks of an unversioned worker that declares a versioning behavior.
  */
 import { setWorkflowOptions } from '@temporalio/workflow';
 import { inboundHook } from './inbound-hook.ts';

@@ -1,7 +1,7 @@
 /**
- * One endpoint's deliveries, as long as there are any. The queue is in the database; this workflow checks it, and
- * checks again by timer. There is one workflow per endpoint, which keeps its order, its limits and its health. A signal
- * only triggers a check: the sweeper replaces a lost signal, and a thousand signals cause one check.
+ * Delivers the events of one endpoint while there are any, from the queue in the database. One workflow per endpoint keeps
+ * its order, its limits and its health. A signal only triggers a check: the sweeper replaces a lost one, and a thousand
+ * signals cause one check.
  */
 import {
   allHandlersFinished,
@@ -15,9 +15,7 @@ import {
 import { type DrainResult, renewSignal, type WebhookEndpointInput, wakeSignal, webhookQueue } from './contract.ts';
 import { proxy } from './proxies.ts';
 
-/**
- * A drain ends by itself after 30 s plus the requests then in progress; the lease is on their rows, not on its attempt.
- */
+/** A drain ends by itself after 30 s plus the requests then in progress; the lease is on their rows, not on its attempt. */
 const { drainEndpoint } = proxy({
   taskQueue: webhookQueue,
   startToCloseTimeout: '5m',
@@ -25,13 +23,12 @@ const { drainEndpoint } = proxy({
   retry: { initialInterval: '500ms', backoffCoefficient: 2, maximumInterval: '30s' },
 });
 
-/** How long an idle workflow stays, in milliseconds: an event in that time needs no new workflow. */
+/** Milliseconds that an idle workflow stays: an event in that time needs no new workflow. */
 const idleMs = 60_000;
 
 const wake = defineSignal(wakeSignal);
 const renew = defineSignal(renewSignal);
 
-/** Sends the events of an endpoint until there are none; returns the result of the last check. */
 export async function webhookEndpoint(input: WebhookEndpointInput): Promise<DrainResult> {
   const state = { woken: false, renewed: false };
   setHandler(wake, () => {

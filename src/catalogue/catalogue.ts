@@ -1,6 +1,6 @@
 /**
- * The connectors that come with the service: `connectors/<key>/spec.yaml` with its page `README.md` and, where somebody
- * has run more than the tests in the spec, `verified.yaml`. Each is read once, when a request first needs it.
+ * The connectors in `connectors/<key>/`: `spec.yaml`, its page `README.md` and, if more than its tests was run,
+ * `verified.yaml`. Each is read once, when a request first needs it.
  */
 
 import { readdir, readFile } from 'node:fs/promises';
@@ -9,32 +9,29 @@ import { JsonObject } from '../core/json/json-object.ts';
 import { readYaml } from '../core/json/yaml.ts';
 import { type CatalogueConnector, VerificationKind } from '../core/resources/catalogue.ts';
 
-/** Ready connectors. */
 export interface Catalogue {
-  /** All of them, by key. Throws when a file is missing or malformed. */
+  /** Throws when a file is missing or malformed. */
   list(): Promise<readonly CatalogueConnector[]>;
-  /** The connector of a key; undefined: there is none. */
+  /** Undefined if the key is unknown. */
   find(key: string): Promise<CatalogueConnector | undefined>;
 }
 
-/** What `npm run verify-connectors` writes beside a spec. */
+/** Written beside a spec by `npm run verify-connectors`. */
 export const Verification = v.object({
   kind: VerificationKind,
   /** A sentence: with what, which version, how much. */
   statement: v.string(),
-  /** Records of a real server that one sync of everything has delivered. */
+  /** Records of a real server that one full sync has delivered. */
   recordsSynced: v.optional(v.number()),
 });
 export type Verification = v.InferOutput<typeof Verification>;
 
-/** The most folders of connectors; more are a mistake. */
+/** The most connector folders; more are a mistake. */
 const connectorsMax = 500;
-/** Characters of one file. */
 const fileLengthMax = 1_048_576;
 
 const shipped = new URL('../../connectors/', import.meta.url);
 
-/** The catalogue of a folder; unless given, the one that comes with the service. */
 export function openCatalogue(folder: URL = shipped): Catalogue {
   const read = new Map<string, Promise<CatalogueConnector>>();
   const connectorOf = (key: string): Promise<CatalogueConnector> => {
@@ -45,7 +42,7 @@ export function openCatalogue(folder: URL = shipped): Catalogue {
   return {
     async list() {
       const connectors: CatalogueConnector[] = [];
-      // One after the other, so that other requests have their turns in between.
+      // Sequential, so that other requests have their turns in between.
       for (const key of await keysIn(folder)) connectors.push(await connectorOf(key));
       return connectors;
     },
@@ -72,7 +69,7 @@ async function readConnector(folder: URL): Promise<CatalogueConnector> {
   };
 }
 
-/** What somebody has run against a connector beside its tests; null: nothing. */
+/** `null` if only its tests were run. */
 export async function readVerification(folder: URL): Promise<Verification | null> {
   const text = await readText(new URL('verified.yaml', folder)).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null;
@@ -81,7 +78,6 @@ export async function readVerification(folder: URL): Promise<Verification | null
   return text === null ? null : v.parse(Verification, readYaml(text).value);
 }
 
-/** The verification of a connector without a file of its own. */
 const testsAlone = (name: string): Verification => ({
   kind: 'tests',
   statement: `Only its own tests, with responses in the documented form. Nobody has run it against ${name}.`,

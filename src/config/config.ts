@@ -1,4 +1,4 @@
-/** The environment: read, checked and explained here and nowhere else. */
+/** The only place that reads, checks and explains the environment. */
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import * as v from 'valibot';
@@ -9,16 +9,15 @@ import { keyRingForm } from './key-ring.ts';
 export const configExitCode = 78;
 
 /**
- * Task queues a worker can serve: `control` is workflows and bookkeeping, `sync` the chunks of runs, `webhooks` the
- * deliveries of events.
+ * Task queues of a worker: `control` for workflows and bookkeeping, `sync` for chunks of runs, `webhooks` for deliveries of
+ * events.
  */
 const workerQueues = ['control', 'sync', 'webhooks'] as const;
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
-/** The least severe level that is logged. */
 export type LogLevel = (typeof logLevels)[number];
 
-/** The environment has issues; `issues` names every one: variable and expected form, never the value. */
+/** `messages` names every issue of the environment: variable and expected form, never the value. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly messages: readonly string[];
@@ -182,14 +181,13 @@ type FieldOf<Name extends string> = Name extends `${infer Word}_${infer Rest}`
   ? `${Lowercase<Word>}${Capitalize<FieldOf<Rest>>}`
   : Lowercase<Name>;
 
-/** The variables as fields; null: unset, and without a default. */
+/** The variables as fields, `null` if unset and without a default. */
 type Fields = {
   readonly [Name in keyof Environment as FieldOf<Name>]-?:
     | Exclude<Environment[Name], undefined>
     | (undefined extends Environment[Name] ? null : never);
 };
 
-/** What this process was told: each variable as {@link Environment} explains it, and what follows from them. */
 export interface Config extends Fields {
   /** True under NODE_ENV=production: no embedded services, no generated secrets. */
   readonly production: boolean;
@@ -199,14 +197,14 @@ export interface Config extends Fields {
   readonly publicUrl: string;
   /** Absolute. */
   readonly dataDir: string;
-  /** Whether `@temporalio/envconfig` knows where Temporal is; false: an embedded dev server is to be started. */
+  /** If false, an embedded dev server is to be started. */
   readonly temporalConfigured: boolean;
   /** Folder for programs that are downloaded once per user. */
   readonly cacheDir: string;
 }
 
 /**
- * Reads and checks the environment; an empty variable counts as unset.
+ * An empty variable counts as unset.
  * @throws ConfigError naming all issues at once. The caller then exits with {@link configExitCode}.
  */
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
@@ -235,17 +233,15 @@ const fieldsOf = (output: Environment): Fields =>
 const fieldOf = (name: string): string =>
   name.toLowerCase().replaceAll(/_(\w)/g, (_all, letter: string) => letter.toUpperCase());
 
-/** What `.env.example` says about a variable. */
+/** The entry of a variable in `.env.example`. */
 export interface VariableDoc {
   readonly name: string;
   readonly meaning: string;
-  /** The form a value must have. */
   readonly form: string;
-  /** The value when unset; null: none, or it depends on other variables, as `meaning` says. */
+  /** `null` if it has no default, or one that depends on other variables, as `meaning` says. */
   readonly fallback: string | null;
 }
 
-/** Every variable that is read, in the order of their declaration. */
 export function describeVariables(): readonly VariableDoc[] {
   return Object.entries(Environment.entries).map(([name, entry]) => ({
     name,
@@ -268,7 +264,7 @@ function issuesOfForm(issues: readonly v.InferIssue<typeof Environment>[]): read
     .map(({ name, form: expected }) => `${name} must be ${expected}`);
 }
 
-/** Issues of the name of a build: without one it would not be versioned, and nobody would notice. */
+/** A build without a name, or the reverse, would silently not be versioned. */
 function issuesOfBuild(set: Readonly<Record<string, unknown>>): readonly string[] {
   const [name, build] = [set['CSS_DEPLOYMENT_NAME'], set['CSS_BUILD_ID']];
   if ((name === undefined) === (build === undefined)) return [];

@@ -9,9 +9,9 @@ import { formatKeyRing, type KeyRing, parseKeyRing } from './key-ring.ts';
 const DevSecrets = v.object({ SECRETS_KEYS: v.string() });
 
 /**
- * The ring that encrypts stored secrets: the configured one, else the one of `DATA_DIR/secrets.json`, which is made
- * once (mode 0600). Processes that start at the same time get the same ring.
- * @throws Error when the file is there but cannot be read as a ring: a new one could not open what the old one sealed.
+ * The configured ring, else the one in `DATA_DIR/secrets.json`, made once (mode 0600). Processes that start at the same time
+ * get the same ring.
+ * @throws Error when the file exists but cannot be read as a ring: a new ring could not open values sealed by the old one.
  */
 export function secretsKeyRing(config: Pick<Config, 'secretsKeys' | 'production' | 'dataDir'>): KeyRing {
   if (config.secretsKeys) return config.secretsKeys;
@@ -22,18 +22,18 @@ export function secretsKeyRing(config: Pick<Config, 'secretsKeys' | 'production'
 
 type RingConfig = Pick<Config, 'secretsKeys' | 'production' | 'dataDir'>;
 
-/** The ring that signs OAuth states: the configured one, in development one that follows from the ring of secrets. */
+/** In development, derived from the ring of secrets unless configured. */
 export const oauthStateKeyRing = (config: RingConfig & Pick<Config, 'oauthStateKeys'>): KeyRing | null =>
   config.oauthStateKeys ?? derivedRing(config, 'OAUTH_STATE_KEYS');
 
-/** The ring that signs embed tokens, found in the same way. */
+/** In development, derived from the ring of secrets unless configured. */
 export const embedKeyRing = (config: RingConfig & Pick<Config, 'embedKeys'>): KeyRing | null =>
   config.embedKeys ?? derivedRing(config, 'EMBED_KEYS');
 
-/** The ring that signs sessions of the console: always follows from the ring of secrets, and changes with it. */
+/** Always derived from the ring of secrets, and changes with it. */
 export const consoleKeyRing = (config: RingConfig): KeyRing => ringFor(config, 'CONSOLE_SESSIONS');
 
-/** Null in production: what signs there is configured. */
+/** `null` in production, where signing rings must be configured. */
 const derivedRing = (config: RingConfig, purpose: string): KeyRing | null =>
   config.production ? null : ringFor(config, purpose);
 

@@ -1,13 +1,11 @@
-/** The forms a variable of the environment can have: each checks, converts, and describes itself for messages. */
+/** Forms of environment variables, which check, convert, and describe themselves for messages. */
 import * as v from 'valibot';
 import { parseAllowList, parseDenyList } from '../core/http/addresses.ts';
 import { type EgressProxy, egressProxyForm, parseEgressProxy } from '../core/http/proxy-tunnel.ts';
 import { type KeyRing, keyRingForm, parseKeyRing } from './key-ring.ts';
 
-/** Text without surrounding blanks. */
 export const text = v.pipe(v.string(), v.trim(), v.description('text'));
 
-/** A whole number within bounds. */
 export const integer = (min: number, max: number) =>
   v.pipe(
     v.string(),
@@ -19,17 +17,13 @@ export const integer = (min: number, max: number) =>
     v.description(`an integer from ${min} to ${max}`),
   );
 
-/** `0` or `1`, as boolean. */
 export const flag = v.pipe(
   v.picklist(['0', '1']),
   v.transform((value) => value === '1'),
   v.description('0 or 1'),
 );
 
-/**
- * The words for true and false as OpenTelemetry writes them, in any case; what is neither counts as false there, and as
- * a mistake here.
- */
+/** `true` or `false` in any case, as in OpenTelemetry; it takes other text as false, which is a mistake here. */
 export const boolean = v.pipe(
   v.string(),
   v.trim(),
@@ -39,7 +33,6 @@ export const boolean = v.pipe(
   v.description('true or false'),
 );
 
-/** A secret that is part of an address. */
 export const urlToken = v.pipe(
   v.string(),
   v.trim(),
@@ -47,7 +40,7 @@ export const urlToken = v.pipe(
   v.description('32 to 128 letters, digits, _ and -'),
 );
 
-/** A name of Temporal's worker deployments, which join it to the build with a dot. */
+/** A worker deployment of Temporal, which joins it to the build with a dot. */
 export const deploymentName = v.pipe(
   v.string(),
   v.trim(),
@@ -55,7 +48,6 @@ export const deploymentName = v.pipe(
   v.description('1 to 63 letters, digits, _ and -, first a letter or digit'),
 );
 
-/** The build of a worker, as Temporal shows it. */
 export const buildId = v.pipe(
   v.string(),
   v.trim(),
@@ -63,11 +55,9 @@ export const buildId = v.pipe(
   v.description('1 to 128 letters, digits, ., _, + and -, first a letter or digit'),
 );
 
-/** A choice of one of some words. */
 export const oneOf = <const Words extends readonly string[]>(words: Words) =>
   v.pipe(v.picklist(words), v.description(`one of ${words.join(', ')}`));
 
-/** A list of some of the words, separated by commas; at least one. */
 export const listOf = <const Words extends readonly string[]>(words: Words) =>
   v.pipe(
     v.string(),
@@ -77,7 +67,6 @@ export const listOf = <const Words extends readonly string[]>(words: Words) =>
     v.description(`one or more of ${words.join(', ')}, separated by commas`),
   );
 
-/** A list of whole seconds, separated by commas; at least one number. */
 export const seconds = v.pipe(
   v.string(),
   v.trim(),
@@ -98,7 +87,6 @@ export const origins = v.pipe(
 
 const isOrigin = (value: string): boolean => /^https?:/.test(value) && URL.parse(value)?.origin === value;
 
-/** An absolute URL with one of the schemes. */
 export const url = (...schemes: readonly string[]) =>
   v.pipe(
     v.string(),
@@ -107,13 +95,13 @@ export const url = (...schemes: readonly string[]) =>
     v.description(`a URL that starts with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`),
   );
 
-/** What the egress guard lets through, as it is written. */
+/** The text of the egress guard's allow list, checked but not parsed. */
 export const allowList = addressList(
   parseAllowList,
   'host-or-CIDR:port, separated by commas, such as 10.1.2.0/24:5432 or [::1]:4010, and no metadata address',
 );
 
-/** What the egress guard refuses, as it is written. */
+/** The text of the egress guard's deny list, checked but not parsed. */
 export const denyList = addressList(parseDenyList, 'addresses or CIDR blocks, separated by commas');
 
 function addressList(parse: (text: string) => unknown, description: string) {
@@ -128,7 +116,6 @@ function addressList(parse: (text: string) => unknown, description: string) {
   return v.pipe(v.string(), v.trim(), v.check(isList), v.description(description));
 }
 
-/** A forward proxy, with or without credentials. */
 export const egressProxy = v.pipe(
   v.string(),
   v.rawTransform<string, EgressProxy>(({ dataset, addIssue, NEVER }) => {
@@ -140,7 +127,7 @@ export const egressProxy = v.pipe(
   v.description(egressProxyForm),
 );
 
-/** A JSON object; what is in it is checked where it is used. */
+/** A JSON object, whose content is checked where it is used. */
 export const jsonObject = v.pipe(
   v.string(),
   v.parseJson(),
@@ -149,7 +136,6 @@ export const jsonObject = v.pipe(
   v.description('a JSON object'),
 );
 
-/** A ring of encryption keys. */
 export const keyRing = v.pipe(
   v.string(),
   v.rawTransform<string, KeyRing>(({ dataset, addIssue, NEVER }) => {

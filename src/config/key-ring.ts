@@ -1,13 +1,13 @@
-/** Encryption keys in order: the first encrypts, all decrypt. `key` is 32 bytes (AES-256). */
+/** In order: the first encrypts, all decrypt. `key` is 32 bytes (AES-256). */
 export type KeyRing = readonly { readonly id: string; readonly key: Uint8Array }[];
 
-/** The form `SECRETS_KEYS` must have; shown instead of a faulty value. */
+/** The form of `SECRETS_KEYS`; shown instead of a faulty value. */
 export const keyRingForm =
   'id:base64,id:base64,... with distinct ids of letters, digits, _ and -, and keys of 32 bytes';
 
 const entry = /^(?<id>[A-Za-z0-9_-]{1,32}):(?<base64>[A-Za-z0-9+/]{43}=?)$/;
 
-/** Reads `id:base64,…`; null when it has not the form of {@link keyRingForm}. */
+/** `null` if it does not have the form of {@link keyRingForm}. */
 export function parseKeyRing(value: string): KeyRing | null {
   const ring = value.split(',').map(parseEntry);
   const keys = ring.filter((key) => key !== null);
@@ -15,7 +15,7 @@ export function parseKeyRing(value: string): KeyRing | null {
   return keys.length === ring.length && distinct ? keys : null;
 }
 
-/** The text form of a ring, as {@link parseKeyRing} reads it. */
+/** The inverse of {@link parseKeyRing}. */
 export function formatKeyRing(ring: KeyRing): string {
   return ring.map(({ id, key }) => `${id}:${Buffer.from(key).toString('base64')}`).join(',');
 }

@@ -16,43 +16,36 @@ import type { Resource } from '../core/spec/schema/spec-schema.ts';
 import { type Buckets, limitsOverBuckets, loginLimitsOverBuckets } from './limits-over-buckets.ts';
 import type { ConnectionSetup } from './setup.ts';
 
-/** A resource of a run's connection; the reader chooses its watermark. */
+/** A resource ready for reading; the reader chooses its watermark. */
 export type OpenedSource = Omit<Source, 'watermark'>;
 
-/** Where the parts of a source come from that are shared with other runs. */
 export interface SourcePorts {
   readonly egress: EgressGuard;
-  /** Sockets that outlive the run; null: it has its own. */
+  /** Sockets that outlive the run, or `null` if it has its own. */
   readonly socketCache: SocketCache | null;
   readonly evaluator: Evaluator;
-  /** When the bodies of its responses are decoded. */
   readonly decodeTurns: DecodeTurns;
-  /** Buckets for one client. */
   readonly openBuckets: () => Buckets;
-  /** The store for the tokens of a resource with an auth of its own; null: of the spec's auth. */
+  /** The token store of a resource with its own auth; `null` means the auth of the spec. */
   readonly openTokenStore: (resourceKey: string | null) => TokenStore;
 }
 
-/** The connection and the resource to open. */
 export interface SourceOptions {
   readonly runId: string;
   readonly connectionId: string;
   readonly setup: ConnectionSetup;
   readonly resource: Resource;
   readonly startedAt: Date;
-  /** The range of a backfill; null: an ordinary read. */
+  /** `null` for an ordinary read. */
   readonly backfill: Source['backfill'];
-  /** Takes the log of each request. */
   readonly logCall: (call: LoggedCall) => void;
-  /** Called before a wait for a rate limit, ours or the API's, with its length. */
   readonly onRateLimit?: (waitMs: number, reason: ThrottleReason) => void;
-  /** The redactor that is given every secret: the current ones to keep, and every later token. */
+  /** Is given the current secrets to keep, and every later token. */
   readonly redactor: Pick<Redactor, 'add' | 'keep' | 'values'>;
-  /** Closes the clients with the run. */
   readonly stack: AsyncDisposableStack;
 }
 
-/** Makes a resource ready for reading; nothing is sent yet. Throws `auth_failed` when a secret is empty, `spec_invalid`. */
+/** Sends nothing yet; throws `auth_failed` when a secret is empty, and `spec_invalid`. */
 export async function assembleSource(ports: SourcePorts, options: SourceOptions): Promise<OpenedSource> {
   const { runId, connectionId, setup, resource, startedAt, backfill, logCall, redactor, stack } = options;
   const { spec, params, secrets } = setup;

@@ -4,7 +4,7 @@ import type { OrgScope } from '../../db/scope.ts';
 import type { Buckets } from './limits-over-buckets.ts';
 import { createPrefetchedTokens } from './prefetched-tokens.ts';
 
-/** Buckets in the database, so that they hold across processes; for one client of a run. */
+/** In the database, so that they hold across processes; for one client of a run. */
 export function createDatabaseBuckets(db: Db, scope: OrgScope): Buckets {
   const tokens = createPrefetchedTokens(db, scope);
   return {

@@ -6,27 +6,23 @@ import { found } from '../core/errors.ts';
 import type { SignatureScheme } from '../core/resources/webhook-endpoint.ts';
 import type { Deps } from '../deps.ts';
 
-/** The secrets that currently sign the requests to one endpoint. */
 export interface SigningSecrets {
   /** The row of the current `v1` secret. */
   readonly secretId: string;
   /** `whsec_…`, the current one first, then previous ones that still sign. */
   readonly v1: readonly string[];
-  /** `whsk_…`, likewise; empty: the scheme is not enabled. */
+  /** `whsk_…`, likewise; empty if the scheme is not enabled. */
   readonly v1a: readonly string[];
 }
 
-/** Where a signing secret is sealed: each row has a context of its own. */
+/** Each row has its own sealing context. */
 export const signingContext = (orgId: string, secretId: string): SecretContext => ({
   orgId,
   ownerId: secretId,
   kind: 'webhook-secret',
 });
 
-/**
- * The secrets of an endpoint, opened. Throws not_found when it is absent or deleted, and when the key ring does not
- * open them.
- */
+/** Throws not_found when the endpoint is absent or deleted, and an error when the key ring does not open its secrets. */
 export async function openSigningSecrets(
   { secretBox }: Pick<Deps, 'secretBox'>,
   db: Db,

@@ -5,37 +5,28 @@ import { leftOf } from '../core/source/read/budget-left.ts';
 import { waitIn } from '../core/source/request/error-rules.ts';
 import type { HttpSettings, RateLimit } from '../core/spec/schema/http-schema.ts';
 
-/** The connection whose requests share the buckets, and their limits in the spec. */
 export interface RateLimitsOptions {
   readonly connectionId: string;
   readonly specKey: string;
   readonly http: Pick<HttpSettings, 'rateLimit' | 'retry'>;
 }
 
-/** What a client asks before and after a request. */
 export type RateLimits = Required<Pick<HttpClientOptions, 'takeToken' | 'noteResponse'>>;
 
-/** Where tokens are taken from. */
 export interface Buckets {
-  /** Milliseconds to wait before sending. At most `waitMsMax`: the token is the caller's. More: it is not. */
+  /** Milliseconds to wait before sending; the token is taken only if they are at most `waitMsMax`. */
   take(rate: BucketRate, waitMsMax: number): Promise<number>;
   /** Empties a bucket until `waitMs` from now, as the API requests. */
   empty(rate: BucketRate, waitMs: number): Promise<void>;
 }
 
-/**
- * The limits of a connection's requests: the API's own, and the narrower one of a request that has one. A request goes
- * when both let it.
- */
+/** A request must be allowed by the API's own limit, and by its narrower one if it has that. */
 export function limitsOverBuckets(buckets: Buckets, options: RateLimitsOptions): RateLimits {
   const shared = bucketOf(options.http.rateLimit, 'http', options);
   return limitsOver(buckets, { ...options, bucketsOf: (request) => [...ownBucket(request, options), shared] });
 }
 
-/**
- * The limits of a connection's login requests: those of the login, if it has any. The API's own bucket is not used: a
- * request that already has its token there would wait for a second one.
- */
+/** Without the API's own bucket: a request that already has its token there would wait for a second one. */
 export const loginLimitsOverBuckets = (buckets: Buckets, options: RateLimitsOptions): RateLimits =>
   limitsOver(buckets, { ...options, bucketsOf: (request) => ownBucket(request, options) });
 
@@ -49,7 +40,7 @@ function limitsOver(
       let longest = 0;
       for (const { rate } of bucketsOf(request)) {
         const waitMs = await buckets.take(rate, reserveWithinMs);
-        // A request that must come back later takes from all of them again; the earlier token costs one slot at most.
+        // A request that must come back later takes all its tokens again; the earlier token costs one slot at most.
         if (waitMs > reserveWithinMs) return waitMs;
         longest = Math.max(longest, waitMs);
       }
@@ -78,7 +69,7 @@ interface Bucket {
   readonly rate: BucketRate;
 }
 
-/** Milliseconds to the reset of a budget that is used up; null: something is left, or the response does not say. */
+/** `null` if something is left, or the response does not say. */
 function resetWaitMs(limit: RateLimit, response: HttpResponse): number | null {
   const { headers: names } = limit;
   const { headers } = response;

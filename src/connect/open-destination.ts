@@ -21,21 +21,19 @@ interface PreparedRun extends Pick<DestinationDeps, 'outbox' | 'logCall' | 'onSt
   readonly startedAt: Date;
 }
 
-/** A destination that nothing is connected to yet. */
 export interface PreparedDestination {
   readonly destination: Destination;
   readonly target: TargetTable;
-  /** The table of another resource there. */
   readonly targetOf: (resource: Resource) => TargetTable;
-  /** A text that stays the same as long as the rows go to the same place, under the same credentials. */
+  /** Stable as long as the rows go to the same place, under the same credentials. */
   readonly fingerprint: string;
-  /** Names the table and its database, whatever the credentials. */
+  /** Names the table and its database, independent of credentials. */
   readonly place: string;
   /** See DestinationSpec; a webhook is never behind. */
   readonly onBehind: OnBehind;
 }
 
-/** The destination of a run with its templates filled in; nothing is connected yet. Throws `spec_invalid`. */
+/** Connects to nothing yet; throws `spec_invalid`. */
 export async function prepareDestination(
   deps: Pick<Deps, 'egress' | 'evaluators' | 'defaultDestination' | 'secretBox'>,
   scope: OrgScope,

@@ -6,7 +6,7 @@ import { createTokenStore, tokenSlot } from './token-store.ts';
 
 export type { OpenedSource } from './assemble-source.ts';
 
-/** Opens a resource for reading; nothing is sent yet. Throws `auth_failed` when a secret is empty, `spec_invalid`. */
+/** Sends nothing yet; throws `auth_failed` when a secret is empty, and `spec_invalid`. */
 export function openSource(
   deps: Pick<Deps, 'db' | 'secretBox' | 'egress' | 'evaluators'> & Pick<SourcePorts, 'socketCache' | 'decodeTurns'>,
   scope: OrgScope,

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { AppError } from '../core/errors.ts';
 import { DestinationSpec } from '../core/spec/schema/destination-schema.ts';
 
-/** The destination of specs without one, as DEFAULT_DESTINATION says. Throws `spec_invalid` when there is none. */
+/** Throws `spec_invalid` when DEFAULT_DESTINATION is missing or invalid. */
 export function operatorsDestination(configured: unknown): DestinationSpec {
   const { success, output } = v.safeParse(DestinationSpec, configured);
   if (success) return output;

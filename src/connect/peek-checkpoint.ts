@@ -13,8 +13,8 @@ import { ofResource, setUpConnection } from './setup.ts';
 type PeekDeps = Pick<Deps, 'db' | 'egress' | 'evaluators' | 'defaultDestination' | 'secretBox'>;
 
 /**
- * What the checkpoint row of a lane at its destination says, without claiming the lane. Null: it has none, or the
- * destination keeps its checkpoint here. Throws as `Destination.check` does, `not_found`, `spec_invalid`.
+ * Does not claim the lane; `null` if it has no row there, `not_supported` if the destination cannot be peeked. Throws as
+ * `Destination.check` does, and `not_found`, `spec_invalid`.
  */
 export async function peekCheckpoint(
   deps: PeekDeps,

@@ -2,25 +2,23 @@ import type { Db } from '../../db/client.ts';
 import { type BucketRate, takeToken } from '../../db/queries/connections/buckets.ts';
 import type { OrgScope } from '../../db/scope.ts';
 
-/** The seconds whose tokens may be taken together: a fast API costs an occasional statement, not one per request. */
+/** Seconds whose tokens may be taken together: a fast API costs an occasional statement, not one per request. */
 const togetherSeconds = 0.05;
 
-/** Tokens of one bucket that are taken and not used yet. */
+/** Tokens of one bucket that are taken but not used yet. */
 interface TokenStock {
   left: number;
-  /** The time from which they may be used, in milliseconds since the epoch. */
+  /** When they may first be used, in milliseconds since the epoch. */
   readonly readyAt: number;
 }
 
-/** Takes tokens of buckets for one run. */
 export interface PrefetchedTokens {
-  /** Milliseconds to wait before sending. At most `waitMsMax`: the token is the caller's. More: it is not. */
+  /** Milliseconds to wait before sending; the token is taken only if they are at most `waitMsMax`. */
   take(rate: BucketRate, waitMsMax: number): Promise<number>;
-  /** Drops the remaining tokens, when the API says that there are none. */
   clear(): void;
 }
 
-/** A stock for one run; what it does not use is lost, which is less than what the bucket gives in 50 ms. */
+/** For one run: unused tokens are lost, which is less than the bucket gives in 50 ms. */
 export function createPrefetchedTokens(db: Db, scope: OrgScope): PrefetchedTokens {
   const tokensByBucket = new Map<string, TokenStock>();
   return {

@@ -1,7 +1,7 @@
 /**
- * What an API sends back of a secret: it may stand in a next link, a page token, the values of a report, a list of partitions,
- * a watermark, a field of a parent or a cached response, and a run goes on from all of these. Such a value is sealed as a whole
- * wherever it is stored, at the destination too, and is plain only while a run works with it.
+ * Seals values in which an API repeats a secret. Examples: a next link, a page token, values of a report, a list of
+ * partitions, a watermark, a field of a parent, a cached response. Runs continue from these, so each is sealed whole wherever
+ * it is stored, at the destination too, and plain only while used.
  */
 
 import { LRUCache } from 'lru-cache';
@@ -10,45 +10,40 @@ import type { SealedSecret, SecretBox } from '../core/crypto/secret-box.ts';
 import { isJsonObject } from '../core/json/is-json-object.ts';
 import type { JsonObject } from '../core/json/json-object.ts';
 
-/** Hides values that repeat a secret, and shows them again. */
 export interface SealedEchoes {
   /**
-   * The value, sealed if it repeats a secret, or may repeat one that has been replaced since; otherwise itself. A sealed text is a
-   * text. Anything else becomes an object that only `reveal` reads, with `facts` of it in the clear, for queries.
+   * Seals the value if it repeats a secret, or may repeat one that has been replaced since. A text becomes a text; any other
+   * value becomes an object that only `reveal` reads, with `facts` in the clear for queries.
    */
   hide<Value>(value: Value, facts?: JsonObject): Value;
-  /** The same of a value that the API has just sent, so that it repeats no secret but those of now. */
+  /** For a value that the API has just sent, which can repeat only current secrets. */
   hideNew<Value>(value: Value): Value;
-  /**
-   * The value as it was before it was hidden; `lost` where the key ring no longer opens it: what is stored then counts as not
-   * stored.
-   */
+  /** `lost` if the key ring no longer opens the value, which then counts as not stored. */
   reveal<Value, Lost>(value: Value, lost: Lost): Value | Lost;
-  /** Whether a text is to be sealed. One that holds several values is, if any of them is. */
+  /** A text with several values is sealed if any of them is. */
   tells(text: string): boolean;
-  /** The text sealed, whatever it says. */
   seal(text: string): string;
-  /** Whether a sealed text says that; false where the key ring no longer opens it. */
+  /** False if the key ring no longer opens it. */
   says(sealed: string, text: string): boolean;
 }
 
-/** Begins a sealed text; one of an API that has it is sealed, too. */
+/** A text of an API that contains this is sealed, too. */
 const prefix = 'sealed:';
 
-/** Characters of the texts that were revealed and are remembered: a lane goes on from few of them at once. */
+/** Characters of revealed texts that are remembered: a lane continues from few of them at once. */
 const revealedCharsMax = 1_000_000;
 
-/** Sealed texts in one value. An earlier version of the service sealed each by itself; a destination may send back more. */
+/** An earlier version of the service sealed each text by itself; a destination may send back more. */
 const textsMax = 1000;
 
-/** For one connection; `hasSecret` tells whether a text repeats a secret of it, in whatever spelling. */
+/** `hasSecret` tells whether a text repeats a secret of the connection, in any spelling. */
 export function createSealedEchoes(
   box: SecretBox,
   { orgId }: OrgScope,
   { connectionId, hasSecret }: { readonly connectionId: string; readonly hasSecret: (text: string) => boolean },
 ): SealedEchoes {
   const context = { orgId, ownerId: connectionId, kind: 'echo' } as const;
-  // What was sealed before stays so, although a secret in it has been replaced since.
+  // A value that was sealed before stays sealed, even if its secret has been replaced since.
   const revealed = new LRUCache<string, true>({
     maxSize: revealedCharsMax,
     sizeCalculation: (_, text) => text.length + 1,
@@ -100,7 +95,7 @@ export function createSealedEchoes(
 
 const isSealed = (text: string): boolean => text.startsWith(prefix) && text.split('.', 4).length === 4;
 
-/** JSON with what is sealed in it opened. Throws where the key ring does not open it, and when that is too much. */
+/** Throws when the key ring does not open a sealed part, or when there are too many. */
 function withOpened<Value>(value: Value, open: (text: string) => string): Value;
 function withOpened(value: unknown, open: (text: string) => string): unknown {
   let left = textsMax;
@@ -118,21 +113,20 @@ function withOpened(value: unknown, open: (text: string) => string): unknown {
   return opened(value);
 }
 
-/** Where a sealed text stands in a stored one: its alphabet needs no escape in JSON. */
+/** A sealed text within a stored one: its alphabet needs no escape in JSON. */
 const stored = /sealed:(?<kekId>[\w-]+)\.(?<wrappedKey>[\w-]+)\.(?<nonce>[\w-]+)\.(?<ciphertext>[\w-]+)/g;
 
-/** A stored text with each sealed one under the first key of the ring. Those that no key of it opens stay, as nobody reads them. */
+/** Wraps with the first key of the ring; parts that no key opens stay, as they cannot be read anyway. */
 export function rewrapEchoes(box: SecretBox, owner: EchoOwner, text: string): string {
   return text.replace(stored, (sealed) => rewrapped(box, owner, sealed) ?? sealed);
 }
 
-/** The key that wraps a sealed text; null: no key of the ring opens it. */
+/** `null` if no key of the ring opens it. */
 export function echoKey(box: SecretBox, owner: EchoOwner, sealed: string): string | null {
   if (rewrapped(box, owner, sealed) === null) return null;
   return sealed.slice(prefix.length).split('.', 1)[0] ?? null;
 }
 
-/** Whose a sealed text is. */
 export interface EchoOwner {
   readonly orgId: string;
   readonly connectionId: string;
@@ -151,7 +145,6 @@ function textOf({ kekId, wrappedKey, nonce, ciphertext }: SealedSecret): string 
   return [`${prefix}${kekId}`, ...parts].join('.');
 }
 
-/** Throws when the text has not the form of a sealed one. */
 function secretOf(text: string): SealedSecret {
   const [kekId = '', ...parts] = text.slice(prefix.length).split('.');
   const [wrappedKey, nonce, ciphertext] = parts.map((part) => Buffer.from(part, 'base64url'));

@@ -6,10 +6,9 @@ import type { SealedSecret, SecretContext } from '../core/crypto/secret-box.ts';
 import { JsonObject } from '../core/json/json-object.ts';
 import type { Deps } from '../deps.ts';
 
-/** The kind under which the secret params of a connection are sealed. */
 export const paramsSecretKind = 'params-secret';
 
-/** The secret params of a connection; none: an empty object. Throws when the key ring does not open them. */
+/** `{}` if the connection has none; throws when the key ring does not open them. */
 export async function openSecrets(
   { secretBox }: Pick<Deps, 'secretBox'>,
   db: Db,
@@ -20,7 +19,6 @@ export async function openSecrets(
   return openSealed(secretBox, sealed ?? null, { orgId: scope.orgId, ownerId: connectionId });
 }
 
-/** The secret params in what is stored; null: nothing is. */
 export function openSealed(
   secretBox: Deps['secretBox'],
   sealed: SealedSecret | null,

@@ -5,21 +5,18 @@ import { invalidSpec, invalidValues } from '../core/spec/connection/spec-errors.
 import { storedSpec } from '../core/spec/connection/stored-spec.ts';
 import type { ConnectorSpec, Resource } from '../core/spec/schema/spec-schema.ts';
 
-/** The setup that spec and values of a connection give. */
 export interface ConnectionSetup {
   readonly spec: ConnectorSpec;
   readonly specChecksum: string;
-  /** The params, with defaults filled in. */
+  /** With defaults filled in. */
   readonly params: JsonObject;
   readonly secrets: JsonObject;
 }
 
-/** What a run of one resource needs of its connection. */
 export interface ResourceSetup extends ConnectionSetup {
   readonly resource: Resource;
 }
 
-/** The parts of a connection, as stored; its secrets, opened. */
 interface StoredParts {
   readonly specJson: JsonObject;
   readonly specOverridesJson: JsonObject | null;
@@ -27,7 +24,7 @@ interface StoredParts {
   readonly secrets: JsonObject;
 }
 
-/** Combines the parts of a connection. Throws `spec_invalid` when they do not fit. */
+/** Throws `spec_invalid` when the parts do not fit. */
 export function setUpConnection({ specJson, specOverridesJson, ...given }: StoredParts): ConnectionSetup {
   const checked = storedSpec(specJson, specOverridesJson);
   if (!checked.valid) throw invalidSpec('spec_invalid', checked.issues);
@@ -37,7 +34,7 @@ export function setUpConnection({ specJson, specOverridesJson, ...given }: Store
   return { spec: checked.spec, specChecksum: checked.checksum ?? '', params, secrets };
 }
 
-/** The setup of one resource. Throws `spec_invalid` when the spec has no such resource. */
+/** Throws `spec_invalid` when the spec does not have the resource. */
 export function ofResource(setup: ConnectionSetup, resourceKey: string): ResourceSetup {
   return { ...setup, resource: findResource(setup.spec, resourceKey) };
 }

@@ -5,16 +5,13 @@ import { openToken, sealToken } from '../core/source/auth/sealed-token.ts';
 import { leaseSeconds, type StoredToken, type TokenStore } from '../core/source/auth/token-store.ts';
 import type { Deps } from '../deps.ts';
 
-/**
- * The name under which the token of an auth is kept. `resourceKey`: the resource whose own it is; null: that of the
- * spec.
- */
+/** `resourceKey` names a resource with its own auth, `null` the auth of the spec. */
 export const tokenSlot = (resourceKey: string | null): string => resourceKey ?? '';
 
-/** The other way around. */
+/** The inverse of {@link tokenSlot}. */
 export const resourceOfSlot = (slot: string): string | null => (slot === '' ? null : slot);
 
-/** Sealed tokens in the control database, where all workers find them. */
+/** Sealed tokens in the control database, shared by all workers. */
 export function createTokenStore(
   { db, secretBox }: Pick<Deps, 'db' | 'secretBox'>,
   scope: OrgScope,

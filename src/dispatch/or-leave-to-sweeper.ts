@@ -1,8 +1,8 @@
 import type { Log, LogFields } from '../log.ts';
 
 /**
- * Notifies Temporal of something that is committed. Never fails: the row is the guarantee, so an error is logged with
- * `fields` and the sweeper notifies Temporal later.
+ * For a committed change. Never fails, because the row is the guarantee: an error is logged with `fields`, and the sweeper
+ * notifies Temporal later.
  *
  * @returns false after an error.
  */

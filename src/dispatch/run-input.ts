@@ -2,7 +2,7 @@ import type { AddressedRun } from '../../db/queries/runs/firings.ts';
 import type { OrgScope } from '../../db/scope.ts';
 import type { SyncRunInput } from '../../workflows/contract.ts';
 
-/** The input of the workflow of a run, from which the id of the workflow follows. */
+/** The input of a run's workflow, which determines the workflow id. */
 export function runInput(
   { orgId }: OrgScope,
   { id: runId, connectionId, resourceKey, scheduleId, scheduledFor }: AddressedRun,
@@ -11,5 +11,4 @@ export function runInput(
   return scheduleId === null || scheduledFor === null ? run : { ...run, firing: { scheduleId, scheduledFor } };
 }
 
-/** The firing of a run that no schedule created. */
 export const noFiring = { scheduleId: null, scheduledFor: null } as const;

@@ -8,10 +8,7 @@ import type { Deps } from '../deps.ts';
 import { orLeaveToSweeper } from './or-leave-to-sweeper.ts';
 import { noFiring, runInput } from './run-input.ts';
 
-/**
- * Starts the workflow of a queued run that was committed; pass `firing` if a schedule created the run. A failure is logged and
- * left to the sweeper.
- */
+/** Pass `firing` if a schedule created the run; a failure is logged and left to the sweeper. */
 export async function startQueuedRun(
   { db, orchestrator, log }: Pick<Deps, 'db' | 'orchestrator' | 'log'>,
   scope: OrgScope,

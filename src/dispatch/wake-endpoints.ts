@@ -3,7 +3,6 @@ import type { OrgScope } from '../../db/scope.ts';
 import { sharedQueries } from '../core/work/shared-queries.ts';
 import type { Deps } from '../deps.ts';
 
-/** What notifying endpoints needs. */
 export type WakeDeps = Pick<Deps, 'db' | 'orchestrator' | 'log'>;
 
 interface Wake {
@@ -11,16 +10,15 @@ interface Wake {
   readonly scope: OrgScope;
 }
 
-/** One at a time for each org: whoever comes meanwhile shares the next one, so that no flood of changes is one of signals. */
+/**
+ * One at a time per org: callers meanwhile share the next one, so that a flood of changes does not become a flood of signals.
+ */
 const wake = sharedQueries(
   ([{ deps, scope }]: readonly [Wake, ...Wake[]]) => wakeDue(deps, scope),
   ({ scope }) => scope.orgId,
 );
 
-/**
- * After a commit that recorded events: lets the endpoints of the org begin to send them. Never fails; the sweeper finds
- * what is not reached.
- */
+/** Call after a commit that recorded events. Never fails; the sweeper repeats lost wake-ups. */
 export const wakeEndpoints = (deps: WakeDeps, scope: OrgScope): Promise<void> => wake({ deps, scope });
 
 async function wakeDue({ db, orchestrator, log }: WakeDeps, scope: OrgScope): Promise<void> {

@@ -5,19 +5,15 @@ import { isTemporalAway } from '../temporal/orchestrator.ts';
 
 type SweepDeps = Pick<Deps, 'db' | 'orchestrator' | 'log'>;
 
-/** The age in milliseconds at which an unsent message was not announced to its endpoint, or the endpoint is busy. */
+/** Milliseconds after which a message is still unsent because its endpoint was not woken, or is busy. */
 const overdueMs = 15_000;
-/**
- * The age in milliseconds at which a requested delivery is checked: its request stops notifying the endpoint after 1.5
- * s.
- */
+/** Milliseconds after which a requested delivery is checked: its request stops notifying the endpoint after 1.5 s. */
 const requestedMs = 2000;
-/** Endpoints woken in one round. */
 const limit = 100;
 
 /**
- * Wakes endpoints that have something to send and were not notified, because a process died after its commit or
- * Temporal was not reachable, and those with attempts whose worker died. Their own workflow decides what to do.
+ * Wakes endpoints whose messages were not announced (a process died after its commit, or Temporal was away), or whose
+ * attempts lost their worker. Their own workflow decides how to continue.
  */
 export async function sweepDeliveries({ db, orchestrator, log }: SweepDeps): Promise<void> {
   for (const { id: endpointId, orgId } of await findEndpointsToWake(db, { overdueMs, requestedMs, limit })) {

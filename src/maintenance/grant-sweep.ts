@@ -4,15 +4,11 @@ import type { GrantDeps } from '../control/oauth/grant.ts';
 import { revokeUnconfirmed } from '../control/oauth/revocation.ts';
 import { createTurns } from '../core/work/turns.ts';
 
-/** Grants removed in one round. */
 const rowsMax = 200;
-/** Grants that are revoked at the same moment, and those of one org: a provider may be slow. */
+/** Concurrent revocations, in all and per org: a provider may be slow. */
 const revokedAtOnce = { max: 16, maxEach: 4 };
 
-/**
- * A sweeper that removes grants that nobody confirmed in time, and revokes them at their providers. The round does not
- * wait for those.
- */
+/** Revokes grants that were not confirmed in time; the round does not wait for the providers. */
 export function createGrantSweep(deps: GrantDeps): () => Promise<void> {
   const turns = createTurns(revokedAtOnce);
   const revoke = async ({ orgId, connectionId, slot, sealed }: DeadGrant): Promise<void> => {

@@ -1,10 +1,8 @@
 /**
- * Background work without a request. It starts runs whose start or workflow was lost, keeps Temporal's schedules as
- * their rows say, and wakes workflows that were not notified of requests to hooks or of deliveries. It reports overdue
- * data and missed firings, tests connections in error, makes and drops partitions, revokes grants that nobody confirmed,
- * and removes deleted connections and old rows. It runs inside the
- * worker, not as Temporal schedules: the operator's list of workflows stays a list of runs, and the same loop repairs a
- * lost namespace.
+ * Background work without a request. It restarts lost runs, keeps Temporal's schedules as their rows say, and wakes endpoints
+ * and hooks that were not notified. It reports overdue data and missed firings, tests connections in error, keeps partitions,
+ * revokes unconfirmed grants, and removes deleted connections and old rows. It runs inside the worker, not as Temporal
+ * schedules: the operator's list of workflows stays a list of runs, and the same loop repairs a lost namespace.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
@@ -29,10 +27,9 @@ import { createScheduleSweep } from './schedule-sweep.ts';
 
 type MaintenanceDeps = Pick<Deps, 'config' | 'orchestrator'> & GrantDeps & RetestDeps;
 
-/** The pause between two rounds in milliseconds. */
 const roundMs = 1000;
 
-/** Rounds until `signal` aborts. One worker at a time does the work; a failed round is logged and repeated. */
+/** One worker at a time does the work; a failed round is logged and repeated. */
 export async function maintain(deps: MaintenanceDeps, signal: AbortSignal): Promise<void> {
   const sweepSchedules = createScheduleSweep(deps);
   const sweepInbound = createInboundSweep(deps);
@@ -70,12 +67,11 @@ export async function maintain(deps: MaintenanceDeps, signal: AbortSignal): Prom
   await retests.settled();
 }
 
-/** Key of the advisory lock that makes one worker the leader of a round. */
 const leaderKey = 7_361_102;
 
 /**
- * Holds the lock for the round in a transaction that does nothing else, so that it works through a pooler that gives a connection
- * for a transaction at a time. A leader that froze loses its session after a minute, and with it the lead.
+ * An otherwise empty transaction holds the lock, which works through a pooler with one connection per transaction. A frozen
+ * leader loses its session after a minute, and with it the lead.
  */
 function asLeader({ db }: MaintenanceDeps, work: () => Promise<void>): Promise<void> {
   return db.transaction().execute(async (tx) => {

@@ -1,4 +1,4 @@
-/** Notifies an org of firings that Temporal has dropped: it was down for longer than their catch-up window. */
+/** Notifies an org of firings that Temporal has dropped because it was down for longer than their catch-up window. */
 import { recordConnectionEvents } from '../../db/queries/connections/connection-events.ts';
 import { findSchedulesToAsk, type SweptSchedule } from '../../db/queries/runs/maintenance/sweep.ts';
 import { noteMissedFirings } from '../../db/queries/schedules.ts';
@@ -10,12 +10,10 @@ import { wakeEndpoints } from '../dispatch/wake-endpoints.ts';
 import { isTemporalAway } from '../temporal/orchestrator.ts';
 import { someAtOnce } from '../temporal/some-at-once.ts';
 
-/** The milliseconds between two rounds. */
 const everyMs = 10_000;
-/** Schedules checked in one round: each once an hour, 36,000 of them in all, and a round takes well below a second. */
+/** Each schedule once an hour, 36,000 in all; a round takes well below a second. */
 const limit = 100;
 
-/** A sweeper with its own interval. */
 export function createMissedSweep(deps: ApplyDeps): () => Promise<void> {
   let dueAt = 0;
   return async () => {
@@ -25,7 +23,7 @@ export function createMissedSweep(deps: ApplyDeps): () => Promise<void> {
   };
 }
 
-/** Asks Temporal for the missed firings of some schedules. Throws when it is not reachable. */
+/** Throws when Temporal is not reachable. */
 export async function noteMissed(deps: ApplyDeps): Promise<void> {
   await someAtOnce(await findSchedulesToAsk(deps.db, limit), async (schedule) => {
     try {

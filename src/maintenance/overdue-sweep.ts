@@ -14,12 +14,10 @@ import { wakeEndpoints } from '../dispatch/wake-endpoints.ts';
 
 type OverdueDeps = Pick<Deps, 'db' | 'orchestrator' | 'log'>;
 
-/** The milliseconds between two rounds. */
 const everyMs = 30_000;
-/** Lanes checked in one round. */
 const limit = 100;
 
-/** A sweeper with its own interval; it continues at once while there is more than one round can take. */
+/** Continues at once while there is more than one round can take. */
 export function createOverdueSweep(deps: OverdueDeps): () => Promise<void> {
   let dueAt = 0;
   return async () => {
@@ -29,7 +27,7 @@ export function createOverdueSweep(deps: OverdueDeps): () => Promise<void> {
   };
 }
 
-/** Records each change once. Returns how many it found. */
+/** Records each change once; returns how many it found. */
 export async function noteOverdueFlips(deps: OverdueDeps): Promise<number> {
   const flips = await findOverdueFlips(deps.db, limit);
   for (const lane of flips) {

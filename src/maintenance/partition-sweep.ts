@@ -10,11 +10,10 @@ import {
 import type { Deps } from '../deps.ts';
 import { planPartitions } from './plan-partitions.ts';
 
-/** The milliseconds between two checks. */
 const everyMs = 60_000;
 const dayMs = 86_400_000;
 
-/** A sweeper with its own interval: at the start, and once a minute. Several processes may do it at once. */
+/** Several processes may do it at once. */
 export function createPartitionSweep(deps: Pick<Deps, 'db' | 'log'>, retentionDays: number): () => Promise<void> {
   const tables: Readonly<Record<PartitionedTable, number>> = {
     call_log: retentionDays,
@@ -43,7 +42,7 @@ async function sweepTable(
   keptDays: number,
 ): Promise<void> {
   const clocks = await readClocks(db);
-  // What is too old has to be so by both clocks: one that jumped ahead drops nothing.
+  // Rows must be too old by both clocks: a clock that jumped ahead drops nothing.
   const before = new Date(Math.min(...clocks) - keptDays * dayMs);
   const now = new Date(Math.max(...clocks));
   const { add, drop } = planPartitions(await findPartitions(db, table), { now, keptDays, before });
@@ -56,7 +55,6 @@ async function sweepTable(
   }
 }
 
-/** The time here and the time of the database, both in milliseconds since 1970. */
 async function readClocks(db: Deps['db']): Promise<readonly [number, number]> {
   const { rows } = await sql<{ now: string }>`select clock_timestamp() as now`.execute(db);
   const own = Date.now();

@@ -2,23 +2,21 @@ import type { Partition, PartitionRange } from '../../db/queries/maintenance/par
 
 const dayMs = 86_400_000;
 /**
- * The milliseconds from now to the begin of a partition, so that no row that comes meanwhile is in the default
- * partition already.
+ * Milliseconds from now to the start of a new partition, so that the default partition does not get rows for it meanwhile.
  */
 const marginMs = 60_000;
 /**
- * Partitions of a table at most, apart from those ahead: a statement that has to look into all of them takes as many index
- * look-ups, and as many locks. What is deleted by the partition is kept by a thirteenth longer.
+ * The most partitions of a table, apart from those ahead: a statement over all of them takes as many index look-ups and
+ * locks. Rows that are deleted by partition are thus kept a thirteenth longer.
  */
 const partitionsMax = 13;
 
-/** How partitions follow the time. */
 interface PartitionPlan {
   readonly add: readonly PartitionRange[];
   readonly drop: readonly Partition[];
 }
 
-/** The partitions that are missing from now to two of them ahead, and those that have only ids from before `before`. */
+/** Adds the missing partitions from now to two widths ahead, and drops those that only have ids from before `before`. */
 export function planPartitions(
   partitions: readonly Partition[],
   { now, keptDays, before }: { readonly now: Date; readonly keptDays: number; readonly before: Date },
@@ -33,7 +31,7 @@ export function planPartitions(
       continue;
     }
     const next = partitions.find(({ from }) => from.getTime() > at)?.from.getTime() ?? Number.POSITIVE_INFINITY;
-    // At the same instants for every process, whenever it looks.
+    // The same boundaries in every process, at any time.
     const to = Math.min((Math.floor(at / widthMs) + 1) * widthMs, next);
     add.push({ from: new Date(at), to: new Date(to) });
     at = to;

@@ -2,17 +2,15 @@ import { findPurgeableConnections, purgeSome } from '../../db/queries/connection
 import { orgScope } from '../../db/scope.ts';
 import type { Deps } from '../deps.ts';
 
-/** The number of connections checked in one round. */
 const limit = 100;
 
 /**
- * The milliseconds after which no request that found a connection before it was deleted still inserts a run of it (they
- * take a few).
+ * Milliseconds after which a request that found the connection before its deletion no longer inserts a run (they take a few).
  */
 const deletedMs = 2000;
 /** Rows deleted in one statement: a few tens of milliseconds. */
 export const purgedRowsMax = 10_000;
-/** The milliseconds after which deleting stops for this round, so that what runs wait for comes around again. */
+/** Milliseconds after which deleting stops for this round, so that more urgent sweeps come around again. */
 const purgeMsMax = 500;
 
 /** Removes, bit by bit, everything of deleted connections whose runs have all ended. */

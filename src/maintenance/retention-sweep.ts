@@ -1,4 +1,4 @@
-/** Removes data older than the retention of the deployment, a little in each round, so that nothing waits for it. */
+/** Removes data older than the retention of the deployment, a little in each round, so that it holds up nothing else. */
 import { findPartitions } from '../../db/queries/maintenance/partitions.ts';
 import {
   type OldRows,
@@ -13,15 +13,13 @@ import {
 } from '../../db/queries/maintenance/retention.ts';
 import type { Deps } from '../deps.ts';
 
-/** The milliseconds between two checks. */
 const everyMs = 60_000;
-/** The milliseconds after which removing stops for this round, so that what runs wait for comes around again. */
+/** Milliseconds after which removing stops for this round, so that more urgent sweeps come around again. */
 const roundMsMax = 500;
 /** Rows removed in one statement: a few tens of milliseconds. */
 const rowsMax = 10_000;
 const dayMs = 86_400_000;
 
-/** A kind of rows that grow too old. */
 interface Part {
   readonly name: string;
   readonly purge: (db: Deps['db'], old: OldRows) => Promise<number>;
@@ -32,8 +30,8 @@ const parts: readonly Part[] = [
   { name: 'calls', purge: purgeCalls, rowsMax },
   { name: 'pages of runs', purge: purgePages, rowsMax },
   { name: 'lists of runs', purge: purgeDimensions, rowsMax },
-  // Each takes its messages and the deliveries that are left with it. It waits for the partition that has its first ones to be
-  // dropped, so that few are.
+  // Each event takes its messages and remaining deliveries along. Few deliveries remain, because events wait until the
+  // partition of their first ones is dropped.
   { name: 'events', purge: purgeEvents, rowsMax: rowsMax / 10 },
   { name: 'recoveries', purge: purgeRecoveries, rowsMax },
   { name: 'deleted endpoints', purge: purgeEndpoints, rowsMax },
@@ -41,13 +39,13 @@ const parts: readonly Part[] = [
   { name: 'API keys', purge: purgeApiKeys, rowsMax },
 ];
 
-/** A sweeper with its own interval: once a minute, and in every round while something is left. */
+/** Runs once a minute, and in every round while something is left. */
 export function createRetentionSweep(
   { db, log }: Pick<Deps, 'db' | 'log'>,
   retentionDays: number,
 ): () => Promise<void> {
   let lookAt = 0;
-  /** Parts of which something may be left; one with a full batch goes to the end, so that none keeps another waiting. */
+  /** A part with a full batch moves to the end, so that it does not hold up the others. */
   let left: readonly Part[] = [];
   return async () => {
     if (left.length === 0) {
@@ -74,7 +72,6 @@ export function createRetentionSweep(
   };
 }
 
-/** The time since which partitions have deliveries; null: there are none. */
 async function oldestDeliveries(db: Deps['db']): Promise<Date | null> {
   const [oldest] = await findPartitions(db, 'webhook_deliveries');
   return oldest?.from ?? null;

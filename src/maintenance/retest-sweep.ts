@@ -2,18 +2,15 @@ import { type DueRetest, takeDueRetests } from '../../db/queries/connections/ret
 import { type RetestDeps, retestConnection } from '../control/connections/retest.ts';
 import { workOf } from '../core/work-ids.ts';
 
-/** Connections that are tested at the same moment, and those of one org: an API may be slow. */
+/** Concurrent tests, in all and per org: an API may be slow. */
 const atOnce = { max: 8, maxEach: 2 };
 
-/** A sweeper of connections in error. */
 export interface RetestSweep {
-  /** Begins the tests that are due; it does not wait for them. */
   sweep(): Promise<void>;
-  /** Resolves when no test is in progress: a token that one has refreshed is stored then. */
+  /** Resolves when no test is in progress: tokens that tests have refreshed are then stored. */
   settled(): Promise<void>;
 }
 
-/** A sweeper that tests connections in error. */
 export function createRetestSweep(deps: RetestDeps): RetestSweep {
   const inProgress = new Map<Promise<void>, string>();
   const retest = async (due: DueRetest): Promise<void> => {

@@ -1,4 +1,4 @@
-/** Runs that nobody drives: their start or their workflow was lost. Their rows hold all that is needed to go on. */
+/** Repairs runs whose start or workflow was lost; their rows hold all that is needed to continue. */
 
 import { countRestart, markAlive, markDispatched } from '../../db/queries/runs/dispatch.ts';
 import { endRun, type RunOutcome } from '../../db/queries/runs/lanes/end-run.ts';
@@ -15,19 +15,15 @@ import { isTemporalAway } from '../temporal/orchestrator.ts';
 
 type SweepDeps = Pick<Deps, 'db' | 'orchestrator' | 'log'>;
 
-/** The milliseconds after which the request no longer dispatches its run (its deadline is 1.5 s). */
+/** Milliseconds after which the request no longer dispatches its run (its deadline is 1.5 s). */
 const undispatchedMs = 2000;
 /**
- * The milliseconds without a sign after which a run is silent: six times the heartbeat timeout of a chunk, and more
- * than any normal pause between two of its records.
+ * Milliseconds without a sign of life: six heartbeat timeouts of a chunk, and more than any normal pause between two records.
  */
 const silentMs = 30_000;
-/** How often the workflow of a run may be lost. */
 const restartsMax = 3;
-/** Runs checked in one round. */
 const limit = 100;
 
-/** Starts queued runs whose request could not reach Temporal. */
 export async function startMissedRuns(deps: SweepDeps): Promise<void> {
   const missed = await findUndispatchedRuns(deps.db, { olderThanMs: undispatchedMs, limit });
   await forEachRun(deps, missed, async (swept) => {
@@ -42,8 +38,8 @@ export async function startMissedRuns(deps: SweepDeps): Promise<void> {
 }
 
 /**
- * Restarts runs whose workflow is lost (its namespace wiped, say): they continue from their ledger under the same id. One
- * that is lost repeatedly is ended, so that its lane continues. One that an operator terminated is canceled.
+ * Lost workflows, for example of a lost namespace, restart under the same id and continue from the ledger. A run lost
+ * repeatedly is ended, so that its lane continues. A run whose workflow an operator terminated is canceled.
  */
 export async function repairSilentRuns(deps: SweepDeps): Promise<void> {
   const silent = await findSilentRuns(deps.db, { olderThanMs: silentMs, limit });
@@ -56,7 +52,7 @@ export async function repairSilentRuns(deps: SweepDeps): Promise<void> {
   });
 }
 
-/** Failures are isolated per run; without Temporal, none can be restarted. */
+/** Isolates failures per run, except when Temporal is away: no run can then be restarted. */
 async function forEachRun(
   { log }: SweepDeps,
   runs: readonly SweptRun[],

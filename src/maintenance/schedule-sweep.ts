@@ -12,15 +12,14 @@ import { observations } from '../core/observations.ts';
 import { isTemporalAway } from '../temporal/orchestrator.ts';
 import { someAtOnce } from '../temporal/some-at-once.ts';
 
-/** Schedules applied in one round. */
 const limit = 100;
 /** Schedules without a row that one comparison deletes: a few seconds. */
 const orphansMax = 1000;
-/** The milliseconds between two comparisons; also until the next attempt when Temporal was not reachable. */
+/** Milliseconds between two comparisons, and until the next attempt when Temporal was not reachable. */
 const comparisonMs = 3_600_000;
 const comparisonRetryMs = 10_000;
 
-/** A sweeper with its own interval: the first round compares, so that a namespace lost meanwhile is rebuilt at once. */
+/** The first round compares, so that a namespace lost meanwhile is rebuilt at once. */
 export function createScheduleSweep(deps: ApplyDeps): () => Promise<void> {
   let compareAt = 0;
   return async () => {
@@ -33,7 +32,7 @@ export function createScheduleSweep(deps: ApplyDeps): () => Promise<void> {
   };
 }
 
-/** Applies what no request has applied. Throws when Temporal is not reachable: then no other can be applied either. */
+/** Throws when Temporal is not reachable: the others would fail too. */
 export async function applyMissedSchedules(deps: ApplyDeps): Promise<void> {
   await someAtOnce(await findSchedulesToApply(deps.db, limit), (schedule) => applyMissed(deps, schedule));
 }
@@ -52,8 +51,8 @@ async function applyMissed(deps: ApplyDeps, { id: scheduleId, orgId }: SweptSche
 }
 
 /**
- * Compares all rows with all of Temporal's schedules, in both directions: what is missing there or pauses where it should
- * not is applied again by the sweeper, what has no row is deleted.
+ * Compares in both directions: the sweeper reapplies schedules that are missing there or wrongly paused, and those without a
+ * row are deleted.
  */
 export async function compareSchedules(deps: ApplyDeps): Promise<void> {
   // In this order: a row is committed before Temporal is notified of it.

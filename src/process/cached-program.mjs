@@ -1,4 +1,4 @@
-/** What makes a program in a cache safe to run. Loaded by the launcher too, under Node 18. */
+/** Makes a program in a cache safe to run. Loaded by the launcher too, under Node 18. */
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
@@ -22,10 +22,9 @@ const isTrusted = (uid) => uid === 0 || uid === (process.getuid?.() ?? uid);
 const isOpen = (mode) => (mode & 0o022) !== 0;
 
 /**
- * Makes the folder, or takes one that is there from everybody else: whoever can write to it decides what we run. One that
- * others could write to is replaced by an empty one, as nobody knows who wrote what is in it.
- * Throws when it cannot be made or replaced, or belongs to a user who is neither we nor root, or to root and others may write
- * to it.
+ * Closes a folder to others: everyone who can write to it decides what we run. A folder that others could write to is
+ * replaced by an empty one, as its content may be theirs. Throws when it cannot be made or replaced, belongs to a user other
+ * than us or root, or to root and others may write to it.
  * @param {string} path
  */
 export function ownFolder(path) {
@@ -42,7 +41,10 @@ export function ownFolder(path) {
   }
 }
 
-/** In one step: a process that starts at the same moment sees the open folder, none, or an empty one. @param {string} path */
+/**
+ * In one step: a process that starts at the same moment sees the open folder, none, or an empty one.
+ * @param {string} path
+ */
 function replaceFolder(path) {
   const aside = `${path}.open-${process.pid}`;
   try {
@@ -63,13 +65,13 @@ function replaceFolder(path) {
     chmodSync(aside, 0o700);
     rmSync(aside, { recursive: true, force: true });
   } catch {
-    // It has folders of others. Nothing of it is used.
+    // It has folders of others. Its content is never used.
   }
 }
 
 /**
- * Whether a file, or a folder with all that is in it, can only have been written by us or root: nothing of it belongs to
- * others, can be written to by others, or is a link, unless to a neighbour in the folder. False when it is not there.
+ * True if only we or root can have written a file, or a folder with everything in it. Nothing in it may belong to others, be
+ * writable by others, or be a link, except to a neighbour in the folder. False when it does not exist.
  * @param {string} path
  * @returns {boolean}
  */
@@ -85,26 +87,26 @@ export function isOwn(path) {
   );
 }
 
-/** A link of ours to another file of its folder, which is looked at by itself. @param {string} path */
+/**
+ * A link of ours to another file of its folder, which is checked by itself.
+ * @param {string} path
+ */
 function isOwnLink(path) {
   return (isWindows || isTrusted(lstatSync(path).uid)) && /^(?!\.+$)[^/\\]+$/.test(readlinkSync(path));
 }
 
-/**
- * Takes a folder, and all that is in it, from those who could write to it.
- * @param {string} path
- */
+/** @param {string} path */
 export function closeToOthers(path) {
   const found = lstatSync(path);
   if (!found.isSymbolicLink()) chmodSync(path, found.mode & 0o755);
   if (found.isDirectory()) for (const name of readdirSync(path)) closeToOthers(join(path, name));
 }
 
-/** Read at once; a whole program would stay in the memory of the launcher. */
+/** Bytes read at once; a whole program would stay in the memory of the launcher. */
 const chunkBytes = 1024 * 1024;
 
 /**
- * SHA-256 of a file in hexadecimal; null when it is not there. 0.2 s for 150 MB (measured), so it is asked at each start.
+ * `null` if the file does not exist. 0.2 s for 150 MB (measured), cheap enough for each start.
  * @param {string} path
  * @returns {string | null}
  */

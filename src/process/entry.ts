@@ -1,9 +1,7 @@
-/** What every process entry point does around its work. */
-
 import { type Config, ConfigError, configExitCode, loadConfig } from '../config/config.ts';
 import type { Log } from '../log.ts';
 
-/** Ends the process on an error that nobody caught, as Node does, but logs it as all others: what Node prints shows values. */
+/** Ends the process on an uncaught error, as Node does, but through the log: Node's own output shows values. */
 export function endOnUncaught(log: Pick<Log, 'error'>): void {
   process.on('uncaughtException', (error) => {
     log.error('uncaught error; the process exits', { error });

@@ -1,9 +1,8 @@
-/** Loaded by every process of the service: stops it when the process that started it has ended, however that came. */
+/** Stops every process of the service when the process that started it has ended, in any way. */
 import { flushCompileCache } from 'node:module';
 import { isMainThread } from 'node:worker_threads';
 import { probe, readyMessage, response } from './probe.ts';
 
-/** Time for an orderly stop after the parent has ended. */
 const stopMs = 5000;
 
 if (isMainThread && process.channel) {
@@ -15,14 +14,14 @@ if (isMainThread && process.channel) {
   process.channel.unref();
 }
 
-/** Tells the supervisor that this process does its work; nothing happens when it was started by hand. */
+/** Does nothing if the process was started by hand. */
 export function announceReady(): void {
   process.send?.(readyMessage);
-  // Node does it at the end of a process; one that is killed leaves nothing for the next start.
+  // Node flushes it at the end of a process; a killed process would leave no cache for the next start.
   flushCompileCache();
 }
 
-/** Responds to the probes of the supervisor for as long as the event loop turns; there are none without a supervisor. */
+/** Responds only while the event loop turns, which is what the supervisor probes. */
 export function respondToProbes(): void {
   process.on('message', (message) => {
     if (message === probe) process.send?.(response, undefined, undefined, ignoreClosed);

@@ -1,10 +1,9 @@
-/** What supervisor and process say to each other over IPC. */
+/** IPC messages between supervisor and process. */
 
-/** What a process says once: it does its work. */
+/** Sent once by a process that is ready. */
 export const readyMessage = 'ready';
 
-/** What the supervisor asks each second: are you there? */
+/** Sent by the supervisor each second. */
 export const probe = 'probe';
 
-/** What a process says to each {@link probe}. */
 export const response = 'response';

@@ -1,7 +1,4 @@
-/**
- * What operators see of a process from outside: its metrics and its traces. Both are off by default; what they need is
- * loaded only where they are on.
- */
+/** Metrics and traces of a process, off by default; their libraries are loaded only when on. */
 import { countAllConnections } from '../../db/queries/connections/health.ts';
 import { readDatabaseBytes } from '../../db/queries/maintenance/database-size.ts';
 import { readBacklog } from '../../db/queries/runs/maintenance/backlog.ts';
@@ -11,17 +8,15 @@ import type { Deps } from '../deps.ts';
 import type { SlotCounts } from '../temporal/worker-slots.ts';
 import type { Traces } from './traces/traces.ts';
 
-/** What only a worker has. */
 interface WorkerSources {
-  /** Where Temporal's own exporter listens; null: nowhere. */
+  /** Where Temporal's own exporter listens, or `null`. */
   readonly coreAddress: string | null;
   readonly slotCounts: () => SlotCounts;
 }
 
-/** The milliseconds that a scrape waits for Temporal. */
 const reachMs = 2000;
 
-/** The metrics of a process at METRICS_PORT; null: it is not set. */
+/** `null` if METRICS_PORT is not set. */
 export async function serveMetricsOf(
   process: 'api' | 'worker',
   { config, log, db, temporal, poolCounts, evaluators }: Deps,
@@ -52,7 +47,7 @@ export async function serveMetricsOf(
 
 const none = { coreAddress: null, slotCounts: null };
 
-/** The traces of a process, if the OTEL_* variables ask for them; null: they do not. Call it before anything is opened. */
+/** `null` unless the OTEL_* variables ask for traces; call it before anything is opened. */
 export async function startTracesOf(process: 'api' | 'worker', config: Config): Promise<Traces | null> {
   const { otelSdkDisabled, otelTracesExporter, otelExporterOtlpProtocol: protocol } = config;
   const endpoint = config.otelExporterOtlpTracesEndpoint ?? config.otelExporterOtlpEndpoint;

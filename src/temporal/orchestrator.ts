@@ -33,58 +33,58 @@ import {
   type ScheduleOrder,
 } from './temporal-schedules.ts';
 
-/** The state of a run's workflow, by its id: never by a list, since visibility is rate limited and late. */
+/** The state of a run's workflow, looked up by id: lists are rate limited and late. */
 type WorkflowState = 'open' | 'closed' | 'terminated' | 'absent';
 
 /**
  * The port to Temporal. Every call times out after 1.5 s: an unguarded start blocks for 19 s when the server is down. A
- * timeout loses nothing, because the rows hold the open work and the sweeper does it.
+ * timeout loses nothing: the rows hold the open work and the sweeper does it.
  */
 export interface Orchestrator {
-  /** Starts the workflow of a run. Safe to repeat: a second start finds the first. */
+  /** Safe to repeat: a second start finds the first. */
   startRun(input: SyncRunInput, trigger: RunTrigger): Promise<void>;
-  /** Starts the workflow of a run again that has closed although its run has not ended. Finds one that is open. */
+  /** For a workflow that has closed before its run has ended. */
   restartRun(input: SyncRunInput, trigger: RunTrigger): Promise<void>;
-  /** Asks the workflow of a run to stop; nothing happens when there is none. */
+  /** Does nothing if the workflow does not exist. */
   cancelRun(input: SyncRunInput): Promise<void>;
-  /** Tells a waiting run that its lane is free; nothing happens when there is none. */
+  /** Does nothing if the workflow does not exist. */
   wakeRun(input: SyncRunInput): Promise<void>;
   describeRun(input: SyncRunInput): Promise<WorkflowState>;
-  /** Lets the workflow of an endpoint check for messages to send; starts it when there is none. Safe to repeat. */
+  /** Starts the workflow of the endpoint if needed; safe to repeat. */
   wakeEndpoint(input: WebhookEndpointInput): Promise<void>;
-  /** Lets the workflow of a resource check for requests to hooks; starts it when there is none. Safe to repeat. */
+  /** Starts the workflow of the resource if needed; safe to repeat. */
   noteInbound(input: InboundHookInput): Promise<void>;
-  /** Makes Temporal's schedule match the order, whatever it was. Safe to repeat. */
+  /** Creates or changes the schedule; safe to repeat. */
   putSchedule(order: ScheduleOrder): Promise<void>;
-  /** Deletes Temporal's schedule; nothing happens when there is none. */
+  /** Does nothing if the schedule does not exist. */
   dropSchedule(scheduleId: string): Promise<void>;
-  /** Every schedule of ours that Temporal has, as it lists them: a moment late. */
+  /** As Temporal lists them, a moment late. */
   listSchedules(): Promise<readonly ListedSchedule[]>;
-  /** Firings that Temporal has dropped after their catch-up window, since it has the schedule; null: it has none. */
+  /** Firings dropped after their catch-up window since the schedule exists in Temporal, or `null` if it does not. */
   countMissedFirings(scheduleId: string): Promise<number | null>;
 }
 
 const deadlineMs = 1500;
 /**
- * Calls in progress; an org has half of them. Otherwise a flood of one org keeps Temporal so busy that the calls for
- * others time out. Their runs are then left to the sweeper, and begin behind those of the flood.
+ * An org gets half of the concurrent calls. Otherwise a flood from one org would make the calls for others time out, and
+ * their runs would be left to the sweeper behind the flood.
  */
 const callsMax = 20;
-/** The milliseconds for which runs start without search attributes: a worker that starts registers what is missing. */
+/** Milliseconds for which runs start without search attributes: a worker that starts registers missing ones. */
 const attributesRetryMs = 60_000;
 
-/** The port on a client; a namespace that lacks our search attributes gets its runs all the same, without them. */
+/** A namespace without our search attributes still gets its runs, without them. */
 export function createOrchestrator(client: Client, log: Pick<Log, 'warn'>): Orchestrator {
   const slots = createOrgSlots(callsMax);
   const bounded: Bounded = (orgId, call) => {
-    // The wait for a slot is part of the time: nobody waits longer because Temporal is away.
+    // The wait for a slot counts: callers never wait longer because Temporal is away.
     const deadline = Date.now() + deadlineMs;
     return slots.run(orgId, () => client.withDeadline(deadline, call));
   };
   const attributed = fallingBack(log);
   const start = (input: SyncRunInput, trigger: RunTrigger, options: RunStart) =>
     bounded(input.orgId, () => client.workflow.start(syncRunType, runStart(input, trigger, options)));
-  /** Temporal itself terminates a workflow of too long a history, say. */
+  /** True if Temporal itself terminated the workflow, for example for a history that is too long. */
   const isByTemporal = async (input: SyncRunInput): Promise<boolean> => {
     const { namespace } = client.options;
     const last = { namespace, execution: { workflowId: syncRunId(input) }, maximumPageSize: 1 };
@@ -141,7 +141,6 @@ export function createOrchestrator(client: Client, log: Pick<Log, 'warn'>): Orch
 }
 
 interface RunStart {
-  /** Whether a closed workflow of the same id prevents the start. */
   readonly reuse: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE';
   readonly withAttributes: boolean;
 }
@@ -156,7 +155,7 @@ const runStart = (
   args: [{ ...input, steps: withFirstStep }],
   workflowIdReusePolicy: reuse,
   workflowIdConflictPolicy: 'USE_EXISTING',
-  // No priority: it would override the fairness between orgs. The rows decide the order within an org.
+  // A priority would override the fairness between orgs. The rows decide the order within an org.
   priority: { fairnessKey: input.orgId },
   staticSummary: `sync ${input.resourceKey} of ${input.connectionId} (${trigger})`,
   staticDetails: `Run \`${input.runId}\`: \`GET /api/v1/runs/${input.runId}\`, its calls under \`/calls\`.`,
@@ -186,7 +185,7 @@ const inboundStart = (input: InboundHookInput, withAttributes: boolean) => ({
   ...(withAttributes ? { typedSearchAttributes: attributesOf({ ...input, trigger: 'webhook' }) } : {}),
 });
 
-/** Calls with search attributes, and without them as long as Temporal does not know ours. */
+/** Calls with search attributes, and for a while without them if Temporal does not know ours. */
 function fallingBack(log: Pick<Log, 'warn'>): Attributed {
   let knownAfter = 0;
   return async (call) => {
@@ -204,7 +203,7 @@ function fallingBack(log: Pick<Log, 'warn'>): Attributed {
 
 const [invalidArgument, deadlineExceeded, unavailable] = [3, 4, 14];
 
-/** Whether a call failed because Temporal is not reachable, not because it refused. */
+/** True if Temporal is not reachable, not if it refused the call. */
 export const isTemporalAway = (error: unknown): boolean =>
   hasStatus(error, unavailable) || hasStatus(error, deadlineExceeded);
 

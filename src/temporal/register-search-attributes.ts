@@ -6,10 +6,7 @@ import type { Log } from '../log.ts';
 /** `INDEXED_VALUE_TYPE_KEYWORD` of Temporal's API. */
 const keyword = 2;
 
-/**
- * Registers our search attributes; they are usable at once, and a second call changes nothing. Where it is not
- * allowed (Temporal Cloud), says so once: runs then start without them.
- */
+/** Usable at once; safe to repeat. If it is not allowed (Temporal Cloud), logs that once: runs then start without them. */
 export async function registerSearchAttributes(
   connection: Connection | NativeConnection,
   { namespace, log }: { readonly namespace: string; readonly log: Log },

@@ -1,13 +1,11 @@
-/** The other end of `workflows/sealed-inputs.ts`: an activity begins only with inputs that are sealed for it. */
+/** The counterpart of `workflows/sealed-inputs.ts`: an activity begins only with inputs that are sealed for it. */
 import { ApplicationFailure } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { argsOf } from '../../workflows/bound-inputs.ts';
 import { idsOf } from '../../workflows/input-ids.ts';
 import { idsOfWork, type WorkIds, workOf } from '../core/work-ids.ts';
 
-/**
- * Refuses all other inputs before anything is done; the worker's SDK logs the failure. The work carries the ids of its input.
- */
+/** The worker's SDK logs the failure; the work carries the ids of its input. */
 export const sealedInputs: ActivityInterceptorsFactory = ({ info: { activityType, workflowExecution } }) => ({
   inbound: {
     async execute(input, next) {
@@ -17,7 +15,7 @@ export const sealedInputs: ActivityInterceptorsFactory = ({ info: { activityType
   },
 });
 
-/** The last of the interceptors: the lines that the SDK writes of an activity have the ids of its work. */
+/** The last interceptor: adds the ids of the work to the SDK's log lines of an activity. */
 export const activityIds: ActivityInterceptorsFactory = () => {
   let ids: WorkIds = {};
   return {

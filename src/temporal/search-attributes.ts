@@ -10,7 +10,6 @@ type Name = keyof typeof searchAttributes;
 
 const names: readonly Name[] = ['orgId', 'connectionId', 'resourceKey', 'runId', 'trigger', 'stage'];
 
-/** Our search attributes with these values; what is absent is not set. */
 export function attributesOf(values: Readonly<Partial<Record<Name, string>>>): TypedSearchAttributes {
   const pairs = names.flatMap((name): readonly SearchAttributePair[] => {
     const value = values[name];

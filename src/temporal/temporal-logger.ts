@@ -2,13 +2,13 @@ import type { Logger } from '@temporalio/common';
 import { idsOfWorkflow } from '../../workflows/input-ids.ts';
 import type { Log, LogFields } from '../log.ts';
 
-/** What the SDK warns of although it is meant: only the queue of workflows has workflows. */
+/** An SDK warning about an intended setup: only the queue of workflows has workflows. */
 const meant = 'No workflows registered, not polling for workflow tasks';
 
-/** What the SDK says with `debug` before it has read the input, whose ids every other line has; the end has its duration. */
+/** Written with `debug` before the SDK has read the input, so without ids; the line at the end has the duration. */
 const early: ReadonlySet<string> = new Set(['Activity started', 'Workflow started']);
 
-/** The log in the form that Temporal's `Runtime.install` takes, so that the lines of the SDK and of its core are ours in form. */
+/** The log for Temporal's `Runtime.install`, so that lines of the SDK and its core have our form. */
 export function temporalLogger(log: Log): Logger {
   const warn: Log['warn'] = (message, fields) => (message === meant ? log.debug : log.warn)(message, fields);
   const debug: Log['debug'] = (message, fields) => (early.has(message) ? log.trace : log.debug)(message, fields);
@@ -24,7 +24,7 @@ export function temporalLogger(log: Log): Logger {
   };
 }
 
-/** In a line, `runId` is that of the service; the one of Temporal, which no API of ours knows, is `workflowRunId`. */
+/** In log lines, `runId` is the service's run; Temporal's own, which no API of ours knows, is `workflowRunId`. */
 function inOurWords({ runId, run_id, workflow_id, ...fields }: LogFields): LogFields {
   const isOurs = typeof runId === 'string' && runId.startsWith('run_');
   const workflowRunId = fields['workflowRunId'] ?? run_id ?? (isOurs ? undefined : runId);

@@ -1,4 +1,4 @@
-/** Schedules in Temporal. Their rows are authoritative; this module applies them. */
+/** Applies schedules to Temporal; their rows are authoritative. */
 import {
   type CalendarSpec,
   type Client,
@@ -22,7 +22,6 @@ import { firingGaps } from '../core/schedule/firing-gaps.ts';
 import { resolveTimezone } from '../core/schedule/timezone.ts';
 import { attributesOf } from './search-attributes.ts';
 
-/** A schedule as Temporal shall have it. */
 export interface ScheduleOrder {
   readonly id: string;
   readonly orgId: string;
@@ -30,19 +29,17 @@ export interface ScheduleOrder {
   readonly resourceKey: string;
   readonly cron: string;
   readonly timezone: string;
-  /** Why it does not fire, for operators; null: it fires. */
+  /** The reason for operators why it does not fire, or `null`. */
   readonly pausedBecause: string | null;
 }
 
-/** A schedule as Temporal has it. */
 export interface ListedSchedule {
   readonly scheduleId: string;
   readonly paused: boolean;
 }
 
-/** Calls once it is the turn of the org, '' for none. Rejects when the deadline has passed. */
+/** '' stands for no org; rejects when the deadline has passed. */
 export type Bounded = <T>(orgId: string, call: () => Promise<T>) => Promise<T>;
-/** Calls with or without search attributes, as Temporal knows them. */
 export type Attributed = (call: (withAttributes: boolean) => Promise<unknown>) => Promise<void>;
 
 interface Calls {
@@ -52,7 +49,6 @@ interface Calls {
 
 const pageSize = 1000;
 
-/** The part of the port that is about schedules. */
 export function createTemporalSchedules({ schedule: schedules }: Client, { bounded, attributed }: Calls) {
   const handleOf = (scheduleId: string) => schedules.getHandle(temporalScheduleId(scheduleId));
   return {
@@ -123,14 +119,12 @@ function optionsOf(order: ScheduleOrder, withAttributes: boolean) {
   };
 }
 
-/**
- * The seconds after an outage for which firings are caught up; the first of them reads what the others were to read.
- */
+/** Seconds after an outage for which firings are caught up; the first reads what the others would read. */
 const catchupSeconds = { least: 600, most: 86_400 };
-/** Schedules of the same minute are spread, but a schedule of every few minutes keeps its minute. */
+/** Spreads schedules of the same minute, but a schedule of every few minutes keeps its minute. */
 const jitter = { fromSeconds: 300, share: 0.05, secondsMax: 60 };
 
-/** Times and policies of a schedule. Never as text: Temporal silently interprets cron expressions differently. */
+/** Never as text: Temporal silently interprets cron expressions differently. */
 function timesOf(cron: string, timezone: string): Required<Pick<ScheduleOptions, 'spec' | 'policies'>> {
   const { calendars, issue } = checkCron(cron);
   if (!calendars) throw new Error(`The cron expression of a schedule is no longer valid: ${issue}`);
@@ -143,7 +137,7 @@ function timesOf(cron: string, timezone: string): Required<Pick<ScheduleOptions,
       timezone: resolveTimezone(timezone) ?? timezone,
       jitter: Math.round(spread * 1000),
     },
-    // The rows decide whether a firing creates a run. Temporal would drop the firings during a long run, and nobody hears.
+    // The rows decide whether a firing creates a run. Temporal would silently drop the firings during a long run.
     policies: { overlap: 'ALLOW_ALL', catchupWindow: catchup * 1000, pauseOnFailure: false },
   };
 }

@@ -1,41 +1,33 @@
 import type { ActivitySlotInfo, CustomSlotSupplier, SlotPermit } from '@temporalio/worker';
 
-/** Lends the slot of an activity that waits for an external system. */
 export interface SlotLending {
-  /** Lends the slot: from now on it counts as free; what is returned takes it back. */
+  /** A lent slot counts as free; call the result to reclaim it. */
   lend(): () => void;
 }
 
-/** The slots of a worker as its activities see them. */
 export interface Slots extends SlotLending {
-  /** Takes a slot for work outside the queue; what is returned gives it back. Null: none is free. */
+  /** A slot for work outside the queue, or `null` if none is free; call the result to release it. */
   tryTake(): (() => void) | null;
 }
 
-/** The slots of a worker, and how its activities lend them. */
 export interface LendableSlots extends Slots {
   readonly supplier: CustomSlotSupplier<ActivitySlotInfo>;
   counts(): SlotCounts;
 }
 
-/** The slots of a worker for chunks of runs. */
 export interface SlotCounts {
-  /** The slots in use at once, not counting those that are lent. */
+  /** Slots in use at once, not counting lent ones. */
   readonly size: number;
-  /** The slots lent by activities that wait for an external system. */
   readonly lent: number;
 }
 
-/** Activities of a worker for each of its slots, lent ones included: an activity that waits holds little memory. */
+/** Activities per slot, lent ones included: an activity that waits holds little memory. */
 const activitiesPerSlot = 10;
 
-/** Slots taken outside the queue at once: each holds one of the 40 tasks of workflows that a worker works on. */
+/** Slots taken outside the queue at once: each holds one of the 40 workflow tasks that a worker executes. */
 const takenMax = 20;
 
-/**
- * Slots of which `count` are in use at once, not counting those that are lent. One that is taken back counts again at
- * once, so that for a while more may be in use.
- */
+/** A reclaimed slot counts again at once, so for a while more than `count` may be in use. */
 export function createLendableSlots(count: number): LendableSlots {
   const waiting = new Set<(permit: SlotPermit) => void>();
   let issued = 0;

@@ -10,21 +10,18 @@ import { failureConverterPath, sealedInputsPath } from './data-converter.ts';
 const sources = fileURLToPath(new URL('../../workflows', import.meta.url));
 const sdk = fileURLToPath(new URL('../../node_modules/@temporalio/worker/package.json', import.meta.url));
 
-/** What a bundle is made for. */
 interface BundleOptions {
-  /** Whether the worker is: its workflows then say which of them follow the current build. */
+  /** True for a versioned worker: its workflows declare which of them follow the current build. */
   readonly isVersioned: boolean;
   readonly logger: Logger;
-  /** Files whose interceptors the bundle contains besides our own. */
   readonly workflowInterceptorModules?: readonly string[];
 }
 
 /**
- * The bundle of the workflows, as a file. Bundling takes 1 to 3 s of CPU, so the result is kept under its content: a
- * worker that is started again polls that much earlier.
+ * Bundling takes 1 to 3 s of CPU, so the result is cached by its content: a restarted worker polls that much earlier.
  *
- * @param cacheDir where bundles are kept, in `workflows`; when it cannot be written, or others can write to it, the bundle
- * is made each time.
+ * @param cacheDir parent of the cache folder `workflows`. If it cannot be written, or others can write to it, the bundle is
+ * made each time.
  */
 export async function workflowBundle(
   cacheDir: string,
@@ -45,7 +42,7 @@ export async function workflowBundle(
   try {
     const draft = `${codePath}.${process.pid}`;
     await rm(draft, { recursive: true, force: true });
-    // A new file, whatever was there: one that could be written to by others is not run.
+    // Always a new file: a file that others could write to is never run.
     await writeFile(draft, code, { flag: 'wx', mode: 0o644 });
     await rename(draft, codePath);
     return { codePath };
@@ -55,7 +52,7 @@ export async function workflowBundle(
   }
 }
 
-/** Whether the bundle is there, and nobody but us or root can have written it. */
+/** True if the bundle exists, and only we or root can have written it. */
 function isKept(codePath: string, logger: Logger): boolean {
   if (!existsSync(codePath)) return false;
   if (isOwn(codePath)) return true;
@@ -63,7 +60,7 @@ function isKept(codePath: string, logger: Logger): boolean {
   return false;
 }
 
-/** Where bundles are kept; null: nowhere. */
+/** `null` if bundles cannot be cached. */
 function bundleFolder(cacheDir: string, logger: Logger): string | null {
   const path = join(cacheDir, 'workflows');
   try {
@@ -76,7 +73,6 @@ function bundleFolder(cacheDir: string, logger: Logger): string | null {
   }
 }
 
-/** Hash of all that decides what is in a bundle: the sources, the version of the SDK, and the interceptors. */
 async function contentHash(modules: readonly string[]): Promise<string> {
   const hash = createHash('sha256').update(await readFile(sdk));
   hash.update(JSON.stringify(modules));

@@ -15,18 +15,16 @@ import { connectionActivated, connectionRecovered } from '../../core/events/conn
 import { newId } from '../../core/ids.ts';
 import type { ConnectionRow, ConnectionStatus } from '../../core/resources/connection.ts';
 
-/** A connection that is active, and what it was before. */
 export interface Activation {
   readonly connection: ConnectionRow;
   readonly previousStatus: ConnectionStatus;
-  /** The start of the error; null: it was not in error, or the time is unknown. */
+  /** `null` if it was not in error, or the time is unknown. */
   readonly failedSince: string | null;
 }
 
 /**
- * Sets a connection active, as part of a transaction, and requests what its hooks announced while it was not. The last
- * act of the transaction is {@link recordActivation}; after the commit the schedules of the connection are to be
- * applied. An active connection stays as it is. Throws not_found, plan_limit.
+ * Also requests the runs that hooks announced meanwhile; an active connection stays unchanged. Call {@link recordActivation}
+ * last in the transaction, and apply its schedules after the commit. Throws not_found, plan_limit.
  */
 export async function activateWithin(tx: Db, scope: OrgScope, id: string): Promise<Activation> {
   const max = await lockActiveConnectionsMax(tx, scope);
@@ -44,7 +42,6 @@ export async function activateWithin(tx: Db, scope: OrgScope, id: string): Promi
   return { connection: active, previousStatus, failedSince };
 }
 
-/** Records that a connection became active; nothing when it was so before. */
 export async function recordActivation(
   tx: Db,
   scope: OrgScope,

@@ -1,4 +1,4 @@
-/** Shared by a PATCH of a connection and an upgrade of its spec: check it as a whole, then apply it as a whole. */
+/** Shared by a PATCH of a connection and an upgrade of its spec: checks it as a whole, then applies it as a whole. */
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Db } from '../../../db/client.ts';
@@ -28,33 +28,29 @@ import type { Deps } from '../../deps.ts';
 import type { RunDeps } from '../runs/runs.ts';
 import { checkValues, declaredValues, sealSecrets } from './values.ts';
 
-/** What changing a connection needs. */
 export type ChangeDeps = RunDeps & Pick<Deps, 'secretBox' | 'egress'>;
 
-/** The fields that decide how a connection runs; absent: unchanged. */
+/** Absent fields stay unchanged. */
 export interface SettingsChange {
   readonly version?: SpecVersionRow | undefined;
   readonly specOverridesJson?: JsonObject | null | undefined;
-  /** The params that replace all others. */
+  /** Replaces all params. */
   readonly params?: JsonObject | undefined;
-  /** The secrets that are merged by key; null deletes one. */
+  /** Merged by key; `null` deletes a secret. */
   readonly secrets?: JsonObject | undefined;
 }
 
-/** A change with its effects; `plan.issues` says why it cannot be applied. */
+/** `plan.issues` says why it cannot be applied. */
 export interface PlannedChange {
   readonly plan: ChangePlan;
-  /** The resources of the spec from now on. */
   readonly resourceKeys: readonly string[];
   readonly params: JsonObject;
   readonly secrets: JsonObject;
-  /** The sealed secrets have to be written. */
   readonly reseals: boolean;
-  /** What the facts that are stored mean until now, by resource. */
   readonly meanings: ReadonlyMap<string, StoredMeaning>;
 }
 
-/** Checks a change of a locked connection; nothing is written. Throws not_found when its pinned version is missing. */
+/** Writes nothing; throws not_found when the pinned version is missing. */
 export async function planChange(
   deps: ChangeDeps,
   tx: Db,
@@ -85,13 +81,12 @@ export async function planChange(
   };
 }
 
-/** A spec with the params that its runs see. */
 function specInUse(spec: ConnectorSpec, stored: Values): SpecInUse {
   const values = checkConnectionValues(spec, stored);
   return { spec, params: values.ok ? values.params : stored.params };
 }
 
-/** Where a lane does not say it, its facts are about the spec until now; if that has no such resource, nothing is known. */
+/** Facts of a lane without a stored meaning are about the current spec; if that lacks the resource, nothing is known. */
 function meaningsOf(
   stored: ReadonlyMap<string, StoredMeaning | null>,
   inUse: SpecInUse | null,
@@ -105,7 +100,6 @@ function meaningsOf(
   return new Map(entries);
 }
 
-/** The effective spec, or null and its issues. */
 function validateSpec(
   document: JsonObject,
   overrides: JsonObject | null,
@@ -122,7 +116,7 @@ interface Values {
   readonly secrets: JsonObject;
 }
 
-/** Stored values may be of an earlier spec, and only declared ones are used; sent values must fit. */
+/** Stored values may be of an earlier spec, so only declared ones are used; sent values must fit. */
 function validateValues(
   deps: ChangeDeps,
   spec: ConnectorSpec,
@@ -138,8 +132,8 @@ function validateValues(
 }
 
 /**
- * Applies a change without issues to a locked connection. Schedules of removed resources are switched off, and running
- * runs of those and of resources that start over are to be canceled: notify Temporal of both after the commit.
+ * For a change without issues and a locked connection. Disables schedules of removed resources, and requests the cancel of
+ * running runs of those and of resources that start over. Notify Temporal of both after the commit.
  */
 export async function applyChange(
   deps: ChangeDeps,

@@ -34,13 +34,12 @@ import { refuseUnlessPublished } from '../specs/upgrade.ts';
 import { activateWithin, recordActivation } from './activation.ts';
 import { checkValues, sealSecrets } from './values.ts';
 
-/** A connection as its creator describes it. */
 export interface ConnectionRequest {
   readonly workspaceId: string;
   readonly specKey: string;
   readonly specVersion: string;
   readonly displayName: string;
-  /** The caller's id for the end customer; null: it has none. */
+  /** The caller's id for the end customer. */
   readonly externalCustomerId: string | null;
   /** See {@link ConnectionRow}. */
   readonly errorAfterMinutes: number;
@@ -49,8 +48,8 @@ export interface ConnectionRequest {
 }
 
 /**
- * A pending connection; row and sealed secrets in one transaction. Throws not_found (workspace, spec, version),
- * conflict (version not published, or without a destination), validation (params or secrets break the spec's rules).
+ * Pending; row and sealed secrets in one transaction. Throws not_found (workspace, spec, version), conflict (version not
+ * published, or without a destination), and validation (params or secrets break the spec's rules).
  */
 export async function createConnection(
   deps: WakeDeps & WriteDeps & Pick<Deps, 'secretBox' | 'egress' | 'defaultDestination'>,
@@ -99,10 +98,7 @@ function checkedValues(
   return values;
 }
 
-/**
- * Sets a connection active, from any status, and lets its schedules fire again; an active one is returned unchanged.
- * Throws not_found, plan_limit.
- */
+/** From any status, and lets its schedules fire again; throws not_found, plan_limit. */
 export async function activateConnection(deps: ApplyDeps, scope: OrgScope, id: string): Promise<ConnectionRow> {
   const connection = await deps.db.transaction().execute(async (tx) => {
     const activation = await activateWithin(tx, scope, id);
@@ -114,10 +110,7 @@ export async function activateConnection(deps: ApplyDeps, scope: OrgScope, id: s
   return connection;
 }
 
-/**
- * Sets a connection paused, from any status. Its schedules create no more runs, and the cancel of its open runs is
- * requested. Throws not_found.
- */
+/** From any status; its schedules create no more runs, and its open runs are to be canceled. Throws not_found. */
 export async function pauseConnection(deps: RunDeps, scope: OrgScope, id: string): Promise<ConnectionRow> {
   const { connection, runs } = await deps.db.transaction().execute(async (tx) => {
     const { status: previousStatus } = found(await lockConnection(tx, scope, id), 'Connection');
@@ -138,9 +131,9 @@ export async function pauseConnection(deps: RunDeps, scope: OrgScope, id: string
 }
 
 /**
- * Deletes a connection. At once it reads as absent, its schedules, hooks and secrets are deleted and its open runs are
- * to be canceled. The sweeper removes the rest once they have ended. What was delivered stays with the customer. A grant
- * of an OAuth provider is revoked in the background, where the spec says how. Throws not_found.
+ * At once the connection reads as absent, its schedules, hooks and secrets are deleted and its open runs are to be canceled.
+ * The sweeper removes the rest once they have ended; delivered records stay with the customer. An OAuth grant is revoked in
+ * the background if the spec says how. Throws not_found.
  */
 export async function deleteConnection(deps: RunDeps & GrantDeps, scope: OrgScope, id: string): Promise<void> {
   const revoke = await prepareRevocation(deps, scope, id);

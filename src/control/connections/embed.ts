@@ -6,8 +6,8 @@ import { isId } from '../../core/ids.ts';
 import type { Deps } from '../../deps.ts';
 
 /**
- * A token with which a browser may read the freshness of one connection; `expiresAt` in epoch seconds. Throws not_found
- * (connection), internal (not configured).
+ * Lets a browser read the freshness of one connection until `expiresAt`, in epoch seconds. Throws not_found (connection),
+ * internal (not configured).
  */
 export async function mintEmbedToken(
   { db, embed: { keys, issuer } }: Pick<Deps, 'db' | 'embed'>,

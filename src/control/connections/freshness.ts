@@ -9,7 +9,7 @@ import type { Deps } from '../../deps.ts';
 
 const recentRunsMax = 10;
 
-/** How up to date a connection is, as its customer may see it. Throws not_found. */
+/** As its customer may see it; throws not_found. */
 export async function readFreshness(
   { db }: Pick<Deps, 'db'>,
   scope: OrgScope,

@@ -9,12 +9,11 @@ import { type ApplyDeps, applySchedulesOf } from '../schedules/apply.ts';
 import { activateWithin, recordActivation } from './activation.ts';
 import { type ConnectionTestDeps, type TestedConnection, testConnection } from './test-connection.ts';
 
-/** Dependencies of tests of connections in error. */
 export type RetestDeps = ConnectionTestDeps & RunDeps & WriteDeps & ApplyDeps;
 
 /**
- * Tests the side of a connection that has refused it. If that succeeds the connection is active again, and the resource that
- * failed is synced. If only a person can tell, it is tested no more. Throws plan_limit.
+ * On success, reactivates the connection and syncs the resource that failed. Stops the tests if only a person can tell.
+ * Throws plan_limit.
  */
 export async function retestConnection(deps: RetestDeps, due: DueRetest): Promise<void> {
   const { orgId, id } = due;
@@ -29,7 +28,7 @@ export async function retestConnection(deps: RetestDeps, due: DueRetest): Promis
     await requestRun(deps, scope, { connectionId: id, resourceKey, trigger: 'manual', backfill: null });
 }
 
-/** The test of its resource; null if the spec no longer has that: then of another one. */
+/** Tests the resource of the error, or another one if the spec no longer has it; `resourceKey` is then `null`. */
 async function tested(
   deps: RetestDeps,
   scope: OrgScope,
@@ -44,7 +43,7 @@ async function tested(
   }
 }
 
-/** False: it was paused, deleted or changed while it was tested. */
+/** False if it was paused, deleted or changed during the test. */
 function recover(deps: RetestDeps, scope: OrgScope, { id, accessNo }: DueRetest): Promise<boolean> {
   return deps.db.transaction().execute(async (tx) => {
     await lockActiveConnectionsMax(tx, scope);

@@ -16,12 +16,11 @@ interface SampleOptions {
   readonly setup: ConnectionSetup;
   readonly resource: Resource;
   readonly source: OpenedSource;
-  /** How another resource of the connection is opened. */
   readonly open: (resource: Resource) => Promise<OpenedSource>;
   readonly signal: AbortSignal;
 }
 
-/** The values of some partition of a resource; `nothing`: why it has none yet. Throws as reading does. */
+/** `nothing` is the reason if the resource has no partition yet; throws as reading does. */
 export async function samplePartition(
   deps: Pick<Deps, 'db' | 'secretBox'>,
   scope: OrgScope,

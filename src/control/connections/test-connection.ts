@@ -21,35 +21,32 @@ import { samplePartition } from './sample-partition.ts';
 
 type Step = ConnectionTest['steps'][number];
 
-/** What a test of a connection works with. */
 export type ConnectionTestDeps = Pick<
   Deps,
   'db' | 'log' | 'secretBox' | 'egress' | 'evaluators' | 'decodeQueue' | 'defaultDestination'
 >;
 
-/** The longest time of one step in milliseconds: the caller waits for the response. */
+/** Milliseconds of one step: the caller waits for the response. */
 const stepMsMax = 20_000;
 
-/** The result of a test. */
 export interface TestedConnection {
   readonly test: ConnectionTest;
-  /** Whether nothing helps but a new authorization by the customer. */
+  /** True if only a new authorization by the customer helps. */
   readonly needsConsent: boolean;
-  /** Whether what was to be tried was tried: there was something to read. */
+  /** True if the requested side was really tried: there was something to read. */
   readonly proves: boolean;
 }
 
 interface TestOptions {
   readonly connectionId: string;
-  /** Null: the first one that can be read without another. */
+  /** `null` for the first one that can be read without another. */
   readonly resourceKey: string | null;
-  /** The only side to try; null or absent: both. */
   readonly only?: 'source' | 'destination' | null;
 }
 
 /**
- * Tries what a run of the connection would need, without delivering anything: its values, its credentials, one page of a
- * resource, its destination. What fails is in the response. Throws not_found, validation (no such resource).
+ * Tries everything that a run needs, without delivering anything; failures are in the response. Throws not_found, validation
+ * (no such resource).
  */
 export async function testConnection(
   deps: ConnectionTestDeps,
@@ -104,7 +101,6 @@ interface Trial {
   readonly scope: OrgScope;
   readonly connectionId: string;
   readonly resourceKey: string | null;
-  /** Knows the secrets of the connection. */
   readonly redactor: Redactor;
   readonly logCall: (call: LoggedCall) => void;
 }
@@ -114,7 +110,6 @@ interface OpenTrial extends Trial {
   readonly stack: AsyncDisposableStack;
 }
 
-/** A step that went well. */
 interface Tried<Result> {
   readonly message: string;
   readonly value: Result;
@@ -142,7 +137,7 @@ async function tried<Result>(
   }
 }
 
-/** Foreign text stays in the log. */
+/** Keeps foreign text in the log. */
 function issueOf(error: unknown, signal: AbortSignal): Pick<Step, 'code' | 'message'> {
   if (error instanceof AppError) return { code: error.code, message: error.message };
   if (error instanceof ThrottledError)
@@ -155,7 +150,7 @@ function issueOf(error: unknown, signal: AbortSignal): Pick<Step, 'code' | 'mess
   return { code: 'internal', message: 'Unexpected error; see the log of the API.' };
 }
 
-/** The value says whether there was something to read. */
+/** `value` is true if there was something to read. */
 async function readOnePage(trial: OpenTrial, signal: AbortSignal): Promise<Tried<boolean>> {
   const { deps, scope, connectionId, setup, stack, redactor, logCall } = trial;
   const resource = resourceOf(trial);
@@ -191,7 +186,7 @@ async function readOnePage(trial: OpenTrial, signal: AbortSignal): Promise<Tried
   throw new AppError('source_rejected', `${resource.key}: the API returned no page.`);
 }
 
-/** The named resource, or the first that can be read on its own. Throws `spec_invalid`. */
+/** By default the first that can be read on its own; throws `spec_invalid`. */
 function resourceOf({ setup, resourceKey }: Pick<OpenTrial, 'setup' | 'resourceKey'>): Resource {
   if (resourceKey !== null) return ofResource(setup, resourceKey).resource;
   const [first] = setup.spec.resources;

@@ -9,7 +9,7 @@ import { cancelWorkflows } from '../runs/runs.ts';
 import { applySchedulesOf } from '../schedules/apply.ts';
 import { applyChange, type ChangeDeps, type PlannedChange, planChange, type SettingsChange } from './change.ts';
 
-/** A change of a connection by a caller; absent: unchanged. */
+/** Absent fields stay unchanged. */
 interface UpdateRequest extends Omit<SettingsChange, 'version'> {
   readonly id: string;
   readonly displayName?: string | undefined;
@@ -17,15 +17,14 @@ interface UpdateRequest extends Omit<SettingsChange, 'version'> {
   readonly errorAfterMinutes?: number | undefined;
   /** Whether to return only what would happen. */
   readonly dryRun: boolean;
-  /** Whether later runs may delete rows that they no longer find. */
+  /** True if later runs may delete rows that they no longer find. */
   readonly allowDeletes: boolean;
 }
 
 /**
- * Changes a connection, all of it in one transaction. Overrides that make a resource read by another cursor or key let
- * it start over, as an upgrade does. Throws not_found, validation (values or overrides break the spec's rules; issues at
- * `params.…`, `secrets.…`, `specOverridesJson.…`), conflict (the stored overrides are invalid and were not sent; rows may be
- * deleted, which is not allowed).
+ * A resource whose overrides change its cursor or key starts over, as in an upgrade. Throws not_found, validation (values or
+ * overrides break the spec's rules; issues at `params.…`, `secrets.…`, `specOverridesJson.…`). Throws conflict (the stored
+ * overrides are invalid and were not sent; rows may be deleted, which is not allowed).
  */
 export async function updateConnection(
   deps: ChangeDeps,

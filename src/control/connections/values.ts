@@ -11,14 +11,13 @@ import {
 import type { ConnectorSpec } from '../../core/spec/schema/spec-schema.ts';
 import type { Deps } from '../../deps.ts';
 
-/** The values against the params that the spec declares; the egress guard checks those that are URLs. */
+/** Checks values against the declared params; the egress guard checks URLs. */
 export const checkValues = (
   { egress }: Pick<Deps, 'egress'>,
   spec: Pick<ConnectorSpec, 'connectionParams'>,
   values: ConnectionValues,
 ): ConnectionCheck => checkConnectionValues(spec, values, { hostIssue: (url) => egress.urlIssue(url.href) });
 
-/** Seals the secret params of a connection, and stores them in place of the earlier ones. */
 export async function sealSecrets(
   { secretBox }: Pick<Deps, 'secretBox'>,
   tx: Db,
@@ -29,7 +28,7 @@ export async function sealSecrets(
   await putSecret(tx, scope, { ...sealed, connectionId, kind });
 }
 
-/** The values that the spec declares; those of an earlier version or of former overrides are left out. */
+/** Drops values of an earlier version or of former overrides. */
 export function declaredValues(
   { connectionParams }: Pick<ConnectorSpec, 'connectionParams'>,
   { params, secrets }: { readonly params: JsonObject; readonly secrets: JsonObject },

@@ -24,14 +24,12 @@ import { type WriteDeps, write } from '../orgs/write.ts';
 
 type HookDeps = WriteDeps & Pick<Deps, 'secretBox' | 'publicUrl' | 'defaultDestination'>;
 
-/** The kind under which the secret of a hook is sealed; its owner is the hook. */
 const secretKind = 'upstream-webhook';
 
-/** The values of a hook that are shown once. */
 export interface NewHook extends HookRow {
-  /** Where the upstream posts to: anyone who has it can request runs. */
+  /** The upstream posts here: anyone who has it can request runs. */
   readonly url: string;
-  /** The secret when it was made here; null: the caller gave it, or none is needed. */
+  /** `null` if the caller gave it, or none is needed. */
   readonly secret: string | null;
 }
 
@@ -40,13 +38,13 @@ interface HookRequest
     HookRow,
     'connectionId' | 'resourceKeys' | 'verification' | 'dedupe' | 'debounceSeconds' | 'maxWaitSeconds'
   > {
-  /** The secret; undefined: one is made. */
+  /** Generated if undefined. */
   readonly secret: string | undefined;
 }
 
 /**
- * An enabled hook. Throws validation (a resource that is not there, a secret of another form), not_found (connection),
- * conflict (the effective spec is invalid, or has no destination).
+ * Throws validation (an unknown resource, a secret of another form), not_found (connection), conflict (the effective spec is
+ * invalid, or has no destination).
  */
 export async function createHook(deps: HookDeps, scope: OrgScope, request: HookRequest): Promise<NewHook> {
   const { secret: given, ...wanted } = request;
@@ -102,7 +100,6 @@ function secretIssues({ kind }: Verification, secret: string | undefined, path: 
   return issue === null ? [] : [schemaIssue(path, issue)];
 }
 
-/** The secret of a hook, sealed, and its text when it was made here. */
 function secretFor(
   { secretBox }: Pick<HookDeps, 'secretBox'>,
   { orgId }: OrgScope,
@@ -118,7 +115,7 @@ function secretFor(
   return { secret: given === undefined ? made : null, sealed };
 }
 
-/** The secret of a hook as text; null: it has none. Throws when the key ring does not open it. */
+/** `null` if the hook has none; throws when the key ring does not open it. */
 export function openHookSecret(
   { secretBox }: Pick<Deps, 'secretBox'>,
   { orgId }: OrgScope,
@@ -127,7 +124,7 @@ export function openHookSecret(
   return secret && secretBox.open(secret, { orgId, ownerId: id, kind: secretKind });
 }
 
-/** Switches a hook on or off; while it is off its address responds as if it did not exist. Throws not_found. */
+/** A hook that is off responds as if it did not exist; throws not_found. */
 export async function toggleHook(
   { db }: Pick<Deps, 'db'>,
   scope: OrgScope,
@@ -136,17 +133,16 @@ export async function toggleHook(
   return found(await setHookEnabled(db, scope, change), 'Hook');
 }
 
-/** The values to replace; new ones are shown once. */
 export interface HookRotation {
   readonly id: string;
   readonly replace: readonly ('url' | 'secret')[];
-  /** The new secret; undefined: one is made, if it is replaced. */
+  /** Generated if undefined and replaced. */
   readonly secret: string | undefined;
 }
 
 /**
- * Replaces the address, the secret, or both; the old ones are refused from then on. What stays is null in the response.
- * Throws not_found, validation (a secret of another form, or where none is replaced or needed).
+ * The old ones are refused from then on; a kept value is `null` in the response. Throws not_found, validation (a secret of
+ * another form, or where none is replaced or needed).
  */
 export async function rotateHook(
   deps: HookDeps,
@@ -180,7 +176,7 @@ function rotationIssues(
   return secretIssues(verification, given, 'secret');
 }
 
-/** Deletes a hook; runs that it has requested continue. Throws not_found. */
+/** Runs that it has requested continue; throws not_found. */
 export async function deleteHook({ db }: Pick<Deps, 'db'>, scope: OrgScope, id: string): Promise<void> {
   found(await markHookDeleted(db, scope, id), 'Hook');
 }

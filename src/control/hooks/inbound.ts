@@ -1,6 +1,6 @@
 /**
- * Handles a request to a hook. The rows are authoritative: an accepted request is committed with what it asks for
- * before the response; then the request or the sweeper wakes the workflow that creates the run.
+ * Handles a request to a hook. An accepted request is committed before the response; then it or the sweeper wakes the
+ * workflow that creates the run.
  */
 
 import type { Db } from '../../../db/client.ts';
@@ -25,12 +25,11 @@ import { openHookSecret } from './hooks.ts';
 
 type InboundDeps = Pick<Deps, 'db' | 'orchestrator' | 'log' | 'secretBox'>;
 
-/** The scope of a request whose token found a hook. */
 export const scopeOfHook = ({ orgId }: Pick<ReceivingHook, 'orgId'>): OrgScope => orgScope(orgId);
 
 /**
- * Throws unauthorized, and logs the request as rejected, unless it comes from the upstream of the hook. Throws rate_limited
- * in its place, and logs nothing, once the org has logged as many of the last hour as it may.
+ * Throws unauthorized and logs the request as rejected, unless it comes from the upstream of the hook. Throws rate_limited
+ * instead, without logging, once the org's log of the last hour is full.
  */
 export async function refuseForged(
   deps: Pick<InboundDeps, 'db' | 'secretBox'>,
@@ -54,8 +53,8 @@ async function logRejected(db: Db, scope: OrgScope, hook: ReceivingHook, reason:
 }
 
 /**
- * Logs a request that starts nothing, unless the org has logged as many of the last hour as it may: then nothing is written
- * or locked, so that whoever knows an address takes little. Null: it is logged.
+ * `null` if logged. Once the org's log of the last hour is full, nothing is written or locked, so a flood of requests costs
+ * little.
  */
 async function logIdle(db: Db, scope: OrgScope, hook: ReceivingHook, line: IdleRequest): Promise<LimitUse | null> {
   const name = 'idleHookRequests';
@@ -71,9 +70,9 @@ async function logIdle(db: Db, scope: OrgScope, hook: ReceivingHook, line: IdleR
 }
 
 /**
- * Stores a verified request; does not wait for its run. While its connection is not active no run is requested, and the log
- * says so: one is when it becomes active.
- * @returns why it is a duplicate of an accepted request; null: it is not one.
+ * Does not wait for the run. While the connection is not active, the request is only logged; a run is requested on
+ * activation.
+ * @returns why it duplicates an accepted request, or `null`.
  */
 export async function takeRequest(
   deps: InboundDeps,
@@ -103,7 +102,7 @@ export async function takeRequest(
   return null;
 }
 
-/** Wakes the workflows of the resources of a request. Does not wait for Temporal: the sweeper finds what it misses. */
+/** Does not wait for Temporal: the sweeper repeats lost wake-ups. */
 async function wakeFor(
   deps: InboundDeps,
   scope: OrgScope,
@@ -114,7 +113,6 @@ async function wakeFor(
   }
 }
 
-/** Lets the workflow of a resource check for waiting requests. Never fails; the sweeper repeats it. */
 async function wakeInbound(
   { orchestrator, log }: Pick<InboundDeps, 'orchestrator' | 'log'>,
   { orgId }: OrgScope,

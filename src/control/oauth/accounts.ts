@@ -1,4 +1,4 @@
-/** Whose data a grant gives: nothing that is stored of one account at a provider counts for another one. */
+/** Compares accounts at a provider: nothing stored of one account counts for another one. */
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Db } from '../../../db/client.ts';
@@ -19,7 +19,7 @@ import type { OauthAuthorizationCode } from '../../core/spec/schema/auth-schema.
 import type { Deps } from '../../deps.ts';
 import type { Authorizable } from './grant.ts';
 
-/** Whether the stored grant of a connection is of another account than a new token of it; false: that is not known. */
+/** True if the stored grant of a connection is known to be of another account than its new token. */
 export async function isOtherAccount(
   { secretBox }: Pick<Deps, 'secretBox'>,
   tx: Db,
@@ -36,7 +36,7 @@ export async function isOtherAccount(
   return areOfOtherAccounts(grant.auth, before, token);
 }
 
-/** Whether two tokens are of two accounts; false: that is not known. */
+/** True if two tokens are known to be of different accounts. */
 export const areOfOtherAccounts = (auth: OauthAuthorizationCode, one: Token, other: Token): boolean =>
   namesOf(auth).some((name) => {
     const [known, given] = [one.metadata[name], other.metadata[name]];
@@ -46,13 +46,11 @@ export const areOfOtherAccounts = (auth: OauthAuthorizationCode, one: Token, oth
 const namesOf = ({ account, callback, tokenResponse }: OauthAuthorizationCode): readonly string[] =>
   account ?? Object.keys({ ...callback.metadata, ...tokenResponse.metadata });
 
-/** The longest shown value of an account, in characters. */
 const shownMax = 200;
 
 /**
- * The accounts of a connection after a new grant. Shown are the values that the spec says to tell accounts apart by, or
- * what came with the browser: a response of the token endpoint may have secrets that no spec names as such. The tokens and the
- * `secrets` of the connection are masked in them.
+ * Shows only values that the spec declares as the account, or that came with the browser: a token response may have
+ * undeclared secrets. Tokens and the `secrets` of the connection are masked.
  */
 export function withAccount(
   accounts: readonly ConnectedAccount[],
@@ -70,7 +68,7 @@ export function withAccount(
   return values.length === 0 ? others : [...others, { resource: resourceKey, values: Object.fromEntries(values) }];
 }
 
-/** Lets the next run of the resources read everything from the start; running runs are to be canceled after the commit. */
+/** Running runs are to be canceled after the commit. */
 export async function forgetAccount(
   tx: Db,
   scope: OrgScope,

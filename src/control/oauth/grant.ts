@@ -21,26 +21,21 @@ import type { ConnectorSpec, Resource } from '../../core/spec/schema/spec-schema
 import type { Deps } from '../../deps.ts';
 import { checkValues } from '../connections/values.ts';
 
-/** What requests to a provider about a grant need. */
 export type GrantDeps = Pick<Deps, 'db' | 'log' | 'secretBox' | 'egress' | 'evaluators'>;
 
-/** An auth that a customer agrees to at their provider. */
 export interface Authorizable {
-  /** The resource whose own auth it is; null: it is that of the connection. */
+  /** The resource with its own auth, or `null` for the auth of the connection. */
   readonly resourceKey: string | null;
   readonly auth: OauthAuthorizationCode;
 }
 
-/**
- * The grants that the customer of a connection authorizes, and a client for the providers. Disposing closes the client.
- */
+/** Disposing closes the client for the providers. */
 export interface Grants extends AsyncDisposable {
   readonly all: readonly Authorizable[];
-  /** The secrets of the connection, to be masked. */
   readonly secrets: readonly string[];
-  /** The one of a resource; null: that of the connection. Throws conflict (it has none), validation (no such resource). */
+  /** `null` for the connection. Throws conflict (it has none), validation (no such resource). */
   of(resourceKey: string | null): Authorizable;
-  /** The keys of the resources that are read with a grant, and of those that are read for their records. */
+  /** The keys of the resources that are read with a grant, and of those that depend on their records. */
   readersOf(grant: Authorizable): readonly string[];
   readonly context: TokenRequestContext;
 }
@@ -56,7 +51,7 @@ export async function openGrants(deps: GrantDeps, scope: OrgScope, connectionId:
       deps.log.info('token endpoint called', { connectionId, statusCode, durationMs, attempt, errorCode }),
   });
   const now = () => new Date();
-  // Outside a run, what templates may say about one is empty.
+  // Templates see an empty run, as this is outside of one.
   const run = { id: '', startedAt: now().toISOString(), mode: '' };
   const evaluator = deps.evaluators.forOrg(scope.orgId);
   const values = authValues({ params, secrets, run, evaluator, mask: client.addSecret });
@@ -82,7 +77,6 @@ function authorizableOf({ auth, resources }: ConnectorSpec): readonly Authorizab
   );
 }
 
-/** Names what can be authorized instead. */
 function refuse({ auth, resources }: ConnectorSpec, all: readonly Authorizable[], resourceKey: string | null): never {
   const resource = resources.find(({ key }) => key === resourceKey);
   if (resourceKey !== null && !resource) throw unknownResource({ resources }, 'resource');
@@ -110,12 +104,11 @@ async function loadSettings(deps: GrantDeps, scope: OrgScope, connectionId: stri
   return { spec: checked.spec, params: values.params, secrets: values.secrets };
 }
 
-/** A grant, and what its token must be made for; null: spec and values do not define it, so that no token fits. */
+/** `madeFor` identifies the client and token URL. `null` if spec and values do not define it, so that no token fits. */
 export interface ExpectedGrant extends Authorizable {
   readonly madeFor: string | null;
 }
 
-/** All that the customer of a connection authorizes, with what their tokens are made for. */
 export async function expectedGrants({ all, context }: Grants): Promise<readonly ExpectedGrant[]> {
   const expected: ExpectedGrant[] = [];
   for (const one of all) {
@@ -128,7 +121,7 @@ export async function expectedGrants({ all, context }: Grants): Promise<readonly
   return expected;
 }
 
-/** The resources of those grants that no token fits; null: the connection as a whole. */
+/** `null` stands for the connection as a whole. */
 export async function missingGrants(
   { secretBox }: Pick<Deps, 'secretBox'>,
   tx: Db,
@@ -144,10 +137,7 @@ export async function missingGrants(
   return missing;
 }
 
-/**
- * The result of `ask`. Throws conflict where it fails: the error is at the provider, or in how the connection describes
- * it.
- */
+/** Throws conflict if `ask` fails: the error is at the provider, or in how the connection describes it. */
 export async function orConflict<Result>(ask: () => Promise<Result>): Promise<Result> {
   try {
     return await ask();

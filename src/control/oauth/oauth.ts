@@ -1,4 +1,4 @@
-/** How a customer authorizes a connection at their provider: sent there with a signed state, and back with a code. */
+/** Authorization of a connection at its provider: the customer leaves with a signed state, and returns with a code. */
 import { createHash } from 'node:crypto';
 import type { JWTPayload } from 'jose';
 import { generateRandomCodeVerifier, generateRandomState } from 'oauth4webapi';
@@ -25,24 +25,24 @@ import type { Authorized, ObtainedGrant } from './store-grant.ts';
 type OauthDeps = GrantDeps & Pick<Deps, 'oauth'>;
 
 const stateKind: TokenKind = { type: 'oauth-state+jwt', audience: 'oauth-state' };
-/** How long a customer has at their provider. */
 const stateSeconds = 600;
 
-/** The authorization that a customer is to give. */
 interface AuthorizationWish {
   readonly connectionId: string;
-  /** A resource with an auth of its own; null: the connection as a whole. */
+  /** A resource with its own auth, or `null` for the connection as a whole. */
   readonly resourceKey: string | null;
-  /** Whether the customer may choose another account than before. */
+  /** True if the customer may choose another account than before. */
   readonly newAccount: boolean;
-  /** The page of the org that the customer is sent to, and whose server confirms the grant; null: nobody has to. */
+  /**
+   * The page of the org where the customer lands, and whose server confirms the grant. `null` if no confirmation is needed.
+   */
   readonly returnUrl: string | null;
 }
 
 /**
- * The page of the provider where the customer agrees; it holds a state for one use, good for 10 minutes. Throws
- * not_found, validation (no such resource, or not a return URL), conflict (another auth kind; the URL cannot be made or may
- * not be called; the org requires a return URL), internal (not configured).
+ * Returns the provider's page; its state is good for one use within 10 minutes. Throws not_found, validation (no such
+ * resource, or not a return URL), internal (not configured). Throws conflict (another auth kind; the URL cannot be made or
+ * may not be called; the org requires a return URL).
  */
 export async function beginAuthorization(
   deps: OauthDeps,
@@ -80,29 +80,27 @@ export async function beginAuthorization(
   return { authorizeUrl: url.href };
 }
 
-/** The query with which the provider sends the customer back. */
 export interface Callback {
-  /** The code of the provider; undefined: it may be under another name. */
+  /** Undefined if it may have another name. */
   readonly code?: string | undefined;
   readonly state: string;
   /** The issuer's identifier (RFC 9207); undefined when the provider sends none. */
   readonly iss?: string | undefined;
-  /** Every other parameter. */
   readonly others: Readonly<Record<string, string>>;
 }
 
-/** The browser of the customer goes on to a page of the org. */
 export interface SentBack {
   readonly returnAddress: string;
 }
 
 /**
- * Exchanges the code. Without a return URL the grant is stored and, unless another authorization is missing, the
- * connection becomes active. With one the grant waits to be confirmed, and the page gets its code, or that of an error.
- * The state is its own credential and used up by the attempt. Throws unauthorized (state unknown, expired or used, or a
- * response of another issuer), conflict (the provider gave no token, the resource is not found, the account is another
- * one, which was not agreed to, or the settings of the org changed), plan_limit (the grant is stored all the same),
- * not_found (deleted meanwhile), internal (not configured).
+ * Without a return URL the grant is stored, and the connection becomes active unless another authorization is missing. With a
+ * return URL the grant waits for confirmation, and the page gets its code or an error code. The state is its own credential
+ * and is used up by the attempt.
+ *
+ * Throws unauthorized (state unknown, expired or used, or a response of another issuer), plan_limit (the grant is stored all
+ * the same), not_found (deleted meanwhile), internal (not configured). Throws conflict (the provider gave no token, the
+ * resource is not found, the account changed without agreement, or the settings of the org changed).
  */
 export async function finishAuthorization(
   deps: OauthDeps & ApplyDeps,
@@ -123,9 +121,9 @@ export async function finishAuthorization(
 }
 
 /**
- * Sends the customer, who did not agree or could not, back to the page of the org with the code of the error. Null: the
- * authorization has no return URL, or is unknown; then nothing changes. Throws unauthorized (no state of this service),
- * conflict (the org no longer allows the page), internal (not configured).
+ * For a customer who did not or could not agree. Changes nothing and returns `null` if the authorization is unknown or has no
+ * return URL. Throws unauthorized (no state of this service), conflict (the org no longer allows the page), internal (not
+ * configured).
  */
 export async function declineAuthorization(
   deps: OauthDeps,
@@ -137,7 +135,6 @@ export async function declineAuthorization(
   return { returnAddress: returnAddress(begun.returnUrl, { error: shownProviderError(error) }) };
 }
 
-/** An authorization in progress, as its state and its row say. */
 interface Begun extends OauthState, AuthorizationWish {
   readonly scope: OrgScope;
 }
@@ -154,7 +151,6 @@ async function takeBegun(
   return { ...begun, scope: orgScope(begun.orgId), resourceKey, newAccount: newAccount === true };
 }
 
-/** The result of `use` with the grant that the code of a callback is exchanged for. */
 async function obtaining<Result>(
   deps: OauthDeps,
   begun: Begun,
@@ -175,7 +171,7 @@ async function obtaining<Result>(
   return await use(grants, { grant, token, newAccount });
 }
 
-/** What the page of the org gets; an error never ends at the customer, who could do nothing about it. */
+/** Errors go to the page of the org too, because the customer cannot resolve them. */
 async function pendingCode(deps: OauthDeps, begun: Begun, callback: Omit<Callback, 'state'>): Promise<ReturnParameter> {
   const { scope, connectionId } = begun;
   try {
@@ -190,7 +186,7 @@ async function pendingCode(deps: OauthDeps, begun: Begun, callback: Omit<Callbac
   }
 }
 
-/** The claims of a state that this service signed. Throws unauthorized, internal (not configured). */
+/** Throws unauthorized, internal (not configured). */
 export async function verifyState(deps: Pick<OauthDeps, 'oauth'>, state: string): Promise<JWTPayload> {
   const { stateKeys } = configured(deps);
   const claims = await verifyToken(stateKeys, stateKind, { token: state, requiredClaims: ['jti'] });
@@ -216,8 +212,8 @@ const unauthorized = (): AppError => {
 };
 
 /**
- * Whether a response comes from where the customer was sent. Specs name no issuer, so its origin has to be that of the
- * page: a provider that forwards to another one, to get at that one's codes, does not pass.
+ * Specs name no issuer, so its origin must equal that of the provider's page. This stops a provider that forwards to another
+ * one to obtain that one's codes.
  */
 const isFrom = (issuer: string, iss: string | undefined): boolean =>
   iss === undefined || (URL.canParse(iss) && new URL(iss).origin === issuer);

@@ -20,12 +20,11 @@ import { type ExpectedGrant, type GrantDeps, type Grants, openGrants, orConflict
 import { revokeUnconfirmed } from './revocation.ts';
 import { type Authorized, type ObtainedGrant, storeGrant } from './store-grant.ts';
 
-/** How long a grant waits. */
 const pendingSeconds = 600;
 
 /**
- * Keeps a grant apart from what the connection has, and returns the code that confirms it. It takes the place of one
- * that waited before. Throws not_found (deleted meanwhile).
+ * Keeps a grant apart from the connection's own, replacing an earlier waiting one; returns the code that confirms it. Throws
+ * not_found (deleted meanwhile).
  */
 export async function keepPending(
   deps: GrantDeps,
@@ -58,7 +57,7 @@ interface AtOnce {
   readonly obtained: ObtainedGrant;
 }
 
-/** Stores a grant that need not wait; see {@link storeGrant}. It takes the place of one that waited before. */
+/** Stores a grant that needs no confirmation, replacing a waiting one; see {@link storeGrant}. */
 export async function storeAtOnce(
   deps: GrantDeps & ApplyDeps,
   scope: OrgScope,
@@ -78,16 +77,14 @@ export async function storeAtOnce(
   return authorized;
 }
 
-/** The code that came to the page of the org, and the connection that its session began to authorize. */
 export interface Confirmation {
   readonly connectionId: string;
   readonly code: string;
 }
 
 /**
- * Stores the grant that waits for this code, as the callback does for one that need not wait. Throws not_found (also for
- * a code of another connection), conflict (confirmed before, the connection has changed, or another account that was not
- * agreed to), plan_limit (the grant is stored all the same).
+ * Throws not_found (also for a code of another connection), plan_limit (the grant is stored all the same). Throws conflict
+ * (confirmed before, the connection has changed, or another account that was not agreed to).
  */
 export async function confirmAuthorization(
   deps: GrantDeps & ApplyDeps,
@@ -113,7 +110,7 @@ interface TakenGrant extends PendingGrant {
   readonly sealed: SealedSecret;
 }
 
-/** The grant of a code, for its only use. The caller has locked the connection. */
+/** Uses up the code; the caller has locked the connection. */
 async function takePending(
   { secretBox }: Pick<Deps, 'secretBox'>,
   tx: Db,

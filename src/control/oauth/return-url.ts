@@ -1,24 +1,23 @@
-/** Where a customer may be sent to after an authorization: to pages of the org that began it, and nowhere else. */
 import { conflict, invalid, schemaIssue } from '../../core/errors.ts';
 import type { AuthorizationSettings } from '../../core/resources/authorization-settings.ts';
 
 const lengthMax = 2000;
 
-/** Whether a text is an origin that an org may allow: of https, or of http on the machine of the customer. */
+/** True for an origin that an org may allow: https, or http on the customer's own machine. */
 export function isReturnOrigin(text: string): boolean {
   if (!URL.canParse(text) || text.includes('*')) return false;
   const url = new URL(text);
   return isSecure(url) && url.href === `${url.origin}/`;
 }
 
-/** The return URL in its canonical form. Throws validation, which says what is wrong with it. */
+/** Throws validation with the reason. */
 export function checkReturnUrl(text: string, settings: AuthorizationSettings): string {
   const issue = issueOf(text, settings);
   if (issue === null) return new URL(text).href;
   throw invalid('The return URL is not valid.', [schemaIssue('returnUrl', issue)]);
 }
 
-/** The same at the end of the authorization: the org may have changed its origins meanwhile. Throws conflict. */
+/** The org may have changed its origins since the authorization began; throws conflict. */
 export function recheckReturnUrl(returnUrl: string, settings: AuthorizationSettings): void {
   if (issueOf(returnUrl, settings) === null) return;
   throw conflict(
@@ -45,10 +44,8 @@ const isSecure = ({ protocol, hostname }: URL): boolean =>
 const isLoopback = (hostname: string): boolean =>
   hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d+){3}$/.test(hostname);
 
-/** What the page of the org gets to know: the code to confirm the grant with, or why there is no grant. */
 export type ReturnParameter = { readonly code: string } | { readonly error: string };
 
-/** The address that the browser is sent to. */
 export function returnAddress(returnUrl: string, parameter: ReturnParameter): string {
   const url = new URL(returnUrl);
   for (const name of ['code', 'error']) url.searchParams.delete(name);
@@ -56,7 +53,7 @@ export function returnAddress(returnUrl: string, parameter: ReturnParameter): st
   return url.href;
 }
 
-/** The codes with which a provider refuses (RFC 6749 4.1.2.1, OpenID Connect Core 3.1.2.6). */
+/** Error codes of a provider (RFC 6749 4.1.2.1, OpenID Connect Core 3.1.2.6). */
 const providerErrors: ReadonlySet<string> = new Set([
   'invalid_request',
   'unauthorized_client',
@@ -71,5 +68,5 @@ const providerErrors: ReadonlySet<string> = new Set([
   'consent_required',
 ]);
 
-/** What may be passed on of the error of a provider: a code that is known, since the text comes from a browser. */
+/** Passes on known error codes only, since the text comes from a browser. */
 export const shownProviderError = (error: string): string => (providerErrors.has(error) ? error : 'provider_error');

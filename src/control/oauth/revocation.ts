@@ -10,15 +10,13 @@ import type { StoredToken } from '../../core/source/auth/token-store.ts';
 import { areOfOtherAccounts } from './accounts.ts';
 import { type Authorizable, type GrantDeps, type Grants, openGrants } from './grant.ts';
 
-/** A grant and the tokens that it gave. */
 interface HeldGrant extends Authorizable {
   readonly token: StoredToken;
 }
 
 /**
- * Reads what revoking a connection's grants needs, before its secrets are deleted. The returned function revokes them
- * in the background: nothing waits for it, and a failure is logged. Null: there is nothing to revoke, or it cannot be
- * read.
+ * Call before the secrets are deleted; the returned function revokes in the background and logs failures. `null` if there is
+ * nothing to revoke, or it cannot be read.
  */
 export async function prepareRevocation(
   deps: GrantDeps,
@@ -38,7 +36,7 @@ export async function prepareRevocation(
   }
 }
 
-/** The grants that a connection has, and those that wait to be confirmed. */
+/** Includes grants that wait for confirmation. */
 async function heldGrants(
   { db, secretBox }: GrantDeps,
   scope: OrgScope,
@@ -58,9 +56,8 @@ async function heldGrants(
 }
 
 /**
- * Revokes a grant that was removed before it was confirmed. It is left alone while another one of the connection may be
- * of the same account, because many providers end all grants of an account with one (RFC 7009 2.1). Never rejects: a
- * failure is logged.
+ * A grant stays if another of the connection may be of the same account: many providers revoke all grants of an account
+ * together (RFC 7009 2.1). Never rejects: a failure is logged.
  */
 export async function revokeUnconfirmed(
   deps: GrantDeps,
@@ -73,7 +70,7 @@ export async function revokeUnconfirmed(
     const { auth } = grants.of(resourceKey);
     const owner = { orgId: scope.orgId, ownerId: connectionId };
     const token = openToken(deps.secretBox, sealed, owner, 'pending-grant');
-    // Nobody but its own client may revoke a token, or should see it.
+    // Only a token's own client may revoke it, or should see it.
     if (token.madeFor !== (await grantKey(auth, grants.context.values))) return;
     const held = await heldGrants(deps, scope, { connectionId, grants });
     const mayEnd = ({ token: other }: HeldGrant) =>

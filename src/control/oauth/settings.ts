@@ -6,7 +6,7 @@ import type { OrgScope } from '../../../db/scope.ts';
 import type { AuthorizationSettings } from '../../core/resources/authorization-settings.ts';
 import type { Deps } from '../../deps.ts';
 
-/** Changes how customers of the org may authorize connections; what is absent stays. */
+/** Absent settings stay unchanged. */
 export const changeSettings = (
   { db }: Pick<Deps, 'db'>,
   scope: OrgScope,

@@ -25,34 +25,30 @@ import {
   missingGrants,
 } from './grant.ts';
 
-/** The result of an authorization. */
 export interface Authorized {
   readonly connected: true;
   readonly connectionId: string;
-  /** Resources whose own authorization is still missing; null: that of the connection. Absent: none is. */
+  /** Missing authorizations by resource, with `null` for the connection; absent if complete. */
   readonly awaiting?: (string | null)[];
 }
 
-/** A token that a customer agreed to. */
 export interface ObtainedGrant {
   readonly grant: Authorizable;
   readonly token: StoredToken;
-  /** Whether it may be of another account than the stored one. */
+  /** True if it may be of another account than the stored one. */
   readonly newAccount: boolean;
 }
 
 interface StoreOptions {
   readonly connectionId: string;
-  /** Those of the connection. */
   readonly grants: Grants;
-  /** The grant, read in the transaction that stores it, after the connection is locked. */
+  /** Reads the grant in the transaction that stores it, after the connection is locked. */
   readonly obtain: (tx: Db, expected: readonly ExpectedGrant[]) => Promise<ObtainedGrant>;
 }
 
 /**
- * Stores a grant and, unless another authorization is missing, sets the connection active. Throws conflict (the account
- * is another one, which was not agreed to), plan_limit (the grant is stored all the same), not_found, and what `obtain`
- * throws.
+ * Activates the connection unless another authorization is missing. Throws conflict (another account, which was not agreed
+ * to), plan_limit (the grant is stored all the same), not_found, and errors of `obtain`.
  */
 export async function storeGrant(
   deps: GrantDeps & ApplyDeps,
@@ -75,9 +71,9 @@ export async function storeGrant(
     return { stopped: await forgetAccount(tx, scope, { connectionId, resourceKeys }), resourceKey: ofResource };
   });
   await cancelWorkflows(deps, scope, stopped);
-  // The grant stays where the plan allows no other active connection.
+  // A separate transaction keeps the grant if the plan allows no other active connection.
   const awaiting = await deps.db.transaction().execute(async (tx) => {
-    // In the order of an activation. Of two authorizations that end at once, the later one sees the other's token.
+    // Locks in the order of an activation. The later of two simultaneous authorizations sees the other's token.
     await lockActiveConnectionsMax(tx, scope);
     found(await lockConnection(tx, scope, connectionId), 'Connection');
     const missing = await missingGrants(deps, tx, scope, { connectionId, expected });

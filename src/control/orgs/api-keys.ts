@@ -18,7 +18,6 @@ import { type WakeDeps, wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
 import { requireRoom } from './org-limits.ts';
 import { type WriteDeps, write } from './write.ts';
 
-/** A new key, at the only time when its text is known. */
 export interface CreatedApiKey {
   readonly id: string;
   /** Shown once; only its hash is stored. */
@@ -26,8 +25,8 @@ export interface CreatedApiKey {
 }
 
 /**
- * A key of the org. What it has is decided by the caller of this function, not by a body; a body may say that it expires
- * before the key that creates it. Throws validation (expiresAt), unauthorized (that key has been revoked meanwhile), conflict.
+ * Rights come from the caller of this function; a body may only shorten the life of the key below that of its creator. Throws
+ * validation (expiresAt), unauthorized (the creating key has been revoked meanwhile), conflict.
  */
 export async function createApiKey(
   deps: WakeDeps & WriteDeps,
@@ -41,7 +40,7 @@ export async function createApiKey(
   return created;
 }
 
-/** The expiry of a new key. Throws validation when it has passed, or the key would outlive the one that creates it. */
+/** Throws validation when the expiry has passed, or exceeds that of the creating key. */
 function checkedExpiry(expiresAt: string, grant: KeyGrant): string {
   const refused = (message: string) => invalid('The expiry is not valid.', [schemaIssue('expiresAt', message)]);
   if (Date.parse(expiresAt) <= Date.now()) throw refused('is not in the future');
@@ -51,10 +50,7 @@ function checkedExpiry(expiresAt: string, grant: KeyGrant): string {
   return expiresAt;
 }
 
-/**
- * Creates a key as part of a transaction; its endpoints are to be woken after the commit, or by the sweeper. See {@link
- * createApiKey}.
- */
+/** Wake the org's endpoints after the commit, or leave that to the sweeper; see {@link createApiKey}. */
 export async function createApiKeyWithin(tx: Db, scope: OrgScope, grant: KeyGrant): Promise<CreatedApiKey> {
   await requireRoom(tx, scope, 'apiKeys');
   // The org is locked: a revocation has either found the new key or is found here.
@@ -69,14 +65,13 @@ export async function createApiKeyWithin(tx: Db, scope: OrgScope, grant: KeyGran
 const creatorIsOver = () =>
   new AppError('unauthorized', 'The API key was revoked or has expired meanwhile: use another one.');
 
-/** Which keys are revoked. */
 export interface Revocation {
   readonly id: string;
-  /** Those that it has made too, those that they have made, and so on. */
+  /** Includes keys that it has made, keys that they have made, and so on. */
   readonly withDescendants: boolean;
 }
 
-/** Refuses the key from the next request on; one revoked earlier is returned unchanged. Throws not_found. */
+/** Takes effect with the next request; a key revoked earlier is returned unchanged. Throws not_found. */
 export async function revokeApiKey(deps: WakeDeps, scope: OrgScope, revocation: Revocation): Promise<ApiKeyRow> {
   const { key } = await deps.db.transaction().execute((tx) => revokeApiKeyWithin(tx, scope, revocation));
   void wakeEndpoints(deps, scope);
@@ -84,7 +79,7 @@ export async function revokeApiKey(deps: WakeDeps, scope: OrgScope, revocation: 
 }
 
 /**
- * Revokes a key as part of a transaction; see {@link revokeApiKey} and {@link createApiKeyWithin}.
+ * See {@link revokeApiKey} and {@link createApiKeyWithin}.
  *
  * @returns the key, and those of its descendants that were not revoked before.
  */

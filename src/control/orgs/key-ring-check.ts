@@ -2,19 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { findCanary, keepCanary, putCanaryKey } from '../../../db/queries/orgs/canary.ts';
 import type { Deps } from '../../deps.ts';
 
-/** The key ring of this process cannot open what is stored. Going on would seal secrets nobody else can open. */
+/** Continuing with this ring would seal secrets that no other process can open. */
 export class WrongKeyRingError extends Error {
   override readonly name = 'WrongKeyRingError';
 }
 
-/**
- * The canary belongs to no org and no owner. Its kind is borrowed and stays: with another one, a stored canary would not open.
- */
+/** The canary belongs to no org and no owner; its borrowed kind must stay, or a stored canary would not open. */
 const nowhere = { orgId: '-', ownerId: '-', kind: 'params-secret' } as const;
 
 /**
- * Opens the one sealed row that every process knows, made by the first. Waits while the database is away or not yet
- * migrated, so that a process may be started before them.
+ * Opens the canary, which the first process made. Waits while the database is away or not yet migrated, so that a process may
+ * start before them.
  * @throws WrongKeyRingError when the ring does not open it.
  */
 export async function checkKeyRing(
@@ -33,7 +31,7 @@ export async function checkKeyRing(
   }
 }
 
-/** Whether the ring opens the canary, without making one; null: there is none yet. */
+/** `null` if no canary exists yet; does not make one. */
 export async function opensCanary({ db, secretBox }: Pick<Deps, 'db' | 'secretBox'>): Promise<boolean | null> {
   const canary = await findCanary(db);
   if (!canary) return null;
@@ -45,7 +43,7 @@ export async function opensCanary({ db, secretBox }: Pick<Deps, 'db' | 'secretBo
   }
 }
 
-/** Wraps the canary with the first key of the ring: from here on no process starts without that key. */
+/** From here on no process starts without the first key of the ring. */
 export async function rewrapCanary({ db, secretBox }: Pick<Deps, 'db' | 'secretBox'>): Promise<void> {
   const replaces = await keepCanary(db, secretBox.seal('canary', nowhere));
   await putCanaryKey(db, { sealed: secretBox.rewrap(replaces, nowhere), replaces });

@@ -1,6 +1,6 @@
 /**
- * Rewraps the data keys of all that is stored sealed, while the service runs: secrets, and what texts repeat of them. The values
- * themselves are not touched.
+ * Rewraps the data keys of sealed secrets, and of texts that repeat them, while the service runs. The values themselves are
+ * not touched.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type SealedTextTableName, sealedTextTableNames } from '../../../db/queries/connections/sealed-texts.ts';
@@ -19,7 +19,7 @@ import type { SealedSecret, SecretBox } from '../../core/crypto/secret-box.ts';
 import type { Deps } from '../../deps.ts';
 import { countSealedTexts, rotateTexts, type SealedTextCount } from './text-rotation.ts';
 
-/** A value that no key of the ring opens, or that was altered: it stays as it is. */
+/** A value that no key of the ring opens, or that was altered: it stays unchanged. */
 export interface UnopenedValue {
   readonly table: SealedTableName;
   readonly orgId: string;
@@ -28,10 +28,8 @@ export interface UnopenedValue {
   readonly reason: string;
 }
 
-/** A table with something sealed. */
 type RotatedTable = SealedTableName | SealedTextTableName;
 
-/** The result of a rotation. */
 export interface Rotation {
   /** Rewrapped values, or rows with texts, by table. */
   readonly rewrapped: Readonly<Record<RotatedTable, number>>;
@@ -40,11 +38,8 @@ export interface Rotation {
   readonly left: number;
 }
 
-/** The target key, and a callback for progress. */
 export interface RotationOptions {
-  /** The first key of the ring that `secretBox` is made of. */
   readonly kekId: string;
-  /** Called after each batch with the total of its table. */
   readonly progress: (table: RotatedTable, rewrapped: number) => void;
 }
 
@@ -52,13 +47,13 @@ type RotationDeps = Pick<Deps, 'db' | 'secretBox'>;
 
 /** Rows of one batch; those of one org are locked together, for some ten milliseconds. */
 const batchRows = 100;
-/** The retries of a value that another transaction holds, and the pause before each in milliseconds. */
+/** Passes over values that another transaction holds, and milliseconds between two passes. */
 const passesMax = 3;
 const passPauseMs = 1000;
 
 /**
- * Wraps every value that is under another key. Safe to repeat, and to kill at any moment: each batch is a transaction, and
- * a ring with both keys opens each value before and after it. A value that is replaced meanwhile is left to its writer.
+ * Safe to repeat, and to kill at any moment: each batch is a transaction, and a ring with both keys opens each value before
+ * and after it. A value that is replaced meanwhile is left to its writer.
  */
 export async function rotateSealedValues(deps: RotationDeps, options: RotationOptions): Promise<Rotation> {
   const rewrapped: Record<RotatedTable, number> = {
@@ -95,7 +90,6 @@ interface Batch {
   readonly unopened: readonly UnopenedValue[];
 }
 
-/** Passes once over a table, each row at most once. */
 async function* batches(deps: RotationDeps, { table, kekId }: TableRotation): AsyncGenerator<Batch> {
   let after: SealedRowKey | null = null;
   for (;;) {
@@ -111,7 +105,6 @@ async function* batches(deps: RotationDeps, { table, kekId }: TableRotation): As
   }
 }
 
-/** Rows of one org. */
 async function rewrapRows(
   { db, secretBox }: RotationDeps,
   { table, kekId, rows }: Pick<TableRotation, 'table' | 'kekId'> & { readonly rows: readonly SealedRowKey[] },
@@ -131,7 +124,7 @@ async function rewrapRows(
   return { rewrapped, unopened };
 }
 
-/** Text: why it does not open. */
+/** Returns the reason as text if it does not open. */
 function rewrapOrReason(secretBox: SecretBox, { sealed, context }: SealedRow): SealedSecret | string {
   try {
     return secretBox.rewrap(sealed, context);

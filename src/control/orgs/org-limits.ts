@@ -12,36 +12,31 @@ import type { LaneKey } from '../../core/model/lane-key.ts';
 import { orgLimits } from '../../core/resources/org-limits.ts';
 
 /**
- * Throws conflict when the org has reached the limit; otherwise it has room for one more until the transaction ends,
- * which holds a lock on the org.
+ * Throws conflict when the org has reached the limit; otherwise locks the org, which has room for one more until the
+ * transaction ends.
  */
 export async function requireRoom(tx: Db, scope: OrgScope, name: CountedLimit, within: Within = {}): Promise<void> {
   const { max, used } = await lockLimitUse(tx, scope, name, within);
   if (used >= max) throw conflict(`${reached(name, max)}: delete one, or ask the operator for a higher limit.`);
 }
 
-/** The seconds after which what is limited for a time may be tried again; some of it is older then, if not all. */
+/** Seconds after which a limited action may be tried again: some earlier actions have then expired, if not all. */
 const nextTrySeconds = 600;
 
-/**
- * Throws rate_limited when the org has reached a limit of what it does in a time; otherwise as {@link requireRoom}, of which
- * it also has the order of locks.
- */
+/** Throws rate_limited when the org has reached a limit per time; otherwise acts and locks as {@link requireRoom}. */
 export async function requireTurn(tx: Db, scope: OrgScope, name: TimedLimit): Promise<void> {
   const use = await lockLimitUse(tx, scope, name, {});
   if (use.used >= use.max) throw tooManyInTime(name, use.max);
 }
 
-/** A limit of what an org does in a time. */
 type TimedLimit = 'requestedDeliveries' | 'recoveries' | 'idleHookRequests';
 
-/** The rejection of what such a limit refuses. */
 export const tooManyInTime = (name: TimedLimit, max: number): AppError =>
   new AppError('rate_limited', `${reached(name, max)}: wait, or ask the operator for a higher limit.`, {
     retryAfterSeconds: nextTrySeconds,
   });
 
-/** Throws rate_limited when as many runs are queued as the org, or the resource, may have; otherwise as {@link requireRoom}. */
+/** Throws rate_limited when the org or the resource has its maximum of queued runs; otherwise as {@link requireRoom}. */
 export async function requireRoomForRun(
   tx: Db,
   scope: OrgScope,

@@ -7,18 +7,17 @@ import { WorkspaceKind, type WorkspaceRow } from '../../core/resources/workspace
 import type { Deps } from '../../deps.ts';
 import { type CreatedApiKey, createApiKeyWithin } from './api-keys.ts';
 
-/** What a key has that the operator creates: no end. */
+/** Keys created by the operator never expire. */
 export const operatorGrant: KeyGrant = { workspaceId: null, scopes: ['*'], expiresAt: null, createdByKeyId: null };
 
-/** An org that can be used at once. */
 export interface NewOrg {
   readonly org: Org;
-  /** The workspaces, one of each kind: dev, staging, prod. */
+  /** A dev, a staging and a prod workspace. */
   readonly workspaces: readonly WorkspaceRow[];
   readonly apiKey: CreatedApiKey;
 }
 
-/** An org with a workspace of each kind and a first key, all or nothing. For the operator; no request makes orgs. */
+/** All or nothing; only for the operator, as no request makes orgs. */
 export function createOrg(
   { db }: Pick<Deps, 'db'>,
   org: Pick<Org, 'name' | 'plan' | 'activeConnectionsMax'>,

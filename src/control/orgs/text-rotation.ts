@@ -1,4 +1,4 @@
-/** Wraps anew what is sealed within stored texts: positions, watermarks, cached responses, addresses of receivers. */
+/** Rewraps sealed values within stored texts: positions, watermarks, cached responses, addresses of receivers. */
 import {
   type Blocks,
   countBlocks,
@@ -19,20 +19,15 @@ type TextRotationDeps = Pick<Deps, 'db' | 'secretBox'>;
 
 /** Blocks of a table that one statement reads: 16 MB. */
 const blocksAtOnce = 2000;
-/** Rows that are locked together. */
 const rowsAtOnce = 20;
 
-/** How many texts a key wraps in a table. */
 export interface SealedTextCount {
   readonly table: SealedTextTableName;
   readonly kekId: string;
   readonly count: number;
 }
 
-/**
- * How many sealed texts each key wraps, by table. Those that no key of the ring opens count as not stored: nobody reads them, and
- * what they said is read anew.
- */
+/** Texts that no key of the ring opens are left out: they count as not stored, and their content is read anew. */
 export async function countSealedTexts({ db, secretBox }: TextRotationDeps): Promise<readonly SealedTextCount[]> {
   const counts: SealedTextCount[] = [];
   for (const table of sealedTextTableNames) {
@@ -48,7 +43,7 @@ export async function countSealedTexts({ db, secretBox }: TextRotationDeps): Pro
   return counts;
 }
 
-/** Wraps the texts of a table by the key `kekId`, the first of the ring; gives the number of rows after each batch. */
+/** `kekId` is the first key of the ring; yields the number of rows after each batch. */
 export async function* rotateTexts(
   { db, secretBox }: TextRotationDeps,
   { table, kekId }: { readonly table: SealedTextTableName; readonly kekId: string },
@@ -63,7 +58,6 @@ export async function* rotateTexts(
   }
 }
 
-/** Rows of one org. */
 const rewrapRows = (
   { db, secretBox }: TextRotationDeps,
   table: SealedTextTableName,
@@ -84,7 +78,7 @@ const rewrapRows = (
     return changed;
   });
 
-/** The texts that differ; null: none does. */
+/** `null` if none differs. */
 function changesOf(texts: RowTexts, change: (text: string) => string): RowTexts | null {
   const changed = Object.entries(texts).flatMap(([column, text]): [string, string][] => {
     const now = text === null ? null : change(text);
@@ -93,7 +87,6 @@ function changesOf(texts: RowTexts, change: (text: string) => string): RowTexts 
   return changed.length === 0 ? null : Object.fromEntries(changed);
 }
 
-/** The blocks of a table as it is now, some at a time. */
 async function* blocksOf({ db }: Pick<Deps, 'db'>, table: SealedTextTableName): AsyncGenerator<Blocks> {
   const count = await countBlocks(db, table);
   for (let from = 0; from < count; from += blocksAtOnce) yield { from, to: from + blocksAtOnce };

@@ -5,7 +5,7 @@ import type { WorkspaceKind, WorkspaceRow } from '../../core/resources/workspace
 import { requireRoom } from './org-limits.ts';
 import { type WriteDeps, write } from './write.ts';
 
-/** A new workspace of the org. Throws conflict when it has one of that name, or as many as it may. */
+/** Throws conflict when the org has a workspace of that name, or as many as it may. */
 export async function createWorkspace(
   deps: WriteDeps,
   scope: OrgScope,

@@ -9,7 +9,7 @@ import { newId } from '../../core/ids.ts';
 import type { QuarantineRow } from '../../core/resources/quarantine.ts';
 import { type WakeDeps, wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
 
-/** Lets the next run of its resource try a quarantined record again; one that is resolved stays as it is. Throws not_found. */
+/** For the next run of its resource; a resolved record stays unchanged. Throws not_found. */
 export async function requeueRecord(deps: WakeDeps, scope: OrgScope, id: string): Promise<QuarantineRow> {
   const tried = await deps.db.transaction().execute(async (tx) => {
     const requeued = await requeueOne(tx, scope, id);
@@ -25,10 +25,7 @@ export async function requeueRecord(deps: WakeDeps, scope: OrgScope, id: string)
   return tried;
 }
 
-/**
- * Requeues every unresolved record of a connection, or of one of its resources, as {@link requeueRecord} does; returns
- * how many.
- */
+/** Returns the number of requeued records. */
 export async function requeueConnection(
   deps: WakeDeps,
   scope: OrgScope,

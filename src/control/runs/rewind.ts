@@ -8,20 +8,20 @@ import type { Resource } from '../../core/spec/schema/spec-schema.ts';
 interface Rewind {
   readonly connectionId: string;
   readonly resource: Resource;
-  /** Whether its destination is a table, which can be restored. */
+  /** True if its destination is a table, which can be restored. */
   readonly keepsRows: boolean;
   /** ISO. */
   readonly to: string;
-  /** What else the request names as a start; null: nothing. */
+  /** Another start named by the request, or `null`. */
   readonly from: string | number | null;
-  /** Deletes that the brake holds back are sent after all. */
+  /** Sends deletes that the brake holds back. */
   readonly force: boolean;
 }
 
 /**
- * Plans how far a lane is set back so that everything it delivered after a time is delivered again: to the lowest
- * watermark that a run since then has begun with, or to its beginning if one of them read from before its watermark.
- * Throws validation (the time is in the future), conflict (the destination cannot be filled again, or need not be).
+ * Sets the lane back to the lowest watermark with which a run since that time began, or to its beginning if one read from
+ * before its watermark. Throws validation (the time is in the future), conflict (the destination cannot be filled again, or
+ * need not be).
  */
 export async function planRewind(
   db: Db,
@@ -46,7 +46,7 @@ export async function planRewind(
   if (since.count === 0) {
     throw conflict(`No run of ${resourceKey} was in progress after ${to}: there is nothing to deliver again.`);
   }
-  // Only the API knows their order, so the lowest of several partitions is not known.
+  // Only the API knows the order of opaque cursors, so the lowest of several partitions is unknown.
   const isComparable = !isOpaque || forEach.length === 0;
   const from = since.readsBefore || !isComparable ? null : since.watermark;
   return { from, force, rewind: true };

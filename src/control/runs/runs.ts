@@ -21,23 +21,22 @@ import { requireRoomForRun } from '../orgs/org-limits.ts';
 import { type WriteDeps, write } from '../orgs/write.ts';
 import { planRewind } from './rewind.ts';
 
-/** What the rules of runs need. */
 export type RunDeps = Pick<Deps, 'db' | 'orchestrator' | 'log' | 'defaultDestination'>;
 
 interface RunRequest extends LaneKey {
   readonly trigger: RunTrigger;
-  /** `from` as a value of the cursor; null: an ordinary run. */
+  /** `from` is a value of the cursor. `null` for an ordinary run. */
   readonly backfill: { readonly from: string | number | null; readonly force: boolean } | null;
-  /** The lane is set back to this ISO time before it is read, in place of `from`; null or absent: it is not. */
+  /** ISO time to which the lane is set back before it is read, in place of `from`. */
   readonly rewindTo?: string | null;
 }
 
 /**
- * Inserts the run that a caller requests. The row is committed before Temporal knows of it: a workflow never looks for a
- * row that is not there, and a start that fails leaves the row queued for the sweeper.
+ * The row is committed before Temporal knows of it, so a workflow always finds its row; if the start fails, the row stays
+ * queued for the sweeper.
  *
- * Throws not_found (connection, pinned spec), conflict (not active, effective spec invalid, no destination),
- * validation (no such resource, no such start of a backfill, no such time), rate_limited (too many runs are queued).
+ * Throws not_found (connection, pinned spec), conflict (not active, effective spec invalid, no destination), rate_limited
+ * (too many runs are queued). Throws validation (no such resource, no such start of a backfill, no such time).
  */
 export async function requestRun(
   deps: RunDeps & WriteDeps,
@@ -72,7 +71,7 @@ export async function requestRun(
   return run;
 }
 
-/** The start in canonical text. Throws `validation` when the resource cannot be read from it. */
+/** Throws `validation` when the resource cannot be read from this start. */
 function toBackfill(
   { from, force }: NonNullable<RunRequest['backfill']>,
   { key, incremental }: Pick<Resource, 'key' | 'incremental'>,
@@ -96,7 +95,7 @@ const notActive = {
     'The connection is in error; GET /connections/:id says why and when it is tested again. Correct it, or activate the connection.',
 } as const;
 
-/** Requests a manual run of the original's connection and resource, from today's watermark. Throws as requestRun. */
+/** A manual run from the current watermark; throws as requestRun. */
 export async function replayRun(deps: RunDeps & WriteDeps, scope: OrgScope, runId: string): Promise<RunRow> {
   const original = found(await findRun(deps.db, scope, runId), 'Run');
   const { connectionId, resourceKey } = original;
@@ -104,8 +103,7 @@ export async function replayRun(deps: RunDeps & WriteDeps, scope: OrgScope, runI
 }
 
 /**
- * Requests the cancel of a run: the HTTP request in progress is aborted, delivered records stay. Safe to repeat. Throws
- * not_found, conflict (already final).
+ * Aborts the HTTP request in progress; delivered records stay. Safe to repeat; throws not_found, conflict (already final).
  */
 export async function cancelRun(deps: RunDeps, scope: OrgScope, runId: string): Promise<RunRow> {
   const run = await deps.db.transaction().execute((tx) => requestCancel(tx, scope, runId));
@@ -118,7 +116,7 @@ export async function cancelRun(deps: RunDeps, scope: OrgScope, runId: string): 
   return run;
 }
 
-/** Notifies the workflows of runs whose cancel is requested. The sweeper notifies those that are not reached. */
+/** The sweeper repeats lost notifications. */
 export async function cancelWorkflows(
   deps: Pick<RunDeps, 'db' | 'orchestrator' | 'log'>,
   scope: OrgScope,

@@ -4,25 +4,23 @@ import type { OrgScope } from '../../../db/scope.ts';
 import type { Deps } from '../../deps.ts';
 import { orLeaveToSweeper } from '../../dispatch/or-leave-to-sweeper.ts';
 
-/** What applying needs. */
 export type ApplyDeps = Pick<Deps, 'db' | 'orchestrator' | 'log'>;
 
 /** Schedules of a connection that its own request applies; the sweeper is as quick with many of them. */
 const ownMax = 20;
 
-/** Applies schedules that were changed and committed; what fails is logged and left to the sweeper. */
+/** Failures are logged and left to the sweeper. */
 export async function applyNow(deps: ApplyDeps, scope: OrgScope, ids: readonly string[]): Promise<void> {
   await Promise.all(
     ids.map((scheduleId) => orLeaveToSweeper(deps.log, { scheduleId }, () => applySchedule(deps, scope, scheduleId))),
   );
 }
 
-/** Applies the schedules of a connection of which something was changed, as {@link applyNow} does. */
 export async function applySchedulesOf(deps: ApplyDeps, scope: OrgScope, connectionId: string): Promise<void> {
   await applyNow(deps, scope, await findNotApplied(deps.db, scope, { connectionId, limit: ownMax }));
 }
 
-/** Applies the newest version of a schedule. Of two concurrent calls the later one repeats it. */
+/** Applies the newest version; the later of two concurrent calls repeats it. */
 export async function applySchedule(
   { db, orchestrator }: Pick<ApplyDeps, 'db' | 'orchestrator'>,
   scope: OrgScope,

@@ -28,8 +28,8 @@ import { type ApplyDeps, applyNow } from './apply.ts';
 type ScheduleRequest = Pick<ScheduleRow, 'connectionId' | 'resourceKey' | 'cron' | 'timezone'>;
 
 /**
- * An enabled schedule. It fires while its connection is active. Throws validation (cron, timezone, resourceKey),
- * not_found (connection), conflict (the effective spec is invalid, or has no destination).
+ * Throws validation (cron, timezone, resourceKey), not_found (connection), conflict (the effective spec is invalid, or has no
+ * destination).
  */
 export async function createSchedule(
   deps: ApplyDeps & WriteDeps & Pick<Deps, 'scheduleMinIntervalSeconds' | 'defaultDestination'>,
@@ -58,7 +58,7 @@ export async function createSchedule(
   return schedule;
 }
 
-/** What is wrong with the resource, so that the caller learns of it together with other mistakes. */
+/** Issues of the resource, so that the caller sees all mistakes at once. */
 async function resourceIssues(
   { db, defaultDestination }: Pick<Deps, 'db' | 'defaultDestination'>,
   scope: OrgScope,
@@ -93,7 +93,7 @@ function timezoneIssues(timezone: string): readonly Issue[] {
   return [schemaIssue('timezone', message)];
 }
 
-/** Switches a schedule on or off. Firings that it missed while it was off are not repeated. Throws not_found. */
+/** Firings missed while it was off are not repeated; throws not_found. */
 export async function toggleSchedule(
   deps: ApplyDeps,
   scope: OrgScope,
@@ -116,7 +116,7 @@ export async function toggleSchedule(
   return schedule;
 }
 
-/** Deletes a schedule; runs it has started continue. Throws not_found. */
+/** Runs it has started continue; throws not_found. */
 export async function deleteSchedule(deps: ApplyDeps, scope: OrgScope, id: string): Promise<void> {
   await deps.db.transaction().execute(async (tx) => {
     const schedule = found(await markScheduleDeleted(tx, scope, id), 'Schedule');

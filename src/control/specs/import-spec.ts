@@ -2,7 +2,7 @@ import { AppError } from '../../core/errors.ts';
 import { type ImportRequest, importDocument } from '../../core/import/import.ts';
 import type { SpecImport } from '../../core/resources/spec.ts';
 
-/** Converts the document of a request; nothing is saved. Throws validation, with paths into the body. */
+/** Saves nothing; throws validation, with paths into the body. */
 export async function importSpec(request: ImportRequest): Promise<SpecImport> {
   try {
     const { spec, report } = await importDocument(request);

@@ -26,13 +26,12 @@ import { type WriteDeps, write } from '../orgs/write.ts';
 type SpecDeps = Pick<Deps, 'db'>;
 type Evaluating = Pick<Deps, 'evaluators'>;
 
-/** A version of a spec by its names. */
 export interface VersionName {
   readonly key: string;
   readonly version: string;
 }
 
-/** The issues of a document for the spec of that key; its tests run when there are no others. Nothing is saved. */
+/** Saves nothing; runs the tests of a valid document. */
 export async function validateSpec(
   { evaluators }: Evaluating,
   scope: OrgScope,
@@ -44,7 +43,7 @@ export async function validateSpec(
   return issues.length > 0 ? { valid: false, issues: [...issues] } : { valid: true, spec: result.spec };
 }
 
-/** A new draft of the document. Throws validation (with every issue), conflict (the version exists). */
+/** Throws validation (with every issue), conflict (the version exists). */
 export async function createDraft(deps: WriteDeps, scope: OrgScope, document: unknown): Promise<SpecVersionRow> {
   const { spec, document: specJson } = checked(document);
   const { key, version } = spec.metadata;
@@ -63,8 +62,7 @@ export async function createDraft(deps: WriteDeps, scope: OrgScope, document: un
 }
 
 /**
- * The draft with another document of the same key and version. Throws validation, not_found, immutable, conflict (the specs
- * of the org are too large together).
+ * Key and version must stay. Throws validation, not_found, immutable, conflict (the specs of the org are too large together).
  */
 export async function replaceDraft(
   { db }: SpecDeps,
@@ -88,15 +86,14 @@ export async function replaceDraft(
   });
 }
 
-/** Removes a draft. Throws not_found, immutable. */
+/** Throws not_found, immutable. */
 export async function deleteDraft({ db }: SpecDeps, scope: OrgScope, name: VersionName): Promise<void> {
   const { id } = await versionNamed(db, scope, name);
   if (!(await removeDraft(db, scope, id))) throw immutable();
 }
 
 /**
- * Freezes a draft, so that connections can pin to it. Throws not_found, conflict (published already, or changed
- * meanwhile), and validation when one of the spec's tests fails.
+ * Throws not_found, conflict (published already, or changed meanwhile), and validation when one of the spec's tests fails.
  */
 export async function publishVersion(
   deps: WakeDeps & Evaluating,
@@ -120,7 +117,7 @@ export async function publishVersion(
 }
 
 /**
- * Closes a published version to new connections and upgrades; those pinned to it continue. A deprecated one is returned
+ * Closes a version to new connections and upgrades; connections pinned to it continue. A deprecated version is returned
  * unchanged. Throws not_found, conflict (still a draft).
  */
 export async function deprecateVersion(deps: WakeDeps, scope: OrgScope, name: VersionName): Promise<SpecVersionRow> {
@@ -141,7 +138,7 @@ export async function deprecateVersion(deps: WakeDeps, scope: OrgScope, name: Ve
 interface Preview {
   readonly expression: string;
   readonly record: JsonObject;
-  /** The lookup tables by name, seen as `$lookups.<name>`. */
+  /** By name, seen as `$lookups.<name>`. */
   readonly lookups: JsonObject;
 }
 
@@ -151,7 +148,7 @@ interface Previewed {
   readonly engine: 'compiled' | 'interpreted';
 }
 
-/** Evaluates an expression over a record, as a run does. Throws validation when it fails or returns no object. */
+/** Throws validation when the expression fails or returns anything but an object. */
 export async function previewTransform(
   { evaluators }: Evaluating,
   scope: OrgScope,
@@ -164,7 +161,7 @@ export async function previewTransform(
     if (result?.ok) return { row: result.value, engine: result.engine ?? 'interpreted' };
     throw expressionFailed(result?.failure.message ?? 'returned no result');
   } catch (error) {
-    // The expression ends its process repeatedly: for a run this is an error of the spec, here of the request.
+    // It repeatedly killed its process: an error of the spec in a run, here of the request.
     if (error instanceof AppError && error.code === 'spec_invalid') throw expressionFailed(error.message, error);
     throw error;
   }

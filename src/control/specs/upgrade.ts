@@ -15,14 +15,12 @@ import { applySchedulesOf } from '../schedules/apply.ts';
 interface UpgradeRequest {
   readonly connectionId: string;
   readonly toVersion: string;
-  /** Whether to return only what would happen. */
   readonly dryRun: boolean;
 }
 
 /**
- * Pins a connection to another version of its spec, forwards or backwards. What the plan resets happens when the next
- * run begins. Throws not_found (connection, version), conflict (version not published; applied, it would break the
- * connection: nothing happens then).
+ * Forwards or backwards; planned resets happen when the next run begins. Throws not_found (connection, version), conflict
+ * (version not published, or would break the connection), which changes nothing.
  */
 export async function upgradeSpec(
   deps: ChangeDeps,
@@ -63,7 +61,7 @@ async function recordUpgrade(
   ]);
 }
 
-/** A connection may be pinned to a published version only. Throws conflict. */
+/** Throws conflict unless a connection may be pinned to the version. */
 export function refuseUnlessPublished({ version, status }: SpecVersionRow): void {
   if (status === 'published') return;
   const advice = status === 'draft' ? 'is a draft: publish it first' : 'is deprecated: choose a published one';

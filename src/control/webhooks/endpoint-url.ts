@@ -4,8 +4,8 @@ import type { EgressGuard } from '../../core/http/egress.ts';
 const lengthMax = 2048;
 
 /**
- * Why an endpoint cannot have this URL; null: it can. A name is resolved now, so that the caller sees that a private
- * address is refused; a DNS failure refuses nothing, since every request is checked again.
+ * Resolves the host now, so that the caller sees the refusal of a private address. A DNS failure refuses nothing, since every
+ * request is checked again.
  */
 export async function endpointUrlIssue(
   egress: Pick<EgressGuard, 'urlIssue' | 'vetUrl'>,

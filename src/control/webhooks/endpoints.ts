@@ -26,23 +26,20 @@ type EndpointDeps = WakeDeps & Pick<Deps, 'secretBox' | 'egress'>;
 
 const endpointsMax = 10;
 
-/** A new endpoint as its creator gets it. */
 export interface NewEndpoint extends WebhookEndpointRow {
-  /** The secret, only when it was made here; shown once. */
+  /** Shown once, and only if it was generated here. */
   readonly secret?: string;
 }
 
-/** An endpoint as its creator describes it. */
 interface EndpointRequest extends EndpointSettings {
-  /** The signing secret; null: one is made. */
+  /** The signing secret, generated if `null`. */
   readonly secret: string | null;
-  /** A test is sent to it at once. */
   readonly verifyOnCreate: boolean;
 }
 
 /**
- * An endpoint with its secret, which is made when `secret` is null. Throws validation (url, secret, ids that are none of
- * the org), conflict (the org has ten), rate_limited (too many tests).
+ * Throws validation (url, secret, ids that do not belong to the org), conflict (the org has ten), rate_limited (too many
+ * tests).
  */
 export async function createEndpoint(
   deps: EndpointDeps & WriteDeps,
@@ -70,8 +67,8 @@ const tooManyEndpoints = () =>
   conflict(`An org has at most ${endpointsMax} webhook endpoints: delete one, or let one receive more event types.`);
 
 /**
- * Changes an endpoint. `enabled: true` clears its failures, also if it is on, and sends what waits for it. Throws
- * not_found, validation (url, ids that are none of the org).
+ * `enabled: true` clears its failures, even if it is on, and sends its waiting messages. Throws not_found, validation (url,
+ * ids that do not belong to the org).
  */
 export async function updateEndpoint(
   deps: EndpointDeps,
@@ -136,8 +133,8 @@ async function unknownIds(
 }
 
 /**
- * Deletes an endpoint: at once it reads as absent, its secrets are deleted and its waiting messages are canceled; the
- * log of its deliveries stays. Throws not_found.
+ * At once it reads as absent, its secrets are deleted and its waiting messages are canceled; the log of its deliveries stays.
+ * Throws not_found.
  */
 export async function deleteEndpoint({ db }: Pick<Deps, 'db'>, scope: OrgScope, id: string): Promise<void> {
   await db.transaction().execute(async (tx) => {

@@ -11,8 +11,8 @@ const rangeDaysMax = 30;
 const rangeMsMax = rangeDaysMax * 24 * 3_600_000;
 
 /**
- * Makes events of the past due again at an endpoint, in the order in which they happened. Throws not_found, validation
- * (a range that is empty or longer than {@link rangeDaysMax}), rate_limited.
+ * Makes past events due again at an endpoint, in the order in which they happened. Throws not_found, validation (a range that
+ * is empty or longer than {@link rangeDaysMax}), rate_limited.
  */
 export async function recoverEndpoint(
   deps: WakeDeps & WriteDeps,

@@ -9,17 +9,16 @@ import { type WakeDeps, wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
 import { requireTurn } from '../orgs/org-limits.ts';
 import { type WriteDeps, write } from '../orgs/write.ts';
 
-/** The delivery to repeat. */
 export interface Redelivery {
   readonly id: string;
-  /** The endpoint; null: the original one, or, if that is deleted, the oldest one. */
+  /** `null` for the original endpoint or, if that is deleted, the oldest one. */
   readonly endpointId: string | null;
 }
 
 /**
- * Requests one more attempt of a delivery: the same bytes under the same `webhook-id`, signed with the current secret.
- * It is a row of the log before this returns, and is sent once, also to an endpoint that is off. Throws not_found (the
- * delivery, the endpoint), conflict (the org has no endpoint), rate_limited.
+ * Sends the same bytes under the same `webhook-id` once more, signed with the current secret, even to an endpoint that is
+ * off. It is in the log before this returns. Throws not_found (the delivery, the endpoint), conflict (the org has no
+ * endpoint), rate_limited.
  */
 export async function redeliver(
   deps: WakeDeps & WriteDeps,

@@ -17,15 +17,14 @@ import { type WriteDeps, write } from '../orgs/write.ts';
 
 type SecretDeps = Pick<Deps, 'secretBox'>;
 
-/** The new signing secrets. */
 interface NewSecrets {
   readonly endpointId: string;
   readonly schemes: readonly SignatureScheme[];
-  /** The secret of `v1`; null: one is made. */
+  /** The secret of `v1`, generated if `null`. */
   readonly secret: string | null;
 }
 
-/** Stores the current secrets of an endpoint. What was made is returned: the only time that it is seen; null: nothing. */
+/** Returns the generated secret, which is never shown again, or `null`. */
 export async function giveSecrets(
   deps: SecretDeps,
   tx: Db,
@@ -38,7 +37,7 @@ export async function giveSecrets(
   return made;
 }
 
-/** Makes and stores the current `v1a` key pair of an endpoint; its private key never leaves. */
+/** The private key never leaves. */
 export async function giveKeyPair(deps: SecretDeps, tx: Db, scope: OrgScope, endpointId: string): Promise<void> {
   const { privateKey, publicKey } = makeSigningKeyPair();
   await storeSecret(deps, tx, scope, { endpointId, scheme: 'v1a', text: privateKey, publicKey });
@@ -63,36 +62,31 @@ async function storeSecret(
   await insertSigningSecret(tx, scope, { ...secret, id, sealed, hint: text.slice(-4) });
 }
 
-/** Throws validation when a secret that a caller brings is not of the form of Standard Webhooks; null: none is brought. */
+/** Throws validation when a caller's secret does not have the form of Standard Webhooks. */
 export function refuseBadSecret(secret: string | null): void {
   const message = secret === null ? null : signingSecretIssue(secret);
   if (message !== null) throw invalid('The secret is not valid.', [schemaIssue('secret', message)]);
 }
 
-/** How a secret is replaced. */
 export interface Rotation {
   readonly endpointId: string;
-  /** The new secret; null: one is made. */
+  /** Generated if `null`. */
   readonly secret: string | null;
-  /** How long the previous one continues to sign; 0: not at all. */
+  /** Seconds that the previous secret continues to sign; 0 for none. */
   readonly overlapSeconds: number;
 }
 
-/** The outcome of a rotation. */
 export interface RotatedSecret {
   readonly id: string;
-  /** The new secret, only when it was made here; shown once. */
+  /** Shown once, and only if it was generated here. */
   readonly secret?: string;
-  /** ISO 8601: the secret before it signs until then. */
+  /** ISO 8601 time until which the previous secret signs. */
   readonly previousExpiresAt: string;
 }
 
 const secretsMax = 3;
 
-/**
- * Replaces the secret of an endpoint, and its key pair. Throws not_found, validation (secret), conflict (three secrets
- * sign already).
- */
+/** Throws not_found, validation (secret), conflict (three secrets sign already). */
 export async function rotateSecret(
   deps: SecretDeps & WriteDeps,
   scope: OrgScope,

@@ -16,8 +16,8 @@ import { requireTurn } from '../orgs/org-limits.ts';
 import { type WriteDeps, write } from '../orgs/write.ts';
 
 /**
- * Requests one attempt to send an example of a type to an endpoint, and to no other; also to one that is off. It is a
- * row of the log before this returns. Throws not_found, rate_limited.
+ * Sends an example event to this endpoint only, even if it is off; it is in the log before this returns. Throws not_found,
+ * rate_limited.
  */
 export async function testEndpoint(
   deps: WakeDeps & WriteDeps,
@@ -33,10 +33,7 @@ export async function testEndpoint(
   return delivery;
 }
 
-/**
- * Requests it within a transaction that has counted it (`requireTurn`) and then locked the endpoint; the caller wakes the
- * endpoint after the commit.
- */
+/** The caller has counted the test (`requireTurn`), then locked the endpoint, and wakes it after the commit. */
 export async function askForTest(
   tx: Db,
   scope: OrgScope,

@@ -35,7 +35,6 @@ export const ConnectionError = v.object({
 });
 export type ConnectionError = v.InferOutput<typeof ConnectionError>;
 
-/** One customer's configured instance of a spec. Secrets are never part of it. */
 export const ErrorAfterMinutes = v.pipe(
   v.number(),
   v.integer(),
@@ -47,6 +46,7 @@ export const ErrorAfterMinutes = v.pipe(
   v.examples([60]),
 );
 
+/** One customer's configured instance of a spec, never with its secrets. */
 export const ConnectionRow = v.object({
   id: v.pipe(v.string(), v.examples(['con_01kaemm0dce7xb1k4c1m1f2p3q'])),
   orgId: v.string(),

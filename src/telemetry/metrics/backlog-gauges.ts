@@ -3,21 +3,20 @@ import type { Backlog } from '../../../db/queries/runs/maintenance/backlog.ts';
 import { RunTrigger } from '../../core/resources/run.ts';
 import { sharedRead } from './shared-read.ts';
 
-/** The milliseconds within which scrapes share one read: the port has no credential. */
+/** Milliseconds within which scrapes share one read: the port has no credential. */
 const freshMs = 5000;
-/** The status of connections that are meant to sync. */
+/** Statuses of connections that are meant to sync. */
 const syncedStatuses = ['active', 'error'] as const;
 
-/** What the gauges are read from. */
 interface BacklogSources {
   readonly readBacklog: () => Promise<Backlog>;
   readonly reachTemporal: () => Promise<unknown>;
 }
 
 /**
- * Gauges of what waits in the control database. Every process shows the same, so a query takes the maximum, and each of
- * them is enough to see that no other one works. Calling updates them; it never rejects. While the database does not
- * respond the values are NaN, which no alert takes for a number, and `connector_sync_control_database_up` is 0.
+ * Every process shows the same, so a query takes the maximum, and one process suffices to show that no other works. Calling
+ * updates them; it never rejects. While the database does not respond, the values are NaN, which triggers no alert, and
+ * `connector_sync_control_database_up` is 0.
  */
 export function createBacklogGauges(
   registry: Registry,

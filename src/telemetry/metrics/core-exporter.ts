@@ -2,12 +2,11 @@ import { get } from 'node:http';
 import { createServer } from 'node:net';
 import type { TelemetryOptions } from '@temporalio/worker';
 
-/** The milliseconds that a scrape waits for Temporal's part. */
 const readMs = 2000;
 
 /**
- * An address on loopback at which Temporal's exporter can listen: it takes no port 0, and does not say which port it has.
- * Nothing holds the port until the exporter binds it, a moment later.
+ * A loopback address for Temporal's exporter, which takes no port 0 and does not report its port. The port is unreserved
+ * until the exporter binds it, a moment later.
  */
 export async function freeCoreAddress(): Promise<string> {
   const server = createServer();
@@ -21,7 +20,7 @@ export async function freeCoreAddress(): Promise<string> {
   return `127.0.0.1:${address.port}`;
 }
 
-/** The telemetry options of Temporal's `Runtime` that let it measure; none without an address. Names and units as Prometheus has them. */
+/** Empty without an address; names and units are those of Prometheus. */
 export const coreMetrics = (address: string | null): Pick<TelemetryOptions, 'metrics'> =>
   address === null
     ? {}
@@ -37,7 +36,7 @@ export const coreMetrics = (address: string | null): Pick<TelemetryOptions, 'met
         },
       };
 
-/** What Temporal's exporter prints; empty when it does not respond, so that a scrape still shows everything else. */
+/** Empty when Temporal's exporter does not respond, so that a scrape still shows everything else. */
 export function readCoreMetrics(address: string): Promise<string> {
   return new Promise((done) => {
     const request = get(`http://${address}/metrics`, { agent: false, timeout: readMs }, (response) => {

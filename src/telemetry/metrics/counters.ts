@@ -10,15 +10,14 @@ import {
 import { RunStatus, RunTrigger } from '../../core/resources/run.ts';
 import { destinationKinds } from '../../core/spec/schema/destination-kinds.ts';
 
-/** Seconds; a request to a customer's API, or one of ours. */
+/** Seconds of a request to a customer's API, or to ours. */
 const requestBuckets = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120];
-/** Seconds; from a quiet run to a full read of millions. */
+/** Seconds, from a quiet run to a full read of millions. */
 const runBuckets = [0.05, 0.1, 0.25, 0.5, 1, 5, 15, 60, 300, 1800, 7200, 43_200];
 
 const finalStatuses = RunStatus.options.filter((status) => status !== 'queued' && status !== 'running');
 const upstreamResults = ['2xx', '4xx', '429', '5xx', 'timeout', 'network'] as const;
 
-/** Counts what the process publishes, from now until the returned function is called. */
 export function countObservations(registry: Registry): () => void {
   const ends = [
     ...countRuns(registry),
@@ -49,7 +48,7 @@ function countRuns(registry: Registry) {
       buckets: runBuckets,
     },
   );
-  // A counter that begins with its first increment hides it from rate().
+  // Initial zeros, since rate() misses the first increment of a counter that begins with it.
   for (const trigger of RunTrigger.options) {
     for (const status of finalStatuses) ended.inc({ trigger, status }, 0);
     duration.zero({ trigger });
@@ -117,7 +116,7 @@ function countUpstream(registry: Registry) {
   ];
 }
 
-/** `2xx` and so on, `429` apart, the code of a request without a response; null: no request was made. */
+/** `429` is apart from `4xx`, and a request without a response has its error code; `null` if a cache saved the request. */
 function resultOf({ statusCode, errorCode, cacheHit }: UpstreamCalled): string | null {
   if (errorCode !== null) return errorCode;
   if (statusCode === null) return cacheHit ? null : 'network';

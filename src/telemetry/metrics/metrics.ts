@@ -1,9 +1,9 @@
 /**
- * Metrics of a process for Prometheus: what `src/core/observations.ts` publishes is counted, what waits in the control
- * database is read for each scrape, and Temporal's own exporter is passed on. The only room that knows a metrics library.
+ * Metrics of a process for Prometheus: counts observations, reads the backlog for each scrape, and passes on Temporal's own
+ * exporter. The only room that knows a metrics library.
  *
- * A counter is of one process and begins at 0 with it. It counts what this process has committed: a crash between a
- * commit and its count loses the count, and nothing is counted twice. No label names an org.
+ * A counter counts commits of one process, from 0: a crash between a commit and its count loses the count, and nothing is
+ * counted twice. Labels never name an org.
  */
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { Backlog } from '../../../db/queries/runs/maintenance/backlog.ts';
@@ -15,21 +15,16 @@ import { countObservations } from './counters.ts';
 import { addPoolGauges, type PoolSources } from './pool-gauges.ts';
 import { createTotalGauges, type Totals } from './total-gauges.ts';
 
-/** What is measured, and where it is served. */
 export interface MetricsOptions extends PoolSources, Pick<OperatorPortOptions, 'host' | 'port' | 'log'> {
-  /** The kind of process: `api` or `worker`. */
   readonly process: string;
-  /** Reads what waits in the control database. */
   readonly readBacklog: () => Promise<Backlog>;
-  /** Reads what the deployment has: connections, endpoints, and the size of the control database. */
   readonly readTotals: () => Promise<Totals>;
-  /** Asks Temporal for a sign of life; rejects when it does not respond in time. */
   readonly reachTemporal: () => Promise<unknown>;
-  /** Address of Temporal's own exporter; null: this process has none. */
+  /** Address of Temporal's own exporter, or `null` if this process has none. */
   readonly coreAddress: string | null;
 }
 
-/** Counts from now on, and serves `GET /metrics`. Disposing ends both. Rejects when the port is taken. */
+/** Counts until disposed, and serves `GET /metrics`; rejects when the port is taken. */
 export async function serveMetrics({ host, port, log, ...options }: MetricsOptions): Promise<AsyncDisposable> {
   await using stack = new AsyncDisposableStack();
   const registry = new Registry();

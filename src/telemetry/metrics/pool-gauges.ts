@@ -3,15 +3,13 @@ import type { PoolCounts } from '../../../db/client.ts';
 import type { EvaluatorPool } from '../../core/expressions/evaluator-pool.ts';
 import type { SlotCounts } from '../../temporal/worker-slots.ts';
 
-/** What says how busy the pools of a process are. */
 export interface PoolSources {
   readonly poolCounts: () => PoolCounts;
   readonly evaluators: Pick<EvaluatorPool, 'counts'>;
-  /** Counts the slots; null: the process runs no chunks. */
+  /** `null` if the process runs no chunks. */
   readonly slotCounts: (() => SlotCounts) | null;
 }
 
-/** Adds the gauges of the pools, which are read at each scrape. */
 export function addPoolGauges(registry: Registry, { poolCounts, evaluators, slotCounts }: PoolSources): void {
   const gauge = (name: string, help: string, read: () => number) => {
     const made: Gauge = new Gauge({ name, help, registers: [registry], collect: () => made.set(read()) });

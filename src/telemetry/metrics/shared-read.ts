@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** The milliseconds that a scrape waits for a read. */
 const readMs = 5000;
 
 /**
- * A read that scrapes share: the returned function reads again once `freshMs` (of the milliseconds that the last read took) are
- * over. A read that is late goes on; there is never a second one beside it. `read` must not reject.
+ * Repeats the read once `freshMs` have passed, which gets the milliseconds of the last read. A late read continues, and no
+ * second one starts beside it. `read` must not reject.
  */
 export function sharedRead(
   read: () => Promise<void>,

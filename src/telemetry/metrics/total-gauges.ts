@@ -7,21 +7,20 @@ import { WebhookDisabledReason, WebhookEndpointState } from '../../core/resource
 import { healthOf, worst } from '../../core/schedule/freshness.ts';
 import { sharedRead } from './shared-read.ts';
 
-/** What the whole deployment has, of no org. */
 export interface Totals {
   readonly connections: readonly StatusHealth[];
   readonly endpoints: readonly EndpointCount[];
   readonly databaseBytes: number;
 }
 
-/** The milliseconds within which scrapes share one read, at least. */
+/** Minimum milliseconds within which scrapes share one read. */
 const freshMs = 60_000;
-/** A process reads the totals for at most this part of the time: one hundredth, however many connections there are. */
+/** Limits reading the totals to a hundredth of a process's time, for any number of connections. */
 const freshReads = 100;
 
 /**
- * Gauges of what the deployment has. Every process shows the same within a minute or so, so a query takes the maximum. Calling
- * updates them; it never rejects. They have no values before the first read, and after one that failed.
+ * Every process shows the same within a minute or so, so a query takes the maximum. Calling updates them; it never rejects.
+ * They have no values before the first read, and after a failed one.
  */
 export function createTotalGauges(
   registry: Registry,
@@ -45,7 +44,7 @@ export function createTotalGauges(
   const show = (totals: Totals | null): void => {
     for (const one of all) one.reset();
     if (totals === null) {
-      // A gauge without labels has a value even so.
+      // A gauge without labels always has a value.
       bytes.set(Number.NaN);
       return;
     }

@@ -1,10 +1,7 @@
 import { type Attributes, SpanKind, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api';
 import { observations } from '../../core/observations.ts';
 
-/**
- * A span for each request, batch and event that the process publishes, within the span of its activity or request; none
- * where there is no such span. They are made when they end, since they are published then.
- */
+/** Makes a span for each published request, batch and event, at its end; none outside the span of an activity or request. */
 export function traceObservations(tracer: Tracer): () => void {
   const record = (name: string, { durationMs, attributes, failed }: EndedSpan): void => {
     if (!trace.getActiveSpan()) return;

@@ -11,13 +11,12 @@ import { observations } from '../../core/observations.ts';
 import { workOf } from '../../core/work-ids.ts';
 import { workAttributes } from './work-spans.ts';
 
-/** Handles a request, as an app of Hono does. */
 export type Fetch<Rest extends unknown[]> = (request: Request, ...rest: Rest) => Response | Promise<Response>;
 
 /** Probes come every second and lead to nothing. */
 const probes = '/api/health';
 
-/** A handler in a span for each request, which continues the trace of the caller. */
+/** Handles each request in a span, which continues the trace of the caller. */
 export function traceRequests<Rest extends unknown[]>(tracer: Tracer, handle: Fetch<Rest>): Fetch<Rest> {
   // Published within the request, by the app that knows the route.
   observations.requestServed.subscribe(({ method, route }) => {

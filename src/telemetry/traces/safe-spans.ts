@@ -2,7 +2,7 @@ import type { Attributes } from '@opentelemetry/api';
 import type { ReadableSpan, SpanExporter, TimedEvent } from '@opentelemetry/sdk-trace-base';
 import { workAttributeNames, workflowAttributes } from './work-spans.ts';
 
-/** The attributes that a span may have: ids, numbers, and words of a fixed set. No address, name or text of an org. */
+/** Ids, numbers, and words of a fixed set: no address, name or text of an org. */
 const safeAttributes: ReadonlySet<string> = new Set([
   ...Object.values(workAttributeNames),
   'temporalWorkflowId',
@@ -20,8 +20,8 @@ const safeAttributes: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The exporter without what a library or an error may have put into spans: other attributes (the SDK adds everything it knows
- * about a workflow, its memo included), messages and stacks of errors.
+ * Removes other attributes, and messages and stacks of errors. The SDK adds everything it knows about a workflow, its memo
+ * included.
  */
 export const onlySafe = (exporter: SpanExporter): SpanExporter => ({
   export: (spans, done) => exporter.export(spans.map(safe), done),
@@ -41,7 +41,7 @@ function safe(span: ReadableSpan): ReadableSpan {
   );
 }
 
-/** What a workflow is about is in what the SDK adds to its spans; `run_id` is the SDK's for an execution of a workflow. */
+/** Extracts a workflow's ids from the SDK's attributes, where `run_id` is an execution of a workflow. */
 function safeOf({ run_id: temporalRunId, ...attributes }: Attributes): Attributes {
   const safeOnes = Object.entries(attributes).filter(([name]) => safeAttributes.has(name));
   return {

@@ -1,9 +1,9 @@
 /**
- * Traces of a process by OpenTelemetry: from a request to the API over the workflow and its activities to the requests and
- * batches that a run makes. The only room that knows a library of traces; loaded only when the OTEL_* variables ask for it.
+ * OpenTelemetry traces, from an API request over its workflow to the requests and batches of a run. The only room that knows
+ * a tracing library, loaded only when the OTEL_* variables ask for it.
  *
- * Customers' APIs never get our `traceparent`: they are strangers, and an id that comes back from one would tie orgs to each
- * other. Spans carry ids, times, statuses and words of a fixed set (safe-spans.ts).
+ * Customers' APIs never get our `traceparent`: they are strangers, and an id returned by one would link orgs to each other.
+ * Spans carry ids, times, statuses and words of a fixed set (safe-spans.ts).
  */
 import { createRequire } from 'node:module';
 import { hostname } from 'node:os';
@@ -26,27 +26,23 @@ import { type Fetch, traceRequests } from './request-spans.ts';
 import { onlySafe } from './safe-spans.ts';
 import { inTrace, workSpans } from './work-spans.ts';
 
-/** What traces a process; disposing sends what is left, and ends it. */
+/** Disposing sends the remaining spans. */
 export interface Traces extends AsyncDisposable {
-  /** The interceptors of the client: they give the trace on to workflows. */
+  /** Pass the trace on to workflows. */
   readonly clientInterceptors: WorkflowClientInterceptor[];
-  /** The options of the workers: activities continue the trace, and spans of workflows leave their isolate. */
+  /** Activities continue the trace, and spans of workflows leave their isolate. */
   readonly workerOptions: Pick<WorkerOptions, 'interceptors' | 'sinks'>;
-  /** What the bundle of the workflows contains besides. */
   readonly workflowModules: readonly string[];
-  /** The handler of requests, in a span each. */
   readonly traceRequests: <Rest extends unknown[]>(handle: Fetch<Rest>) => Fetch<Rest>;
 }
 
-/** The options of {@link startTraces}. */
 export interface TracesOptions {
-  /** The name of the service unless OTEL_SERVICE_NAME gives another one. */
+  /** Name of the service unless OTEL_SERVICE_NAME gives another one. */
   readonly serviceName: string;
-  /** How spans are encoded; as OTEL_EXPORTER_OTLP_PROTOCOL says. */
+  /** Encoding of spans, from OTEL_EXPORTER_OTLP_PROTOCOL. */
   readonly protocol: 'http/protobuf' | 'http/json';
 }
 
-/** Starts to trace, by the standard variables of the environment. */
 export async function startTraces({ serviceName, protocol }: TracesOptions): Promise<Traces> {
   const resource = new Resource({
     'service.name': serviceName,
@@ -56,7 +52,7 @@ export async function startTraces({ serviceName, protocol }: TracesOptions): Pro
   const processor = new BatchSpanProcessor(onlySafe(await openExporter(protocol)));
   const provider = new BasicTracerProvider({ resource, spanProcessors: [workSpans, processor] });
   const contextManager = new AsyncLocalStorageContextManager().enable();
-  // Of the standard propagators only this one: baggage could carry anything.
+  // The only standard propagator used: baggage could carry anything.
   provider.register({ contextManager, propagator: new W3CTraceContextPropagator() });
   const tracer = trace.getTracer('connector-sync');
   const end = traceObservations(tracer);
@@ -81,7 +77,6 @@ export async function startTraces({ serviceName, protocol }: TracesOptions): Pro
   };
 }
 
-/** The interceptors within workflows, as files that the bundler takes. */
 export const workflowModules: readonly string[] = [
   createRequire(import.meta.url).resolve('@temporalio/interceptors-opentelemetry/lib/workflow-interceptors'),
   fileURLToPath(new URL('../../../workflows/traced-lines.ts', import.meta.url)),

@@ -1,11 +1,10 @@
-/** The ids of the service on spans, and the id of the trace on the lines of the log. */
+/** Puts the ids of the service on spans, and the trace id on log lines. */
 import { type Attributes, trace } from '@opentelemetry/api';
 import type { SpanProcessor } from '@opentelemetry/sdk-trace-base';
 import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
 import { searchAttributes } from '../../../workflows/contract.ts';
 import { idsOfWork, type WorkIds, workOf } from '../../core/work-ids.ts';
 
-/** The name of each id on a span. */
 export const workAttributeNames = {
   orgId: 'connector_sync.org_id',
   connectionId: 'connector_sync.connection_id',
@@ -25,13 +24,11 @@ const named = (valueOf: (name: keyof typeof workAttributeNames) => unknown): Att
     }),
   );
 
-/** The ids of the work in progress, as attributes of a span. */
 export const workAttributes = (): Attributes => {
   const ids = idsOfWork();
   return named((name) => ids[name]);
 };
 
-/** Gives each span the ids of the work in which it begins. */
 export const workSpans: SpanProcessor = {
   onStart: (span) => void span.setAttributes(workAttributes()),
   onEnd: () => undefined,
@@ -39,7 +36,6 @@ export const workSpans: SpanProcessor = {
   shutdown: async () => undefined,
 };
 
-/** The ids of a workflow, from all that the SDK puts on a span of it. */
 export function workflowAttributes(attributes: Readonly<Record<string, unknown>>): Attributes {
   const known = new Map(Object.entries(Object(attributes['searchAttributes'])));
   return named((name) => {
@@ -48,7 +44,7 @@ export function workflowAttributes(attributes: Readonly<Record<string, unknown>>
   });
 }
 
-/** Behind the interceptor that begins the span of an activity: its work carries the trace. */
+/** Follows the interceptor that begins the span of an activity: its work carries the trace. */
 export const inTrace: ActivityInboundCallsInterceptor = {
   execute: (input, next) => workOf({ traceId: trace.getActiveSpan()?.spanContext().traceId }, () => next(input)),
 };
