@@ -1,7 +1,7 @@
 import { openCatalogue, readVerification } from '../src/catalogue/catalogue.ts';
 import type { CatalogueConnector } from '../src/core/resources/catalogue.ts';
 
-/** The text of docs/connectors/catalogue.md, from the connectors. */
+/** The text of docs/connectors/catalogue.md. */
 export async function renderCatalogue(): Promise<string> {
   const connectors = await openCatalogue().list();
   const rows = await Promise.all(connectors.map(rowOf));

@@ -1,13 +1,12 @@
 /**
- * The doors of rooms: the files that other rooms may import; what else is in a room is its own affair, types included.
- * The first one is the front door, which begins with what the room is for. A room that is not listed holds words that all
- * use, and every file of it is a door. Part of `npm run check`.
+ * Doors are the files of a room that other rooms may import, types included. In an unlisted room, every file is one.
+ * The first is the front door, which begins with the purpose of the room. Part of `npm run check`.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { importsOfService } from './imports.ts';
 
-/** Doors by room, below the room and without `.ts`. */
+/** Below the room and without `.ts`. */
 const doors: Readonly<Record<string, readonly string[]>> = {
   activities: ['index'],
   workflows: ['index', 'contract', 'bound-inputs', 'input-ids'],
@@ -104,7 +103,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
 /** A comment on the file, not on its first declaration. */
 const header = /^\/\*\*(?:(?!\*\/).)*\*\/\n(?:\n|import)/s;
 
-/** What is wrong with the doors of the tree, a sentence each; empty when nothing is. */
+/** Violations, one sentence each. */
 export function checkDoors(root: string, rooms = doors): readonly string[] {
   const imports = [...importsOfService(root)];
   const entered = imports.flatMap(([file, targets]) =>

@@ -1,12 +1,12 @@
 /**
- * The rules of `scripts/layer-rules.ts`: a room imports only what its row of the table names; inside `src/core` and
- * `db/queries/runs` a file imports from its own layer and from those below it. Types count. No circle of imports exists
- * anywhere, tests, benchmarks and scripts included. Part of `npm run check`.
+ * Checks `scripts/layer-rules.ts`, types included. A room imports only from its row, and a file in a layer only from
+ * that layer and lower ones. Circular imports are refused everywhere, also in tests, benchmarks and scripts. Part of
+ * `npm run check`.
  */
 import { type Imports, importsOfService, importsOfTree } from './imports.ts';
 import { layers, roomImports } from './layer-rules.ts';
 
-/** What is wrong with the imports of the tree, a sentence each; empty when nothing is. */
+/** Violations, one sentence each. */
 export function checkLayers(root: string): readonly string[] {
   const imports = importsOfService(root);
   const upward = [...imports].flatMap(([file, targets]) =>
@@ -33,7 +33,7 @@ function ruleOf(file: string): string {
   return `${roomOf(file)} may import ${allowed.length === 0 ? 'only itself' : `only ${String(allowed).replaceAll(',', ', ')}`}.`;
 }
 
-/** Throws for a room that has no row. */
+/** Throws for a room without a row. */
 function rowOf(room: string): readonly string[] | 'everything' {
   const row = roomImports[room];
   if (row === undefined) throw new Error(`${room} has no row. Give it one in scripts/layer-rules.ts.`);
@@ -52,7 +52,7 @@ function isAbove(target: string, file: string): boolean {
   return from !== null && to !== null && from.folder === to.folder && to.layer > from.layer;
 }
 
-/** Null: a file of no folder that has layers. Throws for a room that has none. */
+/** `null` for a file outside of layered folders; throws for a room without a layer. */
 function placeOf(file: string): { readonly folder: string; readonly layer: number } | null {
   const folder = Object.keys(layers).find((one) => file.startsWith(`${one}/`));
   if (folder === undefined) return null;
@@ -63,7 +63,7 @@ function placeOf(file: string): { readonly folder: string; readonly layer: numbe
   return { folder, layer };
 }
 
-/** Groups of files that reach each other (strongly connected components of two files or more, by Tarjan's algorithm). */
+/** By Tarjan's algorithm. */
 function circles(imports: Imports): readonly (readonly string[])[] {
   const found: string[][] = [];
   const order = new Map<string, number>();

@@ -1,7 +1,4 @@
-/**
- * `npm run check`: types, lint, format, dead code, layers, doors, generated files in step. Every part runs; all faults
- * are shown.
- */
+/** `npm run check`: every part runs, and all faults are shown. */
 import { spawnSync } from 'node:child_process';
 import { checkDoors } from './check-doors.ts';
 import { checkLayers } from './check-layers.ts';

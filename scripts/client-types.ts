@@ -1,6 +1,6 @@
 /**
- * The types of `clients/typescript`, from the OpenAPI document. Generators of others need the compiler of TypeScript 5
- * or 6 beside ours: docs/adr/0048-a-reference-and-a-client-from-one-document.md.
+ * Own generator, as others need TypeScript 5 or 6 beside ours:
+ * docs/adr/0048-a-reference-and-a-client-from-one-document.md.
  */
 import { renderOpenApi } from '../src/api/openapi/openapi.ts';
 
@@ -51,7 +51,7 @@ export function renderClientTypes(): string {
   ].join('\n');
 }
 
-/** Those below the versioned base, by method and path. */
+/** Without the probes, which are outside the versioned base. */
 const operationsOf = (paths: Paths): readonly (readonly [name: string, operation: Operation])[] =>
   Object.entries(paths)
     .filter(([, item]) => !('servers' in item))
@@ -90,7 +90,6 @@ function parametersType(member: string, place: string, parameters: readonly Para
   return [`${member}${optional ? '?' : ''}: ${block(members)};`];
 }
 
-/** A text is sent as YAML where the operation takes it. */
 const bodyType = (content: Content): string =>
   [typeOf(content[json]?.schema ?? {}), ...(content['application/yaml'] ? ['string'] : [])].join(' | ');
 
@@ -100,7 +99,7 @@ function eventType(type: string, { summary, requestBody }: Operation): string {
   return `${comment(summary)}${quoted(type)}: ${typeOf(data)};`;
 }
 
-/** The type of the values that a schema accepts. Throws for a keyword that it does not know, so that none is lost. */
+/** Throws for an unknown keyword, so that none is lost. */
 function typeOf(schema: Schema): string {
   for (const keyword of Object.keys(schema)) if (!known.has(keyword)) throw new Error(`No type for ${keyword}`);
   const { $ref, const: constant, enum: values, anyOf, oneOf, allOf, type } = schema;
@@ -116,7 +115,7 @@ function typeOf(schema: Schema): string {
   return typeof type === 'string' ? type : 'unknown';
 }
 
-/** The form of a value counts here, its limits do not. */
+/** Types express the form of a value, not its limits. */
 const limits = ['pattern', 'format', 'minimum', 'maximum', 'exclusiveMinimum', 'minLength', 'maxLength', 'minItems'];
 const words = ['description', 'default', 'examples', 'maxItems', 'propertyNames', '$comment'];
 const forms = ['$ref', 'const', 'enum', 'anyOf', 'oneOf', 'allOf', 'type', 'items', 'properties', 'required'];

@@ -1,6 +1,6 @@
 import { describeVariables, type VariableDoc } from '../src/config/config.ts';
 
-/** The text of `.env.example`: every variable with its meaning, form and default, all commented out. */
+/** The text of `.env.example`: all variables are commented out. */
 export function renderEnvExample(): string {
   const head = ['# Variables of the environment. Generated from src/config/config.ts by `npm run generate`.'];
   return [...head, ...describeVariables().map(renderVariable)].join('\n\n').concat('\n');

@@ -1,4 +1,4 @@
-/** `npm run generate`: files that follow from others. The check fails when one is out of step. */
+/** `npm run generate`; the check fails when a file is stale. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { renderReference } from '../src/core/spec/reference/page.ts';
 import { renderCatalogue } from './catalogue-page.ts';
@@ -17,7 +17,6 @@ const generated: Readonly<Record<string, () => Promise<string> | string>> = {
   'clients/typescript/src/api.gen.ts': renderClientTypes,
 };
 
-/** The generated files that are not what they would be now. */
 export async function checkGenerated(): Promise<readonly string[]> {
   const stale: string[] = [];
   for (const [file, render] of Object.entries(generated)) {

@@ -3,10 +3,10 @@ import { dirname, join, normalize, sep } from 'node:path';
 
 const importPattern = /(?:^\s*(?:import|export)\b[^;'"]*?\bfrom\s+|^\s*import\s+|\bimport\()'(?<path>\.[^']+)'/gm;
 
-/** What each file imports of the tree, types and `await import()` included; paths from `root`, with `/`. */
+/** Includes types and `await import()`; paths are from `root`, with `/`. */
 export type Imports = ReadonlyMap<string, readonly string[]>;
 
-/** The imports of the service. Tests do not count. */
+/** Without tests. */
 export function importsOfService(root: string): Imports {
   const files = [...importsOfTree(root)].filter(
     ([file]) => /^(?:src|db|activities|workflows)\//.test(file) && !/\.test\.ts$|-fixture\.ts$/.test(file),
@@ -14,7 +14,6 @@ export function importsOfService(root: string): Imports {
   return new Map(files);
 }
 
-/** The imports of the service, its tests, benchmarks and scripts. */
 export function importsOfTree(root: string): Imports {
   const files = globSync('{src,db,activities,workflows,test,bench,scripts}/**/*.ts', { cwd: root })
     .map(withSlashes)

@@ -1,7 +1,7 @@
-/** The rules of `scripts/check-layers.ts`: which room may import which, and the layers inside two of them. */
+/** The rules of `scripts/check-layers.ts`. */
 
 /**
- * Rooms of each folder from the lowest to the highest; `` are the files that lie in the folder itself. ARCHITECTURE.md and
+ * Rooms of each folder from the lowest to the highest; `` stands for the folder's own files. ARCHITECTURE.md and
  * CONTRIBUTING.md show those of `src/core`, and `test/contract/readme.test.ts` compares them.
  */
 export const layers: Readonly<Record<string, readonly string[]>> = {
@@ -34,8 +34,8 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * What each room may import beside itself, types included. A room is a folder of `src`, a file at the top of `src`, or one of
- * `db`, `activities` and `workflows`. A room that is missing here is an error.
+ * Includes types; the room itself is always allowed. A room is a folder of `src`, a file at the top of `src`, or one of
+ * `db`, `activities` and `workflows`.
  */
 export const roomImports: Readonly<Record<string, readonly string[] | 'everything'>> = {
   'src/core': ['package.json'],

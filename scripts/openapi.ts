@@ -1,18 +1,18 @@
 import { renderOpenApi as renderDocument } from '../src/api/openapi/openapi.ts';
 import { connectorSpecSchema } from '../src/core/spec/reference/json-schema.ts';
 
-/** The text of openapi.json: the document that the API serves. */
+/** The document that the API serves. */
 export const renderOpenApi = (): string => `${printJson(renderDocument())}\n`;
 
-/** The text of connector-spec.schema.json, which editors read and the API serves. */
+/** For editors; the API serves it too. */
 export const renderSpecSchema = (): string => `${JSON.stringify(connectorSpecSchema(), null, 1)}\n`;
 
 /** As in the code of this project. */
 const columnsMax = 120;
 
 /**
- * JSON with each value on one line if it fits there. The document is deep: with a line for each property, two fifths of
- * it are white space.
+ * Puts each value on one line if it fits: with a line per property, two fifths of this deep document would be white
+ * space.
  */
 function printJson(value: unknown, indent = ''): string {
   const line = JSON.stringify(value);

@@ -1,8 +1,8 @@
 /**
- * Records the histories that `test/workflows/replay.test.ts` replays, from real runs: `node scripts/record-histories.ts`,
- * or only those that are named behind it. To be run for a path that has none yet, or when a change of a workflow is meant
- * to be incompatible, and at no other time: a history that no longer replays is a run of a customer that hangs after the
- * next deployment. Needs TEST_DATABASE_URL and TEMPORAL_CLI or what the tests find by themselves.
+ * Records the histories that `test/workflows/replay.test.ts` replays, from real runs: `node scripts/record-histories.ts
+ * [name…]`. Only for a path without a history, or for an intentionally incompatible change of a workflow. A history
+ * that no longer replays means that customers' runs hang after the next deployment. Needs TEST_DATABASE_URL and
+ * TEMPORAL_CLI, or the defaults of the tests.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ import type { scheduledRun } from '../workflows/scheduled-run.ts';
 
 const folder = join(import.meta.dirname, '../test/fixtures/histories');
 const records = generateRecords(1500);
-/** Longer than what a worker waits for by itself: the run then sleeps on a durable timer. */
+/** Longer than a worker waits in process: the run then sleeps on a durable timer. */
 const retryAfterSeconds = 11;
 
 const recordings = {
@@ -77,7 +77,7 @@ async function recordCancel(stack: Stack, upstream: Upstream): Promise<void> {
   await using sync = await createSync(stack, { upstream, collection: 'cancel' });
   const runId = await sync.requestPaused();
   await stack.org.call('POST', `/runs/${runId}/cancel`);
-  // The page it waits for does not come: one that comes may be the last, and the run succeeded.
+  // The awaited page never comes: a page could be the last, and the run would succeed.
   await sync.ended(runId);
   upstream.resume();
   await save(stack, { sync, collection: 'cancel', runId });
@@ -98,7 +98,6 @@ async function recordQuiet(stack: Stack, upstream: Upstream): Promise<void> {
   await save(stack, { sync, collection: 'quiet', runId });
 }
 
-/** A firing of a schedule whose run finds nothing new. */
 async function recordFiring(stack: Stack, upstream: Upstream): Promise<void> {
   await using sync = await createSync(stack, { upstream, collection: 'firing' });
   await quietRun(stack, sync);
@@ -106,7 +105,6 @@ async function recordFiring(stack: Stack, upstream: Upstream): Promise<void> {
   await saveHistory(stack, { name: 'firing', workflowId });
 }
 
-/** A firing that creates no run. */
 async function recordRefused(stack: Stack, upstream: Upstream): Promise<void> {
   await using sync = await createSync(stack, { upstream, collection: 'refused' });
   const broken = stack.db.updateTable('connections').set({ status: 'error' }).where('id', '=', sync.connectionId);
@@ -115,7 +113,7 @@ async function recordRefused(stack: Stack, upstream: Upstream): Promise<void> {
   await saveHistory(stack, { name: 'refused', workflowId });
 }
 
-/** Runs until one ends in its first step; its id. */
+/** Returns the id of the first run that ends in its first step. */
 async function quietRun(stack: Stack, sync: Sync): Promise<string> {
   const lane = stack.db.selectFrom('lanes').select('quick').where('connectionId', '=', sync.connectionId);
   return await eventually('the lane is quick', async () => {
@@ -131,7 +129,6 @@ interface Fired {
   readonly isRun: boolean;
 }
 
-/** The id of the workflow of a firing that creates a run, or none. */
 async function firedWorkflow(stack: Stack, sync: Sync, { collection, isRun }: Fired): Promise<string> {
   const body = { resourceKey: collection, cron: '* * * * * *' };
   const { body: schedule } = await stack.org.call('POST', `/connections/${sync.connectionId}/schedules`, { body });
@@ -149,7 +146,7 @@ async function firedWorkflow(stack: Stack, sync: Sync, { collection, isRun }: Fi
   return workflowId;
 }
 
-/** Requests to a hook that come while the first of them waits, and while a run is created for it. */
+/** Requests to a hook while the first of them waits, and while a run is created for it. */
 async function recordInbound(stack: Stack, upstream: Upstream): Promise<void> {
   await using sync = await createSync(stack, { upstream, collection: 'inbound' });
   const { connectionId } = sync;
@@ -161,7 +158,7 @@ async function recordInbound(stack: Stack, upstream: Upstream): Promise<void> {
   await saveHistory(stack, { name: 'inbound', workflowId: inboundHookId({ connectionId, resourceKey: 'inbound' }) });
 }
 
-/** An event that is taken at the second attempt, and one that comes while the workflow rests. */
+/** An event accepted at the second attempt, and one that comes while the workflow rests. */
 async function recordWebhook(stack: Stack, upstream: Upstream): Promise<void> {
   const endpoint = await createEndpoint(stack, { url: () => `${upstream.url}/echo` }, { name: 'recorded' });
   const taken = (count: number) =>
@@ -202,13 +199,13 @@ interface Recording {
 async function saveHistory({ temporal, keyRing }: Stack, { name, workflowId }: Recording): Promise<void> {
   const handle = temporal.client.workflow.getHandle(workflowId);
   await handle.result().catch(() => undefined);
-  // Decrypted: the key is gone with the stack.
+  // Decrypted, because the key ends with the stack.
   const fetched = await changePayloads(await handle.fetchHistory(), createPayloadCodec(keyRing).decode);
   const history: unknown = JSON.parse(historyToJSON(fetched), withoutMachine);
   await writeFile(join(folder, `${name}.json`), `${JSON.stringify(history, null, 1)}\n`);
 }
 
-/** Identities say on which machine a history was recorded. */
+/** Identities name the machine of the recording. */
 function withoutMachine(key: string, value: unknown): unknown {
   return key === 'identity' ? 'recorded' : value;
 }

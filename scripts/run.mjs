@@ -1,6 +1,6 @@
 /**
- * Runs a file of this project under Node 24 or later: `node scripts/run.mjs <file> [...args]`. Works on Node 18 and
- * later with nothing installed: it fetches what is missing (a Node, then the packages of the lockfile), then gives way.
+ * Runs a file of this project under Node 24 or later: `node scripts/run.mjs <file> [...args]`. Itself needs Node 18 and
+ * nothing installed: it fetches a Node and the packages of the lockfile if missing.
  */
 import { spawn } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
@@ -12,14 +12,14 @@ import { installDependencies } from './launcher/dependencies.mjs';
 import { cacheFolder, findNode } from './launcher/node.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-/** How often the npm process that started us is looked at; it cannot tell us when it is killed. */
+/** npm, our parent, cannot tell us when it is killed, so it is polled. */
 const parentPollMs = 1000;
 
 /** Ctrl-C reaches us from the terminal and again from npm: the same signal within this time counts once. */
 const echoMs = 500;
 
 /**
- * The process that works for us now, and the last signal we got.
+ * The current child process and the last signal.
  * @type {{ child?: import('node:child_process').ChildProcess, signal?: string, signaledAt: number }}
  */
 const state = { signaledAt: 0 };
@@ -34,7 +34,7 @@ try {
     ...compileCache(),
     // glibc keeps free memory for each thread that ever allocated: 30 MB of a worker that gain nothing (measured).
     MALLOC_ARENA_MAX: '1',
-    // Half of them may wait for name servers, the others read files and compress.
+    // Half of them may wait for name servers; the others read files and compress.
     UV_THREADPOOL_SIZE: '64',
     ...process.env,
     PATH: `${dirname(node.path)}${delimiter}${process.env.PATH ?? ''}`,
@@ -47,10 +47,7 @@ try {
   process.exitCode = 1;
 }
 
-/**
- * Compiled modules are kept, where nobody else can put others: every process of a second start is ready that much sooner. Node
- * runs what it finds there, so a cache of which anything may be from others is thrown away.
- */
+/** Speeds up later starts. Node runs what it finds there, so a cache that others could have written is deleted. */
 function compileCache() {
   const path = join(cacheFolder(), 'compiled');
   try {
@@ -64,7 +61,7 @@ function compileCache() {
 }
 
 /**
- * Own process group, so that Ctrl-C reaches the target once, through us; the IPC channel tells it when we are gone.
+ * Own process group, so that Ctrl-C reaches the target once, through us; the IPC channel reports our end.
  * @param {string[]} args @param {string} node @param {NodeJS.ProcessEnv} env
  */
 async function runTarget(args, node, env) {
@@ -82,7 +79,7 @@ async function runTarget(args, node, env) {
 }
 
 /**
- * Runs a program to its end. Rejects when it cannot be started, or when we were told to stop.
+ * Rejects when the program cannot be started, or when we were told to stop.
  * @param {string} program @param {readonly string[]} args @param {import('node:child_process').SpawnOptions} options
  * @returns {Promise<{ code: number | null, signal: string | null }>}
  */
@@ -115,21 +112,21 @@ function dieBy(signal) {
   process.exit(128 + (constants.signals[signal] ?? 0));
 }
 
-/** Under `npm run`, the death of npm by SIGKILL shows only as a new parent: ours, or that of the shell between us. */
+/** Under `npm run`, a SIGKILL of npm shows only as a new parent: ours, or that of the shell in between. */
 function watchNpm() {
   const started = ancestors();
   const watched = process.env.npm_lifecycle_event !== undefined && process.ppid > 1;
   return setInterval(() => watched && ancestors() !== started && stop('SIGTERM'), parentPollMs);
 }
 
-/** A shell that waits between npm and us exists where `sh` is dash, which is on Linux. */
+/** Only Linux has a shell that waits between npm and us, where `sh` is dash. */
 function ancestors() {
   const stat = process.platform === 'linux' ? readFileSync(`/proc/${process.ppid}/stat`, 'utf8') : '';
   const grandparent = stat.slice(stat.lastIndexOf(')')).split(' ')[2] ?? '';
   return `${process.ppid} ${grandparent}`;
 }
 
-/** Makes the target stop when we die without a word, whatever the target is. */
+/** Stops the target, any target, when we die silently. */
 function watchParent() {
   return ['--import', pathToFileURL(join(root, 'src/process/parent-watch.ts')).href];
 }

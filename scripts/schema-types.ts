@@ -8,7 +8,7 @@ import { startScratchDatabase } from '../src/dev/embedded/scratch-database.ts';
 
 const run = promisify(execFile);
 
-/** The TypeScript types of the tables, from a fresh database with every migration applied. */
+/** From a fresh database with every migration applied. */
 export async function renderSchemaTypes(): Promise<string> {
   await using database = await startScratchDatabase();
   await migrateToLatest(database.url);

@@ -1,6 +1,6 @@
 /**
- * `npm run screenshots`: fills an org, opens every page of the console in Chromium, light and dark, and writes what it looks
- * like to `docs/images/console`. Names behind it are the only pages that are written.
+ * `npm run screenshots [name…]`: fills an org and writes pages of the console, light and dark, to
+ * `docs/images/console`.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -45,7 +45,7 @@ try {
   await teardown();
 }
 
-/** As high as the page, so that nothing of it has to be scrolled to; a long one is cut. */
+/** Avoids scrolling; a long page is cut. */
 async function heightOf(page: Page): Promise<number> {
   await page.setViewportSize({ width, height: 600 });
   return Math.min(await page.evaluate<number>('document.documentElement.scrollHeight'), 1500);

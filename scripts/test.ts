@@ -1,4 +1,4 @@
-/** Runs the tests. An argument that names a folder means that folder only, not those whose names begin alike. */
+/** A folder as an argument means only that folder, not others whose names begin alike. */
 import { statSync } from 'node:fs';
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-/** For tests: a folder with the given files, until the test ends. */
 export function treeOf(files: Readonly<Record<string, string>>): string {
   const root = mkdtempSync(join(tmpdir(), 'layers-'));
   onTestFinished(() => rmSync(root, { recursive: true }));

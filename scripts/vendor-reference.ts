@@ -1,8 +1,7 @@
 /**
- * `node scripts/run.mjs scripts/vendor-reference.ts <version> <integrity>`: fetches the script of the API reference, one file
- * of the package `@scalar/api-reference`, and keeps it compressed in `src/api/reference`. Nothing is opened of an archive with
- * another digest. As a dependency it would bring 270 packages:
- * docs/adr/0048-a-reference-and-a-client-from-one-document.md.
+ * `node scripts/run.mjs scripts/vendor-reference.ts <version> <integrity>`: keeps the API reference's script from
+ * `@scalar/api-reference`, compressed, in `src/api/reference`. An archive with another digest is not opened. As a
+ * dependency it would bring 270 packages: docs/adr/0048-a-reference-and-a-client-from-one-document.md.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

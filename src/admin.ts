@@ -13,9 +13,8 @@ import { AppError } from './core/errors.ts';
 import { maskSecrets } from './log.ts';
 import { configOrExit, endOnUncaught } from './process/entry.ts';
 
-/** The part of ready.json that is read here. */
 const Ready = v.pipe(v.string(), v.parseJson(), v.object({ databaseUrl: v.string(), temporalAddress: v.string() }));
-/** Exit code for a command line that is not understood. */
+/** Exit code for an invalid command line. */
 const usageExitCode = 2;
 
 endOnUncaught({ error: (_message, fields) => printError(fields?.['error']) });
@@ -53,7 +52,7 @@ async function main(args: readonly string[]): Promise<void> {
   }
 }
 
-/** Has no database of its own, and reports what is wrong with the configuration instead of ending at it. */
+/** Opens no database itself, and reports configuration errors instead of exiting. */
 async function runDoctor(args: readonly string[]): Promise<void> {
   const { json } = optionsOf(args, { options: [], flags: [] });
   print(await diagnose(async () => withServices(loadConfig(process.env))), json);
@@ -77,7 +76,7 @@ function optionsOf(
   }
 }
 
-/** What is not configured is that of a running `npm start`: its database, and its Temporal server. */
+/** Falls back to the database and Temporal server of a running `npm start`. */
 async function withServices(config: Config): Promise<Config & { readonly databaseUrl: string }> {
   const { databaseUrl, dataDir, temporalConfigured } = config;
   if (databaseUrl !== null) return { ...config, databaseUrl };

@@ -1,4 +1,4 @@
-/** Process: serve the REST interface on PORT; on SIGTERM become not ready, finish what is open and stop. */
+/** Process: serves the REST interface on PORT; on SIGTERM becomes not ready, finishes open requests and stops. */
 import { createApp } from './api/app.ts';
 import { listen } from './api/server.ts';
 import { serveConsole } from './console/console.ts';
@@ -26,7 +26,7 @@ const app = createApp({ ...deps, isStopping: () => stopped.signal.aborted }, ser
 const server = await listen(traces === null ? app : { fetch: traces.traceRequests(app.fetch) }, config);
 log.info('api ready', { host: config.host, port: server.port });
 announceReady();
-// Beside serving, not before it: health responds while the database is away.
+// Concurrent with serving: health responds while the database is away.
 const checked = checkKeyRing(deps, stopped.signal);
 const signal = await Promise.race([stopping.promise, checked.then(() => stopping.promise)]);
 log.info('api stopping', { signal });

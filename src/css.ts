@@ -2,7 +2,7 @@
 import { runCommandLine } from './cli/program.ts';
 import { endOnUncaught } from './process/entry.ts';
 
-/** Ctrl-C ends the work in progress, which is then shown; the second one ends the process. */
+/** The first Ctrl-C ends the work in progress and shows its result; the second ends the process. */
 const interrupt = new AbortController();
 process.once('SIGINT', () => interrupt.abort());
 process.once('SIGTERM', () => interrupt.abort());
@@ -20,7 +20,7 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   signal: interrupt.signal,
 });
 
-/** The launcher and npm change the folder: paths of the command line are relative to that of the caller. */
+/** The launcher and npm change the folder: paths on the command line are relative to the caller's. */
 function callersFolder(): string {
   const { CSS_CALLED_FROM, npm_lifecycle_event, INIT_CWD } = process.env;
   return CSS_CALLED_FROM ?? (npm_lifecycle_event === 'css' ? INIT_CWD : undefined) ?? process.cwd();

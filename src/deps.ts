@@ -27,88 +27,72 @@ import type { Log } from './log.ts';
 import { createDataConverter, createWorkerConverter } from './temporal/data-converter.ts';
 import { createOrchestrator, type Orchestrator } from './temporal/orchestrator.ts';
 
-/** What authorizing connections at their providers takes. */
 export interface OauthSettings {
-  /** Signs the state that goes to the provider and comes back. */
   readonly stateKeys: KeyRing;
-  /** Where the provider sends the customer back to. */
   readonly redirectUri: string;
 }
 
-/** What showing a connection in a page of another site takes. */
 interface EmbedSettings {
-  /** Signs embed tokens; null: not configured. */
+  /** Signs embed tokens; `null` if not configured. */
   readonly keys: KeyRing | null;
-  /** The issuer that is named in tokens; one of another deployment does not verify. */
+  /** The issuer in tokens: tokens of another deployment do not verify. */
   readonly issuer: string;
-  /** Origins of pages that may read it; `*`: every one. */
+  /** Origins of pages that may read it, or `*` for all. */
   readonly allowedOrigins: '*' | readonly string[];
 }
 
-/** What decrypting payloads for the Temporal UI takes. */
 interface CodecSettings {
-  /** The token in the address that the UI asks; whoever knows it may have payloads decrypted. */
+  /** The token in the codec's address: everyone who knows it can decrypt payloads. */
   readonly token: string;
   readonly codec: PayloadCodec;
 }
 
-/** What the console takes. */
 export interface ConsoleSettings {
-  /** Signs the cookies of its sessions. */
   readonly sessionKeys: KeyRing;
-  /** Where the Temporal UI shows the workflows of this deployment; null: not known. */
+  /** Where the Temporal UI shows the workflows of this deployment, or `null` if unknown. */
   readonly temporalUi: { readonly url: string; readonly namespace: string } | null;
 }
 
-/** What a process opens once and hands down. */
 export interface Deps extends AsyncDisposable {
   readonly config: Config;
   readonly log: Log;
   readonly db: Kysely<Database>;
-  /** The connections of `db` now. */
   readonly poolCounts: () => PoolCounts;
   /** Connected lazily: a process starts and responds while Temporal is away. */
   readonly temporal: Client;
-  /** The converter of the workers. It encrypts what Temporal stores, with the keys of `secretBox`. */
+  /** Encrypts Temporal's data with the keys of `secretBox`. */
   readonly dataConverter: DataConverter;
   readonly orchestrator: Orchestrator;
   readonly secretBox: SecretBox;
   readonly egress: EgressGuard;
-  /** The sockets of the connections whose runs this process executes. */
   readonly socketCache: SocketCache;
-  /** Decodes the responses of the runs of this process. */
   readonly decodeQueue: DecodeQueue;
   readonly evaluators: EvaluatorPool;
-  /** The settings; null: they are not configured. */
+  /** `null` if not configured. */
   readonly oauth: OauthSettings | null;
   readonly embed: EmbedSettings;
-  /** The settings; null: they are not configured. */
+  /** `null` if not configured. */
   readonly codec: CodecSettings | null;
   readonly console: ConsoleSettings;
   /** Base of links to the API, without a trailing slash. */
   readonly publicUrl: string;
-  /** Destination of specs that declare none; null: there is none. */
+  /** Destination of specs that declare none, or `null`. */
   readonly defaultDestination: unknown;
-  /** A cron expression that fires more often is refused. */
   readonly scheduleMinIntervalSeconds: number;
-  /** The requests of one API key per second, on average; null: no limit. */
+  /** Average requests per second of one API key, or `null` for no limit. */
   readonly requestsPerSecond: number | null;
 }
 
-/** What of a trace the client of Temporal needs. */
 interface TracedClient {
   readonly clientInterceptors: WorkflowClientInterceptor[];
 }
 
 const untraced: TracedClient = { clientInterceptors: [] };
 
-/**
- * The share of the heap that decoded responses may take: as records, rows and a batch that is written they take up to three
- * times as much.
- */
+/** Share of the heap for decoded responses: as records, rows and a batch they take up to three times as much. */
 const responsesShare = 0.25;
 
-/** Opens what both the API and the worker need. Disposing closes it in reverse order. */
+/** Disposing closes everything in reverse order. */
 export function createDeps(config: Config, log: Log, { clientInterceptors }: TracedClient = untraced): Deps {
   if (config.databaseUrl === null)
     throw new Error('DATABASE_URL is not set; `npm start` provides an embedded database');
@@ -163,7 +147,7 @@ export function createDeps(config: Config, log: Log, { clientInterceptors }: Tra
   };
 }
 
-/** The client of Temporal, which connects with its first call; closed by `stack`. */
+/** Connects with its first call; closed by `stack`. */
 function openTemporal(
   stack: AsyncDisposableStack,
   { dataConverter, clientInterceptors }: TracedClient & { readonly dataConverter: DataConverter },

@@ -1,16 +1,14 @@
 import type { Server } from 'node:http';
 import { hasCode } from './core/error-code.ts';
 
-/** Where a server listens, and the variable that says so. */
 export interface Place {
   readonly host: string;
-  /** The port to listen on; 0: any free one. */
+  /** 0 for any free port. */
   readonly port: number;
-  /** The variable that has the port, for the operator. */
   readonly variable: 'PORT' | 'METRICS_PORT' | 'WORKER_HEALTH_PORT';
 }
 
-/** Waits until the server listens. Rejects with what the operator has to change when the port or the address cannot be had. */
+/** If the port or address is unavailable, rejects with the change that the operator has to make. */
 export async function listening(server: Server, { host, port, variable }: Place): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once('error', (error) => reject(explained(error, { host, port, variable })));

@@ -1,12 +1,12 @@
-/** Lines of the log for what the process publishes about itself: the end of each run, and with `debug` what leads to it. */
+/** Log lines for observations of the process: the end of each run, and with `debug` the steps before it. */
 import { type Observation, observations } from './core/observations.ts';
 import { statementName } from './core/postgres/statement-names.ts';
 import type { Log } from './log.ts';
 
-/** Writes them from now on. A line has what was counted and how long it took, and no data. */
+/** Lines have counts and durations, and no data. */
 export function logObservations(log: Log, isDetailed: boolean): void {
   observations.runEnded.subscribe((ended) => log.info('run ended', { ...ended }));
-  // Each costs a line for each page or statement, so nothing is made of them unless they are wanted.
+  // Each page or statement would cost a line, so subscribe only if they are wanted.
   if (!isDetailed) return;
   const detail = <Fact extends object>(observation: Observation<Fact>, message: string) =>
     observation.subscribe((fact) => log.debug(message, Object.fromEntries(Object.entries(fact))));

@@ -2,31 +2,25 @@ import { createServer, type ServerResponse } from 'node:http';
 import { listening, type Place } from './listening.ts';
 import type { Log } from './log.ts';
 
-/** What an operator's port responds to a GET of a path. */
 export interface OperatorPage {
   readonly status: number;
   readonly type: string;
   readonly body: string;
 }
 
-/** The options of {@link serveOperators}. */
 export interface OperatorPortOptions extends Place {
   readonly log: Log;
-  /**
-   * The pages by path; anybody may request one at any rate, since the port has no credential: each page bounds its own
-   * cost.
-   */
+  /** The port has no credential, so anyone may request pages at any rate: each page bounds its own cost. */
   readonly pages: Readonly<Record<string, () => Promise<OperatorPage>>>;
 }
 
-/** The time for the headers of a request in milliseconds. */
 const headersTimeout = 5000;
 /** The most open sockets; an orchestrator and a scraper need a few. */
 const connectionsMax = 100;
 
 /**
- * A port for those who operate a process, without a credential. Everything but a GET of a page gets 404, a page that
- * cannot be made 500, and a line in the log. Disposing closes it. Rejects when the port is taken, and says which.
+ * For operators, without a credential: 404 except for a GET of a page, 500 and a log line if the page fails. Disposing closes
+ * the port; if it is taken, rejects and names it.
  */
 export async function serveOperators({ pages, log, ...place }: OperatorPortOptions): Promise<AsyncDisposable> {
   const byPath = new Map(Object.entries(pages));
@@ -51,7 +45,6 @@ export async function serveOperators({ pages, log, ...place }: OperatorPortOptio
   };
 }
 
-/** A page of JSON. */
 export const jsonPage = (status: number, value: unknown): OperatorPage => ({
   status,
   type: 'application/json',
@@ -61,7 +54,7 @@ export const jsonPage = (status: number, value: unknown): OperatorPage => ({
 const notFound = jsonPage(404, { status: 'not_found' });
 const failed = jsonPage(500, { status: 'failed' });
 
-/** A connection is for one request: a client that keeps one open would occupy a socket without use. */
+/** One request per connection: a client that keeps one open would occupy a socket without use. */
 function respond(response: ServerResponse, { status, type, body }: OperatorPage): void {
   response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store', connection: 'close' });
   response.end(body);

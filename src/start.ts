@@ -8,14 +8,14 @@ import { configOrExit } from './process/entry.ts';
 const config = configOrExit(process.env);
 const log = createLog({ level: config.logLevel, name: 'start' });
 const stopping = Promise.withResolvers<NodeJS.Signals>();
-// Signals after the first change nothing: every step of the stop has its own time limit.
+// Later signals change nothing: every step of the stop has its own time limit.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => stopping.resolve(signal));
 
 try {
   const stack = await Promise.race([startStack({ config, log, env: process.env }), stopping.promise]);
   if (typeof stack === 'string') {
     log.info('stopped before it was ready', { signal: stack });
-    // The guard stops what was started so far.
+    // The guard stops everything started so far.
     process.exit(0);
   }
   const signal = await stopping.promise;

@@ -1,4 +1,4 @@
-/** Process: run the Temporal worker and the maintenance loop; drain gracefully. */
+/** Process: runs the Temporal worker and the maintenance loop; drains gracefully. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
@@ -23,13 +23,13 @@ import { startWorkerHealth } from './temporal/worker-health.ts';
 import { createLendableSlots, type LendableSlots } from './temporal/worker-slots.ts';
 import { workflowBundle } from './temporal/workflow-bundle.ts';
 
-// By itself the heap grows to four times of what a run needs before it is collected: 100 MB for 2 % less work (measured).
+// By default the heap grows to four times a run's need before it is collected: 100 MB for 2 % less work (measured).
 setFlagsFromString('--heap-growing-percent=75');
-// V8 may take objects of the first pages, which wait for each other, for ones that stay, and from then on
-// allocates their kind in old space: two of nine starts spent 50 % more on collection (measured).
+// V8 may mistake objects of the first pages, which wait for each other, for long-lived ones and allocate their kind in old
+// space. Two of nine starts spent 50 % more on collection (measured).
 setFlagsFromString('--no-allocation-site-pretenuring');
 
-/** The time for a probe in milliseconds: it must not wait as long as an absent Temporal would let it. */
+/** Milliseconds for a probe: an absent Temporal must not hold it up longer. */
 const reachMs = 2000;
 
 respondToProbes();
@@ -39,7 +39,7 @@ endOnUncaught(log);
 logObservations(log, isDetailed(config.logLevel));
 const temporalLog = temporalLogger(log.child({ component: 'temporal' }));
 const coreAddress = config.metricsPort === null ? null : await freeCoreAddress();
-// Forwarded, what the core of the SDK says is in lines of ours; by itself it prints lines of its own form.
+// Forwarding turns messages of the SDK's core into our lines; it would print its own form.
 const telemetryOptions = { logging: { forward: {} }, ...coreMetrics(coreAddress) };
 Runtime.install({ logger: temporalLog, shutdownSignals: [], telemetryOptions });
 
@@ -80,10 +80,7 @@ if (connection) {
 }
 log.info('worker stopped');
 
-/**
- * Serves health from the start, so that a worker that waits for the database or Temporal is alive and not ready. Null:
- * no port is configured.
- */
+/** From the start, so that a worker waiting for the database or Temporal is alive and not ready; `null` without a port. */
 async function serveHealth({ db, log: ownLog }: Deps): Promise<AsyncDisposable | null> {
   const { host, workerHealthPort: port } = config;
   const isPolling = () => polled.length > 0 && polled.every((worker) => worker.getState() === 'RUNNING');
@@ -92,7 +89,7 @@ async function serveHealth({ db, log: ownLog }: Deps): Promise<AsyncDisposable |
     : await startWorkerHealth({ host, port, log: ownLog, db, isPolling, reachTemporal: () => reachTemporal() });
 }
 
-/** The SDK fails at once when the server is absent; afterwards it survives outages by itself. Null: told to stop. */
+/** The SDK fails at once when the server is absent; later it survives outages itself. `null` when told to stop. */
 async function connectPatiently(ownLog: Log): Promise<NativeConnection | null> {
   const { connectionOptions } = loadClientConnectConfig();
   for (let waitMs = 250; !stopping.signal.aborted; waitMs = Math.min(waitMs * 2, 5000)) {
@@ -106,7 +103,7 @@ async function connectPatiently(ownLog: Log): Promise<NativeConnection | null> {
   return null;
 }
 
-/** Creates one worker per queue: the control queue also runs the workflows. */
+/** The control queue also runs the workflows. */
 async function createWorkers(
   ownDeps: Deps,
   { connection: native, namespace }: { readonly connection: NativeConnection; readonly namespace: string },
@@ -121,12 +118,12 @@ async function createWorkers(
     activities: createActivities(ownDeps, slots),
     ...traces?.workerOptions,
     interceptors,
-    // Cancellation reaches a chunk with its next heartbeat; throttled longer it would be seen that much later.
+    // A cancel reaches a chunk with its next heartbeat; longer throttling would delay it.
     maxHeartbeatThrottleInterval: '500ms',
-    // A frozen worker swallows a task for each poll it has open, and each costs a heartbeat timeout. The option
+    // A frozen worker swallows a task per open poll, and each costs a heartbeat timeout. The option
     // maxConcurrentActivityTaskPolls has no effect in SDK 1.24.
     activityTaskPollerBehavior: { type: 'simple-maximum', maximum: Math.min(2, config.workerConcurrency) },
-    // After a kill, the dead worker's sticky queue is given up after 2 s instead of 10.
+    // After a kill, the dead worker's sticky queue is abandoned after 2 s instead of 10.
     stickyQueueScheduleToStartTimeout: '2s',
     // The chunk is notified of a shutdown at once and returns at its page boundary.
     shutdownGraceTime: 0,
@@ -148,20 +145,18 @@ async function createWorkers(
   return Promise.all(config.workerQueues.map((queue) => Worker.create(options[queue])));
 }
 
-/**
- * The versioning of the worker, off unless a build is named: a versioned worker gets nothing before its build is made
- * current.
- */
+/** Off unless a build is named: a versioned worker gets nothing before its build is made current. */
 function versioned({ cssDeploymentName: deploymentName, cssBuildId: buildId }: Config) {
   if (deploymentName === null || buildId === null) return {};
   const version = { deploymentName, buildId };
-  // A run ends on the build that it began on; workflows that live longer say so (workflows/versioned.ts).
+  // A run stays on its first build until its history is restarted; longer-lived workflows declare otherwise
+  // (workflows/versioned.ts).
   return {
     workerDeploymentOptions: { version, useWorkerVersioning: true, defaultVersioningBehavior: 'PINNED' },
   } as const;
 }
 
-/** The queue of chunks has no workflows; the other kinds of slots are as the SDK has them by itself. */
+/** The queue of chunks has no workflows; the other slots have the SDK's defaults. */
 function tunerWith({ supplier }: LendableSlots): WorkerTuner {
   return {
     activityTaskSlotSupplier: supplier,

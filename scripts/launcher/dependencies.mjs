@@ -8,8 +8,8 @@ import { npmCommand } from './package.mjs';
 import { runningFrom } from './running.mjs';
 
 /**
- * Runs `npm ci` when node_modules lacks something of the lockfile; one process at a time per checkout, and none while something
- * runs from it: `npm ci` removes the folder first. Then only packages for development may be missing.
+ * Runs `npm ci` when node_modules lacks a package of the lockfile, in one process per checkout. `npm ci` first removes
+ * the folder, so it is skipped while a program runs from it; then only development packages may be missing.
  * @param {{ root: string, node: string, env: NodeJS.ProcessEnv, run: (program: string, args: readonly string[], options: object) => Promise<{ code: number | null }> }} options
  */
 export async function installDependencies({ root, node, env, run }) {
@@ -39,7 +39,7 @@ export async function installDependencies({ root, node, env, run }) {
 }
 
 /**
- * Says what would be installed. Throws if the service itself needs some of it.
+ * Reports packages that are not installed now. Throws if the service itself needs some of them.
  * @param {string} root @param {Missing[]} lacks @param {string[]} running
  */
 function leaveAlone(root, lacks, running) {
@@ -52,7 +52,7 @@ function leaveAlone(root, lacks, running) {
 }
 
 /**
- * What node_modules lacks, compared with what npm noted at its last install; times say nothing after a checkout.
+ * Compares the lockfile with npm's record of its last install; file times mean nothing after a checkout.
  * @typedef {{ name: string, dev: boolean }} Missing
  * @param {string} root @returns {Missing[]}
  */

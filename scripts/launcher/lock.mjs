@@ -5,7 +5,7 @@ import { join } from 'node:path';
 const pollMs = 200;
 
 /**
- * Waits until the lock is ours. A lock whose process is gone is taken over.
+ * Waits for the lock. A lock whose process has ended is taken over.
  * @param {string} folder @param {string} name
  * @returns {Promise<() => void>} releases it
  */
@@ -62,7 +62,10 @@ function isAlive(pid) {
   }
 }
 
-/** Another process may have taken it over since we looked: then its lock is moved back. @param {string} path @param {number} holder */
+/**
+ * Another process may have taken the lock over meanwhile: then its lock is moved back.
+ * @param {string} path @param {number} holder
+ */
 function remove(path, holder) {
   const aside = `${path}.stale-${process.pid}`;
   if (!moved(path, aside)) return;

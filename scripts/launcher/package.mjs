@@ -1,6 +1,6 @@
 /**
- * Packages of the registry whose digest we know, taken before anything is installed. npm unpacks what it installs while it still
- * computes the digest, and compares it with what the registry says. So the archive is fetched alone, and compared first.
+ * Registry packages with a known digest. npm unpacks a package before it knows the digest, and compares it with the
+ * registry's. So the archive is fetched alone and compared first.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,14 +11,13 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * Where a package is, and what its archive must be.
  * @typedef {{ name: string, version: string, integrity: string }} Package
  * @typedef {(program: string, args: readonly string[], options: object) => Promise<{ code: number | null }>} Run
  */
 
 /**
- * Fetches the archive of a package by npm, which knows registries, proxies and their credentials, and opens nothing of it. Throws
- * when it is not the one with that digest.
+ * Uses npm, which knows registries, proxies and their credentials, and does not open the archive. Throws on another
+ * digest.
  * @param {Package} wanted @param {Run} run
  * @returns {Promise<Buffer>}
  */
@@ -42,7 +41,7 @@ export async function fetchPackage({ name, version, integrity }, run) {
 }
 
 /**
- * Installs a package that needs no others below a folder, without its scripts. Throws as {@link fetchPackage} does.
+ * For packages without dependencies; their scripts do not run. Throws as {@link fetchPackage} does.
  * @param {Package} wanted @param {{ prefix: string, run: Run }} options
  */
 export async function installPackage(wanted, { prefix, run }) {

@@ -1,12 +1,12 @@
-/** The processes that run from a folder: what they have not loaded yet, they load from its node_modules. */
+/** Processes that run from a folder: they still load modules from its node_modules. */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 /**
- * The programs that run from the folder, each as `src/worker.ts (process 12)`. A launcher is none: it has loaded all that it
- * needs, and may itself be waiting for the packages.
+ * Each as `src/worker.ts (process 12)`. Launchers do not count: they have loaded everything, and may themselves wait
+ * for the packages.
  * @param {string} root @returns {string[]}
  */
 export function runningFrom(root) {
@@ -21,7 +21,7 @@ export function runningFrom(root) {
   });
 }
 
-/** Those of other users included. @returns {{ pid: number, words: string[], folder: string | null }[]} */
+/** Includes those of other users. @returns {{ pid: number, words: string[], folder: string | null }[]} */
 function processes() {
   if (process.platform === 'win32') return [];
   if (process.platform !== 'linux') return listed();
@@ -40,7 +40,9 @@ function listed() {
   });
 }
 
-/** @template Value @param {() => Value} read @returns {Value | null} null when the process has ended, or is closed to us */
+/**
+ * @template Value @param {() => Value} read @returns {Value | null} null when the process has ended, or is closed to us
+ */
 function orNull(read) {
   try {
     return read();

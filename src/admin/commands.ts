@@ -1,6 +1,6 @@
 /**
- * The operator's commands: orgs and their limits, API keys, key rotation, a test of the configuration. They use the rules of
- * `src/control` and print no secret but the API key that they create.
+ * The operator's commands: orgs and their limits, API keys, key rotation, a test of the configuration. They use the
+ * rules of `src/control` and print no secret, except a new API key.
  */
 
 import type { Kysely } from 'kysely';
@@ -29,29 +29,23 @@ import { reconcile } from './reconcile.ts';
 import { showRuns, tailRuns } from './run-commands.ts';
 import { listWorkerVersions, setCurrentWorkerVersion, unsetCurrentWorkerVersion } from './worker-versions.ts';
 
-/** The command line is not understood; the message says why. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** One command of the operator. */
 export interface Command {
   /** Noun and verb, as typed, or one word. */
   readonly name: string;
   readonly summary: string;
-  /** Option names without dashes. */
   readonly options: readonly string[];
-  /** Those of them that have no value. */
   readonly flags: readonly string[];
-  /** The options as the usage shows them. */
   readonly synopsis: string;
-  /** It shows what happens until it is ended, so its result is no JSON document. */
+  /** Runs until interrupted, so its result is not a JSON document. */
   readonly endless?: true;
-  /** Throws {@link UsageError} for options that do not fit, `AppError` for what cannot be done. */
+  /** Throws {@link UsageError} for bad options, `AppError` for what cannot be done. */
   run(tools: AdminTools, given: Readonly<Record<string, unknown>>): Promise<CommandResult>;
 }
 
-/** How the commands are called. */
 export const usage = (): string =>
   [
     'Usage: npm run admin -- <command> [options] [--json]',
@@ -72,7 +66,6 @@ const Days = v.pipe(
   v.transform(Number),
 );
 
-/** Every command, in the order of the usage. */
 export const commands: readonly Command[] = [
   command({
     name: 'org create',
@@ -305,7 +298,7 @@ const lineOf = (key: ApiKeyRow): string => {
   return `${key.id}  …${key.last4}  ${made}, ${state}, last used ${key.lastUsedAt ?? 'never'}`;
 };
 
-/** `name=number,…`, where no number means the default. Throws {@link UsageError}. */
+/** Parses `name=number,…`; an empty number means the default. Throws {@link UsageError}. */
 function limitChanges(text: string): Partial<Record<OrgLimitName, number | null>> {
   const changes: Partial<Record<OrgLimitName, number | null>> = {};
   for (const change of text.split(',')) {

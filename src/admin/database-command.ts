@@ -5,12 +5,11 @@ import { hasCode } from '../core/error-code.ts';
 import { AppError } from '../core/errors.ts';
 import type { AdminTools, CommandResult } from './command.ts';
 
-/** The PostgreSQL errors for a role or a database that is there already. */
 const taken = ['42710', '42P04'] as const;
 
 /**
- * Creates a database beside the control database, with a login of its own that owns it. `name` is a letter and up to 39
- * small letters, digits and _. Throws `conflict` when it is taken, and in production.
+ * Creates a database beside the control database, owned by a login of its own. `name` is a letter and up to 39 small
+ * letters, digits and _. Throws `conflict` when it is taken, and in production.
  */
 export async function createDestinationDatabase({ db, config }: AdminTools, name: string): Promise<CommandResult> {
   if (config.production || config.databaseUrl === null)

@@ -5,9 +5,8 @@ import { AppError } from '../core/errors.ts';
 import { cleanError, type LogFields, maskSecrets } from '../log.ts';
 
 /**
- * Returns what an operator may read of an error on a terminal. An error that explains itself keeps its message, and a
- * refusal of a database or a network becomes a sentence. Any other error is shown as the log keeps it. It contains no
- * secret and no value.
+ * Text of an error for an operator's terminal, without secrets and values. Errors that explain themselves keep their
+ * message, refusals of a database or network become a sentence, and others appear as in the log.
  */
 export function explainError(error: unknown): string {
   if (!(error instanceof Error)) return 'A value that is not an error was thrown.';
@@ -20,7 +19,6 @@ export function explainError(error: unknown): string {
   return isKnown ? lines.join(': ') : [lines.join(': '), cleanError(causes.at(-1) ?? error)['stack']].join('\n');
 }
 
-/** Writes what {@link explainError} says of it to stderr. */
 export function printError(error: unknown): void {
   process.stderr.write(`${explainError(error)}\n`);
 }
@@ -46,7 +44,6 @@ const reasons: Readonly<Record<string, string>> = {
   'SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string': 'the database asks for a password',
 };
 
-/** The reason of an error; null: it is none of the known ones. */
 function reasonOf(error: Error): string | null {
   const code = textOf(error, 'code');
   const key = [code, error.message].find((name) => name !== undefined && Object.hasOwn(reasons, name));
@@ -56,19 +53,18 @@ function reasonOf(error: Error): string | null {
   return maskSecrets(peer === '' ? reason : `${peer}: ${reason}`);
 }
 
-/** A property of the error; undefined when it is neither a text nor a number. */
 function textOf(error: Error, name: string): string | undefined {
   const value: unknown = Reflect.get(error, name);
   return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
 }
 
-/** The message of an error of ours; of a foreign one what it is, and its codes. */
+/** Our errors keep their message; foreign ones show their type and codes. */
 function cleaned(error: Error): string {
   const { message, type, stack: _stack, cause: _cause, ...facts }: LogFields = cleanError(error);
   return [message ?? type, ...Object.entries(facts).map(([name, value]) => `${name}=${String(value)}`)].join(' ');
 }
 
-/** The error, what caused it, and so on; of several attempts to connect the last one, which all of them ended like. */
+/** The chain of causes; an aggregate of connection attempts counts as its last one. */
 function causesOf(error: Error): readonly Error[] {
   const causes = [error];
   for (let next: unknown = error.cause; next instanceof Error && causes.length < 5; next = next.cause)

@@ -13,29 +13,24 @@ import { isTemporalAway } from '../temporal/orchestrator.ts';
 import type { AdminTools, CommandResult } from './command.ts';
 import { findPayloadKeys, type KeyedWorkflow, reencryptSchedules, renewEndpointWorkflows } from './payload-keys.ts';
 
-/** Open workflows of a key that are named; the number of all of them is shown. */
 const shownMax = 20;
 
-/** What one key is needed for. */
 interface KeyUse {
   readonly id: string;
-  /** The first of the ring: it wraps and encrypts what is new. */
+  /** The first of the ring: it wraps and encrypts new values. */
   readonly current: boolean;
-  /** Whether the ring has it; false: it is needed all the same. */
+  /** False for a key that is needed but missing. */
   readonly inRing: boolean;
-  /** Stored values and texts that it wraps, by table. */
   readonly sealed: Readonly<Record<string, number>>;
-  /** Open workflows that hold something encrypted under it; null: Temporal was not reached. */
+  /** Payloads under the key; `null` if Temporal was not reached. */
   readonly workflows: number | null;
-  /** The first of them, each with when it no longer does; none for the current key. */
   readonly openWorkflows: readonly KeyedWorkflow[];
-  /** Temporal's schedules, likewise. */
   readonly schedules: number | null;
-  /** Whether it may be taken out of the ring, provided that every process has the ring that this command was given. */
+  /** Safe to remove if every process has the ring given to this command. */
   readonly removable: boolean;
 }
 
-/** `keys status`: what each key is needed for. */
+/** `keys status`: the uses of each key. */
 export async function showKeys(tools: AdminTools): Promise<CommandResult> {
   await using opened = await openRing(tools);
   const keys = await keyUses(opened);
@@ -46,7 +41,9 @@ export async function showKeys(tools: AdminTools): Promise<CommandResult> {
   };
 }
 
-/** `keys rotate`: every stored value under the first key; what could not be done is told, and done by the next call. */
+/**
+ * `keys rotate`: wraps every stored value with the first key. Values that fail are reported and left to the next call.
+ */
 export async function rotateKeys(tools: AdminTools): Promise<CommandResult> {
   await using opened = await openRing(tools);
   const { deps, current: kekId } = opened;
@@ -80,21 +77,19 @@ const leftWords = (left: number): string =>
 const lineOfUnopened = ({ table, orgId, owner, reason }: UnopenedValue): string =>
   `not decrypted: ${table} of ${owner} (${orgId}): ${reason}`;
 
-/** What a command needs that reads stored secrets. */
 export interface OpenedRing extends AsyncDisposable {
   readonly deps: Deps;
   readonly ring: KeyRing;
-  /** The id of its first key. */
   readonly current: string;
 }
 
-/** Throws WrongKeyRingError for a ring that is not the service's: it would report and wrap the wrong things. */
+/** Throws WrongKeyRingError for a ring that is not the service's: it would report and wrap the wrong values. */
 export async function openRing({ db, config }: AdminTools): Promise<OpenedRing> {
   const ring = secretsKeyRing(config);
   const [current] = ring;
   if (!current) throw new Error('SECRETS_KEYS has no key.');
   const log = createLog({ level: 'silent', name: 'admin' });
-  // The check waits for a database that is away; an operator is rather told at once.
+  // Fails at once if the database is unreachable; the check below would wait for it.
   await countSealed(db);
   await checkKeyRing({ db, secretBox: createSecretBox(ring), log }, new AbortController().signal);
   const deps = createDeps(config, log);

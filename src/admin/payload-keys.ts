@@ -1,4 +1,4 @@
-/** Which keys Temporal still needs: what it stores of workflows and schedules is encrypted with the ring too. */
+/** Keys that Temporal still needs: its workflows and schedules are encrypted with the ring too. */
 import { isGrpcServiceError, WorkflowNotFoundError } from '@temporalio/client';
 import { findLiveSchedules, type SweptSchedule } from '../../db/queries/runs/maintenance/sweep.ts';
 import { applyAgain } from '../../db/queries/schedules.ts';
@@ -19,7 +19,7 @@ import { someAtOnce } from '../temporal/some-at-once.ts';
 
 type PayloadKeyDeps = Pick<Deps, 'db' | 'temporal' | 'orchestrator'>;
 
-/** Open workflows, and how many schedules, that have something that is encrypted under a key; by the id of the key. */
+/** By the key id of their payloads. */
 export interface PayloadKeyUses {
   readonly workflows: ReadonlyMap<string, readonly KeyedWorkflow[]>;
   readonly schedules: ReadonlyMap<string, number>;
@@ -27,13 +27,12 @@ export interface PayloadKeyUses {
 
 const deadlineMs = 10_000;
 
-/** An open workflow that holds something under a key, and when it no longer does. */
 export interface KeyedWorkflow {
   readonly workflowId: string;
   readonly freeWhen: string;
 }
 
-/** Asks Temporal for every open workflow and schedule of ours. Throws when it is away. */
+/** Throws when Temporal is unreachable. */
 export async function findPayloadKeys(deps: PayloadKeyDeps): Promise<PayloadKeyUses> {
   const workflows = new Map<string, KeyedWorkflow[]>();
   const schedules = new Map<string, number>();
@@ -50,7 +49,7 @@ export async function findPayloadKeys(deps: PayloadKeyDeps): Promise<PayloadKeyU
 }
 
 const runEnds = 'its run ends; POST /runs/:id/cancel ends it';
-/** When a workflow holds nothing more under an old key, by its type. */
+/** When a workflow releases an old key. */
 const freeWhen: Readonly<Record<string, string>> = {
   [syncRunType]: runEnds,
   [scheduledRunType]: runEnds,
@@ -59,8 +58,8 @@ const freeWhen: Readonly<Record<string, string>> = {
 };
 
 /**
- * Lets the workflows of endpoints that hold something under another key than `kekId` begin anew, after the check that is in
- * progress; how many. They may stay open for as long as there are events. Throws when Temporal is away.
+ * Restarts endpoint workflows with payloads under other keys, and returns their number: they may otherwise stay open as
+ * long as there are events. Throws when Temporal is unreachable.
  */
 export async function renewEndpointWorkflows(deps: PayloadKeyDeps, kekId: string): Promise<number> {
   let told = 0;
@@ -80,8 +79,8 @@ export async function renewEndpointWorkflows(deps: PayloadKeyDeps, kekId: string
 }
 
 /**
- * Stores again the schedules that are not encrypted under `kekId`; how many. An open workflow cannot be rewritten: it
- * goes on under its keys, and ends. Throws when Temporal is away.
+ * Stores schedules under `kekId` and returns the number of changed ones. Open workflows cannot be rewritten and end
+ * under their keys. Throws when Temporal is unreachable.
  */
 export async function reencryptSchedules(deps: PayloadKeyDeps, kekId: string): Promise<number> {
   let changed = 0;
@@ -120,7 +119,7 @@ async function keysOfWorkflow({ temporal }: PayloadKeyDeps, { workflowId, runId 
   );
 }
 
-/** The ids of the keys of a schedule, read without a handle, which would decrypt what it reads. */
+/** Not read by a handle, which would decrypt the payloads. */
 async function keysOfSchedule({ temporal }: PayloadKeyDeps, id: string) {
   const { namespace } = temporal.options;
   const request = { namespace, scheduleId: temporalScheduleId(id) };
@@ -132,7 +131,6 @@ async function keysOfSchedule({ temporal }: PayloadKeyDeps, id: string) {
 
 const notFound = 5;
 
-/** The result of `ask`; undefined: what it asks for is deleted by now, or not there yet. */
 async function orUndefined<Value>(ask: () => Promise<Value>): Promise<Value | undefined> {
   try {
     return await ask();
@@ -143,7 +141,6 @@ async function orUndefined<Value>(ask: () => Promise<Value>): Promise<Value | un
   }
 }
 
-/** The keys of all payloads in a message of Temporal's. */
 function keysIn(message: unknown, found = new Set<string>()): ReadonlySet<string> {
   if (typeof message !== 'object' || message === null || message instanceof Uint8Array) return found;
   const keyId = isPayload(message) ? payloadKeyId(message) : null;

@@ -1,6 +1,6 @@
 /**
- * The operator's command for a control database that was restored from a backup: it rebuilds Temporal's schedules, and says
- * where Temporal, destinations and endpoints know more than the database. What it names is repaired by the workers.
+ * The operator's command after a restore of the control database. It rebuilds Temporal's schedules and reports where
+ * Temporal, destinations and endpoints are ahead, which workers then repair.
  */
 import {
   findLastBatch,
@@ -20,24 +20,19 @@ import { someAtOnce } from '../temporal/some-at-once.ts';
 import type { AdminTools, CommandResult } from './command.ts';
 import { openRing } from './key-commands.ts';
 
-/** A lane of which its destination has more than the ledger, or which could not be compared. */
 interface NotedLane extends Omit<UsedLane, 'id'> {
-  /** `ahead`: what lies between is delivered again. `unknown`: its destination could not be queried. */
+  /** `ahead`: the difference is delivered again; `unknown`: the destination could not be queried. */
   readonly state: 'ahead' | 'unknown';
-  /** The run that the destination has seen last; null: not queried. */
+  /** The last run in the destination's checkpoint; `null` if not queried. */
   readonly runId: string | null;
-  /**
-   * Batches of that run which the ledger lacks; null: the ledger does not know the run, or the lane was not queried.
-   */
+  /** Batches of that run missing in the ledger; `null` if it does not know the run, or the lane was not queried. */
   readonly batches: number | null;
-  /** Why it could not be queried; null: it was. */
   readonly reason: string | null;
 }
 
-/** Lanes read from the database at a time. */
 const lanesAtOnce = 500;
 
-/** `reconcile`. Throws when Temporal is not reachable. */
+/** Throws when Temporal is not reachable. */
 export async function reconcile(tools: AdminTools): Promise<CommandResult> {
   await using opened = await openRing(tools);
   const { deps } = opened;
@@ -74,7 +69,7 @@ async function rebuildSchedules(deps: Deps): Promise<{ readonly created: number;
   const listed = new Set((await deps.orchestrator.listSchedules()).map(({ scheduleId }) => scheduleId));
   const live = (await findLiveSchedules(deps.db)).map(({ id }) => id);
   await compareSchedules(deps);
-  // What cannot be applied is postponed, so this ends.
+  // Terminates: schedules that cannot be applied are postponed.
   while ((await findSchedulesToApply(deps.db, 1)).length > 0) await applyMissedSchedules(deps);
   return {
     created: live.filter((id) => !listed.has(id)).length,
@@ -105,10 +100,7 @@ async function compareLanes(deps: Deps): Promise<readonly NotedLane[]> {
   }
 }
 
-/**
- * The lane when its ledger lacks what the destination has; null: it has everything, or the destination keeps no
- * checkpoint.
- */
+/** `null` if the ledger has everything, or the destination keeps no checkpoint. */
 async function compareLane(deps: Deps, { orgId, connectionId, resourceKey }: UsedLane): Promise<NotedLane | null> {
   const lane = { orgId, connectionId, resourceKey };
   const scope = orgScope(orgId);

@@ -4,7 +4,6 @@ import { controlQueue, syncQueue, webhookQueue } from '../../workflows/contract.
 /** `TASK_QUEUE_TYPE_…` of Temporal's API. */
 const [workflowTasks, activityTasks] = [1, 2];
 
-/** The queues that workers poll, each with the type of its tasks. */
 export const taskQueues = [
   { name: controlQueue, type: workflowTasks },
   { name: syncQueue, type: activityTasks },
@@ -12,23 +11,19 @@ export const taskQueues = [
 ] as const;
 
 /**
- * The milliseconds since its last poll after which a worker is gone: a poll lasts for a minute at most, and the next one follows.
- * Temporal lists pollers for five.
+ * A worker whose last poll is older has stopped: a poll lasts a minute at most, but Temporal lists pollers for five.
  */
 const pollMsMax = 75_000;
 
-/** One of {@link taskQueues}. */
 export type TaskQueue = (typeof taskQueues)[number];
 
-/** What Temporal knows of a task queue. */
 export interface TaskQueueState {
-  /** The build that gets its new tasks; null: unversioned workers do. */
+  /** The build that gets new tasks; `null` if unversioned workers do. */
   readonly current: { readonly deploymentName: string; readonly buildId: string } | null;
-  /** The builds of the workers that poll it; null: an unversioned worker does. */
+  /** `null` for an unversioned worker. */
   readonly polledBy: readonly (string | null)[];
 }
 
-/** Asks Temporal for the state of a task queue. */
 export async function describeTaskQueue(
   service: WorkflowService,
   namespace: string,
@@ -43,13 +38,12 @@ export async function describeTaskQueue(
   };
 }
 
-/** A worker as Temporal lists it. */
 interface Poller {
   readonly lastAccessTime?: { readonly seconds?: unknown } | null | undefined;
   readonly deploymentOptions?: { readonly buildId?: string | null | undefined } | null | undefined;
 }
 
-/** The builds of the workers among them that poll at that time, in milliseconds since the epoch; null: an unversioned one does. */
+/** `null` for an unversioned worker. */
 export const buildsThatPoll = (pollers: readonly Poller[], nowMs: number): readonly (string | null)[] =>
   pollers
     .filter(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) * 1000 > nowMs - pollMsMax)

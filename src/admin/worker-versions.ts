@@ -1,4 +1,4 @@
-/** The operator's commands for versioned workers: which builds there are, and which of them gets new runs. */
+/** The operator's commands for worker versions. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isGrpcServiceError } from '@temporalio/client';
 import { conflict } from '../core/errors.ts';
@@ -7,12 +7,11 @@ import { createLog } from '../log.ts';
 import type { AdminTools, CommandResult } from './command.ts';
 import { describeTaskQueue, taskQueues } from './task-queues.ts';
 
-/** A build of the workers, as Temporal sees it. */
 interface WorkerBuild {
   readonly buildId: string;
   /**
-   * `current`: new runs go to it. `draining`: runs that began on it are still open. `drained`: none is, its workers may
-   * stop. `inactive`: it was never current.
+   * `current`: gets new runs; `draining`: has open runs; `drained`: has none, so its workers may stop; `inactive`: was
+   * never current.
    */
   readonly status: 'current' | 'draining' | 'drained' | 'inactive';
 }
@@ -20,11 +19,9 @@ interface WorkerBuild {
 const deadlineMs = 10_000;
 const pauseMs = 500;
 const identity = 'connector-sync admin';
-/** The statuses of a version as Temporal's API numbers them. */
 const [drainingStatus, drainedStatus] = [1, 2];
 const [invalidArgument, notFound, failedPrecondition] = [3, 5, 9];
 
-/** `worker-version list`: every build, the newest first. */
 export async function listWorkerVersions(tools: AdminTools): Promise<CommandResult> {
   await using opened = openDeployment(tools);
   const builds = await buildsOf(opened);
@@ -42,8 +39,8 @@ const statusWords = {
 } as const;
 
 /**
- * `worker-version current`: new runs go to a build from now on. Waits until workers of the build poll every queue, since
- * runs would wait for a queue that nobody serves. Throws `conflict` if they do not in time.
+ * `worker-version current`: first waits until the build's workers have polled every queue, as runs would wait in an unpolled
+ * one. Throws `conflict` on timeout.
  */
 export async function setCurrentWorkerVersion(
   tools: AdminTools,
@@ -66,8 +63,8 @@ export async function setCurrentWorkerVersion(
 }
 
 /**
- * `worker-version none`: no build is current any more, and runs go to workers without a build. Waits until such workers poll
- * every queue. Throws `conflict` if they do not in time. Needs no name of a deployment: the queue of workflows has it.
+ * `worker-version none`: first waits until workers without a build poll every queue. Throws `conflict` on timeout. The
+ * deployment's name is read from the workflow queue.
  */
 export async function unsetCurrentWorkerVersion(
   tools: AdminTools,
@@ -133,7 +130,6 @@ const drainage = (status: number | null | undefined): WorkerBuild['status'] =>
 interface Wait {
   readonly waitSeconds: number;
   readonly progress: AdminTools['progress'];
-  /** Whose polls are waited for, and what to do when they do not come. */
   readonly who: string;
   readonly remedy: string;
 }
@@ -169,7 +165,6 @@ async function servedByBuild(
   return new Set(served.map(({ name }) => name ?? ''));
 }
 
-/** Queues that workers without a build poll. */
 async function servedWithoutBuild(deps: Deps, namespace: string): Promise<ReadonlySet<string>> {
   const served = await Promise.all(
     taskQueues.map(async (queue) => {
@@ -185,7 +180,7 @@ async function servedWithoutBuild(deps: Deps, namespace: string): Promise<Readon
 const bounded = <Value>({ temporal }: Deps, call: () => Promise<Value>): Promise<Value> =>
   temporal.withDeadline(Date.now() + deadlineMs, call);
 
-/** The result of `ask`; undefined: Temporal does not know it yet. */
+/** Undefined if Temporal does not know it yet. */
 async function orUndefined<Value>(ask: () => Promise<Value>): Promise<Value | undefined> {
   try {
     return await ask();

@@ -26,25 +26,22 @@ import { type ApiEnv, serveRoute } from './serve-route.ts';
 import { serveWidget, widgetPath } from './widget.ts';
 
 /**
- * The default headers of every response that a handler makes through its context. Hono's are taken once: set by its
- * middleware, behind the handler, they take a tenth of a small response's time.
+ * Default headers of responses that handlers make through their context. Taken from Hono's middleware once: per
+ * request, it costs a tenth of a small response's time.
  */
 const hardened = await new Hono().get('/', secureHeaders(), (c) => c.body(null)).request('/');
 const safeHeaders = [...hardened.headers, ['cache-control', 'no-store'] as const];
 
-/** New requests belong at another process. */
 const stopping: Readiness = { status: 'not_ready', detail: 'the process stops' };
 
-/** What is given to paths beside those of the REST API: the limits and look-ups of its routes. */
 export interface MountDeps extends ApiDeps, Omit<AuthDeps, 'db' | 'log'> {
-  /** The limits of requests; null: none. */
   readonly limits: RateLimits | null;
 }
 
-/** Adds such paths, for example the console's. */
+/** Mounts paths outside the REST API, for example the console. */
 type Mount = (app: Hono<ApiEnv>, deps: MountDeps) => void;
 
-/** The HTTP interface. A request is checked in this order: credential, route, body, schema, then by the handler. */
+/** The HTTP interface. Order of checks: credential, route, body, schema, then the handler. */
 export function createApp(made: AppDeps, mount?: Mount): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
   const deps: ApiDeps = {
@@ -91,7 +88,7 @@ export function createApp(made: AppDeps, mount?: Mount): Hono<ApiEnv> {
   return app;
 }
 
-/** Probes, documents and files, and the paths that check a credential of another kind. */
+/** Probes, documents, files, and paths with another kind of credential. */
 function serveWithoutKey(app: Hono<ApiEnv>, deps: ApiDeps, sendDocument: (c: Context) => Response): void {
   app.get('/api/health', (c) => c.json({ status: 'ok', service: serviceName }));
   app.get('/api/health/ready', async (c) => {
@@ -107,13 +104,13 @@ function serveWithoutKey(app: Hono<ApiEnv>, deps: ApiDeps, sendDocument: (c: Con
   app.get(widgetPath, serveWidget);
 }
 
-/** Serves a document that never changes. The first request renders it: at the start, that took a tenth of the time. */
+/** Renders a constant document on first request: at the start it took a tenth of the time. */
 function sender(render: () => unknown, type: string): (c: Context) => Response {
   let text: string | undefined;
   return (c) => c.body((text ??= JSON.stringify(render())), 200, { 'content-type': type });
 }
 
-/** Lets pages of other origins read an endpoint; without credentials of the browser's, since the token is in a header. */
+/** Browser credentials are not allowed, since the token is in a header. */
 const forOtherOrigins = ({ embed: { allowedOrigins } }: Pick<ApiDeps, 'embed'>) =>
   cors({
     origin: allowedOrigins === '*' ? '*' : [...allowedOrigins],
@@ -122,7 +119,7 @@ const forOtherOrigins = ({ embed: { allowedOrigins } }: Pick<ApiDeps, 'embed'>) 
     maxAge: 600,
   });
 
-/** The error to respond with: another one where credentials from that address are refused too often. */
+/** Replaces `unauthorized` by a 429 when credentials from that address are refused too often. */
 async function limitRefusals(error: unknown, limits: RateLimits | null, c: Context<ApiEnv>): Promise<unknown> {
   if (!(error instanceof AppError) || error.code !== 'unauthorized') return error;
   try {
@@ -143,7 +140,6 @@ function respondError(c: Context<ApiEnv>, { log }: ApiDeps, error: unknown): Res
 const noEndpoint = (): HttpRejection =>
   new HttpRejection('unknown_path', 'There is no such endpoint: GET /api/openapi.json lists them.');
 
-/** Responds 405, with the methods it has, behind every path that exists. */
 function refuseOtherMethods(app: Hono<ApiEnv>): void {
   const endpoints = app.routes.filter(({ method }) => method !== 'ALL');
   const methodsOf = Map.groupBy(endpoints, ({ path }) => path);

@@ -6,26 +6,24 @@ import { isApiKey, parseApiKey } from '../core/crypto/api-key.ts';
 import { AppError } from '../core/errors.ts';
 import type { Log } from '../log.ts';
 
-/** The caller of a request. */
 export interface Caller {
   readonly scope: OrgScope;
   readonly keyId: string;
-  /** What a key has that this one creates. */
+  /** Inherited by the keys that this key creates. */
   readonly grant: KeyGrant;
 }
 
-/** What verifying a credential takes. */
 export interface AuthDeps {
   readonly db: Db;
   readonly log: Log;
-  /** Finds a credential. Never returns a result from before the call, or a revoked key would be accepted once more. */
+  /** Finds a credential. Must not return a result from before the call: a revoked key would be accepted once more. */
   readonly findCredential: (lookupId: string) => Promise<Credential | undefined>;
 }
 
 /**
- * The caller behind `Authorization: Bearer …` or `x-api-key`; its {@link OrgScope} is that of the key's row. All files that
- * make a scope are in test/support/security/scope-makers.ts, each with its reason. Throws `unauthorized`: only to whoever
- * has the whole key it says that it was revoked or has expired.
+ * The caller behind `Authorization: Bearer …` or `x-api-key`, with the {@link OrgScope} of the key's row.
+ * All files that make a scope are in test/support/security/scope-makers.ts, each with its reason.
+ * Throws `unauthorized`. The error names revocation or expiry only if the whole key was right.
  */
 export async function authenticate(deps: AuthDeps, headers: Headers): Promise<Caller> {
   const key = keyOf(headers);
@@ -36,13 +34,13 @@ export async function authenticate(deps: AuthDeps, headers: Headers): Promise<Ca
   return caller;
 }
 
-/** The caller with that key; null when the key is malformed, unknown, revoked or expired. */
+/** `null` when the key is malformed, unknown, revoked or expired. */
 export async function callerWithKey(deps: AuthDeps, key: string): Promise<Caller | null> {
   const credential = await credentialWith(deps, key);
   return credential && callerOf(deps, credential);
 }
 
-/** What is stored of that key, also when it is revoked or expired; null when it is malformed or unknown. */
+/** Also finds revoked and expired keys; `null` when the key is malformed or unknown. */
 async function credentialWith(deps: AuthDeps, key: string): Promise<Credential | null> {
   const lookupId = parseApiKey(key);
   if (lookupId === null) return null;
@@ -52,7 +50,7 @@ async function credentialWith(deps: AuthDeps, key: string): Promise<Credential |
 }
 
 /**
- * The caller whose key was verified before, by the lookup id that a signed session names; null when the key was revoked or
+ * The caller by the lookup id in a signed session, whose key was verified before. `null` when the key was revoked or
  * has expired since.
  */
 export async function callerOfSession(deps: AuthDeps, lookupId: string): Promise<Caller | null> {
@@ -79,7 +77,7 @@ const ended = ({ revokedAt, expiresAt }: Credential): AppError =>
     `This API key ${revokedAt === null ? `expired at ${expiresAt ?? ''}` : 'was revoked'}: create another one with a key that is valid, or ask the operator for one.`,
   );
 
-/** The one key the headers carry; null when there is none, or two that differ. */
+/** `null` when the headers carry no key, or two that differ. */
 function keyOf(headers: Headers): string | null {
   const authorization = headers.get('authorization');
   const apiKey = headers.get('x-api-key');
@@ -91,7 +89,7 @@ function keyOf(headers: Headers): string | null {
 const isOver = ({ revokedAt, expiresAt }: Credential): boolean =>
   revokedAt !== null || (expiresAt !== null && Date.parse(expiresAt) <= Date.now());
 
-/** Notes that a key was used, at most once a minute per key, without waiting for it. */
+/** Records the use of a key at most once a minute, without waiting for it. */
 function noteUse({ db, log }: Pick<AuthDeps, 'db' | 'log'>, { id, lastUsedAt }: Credential): void {
   if (lastUsedAt !== null && Date.parse(lastUsedAt) > Date.now() - 60_000) return;
   touchCredential(db, id).catch((error: unknown) => log.warn('use of an API key not recorded', { keyId: id, error }));

@@ -1,4 +1,4 @@
-/** Decrypts what the Temporal UI and CLI show. Beside the versioned interface: it is for operators, across orgs. */
+/** Decrypts payloads for the Temporal UI and CLI. Outside the versioned interface: it serves operators, across orgs. */
 import type { Hono } from 'hono';
 import { cors } from 'hono/cors';
 import * as v from 'valibot';
@@ -10,14 +10,13 @@ import { readBody } from './gates/body-gate.ts';
 import type { ApiDeps } from './route.ts';
 import type { ApiEnv } from './serve-route.ts';
 
-/** The begin of its path; the rest has its token, and no line of the log shows it. */
+/** Prefix of the path. The rest contains the token and is never logged. */
 export const codecPath = '/api/codec/';
 
 /** More than a page of a history has. */
 const payloadsMax = 10_000;
 
 const Base64 = v.pipe(v.string(), v.base64());
-/** Payloads in the JSON form of Temporal's messages. */
 const Payloads = v.object({
   payloads: boundedList(
     v.object({ metadata: v.optional(v.record(v.string(), Base64), {}), data: v.optional(Base64, '') }),
@@ -26,8 +25,9 @@ const Payloads = v.object({
 });
 
 /**
- * Serves the codec endpoint; null: there is none. A wrong token is a 404. The UI can send no credential but an address, so
- * the token is in there, and a page of any origin may ask: a browser adds nothing of its own to what it knows.
+ * Serves the codec endpoint, or nothing if `codec` is `null`. A wrong token is a 404.
+ * The token is in the path because the UI can send no other credential. Any origin may ask: a browser adds no
+ * credential of its own.
  */
 export function serveCodec(app: Hono<ApiEnv>, { codec: settings }: Pick<ApiDeps, 'codec'>): void {
   if (settings === null) return;
@@ -49,7 +49,7 @@ export function serveCodec(app: Hono<ApiEnv>, { codec: settings }: Pick<ApiDeps,
 }
 
 /**
- * A payload that does not decrypt stays as it is, so that the rest of a page can be read; its metadata names the key.
+ * A payload that does not decrypt stays as it is: the rest of the page stays readable, and its metadata names the key.
  */
 async function decodeOne(codec: PayloadCodec, payload: Payload): Promise<Payload> {
   const [decoded = payload] = await codec.decode([payload]).catch(() => [payload]);

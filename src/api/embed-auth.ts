@@ -3,19 +3,15 @@ import { verifyEmbedToken } from '../core/crypto/embed-token.ts';
 import { AppError } from '../core/errors.ts';
 import type { Deps } from '../deps.ts';
 
-/** The header that carries an embed token: never the query, which ends up in logs, and no cookie. */
+/** Header of the embed token. Not the query, which ends up in logs, and not a cookie. */
 export const embedTokenHeader = 'x-service-embed-token';
 
-/** A browser that may see one connection. */
 export interface EmbedCaller {
   readonly scope: OrgScope;
   readonly connectionId: string;
 }
 
-/**
- * The browser behind an embed token. Throws `unauthorized`, with one text for every reason; also where embed tokens are
- * not configured: then none can be valid.
- */
+/** Throws `unauthorized` with one text for every reason, also if embed tokens are not configured. */
 export async function authenticateEmbed(
   { embed: { keys, issuer } }: Pick<Deps, 'embed'>,
   headers: Headers,

@@ -18,8 +18,8 @@ export const statusOf = {
 } as const satisfies Record<RequestErrorCode, ContentfulStatusCode>;
 
 /**
- * Status and code of each reason for which the HTTP layer refuses a request; code null: the specification's errors without
- * one (invalid JSON, a missing query parameter).
+ * Status and code of refusals by the HTTP layer; `null` for the specification's errors without a code, such as invalid
+ * JSON.
  */
 export const rejections = {
   unreadable: { status: 400, code: null },
@@ -30,7 +30,7 @@ export const rejections = {
   rate_limited: { status: statusOf.rate_limited, code: 'rate_limited' },
 } as const;
 
-/** Status and message of each reason for which a request never reaches the app; none has a code. */
+/** Status and message of requests that never reach the app; none has a code. */
 export const wireRejections = {
   address: { status: 400, message: 'The request line or the Host header is not valid.' },
   not_http: { status: 400, message: 'The request is not valid HTTP/1.1.' },
@@ -60,19 +60,18 @@ export class HttpRejection extends Error {
   }
 }
 
-/** The response to a failure. */
 export interface ErrorResponse {
   readonly status: ContentfulStatusCode;
   readonly body: ErrorBody;
   readonly headers: Readonly<Record<string, string>>;
-  /** A service error: its cause is logged and never part of the response. */
+  /** True for service errors: the cause is logged and never part of the response. */
   readonly unexpected: boolean;
 }
 
 /**
- * The headers of some codes. A database that fails over is back within seconds. `rate_limited` means here that too many
- * runs are queued: a run takes seconds or minutes, so one may have ended after 10 s. Who knows better how long to wait says so
- * in the error; the rejections of gates have a `retry-after` of their own.
+ * Default headers of some codes. A database that fails over is back within seconds.
+ * `rate_limited` means here that too many runs are queued: one may have ended after 10 s.
+ * An error that knows a better delay carries it; the rejections of gates set their own `retry-after`.
  */
 const headersOf: Partial<Record<RequestErrorCode, Readonly<Record<string, string>>>> = {
   unauthorized: { 'www-authenticate': 'Bearer' },
@@ -80,7 +79,7 @@ const headersOf: Partial<Record<RequestErrorCode, Readonly<Record<string, string
   unavailable: { 'retry-after': '5' },
 };
 
-/** The response to any thrown value. Text of foreign errors never leaves the process. */
+/** Text of foreign errors never leaves the process. */
 export function toErrorResponse(error: unknown, requestId: string): ErrorResponse {
   if (error instanceof HttpRejection) {
     const code = error.code === null ? {} : { code: error.code };
@@ -125,7 +124,7 @@ function response(
   return { status, body: { error }, headers, unexpected };
 }
 
-// The codes of runs have no status: where one can reach a request, src/control says what it means there.
+// Codes of runs have no status: src/control translates those that can reach a request.
 const isRequestCode = (code: ErrorCode): code is RequestErrorCode => Object.hasOwn(statusOf, code);
 
 /** The last check behind the gates: input that PostgreSQL refuses is the caller's error, not the service's. */

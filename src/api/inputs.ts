@@ -5,17 +5,16 @@ import { isJsonObject } from '../core/json/is-json-object.ts';
 import { issuesOf } from '../core/resources/issue-words.ts';
 import { HttpRejection } from './errors.ts';
 
-/** An id that was made up: for examples only. */
+/** For examples only. */
 export const exampleId = (prefix: IdPrefix): string => `${prefix}_01kaemm0dce7xb1k4c1m1f2p3q`;
 
-/** An id in the path; anything that has not the form of its kind is a 404 of the noun before any query. */
+/** Another form is a 404 of the noun, before any query. */
 export const pathId = (prefix: IdPrefix, noun: string) =>
   v.pipe(v.string(), v.regex(idPattern(prefix), noun), v.examples([exampleId(prefix)]));
 
-/** The path parameter `id` of a kind. */
 export const idParams = (prefix: IdPrefix, noun: string) => v.object({ id: pathId(prefix, noun) });
 
-/** A path parameter that names something of another form than an id; one that does not fit is a 404 of the noun. */
+/** For path parameters that are not ids; another form is a 404 of the noun. */
 export const nameParam = (form: v.GenericSchema<string>, { noun, example }: { noun: string; example: string }) =>
   v.pipe(
     v.string(),
@@ -23,7 +22,6 @@ export const nameParam = (form: v.GenericSchema<string>, { noun, example }: { no
     v.examples([example]),
   );
 
-/** An id inside a body: in another form it is a validation issue. */
 export const bodyId = (prefix: IdPrefix) =>
   v.pipe(
     v.string(),
@@ -31,23 +29,21 @@ export const bodyId = (prefix: IdPrefix) =>
     v.examples([exampleId(prefix)]),
   );
 
-/** Text a human reads. */
 export const DisplayText = v.pipe(
   v.string(),
   v.maxLength(200),
   v.regex(/\S/, 'expected at least one character that is not white space'),
 );
 
-/** A natural key from outside: indexed, so its bytes are bounded. */
+/** Indexed, so its bytes are bounded. */
 export const NaturalKey = v.pipe(v.string(), v.minLength(1), v.maxBytes(200));
 
-/** Two names for one field: each route has one of them and takes both. */
+/** Pairs of names for one field; each route declares one and accepts both. */
 const synonyms: readonly (readonly [string, string])[] = [
   ['resource', 'resourceKey'],
   ['specVersion', 'toVersion'],
 ];
 
-/** The fields with the names that the schema has for them. */
 function named(schema: v.GenericSchema, fields: unknown): unknown {
   if (!isJsonObject(fields) || !('entries' in schema) || !isJsonObject(schema.entries)) return fields;
   const { entries } = schema;
@@ -59,9 +55,9 @@ function named(schema: v.GenericSchema, fields: unknown): unknown {
   return { ...Object.fromEntries(renamed), ...fields };
 }
 
-/** The body in the form of the schema, unknown fields dropped. Throws a validation error that names the issues. */
+/** Drops unknown fields. Throws a validation error with issues. */
 export function checkBody<S extends v.GenericSchema>(schema: S, document: unknown): v.InferOutput<S> {
-  // valibot takes an array for an object.
+  // valibot accepts an array as an object.
   if (schema.type === 'object' && Array.isArray(document)) {
     throw invalid('The body is not valid.', [schemaIssue('', 'expected an object')]);
   }
@@ -70,13 +66,12 @@ export function checkBody<S extends v.GenericSchema>(schema: S, document: unknow
   throw invalid('The body is not valid.', issuesOf(result.issues));
 }
 
-/** The values of each query parameter, decoded, in the order given. */
+/** Decoded values by parameter, in the order given. */
 export type Query = Readonly<Record<string, readonly string[]>>;
 
 /**
- * The query in the form of the schema; parameters that it does not have are ignored. A required one that is missing, or
- * empty where it may not be, is an error without a code. One given twice is refused: taking either could be the wrong
- * one.
+ * Ignores unknown parameters. A missing or empty required one is an error without a code, and a repeated one is
+ * refused: either value could be wrong.
  */
 export function checkQuery<S extends v.GenericSchema>(schema: S, query: Query): v.InferOutput<S> {
   const single = Object.fromEntries(Object.entries(query).map(([name, [first]]) => [name, first]));
@@ -88,7 +83,6 @@ export function checkQuery<S extends v.GenericSchema>(schema: S, query: Query): 
   return result.output;
 }
 
-/** A required query parameter is missing: an error without a code. */
 export const missingParameter = (name: string): HttpRejection =>
   new HttpRejection('unreadable', `The query parameter ${name} is required.`);
 
@@ -99,7 +93,7 @@ const repeatedIn = (query: Query, known: unknown): readonly Issue[] =>
     .filter((name) => (query[name]?.length ?? 0) > 1)
     .map((path) => schemaIssue(path, 'is given more than once: send it once'));
 
-/** The path parameters in the form of the schema. One that fails names nothing that exists: 404. */
+/** An invalid parameter names nothing that exists: 404. */
 export function checkParams<S extends v.GenericSchema>(
   schema: S,
   params: Readonly<Record<string, string>>,

@@ -3,7 +3,7 @@ import { hasFormat } from '../core/spec/connection/param-format.ts';
 
 const form = 'expected an ISO 8601 time such as 2026-03-01T08:30:00Z';
 
-/** A point in time of this era; the output is ISO 8601 in UTC. `hint` follows the form in the issue of another text. */
+/** Converts to ISO 8601 in UTC; `hint` ends the issue of another form. */
 export const instant = (description: string, hint = '') =>
   v.pipe(
     v.string(),
@@ -15,7 +15,7 @@ export const instant = (description: string, hint = '') =>
     v.transform((text) => new Date(text).toISOString()),
   );
 
-/** An instant that exists: neither 31 February nor, moved to UTC, a time before year 1 or after year 9999. */
+/** Excludes 31 February, and times that in UTC are before year 1 or after year 9999. */
 function isInstant(text: string): boolean {
   const ms = Date.parse(text);
   return hasFormat('date-time', text) && ms >= firstMs && ms <= lastMs;

@@ -5,9 +5,8 @@ import { observations } from '../core/observations.ts';
 import { workOf } from '../core/work-ids.ts';
 import type { Log } from '../log.ts';
 
-/** The facts of a request in progress, for its line in the log. */
 export interface RequestFacts {
-  /** The caller's own when it is sane, so that one id goes through several systems. */
+  /** The caller's own if it is valid, so that one id spans several systems. */
   readonly requestId: string;
   /** Undefined until the credential is verified. */
   readonly orgId: string | undefined;
@@ -16,9 +15,9 @@ export interface RequestFacts {
 const saneId = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/;
 
 /**
- * Gives every response an `x-request-id` and every request one line in the log: no query, no bodies, no headers.
+ * Gives every response an `x-request-id` and every request one log line: no query, no bodies, no headers.
  *
- * @param secretPaths the begins of paths whose rest has a credential: no line shows it.
+ * @param secretPaths prefixes of paths whose rest is a credential and is never logged.
  */
 export function observe(log: Log, secretPaths: readonly string[]): MiddlewareHandler<{ Variables: RequestFacts }> {
   return async (c, next) => {

@@ -3,14 +3,12 @@ import type { IdPrefix } from '../core/ids.ts';
 import { exampleId } from './inputs.ts';
 import { instant } from './instant.ts';
 
-/** A point in time in a query, of this era; the output is ISO 8601 in UTC. */
 export const queryInstant = (description: string) => instant(description, '; write the + of a zone as %2B');
 
-/** An id as a filter. Its form is for the handler: one that names nothing is a 404. */
+/** The handler checks the form: an unknown id is a 404. */
 export const queryId = (prefix: IdPrefix, description: string) =>
   v.pipe(v.string(), v.description(description), v.examples([exampleId(prefix)]));
 
-/** A value in a query that is compared with stored text. */
 export const QueryText = v.pipe(
   v.string(),
   v.check((text) => !text.includes('\u0000'), 'holds the character U+0000'),
@@ -18,7 +16,7 @@ export const QueryText = v.pipe(
 
 const wholeFromOne = /^0*[1-9]\d*$/;
 
-/** The requested number of rows of a list; more than `max` counts as `max`. */
+/** More than `max` counts as `max`. */
 export const queryLimit = ({ usual, max }: { readonly usual: number; readonly max: number }) =>
   v.pipe(
     v.optional(v.string(), String(usual)),
@@ -27,7 +25,7 @@ export const queryLimit = ({ usual, max }: { readonly usual: number; readonly ma
     v.transform((text) => Math.min(Number(text), max)),
   );
 
-/** The greatest number of rows of a list that is whole without it; more than `max` counts as `max`. */
+/** Optional limit of a list that is otherwise complete; more than `max` counts as `max`. */
 export const queryFirst = (max: number) =>
   v.optional(
     v.pipe(

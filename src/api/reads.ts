@@ -8,15 +8,14 @@ import { sharedQueries } from '../core/work/shared-queries.ts';
 
 /** Rows that clients request by id, often many at once: one query serves all waiting requests of an org. */
 export interface Reads {
-  /** The connection, or undefined when it is absent, deleted or of another org. */
+  /** Undefined when it does not exist, is deleted or belongs to another org. */
   readonly connection: Read<ConnectionRow>;
-  /** The run, or undefined when it is absent or of another org. */
+  /** Undefined when it does not exist or belongs to another org. */
   readonly run: Read<RunRow>;
 }
 
 type Read<Row> = (scope: OrgScope, id: string) => Promise<Row | undefined>;
 
-/** The reads of one API. */
 export const createReads = (db: Db): Reads => ({
   connection: readTogether((scope, ids) => findConnections(db, scope, ids)),
   run: readTogether((scope, ids) => findRuns(db, scope, ids)),

@@ -1,4 +1,4 @@
-/** The addresses that upstreams post to. They are outside the versioned interface: their token is the credential. */
+/** The addresses that upstreams post to, outside the versioned interface: their token is the credential. */
 import type { Context, Hono } from 'hono';
 import { findHooksByToken, type ReceivingHook } from '../../db/queries/hooks/hooks.ts';
 import { refuseForged, scopeOfHook, takeRequest } from '../control/hooks/inbound.ts';
@@ -19,12 +19,12 @@ import { createOrgRequests } from './gates/org-requests.ts';
 import type { ApiDeps } from './route.ts';
 import type { ApiEnv } from './serve-route.ts';
 
-/** The begin of their paths; the rest is a credential, and no line of the log shows it. */
+/** Prefix of the paths. The rest is a credential and is never logged. */
 export const hookPath = '/api/hooks/';
 
 /**
- * The requests of one hook at once. Their few short statements wait for the same connections of the database as all other
- * requests do, so they may not be without end. An upstream that sends many a second has fewer in progress.
+ * Requests of one hook are bounded because their statements share the database connections with all other requests.
+ * An upstream that sends many a second stays below it.
  */
 const requestsMax = 100;
 
@@ -37,11 +37,10 @@ const tooManyAtOnce = (): HttpRejection =>
 
 type HookContext = Context<ApiEnv>;
 
-/** Serves them. */
 export function serveHooks(app: Hono<ApiEnv>, deps: ApiDeps): void {
   const path = `${hookPath}:token`;
   const inProgress = createInProgress(requestsMax, tooManyAtOnce);
-  // Not those of the API: whoever knows addresses of hooks cannot keep the org from its own service.
+  // Separate from those of the API: a flood of hook requests must not block the org's own calls.
   const requests = createOrgRequests();
   const findHook = sharedLookUp(
     (hashes) =>
@@ -51,7 +50,7 @@ export function serveHooks(app: Hono<ApiEnv>, deps: ApiDeps): void {
       ),
     ({ tokenHash }) => tokenHash.toString('hex'),
   );
-  /** The response is the same for an unknown token, a deleted hook and a disabled one. */
+  /** An unknown token, a deleted hook and a disabled one get the same response. */
   const hookOf = async (c: HookContext): Promise<ReceivingHook> => {
     const hook = found(await findHook(hashHookToken(c.req.param('token') ?? '').toString('hex')), 'Hook');
     c.set('orgId', scopeOfHook(hook).orgId);

@@ -1,4 +1,4 @@
-/** A response with headers of its own, which its route declares under `headers`. */
+/** The route declares these headers under `headers`. */
 export class ResponseWithHeaders<Body> {
   readonly body: Body;
   readonly headers: Readonly<Record<string, string>>;

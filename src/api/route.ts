@@ -14,7 +14,6 @@ import type { Reads } from './reads.ts';
 import type { ResponseWithHeaders } from './response-headers.ts';
 import type { SeeOther } from './see-other.ts';
 
-/** The dependencies of an API. */
 export interface AppDeps
   extends Pick<
     Deps,
@@ -34,11 +33,10 @@ export interface AppDeps
     | 'scheduleMinIntervalSeconds'
     | 'requestsPerSecond'
   > {
-  /** True from the signal to stop on: the process is then not ready. Absent: never. */
+  /** True after the stop signal: the process is then not ready. */
   readonly isStopping?: () => boolean;
 }
 
-/** What the handlers need. */
 export interface ApiDeps extends AppDeps, WriteDeps {
   readonly reads: Reads;
   readonly requests: OrgRequests;
@@ -47,77 +45,66 @@ export interface ApiDeps extends AppDeps, WriteDeps {
 }
 
 type Schema = v.GenericSchema;
-/** `oauth_state`: the query parameter `state`, which is checked first, except for a missing parameter. */
+/** `oauth_state`: the query parameter `state`, which is checked first unless a parameter is missing. */
 type Auth = 'api_key' | 'embed_token' | 'oauth_state' | 'none';
 
-/** One endpoint as the router, the OpenAPI document and the tests see it. */
 export interface Route {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
-  /** The path below `/api/v1`; parameters as `:name`. */
+  /** Path below `/api/v1`; parameters as `:name`. */
   readonly path: string;
-  /** What the endpoint does: one line, in the imperative. */
   readonly summary: string;
   readonly description?: string;
-  /** The group in the document. */
   readonly tag: string;
   readonly auth: Auth;
-  /** A parameter that fails is a 404: its schema's message is the noun of what is not found. */
+  /** An invalid parameter is a 404: its schema's message is the noun of the missing thing. */
   readonly params?: Schema | undefined;
   readonly query?: Schema | undefined;
-  /** The shape of the body; absent: a body is ignored. */
   readonly body?: Schema | undefined;
-  /** The body may be YAML, if the content type says so. */
   readonly yaml?: true;
   /** Texts in the body may be as long as the body. */
   readonly longTexts?: true;
-  /** No body at all counts as an object without properties. */
+  /** An empty body counts as an empty object. */
   readonly bodyOptional?: true;
-  /** What a body beyond the limits of every body gets, with its issues; absent: a validation error. */
+  /** Response to a body that exceeds the general limits, instead of a validation error. */
   readonly whenInvalid?: (this: void, issues: readonly Issue[]) => unknown;
-  /** The body's schema in the document, where `body` leaves the validation to the handler. */
+  /** The body's schema in the document, if `body` leaves the validation to the handler. */
   readonly bodyName?: 'ConnectorSpec';
-  /** A body that works, for the document. */
   readonly bodyExample?: unknown;
   readonly status: 200 | 201 | 202;
   /** An array schema makes it a list: streamed, with `X-Total-Count`. */
   readonly response: Schema;
-  /** When it sends the browser on instead, with 303. Absent: it never does. */
+  /** Says when it redirects with 303. */
   readonly redirects?: string;
-  /** Headers of a success besides those of every response, with the values they may have. */
   readonly headers?: Readonly<Record<string, HeaderFacts>>;
-  /** The errors of the endpoint itself; `validation` of its input and those every endpoint has are added. */
+  /** Without those of its input and those common to all endpoints. */
   readonly errors: readonly RequestErrorCode[];
-  /** What a repeated `Idempotency-Key` gets: the first response again, or 409. Absent: the header is ignored. */
+  /** The response to a repeated `Idempotency-Key`: the first one again, or 409. Without it the header is ignored. */
   readonly repeated?: 'same_response' | 'conflict';
   /**
-   * Whether it is costly, because it checks a spec, evaluates expressions or waits for servers that a customer names.
-   * An org may have only some of them in progress at once. `one_by_one`: it checks specs in a transaction, so only one
-   * of them has a connection of the database.
+   * For endpoints that check a spec, evaluate expressions or wait for a customer's servers: limited per org.
+   * `one_by_one`: it checks specs in a transaction, so only one at a time holds a connection.
    */
   readonly costly?: CostlyOrder;
-  /** Checks the request; returns the function that does the work. Throws `AppError` or `HttpRejection`. */
+  /** Throws `AppError` or `HttpRejection`. */
   prepare(this: void, request: RawRequest): (deps: ApiDeps) => Promise<unknown>;
 }
 
-/** A header of a response. */
 interface HeaderFacts {
   readonly description: string;
   readonly values: readonly string[];
 }
 
-/** A request before its checks. */
 export interface RawRequest {
-  /** Null for endpoints without a credential; otherwise of the kind that `auth` says. */
+  /** `null` without a credential; otherwise of the kind that `auth` names. */
   readonly caller: Caller | EmbedCaller | null;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
-  /** The parsed body; undefined when the endpoint reads none. */
   readonly document: unknown;
 }
 
 type Output<S extends Schema | undefined> = S extends Schema ? v.InferOutput<S> : undefined;
 
-/** The checked input of a handler. `scope` and `caller` exist only behind a credential. */
+/** `scope` and `caller` exist only behind a credential. */
 type Input<A extends Auth, P extends Schema | undefined, Q extends Schema | undefined, B extends Schema | undefined> = {
   readonly params: Output<P>;
   readonly query: Output<Q>;
@@ -131,7 +118,7 @@ interface CredentialOf {
   readonly none: unknown;
 }
 
-/** A list is given as a {@link Listing}, so that none is in memory as a whole. */
+/** A list is a {@link Listing}, so that it is never in memory as a whole. */
 type Result<R extends Schema> = v.InferOutput<R> extends readonly (infer Row)[] ? Listing<Row> : v.InferOutput<R>;
 
 interface Declaration<
@@ -163,7 +150,7 @@ export function route<
   return {
     ...facts,
     prepare({ caller, params, query, document }) {
-      // The order decides which error is reported: body, query, then what is not found.
+      // The order decides which error is reported: body, query, then not found.
       const checked = {
         body: facts.body && checkBody(facts.body, document),
         query: facts.query && checkQuery(facts.query, query),

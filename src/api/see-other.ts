@@ -1,4 +1,4 @@
-/** The response of a route that sends the browser on, which its route declares under `redirects`. */
+/** The route declares this redirect under `redirects`. */
 export class SeeOther {
   readonly address: string;
   constructor(address: string) {

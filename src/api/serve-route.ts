@@ -15,12 +15,11 @@ import type { ApiDeps, Route } from './route.ts';
 import { SeeOther } from './see-other.ts';
 import { toListBody } from './stream.ts';
 
-/** What the middlewares set for the handlers; `caller` is set behind a credential only. */
+/** `caller` exists behind an API key only. */
 export interface ApiEnv {
   Variables: RequestFacts & { caller: Caller };
 }
 
-/** Serves one declared endpoint: body, checks, work, response. */
 export function serveRoute(route: Route, deps: ApiDeps): Handler<ApiEnv> {
   return async (c) => {
     const caller = await callerOf(route, c, deps);
@@ -58,21 +57,19 @@ async function serveTo(
 interface Served {
   readonly deps: ApiDeps;
   readonly caller: Caller | EmbedCaller | null;
-  /** What the handler of the route returned. */
   readonly result: unknown;
 }
 
-/** The response to a request that has done its work: an object, the rows of a list as they come, or another address. */
 async function respond(c: Context<ApiEnv>, route: Route, { deps, caller, result }: Served): Promise<Response> {
   if (result instanceof SeeOther) return c.redirect(result.address, 303);
   const { body, headers } = result instanceof ResponseWithHeaders ? result : { body: result, headers: {} };
   for (const [name, value] of Object.entries(headers)) c.header(name, value);
   if (route.response.type !== 'array') return jsonResponse(c, JSON.stringify(body), route.status);
-  // `Result` of route.ts: the handler of a list gives one.
+  // `Result` of route.ts: the handler of a list returns a listing.
   return respondList(c, route, { deps, caller, result: body as Listing<unknown> });
 }
 
-/** The response to a request for a list; to HEAD without its rows: nobody would take them, or give their place back. */
+/** HEAD gets no rows: without a reader they would never release their place. */
 async function respondList(
   c: Context<ApiEnv>,
   { status }: Route,
@@ -96,11 +93,11 @@ async function respondList(
 
 interface ReadDocument {
   readonly document: unknown;
-  /** Where its parts are, if it is YAML. */
+  /** `null` unless the body is YAML. */
   readonly places: Places | null;
 }
 
-/** The body of a request, or what the endpoint says instead of a validation error. */
+/** The body, or the endpoint's own response to an invalid one. */
 async function readDocument(route: Route, request: Request): Promise<ReadDocument | { readonly refused: unknown }> {
   try {
     return await readPlacedBody(route, request);
@@ -110,7 +107,6 @@ async function readDocument(route: Route, request: Request): Promise<ReadDocumen
   }
 }
 
-/** The body of a request; undefined where the endpoint reads none. */
 async function readPlacedBody(route: Route, request: Request): Promise<ReadDocument> {
   if (route.body === undefined) return { document: undefined, places: null };
   if (route.yaml && saysYaml(request.headers)) {
@@ -124,7 +120,7 @@ async function readPlacedBody(route: Route, request: Request): Promise<ReadDocum
   };
 }
 
-/** Who calls; null: nobody in particular. API keys are authenticated before the route is known. */
+/** `null` for endpoints without a credential. API keys are authenticated before the route is known. */
 async function callerOf(
   { auth }: Route,
   c: Context<ApiEnv>,
@@ -141,7 +137,7 @@ async function callerOf(
   return caller;
 }
 
-/** Refuses a forged or used state before the query is checked; that check reports a parameter that is missing. */
+/** Refuses a forged or used state before the query is checked; that check reports a missing parameter. */
 async function checkState(
   { code, state, iss: _iss, ...others }: Readonly<Record<string, string>>,
   deps: Pick<ApiDeps, 'oauth'>,

@@ -6,47 +6,42 @@ import { listening } from '../listening.ts';
 import { refuseAddress, respondToParserErrors } from './gates/wire-errors.ts';
 import type { ApiEnv } from './serve-route.ts';
 
-/** Where to listen. */
 export interface ListenOptions {
   readonly host: string;
-  /** The port to listen on; 0: any free one. */
   readonly port: number;
-  /** The time for the headers of a request in milliseconds; 15,000 unless given. Node's default is 60 s. */
+  /** Milliseconds; 15,000 by default, where Node has 60 s. */
   readonly headersTimeoutMs?: number;
 }
 
-/** A server that listens. */
 export interface ApiServer {
-  /** The port it got. */
   readonly port: number;
   /**
-   * Stops the server. For `noticeMs` it serves on, and every response closes its connection: whoever balances the load
-   * sees meanwhile that the process is not ready. Then it takes no new requests, ends the open ones, and after
-   * `drainMs` cuts those that are left.
+   * Still serves for `noticeMs`, closing each connection, so that the load balancer sees it is not ready. Then it
+   * refuses new requests and lets open ones end; after `drainMs` it cuts the rest.
    */
   stop(noticeMs?: number): Promise<void>;
 }
 
-/** The time for a whole request to arrive, body included, in milliseconds. Node's default is 300 s. */
+/** For a whole request, body included; Node's default is 300 s. */
 const requestTimeout = 30_000;
 const keepAliveTimeout = 5000;
 /** Bytes; above it Node responds with 431. */
 const maxHeaderSize = 16_384;
-/** The most open sockets; far above what one process serves, far below what its memory and descriptors hold. */
+/** Far above the sockets one process serves, far below its memory and descriptors. */
 const connectionsMax = 10_000;
-/** The time for a request to end when the process must stop, in milliseconds. */
 const drainMs = 10_000;
 
-/** Serves the app. Rejects when the port is taken, and says which. */
+/** Rejects when the port is taken, and names it. */
 export async function listen(
   app: Pick<Hono<ApiEnv>, 'fetch'>,
   { host, port, headersTimeoutMs: headersTimeout = 15_000 }: ListenOptions,
 ): Promise<ApiServer> {
-  // Late requests are checked three times within the shorter limit; a slow socket can stay that much longer.
+  // Node looks for late requests at this interval, three times within the shorter limit; a slow socket lives that much
+  // longer.
   const connectionsCheckingInterval = headersTimeout / 3;
   const limits = { headersTimeout, requestTimeout, connectionsCheckingInterval, keepAliveTimeout, maxHeaderSize };
   // The app responds to its own errors; the adapter only handles requests without a URL. Its own Response class, which
-  // only becomes a real one on access, halves the cost of the adapter.
+  // becomes a real one on access, halves the adapter's cost.
   const options = { overrideGlobalObjects: true, errorHandler: refuseAddress };
   const respond = getRequestListener(app.fetch, options);
   // Load balancers still probe with HTTP/1.0, which has no Host header.
@@ -55,11 +50,11 @@ export async function listen(
   const serve = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     // Otherwise the client might send its next request just when the connection is closed.
     if (isStopping) outgoing.shouldKeepAlive = false;
-    // The adapter responds to every request itself, also to failed ones: there is nothing to wait for.
+    // The adapter responds to failed requests itself, so there is nothing to await.
     void (incoming.httpVersion === '1.0' ? respondToOld : respond)(incoming, outgoing);
   };
   const server = createServer({ ...limits, requireHostHeader: false }, serve);
-  // An expectation that is not known may be ignored (RFC 9110, 10.1.1).
+  // An unknown expectation may be ignored (RFC 9110, 10.1.1).
   server.on('checkExpectation', serve);
   respondToParserErrors(server);
   server.maxConnections = connectionsMax;

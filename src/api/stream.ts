@@ -1,26 +1,23 @@
 import type { Listing } from '../../db/listing.ts';
 
-/** A list as it is sent. */
 export interface ListBody {
   readonly total: number;
-  /** The JSON array: a text when it fits into one piece, otherwise a stream so that memory stays flat. */
+  /** The JSON array: a text if it fits into one piece, otherwise a stream so that memory stays flat. */
   readonly body: string | ReadableStream<Uint8Array>;
 }
 
-/** Characters gathered before they are sent: few writes, little memory. */
+/** Few writes, little memory. */
 const chunkChars = 65_536;
 
-/** Callbacks for a list that is streamed. */
 export interface ListEvents {
-  /** The list is long: reading it takes as long as the reader does. Errors thrown here are passed on. */
+  /** The list lasts as long as its reader; errors thrown here are passed on. */
   readonly onLong?: () => void;
-  /** Called when it failed after the response had begun: the connection is cut. */
+  /** Called after the response had begun: the connection is cut. */
   readonly onError: (error: unknown) => void;
-  /** Called when it has ended, with or without an error. */
+  /** With or without an error. */
   readonly onEnd?: () => void;
 }
 
-/** The list as one JSON array. */
 export async function toListBody({ total, rows }: Listing<unknown>, events: ListEvents): Promise<ListBody> {
   const chunks = chunksOf(rows);
   const first = await chunks.next();
@@ -54,7 +51,7 @@ function streamOf(chunks: AsyncGenerator<string, void>, { onError, onEnd }: List
           end();
         } else controller.enqueue(encoder.encode(value));
       } catch (error) {
-        // The reader disconnected while a piece was read for it.
+        // The reader disconnected during the read.
         if (isOver) return;
         onError(error);
         end();

@@ -3,31 +3,26 @@ import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import type { Handler } from 'hono';
 
-/** Where the script of `<connector-freshness>` is served; outside `/api`, as it is no part of the versioned interface. */
+/** Outside `/api`, as it is not part of the versioned interface. */
 export const widgetPath = '/embed/freshness.js';
 
-/** The files it is made of, in the order in which they need each other. */
+/** In order of their dependencies. */
 const parts = ['words', 'look', 'parts', 'connector-freshness'];
 
-/**
- * One classic script, which loads across origins without CORS; a function around it keeps its names out of the page.
- * The files are not changed otherwise: there is no build.
- */
+/** One classic script, which loads across origins without CORS; the function keeps its names out of the page. */
 const script = `(() => {\n'use strict';\n${parts.map(readPart).join('\n')}})();\n`;
 const packed = gzipSync(script);
 const etag = `"${createHash('sha256').update(script).digest('base64url')}"`;
 
 const headers = {
   'content-type': 'text/javascript; charset=utf-8',
-  // Browsers ask again after an hour, so that a new version reaches every page the same day.
+  // Browsers revalidate after an hour, so a new version reaches every page the same day.
   'cache-control': 'public, max-age=3600',
   vary: 'accept-encoding',
-  // Pages of other sites load it.
   'cross-origin-resource-policy': 'cross-origin',
   etag,
 };
 
-/** Serves the script, compressed for whoever takes that, or responds that the browser has it already. */
 export const serveWidget: Handler = (c) => {
   if (isKnown(c.req.header('if-none-match') ?? '')) return c.body(null, 304, headers);
   return takesGzip(c.req.header('accept-encoding') ?? '')
@@ -37,7 +32,7 @@ export const serveWidget: Handler = (c) => {
 
 const takesGzip = (accepted: string): boolean => /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(accepted);
 
-/** Weakly compared, as RFC 9110 (13.1.2) has it: a proxy that compresses weakens the tag. */
+/** Weak comparison (RFC 9110, 13.1.2): a proxy that compresses weakens the tag. */
 const isKnown = (ifNoneMatch: string): boolean =>
   ifNoneMatch.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag);
 

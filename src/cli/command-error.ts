@@ -1,15 +1,14 @@
 import { AppError, type Issue } from '../core/errors.ts';
 
-/** What the exit code of a command says. */
 export const exitCodes = {
   ok: 0,
-  /** What the command looks at is wrong: an invalid spec, a failing test, a failed run, a rejected request. */
+  /** An invalid spec, a failing test, a failed run, or a rejected request. */
   wrong: 1,
   /** The command line is not understood, or a file cannot be read. */
   usage: 2,
   /** The service cannot be reached, or rejects the API key. */
   service: 3,
-  /** The environment or the file of profiles has issues; as of every process of this project. */
+  /** The environment or the file of profiles has issues; every process of this project uses this code. */
   config: 78,
   /** Ctrl-C, as shells count it. */
   interrupted: 130,
@@ -20,11 +19,10 @@ interface CommandErrorOptions {
   readonly cause?: unknown;
 }
 
-/** A command cannot do its work; the message says what, why and what to do next, and shows no secret. */
+/** The message says why and what to do next, and shows no secret. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
   readonly exitCode: number;
-  /** A word for scripts. */
   readonly code: string;
   readonly issues: readonly Issue[] | undefined;
 
@@ -36,11 +34,9 @@ export class CommandError extends Error {
   }
 }
 
-/** The command line is not understood. */
 export const usageError = (message: string, cause?: unknown): CommandError =>
   new CommandError(exitCodes.usage, 'usage', message, { cause });
 
-/** The part of a failure that may be shown, whatever it is. */
 export async function shownError(error: unknown): Promise<CommandError> {
   if (error instanceof CommandError) return error;
   if (error instanceof AppError) {

@@ -6,10 +6,9 @@ import type { Perform } from './output.ts';
 import type { Tools } from './tools.ts';
 import { repeated, withValues } from './value-options.ts';
 
-/** Records that are read unless --limit says otherwise. */
 const limitByDefault = '20';
 
-/** Adds the commands on a file, which need no service. Each loads its code when it runs. */
+/** Commands on a file need no service; each loads its code when it runs. */
 export function addFileCommands(program: Command, tools: Tools, perform: Perform): void {
   program
     .command('validate')

@@ -6,7 +6,6 @@ import { profileName, profilesPath, readProfiles, writeProfiles } from './servic
 import { baseUrl } from './service/service-address.ts';
 import type { Tools } from './tools.ts';
 
-/** Adds `css profile …`: the services that a person works with, and which of them is in use. */
 export function addProfileCommands(program: Command, tools: Tools, perform: Perform): void {
   const profile = program
     .command('profile')

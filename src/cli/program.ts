@@ -1,6 +1,6 @@
 /**
- * The command line for those who write connectors: which commands there are, and what is common to all of them. Commands
- * on a file need no service; the others call the REST API of the profile in use.
+ * The command line for authors of connectors. Commands on a file need no service; the others call the REST API of the
+ * profile in use.
  */
 import { Command, CommanderError } from 'commander';
 import { type CommandError, exitCodes, shownError, usageError } from './command-error.ts';
@@ -25,7 +25,7 @@ Exit codes
   78   wrong configuration: a variable of the environment, or the file of profiles
   130  interrupted`;
 
-/** Runs a command line, without the name of the program. Resolves with its exit code; never rejects. */
+/** Resolves with the exit code; never rejects. */
 export async function runCommandLine(args: readonly string[], tools: Tools): Promise<number> {
   const wantsJson = args.includes('--json');
   const words = args.length === 0 ? ['--help'] : args;
@@ -47,7 +47,7 @@ export async function runCommandLine(args: readonly string[], tools: Tools): Pro
   }
 }
 
-/** Every command, for the help and for the tests of the documentation. */
+/** Also for the tests of the documentation. */
 export function createProgram(tools: Tools, perform: Perform): Command {
   const program = new Command('css')
     .description(about)
@@ -70,11 +70,9 @@ export function createProgram(tools: Tools, perform: Perform): Command {
   return program;
 }
 
-/** All below a command. */
 export const everyCommand = (command: Command): readonly Command[] =>
   command.commands.flatMap((one) => [one, ...everyCommand(one)]);
 
-/** The usage error of a wrong call. Without a command there is only the help. */
 function usageOf({ code, message }: CommanderError): CommandError {
   if (code === 'commander.help') return usageError('Name a command; --help lists them.');
   const sentence = message.replace(/^error: /, '');

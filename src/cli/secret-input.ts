@@ -3,18 +3,16 @@ import { Writable } from 'node:stream';
 import { usageError } from './command-error.ts';
 import type { Tools } from './tools.ts';
 
-/** Where the value of a secret is: typed or piped, or in a variable of the environment. */
 type SecretSource = { readonly from: 'stdin' } | { readonly from: 'env'; readonly variable: string };
 
-/** A secret of the command line: its name, and where its value is. */
 export interface WantedSecret {
   readonly name: string;
   readonly source: SecretSource;
 }
 
 /**
- * Where the value of `option` is: `-` or `env:NAME`. Throws usage errors, which do not repeat the text: a value that was
- * written on the command line is in `ps` and in the history of the shell.
+ * Parses `-` or `env:NAME`. Throws usage errors that do not repeat the text: a secret typed there is already in `ps`
+ * and in the shell's history.
  */
 export function secretSource(option: string, text: string): SecretSource {
   if (text === '-') return { from: 'stdin' };
@@ -27,8 +25,8 @@ export function secretSource(option: string, text: string): SecretSource {
 }
 
 /**
- * The values, in the order of the names. From a terminal each is prompted for without echo; otherwise stdin has one line for
- * each, and the whole of stdin is the value of a single one. Throws usage errors.
+ * A terminal prompts for each without echo; otherwise stdin has a line for each, or is as a whole a single value.
+ * Throws usage errors.
  */
 export async function readSecrets(
   tools: Pick<Tools, 'env' | 'stdin' | 'stderr' | 'signal'>,
@@ -76,7 +74,6 @@ async function readAll(stdin: Tools['stdin']): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** Asks for each name; what is typed is not shown. */
 async function prompt(
   { stdin, stderr, signal }: Pick<Tools, 'stdin' | 'stderr' | 'signal'>,
   names: readonly string[],
@@ -86,7 +83,7 @@ async function prompt(
   const close = () => reader.close();
   reader.once('SIGINT', close);
   signal.addEventListener('abort', close, { once: true });
-  // Lines that are pasted at once wait in it.
+  // It buffers lines that are pasted at once.
   const lines = reader[Symbol.asyncIterator]();
   try {
     const values = new Map<string, string>();

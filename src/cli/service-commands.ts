@@ -10,7 +10,7 @@ import type { RewindArguments, SyncArguments } from './service/sync.ts';
 import type { Tools } from './tools.ts';
 import { withValues } from './value-options.ts';
 
-/** Adds the commands that call the REST API of a service. Each loads its code when it runs. */
+/** Each loads its code when it runs. */
 export function addServiceCommands(program: Command, tools: Tools, perform: Perform): void {
   addSpecCommands(program, tools, perform);
   addConnectionCommands(program, tools, perform);

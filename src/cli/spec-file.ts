@@ -9,11 +9,10 @@ import type { ConnectorSpec } from '../core/spec/schema/spec-schema.ts';
 import { CommandError, exitCodes, usageError } from './command-error.ts';
 import type { Tools } from './tools.ts';
 
-/** A spec as it was read from a file, not checked yet. */
+/** Not validated yet. */
 export interface SpecFile {
-  /** The absolute path. */
   readonly path: string;
-  /** The path as it was typed, for messages. */
+  /** As typed, for messages. */
   readonly name: string;
   readonly text: string;
   readonly format: 'yaml' | 'json';
@@ -22,20 +21,17 @@ export interface SpecFile {
   readonly located: (issues: readonly Issue[]) => readonly Issue[];
 }
 
-/** A file, or why it holds no document. */
 export type ReadSpecFile =
   | { readonly ok: true; readonly file: SpecFile }
   | { readonly ok: false; readonly name: string; readonly issues: readonly Issue[] };
 
-/** A file whose spec is valid. */
 export interface ValidSpecFile extends SpecFile {
-  /** The spec with every default filled in. */
+  /** With every default filled in. */
   readonly spec: ConnectorSpec;
-  /** The spec as written. */
   readonly specJson: Readonly<Record<string, unknown>>;
 }
 
-/** Reads a file with the limits of the API: a name in `.json` is JSON, everything else YAML. Throws usage errors. */
+/** Has the limits of the API; `.json` is JSON, any other name YAML. Throws usage errors. */
 export async function readSpecFile({ folder }: Pick<Tools, 'folder'>, name: string): Promise<ReadSpecFile> {
   const path = resolve(folder, name);
   const refused = (message: string, place = {}): ReadSpecFile => ({
@@ -61,7 +57,7 @@ export async function readSpecFile({ folder }: Pick<Tools, 'folder'>, name: stri
   }
 }
 
-/** The file if its spec is valid. Throws usage errors, and the issues of the file. */
+/** Throws usage errors, and the issues of the file. */
 export async function readValidSpec(tools: Pick<Tools, 'folder'>, name: string): Promise<ValidSpecFile> {
   const read = await readSpecFile(tools, name);
   if (!read.ok) throw invalidFile(name, read.issues);
@@ -70,13 +66,11 @@ export async function readValidSpec(tools: Pick<Tools, 'folder'>, name: string):
   return { ...read.file, spec: checked.spec, specJson: checked.document };
 }
 
-/** The failure of a command that needs a valid spec. */
 const invalidFile = (name: string, issues: readonly Issue[]): CommandError =>
   new CommandError(exitCodes.wrong, 'validation', `${name} is not a valid spec. Correct it, then try again.`, {
     issues,
   });
 
-/** The text of a file; null: it is too long. */
 async function readText(path: string, name: string): Promise<string | null> {
   try {
     const { size } = await stat(path);

@@ -11,7 +11,7 @@ type Asset = keyof typeof types;
 
 const read = (name: string): string => readFileSync(new URL(`static/${name}`, import.meta.url), 'utf8');
 
-/** The files of the script, in the order in which they need each other; as one, so that a page asks once. */
+/** Served as one file, in order of their dependencies. */
 const scriptFiles = ['times', 'refresh', 'forms', 'editor'];
 
 const contents: Readonly<Record<Asset, string>> = {
@@ -22,10 +22,9 @@ const contents: Readonly<Record<Asset, string>> = {
 
 const versionOf = (name: Asset): string => createHash('sha256').update(contents[name]).digest('base64url').slice(0, 12);
 
-/** The address of a file of the console: another one when its content changes, so browsers may keep it for ever. */
+/** The path changes with the content, so browsers may cache the file for ever. */
 export const assetPath = (name: Asset): string => `/console/assets/${versionOf(name)}/${name}`;
 
-/** Every file by its address. */
 export const assets: readonly (readonly [path: string, serve: Handler])[] = (Object.keys(types) as Asset[]).map(
   (name) => [
     assetPath(name),

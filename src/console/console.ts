@@ -1,8 +1,7 @@
 /**
- * The console: pages for integrators and operators, made on the server. It has no rules of its own. A page calls the same
- * queries and a form the same functions of `src/control` as the routes of the REST API, under the scope of the API key that
- * opened the session. Everything works without the script, which only refreshes pages, shows times in the reader's zone and
- * validates specs as they are typed.
+ * The console: server-rendered pages for integrators and operators, without rules of its own. Pages call the same
+ * queries, and forms the same functions of `src/control`, as the REST API, in the scope of the session's API key.
+ * Everything works without the script. It refreshes pages, shows local times and validates specs while they are typed.
  */
 import type { Context, Handler, Hono } from 'hono';
 import { HttpRejection } from '../api/errors.ts';
@@ -14,7 +13,6 @@ import { guarded, noPage, respondFailure, servePage } from './serve-page.ts';
 import { findSession } from './session.ts';
 import { showSignIn, signIn, signInPath, signOut, signOutPath } from './sign-in.ts';
 
-/** Serves it below `/console`; `/` leads there. */
 export function serveConsole(app: Hono<ApiEnv>, deps: ConsoleDeps): void {
   app.use('/console/*', guarded);
   app.get('/', (c) => c.redirect('/console', 302));

@@ -2,15 +2,14 @@ import { decode, readBytes } from '../api/gates/body-gate.ts';
 import { AppError } from '../core/errors.ts';
 import { bodyBytesMax, checkDocument } from '../core/json/body-document.ts';
 
-/** The name of the field of each form that shows that it comes from the session. */
 export const formTokenField = 'form_token';
 
-/** The fields of a form by name; a name that ends with `[]` is a list, also of one. */
+/** A name that ends with `[]` is a list, also of one. */
 export type FormFields = Readonly<Record<string, string | readonly string[]>>;
 
 /**
- * The fields of a form, as browsers send them. Line ends are `\n`. Throws `HttpRejection` 413 for a long one, and a
- * validation error for a name that comes twice and is no list, and for text that cannot be stored.
+ * Normalizes line ends to `\n`. Throws `HttpRejection` 413 for a long form, and a validation error for a repeated name
+ * that is not a list or text that cannot be stored.
  */
 export async function readForm(request: Request): Promise<FormFields> {
   const type = request.headers.get('content-type') ?? '';

@@ -10,10 +10,9 @@ import type { FormFields } from './form-body.ts';
 import type { Html } from './parts/html.ts';
 import type { Session } from './session.ts';
 
-/** What pages and actions need. */
 export type ConsoleDeps = MountDeps;
 
-/** The sections of the console, as its navigation lists them. */
+/** In the order of the navigation. */
 export const sections = [
   'overview',
   'connections',
@@ -25,51 +24,45 @@ export const sections = [
   'hooks',
   'api-keys',
 ] as const;
-/** One section of the console. */
 export type Section = (typeof sections)[number];
 
-/** A page as a handler makes it; the frame around it is added by `parts/frame.ts`. */
+/** The frame is added by `parts/frame.ts`. */
 export interface View {
   readonly title: string;
-  /** The section that the page belongs to; null: none. */
+  /** `null` for a page outside the navigation. */
   readonly section: Section | null;
   readonly body: Html;
-  /** Pages above it, the nearest last. */
+  /** The nearest is last. */
   readonly trail?: readonly (readonly [label: string, href: string])[];
-  /** The seconds after which the script asks for the page again, since it changes by itself. Absent: it does not. */
+  /** Absent if the page does not refresh. */
   readonly refreshSeconds?: number;
-  /** 200 unless given. */
   readonly status?: 200 | typeof statusOf.validation;
 }
 
-/** The page to show after an action, and what to say there. */
 interface Redirect {
   readonly to: string;
-  /** The name of a notice of `parts/notices.ts`; absent: none. */
+  /** A key of `parts/notices.ts`. */
   readonly notice?: string;
 }
 
-/** A document for the script. */
+/** For the script. */
 interface Data {
   readonly json: unknown;
 }
 
-/** What a handler makes of a visit: a page, the way to one, or a document for the script. */
 export type VisitOutcome = View | Redirect | Data;
 
 type Schema = v.GenericSchema;
 type Output<S extends Schema | undefined> = S extends Schema ? v.InferOutput<S> : undefined;
 
-/** Who asks, and what every page needs of the request. */
 export interface Visit {
   readonly scope: OrgScope;
   readonly caller: Caller;
   readonly session: Session;
-  /** Path and query of the request. */
+  /** Path and query. */
   readonly address: string;
 }
 
-/** A request before its checks. */
 interface RawVisit extends Visit {
   readonly pathParams: Readonly<Record<string, string>>;
   readonly queries: Query;
@@ -77,18 +70,17 @@ interface RawVisit extends Visit {
   readonly fields: FormFields;
 }
 
-/** One page or action as the router and the tests see it. */
 export interface ConsoleRoute {
   readonly method: 'get' | 'post';
-  /** The path below `/console`; parameters as `:name`. */
+  /** Path below `/console`; parameters as `:name`. */
   readonly path: string;
-  /** Checks the request; returns the function that does the work. Throws `AppError` or `HttpRejection`. */
+  /** Throws `AppError` or `HttpRejection`. */
   prepare(this: void, visit: RawVisit): (deps: ConsoleDeps) => Promise<VisitOutcome>;
 }
 
 interface Declaration<P extends Schema | undefined, Q extends Schema | undefined, F extends Schema | undefined> {
   readonly path: string;
-  /** A parameter that fails is a 404: its schema's message is the noun of what is not found. */
+  /** An invalid parameter is a 404: its schema's message is the noun of the missing thing. */
   readonly params?: P;
   readonly query?: Q;
   readonly form?: F;
@@ -98,12 +90,10 @@ interface Declaration<P extends Schema | undefined, Q extends Schema | undefined
   ) => Promise<VisitOutcome>;
 }
 
-/** Declares a page. */
 export const page = <P extends Schema | undefined = undefined, Q extends Schema | undefined = undefined>(
   declaration: Omit<Declaration<P, Q, undefined>, 'form'>,
 ): ConsoleRoute => consoleRoute<P, Q, undefined>('get', declaration);
 
-/** Declares what a form does. */
 export const action = <
   P extends Schema | undefined = undefined,
   Q extends Schema | undefined = undefined,

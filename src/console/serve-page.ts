@@ -10,9 +10,7 @@ import { sections } from './route.ts';
 import { requireFormToken, requireOwnOrigin } from './same-site.ts';
 import { closeSession, findSession, type OpenSession, renewSession } from './session.ts';
 
-/**
- * The content security policy: nothing but the files of the console itself, no frame around it, no form to elsewhere.
- */
+/** Only the console's own files, no frame around it, no form to elsewhere. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -24,7 +22,6 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Sets the headers of every response of the console. */
 export const guarded: Handler<ApiEnv> = async (c, next) => {
   c.header('content-security-policy', policy);
   // Without any referrer, browsers would not name the origin of a form either.
@@ -33,7 +30,7 @@ export const guarded: Handler<ApiEnv> = async (c, next) => {
   await next();
 };
 
-/** Runs one page or action: session, origin, checks, work, response. Whatever fails is a page too. */
+/** Order: session, origin, checks, work, response. Failures become pages too. */
 export function servePage(route: ConsoleRoute, deps: ConsoleDeps): Handler<ApiEnv> {
   return async (c) => {
     let open: OpenSession | null = null;
@@ -84,8 +81,8 @@ function withNotice(path: string, notice: string | undefined): string {
 }
 
 /**
- * Leads a request without a session to the page where one is opened. Cookies of this site are not sent when a link of
- * another site leads here, so a page of this site first sends the browser here again.
+ * Redirects to sign-in. A link from another site sends no cookies of this site, so a page of this site first repeats
+ * the request.
  */
 function toSignIn(c: Context<ApiEnv>, deps: ConsoleDeps): Response | Promise<Response> {
   const { pathname, search } = new URL(c.req.url);
@@ -102,12 +99,12 @@ const cameFromElsewhere = (address: string): Html =>
 
 interface Failed {
   readonly error: unknown;
-  /** The session that is open; null: nobody is signed in. */
+  /** `null` without a session. */
   readonly open: OpenSession | null;
   readonly log: ConsoleDeps['log'];
 }
 
-/** The response to a failure: for the script as the API has it, otherwise as a page. */
+/** JSON of the API for the script, otherwise a page. */
 export async function respondFailure(c: Context<ApiEnv>, { error, open, log }: Failed): Promise<Response> {
   const requestId = c.get('requestId');
   const { status, body, headers, unexpected } = toErrorResponse(error, requestId);
@@ -127,7 +124,6 @@ const sectionOf = (path: string): Section | null => {
   return sections.find((section) => section === folder) ?? null;
 };
 
-/** The page that a form came from, if it is one of the console; else its first page. */
 function backFrom(c: Context<ApiEnv>): string {
   const referrer = c.req.header('referer');
   if (c.req.method === 'GET' || referrer === undefined || !URL.canParse(referrer)) return '/console';
@@ -135,13 +131,12 @@ function backFrom(c: Context<ApiEnv>): string {
   return host === new URL(c.req.url).host ? withinConsole(pathname + search) : '/console';
 }
 
-/** A path as a browser resolves it, if it stays within the console; else the first page. */
+/** The path as a browser resolves it, if it is within the console, else the first page. */
 export function withinConsole(path: string): string {
   const url = URL.parse(path, 'http://console');
   const isWithin = url?.origin === 'http://console' && /^\/console(?:\/|$)/.test(url.pathname) && !path.includes('//');
   return isWithin ? url.pathname + url.search : '/console';
 }
 
-/** The rejection of a path at which the console has no page. */
 export const noPage = (): HttpRejection =>
   new HttpRejection('unknown_path', 'There is no such page. The navigation lists those that there are.');

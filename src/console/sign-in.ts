@@ -13,15 +13,11 @@ import { requireOwnOrigin } from './same-site.ts';
 import { respondFailure, withinConsole } from './serve-page.ts';
 import { closeSession, openSession } from './session.ts';
 
-/** Where the form is that takes an API key, and where it is sent to. */
 export const signInPath = '/console/sign-in';
-/** Where a form ends the session. */
 export const signOutPath = '/console/sign-out';
 
-/** Shows the form that takes an API key. */
 export const showSignIn: Handler<ApiEnv> = async (c) => c.html(await signInPage({ to: c.req.query('to') ?? '' }));
 
-/** Opens a session for a key that counts; otherwise the form again. */
 export const signIn =
   (deps: ConsoleDeps): Handler<ApiEnv> =>
   async (c) => {
@@ -43,7 +39,6 @@ export const signIn =
     }
   };
 
-/** Ends the session in this browser, also one that has expired. */
 export const signOut =
   (deps: ConsoleDeps): Handler<ApiEnv> =>
   async (c: Context<ApiEnv>) => {

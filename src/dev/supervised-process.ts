@@ -4,50 +4,40 @@ import { identify, type StopOptions, stopProcess } from './embedded/process-tabl
 import type { Guardian } from './embedded/start-guardian.ts';
 import { watchResponses } from './watchdog.ts';
 
-/** How one process is started and stopped. */
 export interface ProcessPlan {
-  /** The name for the log. */
   readonly name: string;
-  /** Starts it; called again after each death. */
   readonly spawn: () => ChildProcess;
   readonly stop: StopOptions;
-  /** Position in which the guardian stops it when we are killed; lower is earlier. */
+  /** The guardian stops lower ranks first when we are killed. */
   readonly rank: number;
-  /** It responds to probes over IPC (`parent-watch.ts`): killed and started again when it no longer does. */
+  /** Restarted when it no longer responds to probes over IPC (`parent-watch.ts`). */
   readonly isProbed?: boolean;
 }
 
-/** What supervision needs of its surroundings. */
 export interface Surroundings {
   readonly guardian: Guardian;
   readonly log: Log;
-  /** Called after each start, also the first: pids have changed. */
+  /** The pids have changed; also called after the first start. */
   readonly onStart?: () => void;
 }
 
-/** A process that is started again whenever it ends, until it is stopped. */
+/** Restarted whenever it ends, until it is stopped. */
 export interface SupervisedProcess {
-  /** Null while it waits for its next start. */
+  /** `null` while it waits for its next start. */
   pid(): number | null;
-  /** The current process; it is another one after a restart. */
   current(): ChildProcess;
-  /** Kills it; supervision then starts it again. */
+  /** Supervision then restarts it. */
   kill(signal: NodeJS.Signals): void;
-  /** Stops it in an orderly way and starts it again at once. */
   restart(): Promise<void>;
-  /** Stops it for good. */
   stop(): Promise<void>;
 }
 
-/**
- * The pauses before a restart in milliseconds, doubled with each death in a row. The API serves again 1 s after the
- * first (measured).
- */
+/** In milliseconds, doubled with each death in a row. The API serves again 1 s after the first (measured). */
 const backoff = { firstMs: 250, maxMs: 15_000 };
-/** The life in milliseconds after which a process was sound: its next death counts as the first. */
+/** After this life in milliseconds, the next death counts as the first. */
 const soundAfterMs = 30_000;
 
-/** Starts the process and keeps it running. The guardian stops it when we are killed. */
+/** The guardian stops it when we are killed. */
 export function superviseProcess(plan: ProcessPlan, { guardian, log, onStart }: Surroundings): SupervisedProcess {
   let deaths = 0;
   let stopping = false;

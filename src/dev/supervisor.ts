@@ -12,41 +12,34 @@ import { startEmbedded } from './embedded/services.ts';
 import { type ReadyFacts, readyFile, type StackPids } from './ready-file.ts';
 import { type SupervisedProcess, superviseProcess } from './supervised-process.ts';
 
-/** The two processes of the service. */
 type ProcessName = 'api' | 'worker';
 
-/** What a stack is started from. */
 export interface StackOptions {
   readonly config: Config;
   readonly log: Log;
-  /** The environment of api and worker; where the embedded services are is added to it. */
+  /** The addresses of embedded services are added. */
   readonly env: NodeJS.ProcessEnv;
-  /** The program of each process; those of this project when absent. */
+  /** This project's own programs if absent. */
   readonly programs?: Readonly<Record<ProcessName, string>>;
 }
 
-/** Everything `npm start` runs. */
 export interface Stack {
-  /** What `ready.json` said when it was written. */
   readonly ready: ReadyFacts;
-  /** The ids of the processes; null: external, or between two lives. */
   pids(): StackPids;
-  /** Stops the process in an orderly way and starts it again. */
   restart(name: ProcessName): Promise<void>;
-  /** Kills the process; it is started again. */
   kill(name: ProcessName, signal: NodeJS.Signals): void;
   /** Stops the api, then the worker, then Temporal and PostgreSQL. */
   stop(): Promise<void>;
 }
 
-/** The stack cannot start for a reason its message explains in full. */
+/** The message explains in full why the stack cannot start. */
 export class StartError extends Error {
   override readonly name = 'StartError';
 }
 
-/** The time for a first start on a slow, busy machine in milliseconds. */
+/** For a first start on a slow, busy machine. */
 const readyMs = 60_000;
-/** The time for an end in milliseconds: a worker gives its chunks 30 s to reach a page boundary. */
+/** In milliseconds: a worker gives its chunks 30 s to reach a page boundary. */
 const stopMs = { api: 15_000, worker: 35_000 } as const;
 
 const ownPrograms = {
@@ -55,9 +48,8 @@ const ownPrograms = {
 };
 
 /**
- * Starts embedded services where none is configured, applies migrations, starts api and worker, and writes
- * `ready.json` when both work. Processes that die are started again.
- * @throws StartError, DataDirInUseError when it cannot start; what was started is stopped again.
+ * Processes that die are restarted.
+ * @throws StartError, DataDirInUseError when it cannot start; anything started is stopped again.
  */
 export async function startStack({ config, log, env, programs = ownPrograms }: StackOptions): Promise<Stack> {
   await using stack = new AsyncDisposableStack();
@@ -76,7 +68,7 @@ export async function startStack({ config, log, env, programs = ownPrograms }: S
     ...services.env,
     ...(config.databaseUrl === null && { EGRESS_ALLOW: withDatabases(env['EGRESS_ALLOW'], services.databaseUrl) }),
   };
-  // Two processes on one machine cannot listen at one port.
+  // Two processes on one machine cannot share a port.
   const workerEnv =
     config.metricsPort === null ? childEnv : { ...childEnv, METRICS_PORT: String(config.metricsPort + 1) };
   const surroundings = { guardian: services.guardian, log, onStart: () => ready.update() };
@@ -115,7 +107,7 @@ export async function startStack({ config, log, env, programs = ownPrograms }: S
   };
 }
 
-/** Opens the databases of `database create` too: each has a login of its own. */
+/** Also allows the databases of `database create`, each of which has a login of its own. */
 const withDatabases = (allowed: string | undefined, databaseUrl: string): string =>
   [allowed, new URL(databaseUrl).host].filter(Boolean).join(',');
 
@@ -131,21 +123,18 @@ async function migrate(databaseUrl: string, { config, log }: Pick<StackOptions, 
   }
 }
 
-/** A process that stands at a breakpoint is silent for good reason; the flag is handed down to every process. */
+/** A process at a breakpoint is rightly silent; the flag is inherited by every process. */
 const isDebugged = ({ NODE_OPTIONS = '' }: NodeJS.ProcessEnv): boolean =>
   [...process.execArgv, NODE_OPTIONS].some((options) => options.includes('--inspect'));
 
-/**
- * Own process group, so that Ctrl-C reaches it only through the supervisor, in order, and nothing of it outlives it. The
- * IPC channel is for `parent-watch.ts`.
- */
+/** Own process group, so that Ctrl-C reaches it only through the supervisor, in order, and no child outlives it. */
 function run(program: string, env: NodeJS.ProcessEnv): ChildProcess {
   const child = spawn(process.execPath, [...process.execArgv, program], {
     env,
     detached: true,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
-  // An evaluator in the midst of an expression does not see that its process has ended.
+  // An evaluator amid an expression does not notice the end of its process.
   child.once('close', () => child.pid !== undefined && killGroup(child.pid));
   return child;
 }
@@ -162,7 +151,7 @@ async function untilReady(name: ProcessName, started: SupervisedProcess, ask: ()
   );
 }
 
-/** The worker has a port to ask only where it was given one: it says itself when it polls. */
+/** The worker may have no port to probe, so it announces when it polls. */
 function announced(child: ChildProcess): () => Promise<void> {
   let ready = false;
   child.on('message', () => {

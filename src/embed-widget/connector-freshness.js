@@ -1,20 +1,16 @@
 /**
- * `<connector-freshness>`: shows in any page how up to date a connection is. It talks to one endpoint,
- * `GET /embed/connection`, with a token that the page gives it by property, never in markup.
+ * `<connector-freshness>`: shows in any page how up to date a connection is. It calls one endpoint, `GET
+ * /embed/connection`. The page gives it a token by property, never in markup.
  *
  * @typedef {() => string | Promise<string>} GetToken asks the page's own server for a fresh token
  * @typedef {keyof Words['problem']} Problem why there is nothing new to show
  */
 
-/**
- * The milliseconds between two requests while the page is visible; spread a little, so that many pages do not ask at
- * once.
- */
+/** Milliseconds between requests while the page is visible, with jitter so that many pages do not ask at once. */
 const refreshMs = 30_000;
-/** The time for a response in milliseconds. */
 const responseMs = 15_000;
 
-/** Where the service is, unless the page says: where this script came from. */
+/** By default the origin of this script. */
 const ownUrl = document.currentScript instanceof HTMLScriptElement ? document.currentScript.src : location.href;
 
 class ConnectorFreshness extends HTMLElement {
@@ -23,18 +19,18 @@ class ConnectorFreshness extends HTMLElement {
   #token = '';
   /** @type {GetToken | null} */
   #getToken = null;
-  /** @type {Promise<void> | null} The token that is being fetched. */
+  /** @type {Promise<void> | null} The pending call of `getToken`. */
   #minting = null;
-  /** @type {AbortController | null} The question under way. */
+  /** @type {AbortController | null} The pending request. */
   #asking = null;
-  /** @type {FreshnessView | null} What was shown last. */
+  /** @type {FreshnessView | null} */
   #view = null;
   /** @type {Problem | null} */
   #problem = null;
   #soon = false;
   #timer = 0;
 
-  // What changes is changed in place: a reader's focus stays, and the live region speaks only when its words change.
+  // Updated in place: the focus stays, and the live region speaks only when its words change.
   #name = element('span', { class: 'name', part: 'name', id: 'name' });
   #state = element('span', { part: 'state' });
   #note = element('span', { part: 'note', class: 'muted' });
@@ -54,7 +50,7 @@ class ConnectorFreshness extends HTMLElement {
     root.append(element('section', attributes, head, this.#last, this.#resources, this.#runs));
   }
 
-  /** The embed token; setting it refreshes. */
+  /** Setting it refreshes. */
   get token() {
     return this.#token;
   }
@@ -104,7 +100,7 @@ class ConnectorFreshness extends HTMLElement {
     if (document.visibilityState === 'visible') this.#refreshSoon();
   };
 
-  /** Once for everything that the page sets in one go. */
+  /** Batches all settings that the page makes at once. */
   #refreshSoon() {
     if (this.#soon) return;
     this.#soon = true;
@@ -144,7 +140,7 @@ class ConnectorFreshness extends HTMLElement {
     }
   }
 
-  /** Asks again when the token was refused, but a token that was just made is not replaced. @param {AbortSignal} signal */
+  /** Retries once after a refused token, unless the token is fresh. @param {AbortSignal} signal */
   async #responseOf(signal) {
     const missing = this.#token === '';
     if (missing) await this.#mint();
@@ -172,7 +168,7 @@ class ConnectorFreshness extends HTMLElement {
     });
   }
 
-  /** Shows what is known. What cannot be asked for at the moment is unknown, however it was. */
+  /** A problem makes the state `unknown`, even if a view is known. */
   #show() {
     const wanted = this.closest('[lang]')?.getAttribute('lang') || navigator.language;
     const [base, text] = /^de\b/i.test(wanted) ? ['de', words.de] : ['en', words.en];

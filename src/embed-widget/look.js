@@ -1,6 +1,6 @@
-/** How it looks: shapes, and styles that a page changes by custom properties and parts. */
+/** Shapes, and styles that a page changes by custom properties and parts. */
 
-/** A shape for each state: colour alone says nothing to many people. Paths in a box of 16, stroked. */
+/** A shape for each state: many people cannot tell colors apart. Stroked paths in a box of 16. */
 const shapes = {
   healthy: 'M2.5 8.5 6 12l7.5-8',
   degraded: 'M8 2.5 14.5 13.5h-13zM8 6.5V10M8 11.8v.2',

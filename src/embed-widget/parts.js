@@ -1,11 +1,11 @@
 /**
- * What it is made of.
+ * Elements of the widget.
  *
  * @import { FreshnessView, Health, ResourceFreshness } from '../core/resources/freshness.ts'
  */
 
 /**
- * An element; children are nodes or text, never markup.
+ * Children are nodes or text, never markup.
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag @param {Record<string, string>} [attributes] @param {(Node | string)[]} children
  */
@@ -27,7 +27,7 @@ function icon(shape) {
   return svg;
 }
 
-/** What is degraded either comes too late or comes in part. @param {{ health: Health, overdue: boolean }} freshness */
+/** Degraded means overdue or incomplete. @param {{ health: Health, overdue: boolean }} freshness */
 const stateOf = ({ health, overdue }) => (health !== 'degraded' ? health : overdue ? 'overdue' : 'incomplete');
 
 /** @type {readonly (readonly [unit: Intl.RelativeTimeFormatUnit, seconds: number])[]} */
@@ -38,7 +38,7 @@ const units = [
   ['second', 1],
 ];
 
-/** A point in time as its distance from now; the exact one is a hover away. @param {string} at @param {string} lang */
+/** The distance from now, with the exact time on hover. @param {string} at @param {string} lang */
 function time(at, lang) {
   const seconds = Math.min(0, (Date.parse(at) - Date.now()) / 1000);
   const [unit, size] = units.find(([, length]) => -seconds >= length) ?? ['second', 1];
@@ -51,7 +51,7 @@ function time(at, lang) {
 const records = (count, text, lang) =>
   `${new Intl.NumberFormat(lang).format(count)} ${text.records[new Intl.PluralRules(lang).select(count) === 'one' ? 'one' : 'other']}`;
 
-/** A live region speaks whenever it is written to, even the same words. @param {Node} node @param {string} text */
+/** A live region speaks on every write, even of the same words. @param {Node} node @param {string} text */
 function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }

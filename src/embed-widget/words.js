@@ -1,5 +1,5 @@
 /**
- * Everything the widget says, by language.
+ * All texts of the widget, by language.
  *
  * @typedef {typeof words.en} Words
  */

@@ -7,14 +7,13 @@ import type { Deps } from '../../deps.ts';
 import { explainError } from '../explain-error.ts';
 import { type Finding, found, ok } from './finding.ts';
 
-/** The oldest version that is supported, as `server_version_num`. */
+/** As `server_version_num`. */
 const versionMin = 140_000;
-/** The largest difference of two clocks in milliseconds. Beyond it, leases and times of events may be wrong. */
+/** Beyond this difference of clocks in milliseconds, leases and times of events may be wrong. */
 export const clockMsMax = 2000;
-/** The time for a connection in milliseconds: a database that is away must not keep the operator waiting. */
+/** Short, so that an unreachable database does not keep the operator waiting. */
 const connectMsMax = 10_000;
 
-/** Whether the control database can be used, in the order in which one thing needs the other. */
 export async function checkDatabase({ db, config }: Pick<Deps, 'db' | 'config'>): Promise<readonly Finding[]> {
   try {
     const late = Object.assign(new Error('late'), { code: 'ETIMEDOUT' });
@@ -49,7 +48,6 @@ async function checkClock(db: Db): Promise<Finding> {
   return clockFinding('database.clock', { theirMs: theirs, ownMs: (before + Date.now()) / 2, whose: 'the database' });
 }
 
-/** Compares two clocks. */
 export function clockFinding(
   check: string,
   { theirMs, ownMs, whose }: { readonly theirMs: number; readonly ownMs: number; readonly whose: string },
@@ -67,7 +65,7 @@ async function checkConnections(db: Db, poolSize: number): Promise<Finding> {
     db,
     sql`current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int`,
   );
-  // One API and one worker, at least.
+  // At least one API and one worker.
   if (2 * poolSize <= free) return ok('database.connections', `${free} connections for pools of ${poolSize}.`);
   return found('warning', 'database.connections', {
     detail: `The database allows ${free} connections; an API and a worker may open ${2 * poolSize}.`,
@@ -98,7 +96,7 @@ async function checkMigrations(db: Db): Promise<readonly Finding[]> {
   ];
 }
 
-/** The user must read and write every table, and own those whose partitions it makes. */
+/** The user must read and write every table, and own partitioned ones. */
 async function checkRights(db: Db): Promise<Finding> {
   const { rows } = await sql<{ name: string }>`
     select relname as name from pg_class

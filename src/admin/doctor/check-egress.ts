@@ -4,10 +4,10 @@ import { parseAllowList } from '../../core/http/addresses.ts';
 import type { Deps } from '../../deps.ts';
 import { type Finding, found, ok } from './finding.ts';
 
-/** The time for a connection in milliseconds: a proxy that is away must not keep the operator waiting. */
+/** Short, so that an unreachable proxy does not keep the operator waiting. */
 const connectMsMax = 5000;
 
-/** Whether the names of EGRESS_ALLOW have addresses, and EGRESS_PROXY takes connections. Their forms were checked before. */
+/** The forms of EGRESS_ALLOW and EGRESS_PROXY were checked before. */
 export async function checkEgress({ egress }: Deps, config: Config): Promise<readonly Finding[]> {
   const allowed = parseAllowList(config.egressAllow);
   const names = allowed.filter((entry) => 'host' in entry);
@@ -44,7 +44,7 @@ async function checkProxy({ host, port }: NonNullable<Config['egressProxy']>): P
   });
 }
 
-/** The proxy is the operator's, so its address is no matter of the egress guard. */
+/** The proxy is the operator's, so the egress guard does not apply to it. */
 function listens(host: string, port: number): Promise<boolean> {
   return new Promise((done) => {
     const socket = connect({ host, port, timeout: connectMsMax });

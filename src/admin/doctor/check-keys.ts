@@ -7,7 +7,7 @@ import { type Finding, found, ok } from './finding.ts';
 
 const lostKeys = 'docs/operations/lost-keys.md says what can be done if a key is lost.';
 
-/** Whether the rings are there, and SECRETS_KEYS opens what is stored. The database must be migrated. */
+/** The database must be migrated. */
 export async function checkKeys(deps: Deps, config: Config): Promise<readonly Finding[]> {
   return [await checkCanary(deps, config), await checkStored(deps, config), ...checkSigning(deps)];
 }

@@ -1,10 +1,7 @@
 import type { Config } from '../../config/config.ts';
 import { type Finding, found, ok } from './finding.ts';
 
-/**
- * Whether PUBLIC_URL can be the address that others know the API by. Whether anything responds there cannot be known
- * from here.
- */
+/** Checks only the form: whether the address responds cannot be known from here. */
 export function checkPublicUrl({ publicUrl, nodeEnv }: Pick<Config, 'publicUrl' | 'nodeEnv'>): Finding {
   const check = 'api.public_url';
   const { hostname } = new URL(publicUrl);

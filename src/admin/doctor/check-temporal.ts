@@ -11,12 +11,10 @@ import { type Finding, found, ok } from './finding.ts';
 
 type Temporal = Deps['temporal'];
 
-/** Codes of gRPC. */
 const [notFound, permissionDenied, unauthenticated] = [5, 7, 16];
 /** `INDEXED_VALUE_TYPE_KEYWORD` of Temporal's API. */
 const keyword = 2;
 
-/** Whether Temporal can be used, in the order in which one thing needs the other. */
 export async function checkTemporal({ temporal }: Pick<Deps, 'temporal'>): Promise<readonly Finding[]> {
   const ask = asking(temporal);
   const { workflowService, options } = temporal;
@@ -86,8 +84,8 @@ async function checkAttributes(temporal: Temporal, namespace: string): Promise<F
 }
 
 /**
- * Temporal shows its time only where it records one: when the workflow of a run began, the row of which has the time of the
- * database. The newest run says how far the two are apart.
+ * Temporal shows its time only in what it records. The newest run's row has the database's time for the start of its
+ * workflow, so their difference is that of the clocks.
  */
 export async function checkTemporalClock({ db, temporal }: Pick<Deps, 'db' | 'temporal'>): Promise<Finding> {
   const check = 'temporal.clock';
@@ -102,7 +100,7 @@ export async function checkTemporalClock({ db, temporal }: Pick<Deps, 'db' | 'te
     const { startTime } = await temporal.withDeadline(Date.now() + deadlineMs, () =>
       temporal.workflow.getHandle(workflowId).describe(),
     );
-    // A run begins when it is requested, or when a sweeper found that it was not; either was recorded here.
+    // A run begins on request or, if that failed, by a sweeper; the row records both times.
     const noted = [run.createdAt, run.dispatchedAt].map((time) => Date.parse(time));
     const [nearest = startTime.getTime()] = noted.toSorted(
       (one, other) => apart(one, startTime) - apart(other, startTime),

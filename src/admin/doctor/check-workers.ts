@@ -5,16 +5,13 @@ import { type Finding, found, ok } from './finding.ts';
 
 type Temporal = Deps['temporal'];
 
-/** A task queue: the build that gets its new tasks, and the builds of the workers that poll it. Null: unversioned. */
+/** `null` if unversioned. */
 export interface Queue {
   readonly name: string;
   readonly current: string | null;
   readonly polledBy: readonly (string | null)[];
 }
 
-/**
- * Whether workers poll every queue, and whether they are those that its new tasks go to.
- */
 export async function checkWorkers(temporal: Temporal, namespace: string): Promise<readonly Finding[]> {
   const seen = await Promise.all(taskQueues.map((queue) => stateOf(temporal, namespace, queue)));
   const unpolled = seen.filter(({ polledBy }) => polledBy.length === 0).map(({ name }) => name);
@@ -28,7 +25,7 @@ export async function checkWorkers(temporal: Temporal, namespace: string): Promi
   return [polling, checkBuilds(seen)];
 }
 
-/** Tasks wait for ever in a queue whose current build is not the build of any worker that polls it. */
+/** Tasks wait for ever in a queue whose current build no polling worker has. */
 export function checkBuilds(seen: readonly Queue[]): Finding {
   const check = 'temporal.build';
   const missed = seen.filter(({ current, polledBy }) => polledBy.length > 0 && !polledBy.includes(current));

@@ -1,6 +1,6 @@
 /**
- * The doctor: checks everything that this machine's configuration leads to, and says what to do about each fault. It changes
- * nothing, so it may run at any time, beside a service that works.
+ * The doctor checks everything this machine's configuration refers to, with a remedy for each fault. It changes
+ * nothing, so it may run beside a working service.
  */
 import { ConfigError } from '../../config/config.ts';
 import { secretsKeyRing } from '../../config/dev-secrets.ts';
@@ -15,16 +15,12 @@ import { checkPublicUrl } from './check-public-url.ts';
 import { checkTemporal, checkTemporalClock } from './check-temporal.ts';
 import { type Finding, found } from './finding.ts';
 
-/** How the usage shows it. */
 export const doctorUsage = [
   '  doctor',
   '      Check the configuration, the database, Temporal, the keys and the way out; say what to do about each fault.',
 ] as const;
 
-/**
- * Runs every check that can run. `readConfig` throws what the configuration lacks, which is a finding too. `failed`: there is
- * a fault.
- */
+/** Errors of `readConfig` are findings too. */
 export async function diagnose(readConfig: () => Promise<AdminTools['config']>): Promise<CommandResult> {
   const findings = await findingsOf(readConfig);
   const failed = findings.some(({ status }) => status === 'fault');

@@ -4,11 +4,10 @@ import { jsonLimits } from '../../core/json/json-limits.ts';
 import { HttpRejection } from '../errors.ts';
 
 /**
- * The JSON document of a request body; `whenEmpty` if it has none, undefined to refuse that. The content type is not
- * checked.
+ * An empty body is `whenEmpty`, or refused if that is undefined. The content type is not checked.
  *
- * Throws {@link HttpRejection} 413 when it is too long, 400 without a code when it is not UTF-8 JSON, and a validation
- * error when it holds what no later stage should have to expect.
+ * Throws {@link HttpRejection} 413 when the body is too long, and 400 without a code when it is not UTF-8 JSON.
+ * Throws a validation error for values that no later stage should have to expect.
  */
 export async function readBody(
   request: Request,
@@ -22,7 +21,7 @@ export async function readBody(
   return document;
 }
 
-/** The bytes of a request body. Throws {@link HttpRejection} 413 when it is too long. */
+/** Throws {@link HttpRejection} 413 when the body is too long. */
 export async function readBytes(request: Request): Promise<Uint8Array> {
   const declared = request.headers.get('content-length');
   if (declared !== null && Number(declared) > bodyBytesMax) throw tooLong();
@@ -30,7 +29,7 @@ export async function readBytes(request: Request): Promise<Uint8Array> {
     return declared === null ? await readChunks(request) : new Uint8Array(await request.arrayBuffer());
   } catch (error) {
     if (error instanceof HttpRejection) throw error;
-    // The client has disconnected: this is not a service error, and no one reads the response.
+    // The client has disconnected: not a service error, and no one reads the response.
     throw new HttpRejection('unreadable', 'The body is incomplete: send it again.', { cause: error });
   }
 }
@@ -50,7 +49,7 @@ const tooLong = (): HttpRejection => new HttpRejection('too_long', `The body is 
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** The text of a body. Throws {@link HttpRejection} 400 without a code when it is not UTF-8. */
+/** Throws {@link HttpRejection} 400 without a code when the body is not UTF-8. */
 export function decode(bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes);

@@ -2,31 +2,27 @@ import { createFairQueue } from '../../core/work/fair-queue.ts';
 import { HttpRejection } from '../errors.ts';
 import { createInProgress } from './in-progress.ts';
 
-/**
- * How the costly requests of an org run. `one_by_one`: after the one before it of this kind has ended, as each holds a
- * connection of the database meanwhile, and those of one org must not hold all of them.
- */
+/** `one_by_one`: in turn within the org, as each holds a database connection and one org must not hold them all. */
 export type CostlyOrder = 'side_by_side' | 'one_by_one';
 
-/** Counts the costly requests of each org that this process works on. Each process counts for itself, in memory. */
+/** Limits the costly requests of each org, in memory per process. */
 export interface CostlyRequests {
   /**
-   * Does the work of one request. Throws an {@link HttpRejection} 429 with `Retry-After`, and begins nothing, when the
-   * org has reached its limit. Requests begin one after the other, those of orgs in turn, and between two of them the
-   * process does what else there is: to check a spec takes it up to a second.
+   * Throws an {@link HttpRejection} 429 with `Retry-After`, before any work, at the org's limit.
+   * Requests begin one at a time, with orgs taking turns and other work in between: checking a spec takes up to a
+   * second.
    */
   run<Result>(orgId: string, order: CostlyOrder, work: () => Promise<Result>): Promise<Result>;
 }
 
 /**
- * The costly requests of one org at once. Two evaluators work off 20 previews that take the longest time, 2 s, in 20 s:
- * before clients give up, at 30 s mostly. 20 tests of connections whose peers are silent hold 40 sockets.
+ * Per org. Two evaluators need 20 s for 20 previews of the longest time, 2 s; most clients give up at 30 s. Silent
+ * peers of 20 connection tests hold 40 sockets.
  */
 const costlyMax = 20;
 /** The longest time of a preview in seconds: by then one of those in progress has ended, unless peers are silent. */
 const retryAfterSeconds = 2;
 
-/** Starts with no request in progress. */
 export function createCostlyRequests(): CostlyRequests {
   const counter = createInProgress(costlyMax, tooManyAtOnce);
   const nextTurn = createBeginnings();
@@ -45,7 +41,7 @@ export function createCostlyRequests(): CostlyRequests {
   };
 }
 
-/** A queue for each org: resolves once the earlier requests have finished, by disposing of their place. */
+/** Resolves once the org's earlier requests have disposed of their place. */
 function createLines(): (orgId: string) => Promise<Disposable> {
   const lasts = new Map<string, Promise<void>>();
   return async (orgId) => {
@@ -62,15 +58,12 @@ function createLines(): (orgId: string) => Promise<Disposable> {
   };
 }
 
-/**
- * The milliseconds below which a request counts as short: it lets others in between in one turn of the process's event
- * loop.
- */
+/** A request shorter than this, in milliseconds, yields only one turn of the event loop. */
 const shortMs = 20;
 
 /**
- * Resolves for one request after the other, and lets other work run in between. A request of another org takes several
- * turns of the event loop, so it gets as much time as the request before has used.
+ * Resolves for one request at a time; the next waits as long as the previous one ran, so that other work runs in
+ * between.
  */
 function createBeginnings(): (orgId: string) => Promise<void> {
   const waiting = createFairQueue<() => void>();

@@ -16,44 +16,35 @@ import { canonicalJson } from '../../core/json/canonical-json.ts';
 import type { Deps } from '../../deps.ts';
 import { type KeptResponse, keepResponse, keptResponse } from './kept-response.ts';
 
-/** A request that carries an `Idempotency-Key`. */
 export interface KeyedRequest extends Omit<IdempotentRequest, 'key'> {
   readonly key: string;
-  /** The parsed body; undefined when the endpoint reads none. */
   readonly document: unknown;
-  /** The status of its response when it succeeds. */
   readonly status: number;
-  /** Whether the response may be given again; `conflict`: it holds what exists only once. */
+  /** `conflict`: the response must not be repeated, because it holds a secret shown only once. */
   readonly repeated: 'same_response' | 'conflict';
 }
 
-/** A response as it goes out, and whether it is the one of an earlier request. */
 export interface IdempotentResponse {
   readonly json: string;
   readonly replayed: boolean;
 }
 
-/**
- * The seconds after which a request that still runs counts as dead with its process: the server ends one after 30 s.
- */
+/** The lock of a request outlives it: the server ends a request after 30 s. */
 const lockSeconds = 60;
-/**
- * The milliseconds that a repetition waits for the first response: most come sooner, and a client does not hang for
- * long.
- */
+/** Most responses come sooner, and a client does not hang for long. */
 const waitMs = 5000;
 const pollMs = 50;
-/** The form of a key, as at Stripe: printable, at most 255 characters. */
+/** As at Stripe: printable, at most 255 characters. */
 const keyForm = /^[\u0020-\u007e]{1,255}$/;
 
 /**
- * Does the work once per key and day, of whose body only a keyed fingerprint is kept: it may hold secrets. A repetition
- * gets the first response, and waits for it up to 5 s. Throws a conflict for another body under the same key (the order of
- * properties does not count), when the first request takes longer, and where the response may not be given twice or was too
- * long to be kept.
+ * Does the work once per key and day. Only a keyed fingerprint of the body is stored, as it may hold secrets.
+ * A repetition waits up to 5 s for the first response. Throws a conflict if that takes longer, or if
+ * the body is another (the order of properties does not count). It also does if the response must not be repeated,
+ * or was too long to keep.
  *
- * The work saves its response in its own transaction. So a key without one belongs to a request that has changed nothing:
- * a failed one gives it back, and after the end of a process the lock ends.
+ * The work saves its response in its own transaction, so a key without a response belongs to a request without effects.
+ * A failed request releases its key; after a crash the lock expires.
  */
 export async function respondOnce(
   { db, secretBox }: Pick<Deps, 'db' | 'secretBox'>,
@@ -78,7 +69,7 @@ export async function respondOnce(
     });
     return { json: JSON.stringify(result), replayed: false };
   } catch (error) {
-    // Where it cannot be given back, the lock ends by itself.
+    // If the release fails, the lock expires.
     await releaseIdempotent(db, scope, key).catch(() => undefined);
     throw error;
   }
@@ -86,12 +77,12 @@ export async function respondOnce(
 
 const nothing: KeptResponse = { response: null, abridged: null };
 
-/** What the version before has stored, for a day. */
+/** The hash that the previous version stored; its keys live for a day. */
 const formerHashOf = (body: string): string => createHash('sha256').update(body).digest('hex');
 
 /**
- * Claims the key or waits for the request that has it. Null: the key is ours. Otherwise the earlier request, with its
- * response. Throws a conflict for another body or a long wait.
+ * `null` if the key is ours, else the earlier request with its response. Throws a conflict for another body or a long
+ * wait.
  */
 async function claimOrAwait(
   db: Db,
@@ -104,7 +95,7 @@ async function claimOrAwait(
     if (await claimIdempotent(db, scope, { ...request, lockSeconds })) return null;
     const earlier = await findIdempotent(db, scope, request);
     if (earlier && !isOfBody(earlier.bodyHash)) throw otherBody();
-    // Undefined: it was refused meanwhile and gave the key back, so the next claim may succeed.
+    // Undefined: the earlier request failed and released the key, so the next claim may succeed.
     if (earlier && earlier.status !== null) return earlier;
     if (performance.now() > deadline) throw stillResponds();
     await sleep(pollMs);

@@ -1,18 +1,11 @@
 import type { HttpRejection } from '../errors.ts';
 
-/** Counts what each owner, an org or a hook, has in progress. Each process counts for itself, in memory. */
+/** Counts the work in progress of each owner, an org or a hook, in memory per process. */
 export interface InProgress {
-  /**
-   * Counts one more that begins; what is returned ends it, once. Throws the rejection of the counter when the owner is at
-   * its limit.
-   */
+  /** The returned function ends it, once. Throws the counter's rejection when the owner is at its limit. */
   begin(owner: string): () => void;
 }
 
-/**
- * Makes a counter with nothing in progress. An owner has at most `max` at once; `tooMany` is what the next one is refused
- * with.
- */
 export function createInProgress(max: number, tooMany: () => HttpRejection): InProgress {
   const counts = new Map<string, number>();
   return {

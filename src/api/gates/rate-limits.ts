@@ -4,27 +4,21 @@ import { BurstyRateLimiter, RateLimiterMemory, RateLimiterRes } from 'rate-limit
 import { HttpRejection } from '../errors.ts';
 
 /**
- * How many requests a client may send to this process; each process counts for itself, in memory. Both throw an
- * {@link HttpRejection} 429 with `Retry-After` when it is too often.
+ * Rate limits per client, in memory, per process. Both methods throw an {@link HttpRejection} 429 with `Retry-After`.
  */
 export interface RateLimits {
-  /** Counts a request with a valid key. */
   countRequest(keyId: string): Promise<void>;
-  /**
-   * Counts a credential that was refused, by the address it came from. Valid ones are never refused for the sake of
-   * others: behind a proxy, all clients have the same address.
-   */
+  /** By address. Valid credentials are never limited that way: behind a proxy, all clients share one address. */
   countRefused(address: string): Promise<void>;
 }
 
-/** Requests allowed at once, as a multiple of those allowed per second. */
+/** Burst as a multiple of the requests per second. */
 const burstFactor = 5;
-/** The interval of such bursts in seconds. */
 const burstEverySeconds = 60;
 const refusedPerSecond = 20;
 const refusedAtOnce = 300;
 
-/** Null without a limit. */
+/** `null` without a limit. */
 export function createRateLimits(requestsPerSecond: number | null): RateLimits | null {
   if (requestsPerSecond === null) return null;
   const requests = createLimiter(requestsPerSecond, requestsPerSecond * burstFactor);
@@ -35,9 +29,9 @@ export function createRateLimits(requestsPerSecond: number | null): RateLimits |
   };
 }
 
-/** The address at the other end of the socket: the client's, or that of a proxy. Headers that name another are not read. */
+/** The client's or a proxy's address: forwarding headers are not trusted. */
 export function addressOf({ env }: Pick<Context, 'env'>): string {
-  // There is no socket where a request does not come from the server.
+  // Requests that do not come from the server, as in tests, have no socket.
   const bindings: Partial<HttpBindings> | undefined = env;
   return bindings?.incoming?.socket.remoteAddress ?? '';
 }

@@ -4,26 +4,26 @@ import type { Duplex } from 'node:stream';
 import type { ErrorBody } from '../../core/resources/error.ts';
 import { wireRejections } from '../errors.ts';
 
-/** The response to a request whose line or Host header makes no URL; the app never sees it. */
+/** For a request whose line or Host header is not a URL; the app never sees it. */
 export function refuseAddress(): Response {
   const { status, message } = wireRejections.address;
   return new Response(JSON.stringify(bodyOf(message)), { status, headers: headersOf() });
 }
 
-/** Gives the refusals of Node's own parser the form of every other error; without this they have no body. */
+/** Gives refusals of Node's parser the form of every other error; without this they have no body. */
 export function respondToParserErrors(server: Server): void {
   const responses = new WeakMap<Duplex, ServerResponse>();
   server.on('request', ({ socket }, outgoing) => responses.set(socket, outgoing));
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const response = responses.get(socket);
-    // Behind the head of a response, another one would be read as its body.
+    // After the head of a response, this one would be read as its body.
     const isResponding = response?.headersSent === true && !response.writableFinished;
     if (!socket.writable || error.code === 'ECONNRESET' || isResponding) socket.destroy();
     else socket.end(messageFor(error.code), () => socket.destroy());
   });
 }
 
-/** The reasons by Node's code; any other one is `not_http`. */
+/** By Node's code; any other is `not_http`. */
 const reasons: Readonly<Record<string, keyof typeof wireRejections>> = {
   HPE_HEADER_OVERFLOW: 'long_headers',
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 'long_chunk_extensions',
@@ -38,7 +38,6 @@ function messageFor(code: string | undefined): string {
   return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...head, '', body].join('\r\n');
 }
 
-/** The body of an error without a code: the request did not reach the service. */
 const bodyOf = (message: string): ErrorBody => ({ error: { message } });
 
 const headersOf = (): Readonly<Record<string, string>> => ({

@@ -6,25 +6,22 @@ import { decode, readBytes } from './body-gate.ts';
 
 const yamlTypes = new Set(['application/yaml', 'application/x-yaml', 'text/yaml']);
 
-/** Whether a request says that its body is YAML. */
 export function saysYaml(headers: Headers): boolean {
   const [type = ''] = (headers.get('content-type') ?? '').split(';');
   return yamlTypes.has(type.trim().toLowerCase());
 }
 
-/** Where the issues of a request are in its body. */
 export type Places = Pick<YamlDocument, 'placeOf'>;
 
 /**
- * The document of a request body of YAML, with the limits of JSON. Throws {@link HttpRejection} 413 when it is too long,
- * 400 without a code when it is not UTF-8 YAML, and a validation error with line and column when it holds what no later
- * stage should have to expect.
+ * Has the limits of JSON. Throws {@link HttpRejection} 413 when it is too long, and 400 without a code when it is not
+ * UTF-8 YAML.
+ * Throws a validation error with line and column for values that no later stage should have to expect.
  */
 export async function readYamlBody(request: Request): Promise<YamlDocument> {
   return readYamlText(decode(await readBytes(request)));
 }
 
-/** Reads a text that has arrived, as {@link readYamlBody} does. */
 export function readYamlText(text: string): YamlDocument {
   if (text.trim() === '') throw new HttpRejection('unreadable', 'The body is empty: send YAML or JSON.');
   const document = parse(text);
@@ -45,7 +42,7 @@ function parse(text: string): YamlDocument {
   }
 }
 
-/** Does work for a request; the issues that it throws or returns say line and column. Null: the body is not YAML. */
+/** Adds line and column to the issues that `work` throws or returns, unless `places` is `null`. */
 export async function withPlaces<Value>(places: Places | null, work: () => Value | Promise<Value>): Promise<Value> {
   if (places === null) return work();
   try {
@@ -56,7 +53,6 @@ export async function withPlaces<Value>(places: Places | null, work: () => Value
   }
 }
 
-/** A failure whose issues say line and column; any other as it is. */
 function locate(error: unknown, places: Places): unknown {
   if (!(error instanceof AppError) || error.issues === undefined) return error;
   const { code, message, issues, cause, isFinal } = error;

@@ -6,11 +6,9 @@ import { refTo } from './schemas.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The error responses of an endpoint by status, as references to {@link errorResponses}. */
 export const errorsOf = (route: Route): Json =>
   Object.fromEntries(responsesOf(route).map(([status, { name }]) => [status, refTo('responses', name)]));
 
-/** The error responses of these endpoints by their names in the document. */
 export const errorResponses = (routes: readonly Route[]): Json =>
   Object.fromEntries(routes.flatMap(responsesOf).map(([, { name, response }]) => [name, response]));
 
@@ -19,7 +17,7 @@ interface NamedResponse {
   readonly response: Json;
 }
 
-/** Responses by status: the endpoint's own errors, and those that its kind of input can cause. */
+/** The endpoint's own errors and those that its kind of input can cause. */
 function responsesOf(route: Route): readonly (readonly [status: string, NamedResponse])[] {
   const reads = route.body !== undefined || route.query !== undefined || route.repeated !== undefined;
   const codes = new Set<RequestErrorCode>([
@@ -52,7 +50,6 @@ const meanings = {
   unavailable: 'The database of the service does not respond. `Retry-After` gives the seconds to wait.',
 } as const satisfies Record<RequestErrorCode, string>;
 
-/** The examples as they are sent. */
 const examples = {
   validation: {
     message: 'The body is not valid.',
@@ -72,7 +69,7 @@ const examples = {
   },
 } as const satisfies Record<RequestErrorCode, ErrorBody['error']>;
 
-/** What can be refused before it is checked; the specification gives that error no code. */
+/** Input that can be refused before validation; the specification gives that error no code. */
 type Input = 'Body' | 'Query';
 
 const uncoded: Readonly<Record<Input, string>> = {
@@ -85,12 +82,12 @@ function inputOf({ body, query }: Route): Input | null {
   return query ? 'Query' : null;
 }
 
-/** The name of a response, for example `NotFound`, or `ValidationOfBody` with the error without a code. */
+/** For example `NotFound`, or `ValidationOfBody` with the error without a code. */
 const nameOf = (codes: readonly RequestErrorCode[], input: Input | null): string =>
   codes.map((code) => code.replaceAll(/(?:^|_)(\w)/g, (_all, letter) => letter.toUpperCase())).join('Or') +
   (input === null ? '' : `Of${input}`);
 
-/** `input`: what can also be refused without a code, with the same status; null: nothing. */
+/** With `input`, also refused without a code, under the same status. */
 function responseOf(codes: readonly RequestErrorCode[], input: Input | null): NamedResponse {
   const coded = codes.map((code): [string, Json] => [code, { value: { error: { code, ...examples[code] } } }]);
   const others = input === null ? [] : [['without code', { value: { error: { message: uncoded[input] } } }] as const];

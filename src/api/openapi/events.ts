@@ -5,7 +5,6 @@ import { refTo, schemaOf } from './schemas.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The posts of the service to webhook endpoints, by type of event: the `webhooks` of the document. */
 export const webhooks = (): Json => Object.fromEntries(eventTypes.map((type) => [type, { post: postOf(type) }]));
 
 const postOf = (type: EventType): Json => ({
@@ -24,7 +23,6 @@ const postOf = (type: EventType): Json => ({
   responses: { '2XX': refTo('responses', 'EventReceived'), '410': refTo('responses', 'EndpointGone') },
 });
 
-/** What all events have, and what this one adds. */
 const schemaOfEvent = (type: EventType): Json => ({
   allOf: [
     refTo('schemas', 'EventEnvelope'),
@@ -32,11 +30,10 @@ const schemaOfEvent = (type: EventType): Json => ({
   ],
 });
 
-/** The id of an event's operation, for example `onRunSucceeded`. */
+/** For example `onRunSucceeded`. */
 const operationIdOf = (type: EventType): string =>
   `on${type.replaceAll(/(?:^|[._])(\w)/g, (_all, letter) => letter.toUpperCase())}`;
 
-/** What receivers respond. */
 export const receiverResponses: Json = {
   EventReceived: {
     description: 'Received. After any other response, or none within the timeout, the event is sent again.',
@@ -52,7 +49,7 @@ const header = (name: string, description: string): Json => ({
   schema: { type: 'string' },
 });
 
-/** The parameters of every post, as Standard Webhooks has them. */
+/** As in Standard Webhooks. */
 export const webhookHeaders: Json = {
   WebhookId: header(
     'webhook-id',

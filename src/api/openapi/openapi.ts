@@ -1,7 +1,4 @@
-/**
- * The OpenAPI document, from the routes that serve the requests: it cannot say anything else than they do. This room
- * decides no behavior.
- */
+/** The OpenAPI document, generated from the routes that serve the requests; this room decides no behavior. */
 
 import type * as v from 'valibot';
 import { embedTokenHeader } from '../embed-auth.ts';
@@ -15,7 +12,6 @@ import { connectorSpecSchemas } from './spec.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The OpenAPI 3.1 document, generated from the declarations that serve the requests. */
 export function renderOpenApi(): Json {
   return {
     openapi: '3.1.0',
@@ -45,7 +41,7 @@ export function renderOpenApi(): Json {
   };
 }
 
-/** The probes are outside the versioned interface and need no credential. */
+/** Probes are outside the versioned interface and need no credential. */
 function healthPaths(): Json {
   const probe = (operationId: string, summary: string, responses: Json): Json => ({
     servers: [{ url: '/api' }],

@@ -7,7 +7,6 @@ import { conversion, refTo, schemaOf } from './schemas.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The operations of these endpoints by path and method. */
 export function pathsOf(all: readonly Route[]): Json {
   const byPath = Map.groupBy(all, ({ path }) => path.replace(/:(\w+)/g, '{$1}'));
   const entries = [...byPath].map(([path, methods]): [string, Json] => [
@@ -34,13 +33,12 @@ function operationOf(route: Route): Json {
   };
 }
 
-/** An API key unless an endpoint says otherwise. */
 function securityOf({ auth }: Route): Json {
   if (auth === 'api_key') return {};
   return { security: auth === 'embed_token' ? [{ embedToken: [] }] : [] };
 }
 
-/** The id of an endpoint's operation, for example `postConnectionsByIdSync`. */
+/** For example `postConnectionsByIdSync`. */
 const operationIdOf = ({ method, path }: Route): string =>
   method +
   path.replace(
@@ -98,7 +96,6 @@ const headersOf = ({ headers = {} }: Route): Json =>
     Object.entries(headers).map(([name, { description, values }]) => [name, { description, schema: { enum: values } }]),
   );
 
-/** Parameters that several operations have. */
 export const namedParameters: Json = {
   IdempotencyKey: {
     name: 'Idempotency-Key',
@@ -110,7 +107,6 @@ export const namedParameters: Json = {
   },
 };
 
-/** Headers that several responses have. */
 export const namedHeaders: Json = {
   RequestId: {
     description: 'Yours if you sent a valid one; each log line of the request contains it.',

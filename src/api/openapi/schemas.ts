@@ -27,12 +27,10 @@ import { WorkspaceRow } from '../../core/resources/workspace.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Refers to a part of the document that stands in its `components`. */
 export const refTo = (kind: 'schemas' | 'responses' | 'parameters' | 'headers', name: string): Json => ({
   $ref: `#/components/${kind}/${name}`,
 });
 
-/** Schemas with a name of their own in the document. */
 const definitions = {
   ConnectionRow,
   ConnectionStatus,
@@ -70,12 +68,9 @@ const definitions = {
   Timestamp,
 };
 
-/**
- * The form of a schema that is meant: that of a request, in which what has a default may be absent, or of a response.
- */
+/** `input`: a request, in which fields with a default may be absent; `output`: a response. */
 type TypeMode = 'input' | 'output';
 
-/** How schemas are converted. */
 export const conversion = (typeMode: TypeMode): ConversionConfig => ({
   typeMode,
   target: 'draft-2020-12',
@@ -84,10 +79,8 @@ export const conversion = (typeMode: TypeMode): ConversionConfig => ({
   overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
 });
 
-/** The JSON Schemas with a name of their own. */
 export const namedSchemas = (): Json => toJsonSchemaDefs(definitions, conversion('output'));
 
-/** The JSON Schema, with references to {@link namedSchemas}. */
 export function schemaOf(schema: v.GenericSchema, typeMode: TypeMode): Json {
   const {
     $schema: _dialect,

@@ -1,8 +1,8 @@
 import { connectorSpecParts } from '../../core/spec/reference/json-schema.ts';
 
 /**
- * JSON Schemas of a ConnectorSpec and its parts, by their names in the document. They hold the form of a document; its
- * words, defaults and examples are in `connector-spec.schema.json`, and the service checks rules across several places.
+ * Describes the form only: texts, defaults and examples are in `connector-spec.schema.json`, and the service checks
+ * rules across places.
  */
 export const connectorSpecSchemas = (): Readonly<Record<string, unknown>> => {
   const { ConnectorSpec, ...parts } = connectorSpecParts('#/components/schemas/');

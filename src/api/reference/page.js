@@ -1,7 +1,8 @@
-// Shows the description of this interface, from the place where this page is.
+// The document's URL is relative to this page.
 Scalar.createApiReference('#reference', {
   url: 'openapi.json',
-  // Nothing is loaded from elsewhere, reported or sent to others: docs/adr/0048-a-reference-and-a-client-from-one-document.md.
+  // Nothing is loaded from elsewhere, reported or sent to others:
+  // docs/adr/0048-a-reference-and-a-client-from-one-document.md.
   withDefaultFonts: false,
   telemetry: false,
   agent: { disabled: true },
@@ -11,8 +12,8 @@ Scalar.createApiReference('#reference', {
   documentDownloadType: 'json',
   defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
   metaData: { title: 'API reference' },
-  // An operation that a link leads to gets the focus: its outline would be two lines along the whole page. Keys still show
-  // where they are. Yellow on white cannot be read.
+  // A linked operation gets the focus, and its outline would be two lines along the page. Keys still show their focus.
+  // Yellow on white is unreadable.
   customCss: `
     section.section:focus { outline: none; }
     .light-mode { --scalar-color-yellow: #8a5a00; }

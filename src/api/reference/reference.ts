@@ -1,6 +1,6 @@
 /**
- * The API reference: a page that shows the OpenAPI document. Everything it needs comes from this service; its script is
- * Scalar's, in this folder as it was published.
+ * The API reference: a page that shows the OpenAPI document. All of it is local, including Scalar's published script in
+ * this folder.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -9,13 +9,12 @@ import type { Context, Hono } from 'hono';
 import type { ApiEnv } from '../serve-route.ts';
 import manifest from './scalar.json' with { type: 'json' };
 
-/** Where the page is, without a key. */
 const referencePath = '/api/reference';
 
 const read = (name: string): Buffer<ArrayBuffer> => readFileSync(new URL(name, import.meta.url));
 const hashOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex').slice(0, 16);
 
-/** Compressed when it was fetched: `scripts/vendor-reference.ts`. */
+/** Compressed by `scripts/vendor-reference.ts`. */
 const scalar = read(`scalar-${manifest.version}.js.gz`);
 const boot = read('page.js');
 const scalarPath = `${referencePath}/scalar-${hashOf(scalar)}.js`;
@@ -56,10 +55,9 @@ const script = {
   vary: 'accept-encoding',
 };
 
-/** The script for clients that take nothing compressed; absent until one comes. */
+/** For clients that do not accept gzip; absent until the first one. */
 let plain: Buffer<ArrayBuffer> | undefined;
 
-/** Serves the page and its scripts. */
 export function serveReference(app: Hono<ApiEnv>): void {
   app.get(referencePath, (c) =>
     c.body(page, 200, {
@@ -76,7 +74,7 @@ export function serveReference(app: Hono<ApiEnv>): void {
   );
 }
 
-/** The path relative to the page, so that it also works below a proxy's own path. */
+/** Relative to the page, so that it also works below a proxy's own path. */
 function relative(path: string): string {
   return path.slice(referencePath.lastIndexOf('/') + 1);
 }

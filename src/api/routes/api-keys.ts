@@ -8,7 +8,6 @@ import { route } from '../route.ts';
 
 const tag = 'api keys';
 
-/** Credentials of the org. */
 export const apiKeyRoutes = [
   route({
     method: 'post',

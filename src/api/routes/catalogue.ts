@@ -11,7 +11,6 @@ const catalogue = openCatalogue();
 const noun = 'Connector';
 const tag = 'catalogue';
 
-/** The connectors that come with the service. */
 export const catalogueRoutes = [
   route({
     method: 'get',

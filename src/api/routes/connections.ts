@@ -27,7 +27,6 @@ const noun = 'Connection';
 const Params = idParams('con', noun);
 const tag = 'connections';
 
-/** Customers' configured instances of specs. */
 export const connectionRoutes = [
   route({
     method: 'get',

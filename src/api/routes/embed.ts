@@ -7,10 +7,8 @@ import { exampleId } from '../inputs.ts';
 import { route } from '../route.ts';
 
 const tag = 'embed';
-/** The seconds for which a token is valid unless the request says otherwise. */
 const usualSeconds = 900;
 
-/** Showing a customer how up to date their connection is, in a page of yours. */
 export const embedRoutes = [
   route({
     method: 'post',

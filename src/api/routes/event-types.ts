@@ -8,7 +8,6 @@ import { route } from '../route.ts';
 
 const tag = 'webhook endpoints';
 
-/** The events that endpoints can be notified of. */
 export const eventTypeRoutes = [
   route({
     method: 'get',
@@ -27,7 +26,7 @@ const toRow = (type: EventType): EventTypeRow => ({
   type,
   summary: eventCatalogue[type].summary,
   default: isDefaultEvent(type),
-  // A receiver has no other document at hand: nothing is referred to.
+  // Self-contained: a receiver has no other document at hand.
   schema: { ...toJsonSchema(eventSchema(type), { typeMode: 'output', target: 'draft-2020-12', errorMode: 'ignore' }) },
   example: exampleEvent(type),
 });

@@ -17,7 +17,7 @@ const Params = idParams('hook', noun);
 const ConnectionParams = idParams('con', 'Connection');
 const tag = 'hooks';
 
-/** The secret that an upstream signs with or sends: created by the upstream or by the service. */
+/** The secret that an upstream signs with or sends; created by the upstream or by the service. */
 const Secret = v.pipe(
   v.string(),
   v.minLength(8),
@@ -33,7 +33,6 @@ const seconds = (fallback: number, most: number, description: string) =>
 const shownOnce = (description: string) => v.pipe(v.nullable(v.string()), v.description(description));
 const urlExample = 'http://localhost:3100/api/hooks/mG5s…';
 
-/** Addresses that upstreams post to, to start a sync at once. */
 export const hookRoutes = [
   listOfConnection(tag, HookRow, listHooks),
   route({

@@ -1,6 +1,6 @@
 /**
- * Every endpoint, declared in a file per resource: path, credential, schemas, errors and handler. A handler that reads
- * asks `db/queries`, one that writes calls `src/control`; none decides a status or checks an input itself.
+ * Every endpoint, declared in a file per resource. Handlers that read call `db/queries`, those that write call
+ * `src/control`; none decides a status or checks an input.
  */
 
 import type { Route } from '../route.ts';
@@ -19,7 +19,7 @@ import { webhookDeliveryRoutes } from './webhook-deliveries.ts';
 import { webhookEndpointRoutes } from './webhook-endpoints.ts';
 import { workspaceRoutes } from './workspaces.ts';
 
-/** Every endpoint below `/api/v1`, in the order of the interface specification. */
+/** In the order of the interface specification. */
 export const routes: readonly Route[] = [
   ...specRoutes,
   ...connectionRoutes,

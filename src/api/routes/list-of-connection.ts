@@ -7,7 +7,7 @@ import { found } from '../../core/errors.ts';
 import { idParams } from '../inputs.ts';
 import { type Route, route } from '../route.ts';
 
-/** The endpoint that lists what belongs to a connection: `things`, which are also its tag and the end of its path. */
+/** `things` is also the tag and the end of the path. */
 export const listOfConnection = <Row>(
   things: string,
   row: v.GenericSchema<Row>,

@@ -13,7 +13,7 @@ import { SeeOther } from '../see-other.ts';
 
 const tag = 'oauth';
 
-/** The spec may give the code another name, and may keep other parameters. A refusal has an `error` instead. */
+/** The spec may rename the code and keep other parameters. A refusal has an `error` instead. */
 const CallbackQuery = v.pipe(
   v.objectWithRest(
     {
@@ -62,7 +62,6 @@ const ReturnOrigin = v.pipe(
   v.transform((text) => new URL(text).origin),
 );
 
-/** Authorizing connections whose spec says `oauth2_authorization_code`. */
 export const oauthRoutes = [
   route({
     method: 'get',

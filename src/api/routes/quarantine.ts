@@ -13,7 +13,6 @@ const noun = 'Quarantined record';
 const Params = idParams('quar', noun);
 const tag = 'quarantine';
 
-/** Records that failed validation. */
 export const quarantineRoutes = [
   route({
     method: 'get',

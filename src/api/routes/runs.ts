@@ -15,7 +15,6 @@ const noun = 'Run';
 const Params = idParams('run', noun);
 const tag = 'runs';
 
-/** Executions of syncs. */
 export const runRoutes = [
   route({
     method: 'get',

@@ -11,7 +11,6 @@ const Params = idParams('sched', 'Schedule');
 const ConnectionParams = idParams('con', 'Connection');
 const tag = 'schedules';
 
-/** When connections sync by themselves. */
 export const scheduleRoutes = [
   listOfConnection(tag, ScheduleRow, listSchedules),
   route({

@@ -74,7 +74,6 @@ const importExample = {
   },
 };
 
-/** Connector definitions. */
 export const specRoutes = [
   route({
     method: 'post',

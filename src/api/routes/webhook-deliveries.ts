@@ -14,7 +14,6 @@ const tag = 'webhook deliveries';
 
 const requestedInTime = `Beyond ${orgLimits.requestedDeliveries.default} tests and redeliveries of the org in 24 hours, by default, it gets 429. To send many events again, recover their endpoint.`;
 
-/** The log of deliveries to the org. */
 export const webhookDeliveryRoutes = [
   route({
     method: 'get',

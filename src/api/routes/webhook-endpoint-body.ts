@@ -5,7 +5,7 @@ import { bodyId } from '../inputs.ts';
 
 const idsMax = 100;
 
-/** A filter: null matches everything; an empty one is refused because it matches nothing. */
+/** `null` matches everything; an empty filter is refused because it matches nothing. */
 const filterOf = <Item extends v.GenericSchema<string>>(item: Item, description: string) =>
   v.nullable(
     v.pipe(
@@ -18,7 +18,7 @@ const filterOf = <Item extends v.GenericSchema<string>>(item: Item, description:
 
 const wholeNumber = (min: number, max: number) => v.pipe(v.number(), v.integer(), v.minValue(min), v.maxValue(max));
 
-/** The settings of an endpoint that a caller can set, without their defaults. */
+/** Without defaults. */
 export const endpointSettings = {
   url: v.pipe(
     v.string(),
@@ -55,7 +55,6 @@ export const endpointSettings = {
   ),
 };
 
-/** A secret that the caller brings. */
 export const BroughtSecret = v.pipe(
   v.string(),
   v.description(

@@ -34,7 +34,6 @@ const ShownSecret = v.optional(
 
 const windowHours = { '1h': 1, '24h': 24, '7d': 168, '30d': 720 } as const;
 
-/** Where events of the org are sent. */
 export const webhookEndpointRoutes = [
   route({
     method: 'post',

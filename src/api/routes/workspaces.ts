@@ -7,7 +7,6 @@ import { route } from '../route.ts';
 
 const tag = 'workspaces';
 
-/** Parts of the org. */
 export const workspaceRoutes = [
   route({
     method: 'get',

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Document, isSeq, parseDocument, stringify } from 'yaml';
 import type { SpecFile } from '../spec-file.ts';
 
-/** The text of a spec file with one more test at the end of `tests`; a YAML file keeps its comments. */
+/** A YAML file keeps its comments. */
 export function withTest(
   { text, format, document }: Pick<SpecFile, 'text' | 'format' | 'document'>,
   test: object,
@@ -19,7 +19,7 @@ function jsonWithTest(text: string, document: unknown, test: object): string {
   return `${JSON.stringify({ ...rest, tests: [...tests, test] }, null, indent)}\n`;
 }
 
-/** Inserted as text, so that all else stays as it is written; where that does not work, the whole is written anew. */
+/** Inserts text so that the rest stays as written; if that fails, the whole document is written anew. */
 function yamlWithTest(text: string, test: object): string {
   const document = parseDocument(text, { schema: 'core' });
   const inserted = insertedText(text, document, test);
@@ -33,7 +33,6 @@ function yamlWithTest(text: string, test: object): string {
   return isSame ? inserted : document.toString({ lineWidth: 0 });
 }
 
-/** The text with the test inserted; null: the tests are not written as a block. */
 function insertedText(text: string, document: Document, test: object): string | null {
   const tests = document.get('tests');
   const item = (indent: number) =>
@@ -53,13 +52,12 @@ function insertedText(text: string, document: Document, test: object): string | 
   return `${text.slice(0, at)}\n${item(indent)}${text.slice(at)}`;
 }
 
-/** Undefined for what is not YAML. */
 function valueOf(text: string): unknown {
   const document = parseDocument(text, { schema: 'core' });
   return document.errors.length > 0 ? undefined : document.toJS();
 }
 
-/** Replaces a file as a whole, or not at all; its mode stays. */
+/** Replaces a file atomically and keeps its mode. */
 export async function replaceFile(path: string, text: string): Promise<void> {
   const target = await realpath(path);
   const { mode } = await stat(target);

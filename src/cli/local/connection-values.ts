@@ -9,26 +9,20 @@ import type { Tools } from '../tools.ts';
 
 /** The values of a connection that exists only on the command line. */
 export interface LocalValues {
-  /** The params, with defaults filled in. */
   readonly params: JsonObject;
-  /** The secrets that were given. */
   readonly secrets: JsonObject;
 }
 
-/** The values of a connection as they were typed. */
 export interface TypedValues {
   /** `name=value`. */
   readonly params: readonly string[];
   /** `name=-` or `name=env:NAME`. */
   readonly secrets: readonly string[];
-  /** Where a token that somebody else obtained is; null: there is none. */
+  /** `null` without a token obtained elsewhere. */
   readonly accessToken: WantedSecret['source'] | null;
 }
 
-/**
- * Reads the values of `--param` and `--secret` and checks them as those of a connection. A secret that is not given is
- * not required: that of the destination is not used here. Throws usage errors.
- */
+/** Secrets are optional: that of the destination is not used here. Throws usage errors. */
 export async function readConnectionValues(
   tools: Tools,
   { connectionParams }: Pick<ConnectorSpec, 'connectionParams'>,
@@ -48,7 +42,7 @@ export async function readConnectionValues(
     if (!param.secret) throw usageError(`${name} is not secret: use --param ${name}=VALUE.`);
     return { name, source: secretSource(`--secret ${name}`, value) };
   });
-  // Before anybody is prompted: who typed a secret should not have to do it twice.
+  // Before the prompt, so that a secret need not be typed twice.
   checkValues(connectionParams, { params, secrets: {} });
   const token = typed.accessToken === null ? [] : [{ name: tokenName, source: typed.accessToken }];
   const read = await readSecrets(tools, [...wanted, ...token]);
@@ -58,10 +52,9 @@ export async function readConnectionValues(
   return { values: checkValues(connectionParams, { params, secrets }), accessToken: read.get(tokenName) ?? null };
 }
 
-/** What the prompt calls it; no param has such a name. */
 const tokenName = 'access token';
 
-/** The values with defaults. Throws usage errors naming all that do not fit. */
+/** Throws usage errors naming all invalid values. */
 function checkValues(
   connectionParams: ConnectorSpec['connectionParams'],
   given: { readonly params: JsonObject; readonly secrets: JsonObject },
@@ -92,7 +85,7 @@ const isSecret = (name: string): CommandError =>
       'If the value that you typed is real, replace it: ps and the history of the shell show it.',
   );
 
-/** A text as it is; of every other type its JSON, and of a list of texts also its items with commas. */
+/** Text as it is, JSON for every other type; a list of texts may also be separated by commas. */
 function valueOf({ type }: ConnectionParam, text: string): unknown {
   if (type === 'string' || type === 'url') return text;
   if (type === 'string_list' && !text.trimStart().startsWith('[')) return text.split(',').map((item) => item.trim());

@@ -2,7 +2,7 @@ import { withCompiledExpressions } from '../../core/expressions/compiled-evaluat
 import type { Evaluator } from '../../core/expressions/evaluation.ts';
 import { createEvaluatorPool } from '../../core/expressions/evaluator-pool.ts';
 
-/** Evaluates as the service does; disposing ends its child processes. */
+/** Disposing ends its child processes. */
 export function openEvaluator(): Evaluator & AsyncDisposable {
   const pool = withCompiledExpressions(createEvaluatorPool({ size: 2 }));
   return { ...pool.forOrg('local'), [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose]() };

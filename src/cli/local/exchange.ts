@@ -1,6 +1,6 @@
 import type { HttpRequest, HttpResponse } from '../../core/model/http.ts';
 
-/** A request without its credentials, and the response that was accepted. */
+/** Without credentials; only accepted responses. */
 export interface Exchange {
   readonly request: HttpRequest;
   readonly response: HttpResponse;

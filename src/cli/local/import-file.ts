@@ -10,18 +10,16 @@ import { usageError } from '../command-error.ts';
 import { type CommandResult, createProgress } from '../output.ts';
 import type { Tools } from '../tools.ts';
 
-/** Bytes of a document that is imported: descriptions of large APIs have a dozen MB. */
+/** Descriptions of large APIs have a dozen MB. */
 const documentBytesMax = 33_554_432;
-/** Times the size of a document that the service imports. */
+/** Multiple of the service's limits on imported documents. */
 const sizeTimes = 20;
 
-/** Options of `css import`. */
 export interface ImportArguments {
   readonly key?: string;
   readonly out?: string;
 }
 
-/** `css import`: a spec made from a document of another format, and the outcome of each of its parts. */
 export async function importFile(
   tools: Tools,
   given: string,
@@ -66,7 +64,7 @@ async function readText(path: string, name: string): Promise<string> {
   return await readFile(path, 'utf8');
 }
 
-/** Writes a new spec. Nothing is overwritten: an author may have changed the file. */
+/** Never overwrites a file: an author may have changed it. */
 async function writeSpec({ folder }: Tools, out: string, key: string, text: string): Promise<string> {
   const file = join(out, `${key}.yaml`);
   await mkdir(resolve(folder, out), { recursive: true });

@@ -9,7 +9,7 @@ import type { Tools } from '../tools.ts';
 const variables = ['EGRESS_ALLOW', 'EGRESS_DENY', 'EGRESS_ALLOW_HTTP', 'EGRESS_PROXY'];
 
 /**
- * The guard of the service with the same variables; `allow` are more entries of EGRESS_ALLOW. Throws ConfigError, and a
+ * The service's egress guard with the same variables; `allow` extends EGRESS_ALLOW. Throws ConfigError, and a
  * validation error naming bad entries.
  */
 export function openEgress({ env }: Pick<Tools, 'env'>, allow: readonly string[]): EgressGuard {
@@ -31,7 +31,7 @@ function moreEntries(allow: readonly string[]): ReturnType<typeof parseAllowList
   }
 }
 
-/** How the address of a blocked call is let through; null: the block is of another kind. */
+/** `null` for blocks that EGRESS_ALLOW cannot lift. */
 export function howToAllow(message: string, blocked: LoggedCall | undefined): string | null {
   if (blocked === undefined || !/^Egress blocked \((?:address|plain_http)\)/.test(message)) return null;
   const url = URL.parse(blocked.url);

@@ -1,6 +1,6 @@
 /**
- * Reads a resource from the real API, on this machine: the engine of a run, the guarded client, its logins and limits.
- * Nothing is delivered, and nothing is kept when the process ends.
+ * Reads a resource from the real API with the engine, guarded client, logins and limits of a run, but delivers and
+ * keeps nothing.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { assembleSource, type OpenedSource } from '../../connect/assemble-source.ts';
@@ -29,36 +29,31 @@ import { createMemoryBuckets } from './memory-buckets.ts';
 import { createMemoryTokens, givenToken } from './memory-tokens.ts';
 import { type ShownFailure, shownFailure } from './read-failure.ts';
 
-/** What is read, and how. */
 export interface LocalReadOptions {
   readonly spec: ConnectorSpec;
   readonly resourceKey: string;
   readonly values: LocalValues;
-  /** Records, at most. */
   readonly limit: number;
-  /** Entries of EGRESS_ALLOW besides those of the environment. */
+  /** Entries of EGRESS_ALLOW beside those of the environment. */
   readonly allow: readonly string[];
-  /** The token that is used instead of asking for one, for auth kinds with tokens; null: none. */
+  /** Replaces the login, for auth kinds with tokens; `null` to log in. */
   readonly accessToken: string | null;
   readonly progress: Progress;
 }
 
-/** What a read came to. */
 export interface LocalRead {
   readonly run: MemoryRun;
   readonly startedAt: Date;
   readonly calls: readonly LoggedCall[];
-  /** The pages, each as read and as processed. */
   readonly pages: readonly { readonly page: RunPage; readonly ready: ReadyPage }[];
-  /** Requests without credentials and their responses, in order; those of logins are not among them. */
+  /** In order, without credentials and without logins. */
   readonly exchanges: readonly Exchange[];
-  /** All that is secret: given values, and tokens that came up. */
+  /** Given values and obtained tokens. */
   readonly secrets: readonly string[];
-  /** Null unless it failed. */
   readonly error: ShownFailure | null;
 }
 
-/** Reads until the limit or the end. A failure is part of the result, Ctrl-C too. */
+/** A failure is part of the result, Ctrl-C too. */
 export async function readLocally(tools: Tools, options: LocalReadOptions): Promise<LocalRead> {
   const { spec, values, limit, progress } = options;
   const resource = findResource(spec, options.resourceKey);
@@ -104,7 +99,6 @@ export async function readLocally(tools: Tools, options: LocalReadOptions): Prom
   return { run: { ...run, status }, startedAt, calls, pages, exchanges, secrets: [...secrets], error };
 }
 
-/** What a read has seen so far. */
 interface Seen {
   readonly calls: LoggedCall[];
   readonly pages: { readonly page: RunPage; readonly ready: ReadyPage }[];
@@ -118,11 +112,9 @@ interface Reading {
   readonly startedAt: Date;
   readonly stack: AsyncDisposableStack;
   readonly seen: Seen;
-  /** Shows what was seen. */
   readonly show: () => void;
 }
 
-/** Makes what opens the resources of a read, which share their buckets and tokens. */
 function createOpenSource(
   tools: Tools,
   { spec, values, allow, accessToken, progress }: LocalReadOptions,
@@ -178,16 +170,12 @@ const oneByOne = (spec: ConnectorSpec): ConnectorSpec => ({
   http: { ...spec.http, rateLimit: { ...spec.http.rateLimit, maxConcurrent: 1 } },
 });
 
-/**
- * The values of a connection for which nothing logs in: with a given token that is so, and a secret that is not given
- * is not missed.
- */
+/** Placeholders for secrets: with a given token nothing logs in, so missing ones do no harm. */
 const withoutLogin = ({ connectionParams }: ConnectorSpec, { params, secrets }: LocalValues): LocalValues => {
   const unused = connectionParams.filter(({ secret }) => secret).map(({ key }) => [key, `not-given-${key}`] as const);
   return { params, secrets: { ...Object.fromEntries(unused), ...secrets } };
 };
 
-/** A store of tokens for each auth, however often its resources are opened. */
 function createMemoryTokensByAuth() {
   const stores = new Map<string | null, ReturnType<typeof createMemoryTokens>>();
   return (resourceKey: string | null) => {
@@ -197,7 +185,7 @@ function createMemoryTokensByAuth() {
   };
 }
 
-/** Waits here where a run would wait on a durable timer, and notes what it exchanged. */
+/** Waits in process where a run would wait on a durable timer, and records exchanges. */
 function patient(
   client: HttpClient,
   {
@@ -233,7 +221,6 @@ function waiting(waitMs: number, reason: ThrottleReason, { http }: ConnectorSpec
   return `waiting ${Math.ceil(waitMs / 1000)} s: ${why}`;
 }
 
-/** The part of a run that was read until Ctrl-C ended it. */
 async function endedBy(
   signal: AbortSignal,
   pages: LocalRead['pages'],
@@ -253,7 +240,7 @@ async function endedBy(
   }
 }
 
-/** Here invalid records are shown; a run of this resource would fail at the first one. */
+/** A run would fail at the first invalid record; here the records are shown too. */
 function refusedRecord(resource: Resource, pages: LocalRead['pages']): AppError | null {
   if (resource.onInvalid !== 'fail') return null;
   for (const { ready } of pages)

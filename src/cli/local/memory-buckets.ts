@@ -1,8 +1,8 @@
 import type { Buckets } from '../../connect/limits-over-buckets.ts';
 
-/** Buckets of this process, by the rule of those in the database (GCRA). */
+/** By the rule of those in the database (GCRA). */
 export function createMemoryBuckets(now: () => number = Date.now): Buckets {
-  /** The time at which each bucket is full again, in milliseconds since the epoch. */
+  /** When each bucket is full again, in milliseconds since the epoch. */
   const fullAt = new Map<string, number>();
   const spacing = ({ requests, perSeconds, burst }: Parameters<Buckets['take']>[0]) => {
     const step = (perSeconds / requests) * 1000;

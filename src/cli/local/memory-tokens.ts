@@ -2,7 +2,6 @@ import { AppError } from '../../core/errors.ts';
 import type { Token, TokenSource } from '../../core/source/auth/token.ts';
 import type { StoredToken, TokenStore } from '../../core/source/auth/token-store.ts';
 
-/** Tokens of this process, for as long as it lives. */
 export function createMemoryTokens(): TokenStore {
   let stored: StoredToken | null = null;
   let isLeased = false;
@@ -24,7 +23,6 @@ export function createMemoryTokens(): TokenStore {
   };
 }
 
-/** A token that somebody else obtained. */
 export function givenToken(accessToken: string): TokenSource {
   const token: Token = { accessToken, expiresAtMs: null, obtainedAtMs: Date.now(), refreshToken: null, metadata: {} };
   return {

@@ -6,7 +6,6 @@ import type { Tools } from '../tools.ts';
 import { readConnectionValues } from './connection-values.ts';
 import type { LocalReadOptions } from './local-read.ts';
 
-/** The options of a read from this machine, as typed. */
 export interface ReadArguments {
   readonly resource?: string;
   readonly param?: readonly string[];
@@ -16,7 +15,7 @@ export interface ReadArguments {
   readonly limit: string;
 }
 
-/** Everything that a read needs, and the file that it is of. Throws usage errors and the issues of the file. */
+/** Throws usage errors and the issues of the file. */
 export async function prepareRead(
   tools: Tools,
   name: string,
@@ -35,7 +34,6 @@ export async function prepareRead(
   return { spec, resourceKey, values, limit, allow: args.allow ?? [], accessToken, file };
 }
 
-/** A spec with one resource needs no name of it. */
 function resourceOf(given: string | undefined, keys: readonly string[]): string {
   const key = given ?? (keys.length === 1 ? keys[0] : undefined);
   if (key !== undefined && keys.includes(key)) return key;

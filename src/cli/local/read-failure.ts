@@ -1,11 +1,10 @@
-/** Why a local read failed, in sentences for somebody at this machine. */
+/** Explains why a local read failed. */
 import type { AppError } from '../../core/errors.ts';
 import type { LoggedCall } from '../../core/http/logged-call.ts';
 import type { ConnectorSpec, Resource } from '../../core/spec/schema/spec-schema.ts';
 import type { LocalValues } from './connection-values.ts';
 import { howToAllow } from './local-egress.ts';
 
-/** A failure with what to do about it. */
 export interface ShownFailure {
   readonly code: string;
   readonly message: string;
@@ -18,7 +17,6 @@ interface FailedRead {
   readonly calls: readonly LoggedCall[];
 }
 
-/** A failure as people are shown it. */
 export function shownFailure({ code, message }: AppError, { spec, resource, values, calls }: FailedRead): ShownFailure {
   const blocked = calls.findLast((call) => call.errorCode === code);
   const advice =
@@ -30,7 +28,7 @@ export function shownFailure({ code, message }: AppError, { spec, resource, valu
   return { code, message: advice === null ? message : `${message} ${advice}` };
 }
 
-/** The sentences of the service speak of a connection; here there is none. */
+/** The service's messages name a connection; a local read has none. */
 function authAdvice(message: string, auth: ConnectorSpec['auth'], { secrets }: LocalValues): string {
   if (/\/oauth\//.test(message)) {
     return (

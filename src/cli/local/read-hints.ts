@@ -1,6 +1,6 @@
 /**
- * What looks right and may be wrong: mistakes in a spec that no response contradicts. A page token that is looked for at
- * the wrong place reads like a list of one page.
+ * Hints at mistakes in a spec that no response contradicts: a page token in the wrong place reads like a list of one
+ * page.
  */
 
 import { valueAt } from '../../core/json/dotted-path.ts';
@@ -12,17 +12,13 @@ import type { CursorType } from '../../core/spec/schema/incremental-schema.ts';
 import type { Resource } from '../../core/spec/schema/spec-schema.ts';
 import { counted } from '../output.ts';
 
-/** A read as hints see it. */
 interface ReadRecords {
-  /** The records of each page. */
   readonly pages: readonly (readonly unknown[])[];
   readonly rows: readonly unknown[];
-  /** Whether it came to its natural end. */
   readonly isWhole: boolean;
   readonly http: Pick<HttpSettings, 'baseUrl' | 'query' | 'headers'>;
 }
 
-/** Sentences for the author of a spec about what was read; empty: nothing looks wrong. */
 export function readHints(resource: Resource, { pages, rows, isWhole, http }: ReadRecords): readonly string[] {
   const withRecords = pages.filter(({ length }) => length > 0);
   return [
@@ -34,7 +30,7 @@ export function readHints(resource: Resource, { pages, rows, isWhole, http }: Re
   ];
 }
 
-/** A count of records that is rather a limit of the API than the length of a list. */
+/** Such a count is more likely a limit of the API than the length of a list. */
 const looksCut = (count: number): boolean => [10, 20, 25, 30].includes(count) || (count > 0 && count % 50 === 0);
 
 function pageHints({ pagination, forEach }: Resource, pages: readonly (readonly unknown[])[]): readonly string[] {
@@ -72,7 +68,7 @@ function pageHints({ pagination, forEach }: Resource, pages: readonly (readonly 
   }
 }
 
-/** Numbered pages that nothing joins: a record that leaves the list while it is read lets another one slip past unread. */
+/** Numbered pages without overlap: when a record leaves the list during the read, another one slips past unread. */
 function moveHints(resource: Resource, pages: number): readonly string[] {
   const { pagination, deletes, incremental, forEach, job } = resource;
   if ((pagination.kind !== 'page' && pagination.kind !== 'offset') || job !== undefined) return [];
@@ -85,7 +81,7 @@ function moveHints(resource: Resource, pages: number): readonly string[] {
         'Remove stable, unless the API keeps the places of deleted records.',
     ];
   }
-  // Pages of these reads overlap, or their ends are looked at again.
+  // These reads overlap their pages, or look at page ends again.
   const isJoined = incremental !== undefined || deletes.mode === 'flag' || concludesAbsence(resource);
   if (isJoined || pages < 2 || forEach.length > 0) return [];
   if (pagination.kind !== 'offset' || pagination.overlap !== undefined) return [];
@@ -115,7 +111,6 @@ function cursorHints({ incremental }: Resource, records: readonly unknown[]): re
   ];
 }
 
-/** A cursor that bounds neither the requests nor the records. */
 function windowHints(
   { incremental, request, job, pagination }: Resource,
   { baseUrl, query, headers }: ReadRecords['http'],
@@ -129,7 +124,7 @@ function windowHints(
   ];
 }
 
-/** The type that a value looks like; null: none. Milliseconds since 1970 have twelve digits from 1973 on. */
+/** Milliseconds since 1970 have twelve digits from 1973 on. */
 function cursorTypeOf(value: unknown): CursorType | null {
   const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
   if (typeof number === 'number') return number >= 1e11 ? 'epoch_ms' : number >= 1e8 ? 'epoch_s' : 'integer';

@@ -18,14 +18,12 @@ import { prepareRead, type ReadArguments } from './read-arguments.ts';
 import { recordedMocks } from './recorded-mocks.ts';
 import { createSecretMask, maskDeep, placeholdersOf } from './secret-masks.ts';
 
-/** A read and the name of its test. */
 export interface RecordArguments extends ReadArguments {
   readonly name?: string;
 }
 
 type Prepared = Awaited<ReturnType<typeof prepareRead>>;
 
-/** `css record`: reads from the real API and appends the read to the tests of the file, without secrets. */
 export async function record(tools: Tools, name: string, args: RecordArguments): Promise<CommandResult> {
   const prepared = await prepareRead(tools, name, args);
   const read = await readLocally(tools, { ...prepared, progress: createProgress(tools) });
@@ -49,10 +47,9 @@ export async function record(tools: Tools, name: string, args: RecordArguments):
   };
 }
 
-/** A test as it is written: what it need not say is left out. */
 type WrittenTest = Pick<SpecTest, 'name' | 'resource' | 'mocks' | 'expect'>;
 
-/** The expectations are what the test itself comes to; a test that comes to other rows than the read is not written. */
+/** A test's own outcome becomes its expectations, unless its rows differ from those of the read. */
 async function testOf(
   { file, resourceKey, values, limit }: Prepared,
   read: LocalRead,
@@ -92,7 +89,6 @@ async function testOf(
   throw notRecorded('not_recordable', `The read cannot be repeated from its responses: ${reason}.`);
 }
 
-/** What a mock need not say. */
 const withoutDefaults = ({ respond: { status, headers, ...respond }, ...mock }: Mock) => ({
   ...mock,
   respond: {
@@ -118,7 +114,6 @@ function expectationsOf({ run, requests }: Extract<PlayedTest, { readonly ok: tr
 const notEmpty = (name: string, value: Readonly<Record<string, unknown>>) =>
   Object.keys(value).length === 0 ? {} : { [name]: value };
 
-/** The params that differ from their defaults. */
 function paramsOf({ connectionParams }: ConnectorSpec, params: Readonly<Record<string, unknown>>) {
   const defaults = new Map(connectionParams.map((param) => [param.key, param.default]));
   const given = Object.entries(params).filter(
@@ -127,7 +122,6 @@ function paramsOf({ connectionParams }: ConnectorSpec, params: Readonly<Record<s
   return Object.fromEntries(given);
 }
 
-/** No two tests of a file have one name. */
 function testName({ tests }: ConnectorSpec, resourceKey: string, given: string | undefined): string {
   const wanted = given ?? `reads ${resourceKey} as recorded`;
   const names = new Set(tests.map(({ name }) => name));
@@ -137,7 +131,7 @@ function testName({ tests }: ConnectorSpec, resourceKey: string, given: string |
   }
 }
 
-/** Throws when the file would not be accepted any more, or its new test would fail. */
+/** Throws when the file would be invalid, or its new test would fail. */
 async function checkText(
   { format, spec }: ValidSpecFile,
   text: string,

@@ -7,17 +7,15 @@ import { CommandError, exitCodes } from '../command-error.ts';
 import type { Exchange } from './exchange.ts';
 import { maskDeep } from './secret-masks.ts';
 
-/** How exchanges become mocks. */
 export interface RecordedOptions {
   readonly spec: ConnectorSpec;
   readonly resource: Resource;
-  /** Masks secrets in a text. */
   readonly mask: (text: string) => string;
-  /** Records of a response that are kept; null: all. */
+  /** `null` keeps all. */
   readonly recordsMax: number | null;
 }
 
-/** Mocks that give each request the response that it got. Throws when a response is no text. */
+/** Throws when a response is not text. */
 export function recordedMocks(exchanges: readonly Exchange[], options: RecordedOptions): readonly Mock[] {
   const patterns = patternsOf(exchanges, options.mask);
   const recorded = exchanges.map((exchange, index) => ({
@@ -36,7 +34,7 @@ export function recordedMocks(exchanges: readonly Exchange[], options: RecordedO
   });
 }
 
-/** A parameter that other requests to the same path have is absent in those that lack it. */
+/** A request that lacks a parameter of other requests to the same path requires its absence. */
 function patternsOf(exchanges: readonly Exchange[], mask: RecordedOptions['mask']): readonly RequestPattern[] {
   const placeOf = ({ request }: Exchange) => `${request.method} ${request.url.pathname}`;
   const names = new Map<string, Set<string>>();
@@ -99,7 +97,7 @@ function textOf(path: string, body: Uint8Array): string {
   }
 }
 
-/** Undefined for what is no JSON object or list, or has numbers that JavaScript would change. */
+/** Undefined unless it is a JSON object or list whose numbers JavaScript keeps exactly. */
 function exactJson(text: string): unknown {
   const value = parsed(text);
   if (typeof value !== 'object' || value === null || /[:[,\s]-?\d{16,}/.test(text)) return undefined;
@@ -124,7 +122,6 @@ function firstItems(body: unknown, { resource, recordsMax }: RecordedOptions): u
   return path === '$' ? first : withValueAt(body, path, first);
 }
 
-/** With the first elements at each `*` of a path alone. */
 function firstElements(value: unknown, [name, ...rest]: readonly string[], count: number): unknown {
   if (name === undefined) return value;
   const shortened = (child: unknown): unknown => firstElements(child, rest, count);
@@ -137,7 +134,7 @@ function firstElements(value: unknown, [name, ...rest]: readonly string[], count
   return Object.fromEntries(first.map(([key, child]) => [key, shortened(child)]));
 }
 
-/** A header that the spec may read: `Link`, and those that it names. The clock of a test gives `Date`. */
+/** `Link` and the headers that the spec names; the clock of a test gives `Date`. */
 function isUsed(name: string, spec: ConnectorSpec): boolean {
   if (name === 'link') return true;
   if (neverUsed.has(name)) return false;
@@ -155,7 +152,6 @@ const neverUsed: ReadonlySet<string> = new Set([
   'connection',
 ]);
 
-/** Every text of a value, in lower case. */
 function namesIn(value: unknown): readonly string[] {
   if (typeof value === 'string') return [value.toLowerCase()];
   if (Array.isArray(value)) return value.flatMap(namesIn);

@@ -6,7 +6,6 @@ import { readValidSpec } from '../spec-file.ts';
 import type { Tools } from '../tools.ts';
 import { openEvaluator } from './evaluator.ts';
 
-/** `css test`: the tests inside a spec, against their mocks alone. */
 export async function runTests(tools: Tools, name: string): Promise<CommandResult> {
   const { spec, located } = await readValidSpec(tools, name);
   await using evaluator = openEvaluator();

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../core/json/json-object.ts';
 import { checkConnectionValues } from '../../core/spec/connection/params.ts';
 import type { ConnectorSpec } from '../../core/spec/schema/spec-schema.ts';
 
-/** A JSON value with every text in it masked, names and numbers too. */
+/** Also masks names and numbers. */
 export function maskDeep(value: unknown, mask: (text: string) => string): unknown {
   if (typeof value === 'string') return mask(value);
   if (Array.isArray(value)) return value.map((item) => maskDeep(item, mask));
@@ -15,13 +15,10 @@ export function maskDeep(value: unknown, mask: (text: string) => string): unknow
   return text === String(value) ? value : text;
 }
 
-/**
- * The length from which a secret is replaced anywhere; shorter ones only where they are a whole text: they occur in
- * ordinary words.
- */
+/** Shorter secrets occur in ordinary words, so they are replaced only where they are a whole text. */
 const replacedFrom = 4;
 
-/** Made-up values in place of secrets: a test needs no real ones. Of a param whose rules no such value fits there is none. */
+/** Omits params whose rules no made-up value fits. */
 export function placeholdersOf(
   { connectionParams }: Pick<ConnectorSpec, 'connectionParams'>,
   secrets: JsonObject,
@@ -37,10 +34,7 @@ export function placeholdersOf(
   return Object.fromEntries(entries);
 }
 
-/**
- * Replaces given secrets by their placeholders, and everything else that is secret, in any spelling, by a mask.
- * `found`: all that is secret, tokens that came up too.
- */
+/** Replaces given secrets by placeholders, and others (`found`, such as tokens), in any spelling, by a mask. */
 export function createSecretMask(
   secrets: JsonObject,
   placeholders: Readonly<Record<string, string>>,

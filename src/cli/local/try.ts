@@ -11,7 +11,7 @@ import { prepareRead, type ReadArguments } from './read-arguments.ts';
 import { readHints } from './read-hints.ts';
 import { maskDeep } from './secret-masks.ts';
 
-/** `css try`: reads from the real API and shows what a run would deliver. Nothing is written anywhere. */
+/** Nothing is written anywhere. */
 export async function tryResource(tools: Tools, name: string, args: ReadArguments): Promise<CommandResult> {
   const prepared = await prepareRead(tools, name, args);
   const { spec, resourceKey } = prepared;
@@ -26,7 +26,6 @@ export async function tryResource(tools: Tools, name: string, args: ReadArgument
   };
 }
 
-/** A result of `css try` as its JSON document has it. */
 type ShownRead = ReturnType<typeof showRead>;
 
 function showRead(spec: ConnectorSpec, resourceKey: string, { run, calls, pages, error }: LocalRead) {
@@ -50,7 +49,7 @@ function showRead(spec: ConnectorSpec, resourceKey: string, { run, calls, pages,
       attempt,
       error: errorCode,
       cacheHit,
-      // What an API says against a request; a page is among the records.
+      // The API's error message; pages are not shown, as their records are.
       says: statusCode !== null && statusCode >= 400 ? respBodyTruncated : null,
     })),
     records,
@@ -80,7 +79,7 @@ function showRead(spec: ConnectorSpec, resourceKey: string, { run, calls, pages,
   };
 }
 
-/** Characters of a refusal: its first sentences say why, and an API may send a whole page. */
+/** The first sentences of a refusal say why, and an API may send a whole page. */
 const refusalMax = 500;
 
 function linesOf(shown: ShownRead, columns: number): readonly string[] {

@@ -7,7 +7,6 @@ import { readSpecFile } from '../spec-file.ts';
 import type { Tools } from '../tools.ts';
 import { openEvaluator } from './evaluator.ts';
 
-/** `css validate`: what the service would say of a file, its tests included. */
 export async function validate(tools: Tools, name: string): Promise<CommandResult> {
   const issues = await issuesOf(tools, name);
   const valid = issues.length === 0;

@@ -4,7 +4,6 @@ import { CallRows } from './rows.ts';
 import { callCells } from './run-lines.ts';
 import { openService, type ServiceArguments, segment } from './service.ts';
 
-/** `css calls`: the requests of a run. */
 export async function calls(tools: Tools, runId: string, args: ServiceArguments): Promise<CommandResult> {
   const service = await openService(tools, args);
   const rows = await service.call(CallRows, 'GET', `/runs/${segment(runId)}/calls`);

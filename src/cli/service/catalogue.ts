@@ -5,7 +5,6 @@ import type { Tools } from '../tools.ts';
 import { putDraft } from './put-draft.ts';
 import { openService, type ServiceArguments, segment } from './service.ts';
 
-/** `css catalogue list`: the connectors that come with the service. */
 export async function listCatalogue(tools: Tools, args: ServiceArguments): Promise<CommandResult> {
   const service = await openService(tools, args);
   const rows = await service.call(v.array(CatalogueRow), 'GET', '/catalogue');
@@ -22,7 +21,7 @@ export async function listCatalogue(tools: Tools, args: ServiceArguments): Promi
   };
 }
 
-/** `css catalogue add`: a connector that comes with the service becomes a draft of the org. */
+/** Makes a draft of the org from a connector that comes with the service. */
 export async function addFromCatalogue(tools: Tools, key: string, args: ServiceArguments): Promise<CommandResult> {
   const service = await openService(tools, args);
   const { spec, version, verifiedAgainst } = await service.call(

@@ -7,7 +7,6 @@ import { ConnectionRows, SpecRows, WorkspaceRows } from './rows.ts';
 import { openService, type Service, type ServiceArguments, segment } from './service.ts';
 import { specNamed } from './spec-versions.ts';
 
-/** Options of `css connections create`, as typed. */
 export interface CreateArguments extends ServiceArguments {
   readonly name?: string;
   readonly workspace: string;
@@ -15,7 +14,6 @@ export interface CreateArguments extends ServiceArguments {
   readonly secret?: readonly string[];
 }
 
-/** `css connections list`: the connections of the org. */
 export async function connections(tools: Tools, args: ServiceArguments): Promise<CommandResult> {
   const service = await openService(tools, args);
   const rows = await service.call(ConnectionRows, 'GET', '/connections');
@@ -37,7 +35,6 @@ export async function connections(tools: Tools, args: ServiceArguments): Promise
   };
 }
 
-/** `css connections create`: a connection of a published version, with the values of `--param` and `--secret`. */
 export async function createConnection(tools: Tools, text: string, args: CreateArguments): Promise<CommandResult> {
   const { spec, name } = await specNamed(tools, text, args);
   if (!spec) {
@@ -60,7 +57,7 @@ export async function createConnection(tools: Tools, text: string, args: CreateA
   };
 }
 
-/** The id of the workspace with that name or id. Throws usage errors. */
+/** Accepts a name or an id; throws usage errors. */
 async function workspaceNamed(service: Service, text: string): Promise<string> {
   const workspaces = await service.call(WorkspaceRows, 'GET', '/workspaces');
   const found = workspaces.find(({ id, name }) => id === text || name === text);
@@ -69,7 +66,6 @@ async function workspaceNamed(service: Service, text: string): Promise<string> {
   throw usageError(`There is no workspace "${text}": --workspace takes one of ${names}.`);
 }
 
-/** `css connections activate`: from then on it can run. */
 export async function activateConnection(tools: Tools, id: string, args: ServiceArguments): Promise<CommandResult> {
   const service = await openService(tools, args);
   const row = await service.call(ConnectionRow, 'POST', `/connections/${segment(id)}/activate`);

@@ -6,7 +6,6 @@ import type { Tools } from '../tools.ts';
 import { openService, type ServiceArguments } from './service.ts';
 import { type NamedSpec, newestPublished, sameKey, specNamed, specOfVersion } from './spec-versions.ts';
 
-/** `css diff`: what an upgrade of a connection from one version to the other would do. */
 export async function diff(
   tools: Tools,
   first: string,
@@ -39,7 +38,6 @@ export async function diff(
   };
 }
 
-/** Of a spec alone no params are known. */
 const inUse = ({ spec }: NamedSpec): SpecInUse | null => spec && { spec, params: {} };
 
 const words = {
@@ -48,7 +46,7 @@ const words = {
   breaking: 'breaking: something stops working',
 } as const;
 
-/** The two specs to compare of one file alone: the newest published version of its key, and the file. */
+/** One file alone is compared with the newest published version of its key. */
 async function pairOf(
   tools: Tools,
   first: string,

@@ -8,10 +8,8 @@ import { CallRows, RunRows } from './rows.ts';
 import { callCells, errorOf, isFinal, statsOf } from './run-lines.ts';
 import { openService, type Service, type ServiceArguments, segment } from './service.ts';
 
-/** The pause between two looks at the service in milliseconds. */
 const pollMs = 1000;
 
-/** Options of `css logs`. */
 export interface LogsArguments extends ServiceArguments {
   readonly resource?: string;
   readonly runs: string;
@@ -19,13 +17,12 @@ export interface LogsArguments extends ServiceArguments {
   readonly json?: boolean;
 }
 
-/** A run and its requests. */
 interface LoggedRun {
   readonly run: RunRow;
   readonly calls: readonly CallLogRow[];
 }
 
-/** `css logs`: the latest runs of a connection with their requests, oldest first; with `--follow` also those to come. */
+/** `css logs`: oldest first; `--follow` waits for more. */
 export async function logs(tools: Tools, connectionId: string, args: LogsArguments): Promise<CommandResult> {
   if (args.follow && args.json)
     throw usageError('--follow has no end, so it cannot be one JSON document: leave out one of them.');
@@ -63,11 +60,9 @@ async function readRuns(
   return logged;
 }
 
-/** Remembers what it has printed, so that each line comes once. */
 function createPrinter() {
   const printed = new Map<string, { readonly status: string; readonly calls: number }>();
   return {
-    /** Whether more may come: of a run that was printed as ended nothing does. */
     hasMore: (run: RunRow): boolean => {
       const { status } = printed.get(run.id) ?? {};
       return status === undefined || status !== run.status || !isFinal(run);

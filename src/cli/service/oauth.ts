@@ -4,7 +4,6 @@ import { type CommandResult, table } from '../output.ts';
 import type { Tools } from '../tools.ts';
 import { openService, type ServiceArguments } from './service.ts';
 
-/** Options of `css oauth set`, as typed. */
 export interface SettingsArguments extends ServiceArguments {
   readonly returnOrigin?: readonly string[];
   readonly requireConfirmation?: boolean;
@@ -12,13 +11,12 @@ export interface SettingsArguments extends ServiceArguments {
 
 const path = '/oauth/settings';
 
-/** `css oauth`: how customers of the org may authorize connections. */
 export async function showSettings(tools: Tools, args: ServiceArguments): Promise<CommandResult> {
   const service = await openService(tools, args);
   return shown(await service.call(AuthorizationSettings, 'GET', path));
 }
 
-/** `css oauth set`: changes it. Throws usage errors. */
+/** Throws usage errors. */
 export async function changeSettings(
   tools: Tools,
   { returnOrigin: returnOrigins, requireConfirmation: confirmationRequired, ...args }: SettingsArguments,

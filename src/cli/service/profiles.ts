@@ -9,22 +9,20 @@ import type { Tools } from '../tools.ts';
 const Profile = v.object({ url: v.pipe(v.string(), v.url()), apiKey: v.pipe(v.string(), v.minLength(1)) });
 const ProfilesFile = v.object({ current: v.nullable(v.string()), profiles: v.record(v.string(), Profile) });
 
-/** A service and the key for it. */
 type Profile = v.InferOutput<typeof Profile>;
-/** All profiles of a person; `current`: the one in use, null: none. */
+/** `current`: the profile in use. */
 export type Profiles = v.InferOutput<typeof ProfilesFile>;
 
-/** The name of a profile, as typed. Throws usage errors. */
+/** Throws usage errors. */
 export function profileName(text: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/.test(text)) return text;
   throw usageError('A profile is named by letters, digits, ".", "_" and "-".');
 }
 
-/** Where the profiles are. */
 export const profilesPath = ({ env }: Pick<Tools, 'env'>): string =>
   join(env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config'), 'css', 'config.json');
 
-/** The profiles; none when there is no file. Throws when others than the owner can read it, or it is damaged. */
+/** Empty without a file; throws when others than the owner can read it, or it is damaged. */
 export async function readProfiles(tools: Pick<Tools, 'env'>): Promise<Profiles> {
   const path = profilesPath(tools);
   const text = await textOf(path);
@@ -34,7 +32,7 @@ export async function readProfiles(tools: Pick<Tools, 'env'>): Promise<Profiles>
   throw wrongFile(`${path} is damaged. Delete it, then add the profiles again: css profile add NAME --url URL`);
 }
 
-/** Replaces the file as a whole; only its owner can read it. */
+/** Replaces the file atomically; only its owner can read it. */
 export async function writeProfiles(tools: Pick<Tools, 'env'>, profiles: Profiles): Promise<void> {
   const path = profilesPath(tools);
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
@@ -43,11 +41,10 @@ export async function writeProfiles(tools: Pick<Tools, 'env'>, profiles: Profile
   await rename(draft, path);
 }
 
-/** The text of a file; null: there is none. */
 async function textOf(path: string): Promise<string | null> {
   try {
     const { mode, uid } = await stat(path);
-    // Windows has no such modes; there the folder of a person is private.
+    // Windows has no such modes; there a person's folder is private.
     if (process.platform !== 'win32' && (mode & 0o077) !== 0)
       throw wrongFile(`${path} holds API keys, and others than its owner can read it. Run: chmod 600 ${path}`);
     if (process.getuid !== undefined && uid !== process.getuid())

@@ -4,7 +4,6 @@ import type { Tools } from '../tools.ts';
 import { openService, type ServiceArguments } from './service.ts';
 import { versionNamed, versionPath } from './spec-versions.ts';
 
-/** `css publish`: freezes a draft, so that connections can use it. */
 export async function publish(tools: Tools, spec: string, args: ServiceArguments): Promise<CommandResult> {
   const named = await versionNamed(tools, spec);
   const service = await openService(tools, args);

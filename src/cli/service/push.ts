@@ -4,7 +4,7 @@ import type { Tools } from '../tools.ts';
 import { putDraft } from './put-draft.ts';
 import { openService, type ServiceArguments } from './service.ts';
 
-/** `css push`: the draft of the version that the file names is created, or replaced. */
+/** Creates or replaces the draft of the version that the file names. */
 export async function push(tools: Tools, name: string, args: ServiceArguments): Promise<CommandResult> {
   const { spec, text, format } = await readValidSpec(tools, name);
   const service = await openService(tools, args);

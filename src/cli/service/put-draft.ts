@@ -3,19 +3,17 @@ import { CommandError } from '../command-error.ts';
 import type { Service } from './service.ts';
 import { type VersionName, versionPath } from './spec-versions.ts';
 
-/** A spec as it is sent. */
 interface SentDocument {
   readonly text: string;
   readonly type: 'application/yaml' | 'application/json';
 }
 
-/** The outcome of a draft. */
 export interface PutDraft {
   readonly action: 'created' | 'replaced';
   readonly row: SpecVersionRow;
 }
 
-/** Creates the draft of a version, or replaces it. Throws `immutable` when it is published, and what the service says. */
+/** Throws `immutable` when the version is published, and errors of the service. */
 export async function putDraft(service: Service, version: VersionName, document: SentDocument): Promise<PutDraft> {
   try {
     return { action: 'created', row: await service.call(SpecVersionSchema, 'POST', '/specs', { document }) };

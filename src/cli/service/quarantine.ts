@@ -6,12 +6,10 @@ import { openService, type ServiceArguments } from './service.ts';
 
 const Reasons = v.array(v.object({ path: v.string(), message: v.string() }));
 
-/** Options of `css quarantine`. */
 export interface QuarantineArguments extends ServiceArguments {
   readonly open?: boolean;
 }
 
-/** `css quarantine`: the quarantined records of a connection and their reasons. */
 export async function quarantine(
   tools: Tools,
   connectionId: string,

@@ -1,6 +1,5 @@
 import type { CallLogRow, RunRow } from '../../core/resources/run.ts';
 
-/** What the counts of a run say. */
 export function statsOf({ statsJson }: RunRow): string {
   const { recordsIn, recordsOut, skipped, deleted, quarantined } = statsJson;
   const rest = { skipped, deleted, quarantined };
@@ -11,13 +10,11 @@ export function statsOf({ statsJson }: RunRow): string {
   ].join(', ');
 }
 
-/** Why a run failed; empty: it did not. */
 export const errorOf = ({ error }: RunRow): string => (error ? `${error.code}: ${error.message}` : '');
 
-/** Whether a run has ended. */
 export const isFinal = ({ status }: RunRow): boolean => status !== 'queued' && status !== 'running';
 
-/** A request as the cells of a table; the URL is the last one. */
+/** The URL, which may be long, is last. */
 export const callCells = ({
   sequence,
   method,

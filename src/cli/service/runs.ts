@@ -5,7 +5,6 @@ import { RunRows } from './rows.ts';
 import { errorOf, statsOf } from './run-lines.ts';
 import { openService, type ServiceArguments } from './service.ts';
 
-/** Options of `css runs`. */
 export interface RunsArguments extends ServiceArguments {
   readonly connection?: string;
   readonly resource?: string;
@@ -13,7 +12,7 @@ export interface RunsArguments extends ServiceArguments {
   readonly limit: string;
 }
 
-/** `css runs`: runs, newest first; of all connections, each with its own. */
+/** Without a connection, each row names its own. */
 export async function runs(tools: Tools, args: RunsArguments): Promise<CommandResult> {
   const { connection: connectionId, resource, status } = args;
   const limit = String(parseCount('--limit', args.limit));

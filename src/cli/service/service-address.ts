@@ -2,21 +2,19 @@ import { CommandError, exitCodes, usageError } from '../command-error.ts';
 import type { Tools } from '../tools.ts';
 import { readProfiles } from './profiles.ts';
 
-/** A service and the key for it. */
 export interface ServiceAddress {
-  /** The address, without the path of the API and without a slash at its end. */
+  /** Without the path of the API and without a trailing slash. */
   readonly url: string;
   readonly apiKey: string;
-  /** Where both come from, for messages. */
   readonly origin: string;
 }
 
-/** The address of a service that `npm start` started. */
+/** The address of `npm start`. */
 const urlByDefault = 'http://localhost:3100';
 
 /**
- * The service to call: that of `--profile`, else of CSS_API_URL and CSS_API_KEY, else of the profile in use. The key of a
- * profile goes only to the address of that profile. Throws usage errors and what reading profiles throws.
+ * The service of `--profile`, else of CSS_API_URL and CSS_API_KEY, else of the profile in use. A profile's key goes
+ * only to that profile's address. Throws usage errors and those of reading profiles.
  */
 export async function serviceAddress(tools: Pick<Tools, 'env'>, profile: string | undefined): Promise<ServiceAddress> {
   const { CSS_API_URL: url, CSS_API_KEY: apiKey } = tools.env;
@@ -38,7 +36,7 @@ export async function serviceAddress(tools: Pick<Tools, 'env'>, profile: string 
   );
 }
 
-/** The address of a service without the path of its API. Throws usage errors. */
+/** Throws usage errors. */
 export function baseUrl(option: string, text: string): string {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')

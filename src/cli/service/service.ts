@@ -5,17 +5,14 @@ import { CommandError, exitCodes } from '../command-error.ts';
 import type { Tools } from '../tools.ts';
 import { type ServiceAddress, serviceAddress } from './service-address.ts';
 
-/** What is sent besides method and path. */
 interface CallOptions {
   readonly body?: unknown;
-  /** A text and its content type, instead of JSON. */
   readonly document?: { readonly text: string; readonly type: string };
 }
 
-/** The REST API of a service, as one org sees it. */
 export interface Service {
   readonly address: ServiceAddress;
-  /** The response to a request below `/api/v1`. Throws what the service says, as command errors. */
+  /** `path` is below `/api/v1`. Throws the service's errors as command errors. */
   call<const Schema extends v.GenericSchema>(
     schema: Schema,
     method: 'GET' | 'POST' | 'PUT' | 'PATCH',
@@ -24,12 +21,11 @@ export interface Service {
   ): Promise<v.InferOutput<Schema>>;
 }
 
-/** Options of every command that calls a service. */
 export interface ServiceArguments {
   readonly profile?: string;
 }
 
-/** The longest time of one request in milliseconds: validating a spec with its tests takes up to 30 s. */
+/** Validating a spec with its tests takes up to 30 s. */
 const requestMsMax = 60_000;
 
 const ErrorResponse = v.object({
@@ -40,7 +36,7 @@ const ErrorResponse = v.object({
   }),
 });
 
-/** The service that the arguments and the environment choose. Nothing is sent yet. Throws usage errors. */
+/** Sends nothing yet; throws usage errors. */
 export async function openService(tools: Tools, { profile }: ServiceArguments): Promise<Service> {
   const address = await serviceAddress(tools, profile);
   return {
@@ -124,5 +120,4 @@ function refused({ url, origin }: ServiceAddress, status: number, body: unknown)
   return new CommandError(exitCodes.wrong, code, `${message}${hint}`, { issues });
 }
 
-/** A part of a path, whatever is in it. */
 export const segment = (text: string): string => encodeURIComponent(text);

@@ -10,28 +10,25 @@ import type { Tools } from '../tools.ts';
 import { SpecRows } from './rows.ts';
 import { openService, type Service, type ServiceArguments, segment } from './service.ts';
 
-/** A version of a spec at the service. */
 export interface VersionName {
   readonly key: string;
   readonly version: string;
 }
 
-/** A spec to compare. */
 export interface NamedSpec {
-  /** The name as it is shown. */
   readonly name: string;
-  /** The spec, read; null: this version of the program finds it invalid, as `issues` say. */
+  /** `null` if this version of the program finds it invalid, as `issues` say. */
   readonly spec: ConnectorSpec | null;
   readonly issues: readonly Issue[];
 }
 
-/** `key@version`; null: the text is not of that form, or there is a file of that name. */
+/** `null` unless it is `key@version`, and if a file has that name. */
 function versionName({ folder }: Pick<Tools, 'folder'>, text: string): VersionName | null {
   const [, key, version] = /^([a-z][a-z0-9_-]*)@(\d[\w.-]*)$/.exec(text) ?? [];
   return key === undefined || version === undefined || existsSync(resolve(folder, text)) ? null : { key, version };
 }
 
-/** The version that a file or `key@version` names. Throws usage errors, and the issues of the file. */
+/** Throws usage errors, and the issues of the file. */
 export async function versionNamed(tools: Tools, text: string): Promise<VersionName> {
   const named = versionName(tools, text);
   if (named) return named;
@@ -39,11 +36,11 @@ export async function versionNamed(tools: Tools, text: string): Promise<VersionN
   return spec.metadata;
 }
 
-/** The path of a version below `/api/v1`. */
+/** Below `/api/v1`. */
 export const versionPath = ({ key, version }: VersionName): string =>
   `/specs/${segment(key)}/versions/${segment(version)}`;
 
-/** The spec of a file, or of `key@version` at the service. Throws usage errors and what the service says. */
+/** Throws usage errors and those of the service. */
 export async function specNamed(tools: Tools, text: string, args: ServiceArguments): Promise<NamedSpec> {
   const named = versionName(tools, text);
   if (named) return await specOfVersion(await openService(tools, args), named);
@@ -51,7 +48,7 @@ export async function specNamed(tools: Tools, text: string, args: ServiceArgumen
   return { name: text, spec, issues: [] };
 }
 
-/** The newest published version of a spec at the service. Throws when there is none. */
+/** Throws without a published version. */
 export async function newestPublished(service: Service, key: string): Promise<VersionName> {
   const specs = await service.call(SpecRows, 'GET', '/specs');
   const versions = specs.find((spec) => spec.key === key)?.versions ?? [];
@@ -65,7 +62,6 @@ export async function newestPublished(service: Service, key: string): Promise<Ve
   );
 }
 
-/** The spec of a version at the service. */
 export async function specOfVersion(service: Service, named: VersionName): Promise<NamedSpec> {
   const { specJson } = await service.call(SpecVersionRow, 'GET', versionPath(named));
   const checked = checkSpec(specJson);
@@ -73,7 +69,7 @@ export async function specOfVersion(service: Service, named: VersionName): Promi
   return checked.valid ? { name, spec: checked.spec, issues: [] } : { name, spec: null, issues: checked.issues };
 }
 
-/** Requires that both specs are of one connector: otherwise their comparison says nothing. Throws usage errors. */
+/** Throws usage errors: a comparison of two connectors makes no sense. */
 export function sameKey(from: NamedSpec, to: NamedSpec): void {
   const [one, other] = [from.spec?.metadata.key, to.spec?.metadata.key];
   if (one === undefined || other === undefined || one === other) return;

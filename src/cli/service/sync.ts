@@ -6,21 +6,16 @@ import type { Tools } from '../tools.ts';
 import { errorOf, isFinal, statsOf } from './run-lines.ts';
 import { openService, type Service, type ServiceArguments, segment } from './service.ts';
 
-/** The pause between two looks at a run in milliseconds. */
 const pollMs = 500;
 
-/** Options of `css sync`. */
 export interface SyncArguments extends ServiceArguments {
   readonly follow?: boolean;
 }
 
-/** Options of `css rewind`. */
 export interface RewindArguments extends SyncArguments {
-  /** The time to rewind to, as typed. */
   readonly to: string;
 }
 
-/** `css sync`: requests a run; with `--follow` waits for its end. */
 export const sync = (
   tools: Tools,
   connectionId: string,
@@ -28,7 +23,7 @@ export const sync = (
   args: SyncArguments,
 ): Promise<CommandResult> => request(tools, connectionId, { action: 'sync', body: { resource } }, args);
 
-/** `css rewind`: requests a run that delivers again what came after a time; with `--follow` waits for its end. */
+/** `css rewind`: delivers again all records after a time. */
 export const rewind = (
   tools: Tools,
   connectionId: string,

@@ -13,7 +13,6 @@ import { table } from '../parts/table.ts';
 import { ago, time } from '../parts/time.ts';
 import { action, page, type Visit } from '../route.ts';
 
-/** The keys of the org, revoked ones too. */
 export const apiKeysPage = page({
   path: '/api-keys',
   query: v.object(before('key')),
@@ -93,7 +92,7 @@ const revokeAllButton = (visit: Visit, { id }: ApiKeyRow): Html =>
 
 const dayMs = 86_400_000;
 
-/** The lives that a key made in this session may have, in days; empty: that of the session's key. */
+/** In days; empty for the expiry of the session's key. */
 const lifetimes = ({ grant }: Visit['caller']): readonly (readonly [string, string])[] => [
   ['', grant.expiresAt === null ? 'never' : 'with the key of this session'],
   ...['1', '7', '30', '90', '365']
@@ -101,7 +100,7 @@ const lifetimes = ({ grant }: Visit['caller']): readonly (readonly [string, stri
     .map((days) => [days, days === '1' ? 'in a day' : `in ${days} days`] as const),
 ];
 
-/** A key that expires after as many days, or with the one that signed in. Throws validation, conflict. */
+/** Throws validation, conflict. */
 export const addApiKey = action({
   path: '/api-keys',
   form: v.object({ days: v.optional(v.pipe(v.string(), v.regex(/^\d{0,4}$/, 'expected a number of days')), '') }),
@@ -122,7 +121,7 @@ export const addApiKey = action({
   },
 });
 
-/** Revokes an API key, and those that it made if that is asked for. Throws not_found. */
+/** Throws not_found. */
 export const revoke = action({
   path: '/api-keys/:id/revoke',
   params: idParams('key', 'API key'),

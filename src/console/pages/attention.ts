@@ -8,19 +8,18 @@ import { counted } from '../parts/numbers.ts';
 import { badge, healthBadge } from '../parts/status.ts';
 import { nothing, section } from '../parts/table.ts';
 
-/** Lines of one kind, at most: the others are counted. */
+/** The most lines of one kind; the others are counted. */
 export const shownMax = 6;
 
 const troubles = ['failing', 'degraded'] as const;
 
-/** A connection that needs somebody. */
 export interface Troubled {
   readonly id: string;
   readonly health: (typeof troubles)[number];
   readonly facts: HealthGroup['facts'];
 }
 
-/** The connections that are failing, then those that are degraded; some of each. */
+/** Failing connections, then degraded ones; some of each. */
 export const troubledIn = (byHealth: ReadonlyMap<Health, readonly HealthGroup[]>): readonly Troubled[] =>
   troubles.flatMap((health) =>
     (byHealth.get(health) ?? [])
@@ -37,7 +36,6 @@ interface Attention {
   readonly names: ReadonlyMap<string, string>;
 }
 
-/** What needs somebody, each with the reason and a way there. */
 export function attention({ byHealth, troubled, failures, endpoints, quarantine, names }: Attention): Html {
   const failureOf = new Map(failures.map((failure) => [failure.connectionId, failure]));
   const lines = [
@@ -97,7 +95,6 @@ function degraded({ facts }: Troubled): string {
   return `${reasons.slice(0, 1).toUpperCase()}${reasons.slice(1)}.`;
 }
 
-/** How many connections of this health are not shown; nothing where all are. */
 function others(health: Troubled['health'], groups: readonly HealthGroup[]): readonly Html[] {
   const more = groups.reduce((sum, { connections }) => sum + connections, 0) - shownMax;
   if (more <= 0) return [];

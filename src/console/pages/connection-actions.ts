@@ -17,7 +17,7 @@ import { ConnectionParams } from './connection.ts';
 
 const resourceName = v.pipe(v.string(), v.minLength(1));
 
-/** Requests a run of one resource and shows it. Throws not_found, conflict, validation, rate_limited. */
+/** Throws not_found, conflict, validation, rate_limited. */
 export const syncResource = action({
   path: '/connections/:id/sync',
   params: ConnectionParams,
@@ -29,10 +29,7 @@ export const syncResource = action({
   },
 });
 
-/**
- * Requests a run that reads a resource again, from a cursor value or, without one, from the beginning. Throws
- * not_found, conflict, validation, rate_limited.
- */
+/** Throws not_found, conflict, validation, rate_limited. */
 export const backfillResource = action({
   path: '/connections/:id/backfill',
   params: ConnectionParams,
@@ -49,10 +46,10 @@ export const backfillResource = action({
   },
 });
 
-/** What is typed is text; a cursor that is a number takes one. */
+/** Forms send text, but a numeric cursor needs a number. */
 const startOf = (text: string): string | number => (/^-?\d{1,15}$/.test(text) ? Number(text) : text);
 
-/** Sets a connection active, from any status. Throws not_found, plan_limit. */
+/** From any status. Throws not_found, plan_limit. */
 export const activate = action({
   path: '/connections/:id/activate',
   params: ConnectionParams,
@@ -62,7 +59,7 @@ export const activate = action({
   },
 });
 
-/** Sets a connection paused and asks its open runs to stop. Throws not_found. */
+/** Also asks open runs to stop. Throws not_found. */
 export const pause = action({
   path: '/connections/:id/pause',
   params: ConnectionParams,
@@ -72,7 +69,6 @@ export const pause = action({
   },
 });
 
-/** Tests a connection and shows the result; nothing is delivered. */
 export const test = action({
   path: '/connections/:id/test',
   params: ConnectionParams,

@@ -16,11 +16,9 @@ const resourceChoice = (resourceKeys: readonly string[], first: readonly (readon
     options: [...first, ...resourceKeys.map((key) => [key, key] as const)],
   });
 
-/** Tests the connection; nothing is delivered. */
 export const testForm = (visit: Visit, { connection }: Subject): Html =>
   form(visit, { action: `/console/connections/${connection.id}/test`, class: 'inline' }, html`<button>Test</button>`);
 
-/** Reads a resource again from some point. */
 export const backfillForm = (visit: Visit, { connection, resourceKeys }: Subject): Html =>
   details(
     'backfill',
@@ -38,7 +36,6 @@ export const backfillForm = (visit: Visit, { connection, resourceKeys }: Subject
     ]),
   );
 
-/** Makes a schedule. */
 export const scheduleForm = (visit: Visit, { connection, resourceKeys }: Subject): Html =>
   details(
     'new-schedule',
@@ -55,7 +52,6 @@ export const scheduleForm = (visit: Visit, { connection, resourceKeys }: Subject
     ]),
   );
 
-/** Makes a hook. */
 export const hookForm = (visit: Visit, { connection, resourceKeys }: Subject): Html =>
   details(
     'new-hook',

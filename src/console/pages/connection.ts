@@ -28,12 +28,10 @@ import { runTable } from './run-table.ts';
 import { scheduleTable } from './schedules.ts';
 import { specKeyIn } from './specs/spec-names.ts';
 
-/** The id of a connection in a path; anything else is not found. */
 export const ConnectionParams = idParams('con', 'Connection');
 /** Schedules and hooks are few: an org has limits for them. */
 const listedMax = 100;
 
-/** One connection: how fresh each resource is, and everything that can be done with it. */
 export const connectionPage = page({
   path: '/connections/:id',
   params: ConnectionParams,

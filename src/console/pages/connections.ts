@@ -13,7 +13,6 @@ import { ago } from '../parts/time.ts';
 import { page } from '../route.ts';
 import { choice, filterText } from './filters.ts';
 
-/** The connections of the org. */
 export const connectionsPage = page({
   path: '/connections',
   query: v.object({ ...before('con'), status: choice(ConnectionStatus), text: filterText }),

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { QueryText } from '../../api/query-inputs.ts';
 
-/** A filter of a list; an empty one, as forms send it, is none. */
+/** Forms send an empty filter, which counts as none. */
 export const filterText = v.optional(
   v.pipe(
     QueryText,
@@ -9,7 +9,6 @@ export const filterText = v.optional(
   ),
 );
 
-/** A filter like {@link filterText}, for one of some values. */
 export const choice = <const Options extends readonly string[]>(of: v.PicklistSchema<Options, undefined>) =>
   v.optional(
     v.pipe(

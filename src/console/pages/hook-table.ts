@@ -15,17 +15,15 @@ const verifications: Readonly<Record<HookRow['verification']['kind'], string>> =
   none: 'nothing',
 };
 
-/** How a hook tells its requests from others, in words. */
 export const verificationWords = ({ verification }: Pick<HookRow, 'verification'>): string =>
   verifications[verification.kind];
 
 interface HookTableOptions {
-  /** The name of a connection; absent: all hooks are of one. */
+  /** Absent if all hooks are of one connection. */
   readonly nameOf?: (connectionId: string) => string;
   readonly empty?: Content;
 }
 
-/** Hooks as rows. */
 export const hookTable = (
   hooks: readonly HookRow[],
   { nameOf, empty = 'This connection has no hook.' }: HookTableOptions = {},

@@ -21,7 +21,6 @@ import { hookTable, verificationWords } from './hook-table.ts';
 
 const Params = idParams('hook', 'Hook');
 
-/** The hooks of the org. */
 export const hooksPage = page({
   path: '/hooks',
   query: v.object(before('hook')),
@@ -45,7 +44,6 @@ export const hooksPage = page({
   },
 });
 
-/** One hook, and what was posted to it. */
 export const hookPage = page({
   path: '/hooks/:id',
   params: Params,
@@ -131,10 +129,7 @@ const requestTable = (rows: readonly HookRequestRow[]): Html =>
     ],
   });
 
-/**
- * Creates a hook of a connection and shows its address and its secret, this once. Throws not_found, validation,
- * conflict.
- */
+/** Shows address and secret this once. Throws not_found, validation, conflict. */
 export const addHook = action({
   path: '/connections/:id/hooks',
   params: idParams('con', 'Connection'),
@@ -157,7 +152,7 @@ export const addHook = action({
   },
 });
 
-/** Switches a hook on or off. Throws not_found. */
+/** Throws not_found. */
 export const switchHook = action({
   path: '/hooks/:id/toggle',
   params: Params,
@@ -169,7 +164,7 @@ export const switchHook = action({
   },
 });
 
-/** Replaces the address or the secret of a hook and shows the new one, this once. Throws not_found, validation. */
+/** Shows the new address or secret this once. Throws not_found, validation. */
 export const rotate = action({
   path: '/hooks/:id/rotate',
   params: Params,
@@ -180,7 +175,7 @@ export const rotate = action({
   },
 });
 
-/** Deletes a hook; runs that it has requested continue. Throws not_found. */
+/** Runs that it has requested continue. Throws not_found. */
 export const removeHook = action({
   path: '/hooks/:id/delete',
   params: Params,

@@ -18,7 +18,6 @@ import { endpointPage, recover, removeEndpoint, switchEndpoint, testOne } from '
 import { addEndpoint, endpointsPage } from './webhooks/endpoints.ts';
 import { recoveryPage } from './webhooks/recovery.ts';
 
-/** Every page and action behind a session. */
 export const consoleRoutes: readonly ConsoleRoute[] = [
   overview,
   ...[connectionsPage, connectionPage, syncResource, backfillResource, test, activate, pause],
@@ -27,7 +26,7 @@ export const consoleRoutes: readonly ConsoleRoute[] = [
   ...[quarantinePage, quarantinedRecord, requeueOne, requeueSelected, requeueAll],
   ...[endpointsPage, addEndpoint, endpointPage, testOne, switchEndpoint, removeEndpoint, recover, recoveryPage],
   ...[deliveriesPage, deliveryPage, redeliverOne],
-  // What is compared stands before a version of that name could.
+  // `comparePage` precedes `versionPage`, whose path would match it.
   ...[specsPage, addDraft, newSpec, checkSpec, previewOne, specPage, comparePage, versionPage, saveDraft],
   ...[publish, deprecate, removeDraft],
   ...[hooksPage, hookPage, switchHook, rotate, removeHook],

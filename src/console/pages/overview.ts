@@ -23,7 +23,6 @@ import { runTable } from './run-table.ts';
 
 const hours = 24;
 
-/** How everything is, and what needs somebody. */
 export const overview = page({
   path: '',
   handle: async ({ scope }, { db }) => {
@@ -77,7 +76,7 @@ function tiles(byHealth: ReadonlyMap<Health, readonly HealthGroup[]>): Html {
   )}</ul>`;
 }
 
-/** In the order in which they are stacked. */
+/** In stacking order. */
 const looks: Readonly<Record<RunStatus, string>> = {
   succeeded: 'good',
   partial: 'warn',

@@ -22,7 +22,6 @@ import { filterText } from './filters.ts';
 
 const resourcesMax = 100;
 
-/** Where records are quarantined; with a connection: which. */
 export const quarantinePage = page({
   path: '/quarantine',
   query: v.object({ ...before('quar'), connectionId: filterText, resource: filterText }),
@@ -80,7 +79,6 @@ const overviewOf = (counts: readonly QuarantineCount[], names: ReadonlyMap<strin
     })}</div>`,
 });
 
-/** The page of the quarantined records of a resource. */
 export const addressOf = (connectionId: string, resource: string): string =>
   `/console/quarantine?${new URLSearchParams({ connectionId, resource }).toString()}`;
 
@@ -148,7 +146,6 @@ const selection = (visit: Visit, { connection, resource, records }: Listed): Htm
     }),
   ]);
 
-/** A reason in words: where, and what is wrong there. */
 export function errorWords(error: { readonly path?: unknown; readonly message?: unknown } | null): Html {
   const path = typeof error?.path === 'string' ? error.path : '';
   const message = typeof error?.message === 'string' ? error.message : 'no reason is stored';

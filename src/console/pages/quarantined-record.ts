@@ -19,7 +19,6 @@ import { addressOf, errorWords } from './quarantine.ts';
 
 const Params = idParams('quar', 'Quarantined record');
 
-/** A record beside the reasons why it was not delivered. */
 export const quarantinedRecord = page({
   path: '/quarantine/:id',
   params: Params,
@@ -67,7 +66,7 @@ export const quarantinedRecord = page({
   },
 });
 
-/** Lets the next run of its resource try a quarantined record again. Throws not_found. */
+/** Throws not_found. */
 export const requeueOne = action({
   path: '/quarantine/:id/requeue',
   params: Params,
@@ -89,7 +88,7 @@ const backTo = ({
   readonly resource?: string | undefined;
 }) => (resource === undefined ? `/console/quarantine?connectionId=${connectionId}` : addressOf(connectionId, resource));
 
-/** Requeues the selected records of one page, one after the other. Throws not_found at the first that is not there. */
+/** Throws not_found at the first missing one. */
 export const requeueSelected = action({
   path: '/quarantine/requeue',
   form: v.object({
@@ -102,7 +101,7 @@ export const requeueSelected = action({
   },
 });
 
-/** Requeues every unresolved record of a connection, or of one of its resources. Throws not_found. */
+/** Throws not_found. */
 export const requeueAll = action({
   path: '/quarantine/requeue-all',
   form: v.object(Origin),

@@ -6,18 +6,16 @@ import { badge, type Tone } from '../parts/status.ts';
 import { facts, nothing } from '../parts/table.ts';
 import { time } from '../parts/time.ts';
 
-/** Calls on one page: each has headers and a body. */
+/** Few per page, as each has headers and a body. */
 export const callsShown = 25;
 
 interface CallListOptions {
   readonly runId: string;
-  /** The sequence behind which the list begins. */
+  /** A sequence number. */
   readonly after: number;
-  /** Whether more may come. */
   readonly isOpen: boolean;
 }
 
-/** The requests of a run in order, each with what was sent and what came back. */
 export function callList(calls: readonly CallLine[], { runId, after, isOpen }: CallListOptions): Html {
   const shown = calls.slice(0, callsShown);
   const last = shown.at(-1);
@@ -38,7 +36,7 @@ export function callList(calls: readonly CallLine[], { runId, after, isOpen }: C
   </nav>`;
 }
 
-/** A wait that the API asks for is no failure. */
+/** A 429 asks for a wait and is not a failure. */
 function toneOf({ statusCode }: CallLine): Tone {
   if (statusCode === null) return 'bad';
   if (statusCode === 429) return 'warn';

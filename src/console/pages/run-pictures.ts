@@ -5,10 +5,9 @@ import { type Content, type Html, html } from '../parts/html.ts';
 import { count, counted, duration, percent } from '../parts/numbers.ts';
 import { section } from '../parts/table.ts';
 
-/** Bars in the picture of what a run recorded over its time. */
 export const slices = 48;
 
-/** The outcome of the records of a run: its parts make up the whole. */
+/** Outcomes of the records of a run; they add up to the whole. */
 export function counts({ recordsIn, recordsOut, skipped, quarantined, deleted }: RunStats): Html {
   const flagged = Math.max(0, recordsIn - recordsOut - skipped - quarantined);
   const parts: readonly BarPart[] = [
@@ -37,7 +36,6 @@ interface Stages {
   readonly recorded: readonly RunSlice[];
 }
 
-/** Where the time of a run went, and when it recorded what. */
 export function stages({ run, progress, recorded }: Stages): Html {
   const begun = Date.parse(progress.createdAt);
   const end = run.finishedAt === null ? Date.now() : Date.parse(run.finishedAt);

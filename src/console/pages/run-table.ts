@@ -7,12 +7,11 @@ import { table } from '../parts/table.ts';
 import { ago } from '../parts/time.ts';
 
 interface RunTableOptions {
-  /** The name of a connection; absent: all runs are of one, and it is not shown. */
+  /** Absent if all runs are of one connection. */
   readonly nameOf?: (connectionId: string) => string;
   readonly empty?: Content;
 }
 
-/** Runs as rows. */
 export const runTable = (rows: readonly RunLine[], { nameOf, empty = 'No runs yet.' }: RunTableOptions): Html =>
   table({
     caption: 'Runs',
@@ -42,13 +41,11 @@ export const runTable = (rows: readonly RunLine[], { nameOf, empty = 'No runs ye
     empty,
   });
 
-/** The status; of a failed run also the code of its error. */
 const statusOf = ({ status, errorCode }: RunLine): Content => [
   runBadge(status),
   status === 'failed' && errorCode !== null ? html` <code class="muted">${errorCode}</code>` : null,
 ];
 
-/** How long a run took, or takes so far. */
 function tookOf({ startedAt, finishedAt }: Pick<RunLine, 'startedAt' | 'finishedAt'>): Content {
   if (startedAt === null) return html`<span class="muted">–</span>`;
   return duration((finishedAt === null ? Date.now() : Date.parse(finishedAt)) - Date.parse(startedAt));

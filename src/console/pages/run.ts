@@ -23,7 +23,6 @@ import { counts, slices, stages } from './run-pictures.ts';
 
 const RunParams = idParams('run', 'Run');
 
-/** One run, live while it is under way. */
 export const runPage = page({
   path: '/runs/:id',
   params: RunParams,
@@ -127,7 +126,6 @@ function actions(visit: Visit, { run, progress, temporalUi }: Actions): Content 
   ];
 }
 
-/** Where the Temporal UI shows the workflow of a run. */
 function workflowUrl(
   { scope }: Visit,
   { run, progress, temporalUi }: Actions & { readonly temporalUi: NonNullable<Actions['temporalUi']> },
@@ -138,7 +136,7 @@ function workflowUrl(
   return `${url}/namespaces/${encodeURIComponent(namespace)}/workflows/${encodeURIComponent(workflowId)}`;
 }
 
-/** Asks a run to stop; what it has delivered stays. Throws not_found, conflict (it has ended). */
+/** Delivered records stay. Throws not_found, conflict (the run has ended). */
 export const cancel = action({
   path: '/runs/:id/cancel',
   params: RunParams,
@@ -148,10 +146,7 @@ export const cancel = action({
   },
 });
 
-/**
- * Requests a run like this one, from today's watermark, and shows it. Throws not_found, conflict, validation,
- * rate_limited.
- */
+/** Reads from today's watermark. Throws not_found, conflict, validation, rate_limited. */
 export const replay = action({
   path: '/runs/:id/replay',
   params: RunParams,

@@ -14,7 +14,6 @@ import { page } from '../route.ts';
 import { choice, filterText } from './filters.ts';
 import { runTable } from './run-table.ts';
 
-/** The runs of the org. */
 export const runsPage = page({
   path: '/runs',
   query: v.object({

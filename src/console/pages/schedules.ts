@@ -13,7 +13,6 @@ import { action, type Visit } from '../route.ts';
 
 const ScheduleParams = idParams('sched', 'Schedule');
 
-/** Schedules of a connection, in words. */
 export const scheduleTable = (
   visit: Visit,
   { schedules, status }: { readonly schedules: readonly ScheduleRow[]; readonly status: ConnectionStatus },
@@ -51,7 +50,7 @@ export const scheduleTable = (
     ],
   });
 
-/** Creates a schedule of one resource. Throws not_found, validation (cron, timezone, resource), conflict. */
+/** Throws not_found, validation (cron, timezone, resource), conflict. */
 export const addSchedule = action({
   path: '/connections/:id/schedules',
   params: idParams('con', 'Connection'),
@@ -62,7 +61,7 @@ export const addSchedule = action({
   },
 });
 
-/** Switches a schedule on or off. Throws not_found. */
+/** Throws not_found. */
 export const switchSchedule = action({
   path: '/schedules/:id/toggle',
   params: ScheduleParams,
@@ -73,7 +72,7 @@ export const switchSchedule = action({
   },
 });
 
-/** Deletes a schedule; runs that it has created continue. Throws not_found. */
+/** Runs that it has created continue. Throws not_found. */
 export const removeSchedule = action({
   path: '/schedules/:id/delete',
   params: ScheduleParams,

@@ -1,27 +1,26 @@
 import { type Content, type Html, html } from './html.ts';
 
-/** A part of a bar, from below. */
+/** Parts are stacked from the bottom up. */
 export interface BarPart {
-  /** A class of the stylesheet that gives its color. */
+  /** A class of the stylesheet. */
   readonly look: string;
   readonly words: string;
   readonly value: number;
 }
 
-/** One bar of a chart over time. */
 interface Bar {
-  /** What stands below it, where there is room. */
+  /** Shown where there is room. */
   readonly tick: Content;
   readonly parts: readonly BarPart[];
 }
 
 interface BarChart {
   readonly heading: string;
-  /** What it shows in a sentence, for those who do not see it. */
+  /** For screen readers. */
   readonly summary: string;
   readonly bars: readonly Bar[];
   readonly format: (value: number) => string;
-  /** What stands there when every value is 0. */
+  /** Shown when every value is 0. */
   readonly empty: string;
 }
 
@@ -29,7 +28,6 @@ const width = 720;
 const height = 120;
 const gap = 3;
 
-/** Bars over time as a picture, with the time below and the largest value above. */
 export function barChart({ heading, summary, bars, format, empty }: BarChart): Html {
   const totals = bars.map(({ parts }) => sum(parts.map(({ value }) => value)));
   const most = Math.max(...totals, 0);
@@ -67,7 +65,6 @@ function barOf({ parts }: Bar, { x, slotWidth, scale, format }: Place): Content 
   })}${shown.length > 0 ? html`<title>${shown.map(({ words, value }) => `${words}: ${format(value)}`).join(', ')}</title>` : ''}</g>`;
 }
 
-/** A legend of the looks that occur, when there are several. */
 function legend(bars: readonly Bar[]): Content {
   const used = new Map(
     bars.flatMap(({ parts }) =>
@@ -77,7 +74,6 @@ function legend(bars: readonly Bar[]): Content {
   return used.size < 2 ? null : key([...used]);
 }
 
-/** What the colors of a picture mean. */
 export const key = (entries: readonly (readonly [look: string, words: string])[]): Html =>
   html`<span class="key">${entries.map(
     ([look, words]) =>
@@ -89,7 +85,6 @@ const ticks = (bars: readonly Bar[]): readonly Content[] =>
 
 const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
 
-/** Parts of a whole as one bar. */
 export function shareBar(parts: readonly BarPart[], summary: string): Html {
   const whole = sum(parts.map(({ value }) => value));
   let x = 0;

@@ -17,10 +17,8 @@ const titles: Readonly<Record<number, string>> = {
   [statusOf.unavailable]: 'The service is not available now',
 };
 
-/** What a failure is called, by its status. */
 export const failureTitle = (status: number): string => titles[status] ?? 'Something went wrong';
 
-/** What failed, why, and what to do next. `back`: the page to go on with. */
 export function failure({ error }: ErrorBody, { status, back }: { status: number; back: string }): Html {
   return html`<div class="failure">
     <h1>${failureTitle(status)}</h1>
@@ -31,7 +29,7 @@ export function failure({ error }: ErrorBody, { status, back }: { status: number
   </div>`;
 }
 
-/** A form is corrected where it was filled in; what is not found says so itself; the page about errors has the rest. */
+/** Issues are corrected in the form, and a 404 explains itself; other advice is on the page about errors. */
 function nextStep({ code, issues = [] }: ErrorBody['error'], status: number): Content {
   if (issues.length > 0) return help('Go back, correct this, and send it again.');
   if (status === statusOf.not_found)
@@ -45,13 +43,12 @@ const help = (words: string): Html => html`<p class="help">${words}</p>`;
 
 const sentence = (text: string): string => (/[.!?:]$/.test(text) ? text : `${text}.`);
 
-/** What to do about a code, by the page about errors; nothing for one that it does not name. */
+/** Empty for a code that the page about errors does not name. */
 export const failureAdvice = (code: string): Content => {
   const words = helpFor(code);
   return words === null ? null : html`<div class="help">${words}</div>`;
 };
 
-/** Issues of an input: where, and what is wrong there. */
 export const issueList = (
   issues: readonly { readonly path: string; readonly message: string; readonly line?: number | undefined }[],
 ): Content =>

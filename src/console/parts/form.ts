@@ -2,26 +2,24 @@ import { formTokenField } from '../form-body.ts';
 import type { Visit } from '../route.ts';
 import { type Content, type Html, html } from './html.ts';
 
-/** The value of the session that each form carries. */
+/** Shows that the form comes from the session. */
 export const tokenField = ({ session }: Pick<Visit, 'session'>): Html =>
   html`<input type="hidden" name="${formTokenField}" value="${session.formToken}">`;
 
 interface FormOptions {
-  /** Where it is sent: a path of the console. */
   readonly action: string;
   readonly class?: string;
-  /** The id of the form, for buttons that stand outside of it. */
+  /** For buttons outside of the form. */
   readonly id?: string;
 }
 
-/** A form that does something, with the value of the session that shows where it comes from. */
 export const form = ({ session }: Pick<Visit, 'session'>, options: FormOptions, content: Content): Html => html`
   <form method="post" action="${options.action}" class="${options.class ?? ''}"${options.id ? html` id="${options.id}"` : ''}>
     ${tokenField({ session })}
     ${content}
   </form>`;
 
-/** A form of one button. `confirm`: what the script asks before it is sent. */
+/** `confirm`: the question that the script asks first. */
 export const button = (
   visit: Pick<Visit, 'session'>,
   { action, label, look = '', confirm = '', fields = {} }: ButtonOptions,
@@ -50,7 +48,6 @@ interface FieldOptions {
   readonly autocomplete?: string;
 }
 
-/** A labelled field of one line. */
 export function field({ name, label, hint, value = '', type = 'text', ...more }: FieldOptions): Html {
   const id = `field-${name}`;
   const { required = false, placeholder = '', autocomplete = 'off' } = more;
@@ -70,7 +67,6 @@ interface SelectOptions {
   readonly options: readonly (readonly [value: string, label: string])[];
 }
 
-/** A labelled choice. */
 export const select = ({ name, label, value = '', options }: SelectOptions): Html => html`<div class="field">
   <label for="field-${name}">${label}</label>
   <select id="field-${name}" name="${name}">${options.map(
@@ -78,10 +74,8 @@ export const select = ({ name, label, value = '', options }: SelectOptions): Htm
   )}</select>
 </div>`;
 
-/** A box to tick, before its label. */
 export const checkbox = (name: string, label: string, { value = 'on', checked = false } = {}): Html =>
   html`<label class="check"><input type="checkbox" name="${name}" value="${value}" ${checked ? html`checked` : ''}> ${label}</label>`;
 
-/** A filter of a list: a form that asks for the same page again. */
 export const filters = (address: string, content: Content): Html => html`
   <form method="get" action="${address}" class="filters">${content}<button>Filter</button></form>`;

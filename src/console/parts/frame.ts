@@ -16,10 +16,8 @@ const names: Readonly<Record<Section, string>> = {
   'api-keys': 'API keys',
 };
 
-/** The address of a section. */
 const pathOf = (section: string): string => (section === 'overview' ? '/console' : `/console/${section}`);
 
-/** A whole document. */
 export const document = (title: string, body: Content): Html => html`<!doctype html>
 <html lang="en">
 <head>
@@ -34,7 +32,6 @@ export const document = (title: string, body: Content): Html => html`<!doctype h
 ${body}
 </html>`;
 
-/** The document of a page behind a session. */
 export function framed(view: View, visit: Pick<Visit, 'session' | 'address'>): Html {
   const named = new URL(visit.address, 'http://console').searchParams.get('notice') ?? '';
   // `constructor` and the like are in every object.
@@ -69,10 +66,8 @@ const trail = ({ trail: above }: View): Content =>
       )}</ol></nav>`
     : null;
 
-/** The mark of the console: one thing that flows into another. */
 export const mark = html`<svg class="mark" viewBox="0 0 24 24" aria-hidden="true"><rect x="1" y="1" width="22" height="22" rx="6"/><path d="M6 9h9l-3-3M18 15H9l3 3"/></svg>`;
 
-/** The head of a page: what it shows, its state, and what can be done. */
 export const heading = (
   title: string,
   { state = null, about = null, actions = null }: { state?: Content; about?: Content; actions?: Content } = {},
@@ -81,5 +76,5 @@ export const heading = (
   ${actions ? html`<div class="actions">${actions}</div>` : ''}
 </div>`;
 
-/** A part of a page that the script replaces when the page is requested again; what has the focus is left alone. */
+/** A part that the script replaces on refresh, unless it has the focus. */
 export const live = (id: string, content: Content): Html => html`<div id="${id}" data-live>${content}</div>`;

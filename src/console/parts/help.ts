@@ -3,7 +3,7 @@ import { type Html, html } from './html.ts';
 
 const page = readFileSync(new URL('../../../docs/connectors/errors.md', import.meta.url), 'utf8');
 
-/** The text about each code, from the page about errors that the service serves too. */
+/** From the page about errors that the service also serves. */
 const texts: ReadonlyMap<string, string> = new Map(
   page
     .split(/^### /m)
@@ -15,7 +15,7 @@ const texts: ReadonlyMap<string, string> = new Map(
     }),
 );
 
-/** What a code means and what to do; null: the page does not name it. */
+/** `null` if the page does not name the code. */
 export function helpFor(code: string): Html | null {
   const text = texts.get(code);
   return text === undefined
@@ -23,7 +23,7 @@ export function helpFor(code: string): Html | null {
     : html`${text.split(/\n{2,}/).map((paragraph) => html`<p>${inline(paragraph)}</p>`)}`;
 }
 
-/** Code between backticks, and links as their words: the rest of Markdown does not occur there. */
+/** Code between backticks, and links as plain words; other Markdown does not occur there. */
 const inline = (text: string): readonly (string | Html)[] =>
   text
     .replace(/\[([^\]]+)\]\([^)]*\)/g, '$1')

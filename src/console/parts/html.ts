@@ -1,9 +1,8 @@
 import type { HtmlEscapedString } from 'hono/utils/html';
 
-/** The one way to make markup here: what is filled in is escaped. `raw` of the same library is never used. */
+/** The only way to make markup here, as it escapes values: `raw` of the same library is never used. */
 export { html } from 'hono/html';
 
-/** Markup whose values have been escaped. */
 export type Html = HtmlEscapedString | Promise<HtmlEscapedString>;
-/** What can stand inside markup: text is escaped, null and false are nothing. */
+/** Text is escaped, `null` and `false` are omitted. */
 export type Content = Html | string | number | null | false | readonly Content[];

@@ -1,13 +1,12 @@
-/** A line of a difference: in both texts, only in the first, or only in the second. */
 export interface DiffLine {
   readonly kind: 'same' | 'removed' | 'added';
   readonly text: string;
 }
 
-/** Edits beyond which texts count as different as a whole: the work grows with their square. */
+/** Beyond this, texts count as entirely different: the work grows with the square of edits. */
 const editsMax = 500;
 
-/** How to make the second text from the first, with as few edits as possible (Myers, 1986). */
+/** A shortest sequence of edits (Myers, 1986). */
 export function diffLines(first: string, second: string): readonly DiffLine[] {
   const [a, b] = [first.split('\n'), second.split('\n')];
   const traces = forward(a, b);
@@ -19,7 +18,7 @@ const line =
   (kind: DiffLine['kind']) =>
   (text: string): DiffLine => ({ kind, text });
 
-/** The furthest points of each number of edits, by diagonal; null: too many edits. */
+/** The furthest points for each number of edits, by diagonal; `null` if there are too many edits. */
 function forward(a: readonly string[], b: readonly string[]): readonly ReadonlyMap<number, number>[] | null {
   const furthest = new Map<number, number>([[1, 0]]);
   const traces: Map<number, number>[] = [];
@@ -68,10 +67,8 @@ function backward(
   return lines.toReversed();
 }
 
-/** Lines of a difference, or how many equal ones are left out. */
 export type ShownLine = DiffLine | { readonly kind: 'gap'; readonly lines: number };
 
-/** The lines that are near a change; the others are counted. */
 export function nearChanges(lines: readonly DiffLine[], around = 4): readonly ShownLine[] {
   const near = new Set<number>();
   for (const [index, { kind }] of lines.entries()) {

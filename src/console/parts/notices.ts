@@ -1,4 +1,4 @@
-/** What a page says after an action, by a name in its address: so no address can make it say anything else. */
+/** The address names a notice, so that no link can show other text. */
 export const notices: Readonly<Record<string, string>> = {
   'run-queued': 'The run is queued.',
   'run-canceled': 'The run is being canceled.',

@@ -25,6 +25,6 @@ const twoUnits = (large: Amount, small: Amount): string =>
 export const short = (value: number): string =>
   new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 }).format(value);
 
-/** `12.3 %` of a whole; a whole of nothing has no parts. */
+/** `12.3 %`; an empty whole gives `0 %`. */
 export const percent = (part: number, whole: number): string =>
   whole === 0 ? '0 %' : `${((100 * part) / whole).toLocaleString('en', { maximumFractionDigits: 1 })} %`;

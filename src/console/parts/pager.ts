@@ -3,21 +3,18 @@ import type { Page } from '../../../db/page.ts';
 import { type IdPrefix, idPattern } from '../../core/ids.ts';
 import { type Html, html } from './html.ts';
 
-/** Rows on one page of a list. */
 export const pageRows = 50;
 
-/** The query parameter that says where a page of a list begins: behind the row with this id. */
+/** The page starts after the row with this id. */
 export const before = (prefix: IdPrefix) => ({
   before: v.optional(v.pipe(v.string(), v.regex(idPattern(prefix), 'expected the id of a row of this list'))),
 });
 
-/** What to ask a list for. */
 export const pageFrom = ({ before: id }: { readonly before?: string | undefined }) => ({
   before: id ?? null,
   limit: pageRows,
 });
 
-/** Links to the newest and to the next older rows; nothing where one page holds all. */
 export function pager({ next }: Pick<Page<unknown>, 'next'>, address: string): Html {
   const url = new URL(address, 'http://console');
   const isFirst = !url.searchParams.has('before');

@@ -5,7 +5,7 @@ import { nextFirings } from '../../core/schedule/next-firings.ts';
 import { type Html, html } from './html.ts';
 import { time } from './time.ts';
 
-/** A cron expression in words, such as `Every 15 minutes`; the expression itself where there are none. */
+/** For example `Every 15 minutes`; falls back to the expression itself. */
 export function cronWords(cron: string): string {
   try {
     return cronstrue.toString(cron, { use24HourTimeFormat: true });
@@ -14,7 +14,6 @@ export function cronWords(cron: string): string {
   }
 }
 
-/** When a schedule fires next; a disabled one does not, nor one whose connection is not active. */
 export function nextTimes({ enabled, cron, timezone }: ScheduleRow, status: ConnectionStatus): Html {
   if (enabled && status !== 'active') return html`<span class="muted">not until the connection is active</span>`;
   if (!enabled) return html`<span class="muted">disabled</span>`;

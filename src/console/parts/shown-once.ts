@@ -4,13 +4,11 @@ import { type Html, html } from './html.ts';
 interface ShownOnce {
   readonly title: string;
   readonly values: readonly (readonly [name: string, value: string])[];
-  /** What to do with them. */
   readonly next: string;
-  /** The page to go on with. */
   readonly back: string;
 }
 
-/** Values that are stored as a hash or sealed: nobody sees them again after this page. */
+/** Values stored only as a hash or sealed: this page is the only one that shows them. */
 export const shownOnce = ({ title, values, next, back }: ShownOnce): Html => html`${heading(title)}
   <p class="notice">Copy this now: it is not shown again.</p>
   <dl class="once">${values.map(

@@ -2,11 +2,11 @@ import { stringify } from 'yaml';
 import { connectorSpecSchema } from '../../core/spec/reference/json-schema.ts';
 
 let places: ReadonlyMap<string, number> | undefined;
-/** The place of each field name where the schema of a spec first has it: the order in which people read a spec. */
+/** In the order of the spec's schema, which is the order in which people read a spec. */
 const placesInSchema = (): ReadonlyMap<string, number> =>
   (places ??= new Map([...new Set(namesIn(connectorSpecSchema()))].map((name, index) => [name, index])));
 
-/** A spec document as text that people read and change. The database keeps no order of fields: it is that of the schema. */
+/** The database keeps no order of fields, so the schema gives it. */
 export const specText = (document: unknown): string =>
   stringify(inOrder(document), { lineWidth: 110, aliasDuplicateObjects: false });
 
@@ -22,7 +22,7 @@ function placeOf(name: string): number {
   return all.get(name) ?? all.size;
 }
 
-/** Every field name below a part of a JSON Schema, in the order of its declaration; the fields of one object first. */
+/** In order of declaration, those of one object first. */
 function namesIn(schema: unknown): readonly string[] {
   if (typeof schema !== 'object' || schema === null) return [];
   if (Array.isArray(schema)) return schema.flatMap(namesIn);

@@ -6,10 +6,10 @@ import type { SpecVersionStatus } from '../../core/resources/spec.ts';
 import type { WebhookEndpointState } from '../../core/resources/webhook-endpoint.ts';
 import { type Html, html } from './html.ts';
 
-/** How it looks: a color and a shape, because color alone says nothing to many people. */
+/** A color and a shape: many people cannot tell colors apart. */
 export type Tone = 'good' | 'warn' | 'bad' | 'busy' | 'idle';
 
-/** Paths in a box of 16, stroked. */
+/** Stroked paths in a box of 16. */
 const shapes: Readonly<Record<Tone, string>> = {
   good: 'M2.5 8.5 6 12l7.5-8',
   warn: 'M8 2.5 14.5 13.5h-13zM8 6.5V10M8 11.8v.2',
@@ -18,7 +18,6 @@ const shapes: Readonly<Record<Tone, string>> = {
   idle: 'M8 2.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 1 0 0-11',
 };
 
-/** A word with its shape. */
 export const badge = (tone: Tone, words: string): Html =>
   html`<span class="badge ${tone}"><svg viewBox="0 0 16 16" aria-hidden="true"><path d="${shapes[tone]}"/></svg>${words}</span>`;
 
@@ -62,20 +61,12 @@ const requests: Readonly<Record<HookRequestStatus, readonly [Tone, string]>> = {
   rejected: ['bad', 'Rejected'],
 };
 
-/** The status of a run as a badge. */
 export const runBadge = (status: RunStatus): Html => badge(...runs[status]);
-/** How a connection or a resource does, as a badge. */
 export const healthBadge = (health: Health): Html => badge(...healths[health]);
-/** The status of a connection as a badge. */
 export const connectionBadge = (status: ConnectionStatus): Html => badge(...connections[status]);
-/** The state of an endpoint as a badge. */
 export const endpointBadge = (state: WebhookEndpointState): Html => badge(...endpoints[state]);
-/** The status of a version of a spec as a badge. */
 export const versionBadge = (status: SpecVersionStatus): Html => badge(...versions[status]);
-/** The outcome of a request to a hook, as a badge. */
 export const hookRequestBadge = (status: HookRequestStatus): Html => badge(...requests[status]);
 
-/** The status of a run in words alone, for lists of choices and charts. */
 export const runWords = (status: RunStatus): string => runs[status][1];
-/** The status of a connection in words alone, for lists of choices. */
 export const connectionWords = (status: ConnectionStatus): string => connections[status][1];

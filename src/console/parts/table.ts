@@ -3,23 +3,20 @@ import { type Content, type Html, html } from './html.ts';
 interface Column<Row> {
   readonly head: string;
   readonly cell: (row: Row) => Content;
-  /** `number`: to the right, in figures of one width. `wide`: takes what room there is. */
+  /** `number`: right-aligned, in figures of one width; `wide`: takes the remaining room. */
   readonly kind?: 'number' | 'wide' | 'acts';
 }
 
 interface TableOptions<Row> {
-  /** What the rows are, for those who do not see the heading above. */
+  /** Names the rows for screen readers. */
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
-  /** What stands there instead of no rows. */
+  /** Shown instead of no rows. */
   readonly empty: Content;
 }
 
-/**
- * A table; on a narrow screen each row is a card. A stylesheet that lays a table out otherwise takes its meaning away from
- * screen readers, so roles say it again.
- */
+/** On a narrow screen each row is a card, a layout without meaning for screen readers: roles restore it. */
 export function table<Row>({ caption, columns, rows, empty }: TableOptions<Row>): Html {
   if (rows.length === 0) return html`<div class="empty">${empty}</div>`;
   return html`<table role="table">
@@ -40,17 +37,14 @@ export function table<Row>({ caption, columns, rows, empty }: TableOptions<Row>)
   </table>`;
 }
 
-/** Pairs of a name and a value. */
 export const facts = (pairs: readonly (readonly [name: string, value: Content])[]): Html =>
   html`<dl class="facts">${pairs.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 
-/** A part of a page under a heading, with what can be done there. */
 export const section = (heading: string, content: Content, actions: Content = null): Html => html`
   <section class="part">
     <header><h2>${heading}</h2>${actions ? html`<div class="actions">${actions}</div>` : ''}</header>
     ${content}
   </section>`;
 
-/** Words for where there is nothing yet, and what to do about it. */
 export const nothing = (words: string, next: Content = null): Html =>
   html`<p class="strong">${words}</p>${next ? html`<p>${next}</p>` : ''}`;

@@ -10,15 +10,15 @@ function utcWords(iso: string): string {
   return `${day}, ${two(at.getUTCHours())}:${two(at.getUTCMinutes())} UTC`;
 }
 
-/** A point in time: in UTC, until the script shows it in the reader's zone. Null: the words for never. */
+/** In UTC until the script shows it in the reader's zone. */
 export const time = (iso: string | null, never = 'never'): Html =>
   iso === null ? html`<span class="muted">${never}</span>` : html`<time datetime="${iso}">${utcWords(iso)}</time>`;
 
-/** The time of the day alone, for charts: `03:08`, in the reader's zone once the script runs. */
+/** The time of day for charts: `03:08`, in the reader's zone once the script runs. */
 export const clock = (iso: string): Html =>
   html`<time datetime="${iso}" data-clock>${two(new Date(iso).getUTCHours())}:${two(new Date(iso).getUTCMinutes())}</time>`;
 
-/** How long ago it was, exact on hover; the script keeps it true. Null: the words for never. */
+/** The script keeps it current. */
 export const ago = (iso: string | null, never = 'never'): Html =>
   iso === null
     ? html`<span class="muted">${never}</span>`
@@ -31,7 +31,7 @@ const steps = [
   [Number.POSITIVE_INFINITY, 'day', 86_400],
 ] as const;
 
-/** `3 minutes ago`, `in 2 hours`, `just now`. The script says it in the same words. */
+/** The script uses the same words. */
 function agoWords(atMs: number, nowMs: number): string {
   const seconds = Math.round((nowMs - atMs) / 1000);
   const distance = Math.abs(seconds);

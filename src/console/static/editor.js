@@ -1,6 +1,5 @@
-/** Validates a spec while it is typed, and shows what a transform makes of a record. */
+/** Validates a spec while it is typed, and previews a transform on a record. */
 
-/** The milliseconds between the last key and the request. */
 const pauseMs = 500;
 
 for (const editor of document.querySelectorAll('form[data-check]')) {
@@ -35,7 +34,7 @@ function watchEditor(form) {
         result.removeAttribute('aria-busy');
       }
     } catch {
-      // Another question has begun, or the network is away: what is shown stays until the next key.
+      // Superseded by another request, or the network is down: the last result stays until the next key.
       result?.removeAttribute('aria-busy');
     }
   }

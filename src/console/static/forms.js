@@ -1,4 +1,4 @@
-/** Questions before what cannot be undone, and each form once. */
+/** Confirms destructive actions, and sends each form once. */
 
 document.addEventListener('submit', (event) => {
   const { submitter, target } = event;
@@ -12,13 +12,13 @@ document.addEventListener('submit', (event) => {
   submitter?.setAttribute('aria-busy', 'true');
 });
 
-// A page that the browser kept is shown as it was left.
+// A page from the back/forward cache keeps these marks.
 addEventListener('pageshow', () => {
   for (const form of document.forms) delete form.dataset['sent'];
   for (const button of document.querySelectorAll('[aria-busy]')) button.removeAttribute('aria-busy');
 });
 
-// On a narrow screen the navigation is one line that scrolls: where one is, is in sight.
+// On a narrow screen the navigation is one scrolling line: this scrolls the current item into view.
 const current = document.querySelector('.side [aria-current]');
 const line = current?.closest('nav');
 if (current instanceof HTMLElement && line && line.scrollWidth > line.clientWidth) {

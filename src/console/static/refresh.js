@@ -1,9 +1,9 @@
-/** Asks for the page again while it can be seen, and replaces the parts that differ. */
+/** Refreshes a visible page, and replaces the parts that differ. */
 
-/** @type {Map<string, string>} What the server sent last for each part, before times were put into the reader's zone. */
+/** @type {Map<string, string>} The server's last markup of each part, before times were put into the reader's zone. */
 const sent = new Map();
 for (const part of document.querySelectorAll('[data-live]')) sent.set(part.id, part.innerHTML);
-/** How many questions in a row got no response: each waits longer. */
+/** Failed requests in a row; each doubles the wait. */
 let failures = 0;
 
 /** @param {Document} page */
@@ -23,7 +23,7 @@ async function refresh(seconds) {
   try {
     const response = await fetch(location.href, { headers: { 'x-console-refresh': '1' }, redirect: 'manual' });
     if (response.type === 'opaqueredirect') {
-      // The session is over: the next page is the one that opens another.
+      // The session is over: reloading leads to sign-in.
       location.reload();
       return;
     }
@@ -50,7 +50,7 @@ function replace(fresh) {
 }
 
 /**
- * Whether somebody is at work there: what has the focus or is selected would be lost.
+ * Replacing the part would lose the focus or a selection.
  * @param {Element} part
  */
 const isInUse = (part) => part.contains(document.activeElement) || isSelected(part);

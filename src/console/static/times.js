@@ -1,4 +1,4 @@
-/** Times in the reader's zone and language, and ages that stay true. */
+/** Shows times in the reader's zone and language, and keeps ages current. */
 
 const inZone = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const clockInZone = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
@@ -12,7 +12,7 @@ const ageSteps = [
 ];
 
 /**
- * The words of `agoWords` on the server.
+ * The same words as `agoWords` on the server.
  * @param {number} atMs
  */
 function ageWords(atMs) {

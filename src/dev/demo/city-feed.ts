@@ -1,23 +1,18 @@
 import type { CityRecord } from './cities.ts';
 
-/** The records that a page holds. */
 interface PageOfCities {
-  /** A JSON list, as bytes. */
   readonly body: Buffer;
-  /** False on the last page. */
   readonly more: boolean;
 }
 
-/** The records in the order of `updated_at`, ready to be sent. */
 export interface CityFeed {
   readonly count: number;
-  /** Page `page` (from 1) of the records changed at `since` or later. `since` is milliseconds since the epoch. */
+  /** Pages start at 1; `since` is inclusive, in milliseconds since the epoch. */
   page(since: number, page: number, perPage: number): PageOfCities;
-  /** Gives the first `count` records that were never touched a new `updated_at` and returns their ids. */
   touch(count: number, at: Date): readonly number[];
 }
 
-/** The records, serialised once: a page is a copy of a range of bytes. */
+/** Serializes records once: a page is a copy of a range of bytes. */
 export function createCityFeed(records: readonly CityRecord[]): CityFeed {
   let list = serialise(records);
   let touched = 0;
@@ -30,7 +25,7 @@ export function createCityFeed(records: readonly CityRecord[]): CityFeed {
       return { body: list.bytesOf(from, to), more: to < list.records.length };
     },
     touch: (count, at) => {
-      // Touched records are at the end, so the first ones in the list are those never touched.
+      // Touched records are at the end, so the first ones are untouched.
       const chosen = list.records.slice(0, Math.min(count, records.length - touched));
       touched += chosen.length;
       const changed = chosen.map((record) => ({ ...record, updated_at: at.toISOString() }));

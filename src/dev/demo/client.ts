@@ -5,7 +5,6 @@ import { QuarantineRow } from '../../core/resources/quarantine.ts';
 import { CallLogRow, RunRow } from '../../core/resources/run.ts';
 import { SpecVersionRow } from '../../core/resources/spec.ts';
 
-/** A connection to be made, as `POST /connections` takes it. */
 export interface NewConnection {
   readonly workspaceId: string;
   readonly specKey: string;
@@ -15,15 +14,14 @@ export interface NewConnection {
   readonly secrets: Readonly<Record<string, string>>;
 }
 
-/** A spec of which only key and version matter here. */
 export interface SpecDocument {
   readonly metadata: { readonly key: string; readonly version: string };
 }
 
-/** The endpoints that the demo uses, as any customer's program could. Each throws an Error with the API's message. */
+/** Only endpoints that any customer's program could use. Each throws an Error with the API's message. */
 export type ApiClient = ReturnType<typeof createApiClient>;
 
-/** A client of the API at `apiUrl` (without `/api/v1`). Responses are checked against the documented shapes. */
+/** `apiUrl` is without `/api/v1`; responses are checked against the documented shapes. */
 export function createApiClient(apiUrl: string, apiKey: string) {
   const ask = createAsk(`${apiUrl}/api/v1`, apiKey);
   return {

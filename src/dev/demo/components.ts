@@ -3,7 +3,6 @@ import { type Kysely, sql } from 'kysely';
 import type { Database } from '../../../db/schema.ts';
 import type { ReadyFacts } from '../ready-file.ts';
 
-/** What runs, in which version and on which port, in one line. */
 export async function componentsOf(db: Kysely<Database>, ready: ReadyFacts): Promise<string> {
   const [postgres, migrations, temporal] = await Promise.all([
     one(sql<{ value: string }>`select current_setting('server_version') as value`, db),

@@ -1,24 +1,22 @@
 import { clearLine, cursorTo } from 'node:readline';
 import { styleText } from 'node:util';
 
-/** What the demo writes for people: on stdout at a terminal, else on stderr, where stdout is for the summary. */
+/** On stdout at a terminal, else on stderr, as stdout is for the summary. */
 export interface Screen {
-  /** One line, with the seconds since the last one and since the start. */
+  /** Shows the seconds since the last step and since the start. */
   step(text: string): void;
-  /** One line without a time. */
   note(text: string): void;
-  /** Overwrites itself until the next line; without a terminal at most one line in two seconds. */
+  /** Overwrites itself until the next line. */
   progress(text: string): void;
-  /** Columns as wide as their widest cell; the first row is the header. */
+  /** The first row is the header. */
   table(rows: readonly (readonly string[])[]): void;
-  /** Lines of a name and what belongs to it, set apart. */
   box(title: string, lines: readonly (readonly [string, string])[]): void;
 }
 
-/** Milliseconds between two progress lines where lines cannot be overwritten. */
+/** Only without a terminal. */
 const progressMs = 2_000;
 
-/** A screen on `stream`. Times count from `startedAt` (of `performance.now()`). */
+/** `startedAt` is of `performance.now()`. */
 export function createScreen(stream: NodeJS.WriteStream, startedAt: number): Screen {
   const paint = createPaint(stream);
   const live = createLiveLine(stream);
@@ -49,10 +47,9 @@ export function createScreen(stream: NodeJS.WriteStream, startedAt: number): Scr
   };
 }
 
-/** A count with separators: `171,078`. */
+/** `171,078`. */
 export const count = (value: number): string => value.toLocaleString('en-US');
 
-/** Lines of equal column widths; numbers to the right. */
 function alignColumns(rows: readonly (readonly string[])[]): readonly string[] {
   const columns = Math.max(0, ...rows.map((row) => row.length));
   const widths = Array.from({ length: columns }, (_, column) =>
@@ -70,7 +67,6 @@ const isNumber = (cell: string): boolean => /^-?[\d,]+(\.\d+)?$/.test(cell);
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`.padStart(7);
 
-/** Makes the paint of a stream, without colors where it or the environment wants none. */
 const createPaint =
   (stream: NodeJS.WriteStream) =>
   (style: 'dim' | 'bold', text: string): string =>

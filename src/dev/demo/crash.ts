@@ -5,20 +5,19 @@ import type { Service } from './service.ts';
 import { pageSize } from './specs.ts';
 import { firstSync, type SyncFacts } from './story.ts';
 
-/** What the crashes cost. */
 export interface CrashFacts {
   readonly kills: number;
-  /** Pages that were complete at the destination when the worker was killed, and were fetched again; promised: 0. */
+  /** Pages complete at the destination at a kill, but fetched again; promised: 0. */
   readonly completePagesFetchedAgain: number;
-  /** Pages in flight at a kill: fetched, but not yet delivered, and so fetched again. */
+  /** Pages fetched but not yet delivered at a kill, and so fetched again. */
   readonly pagesInFlight: number;
   readonly rowsInsertedAgain: number;
   readonly rowsUpdated: number;
 }
 
 /**
- * The first sync with the worker killed at a third and at two thirds of the pages. The supervisor starts it again; the
- * run goes on by itself. Checked from outside: by the upstream's journal and by triggers on the destination's table.
+ * Kills the worker at a third and at two thirds of the pages of the first sync. Checked from outside: by the upstream's
+ * journal and by triggers on the destination's table.
  */
 export async function crashSync(
   scene: Scene,
@@ -62,9 +61,8 @@ export async function crashSync(
 }
 
 interface Kill {
-  /** Pages whose records were all at the destination: ids are positions, and pages are delivered in order. */
+  /** Based on the destination: ids are positions, and pages are delivered in order. */
   readonly completePages: number;
-  /** How often each page had been served by then. */
   readonly served: Readonly<Record<string, number>>;
 }
 

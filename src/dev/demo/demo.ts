@@ -1,7 +1,7 @@
 /**
- * `npm run demo`: starts everything, syncs real rows over real HTTP into PostgreSQL, shows and verifies them, stays up.
- * `--once` stops at the end, `--crash` kills the worker in the middle, `--reset` wipes. At a terminal it speaks to
- * people; otherwise stdout gets one line of JSON, the rest goes to stderr. Exit code 1: a number was not as promised.
+ * `npm run demo`: syncs real rows over real HTTP into PostgreSQL, verifies them and stays up. `--once` stops at the
+ * end, `--crash` kills the worker midway, `--reset` wipes. Without a terminal, stdout gets one line of JSON and stderr
+ * the rest; exit code 1 means that a number was not as promised.
  */
 import { once as event } from 'node:events';
 import { parseArgs } from 'node:util';
@@ -23,10 +23,8 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 
 process.exitCode = (await main()) ? 0 : 1;
 
-/** Everything the demo found; `failures` names what was not as promised. */
 type Summary = { readonly ok: boolean; readonly failures: readonly string[] } & Readonly<Record<string, unknown>>;
 
-/** Runs the demo; false: something was not as promised, or went wrong. */
 async function main(): Promise<boolean> {
   const { values } = parseArgs({
     options: { once: { type: 'boolean' }, crash: { type: 'boolean' }, reset: { type: 'boolean' } },

@@ -2,11 +2,9 @@
 import pg from 'pg';
 import { targetTable } from './specs.ts';
 
-/** Name of the database; a new one on each start. */
 const databaseName = 'demo_destination';
 const target = `${targetTable.schema}.${targetTable.table}`;
 
-/** A row as the demo shows it. */
 export interface CityRow {
   readonly id: string;
   readonly name: string;
@@ -17,7 +15,6 @@ export interface CityRow {
   readonly updated_at: Date;
 }
 
-/** Writes to the rows of one connection since the audit began. */
 interface WriteAudit {
   readonly rows: number;
   /** Inserts beyond the first of each row. */
@@ -25,28 +22,23 @@ interface WriteAudit {
   readonly updates: number;
 }
 
-/** The open database. */
 export interface DemoDestination extends AsyncDisposable {
-  /** The URL with user and password; for the connection's secrets. */
   readonly url: string;
-  /** Rows of a connection in the order of their id. */
   firstRows(connectionId: string, limit: number): Promise<readonly CityRow[]>;
-  /** The rows changed last. */
   newestRows(connectionId: string, limit: number): Promise<readonly CityRow[]>;
   countRows(connectionId: string): Promise<number>;
-  /** The greatest id delivered; 0 before the first row, and before the table exists. */
+  /** 0 before the first row, and before the table exists. */
   greatestId(connectionId: string): Promise<number>;
-  /** Counts every insert and update of a row from now on, by triggers that the service knows nothing of. */
+  /** By triggers unknown to the service. */
   startAudit(): Promise<void>;
   readAudit(connectionId: string): Promise<WriteAudit>;
 }
 
-/** Makes the database anew on the server of `controlUrl` and opens it. */
 export async function openDemoDestination(controlUrl: string): Promise<DemoDestination> {
   await recreate(controlUrl);
   const url = destinationUrl(controlUrl);
   const pool = new pg.Pool({ connectionString: url, max: 2 });
-  // The server stops before the pool closes when someone else ends it; there is nothing to do about that here.
+  // The server stops before the pool closes when another process ends it: nothing to do.
   pool.on('error', () => undefined);
   const cities = async (connectionId: string, order: string, limit: number) =>
     (await pool.query<CityRow>(`${selectCities} order by ${order} limit ${limit}`, [connectionId])).rows;
@@ -75,7 +67,6 @@ export async function openDemoDestination(controlUrl: string): Promise<DemoDesti
   };
 }
 
-/** The URL of the database on the server of `controlUrl`. */
 function destinationUrl(controlUrl: string): string {
   const url = new URL(controlUrl);
   url.pathname = `/${databaseName}`;
@@ -95,7 +86,7 @@ async function recreate(controlUrl: string): Promise<void> {
 
 const selectCities = `select id, name, country, region, lat, lng, updated_at from ${target} where _connection_id = $1`;
 
-/** The service makes the table in its first run, so the triggers are put on it by a trigger on its creation. */
+/** The service makes the table in its first run, so a trigger on its creation adds the audit triggers. */
 const auditSql = `
   create schema audit;
   create table audit.writes (operation text, connection_id text, external_id text);

@@ -2,7 +2,6 @@ import type { ReadyFacts } from '../ready-file.ts';
 import type { Screen } from './console.ts';
 import { targetTable } from './specs.ts';
 
-/** Where the reader can go on from here. */
 export interface Links {
   readonly ready: Pick<ReadyFacts, 'apiUrl' | 'uiUrl' | 'temporalNamespace'>;
   readonly apiKey: string;
@@ -12,7 +11,6 @@ export interface Links {
   readonly connectionId: string;
 }
 
-/** Shows what can be opened, requested and typed while the demo stays up. */
 export function showLinks(screen: Screen, links: Links): void {
   const { apiKey, destinationUrl, logFile, upstreamUrl, connectionId } = links;
   const { apiUrl, uiUrl, temporalNamespace: namespace } = links.ready;

@@ -6,12 +6,12 @@ import { postgresFolder } from '../embedded/postgres.ts';
 import { postgresStop, runningServer } from '../embedded/postgres-cluster.ts';
 import { stopProcess } from '../embedded/process-table.ts';
 
-/** What the service keeps in its data folder; nothing else there is touched. */
+/** Nothing else in the data folder is removed. */
 const ownNames =
   /^(postgres|postgres-password|temporal|temporal\.db.*|temporal\.pid|cache|secrets\.json|demo\.log|logs|ready\.json|supervisor\.lock)$/;
 
 /**
- * Removes the embedded data of `dataDir` and the folder when nothing else is in it. Returns the paths removed.
+ * Also removes the folder if it is then empty. Returns the removed paths.
  * @throws DataDirInUseError when a supervisor runs on it.
  */
 export async function wipe(dataDir: string, log: Log): Promise<readonly string[]> {

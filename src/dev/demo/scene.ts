@@ -7,39 +7,31 @@ import { count } from './console.ts';
 import type { DemoDestination } from './destination.ts';
 import type { DemoUpstream } from './upstream.ts';
 
-/** Everything that a step of the story needs. */
 export interface Scene {
-  /** Aborted when the demo is told to stop. */
   readonly signal: AbortSignal;
   readonly screen: Screen;
   readonly checks: Checks;
   readonly api: ApiClient;
   readonly upstream: DemoUpstream;
-  /** Records the upstream has, the broken ones included. */
+  /** Includes the broken ones. */
   readonly recordCount: number;
   readonly brokenCount: number;
   readonly destination: DemoDestination;
 }
 
-/** Milliseconds between two looks at a run. */
 const pollMs = 150;
-/** Milliseconds after which a run that has not ended is given up. */
+/** In milliseconds. */
 const runMsMax = 300_000;
 
-/** What is synced and watched. */
 export interface SyncOptions {
   readonly connectionId: string;
   readonly resource: string;
-  /** Pages the sync will read; absent: not known. */
+  /** Absent if unknown. */
   readonly pages?: number;
-  /** Takes each look at the run, before the next. */
   readonly onPoll?: ((run: RunRow) => Promise<void>) | undefined;
 }
 
-/**
- * Starts a sync through the API and polls it to its end, as any customer's program would, with a live line. Throws
- * when the run does not end within five minutes.
- */
+/** Polls through the API, as a customer's program would. Throws when the run does not end within five minutes. */
 export async function syncAndWatch(
   scene: Scene,
   { connectionId, resource, pages, onPoll }: SyncOptions,
@@ -59,7 +51,7 @@ export async function syncAndWatch(
   }
 }
 
-/** Records per second over the run's own times; 0 without them. */
+/** 0 without times of the run. */
 export function recordsPerSecond({ startedAt, finishedAt, statsJson }: RunRow): number {
   if (startedAt === null || finishedAt === null) return 0;
   return Math.round((statsJson.recordsIn * 1000) / Math.max(1, Date.parse(finishedAt) - Date.parse(startedAt)));

@@ -6,35 +6,27 @@ import { fileURLToPath } from 'node:url';
 import { identify, isRunning } from '../embedded/process-table.ts';
 import type { ReadyFacts } from '../ready-file.ts';
 
-/** The service as `npm start` runs it, in a process of its own. Disposing stops it, its databases and Temporal. */
+/** The service as `npm start` runs it. Disposing stops it, its databases and Temporal. */
 export interface Service extends AsyncDisposable {
-  /** What `ready.json` said first. */
   readonly ready: ReadyFacts;
-  /** The worker of now; null between two lives. */
+  /** `null` between two lives. */
   workerPid(): number | null;
-  /** Ends the worker without warning; resolves when it has ended. The supervisor starts another one. */
+  /** Resolves at the worker's end; the supervisor restarts it. */
   killWorker(): Promise<void>;
 }
 
-/** How the service is started. */
 export interface ServiceOptions {
   readonly dataDir: string;
   readonly env: NodeJS.ProcessEnv;
-  /** Takes what the service's processes log. */
   readonly logFile: string;
-  /** Aborts the start. */
   readonly signal: AbortSignal;
 }
 
 const program = fileURLToPath(new URL('../../start.ts', import.meta.url));
 const pollMs = 25;
-/** Lines of the log that are shown when the service does not start. */
 const logLinesShown = 12;
 
-/**
- * Starts the service and waits until `ready.json` is there.
- * @throws Error with the end of the log when the service ends before that.
- */
+/** @throws Error with the end of the log when the service ends before `ready.json` exists. */
 export async function startService({ dataDir, env, logFile, signal }: ServiceOptions): Promise<Service> {
   mkdirSync(dataDir, { recursive: true });
   const child = launch(logFile, env);
@@ -64,7 +56,7 @@ export async function startService({ dataDir, env, logFile, signal }: ServiceOpt
   }
 }
 
-/** The IPC channel tells the service when this process has ended, however that came. */
+/** The IPC channel tells the service when this process ends for any reason. */
 function launch(logFile: string, env: NodeJS.ProcessEnv): ChildProcess {
   const log = openSync(logFile, 'w');
   try {
@@ -81,7 +73,7 @@ async function untilReady(
 ): Promise<ReadyFacts> {
   while (isUp(child)) {
     const facts = readReady(readyFile);
-    // A supervisor that was killed has left its file behind.
+    // A killed supervisor leaves its file behind.
     if (facts !== null && facts.pids.supervisor === child.pid) return facts;
     await sleep(pollMs, undefined, { signal });
   }
@@ -89,7 +81,7 @@ async function untilReady(
   throw new Error(`The service did not start. The end of ${logFile}:\n${end}`);
 }
 
-/** Null when it is not there. It is moved in whole, and only by our own supervisor. */
+/** Moved in whole, and only by our own supervisor. */
 const readReady = (path: string): ReadyFacts | null =>
   existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as ReadyFacts) : null;
 

@@ -1,12 +1,11 @@
 /** The connector definitions of the demo, as a customer would POST them. */
 
-/** Records per page; the upstream allows 1,000. */
+/** The upstream's maximum. */
 export const pageSize = 1000;
 
-/** Where the rows go: schema and table in the destination database. */
 export const targetTable = { schema: 'demo', table: 'cities' } as const;
 
-/** The destination, on this machine, hence without TLS. */
+/** On this machine, hence without TLS. */
 const destination = {
   kind: 'postgres',
   url: '{{ secrets.databaseUrl }}',
@@ -14,7 +13,6 @@ const destination = {
   ssl: 'disable',
 } as const;
 
-/** Cities from the demo's own API into PostgreSQL. */
 export const citiesSpec = {
   metadata: { key: 'demo-cities', name: 'Cities of the world', version: '1.0.0' },
   connectionParams: [
@@ -23,7 +21,7 @@ export const citiesSpec = {
     { key: 'databaseUrl', type: 'string', secret: true },
   ],
   auth: { kind: 'bearer', token: '{{ secrets.token }}' },
-  // The API is ours and on this machine; a real one would get fewer requests, and more time after an error.
+  // The API is ours and local; a real one would get fewer requests, and more time after an error.
   http: {
     baseUrl: '{{ params.apiUrl }}',
     rateLimit: { requests: 5000, perSeconds: 1 },
@@ -67,7 +65,7 @@ export const citiesSpec = {
   destination,
 } as const;
 
-/** An org that tries to read the credentials that clouds hand to their machines under this address. */
+/** Tries to read the credentials that clouds serve to their machines at this address. */
 export const evilSpec = {
   metadata: { key: 'demo-evil', name: 'Evil Corp', version: '1.0.0' },
   connectionParams: [{ key: 'databaseUrl', type: 'string', secret: true }],

@@ -16,26 +16,24 @@ import type { Scene } from './scene.ts';
 import { type Service, type ServiceOptions, startService } from './service.ts';
 import { startDemoUpstream } from './upstream.ts';
 
-/** How many cities the demo's API has: enough to take a moment, too few to bore. The data set has 171,075. */
+/** Enough to take a moment, too few to bore; the data set has 171,075. */
 const cityCount = 100_000;
 
-/** Everything that runs for the demo. Disposing stops it in reverse order. */
+/** Disposing stops everything in reverse order. */
 export interface Stage extends AsyncDisposable {
   readonly workspaceId: string;
   readonly service: Service;
   readonly links: Omit<Links, 'connectionId'>;
-  /** What the steps of the story work with. */
   scene(checks: Checks): Scene;
 }
 
-/** The demo brings its own services: what would lead it to others, or change what it shows, is left out. */
+/** Omits variables that would lead to other services than the demo's own, or change its output. */
 export function demoEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const foreign =
     /^(DATABASE_URL|TEMPORAL_(?!CLI$).*|NODE_ENV|HOST|PUBLIC_URL|EGRESS_.*|DEFAULT_DESTINATION|WORKER_.*)$/;
   return Object.fromEntries(Object.entries(env).filter(([name]) => !foreign.test(name)));
 }
 
-/** Starts the upstream, the whole service and a destination, and makes an org for this demo. */
 export async function openStage(
   config: Config,
   { screen, signal }: { readonly screen: Screen; readonly signal: AbortSignal },
@@ -69,7 +67,6 @@ export async function openStage(
 interface Starting {
   readonly logFile: string;
   readonly signal: AbortSignal;
-  /** Takes what was started, to be stopped with it. */
   readonly opened: AsyncDisposableStack;
 }
 
@@ -79,7 +76,6 @@ async function startServers(config: Config, { logFile, signal, opened }: Startin
   const env = await childEnvironment(config);
   const foretold = await freePort(databasePort);
   const starting = startAllowing(upstream.hostPort, { dataDir: config.dataDir, env, logFile, signal, foretold });
-  // The records are made ready while the service starts.
   const records = loadCities(cityCount);
   const feed = createCityFeed(records);
   const { service, allowed } = await starting;
@@ -87,18 +83,16 @@ async function startServers(config: Config, { logFile, signal, opened }: Startin
   return { upstream, service, records, allowed };
 }
 
-/** The API moves to another port when its own is taken. */
 async function childEnvironment({ port, dataDir }: Config): Promise<NodeJS.ProcessEnv> {
   return { ...demoEnvironment(process.env), DATA_DIR: dataDir, PORT: String(await freePort(port)) };
 }
 
-/** First port that the embedded PostgreSQL tries. */
 const databasePort = 54_329;
 const startsMax = 3;
 
 /**
- * Starts the service with an allow list of exactly two addresses. PostgreSQL says its port only when it runs, so the
- * port is foretold; when another program was quicker, the service is started again with the right one.
+ * The allow list has exactly two addresses. PostgreSQL's port is known only once it runs, so it is guessed; after a
+ * wrong guess the service is started again.
  */
 async function startAllowing(
   upstreamHostPort: string,

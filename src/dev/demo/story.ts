@@ -1,4 +1,4 @@
-/** The story of the demo, one function per step. Each shows what happened and verifies what it shows. */
+/** The story of the demo: each step shows and verifies its result. */
 import type { CallLogRow, RunRow } from '../../core/resources/run.ts';
 import { attribution } from './cities.ts';
 import { count } from './console.ts';
@@ -6,13 +6,11 @@ import type { CityRow } from './destination.ts';
 import { countsOf, recordsPerSecond, type Scene, syncAndWatch } from './scene.ts';
 import { citiesSpec, evilSpec, pageSize, type targetTable } from './specs.ts';
 
-/** The connections of the story, by their ids. */
 export interface Connections {
   readonly cities: string;
   readonly evil: string;
 }
 
-/** What the summary says of a sync. */
 export interface SyncFacts {
   readonly runId: string;
   readonly status: string;
@@ -23,7 +21,6 @@ export interface SyncFacts {
   readonly recordsPerSecond: number;
 }
 
-/** Publishes both specs and makes an active connection of each. */
 export async function makeConnections(scene: Scene, workspaceId: string): Promise<Connections> {
   const { api, upstream, destination, screen } = scene;
   for (const spec of [citiesSpec, evilSpec]) {
@@ -43,7 +40,6 @@ export async function makeConnections(scene: Scene, workspaceId: string): Promis
   return { cities, evil };
 }
 
-/** Reads everything once. `watch` is called with each state of the run. */
 export async function firstSync(
   scene: Scene,
   connectionId: string,
@@ -62,7 +58,7 @@ export async function firstSync(
   return factsOf(run);
 }
 
-/** The rows, read back by SQL, and the records that were kept out. Returns the number of rows. */
+/** Returns the number of rows. */
 export async function showRows(scene: Scene, connectionId: string, run: SyncFacts): Promise<number> {
   const { screen, checks, destination, api } = scene;
   const table: `${typeof targetTable.schema}.${typeof targetTable.table}` = 'demo.cities';
@@ -79,7 +75,7 @@ export async function showRows(scene: Scene, connectionId: string, run: SyncFact
   return rows;
 }
 
-/** What the call log says of the responses that were errors. Returns how many were tried again. */
+/** Returns the number of retries. */
 export async function showRetries({ screen, checks, api, upstream }: Scene, runId: string): Promise<number> {
   const calls = await api.calls(runId);
   const refused = calls.filter(({ statusCode }) => statusCode !== null && statusCode >= 400);
@@ -103,7 +99,7 @@ export async function secondSync(scene: Scene, connectionId: string): Promise<Sy
   return factsOf(run);
 }
 
-/** Two records change at the source, and just these are delivered. */
+/** Two records change at the source, and only these are delivered. */
 export async function changeSync(scene: Scene, connectionId: string): Promise<SyncFacts> {
   const { upstream, screen, checks, destination } = scene;
   const before = await destination.countRows(connectionId);
@@ -116,7 +112,7 @@ export async function changeSync(scene: Scene, connectionId: string): Promise<Sy
   return factsOf(run);
 }
 
-/** An org's spec that asks for the metadata service of the cloud. Returns the run's error code. */
+/** Returns the run's error code. */
 export async function blockedSync(scene: Scene, connectionId: string): Promise<string> {
   const { screen, checks, api } = scene;
   const run = await syncAndWatch(scene, { connectionId, resource: 'credentials' });

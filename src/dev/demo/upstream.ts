@@ -1,4 +1,4 @@
-/** The API that the demo syncs from: real records over real HTTP, on loopback, with the manners of real APIs. */
+/** The API that the demo syncs from: real records over HTTP on loopback, with the manners of real APIs. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,54 +6,49 @@ import { json } from 'node:stream/consumers';
 import { attribution } from './cities.ts';
 import type { CityFeed } from './city-feed.ts';
 
-/** The responses of the API so far. */
 interface UpstreamJournal {
-  /** How many there were by status, of pages only. */
+  /** Only of pages, by status. */
   readonly responses: Readonly<Record<string, number>>;
-  /** How often each page was sent in full, by path and query. */
+  /** Complete responses, by path and query. */
   readonly pages: Readonly<Record<string, number>>;
 }
 
-/** The running API. Disposing it ends it. */
 export interface DemoUpstream extends AsyncDisposable {
   readonly url: string;
   /** `127.0.0.1:<port>`, as `EGRESS_ALLOW` takes it. */
   readonly hostPort: string;
-  /** What must be sent as `Authorization: Bearer <token>`. */
   readonly token: string;
   journal(): UpstreamJournal;
 }
 
-/** What can be decided before the start. */
 export interface DemoUpstreamOptions {
-  /** Opens the feed; called at the first request that needs it. */
+  /** Called at the first request that needs it. */
   readonly feed: () => CityFeed;
   readonly token: string;
-  /** The port to listen on; 0: a free one. */
+  /** 0: a free one. */
   readonly port?: number;
 }
 
-/** An error, and in how many seconds the request may come again; absent: it does not say. */
+/** `resetAfter`: seconds, if the response says them. */
 interface DemoFault {
   readonly status: number;
   readonly resetAfter?: string;
 }
 
-/** Requests for pages, counted from 1 since the start, that get an error once. */
+/** By request for a page, counted from 1 since the start; each occurs once. */
 export const faultyRequests: ReadonlyMap<number, DemoFault> = new Map([
   [20, { status: 429, resetAfter: '0.25' }],
   [60, { status: 503 }],
 ]);
 
-/** Records per page when the request does not say, and at most. */
 const perPageDefault = 100;
 const perPageMax = 1_000;
 
 /**
  * Starts the API on 127.0.0.1:
- * - `GET /cities?per_page&updated_since&page`: a list by `updated_at`, oldest first, from `updated_since` on (inclusive);
+ * - `GET /cities?per_page&updated_since&page`: by `updated_at`, oldest first, from `updated_since` on (inclusive).
  *   `Link` names the next page (RFC 8288). Needs the bearer token.
- * - `POST /control/touch {count}`: changes records; `GET /control/journal`: its responses so far; `GET /`: what this is.
+ * - `POST /control/touch {count}`: changes records; `GET /control/journal`: its responses so far; `GET /`: describes it.
  */
 export async function startDemoUpstream(options: DemoUpstreamOptions): Promise<DemoUpstream> {
   const journal: Journal = { responses: {}, pages: {}, requests: 0 };
@@ -89,7 +84,7 @@ async function respond(response: ServerResponse, makeResponse: () => Promise<Dem
     response.writeHead(status, { 'content-type': 'application/json', 'content-length': body.length, ...headers });
     response.end(body);
   } catch (error) {
-    // A body that is no JSON, or a caller that has hung up.
+    // The body is not JSON, or the caller has hung up.
     response.writeHead(400).end(error instanceof Error ? error.message : '');
   }
 }
@@ -156,7 +151,7 @@ const jsonResponse = (status: number, value: unknown): DemoResponse => ({
   body: Buffer.from(JSON.stringify(value)),
 });
 
-/** A whole number from 1; `absent` when there is none; null when the text is no such number. */
+/** A whole number from 1, `absent` without text, or `null` for any other text. */
 function wholeNumber(text: string | null, absent: number): number | null {
   if (text === null) return absent;
   return /^[1-9]\d{0,8}$/.test(text) ? Number(text) : null;

@@ -1,11 +1,9 @@
 import type { ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** How long something that was started may take to respond. */
 export interface AwaitOptions {
   /** Rejects while there is no response. */
   readonly ask: () => Promise<unknown>;
-  /** The process that shall respond. */
   readonly child: ChildProcess;
   readonly timeoutMs: number;
 }
@@ -13,9 +11,9 @@ export interface AwaitOptions {
 const pollMs = 40;
 
 /**
- * Asks until there is a response.
+ * Polls until there is a response.
  * @returns false when the process ended before it responded.
- * @throws Error when the time is over; its cause is the last refusal.
+ * @throws Error on timeout; its cause is the last refusal.
  */
 export async function awaitResponse({ ask, child, timeoutMs }: AwaitOptions): Promise<boolean> {
   const deadline = Date.now() + timeoutMs;

@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import { hasCode } from '../../core/error-code.ts';
 import { identify, isRunning } from './process-table.ts';
 
-/** Another process already runs on this folder; nothing of it was touched. */
+/** Nothing in the folder was changed. */
 export class DataDirInUseError extends Error {
   override readonly name = 'DataDirInUseError';
 }
@@ -13,8 +13,8 @@ const Holder = v.object({ pid: v.number(), start: v.string(), url: v.string() })
 type Holder = v.InferOutput<typeof Holder>;
 
 /**
- * Makes this process the only supervisor of the folder until `release`. A lock whose process has ended is taken over.
- * @param url where this supervisor's API responds; told to whoever comes second.
+ * Takes over a lock whose process has ended.
+ * @param url where this supervisor's API responds; shown to a second supervisor.
  * @throws DataDirInUseError naming pid and URL of the running supervisor.
  */
 export function lockDataDir(dataDir: string, url: string): { release(): void } {
@@ -42,7 +42,7 @@ function inUse(dataDir: string, { pid, url }: Holder): DataDirInUseError {
   );
 }
 
-/** A hard link is made in one step and only when the name is free. */
+/** Atomic; fails if the name is taken. */
 function linked(draft: string, path: string): boolean {
   try {
     linkSync(draft, path);
@@ -53,7 +53,7 @@ function linked(draft: string, path: string): boolean {
   }
 }
 
-/** Null when the lock was deleted meanwhile or was cut off by a crash of the machine. */
+/** `null` if the lock was deleted meanwhile or cut off by a crash of the machine. */
 function readHolder(path: string): Holder | null {
   try {
     const { success, output } = v.safeParse(v.pipe(v.string(), v.parseJson(), Holder), readFileSync(path, 'utf8'));
@@ -64,7 +64,7 @@ function readHolder(path: string): Holder | null {
   }
 }
 
-/** Two processes may find the same stale lock: what was moved aside is put back when it is the other's new one. */
+/** Two processes may find the same stale lock: a new lock of the other one is put back. */
 function removeStale(path: string, stale: Holder | null): void {
   const aside = `${path}.stale-${process.pid}`;
   try {

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 
-/** The time for a response in milliseconds; a host that does not respond by then is taken for unreachable. */
+/** Milliseconds until a host counts as unreachable. */
 const responseMs = 5000;
-/** The time for a body in milliseconds: 45 MB at 1 Mbit/s. */
+/** In milliseconds: 45 MB at 1 Mbit/s. */
 const bodyMs = 360_000;
 
 /**
- * The bytes, if they are the ones that are meant: nothing that was downloaded is unpacked, built or run before.
+ * Nothing downloaded is unpacked, built or run before this check.
  * @throws Error naming both digests (SHA-256, hexadecimal).
  */
 export function pinned(bytes: Uint8Array, sha256: string, what: string): Uint8Array {
@@ -16,8 +16,8 @@ export function pinned(bytes: Uint8Array, sha256: string, what: string): Uint8Ar
 }
 
 /**
- * The bytes behind an https URL. For programs whose digest is checked afterwards, never for what an org names.
- * @throws Error saying what the host responded, or why it was not reached.
+ * Only for programs whose digest is checked afterwards, never for a URL of an org.
+ * @throws Error with the host's response, or why it was not reached.
  */
 export async function download(url: string): Promise<Uint8Array> {
   const overall = AbortSignal.timeout(bodyMs);

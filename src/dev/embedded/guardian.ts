@@ -1,4 +1,4 @@
-/** Process that outlives the supervisor just long enough to stop what it left behind. Started by `start-guardian.ts`. */
+/** Outlives the supervisor just long enough to stop its remaining processes. */
 import * as v from 'valibot';
 import { stopProcess } from './process-table.ts';
 
@@ -22,7 +22,7 @@ process.on('disconnect', () => {
   void stopAll().finally(() => process.exit(0));
 });
 
-// Whoever ends the whole session must not end the one that cleans up; the channel's end is the only reason to go.
+// A signal to the whole session must not end the cleanup: only the end of the channel does.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => undefined);
 
 async function stopAll(): Promise<void> {

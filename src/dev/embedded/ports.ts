@@ -1,10 +1,8 @@
 import { createServer } from 'node:net';
 import { hasCode } from '../../core/error-code.ts';
 
-/** Ports tried after the preferred one. */
 const portsTried = 50;
 
-/** Whether the port can be bound now. */
 export function isPortFree(port: number, host: string): Promise<boolean> {
   const server = createServer();
   return new Promise((done, fail) => {
@@ -17,7 +15,7 @@ export function isPortFree(port: number, host: string): Promise<boolean> {
 }
 
 /**
- * The preferred port of 127.0.0.1, or the next that is free.
+ * Tries 127.0.0.1 from the preferred port upwards.
  * @throws Error when a long row of ports is taken.
  */
 export async function freePort(preferred: number): Promise<number> {

@@ -16,7 +16,6 @@ import { hasCode } from '../../core/error-code.ts';
 import { closeToOthers, isOwn } from '../../process/cached-program.mjs';
 import { isReachable, type Owner, reachableRoot } from './postgres-owner.ts';
 
-/** Absolute paths of PostgreSQL's programs. */
 export interface PostgresBinaries {
   readonly initdb: string;
   readonly postgres: string;
@@ -26,9 +25,9 @@ const Links = v.pipe(v.string(), v.parseJson(), v.array(v.object({ source: v.str
 const Manifest = v.pipe(v.string(), v.parseJson(), v.object({ version: v.string() }));
 
 /**
- * The programs of the npm package for this platform, complete and where `owner` can run them. An npm that ran no
- * install scripts left the library links out, and a checkout below `/root` is closed to other users: what cannot be
- * mended in place is copied, once per version, to `/var/lib/connector-sync` by root and to `spare` by others.
+ * An npm without install scripts omits the library links, and a checkout below `/root` is closed to other users.
+ * Programs that cannot be fixed in place are copied once per version: to `/var/lib/connector-sync` by root, to `spare`
+ * by others.
  * @throws Error when the package for this platform is not installed.
  */
 export function postgresBinaries(owner: Owner | null, spare: string): PostgresBinaries {
@@ -54,7 +53,7 @@ function packageFolder(): string {
   }
 }
 
-/** Makes the library links the package lists; false when they are missing and the folder is not ours to write. */
+/** False if links are missing and the folder is not ours to write. */
 function repairLinks(folder: string): boolean {
   const list = join(folder, 'native', 'pg-symlinks.json');
   if (!existsSync(list)) return true;
@@ -73,14 +72,13 @@ function makeLink(to: string, path: string): void {
   try {
     symlinkSync(to, path);
   } catch (error) {
-    // Another process mends the same package at this moment.
+    // Another process repairs the same package.
     if (!hasCode(error, 'EEXIST')) throw error;
   }
 }
 
 /**
- * Copied beside and moved in, so that no process sees half a copy. One that is there is used if nobody else can have
- * written it.
+ * Moved in, so that no process sees half a copy. An existing copy is used only if no other user can have written it.
  */
 export function copied(folder: string, to: string): string {
   if (isOwn(to)) return to;

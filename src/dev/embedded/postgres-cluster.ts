@@ -16,13 +16,11 @@ import { hasCode } from '../../core/error-code.ts';
 import type { Owner } from './postgres-owner.ts';
 import { commandLine, identify, stopProcess } from './process-table.ts';
 
-/** The superuser of the embedded server. */
 export const postgresUser = 'connector_sync';
 
 /** Fast shutdown: open transactions are rolled back, the data is left clean. */
 export const postgresStop = { signal: 'SIGINT', timeoutMs: 10_000 } as const;
 
-/** What a server needs to run on its data. */
 export interface Cluster {
   readonly dataFolder: string;
   readonly owner: Owner | null;
@@ -30,9 +28,8 @@ export interface Cluster {
 }
 
 /**
- * Makes the data folder when there is none, and stops a server that an earlier supervisor left running on it. The
- * password is made once and kept in `passwordFile` (mode 0600).
- * @throws Error when the data is there but its password is not.
+ * Also stops a leftover server on the folder. The password is made once and kept in `passwordFile` (mode 0600).
+ * @throws Error when the data exists but its password does not.
  */
 export async function prepareCluster(
   { dataFolder, owner }: Omit<Cluster, 'password'>,
@@ -51,16 +48,15 @@ export async function prepareCluster(
   return { dataFolder, owner, password };
 }
 
-/** The process of the server that runs on this folder, by its own note; null when none does. */
+/** According to its pid file. */
 export function runningServer(dataFolder: string): ReturnType<typeof identify> {
   const note = join(dataFolder, 'postmaster.pid');
   if (!existsSync(note)) return null;
   const pid = Number(readFileSync(note, 'utf8').split('\n')[0]);
-  // The note survives a crash and its pid may be another program's by now.
+  // The file survives a crash, and its pid may now be another program's.
   return commandLine(pid)?.includes(dataFolder) === true ? identify(pid) : null;
 }
 
-/** The port that a server has last had on this folder, by its own note; null: there was none. */
 export function lastPort(dataFolder: string): number | null {
   const note = join(dataFolder, 'postmaster.opts');
   const port = existsSync(note) ? /"-p" "(\d+)"/.exec(readFileSync(note, 'utf8'))?.[1] : undefined;
@@ -88,10 +84,7 @@ function createPassword(path: string): string {
   return password;
 }
 
-/**
- * Makes the cluster's folder beside its place and moves it in: a start that was killed leaves no half-made folder under
- * the final name.
- */
+/** Moved in, so that a killed start leaves no half-made folder under the final name. */
 async function initialize({ dataFolder, owner, password }: Cluster, initdb: string): Promise<void> {
   const parent = dirname(dataFolder);
   mkdirSync(parent, { recursive: true, mode: 0o755 });

@@ -10,12 +10,11 @@ export interface Owner {
   readonly gid: number;
 }
 
-/** Where root keeps what the user of PostgreSQL must reach although the folders of the checkout are closed to it. */
+/** For files that PostgreSQL's user must reach when root's checkout is closed to it. */
 export const reachableRoot = '/var/lib/connector-sync';
 
 /**
- * The user to drop to when we are root: `postgres`, which is made when the machine has none. Null when we are not
- * root: PostgreSQL then runs as we do.
+ * The user `postgres`, created if missing; `null` if we are not root, as PostgreSQL then runs as we do.
  * @throws Error when the user is missing and cannot be made.
  */
 export function postgresOwner(log: Log): Owner | null {
@@ -41,15 +40,14 @@ export function postgresOwner(log: Log): Owner | null {
 }
 
 /**
- * `path` itself, or when `owner` cannot get there through the folders above it, a folder of the same purpose in
- * `/var/lib/connector-sync`, always the same one for the same `path`.
+ * `path`, or if a folder above it is closed to `owner`, one in `/var/lib/connector-sync`, always the same for the same
+ * `path`.
  */
 export function reachableFolder(path: string, owner: Owner | null): string {
   if (!owner || isReachable(path, owner)) return path;
   return join(reachableRoot, createHash('sha256').update(path).digest('hex').slice(0, 12));
 }
 
-/** Whether the user may pass through every existing folder above `path`. */
 export function isReachable(path: string, owner: Owner): boolean {
   for (let folder = dirname(path); ; folder = dirname(folder)) {
     if (existsSync(folder) && !mayPass(folder, owner)) return false;

@@ -13,30 +13,27 @@ import { type ServerLog, serverLog } from './server-log.ts';
 /** First port tried for new data; never 5432, where a developer's own server may be. */
 const preferredPort = 54_329;
 const databaseName = 'connector_sync';
-/**
- * The time for a start in milliseconds: recovery after a crash replays the write-ahead log before the server responds.
- */
+/** In milliseconds: recovery after a crash replays the write-ahead log before the server responds. */
 const startMs = 60_000;
 
-/** A PostgreSQL server of ours. */
 export interface EmbeddedPostgres {
   /** `postgres://…` with the password, as superuser. */
   readonly databaseUrl: string;
   readonly process: SupervisedProcess;
 }
 
-/** The folder the data of this `DATA_DIR` is in; another one when root's is closed to the user of PostgreSQL. */
+/** Outside of `dataDir` when root's is closed to PostgreSQL's user. */
 export const postgresFolder = (dataDir: string, surroundings: Pick<Surroundings, 'log'>): string =>
   reachableFolder(join(dataDir, 'postgres'), postgresOwner(surroundings.log));
 
 /**
- * Starts PostgreSQL on the data of `dataDir`, made when missing, on the next free port from the one it had last, or 54329.
+ * Uses the next free port from its last one, or 54329.
  * @throws Error with the end of its log when it does not start.
  */
 export async function startPostgres(dataDir: string, surroundings: Surroundings): Promise<EmbeddedPostgres> {
   const { log } = surroundings;
   const owner = postgresOwner(log);
-  // Another user must pass through our folder, not read it; what is secret in it has mode 0600.
+  // Another user must pass through our folder, not read it; its secrets have mode 0600.
   if (owner) chmodSync(dataDir, statSync(dataDir).mode | 0o001);
   const dataFolder = postgresFolder(dataDir, surroundings);
   if (dirname(dataFolder) !== dataDir)
@@ -54,7 +51,7 @@ export async function startPostgres(dataDir: string, surroundings: Surroundings)
     const response = awaitResponse({ ask, child: server.current(), timeoutMs: startMs });
     if (await response.catch(() => false)) return { databaseUrl: urlOf(cluster, port, databaseName), process: server };
     await server.stop();
-    // Somebody may take the port between the check and the start.
+    // Another program may take the port between check and start.
     if (output.says('address already in use')) return null;
     throw new Error(`PostgreSQL does not start:\n${output.tail()}`);
   };
@@ -82,7 +79,7 @@ function run(program: string, { dataFolder, owner }: Cluster, { port, output }: 
   }
 }
 
-/** Doubles as the question whether the server responds, and whether it is ours: the password must fit. */
+/** Also probes whether the server responds and is ours: the password must fit. */
 async function ensureDatabase(adminUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: adminUrl, connectionTimeoutMillis: 2000 });
   client.on('error', () => undefined);

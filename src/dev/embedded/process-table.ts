@@ -1,43 +1,41 @@
-/** What the operating system says about processes that are not, or no longer, our children. */
+/** Data on processes that are not our children, or no longer. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hasCode } from '../../core/error-code.ts';
 
 /**
- * When the process started, as text of the operating system: with the pid it names one process for ever, since pids
- * are given again. Null when no such process runs.
+ * Text of the operating system; `null` if no such process runs. Pids are reused, but pid and start identify one process
+ * for ever.
  */
 export function processStart(pid: number): string | null {
   if (process.platform !== 'linux') return ps(pid, 'lstart');
   const stat = readProc(pid, 'stat');
-  // The second field is the name in brackets and may hold blanks; state is the third field, start time the 22nd.
+  // The second field is the name in brackets and may contain blanks; state is the third field, start time the 22nd.
   const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
   return fields === undefined || fields[0] === 'Z' ? null : (fields[19] ?? null);
 }
 
-/** Program and arguments separated by blanks; null when no such process runs or it is not ours to see. */
+/** Separated by blanks; `null` if no such process runs or it is not ours to see. */
 export function commandLine(pid: number): string | null {
   if (process.platform !== 'linux') return ps(pid, 'command');
   return readProc(pid, 'cmdline')?.replaceAll('\0', ' ').trim() ?? null;
 }
 
-/** One process, told apart from a later one of the same pid. */
+/** Distinguishes a process from a later one with the same pid. */
 export interface ProcessIdentity {
   readonly pid: number;
   readonly start: string;
 }
 
-/** The running process of this pid; null when there is none. */
 export function identify(pid: number): ProcessIdentity | null {
   const start = processStart(pid);
   return start === null ? null : { pid, start };
 }
 
-/** Whether exactly this process still runs. */
 export const isRunning = ({ pid, start }: ProcessIdentity): boolean => processStart(pid) === start;
 
-/** The signal that tells a process to stop, and how long before it is killed. */
+/** The process is killed after `timeoutMs`. */
 export interface StopOptions {
   readonly signal: NodeJS.Signals;
   readonly timeoutMs: number;
@@ -45,7 +43,6 @@ export interface StopOptions {
 
 const pollMs = 25;
 
-/** Asks the process to stop and waits for its end; kills it when it takes longer than `timeoutMs`. */
 export async function stopProcess(target: ProcessIdentity, { signal, timeoutMs }: StopOptions): Promise<void> {
   if (!sendSignal(target, signal)) return;
   const deadline = Date.now() + timeoutMs;
@@ -56,12 +53,12 @@ export async function stopProcess(target: ProcessIdentity, { signal, timeoutMs }
   sendSignal(target, 'SIGKILL');
 }
 
-/** Kills what is left of the process group that this pid led; does nothing when nothing is left. */
+/** Does nothing if the group has ended. */
 export function killGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch (error) {
-    // For a group of processes that have ended and were not yet waited for, macOS says EPERM.
+    // macOS says EPERM for a group of ended processes that were not waited for.
     if (!hasCode(error, 'ESRCH', 'EPERM')) throw error;
   }
 }

@@ -5,13 +5,13 @@ import { loadConfig } from '../../config/config.ts';
 import { createLog } from '../../log.ts';
 import { startEmbedded } from './services.ts';
 
-/** An empty PostgreSQL server that is stopped and deleted when disposed: for tests and generated files. */
+/** Stopped and deleted when disposed; for tests and generated files. */
 export interface ScratchDatabase extends AsyncDisposable {
-  /** The URL for the superuser. */
+  /** For the superuser. */
   readonly url: string;
 }
 
-/** Starts one in a folder of its own in `parent`, whatever the environment says of databases. */
+/** Ignores database variables of the environment. */
 export async function startScratchDatabase(parent = tmpdir()): Promise<ScratchDatabase> {
   const stack = new AsyncDisposableStack();
   const folder = await mkdtemp(join(parent, 'connector-sync-scratch-'));

@@ -2,24 +2,21 @@ import { closeSync, mkdirSync, openSync, readSync, statSync, truncateSync } from
 import { dirname } from 'node:path';
 import { hasCode } from '../../core/error-code.ts';
 
-/** The bytes above which the file is emptied at the next start. */
+/** A larger file is emptied at the next start. */
 const sizeMax = 10 * 1024 * 1024;
-/** The bytes that are searched at once. */
 const pieceBytes = 64 * 1024;
-/** The bytes of a failed start that are shown, from its end. */
 const tailBytes = 2000;
 
-/** Where an embedded server writes. A file and not a pipe: the server outlives a killed reader without an error. */
+/** A file and not a pipe: the server outlives a killed reader without an error. */
 export interface ServerLog {
-  /** Descriptor for the child's stdout and stderr; closed by the caller after the spawn. */
+  /** The caller closes the descriptor after the spawn. */
   open(): number;
-  /** Whether the text, of ASCII characters in any case, was written since the last `open`, however much else was. */
+  /** ASCII text in any case, since the last `open`. */
   says(text: string): boolean;
-  /** The end of what was written since the last `open`. */
+  /** Since the last `open`. */
   tail(): string;
 }
 
-/** The log file at `path`. */
 export function serverLog(path: string): ServerLog {
   let start = 0;
   /** By text: the position up to which it was not found. */
@@ -52,7 +49,7 @@ export function serverLog(path: string): ServerLog {
   };
 }
 
-/** A character for each byte. */
+/** Latin-1: one character per byte. */
 function read(path: string, { from, length }: { readonly from: number; readonly length: number }): string {
   const file = openSync(path, 'r');
   try {

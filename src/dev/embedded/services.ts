@@ -7,33 +7,28 @@ import { startPostgres } from './postgres.ts';
 import { type Guardian, startGuardian } from './start-guardian.ts';
 import { startTemporal } from './temporal-server.ts';
 
-/** Where PostgreSQL and Temporal are, whoever runs them. */
 export interface EmbeddedServices {
-  /** The control database: the configured one or ours. */
   readonly databaseUrl: string;
-  /** `host:port`: the configured one or ours. */
+  /** `host:port`. */
   readonly temporalAddress: string;
   readonly temporalNamespace: string;
-  /** The Temporal UI; null when Temporal is external. */
+  /** `null` when Temporal is external. */
   readonly uiUrl: string | null;
-  /** What a process needs in its environment to use the embedded ones; nothing for external ones. */
+  /** Empty for external services. */
   readonly env: Readonly<Record<string, string>>;
-  /** Stops processes when we are killed; for the processes that are started on top of the services. */
   readonly guardian: Guardian;
-  /** Processes of now; they change when one is restarted. Null where external, and while a restart is pending. */
+  /** `null` if external, and while a restart is pending. */
   pids(): { readonly postgres: number | null; readonly temporal: number | null };
-  /** Stops Temporal and PostgreSQL, then gives the data folder free. */
   stop(): Promise<void>;
 }
 
-/** What is told about a start. */
 export interface EmbeddedOptions {
-  /** Called after each start of a server: pids have changed. */
+  /** The pids have changed. */
   readonly onStart?: () => void;
 }
 
 /**
- * Starts PostgreSQL and Temporal where the configuration names none. One supervisor per `DATA_DIR`.
+ * Starts those that the configuration does not name; one supervisor per `DATA_DIR`.
  * @throws DataDirInUseError when another process supervises this `DATA_DIR`; it is not disturbed.
  * @throws Error when one of them does not start; the other is stopped again.
  */
@@ -47,15 +42,15 @@ export async function startEmbedded(
   stack.defer(() => lock.release());
   const guardian = stack.adopt(startGuardian(log), (started) => started.close());
   const surroundings = { guardian, log, ...(onStart && { onStart }) };
-  // Who reaches the UI of a dev server may do anything with its workflows, so it may as well read them.
+  // A user of the dev server's UI may do anything with its workflows, so reading their payloads adds no risk.
   const codecToken = config.temporalCodecToken ?? randomBytes(32).toString('base64url');
   const codecEndpoint = `${config.publicUrl}/api/codec/${codecToken}`;
-  // Both at once: each takes about half a second.
+  // In parallel: each takes about half a second.
   const [postgres, temporal] = await Promise.allSettled([
     config.databaseUrl === null ? startPostgres(config.dataDir, surroundings) : null,
     config.temporalConfigured ? null : startTemporal({ ...config, codecEndpoint, ...surroundings }),
   ]);
-  // At once: neither uses the other, and each takes its time to write what it holds.
+  // In parallel: neither uses the other, and each needs time to write its data.
   const processes = [temporal, postgres].flatMap((result) =>
     result.status === 'fulfilled' && result.value !== null ? [result.value.process] : [],
   );

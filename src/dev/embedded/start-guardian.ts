@@ -3,24 +3,23 @@ import { fileURLToPath } from 'node:url';
 import type { Log } from '../../log.ts';
 import { identify, type ProcessIdentity, type StopOptions } from './process-table.ts';
 
-/** A process that must not outlive us. Those of a lower `rank` are stopped first. */
+/** A lower `rank` is stopped first. */
 interface Watched extends ProcessIdentity, StopOptions {
   readonly rank: number;
 }
 
 /** Stops our processes when we die without a chance to do so, even by SIGKILL. */
 export interface Guardian {
-  /** From now on the process is stopped when this process has ended. */
   watch(pid: number, options: StopOptions & { readonly rank: number }): void;
-  /** Ends the guardian; what is still watched is left alone. */
+  /** Does not stop watched processes. */
   close(): void;
 }
 
 const program = fileURLToPath(new URL('guardian.ts', import.meta.url));
 
 /**
- * Starts the guardian as a process of its own, which sees our end as the end of its IPC channel. It is in another process
- * group, so Ctrl-C does not reach it, and started again when it dies.
+ * Notices our end by its IPC channel. In its own process group, so that Ctrl-C does not reach it; restarted when it
+ * dies.
  */
 export function startGuardian(log: Log): Guardian {
   const watched = new Map<number, Watched>();
@@ -65,5 +64,5 @@ export function startGuardian(log: Log): Guardian {
   };
 }
 
-/** A guardian that died between two messages is started again and gets everything. */
+/** A guardian that died between two messages is restarted and gets everything. */
 const ignoreClosed = (): void => undefined;

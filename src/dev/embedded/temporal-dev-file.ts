@@ -2,15 +2,12 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml';
 
-/** `temporal-dev.yaml` of this project. */
 export const temporalDevFile = fileURLToPath(new URL('../../../temporal-dev.yaml', import.meta.url));
 
-/** The environment of the file that the Temporal CLI is told to read. */
 export const temporalDevEnv = 'dev';
 
 type Values = Readonly<Record<string, string>>;
 
-/** What the file says for `dev`. */
 export interface TemporalDevSettings {
   /** Flags the Temporal CLI reads itself: `port`, `ui-port`, `ip`, `namespace`, … */
   readonly cli: Values;
@@ -18,20 +15,20 @@ export interface TemporalDevSettings {
   readonly searchAttributes: Values;
   /** Key to value. */
   readonly dynamicConfig: Values;
-  /** The pragmas of the SQLite database: name to value. */
+  /** Name to value. */
   readonly sqlitePragmas: Values;
 }
 
 /**
- * Reads sections, environments, keys and scalars of a YAML file in the form the Temporal CLI takes. A scalar is text as
- * it is written: `2000` and `true` are no number and no boolean. Other environments may have any form.
+ * Accepts the form that the Temporal CLI takes. Scalars stay text: `2000` and `true` are not a number and a boolean.
+ * Other environments may have any form.
  * @throws Error naming the line that is not YAML or has another form.
  */
 export function readTemporalDevFile(path: string): TemporalDevSettings {
   const lines = new LineCounter();
   const document = parseDocument(readFileSync(path, 'utf8'), { schema: 'failsafe', lineCounter: lines });
   const [mistake] = document.errors;
-  // The lines after the first one of the message repeat the file.
+  // The later lines of the message repeat the file.
   if (mistake !== undefined) throw new Error(`${path}: ${mistake.message.split(':\n')[0]}`, { cause: mistake });
   const refuse: Refuse = (node, form) => {
     const { line } = lines.linePos(isNode(node) ? (node.range?.[0] ?? 0) : 0);
@@ -49,10 +46,8 @@ export function readTemporalDevFile(path: string): TemporalDevSettings {
   };
 }
 
-/** Throws an error that names the line of the node and the form that it should have. */
 type Refuse = (node: unknown, form: string) => never;
 
-/** The value of a key; undefined: there is none. */
 const valueOf = (node: unknown, name: string, refuse: Refuse): unknown =>
   pairsOf(node, refuse).find(({ key }) => key === name)?.value;
 
@@ -71,7 +66,7 @@ function textOf(node: unknown, refuse: Refuse): string {
 const isEmpty = (node: unknown): boolean =>
   node === undefined || node === null || (isScalar(node) && node.value === '');
 
-/** What the file says and the CLI does not read in it, as flags. */
+/** Settings that the CLI does not read from the file. */
 export function temporalFlags({
   searchAttributes,
   dynamicConfig,

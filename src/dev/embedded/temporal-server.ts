@@ -18,7 +18,6 @@ import {
 } from './temporal-dev-file.ts';
 import { serveTemporalUi } from './temporal-ui.ts';
 
-/** A Temporal dev server of ours. */
 export interface EmbeddedTemporal {
   /** `host:port` of the gRPC frontend. */
   readonly address: string;
@@ -29,24 +28,21 @@ export interface EmbeddedTemporal {
   readonly process: SupervisedProcess;
 }
 
-/** What the server is started from. */
 export interface TemporalOptions extends Surroundings {
   readonly dataDir: string;
   readonly cacheDir: string;
-  /** Path of the CLI; null: it is looked for. */
+  /** Path of the CLI; `null` to look for it. */
   readonly temporalCli: string | null;
-  /** Where the UI has payloads decrypted. */
   readonly codecEndpoint: string;
 }
 
-/** The time for a start in milliseconds; 0.3 s is usual, the first on a slow disk takes longer. */
+/** In milliseconds; 0.3 s is usual, the first start on a slow disk takes longer. */
 const startMs = 60_000;
-/** It takes 1.3 s to wind up polls that nobody waits for any more; its data survive a SIGKILL (SQLite's journal). */
+/** An orderly stop takes 1.3 s to end idle polls. Killing it is safe: SQLite's journal protects the data. */
 const stop = { signal: 'SIGTERM', timeoutMs: 100 } as const;
 
 /**
- * Starts the dev server as `temporal-dev.yaml` says, with its data in `dataDir`. A port of the file that is taken
- * gives way to the next free one.
+ * A taken port gives way to the next free one.
  * @throws Error with the end of its log when it does not start.
  */
 export async function startTemporal(options: TemporalOptions): Promise<EmbeddedTemporal> {
@@ -70,13 +66,13 @@ export async function startTemporal(options: TemporalOptions): Promise<EmbeddedT
     const ask = () => describeNamespace(found, output);
     const response = awaitResponse({ ask, child: server.current(), timeoutMs: startMs });
     if (await response.catch(() => false)) {
-      // One that was there before, from a backup perhaps, may be open to others.
+      // An existing file, for example from a backup, may be open to others.
       chmodSync(database, 0o600);
       stack.move();
       return { ...found, ui, process: server };
     }
     await server.stop();
-    // Somebody may take a port between the check and the start.
+    // Another program may take a port between check and start.
     if (output.says('address already in use')) return null;
     throw new Error(`The Temporal dev server does not start:\n${output.tail()}`);
   };
@@ -91,7 +87,7 @@ interface Ports {
   readonly ui: number;
 }
 
-/** The ports of the server, by default never Temporal's own 7233 and 8233, where a developer's own server may be. */
+/** Never Temporal's own 7233 and 8233 by default, where a developer's own server may be. */
 function portsOf({ cli }: TemporalDevSettings): Ports {
   return { grpc: Number(cli['port'] ?? 7244), ui: Number(cli['ui-port'] ?? 8244) };
 }
@@ -101,7 +97,6 @@ const freePorts = async ({ grpc, ui }: Ports): Promise<Ports> => ({
   ui: await freePort(ui),
 });
 
-/** Where the server is, from outside. */
 interface Places extends Pick<EmbeddedTemporal, 'address' | 'uiUrl' | 'namespace'> {
   readonly ip: string;
 }
@@ -112,8 +107,7 @@ function placesOf({ cli }: TemporalDevSettings, { grpc, ui }: Ports): Places {
 }
 
 /**
- * Where the server itself serves its UI: at a port that nobody knows, and on Linux, where all of 127.0.0.0/8 is this machine,
- * at an address that no page of another site can guess either.
+ * Hides the server's own UI from pages of other sites: a random port and, on Linux, a random address in 127.0.0.0/8.
  */
 async function innerPlace({ grpc, ui }: Ports): Promise<{ readonly ip: string; readonly port: number }> {
   const [a = 1, b = 1, c = 1] = randomBytes(3);
@@ -130,7 +124,7 @@ interface ServerPlaces extends Pick<TemporalOptions, 'codecEndpoint'> {
   readonly innerUi: { readonly ip: string; readonly port: number };
 }
 
-/** The CLI reads the file itself; flags add what the file cannot say to it, and what differs here. */
+/** Only settings that the CLI does not read from the file, and those that differ here. */
 function argumentsOf(
   settings: TemporalDevSettings,
   { database, ports, innerUi, codecEndpoint }: ServerPlaces,
@@ -144,15 +138,11 @@ function argumentsOf(
 }
 
 interface RunOptions {
-  /** File that says which process runs on the data. */
   readonly note: string;
   readonly output: ServerLog;
 }
 
-/**
- * Own process group: Ctrl-C stops the supervisor, which stops the server after its clients. What it writes is for nobody
- * else to read.
- */
+/** Own process group: Ctrl-C stops the supervisor, which stops the server after its clients. */
 function run(program: string, args: readonly string[], { note, output }: RunOptions): ChildProcess {
   const file = output.open();
   const umask = process.umask(0o077);
@@ -166,7 +156,7 @@ function run(program: string, args: readonly string[], { note, output }: RunOpti
   }
 }
 
-/** Stops a server that a supervisor left running on this data when both it and its guardian were killed. */
+/** Left on this data when both its supervisor and guardian were killed. */
 async function stopLeftover(note: string, database: string): Promise<void> {
   if (!existsSync(note)) return;
   const pid = Number(readFileSync(note, 'utf8'));
@@ -174,7 +164,7 @@ async function stopLeftover(note: string, database: string): Promise<void> {
   if (server) await stopProcess(server, stop);
 }
 
-/** Who responds at the address may be another server that took the port: ours has said in its log that it listens. */
+/** Another server may have taken the port and respond there, so our log must say that ours listens. */
 async function describeNamespace({ address, namespace }: Places, output: ServerLog): Promise<void> {
   if (!output.says('Temporal Server:')) throw new Error('not listening yet');
   const connection = await Connection.connect({ address, connectTimeout: 2000 });

@@ -2,16 +2,15 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import { isIPv6 } from 'node:net';
 import { hasCode } from '../../core/error-code.ts';
 
-/** Where a server listens. */
 interface Place {
   readonly ip: string;
   readonly port: number;
 }
 
 /**
- * Serves the UI of the Temporal dev server, which has no login and responds to every host name. A page of any site could read
- * it, and act in it, under a name of its own that leads to this machine. Requests under other names, and those of pages of
- * other sites, are refused here. Null: the port is taken. Disposing closes it.
+ * The dev server's UI has no login and responds to every host name. A page of any site could use it under a name that
+ * leads to this machine. Requests under other names, and from pages of other sites, are therefore refused. `null` if
+ * the port is taken.
  */
 export async function serveTemporalUi(at: Place, ui: Place): Promise<AsyncDisposable | null> {
   const hosts = new Set([at.ip, 'localhost'].map((name) => `${isIPv6(name) ? `[${name}]` : name}:${at.port}`));

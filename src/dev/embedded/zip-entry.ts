@@ -2,7 +2,7 @@ import { buffer } from 'node:stream/consumers';
 import { fromBufferPromise } from 'yauzl';
 
 /**
- * The content of one file of a zip archive; stored or deflated, not encrypted. Its CRC is not checked.
+ * The entry is stored or deflated, not encrypted; its CRC is not checked.
  * @throws Error when the archive is damaged or has no such file.
  */
 export async function readZipEntry(zip: Uint8Array, name: string): Promise<Uint8Array> {

@@ -1,4 +1,4 @@
-/** Where a new spec begins: the smallest one that is useful, with what most APIs need. */
+/** Minimal, but with the parts that most APIs need. */
 export const exampleSpec = `metadata:
   key: acme-crm
   name: Acme CRM

@@ -21,14 +21,13 @@ import { VersionParams, versionPath } from './specs.ts';
 
 interface Edited {
   readonly text: string;
-  /** The key of the draft that is changed; absent: it is a new one. */
+  /** Absent for a new draft. */
   readonly key?: string | undefined;
   readonly version?: string | undefined;
-  /** The outcome of the last check or attempt to save. */
   readonly result?: Content;
 }
 
-/** A spec document as text, with what is wrong in it. The script checks it as it is typed, the button otherwise. */
+/** The script checks the document while it is typed; without it a button does. */
 export function editor(visit: Visit, { text, key, version, result = null }: Edited): Html {
   const isDraft = key !== undefined && version !== undefined;
   return html`<form method="post" action="${isDraft ? versionPath(key, version) : '/console/specs'}" class="stack" data-check="/console/check-spec" data-result="result">
@@ -42,7 +41,6 @@ export function editor(visit: Visit, { text, key, version, result = null }: Edit
   </form>`;
 }
 
-/** A page with the editor, on the way to a draft. */
 const editorView = (visit: Visit, edited: Edited, status: View['status'] = 200): View => ({
   title: edited.key === undefined ? 'New spec' : `${edited.key} ${edited.version ?? ''}`,
   section: 'specs',
@@ -51,7 +49,6 @@ const editorView = (visit: Visit, edited: Edited, status: View['status'] = 200):
   body: html`${heading(edited.key === undefined ? 'New spec' : `${edited.key} ${edited.version ?? ''}`)}${editor(visit, edited)}`,
 });
 
-/** Where a new draft is written, from an example or from a version that exists. */
 export const newSpec = page({
   path: '/new-spec',
   query: v.object({ from: filterText, version: filterText }),
@@ -71,7 +68,7 @@ const Document = v.object({
   version: v.optional(v.string()),
 });
 
-/** Says what is wrong with a document; nothing is saved. */
+/** Saves nothing. */
 export const checkSpec = action({
   path: '/check-spec',
   form: Document,
@@ -91,7 +88,7 @@ export const checkSpec = action({
   },
 });
 
-/** Creates a draft of the document; the editor shows its issues, a version that exists, a limit reached. Throws 429. */
+/** The editor shows issues, an existing version and a reached limit. Throws 429. */
 export const addDraft = action({
   path: '/specs',
   form: Document,
@@ -104,7 +101,7 @@ export const addDraft = action({
     }),
 });
 
-/** Replaces the document of a draft; the editor shows its issues. Throws not_found, immutable, 429. */
+/** The editor shows issues. Throws not_found, immutable, 429. */
 export const saveDraft = action({
   path: '/specs/:key/:version',
   params: VersionParams,
@@ -121,7 +118,6 @@ export const saveDraft = action({
 
 type Submitted = Visit & { readonly form: v.InferOutput<typeof Document> };
 
-/** Saves what the editor holds; if it cannot be saved, the editor again, with the text and the reasons. */
 async function saved<Done>(visit: Submitted, save: (document: unknown) => Promise<Done>): Promise<Done | View> {
   const { document: text, ...draft } = visit.form;
   let done: Done | undefined;
@@ -133,7 +129,7 @@ async function saved<Done>(visit: Submitted, save: (document: unknown) => Promis
   return done ?? editorView(visit, { text, ...draft, result }, statusOf.validation);
 }
 
-/** What is wrong with a document, where the work says so; other failures are thrown. */
+/** Turns issues of a document into content; other failures are thrown. */
 async function orIssues(work: () => Promise<Content>): Promise<Content> {
   try {
     return await work();
@@ -158,7 +154,6 @@ interface Previewed {
 
 const exampleRecord = '{ "id": "c_81", "email": "Mara@Example.com", "address": { "city": "Leeds", "country": "gb" } }';
 
-/** What a transform makes of a record. */
 export const previewForm = (
   visit: Visit,
   { expression, record = exampleRecord, result = null }: Previewed,
@@ -175,7 +170,7 @@ export const previewForm = (
     <div id="preview" role="status" class="wide">${result}</div>
   </form>`;
 
-/** Evaluates an expression over a record and shows the result, or why there is none. Throws 429. */
+/** Throws 429. */
 export const previewOne = action({
   path: '/preview-transform',
   form: v.object({ expression: v.string(), record: v.string() }),

@@ -14,7 +14,6 @@ import { action, page, type Visit } from '../../route.ts';
 import { editor, previewForm } from './spec-editor.ts';
 import { VersionParams, versionPath } from './specs.ts';
 
-/** One version: its document, which can be changed while it is a draft. */
 export const versionPage = page({
   path: '/specs/:key/:version',
   params: VersionParams,
@@ -50,7 +49,6 @@ export const versionPage = page({
   },
 });
 
-/** The first transform of a document, as an example to try. */
 function firstTransform(document: SpecVersionRow['specJson']): string {
   const resources = Array.isArray(document['resources']) ? document['resources'] : [];
   const transforms = resources.map((resource: { readonly transform?: unknown } | null) => resource?.transform);
@@ -77,7 +75,7 @@ function buttons(visit: Visit, { status, version }: SpecVersionRow, key: string)
   });
 }
 
-/** Publishes a draft, which freezes it. Throws not_found, conflict, validation (a test of the spec fails), 429. */
+/** Throws not_found, conflict, validation (a test of the spec fails), 429. */
 export const publish = action({
   path: '/specs/:key/:version/publish',
   params: VersionParams,
@@ -87,7 +85,7 @@ export const publish = action({
   },
 });
 
-/** Closes a published version to new connections and upgrades. Throws not_found, conflict (it is a draft). */
+/** Closes a version to new connections and upgrades. Throws not_found, conflict (it is a draft). */
 export const deprecate = action({
   path: '/specs/:key/:version/deprecate',
   params: VersionParams,
@@ -97,7 +95,7 @@ export const deprecate = action({
   },
 });
 
-/** Deletes a draft. Throws not_found, immutable (it is published). */
+/** Throws not_found, immutable (it is published). */
 export const removeDraft = action({
   path: '/specs/:key/:version/delete',
   params: VersionParams,

@@ -15,20 +15,17 @@ import { versionBadge } from '../../parts/status.ts';
 import { nothing, section, table } from '../../parts/table.ts';
 import { page } from '../../route.ts';
 
-/** The key and the version of a spec in a path; other forms are not found. */
+/** Other forms of a key or version are a 404. */
 export const VersionParams = v.object({
   key: nameParam(SpecKey, { noun: 'Spec version', example: 'acme-crm' }),
   version: nameParam(SpecVersion, { noun: 'Spec version', example: '1.0.0' }),
 });
 const KeyParams = v.object({ key: nameParam(SpecKey, { noun: 'Spec', example: 'acme-crm' }) });
 
-/** The address of a version. */
 export const versionPath = (key: string, version: string): string => `/console/specs/${key}/${version}`;
 
-/** Versions that the list of specs shows of each. */
 const versionsShown = 6;
 
-/** The specs of the org with their newest versions. */
 export const specsPage = page({
   path: '/specs',
   query: v.object(before('spec')),
@@ -66,7 +63,6 @@ export const specsPage = page({
   },
 });
 
-/** The versions of one spec. */
 export const specPage = page({
   path: '/specs/:key',
   params: KeyParams,
@@ -100,7 +96,6 @@ export const specPage = page({
 
 interface Compared {
   readonly key: string;
-  /** The versions to choose from. */
   readonly versions: readonly Pick<VersionLine, 'version'>[];
   readonly from: string | undefined;
   readonly to: string | undefined;
@@ -123,7 +118,6 @@ const VersionQuery = v.pipe(
   v.check((value) => v.is(SpecVersion, value), 'expected a version such as 1.0.0'),
 );
 
-/** What differs between two versions, line by line. */
 export const comparePage = page({
   path: '/specs/:key/compare',
   params: KeyParams,
@@ -158,7 +152,6 @@ export const comparePage = page({
 const signs = { same: ' ', removed: '−', added: '+' } as const;
 const spoken = { same: '', removed: 'removed: ', added: 'added: ' } as const;
 
-/** Lines of a difference that the page shows. */
 const shownMax = 5000;
 
 const difference = (lines: readonly ShownLine[]): Html =>

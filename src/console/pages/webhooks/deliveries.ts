@@ -23,7 +23,6 @@ import { attemptBadge, deliveryTable } from './delivery-table.ts';
 const noun = 'Webhook delivery';
 const Params = idParams('whd', noun);
 
-/** The log of attempts to deliver events. */
 export const deliveriesPage = page({
   path: '/deliveries',
   query: v.object({ ...before('whd'), endpointId: filterText }),
@@ -68,7 +67,6 @@ export const deliveriesPage = page({
   },
 });
 
-/** One attempt: what was sent and what came back. */
 export const deliveryPage = page({
   path: '/deliveries/:id',
   params: Params,
@@ -110,7 +108,6 @@ const factsOf = (delivery: WebhookDeliveryDetail): Html =>
     ...linkTo('Repeats', 'an earlier attempt', 'deliveries', delivery.redeliveryOf),
   ]);
 
-/** A link to a thing by its id; nothing where there is no such thing. */
 const linkTo = (...[name, words, folder, id]: readonly [string, string, string, string | null]) =>
   id === null ? [] : [[name, html`<a href="/console/${folder}/${id}">${words}</a>`] as const];
 
@@ -130,7 +127,7 @@ const exchange = ({
     ${responseBody ? maybeJson(responseBody, 'Body of the response') : html`<p class="hint">No body.</p>`}</div>
 </div>`;
 
-/** Asks for one more attempt of a delivery and shows it. Throws not_found, conflict (the org has no endpoint), rate_limited. */
+/** Throws not_found, conflict (the org has no endpoint), rate_limited. */
 export const redeliverOne = action({
   path: '/deliveries/:id/redeliver',
   params: Params,

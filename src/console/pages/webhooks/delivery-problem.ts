@@ -5,7 +5,6 @@ import { time } from '../../parts/time.ts';
 
 type Failed = Pick<WebhookDeliveryDetail, 'errorCode' | 'statusCode' | 'nextAttemptAt'>;
 
-/** What happened, and what to do about it. */
 const words: Readonly<Record<PostErrorCode, readonly [happened: string, advice: string]>> = {
   http_status: [
     'The receiver did not accept the event.',
@@ -41,7 +40,7 @@ const words: Readonly<Record<PostErrorCode, readonly [happened: string, advice: 
 
 const isKnown = (code: string): code is PostErrorCode => Object.hasOwn(words, code);
 
-/** Why an attempt failed, and what comes next; nothing where it did not. */
+/** Empty if the attempt did not fail. */
 export function deliveryProblem({ errorCode, statusCode, nextAttemptAt }: Failed): Content {
   if (errorCode === null) return null;
   const [happened, advice] = isKnown(errorCode) ? words[errorCode] : [`It failed: ${errorCode}.`, ''];

@@ -6,7 +6,6 @@ import { badge } from '../../parts/status.ts';
 import { table } from '../../parts/table.ts';
 import { ago } from '../../parts/time.ts';
 
-/** The outcome of an attempt. */
 export function attemptBadge({
   state,
   delivered,
@@ -20,12 +19,11 @@ export function attemptBadge({
 }
 
 interface DeliveryTableOptions {
-  /** Whether the attempts are of several endpoints: their URL is then shown. */
+  /** Set for attempts of several endpoints. */
   readonly showsUrl?: boolean;
   readonly empty?: Content;
 }
 
-/** Attempts to deliver events as rows. */
 export const deliveryTable = (
   rows: readonly DeliveryLine[],
   { showsUrl = false, empty = 'Nothing was sent yet.' }: DeliveryTableOptions = {},

@@ -27,7 +27,6 @@ const noun = 'Webhook endpoint';
 const Params = idParams('whe', noun);
 const statsHours = 24;
 
-/** One endpoint: how it does, what was sent, and what can be sent again. */
 export const endpointPage = page({
   path: '/endpoints/:id',
   params: Params,
@@ -155,7 +154,7 @@ const recoverForm = (visit: Visit, id: string): Html =>
     ]),
   );
 
-/** Asks for one attempt to send `webhook.test` to an endpoint and shows it. Throws not_found, rate_limited. */
+/** Throws not_found, rate_limited. */
 export const testOne = action({
   path: '/endpoints/:id/test',
   params: Params,
@@ -165,7 +164,7 @@ export const testOne = action({
   },
 });
 
-/** Switches an endpoint on or off; switched on, it forgets its failures. Throws not_found. */
+/** Enabling an endpoint resets its failures. Throws not_found. */
 export const switchEndpoint = action({
   path: '/endpoints/:id/toggle',
   params: Params,
@@ -177,7 +176,7 @@ export const switchEndpoint = action({
   },
 });
 
-/** Deletes an endpoint and cancels its waiting messages; the log of its deliveries stays. Throws not_found. */
+/** Cancels waiting messages; the log of deliveries stays. Throws not_found. */
 export const removeEndpoint = action({
   path: '/endpoints/:id/delete',
   params: Params,
@@ -187,7 +186,7 @@ export const removeEndpoint = action({
   },
 });
 
-/** Makes events of the last hours due again at an endpoint: of 720 at most, 30 days. Throws not_found, validation, rate_limited. */
+/** At most 720 hours (30 days). Throws not_found, validation, rate_limited. */
 export const recover = action({
   path: '/endpoints/:id/recover',
   params: Params,

@@ -16,7 +16,6 @@ import { nothing, table } from '../../parts/table.ts';
 import { ago } from '../../parts/time.ts';
 import { action, page, type Visit } from '../../route.ts';
 
-/** Where events of the org are sent. */
 export const endpointsPage = page({
   path: '/endpoints',
   handle: async (visit, { db }) => {
@@ -72,7 +71,7 @@ const createForm = (visit: Visit): Html =>
     html`<button>Add the endpoint</button>`,
   ]);
 
-/** Creates an endpoint and shows its secret, this once. Throws validation (url), conflict (the org has ten). */
+/** Shows the secret this once. Throws validation (url), conflict (the org has ten). */
 export const addEndpoint = action({
   path: '/endpoints',
   form: v.object({

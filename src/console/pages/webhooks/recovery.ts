@@ -10,7 +10,7 @@ import { facts } from '../../parts/table.ts';
 import { time } from '../../parts/time.ts';
 import { page } from '../../route.ts';
 
-/** How far a recovery is: past events that are sent to an endpoint again. */
+/** A recovery sends past events to an endpoint again. */
 export const recoveryPage = page({
   path: '/recoveries/:id',
   params: idParams('whr', 'Webhook recovery'),
