@@ -1,5 +1,7 @@
 /** Ids in the input of a workflow or activity, as log lines and spans name them. */
 
+import { webhookEndpointId } from './contract.ts';
+
 const names = ['orgId', 'connectionId', 'resourceKey', 'runId', 'scheduleId', 'endpointId'] as const;
 
 export function idsOf(input: unknown): Readonly<Partial<Record<(typeof names)[number], string>>> {
@@ -15,7 +17,7 @@ export function idsOf(input: unknown): Readonly<Partial<Record<(typeof names)[nu
 
 export function idsOfWorkflow(workflowId: string): ReturnType<typeof idsOf> {
   const [kind, first, resourceKey, third] = workflowId.split(':');
-  if (kind === 'webhook' && first) return { endpointId: first };
+  if (first && webhookEndpointId({ orgId: '', endpointId: first }) === workflowId) return { endpointId: first };
   if ((kind !== 'sync' && kind !== 'inbound') || !first || !resourceKey) return {};
   const lane = { connectionId: first, resourceKey };
   if (third?.startsWith('run_')) return { ...lane, runId: third };

@@ -90,9 +90,9 @@ async function expectOpenDatabases({ apiUrl, databaseUrl }: ReadyFacts): Promise
   const post = async (path: string, body: object = {}): Promise<any> => {
     const headers = { authorization: `Bearer ${apiKey}` };
     const response = await fetch(`${apiUrl}/api/v1${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
-    const answer = await response.json();
-    expect(response.ok, JSON.stringify(answer)).toBe(true);
-    return answer;
+    const said = await response.json();
+    expect(response.ok, JSON.stringify(said)).toBe(true);
+    return said;
   };
   await post('/specs', {
     metadata: { key: 'things', name: 'Things', version: '1.0.0' },
