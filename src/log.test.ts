@@ -118,6 +118,19 @@ describe('createLog', () => {
     expect(lines.join('')).not.toContain('t0p-secret');
   });
 
+  it('takes no line of a message for a frame', () => {
+    const { log, last } = capture();
+    const root = new URL('..', import.meta.url).href;
+    const message = `refused\n    at 4111 1111 (${root}src/x.ts:1:1)`;
+    class Refusal extends Error {}
+    log.warn('failed', { error: thrownBy(() => JSON.parse('[\n    at PAN 4111]')) });
+    expect(JSON.stringify(last())).not.toContain('PAN');
+    const foreign = Object.assign(new Refusal(message), { severity: 'ERROR', code: '23505' });
+    foreign.stack = `Refusal: ${message}\n    at Parser (/elsewhere/node_modules/pg/lib/parser.js:1:1)`;
+    log.warn('failed', { error: foreign });
+    expect(JSON.stringify(last())).not.toContain('4111');
+  });
+
   it('keeps what errors of network, Temporal and PostgreSQL say where it repeats no value, and of their stacks our part', async () => {
     const { log, lines, last } = capture();
     const logged = (error: unknown) => {

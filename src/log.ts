@@ -100,7 +100,7 @@ const framesMax = 5;
  * errors keep their type, codes and origin, and only the {@link safeMessage} of their text.
  */
 export function cleanError(error: Error, depth = 0): LogFields {
-  const frames = (error.stack ?? '').split('\n').filter((line) => line.startsWith('    at '));
+  const frames = framesOf(error);
   const facts = plainFacts.flatMap((name) => {
     const value: unknown = Reflect.get(error, name);
     return value === undefined ? [] : [[name, clean(value, depth + 1)]];
@@ -111,9 +111,20 @@ export function cleanError(error: Error, depth = 0): LogFields {
     type: error.name,
     ...Object.fromEntries(facts),
     ...(message !== null && { message: maskSecrets(message) }),
-    stack: kept.map(withinProject).join('\n'),
+    stack: maskSecrets(kept.map(withinProject).join('\n')),
     ...(error.cause !== undefined && { cause: clean(error.cause, depth + 1) }),
   };
+}
+
+/** Without the message, whose lines may look like frames. */
+function framesOf({ stack = '', message }: Error): readonly string[] {
+  const at = stack.indexOf(message);
+  return at < 0
+    ? []
+    : stack
+        .slice(at + message.length)
+        .split('\n')
+        .filter((line) => line.startsWith('    at '));
 }
 
 const isOwnFrame = (frame: string): boolean =>

@@ -9,6 +9,7 @@ export function safeMessage(error: Error): string | null {
   const { message } = error;
   const code = codeOf(error);
   if (isOfSystem(error)) return message.replace(/ '.*$/s, '');
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'the certificate is for another name';
   if (isOfTls(code) || isOfTemporal(error)) return message;
   if (isOfPostgres(error)) return conditionOf(code);
   return safeMessages.exec(message)?.[0] ?? null;

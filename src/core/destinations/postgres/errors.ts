@@ -143,7 +143,7 @@ function driverFailure(error: unknown): AppError {
   const { code, message } = error instanceof Error ? { code: codeOf(error), message: error.message } : noError;
   if (message.startsWith('SASL')) {
     const text = 'The postgres destination refused the login; correct user and password.';
-    return new AppError('destination_login', text, { cause: new PostgresFailure(message, '28P01') });
+    return new AppError('destination_login', text, { cause: new PostgresFailure('SASL', '28P01') });
   }
   const rejection = rejections.find(([pattern]) => pattern.test(code) || pattern.test(message));
   const reason = rejection ? `: ${rejection[1]}` : code ? ` (${code})` : '';

@@ -96,6 +96,8 @@ export function errorOf({ name, message, code, number, isLogin, first, cause, ..
   const options = cause ? { cause: errorOf(cause) } : {};
   const error = first ? new AggregateError([errorOf(first)], message, options) : new Error(message, options);
   error.name = name;
+  // The message is the driver's or the server's: without our frame, no log takes it for our own.
+  error.stack = '';
   return Object.assign(
     error,
     code && { code },
