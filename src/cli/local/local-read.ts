@@ -245,6 +245,6 @@ function refusedRecord(resource: Resource, pages: LocalRead['pages']): AppError 
   if (resource.onInvalid !== 'fail') return null;
   for (const { ready } of pages)
     for (const outcome of ready.outcomes)
-      if (outcome.kind === 'quarantine') return invalidRecord(resource.key, outcome.row.errors, (text) => text);
+      if (outcome.kind === 'quarantine') return invalidRecord(resource, outcome.row.errors, (text) => text);
   return null;
 }

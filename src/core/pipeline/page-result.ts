@@ -106,7 +106,7 @@ export function pageResult(
     const rejection = rejections?.get(outcome.row);
     if (rejection && failsRun(rejection, options)) {
       failed += 1;
-      failure ??= invalidRecord(options.resource.key, issuesOf(rejection), options.redact).message;
+      failure ??= invalidRecord(options.resource, issuesOf(rejection), options.redact).message;
       continue;
     }
     const { row, entry, version } = outcome;
@@ -168,7 +168,7 @@ function refusedEntry(
   const issues = issuesOf(rejection);
   const { isAwaited } = rejection;
   if (resource.target.onTypeConflict === 'fail' && !isRetried && !isAwaited)
-    throw invalidRecord(resource.key, issues, redact);
+    throw invalidRecord(resource, issues, redact);
   return {
     ...quarantineEntry({ externalId: row.externalId, raw, each, retry, everyVersion }, issues, redact),
     ...(isAwaited && { isAwaited }),

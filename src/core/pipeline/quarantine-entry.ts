@@ -2,10 +2,12 @@ import { fingerprintOf } from '../crypto/digest.ts';
 import { AppError } from '../errors.ts';
 import { newId } from '../ids.ts';
 import { canonicalJson } from '../json/canonical-json.ts';
+import { isJsonObject } from '../json/is-json-object.ts';
 import { storableJson } from '../json/storable-json.ts';
 import type { RecordIssue } from '../json-schema/validate.ts';
 import type { QuarantineEntry } from '../model/receipt.ts';
 import type { Retry } from '../model/record-page.ts';
+import type { Resource } from '../spec/schema/spec-schema.ts';
 
 /** Masks secrets: an API may echo a credential into a record, and stored records are shown. */
 export type Redact = (text: string) => string;
@@ -41,13 +43,39 @@ export function quarantineEntry(
 export const versionOf = (raw: unknown, redact: Redact): string =>
   fingerprintOf(canonicalJson(JSON.parse(storableJson(raw, redact))));
 
-/** The error of a run whose resource does not allow invalid records; never carries a value. */
-export function invalidRecord(resourceKey: string, issues: readonly RecordIssue[], redact: Redact): AppError {
+/**
+ * The error of a run whose resource does not allow invalid records. Carries neither a value nor a name that only the record
+ * has: `*` stands for it.
+ */
+export function invalidRecord(
+  { key, primaryKey = [], validate }: Pick<Resource, 'key'> & Partial<Pick<Resource, 'primaryKey' | 'validate'>>,
+  issues: readonly RecordIssue[],
+  redact: Redact,
+): AppError {
   const [first] = issues;
-  const where = first?.path ? ` at "${redact(first.path)}"` : '';
+  const declared = declaredNames(
+    validate?.schema,
+    primaryKey.flatMap((field) => field.split('.')),
+  );
+  const path = first?.path.split('.').map((step) => (declared.has(step) ? step : '*'));
+  const where = path && first?.path ? ` at "${redact(path.join('.'))}"` : '';
   return new AppError(
     'record_invalid',
-    `A record of ${resourceKey} is invalid${where}: ${redact(first?.message ?? 'no detail')}. ` +
+    `A record of ${key} is invalid${where}: ${redact(first?.message ?? 'no detail')}. ` +
       'Correct the spec, or set onInvalid to "quarantine" to quarantine such records and continue.',
   );
+}
+
+/** The names of properties anywhere in a JSON schema, and others. */
+function declaredNames(schema: unknown, others: readonly string[]): ReadonlySet<string> {
+  const names = new Set(others);
+  const walk = (part: unknown): void => {
+    if (typeof part !== 'object' || part === null) return;
+    for (const [name, value] of Object.entries(part)) {
+      if (name === 'properties' && isJsonObject(value)) for (const property of Object.keys(value)) names.add(property);
+      walk(value);
+    }
+  };
+  walk(schema);
+  return names;
 }
