@@ -103,8 +103,9 @@ function mayStay(compared: Compared, id: string): boolean {
   if (deletes.mode !== 'full_scan' && id.startsWith('[') !== wideKey) return true;
   if (token) return record !== undefined && (!isListed(compared, id) || filter !== 'none');
   if (deletes.mode === 'full_scan') return deletes.scope === 'partition' && hadOtherPlace(compared, id);
-  if (deletes.mode === 'flag') return !record || !isListed(compared, id) || filter !== 'none';
-  return record !== undefined || hadOtherPlace(compared, id);
+  // One that is still listed has left the filter, which its last read has shown.
+  if (deletes.mode === 'flag') return !record || !isListed(compared, id);
+  return (record !== undefined && !isListed(compared, id)) || hadOtherPlace(compared, id);
 }
 
 /** The places that the spec reads; null: all. */

@@ -542,12 +542,37 @@ describe('a record of two partitions leaves the filter of one', () => {
   it.each([
     ['last', [admin, member], []],
     ['first', [member, admin], ['1']],
-  ])('and one page has both forms, the other one %s: the last counts', async (which, page, left) => {
-    const { groups, sync, live } = await people(`both_${which}`, { a: [admin] });
+  ])('and one page of changes has both forms, the other one %s: the last counts', async (which, page, left) => {
+    const key = `both_${which}`;
+    const dated = (rows: readonly Row[], from: number) => rows.map((row, no) => ({ ...row, at: day(from + no) }));
+    const { groups, sync, live } = await people(key, { a: dated([admin], 1) }, { incremental });
     await sync();
-    Object.assign(groups, { a: page });
+    Object.assign(groups, { a: dated(page, 5) });
     await sync();
     expect(await live()).toEqual(left);
+    await sync();
+    expect(await live()).toEqual(left);
+  });
+
+  it('and a list has both forms: it stays, and the next run is quiet', async () => {
+    const { groups, sync, live } = await people('both_listed', { a: [admin] });
+    await sync();
+    Object.assign(groups, { a: [admin, member] });
+    for (const _ of [1, 2]) expect(await sync()).toMatchObject({ statsJson: { recordsOut: 0, deleted: 0 } });
+    expect(await live()).toEqual(['1']);
+  });
+
+  it('in a run whose list fails, before the spec finds deletes in another way: it stays', async () => {
+    const { of, groups, resource, sync, live } = await people('failing', { a: [admin], b: [admin] });
+    await sync();
+    Object.assign(groups, { a: [member] });
+    api.serve('failing_gone', () => ({ status: 400 }));
+    expect(await sync()).toMatchObject({ status: 'failed' });
+    await of.upgrade('1.1.0', [{ ...resource, deletes: { mode: 'full_scan' } }]);
+    for (const _ of [1, 2]) {
+      expect(await sync()).toMatchObject({ status: 'succeeded', statsJson: { deleted: 0 } });
+      expect(await live()).toEqual(['1']);
+    }
   });
 
   it('by a deletion before a change of the other: it is deleted once both have deleted it', async () => {

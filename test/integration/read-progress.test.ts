@@ -193,6 +193,34 @@ describe('a full read after an expired token', () => {
     expect(await of.sync(key)).toMatchObject({ status: 'succeeded', notes: {}, statsJson: { recordsIn: 0 } });
   });
 
+  it('of several partitions, of which one has an entry without a key, is made again for all of them', async () => {
+    let current = 't1';
+    const data: Record<string, object[]> = { a: [{ id: 1 }], b: [{ id: 2 }, { id: 3 }] };
+    api.serve('keyless_groups', (query) => {
+      const token = query.get('token');
+      if (token !== null && token !== current) return { status: 410 };
+      return { body: { data: token === current ? [] : data[query.get('group') ?? ''], token: current } };
+    });
+    const feed = {
+      key: 'keyless_groups',
+      request: { path: '/keyless_groups', query: { token: '{{ watermark }}', group: '{{ each.group }}' } },
+      response: { records: 'data' },
+      forEach: [{ as: 'group', values: '{{ params.groups }}' }],
+      incremental: { kind: 'token', next: 'body.token' },
+      deletes: { mode: 'flag', when: 'gone = true' },
+      onInvalid: 'quarantine',
+    };
+    await using of = await account({ key: 'keyless-groups', resources: [feed], params: { groups: ['a', 'b'] } });
+    await of.sync('keyless_groups');
+    current = 't2';
+    Object.assign(data, { a: [{ name: 'no key' }, { id: 1 }], b: [{ id: 2 }] });
+    for (let time = 0; time < 2; time += 1) expect((await of.sync('keyless_groups')).status).toBe('partial');
+    expect(await of.live('keyless_groups')).toEqual(['1', '2', '3']);
+    Object.assign(data, { a: [{ id: 1 }] });
+    expect(await of.sync('keyless_groups')).toMatchObject({ status: 'succeeded', statsJson: { deleted: 1 } });
+    expect(await of.live('keyless_groups')).toEqual(['1', '2']);
+  });
+
   it('that does not begin at the beginning says that what was deleted meanwhile is not known', async () => {
     const { state, feed } = openFeed('begun-feed', { initial: 'begin' });
     await using of = await account({ key: 'begun-feed', resources: [{ ...feed, target: { table: 'begun_feed' } }] });

@@ -86,7 +86,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const conclude = createConclude(options);
   const scans = resource.deletes.mode === 'full_scan';
   const notesSeen = scans || resource.deletes.mode === 'endpoint';
-  const seenIn = leavesPartitions(resource) ? lastKept : allKept;
+  const seenIn = leavesPartitions(resource) && resource.incremental?.kind === 'cursor' ? lastKept : allKept;
   const concludes = concludesAbsence(resource);
   const isParent = options.storedFields !== null;
   const select = async (
@@ -106,10 +106,10 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       carried,
       each,
       origin,
-      seen: (notesSeen || isCompared === true) && origin === 'fetched' ? seenIn(marked) : [],
+      seen: (notesSeen || isCompared === true) && origin === 'fetched' ? seenIn(marked, stale) : [],
       gaps: isGap && keyless > 0 ? ['key_missing'] : [],
       notes: counted({
-        stale,
+        stale: stale.length,
         left_filter: resource.deletes.mode === 'none' ? left : 0,
         key_missing: isParent && !isGap ? keyless : 0,
       }),
@@ -148,9 +148,17 @@ const rawOf = ({ raw }: Candidate): unknown => raw;
 const lookupsOf = ({ lookups }: Candidate): Candidate['lookups'] => lookups;
 const isKept = ({ isFiltered }: Candidate): boolean => !isFiltered;
 const allKept = (candidates: readonly Candidate[]): readonly string[] => candidates.filter(isKept).map(idOf);
-/** Ids of the records whose last form on the page is kept. */
-const lastKept = (candidates: readonly Candidate[]): readonly string[] =>
-  allKept([...new Map(candidates.map((candidate) => [idOf(candidate), candidate])).values()]);
+/** Ids of the records whose newest form on the page is kept; a later form is newer unless it is stale. */
+function lastKept(candidates: readonly Candidate[], stale: readonly Candidate[]): readonly string[] {
+  const outdated = new Set(stale);
+  const last = new Map<string, Candidate>();
+  for (const candidate of candidates) {
+    const id = idOf(candidate);
+    if (!outdated.has(candidate) || !last.has(id)) last.set(id, candidate);
+  }
+  return allKept([...last.values()]);
+}
+
 const isPlain = (candidate: Candidate): boolean => candidate.isPlain;
 const hasLookups = ({ lookups }: Candidate): boolean => lookups !== null;
 const isInvalid = ({ issues, isDeleted }: Candidate): boolean => issues !== null && !isDeleted;
@@ -223,7 +231,7 @@ function createConclude({
     }
     const found = issues ?? [];
     const onInvalid = quarantine || origin === 'retried' ? 'quarantine' : resource.onInvalid;
-    if (onInvalid === 'fail') throw invalidRecord(resource.key, found, redact);
+    if (onInvalid === 'fail') throw invalidRecord(resource, found, redact);
     if (onInvalid === 'skip') {
       known.forget(externalId);
       return null;

@@ -109,12 +109,20 @@ async function putProofs(tx: Db, scope: OrgScope, { laneId, receipt, seq }: Cove
  * their end, unless a record waits for more reads or its deletion was refused.
  */
 async function endScan(tx: Db, scope: OrgScope, scan: LaneScan): Promise<void> {
+  if (!scan.isPartitioned && !scan.endsOnly && (await hasGap(tx, scope, scan))) return;
   if (!scan.endsOnly) {
     await countMissed(tx, scope, scan);
     if (scan.coversAll) await forgetLeft(tx, scope, { ...scan, by: 'proofRun' });
   }
   if (scan.isPartitioned) await leavePartitions(tx, scope, scan);
   await endPartitions(tx, scope, scan);
+}
+
+async function hasGap(tx: Db, { orgId }: OrgScope, { laneId, seq }: LaneScan): Promise<boolean> {
+  const { rows } = await sql`
+    select from partitions where org_id = ${orgId} and lane_id = ${laneId} and proof_run = ${seq} and proof <> 'whole'
+    limit 1`.execute(tx);
+  return rows.length > 0;
 }
 
 async function leavePartitions(tx: Db, scope: OrgScope, { laneId, seq, coversAll }: LaneScan): Promise<void> {

@@ -79,6 +79,7 @@ async function reset(tx: Db, scope: OrgScope, { laneId, runId, changed }: Confor
   } else {
     if (changed.includes('cursor') || changed.includes('read')) {
       await forget(tx, scope, { laneId, ...cursors });
+      await forget(tx, scope, { laneId, ...leaves });
       await deleteListed(tx, scope, laneId);
     }
     if (changed.includes('fields')) {
@@ -120,6 +121,12 @@ const cursors: Forgettable = { set: sql`cursor = null`, isKnown: sql`cursor is n
 const fields: Forgettable = {
   set: sql`fields = null, hash = case when status = 'deleted' then hash else '' end`,
   isKnown: sql`(fields is not null or (hash <> '' and status <> 'deleted'))`,
+};
+
+/** Records that have left a partition: everything is read again. Those that say that they are deleted have no fingerprint. */
+const leaves: Forgettable = {
+  set: sql`flagged_run = null`,
+  isKnown: sql`flagged_run is not null and hash <> ''`,
 };
 
 async function forget(

@@ -152,6 +152,7 @@ async function leaveLane(
 /** Whether runs of the lane have failed with this code since its last success, for as long as the connection allows. */
 const lastsLong = (laneId: number, code: string) => sql<boolean>`exists (
   select from runs where lane_id = ${laneId} and status = 'failed' and error_code = ${code}
+    and runs.access_no = connections.access_no
     and finished_at <= now() - make_interval(mins => connections.error_after_minutes)
     and seq > coalesce((select max(seq) from runs where lane_id = ${laneId} and status in ('succeeded', 'partial')), 0))`;
 

@@ -56,7 +56,7 @@ export async function countListed(db: Db, scope: OrgScope, listed: LaneListed): 
     select (select count(*) from (${goneIn(scope, listed)}) r)::float8 as due,
       ((select count(*) from listed_deletions where lane_id = ${ownLane(scope, listed.laneId)} and state <> 'done')
         + (select count(*) from record_state where lane_id = ${ownLane(scope, listed.laneId)}
-          and flagged_run is not null and status <> 'deleted'))::float8 as open`.execute(db);
+          and ${listed.coversAll} and flagged_run is not null and status <> 'deleted'))::float8 as open`.execute(db);
   return rows[0] ?? { due: 0, open: 0 };
 }
 
@@ -190,9 +190,11 @@ export async function endListed(
     );
     if (listed.coversAll) await forgetLeft(tx, scope, { ...listed, by: 'listRun' });
   }
-  await sql`
-    update record_state r set flagged_run = null
-    where r.lane_id = ${lane} and r.flagged_run is not null and exists (${livingPlaces(scope, listed)})`.execute(tx);
+  if (listed.coversAll) {
+    await sql`
+      update record_state r set flagged_run = null
+      where r.lane_id = ${lane} and r.flagged_run is not null and exists (${livingPlaces(scope, listed)})`.execute(tx);
+  }
   await sql`
     delete from listed_deletions named
     where named.lane_id = ${lane} and named.state = 'due' and not exists (

@@ -181,7 +181,8 @@ async function sendPart(part: OutboxPart, { lane, restored, post, onStrayRejecti
   const bytes = Buffer.byteLength(part.body);
   const halves = part.indexes.length > 1 ? { refused: [], parts: halvesOf(part) } : null;
   // Halves have ids of their own, so only a part that was never sent is halved without being sent.
-  if (halves && !restored.has(part) && lane.bytesMax !== null && bytes > lane.bytesMax) return halves;
+  if (halves && !restored.has(part) && lane.bytesMax !== null && bytes > lane.bytesMax)
+    return part.mayBeTaken ? asDoubted(halves) : halves;
   const { verdict, isDoubted } = await post(part);
   const mayBeTaken = isDoubted || part.mayBeTaken;
   const doubted = (sent: SentPart): SentPart => (mayBeTaken ? asDoubted(sent) : sent);

@@ -58,6 +58,8 @@ function putLeft(
 }
 
 function endScan(state: ControlState, scan: LaneScan): void {
+  const hasGap = [...proofsIn(state, scan).values()].some((proof) => proof !== 'whole');
+  if (!scan.isPartitioned && !scan.endsOnly && hasGap) return;
   if (!scan.endsOnly) {
     countMissed(state, scan);
     const isUnlisted = ({ laneId, partition, proofRun }: StoredPartitionRow) =>

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type * as real from '../../../../db/queries/runs/lanes/conform-lane.ts';
-import type { ControlState } from '../store/control-state.ts';
+import type { ControlState, StoredRecord } from '../store/control-state.ts';
 import { memoryOf } from '../store/memory-db.ts';
 import { deleteRecordStates, noteCleared } from './forget-lane.ts';
 import { clearProgressIn, rewindStart } from './rewind.ts';
@@ -28,6 +28,8 @@ function resetIn(state: ControlState, { laneId, runId, changed }: real.Conformat
     const ofLane = (row: { readonly laneId: number }) => row.laneId === laneId;
     if (changed.includes('cursor') || changed.includes('read')) {
       state.records.updateWhere(ofLane, { cursor: null });
+      const hasLeft = (row: StoredRecord) => ofLane(row) && row.flaggedRun !== null && row.hash !== '';
+      state.records.updateWhere(hasLeft, { flaggedRun: null });
       state.listed.deleteWhere(ofLane);
     }
     if (changed.includes('fields')) {

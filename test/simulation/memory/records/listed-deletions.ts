@@ -41,8 +41,10 @@ export const countListed: typeof real.countListed = (db, _scope, listed) =>
     due: goneIn(state, listed).length,
     open:
       state.listed.where((row) => row.laneId === listed.laneId && row.state !== 'done').length +
-      state.records.where((row) => row.laneId === listed.laneId && row.flaggedRun !== null && row.status !== 'deleted')
-        .length,
+      state.records.where(
+        (row) =>
+          listed.coversAll && row.laneId === listed.laneId && row.flaggedRun !== null && row.status !== 'deleted',
+      ).length,
   }));
 
 /** As the query of the same name. */
@@ -131,7 +133,7 @@ export function endListed(state: ControlState, { laneId, seq }: Of, { isHeld, ..
     if (scan.coversAll)
       state.partitions.deleteWhere((row) => ofLane(row) && row.partition !== '' && row.listRun !== seq);
   }
-  for (const record of state.records.where((row) => ofLane(row) && row.flaggedRun !== null)) {
+  for (const record of state.records.where((row) => scan.coversAll && ofLane(row) && row.flaggedRun !== null)) {
     if (livingPlaces(namedIn(state, laneId, record), listed).length > 0)
       state.records.update(record, { flaggedRun: null });
   }
