@@ -10,6 +10,7 @@ import { diagnose } from './admin/doctor/doctor.ts';
 import { printError } from './admin/explain-error.ts';
 import { type Config, loadConfig } from './config/config.ts';
 import { AppError } from './core/errors.ts';
+import { printable } from './core/printable.ts';
 import { maskSecrets } from './log.ts';
 import { configOrExit, endOnUncaught } from './process/entry.ts';
 
@@ -59,8 +60,13 @@ async function runDoctor(args: readonly string[]): Promise<void> {
 }
 
 function print(result: CommandResult, json: unknown): void {
-  process.stdout.write(`${json ? JSON.stringify(result.json) : result.lines.join('\n')}\n`);
+  process.stdout.write(`${json ? JSON.stringify(result.json) : result.lines.map(oneLine).join('\n')}\n`);
   if (result.failed) process.exitCode = 1;
+}
+
+/** Names of customers and orgs are their own. */
+function oneLine(line: string): string {
+  return printable(line).replaceAll('\n', '\ufffd');
 }
 
 function optionsOf(

@@ -16,8 +16,12 @@ export async function createDestinationDatabase({ db, config }: AdminTools, name
     throw new AppError('conflict', 'In production a destination is never beside the control database.');
   const password = randomBytes(18).toString('base64url');
   try {
-    await sql`create role ${sql.id(name)} login password ${sql.lit(password)}`.execute(db);
+    await sql`create role ${sql.id(name)} login connection limit 20 password ${sql.lit(password)}`.execute(db);
     await sql`create database ${sql.id(name)} owner ${sql.id(name)}`.execute(db);
+    // The login reaches its own database only: not the control database, and not those of others.
+    const { rows } = await sql<{ control: string }>`select current_database() as control`.execute(db);
+    for (const database of [name, ...rows.map(({ control }) => control)])
+      await sql`revoke connect on database ${sql.id(database)} from public`.execute(db);
   } catch (cause) {
     if (!taken.some((code) => hasCode(cause, code))) throw cause;
     throw new AppError('conflict', `There is already a database or login "${name}": choose another name.`, { cause });

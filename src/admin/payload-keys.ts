@@ -39,7 +39,9 @@ export async function findPayloadKeys(deps: PayloadKeyDeps): Promise<PayloadKeyU
   await someAtOnce(await openWorkflows(deps), async (workflow) => {
     const { workflowId, type } = workflow;
     for (const key of await keysOfWorkflow(deps, workflow)) {
-      workflows.set(key, [...(workflows.get(key) ?? []), { workflowId, freeWhen: freeWhen[type] ?? 'it ends' }]);
+      const known = workflows.get(key) ?? [];
+      known.push({ workflowId, freeWhen: freeWhen[type] ?? 'it ends' });
+      workflows.set(key, known);
     }
   });
   await someAtOnce(await findLiveSchedules(deps.db), async ({ id }) => {

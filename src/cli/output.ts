@@ -1,4 +1,5 @@
 import type { Issue } from '../core/errors.ts';
+import { printable } from '../core/printable.ts';
 import type { Tools } from './tools.ts';
 
 export interface CommandResult {
@@ -8,12 +9,6 @@ export interface CommandResult {
 }
 
 export type Perform = (work: () => Promise<CommandResult>) => Promise<void>;
-
-/** Characters with which the text of an API could control a terminal. */
-// oxlint-disable-next-line no-control-regex -- exactly these are replaced
-const controls = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/g;
-
-export const printable = (line: string): string => line.replaceAll(controls, '\ufffd');
 
 /** Columns as wide as their longest cell, except the last. */
 export function table(rows: readonly (readonly string[])[]): readonly string[] {

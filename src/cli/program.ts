@@ -3,9 +3,10 @@
  * profile in use.
  */
 import { Command, CommanderError } from 'commander';
+import { printable } from '../core/printable.ts';
 import { type CommandError, exitCodes, shownError, usageError } from './command-error.ts';
 import { addFileCommands } from './file-commands.ts';
-import { issueLine, type Perform, printable } from './output.ts';
+import { issueLine, type Perform } from './output.ts';
 import { addProfileCommands } from './profile-commands.ts';
 import { addServiceCommands } from './service-commands.ts';
 import type { Tools } from './tools.ts';

@@ -1,10 +1,11 @@
 import { createRedactor } from '../../core/http/redact.ts';
 import { externalIdOf } from '../../core/model/external-id.ts';
 import { outcomeId } from '../../core/model/page-outcome.ts';
+import { printable } from '../../core/printable.ts';
 import { findResource } from '../../core/spec/connection/find-resource.ts';
 import type { ConnectorSpec } from '../../core/spec/schema/spec-schema.ts';
 import { exitCodes } from '../command-error.ts';
-import { type CommandResult, counted, createProgress, printable, table } from '../output.ts';
+import { type CommandResult, counted, createProgress, table } from '../output.ts';
 import type { Tools } from '../tools.ts';
 import { type LocalRead, readLocally } from './local-read.ts';
 import { prepareRead, type ReadArguments } from './read-arguments.ts';

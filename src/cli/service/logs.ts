@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { printable } from '../../core/printable.ts';
 import type { CallLogRow, RunRow } from '../../core/resources/run.ts';
 import { parseCount } from '../assignments.ts';
 import { exitCodes, usageError } from '../command-error.ts';
-import { type CommandResult, printable } from '../output.ts';
+import type { CommandResult } from '../output.ts';
 import type { Tools } from '../tools.ts';
 import { CallRows, RunRows } from './rows.ts';
 import { callCells, errorOf, isFinal, statsOf } from './run-lines.ts';
