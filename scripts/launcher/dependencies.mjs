@@ -20,7 +20,7 @@ export async function installDependencies({ root, node, env, run }) {
   try {
     const lacks = missing(root);
     if (lacks.length === 0) return;
-    const running = runningFrom(root);
+    const running = existsSync(join(root, 'node_modules')) ? runningFrom(root) : [];
     if (running.length > 0) return leaveAlone(root, lacks, running);
     process.stderr.write('installing packages (npm ci)\n');
     const { npm, leading } = npmCommand();

@@ -12,7 +12,9 @@ import { pathToFileURL } from 'node:url';
 export function runningFrom(root) {
   const places = [join(root, 'src/'), `${pathToFileURL(root).href}/src/`];
   return processes().flatMap(({ pid, words, folder }) => {
-    if (pid === process.pid || words.some((word) => /(?:^|[/\\])scripts[/\\]run\.mjs$/.test(word))) return [];
+    const isNode = /(?:^|[/\\])node(?:\.exe)?$/.test(words[0] ?? '');
+    if (pid === process.pid || !isNode || words.some((word) => /(?:^|[/\\])scripts[/\\]run\.mjs$/.test(word)))
+      return [];
     const isFrom = words.some((word) => places.some((place) => word.startsWith(place)));
     const isIn = folder === root && words.some((word) => /^(?:\.\/)?src\/.*\.ts$/.test(word));
     if (!isFrom && !isIn) return [];
@@ -25,7 +27,8 @@ export function runningFrom(root) {
 function processes() {
   if (process.platform === 'win32') return [];
   if (process.platform !== 'linux') return listed();
-  return readdirSync('/proc').flatMap((name) => {
+  const entries = orNull(() => readdirSync('/proc')) ?? [];
+  return entries.flatMap((name) => {
     const command = /^\d+$/.test(name) ? orNull(() => readFileSync(`/proc/${name}/cmdline`, 'utf8')) : null;
     if (!command) return [];
     return [{ pid: Number(name), words: command.split('\0'), folder: orNull(() => readlinkSync(`/proc/${name}/cwd`)) }];
