@@ -8,6 +8,7 @@ import {
   condition,
   continueAsNew,
   defineSignal,
+  patched,
   setCurrentDetails,
   setHandler,
   workflowInfo,
@@ -42,7 +43,8 @@ export async function webhookEndpoint(input: WebhookEndpointInput): Promise<Drai
     state.woken = false;
     const result = await drainEndpoint(input);
     setCurrentDetails(describe(input, result));
-    if (workflowInfo().continueAsNewSuggested || state.renewed) {
+    // Builds before this one took the signal and waited on.
+    if (workflowInfo().continueAsNewSuggested || (state.renewed && patched('renew'))) {
       await condition(allHandlersFinished);
       await continueAsNew<typeof webhookEndpoint>(input);
     }
