@@ -44,14 +44,16 @@ const synonyms: readonly (readonly [string, string])[] = [
   ['specVersion', 'toVersion'],
 ];
 
+const otherName = (name: string): string =>
+  synonyms.find((pair) => pair.includes(name))?.find((one) => one !== name) ?? name;
+
 function named(schema: v.GenericSchema, fields: unknown): unknown {
   if (!isJsonObject(fields) || !('entries' in schema) || !isJsonObject(schema.entries)) return fields;
   const { entries } = schema;
-  const renamed = [...synonyms, ...synonyms.map(([one, other]) => [other, one] as const)].flatMap(([own, other]) =>
-    Object.hasOwn(entries, own) && !Object.hasOwn(entries, other) && Object.hasOwn(fields, other)
-      ? [[own, fields[other]]]
-      : [],
-  );
+  const renamed = Object.keys(entries).flatMap((own) => {
+    const other = otherName(own);
+    return !Object.hasOwn(entries, other) && Object.hasOwn(fields, other) ? [[own, fields[other]]] : [];
+  });
   return { ...Object.fromEntries(renamed), ...fields };
 }
 
@@ -90,7 +92,7 @@ const isMissing = ({ type, input }: v.BaseIssue<unknown>): boolean => input === 
 
 const repeatedIn = (query: Query, known: unknown): readonly Issue[] =>
   Object.keys(known ?? {})
-    .filter((name) => (query[name]?.length ?? 0) > 1)
+    .filter((name) => [...new Set([name, otherName(name)])].flatMap((one) => query[one] ?? []).length > 1)
     .map((path) => schemaIssue(path, 'is given more than once: send it once'));
 
 /** An invalid parameter names nothing that exists: 404. */

@@ -44,6 +44,7 @@ describe('a declared endpoint', () => {
     expect(checkBody(resource, { resourceKey: 'a', resource: 'b' })).toEqual({ resource: 'b' });
     expect(checkBody(upgrade, { specVersion: '1.1.0' })).toEqual({ toVersion: '1.1.0' });
     expect(checkQuery(resource, { resourceKey: ['a'] })).toEqual({ resource: 'a' });
+    expect(() => checkQuery(resource, { resource: ['a'], resourceKey: ['b'] })).toThrow('The query is not valid.');
     expect(checkBody(v.object({ resourceKey: v.string() }), { resource: 'a' })).toEqual({ resourceKey: 'a' });
   });
 
