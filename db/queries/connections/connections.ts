@@ -2,11 +2,13 @@ import { type NotNull, sql } from 'kysely';
 import { newId } from '../../../src/core/ids.ts';
 import type { JsonObject } from '../../../src/core/json/json-object.ts';
 import type { ConnectedAccount, ConnectionRow, ConnectionStatus } from '../../../src/core/resources/connection.ts';
+import type { Health } from '../../../src/core/resources/freshness.ts';
 import type { Db } from '../../client.ts';
 import { countRows, type Listing, openNewestFirst } from '../../listing.ts';
 import { newestPage, type Page, type PageRequest } from '../../page.ts';
 import type { OrgScope } from '../../scope.ts';
 import { type Placeholders, statement } from '../../statement.ts';
+import { hasHealth } from './health.ts';
 import { noErrorColumns, testedAtOnce } from './retests.ts';
 
 const columns = [
@@ -119,12 +121,16 @@ export interface ConnectionFilter {
   readonly status?: ConnectionStatus | undefined;
   /** Part of the name, or the whole id of the end customer; case-insensitive. */
   readonly text?: string | undefined;
+  /** Paused ones are left out, as where they are counted, unless the status asks for them. */
+  readonly health?: Health | undefined;
+  /** The key of the spec. */
+  readonly spec?: string | undefined;
 }
 
 export function findConnectionsPage(
   db: Db,
   scope: OrgScope,
-  { status, text }: ConnectionFilter,
+  { status, text, health, spec }: ConnectionFilter,
   request: PageRequest,
 ): Promise<Page<ConnectionName>> {
   let ofOrg = existing(db, scope);
@@ -133,6 +139,15 @@ export function findConnectionsPage(
     const words = text.toLowerCase();
     ofOrg = ofOrg.where(
       sql<boolean>`(position(${words} in lower(display_name)) > 0 or lower(external_customer_id) = ${words})`,
+    );
+  }
+  if (health !== undefined) {
+    ofOrg = ofOrg.where(hasHealth(scope, health));
+    if (status === undefined) ofOrg = ofOrg.where('status', '!=', 'paused');
+  }
+  if (spec !== undefined) {
+    ofOrg = ofOrg.where('specId', 'in', (eb) =>
+      eb.selectFrom('specs').select('id').where('orgId', '=', scope.orgId).where('key', '=', spec),
     );
   }
   const specKey = sql<string>`(select key from specs where specs.id = connections.spec_id)`.as('specKey');

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { ConnectionStatus } from '../../../src/core/resources/connection.ts';
-import type { ResourceFacts } from '../../../src/core/schedule/freshness.ts';
+import { Health } from '../../../src/core/resources/freshness.ts';
+import { healthOf as healthOfResource, type ResourceFacts, worst } from '../../../src/core/schedule/freshness.ts';
 import type { Db } from '../../client.ts';
 import type { OrgScope } from '../../scope.ts';
 import { attemptsFail, expectedInterval, hasQuarantined, lastSuccess, overdueNow } from './freshness.ts';
@@ -29,6 +30,34 @@ export async function findConnectionHealth(
   return rows;
 }
 
+/** The connections of this health, as a condition on the rows of `connections`; it reads what {@link countConnectionHealth} reads. */
+export const hasHealth = (scope: OrgScope, health: Health): RawBuilder<boolean> => {
+  const worse = Health.pipe[0].options.filter((other) => other !== health && worst([other, health]) === other);
+  return sql<boolean>`connections.id in (
+    select id from (${healthOf(scope, sql`true`)}) each
+    where ${someFacts([health])} and not ${someFacts(worse)})`;
+};
+
+/** Whether a resource of the row has facts of one of these. */
+const someFacts = (healths: readonly Health[]): RawBuilder<boolean> => {
+  const facts = everyFacts.filter((one) => healths.includes(healthOfResource(one)));
+  return sql<boolean>`exists (
+    select from jsonb_array_elements(facts) one
+    where one in (select jsonb_array_elements(${JSON.stringify(facts)}::jsonb)))`;
+};
+
+/** All facts that a resource can have: the rule of health is not written a second time in SQL. */
+const everyFacts: readonly HealthFacts[] = ([null, 'succeeded', 'partial', 'failed'] as const).flatMap((lastOutcome) =>
+  Array.from({ length: 16 }, (_, bits) => ({
+    lastOutcome,
+    inProgress: (bits & 1) > 0,
+    attemptsFail: (bits & 2) > 0,
+    hasQuarantined: (bits & 4) > 0,
+    overdue: (bits & 8) > 0,
+  })),
+);
+
+/** Connections that share the same facts. */
 export interface HealthGroup extends Pick<ConnectionHealth, 'facts'> {
   readonly connections: number;
   /** Ids of some of them. */

@@ -14,6 +14,10 @@ export interface RunFilter {
   readonly trigger?: RunTrigger | undefined;
   /** ISO time of the request, inclusive. */
   readonly since?: string | undefined;
+  /** ISO timestamp: runs requested before it. */
+  readonly until?: string | undefined;
+  readonly errorCode?: string | undefined;
+  /** Runs, at most. */
   readonly limit?: number | undefined;
 }
 
@@ -33,15 +37,20 @@ export const findRunsPage = (
 ): Promise<Page<RunLine>> => newestPage(matching(db, scope, filter).select(runLineColumns), request);
 
 function matching(db: Db, scope: OrgScope, filter: RunFilter) {
-  const { connectionId, resource, status, trigger, since } = filter;
+  const { connectionId, resource, status, trigger, since, until, errorCode } = filter;
   let runs = db.selectFrom('runs').where('orgId', '=', scope.orgId);
   if (connectionId !== undefined) runs = runs.where('connectionId', '=', connectionId);
   if (resource !== undefined) runs = runs.where('resourceKey', '=', resource);
   if (status !== undefined) runs = runs.where('status', '=', status);
   if (trigger !== undefined) runs = runs.where('trigger', '=', trigger);
   if (since !== undefined) runs = runs.where('createdAt', '>=', since).where('id', '>=', firstIdSince(since));
+  if (until !== undefined) runs = runs.where('createdAt', '<', until).where('id', '<', firstIdAfter(until));
+  if (errorCode !== undefined) runs = runs.where('errorCode', '=', errorCode);
   return runs;
 }
 
-/** An hour before, as an id has the time of the process that made it; older runs are not read. */
-const firstIdSince = (since: string): string => firstIdAt('run', new Date(Math.max(0, Date.parse(since) - 3_600_000)));
+const hourMs = 3_600_000;
+/** An hour before, so that older runs are not read: an id has the time of the process that made it. */
+const firstIdSince = (since: string): string => firstIdAt('run', new Date(Math.max(0, Date.parse(since) - hourMs)));
+/** An hour behind, likewise. */
+const firstIdAfter = (until: string): string => firstIdAt('run', new Date(Math.max(0, Date.parse(until) + hourMs)));

@@ -56,7 +56,7 @@ describe('what needs attention', () => {
     const group = { facts: [failed], connections: shownMax, sample };
     expect(await words(new Map([['failing', [group]]]))).not.toContain('more');
     const more = await words(new Map([['failing', [{ ...group, connections: 40 }, group]]]));
-    expect(more).toContain('All connections 40 more connections are failing.');
+    expect(more).toContain('All of them 40 more connections are failing.');
     expect(more.match(/Customer/g)).toHaveLength(shownMax);
   });
 

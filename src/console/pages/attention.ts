@@ -99,7 +99,7 @@ function others(health: Troubled['health'], groups: readonly HealthGroup[]): rea
   const more = groups.reduce((sum, { connections }) => sum + connections, 0) - shownMax;
   if (more <= 0) return [];
   const reason = `${counted(more, 'more connection is', 'more connections are')} ${health}.`;
-  return [line(healthBadge(health), { href: '/console/connections', name: 'All connections', reason })];
+  return [line(healthBadge(health), { href: `/console/connections?health=${health}`, name: 'All of them', reason })];
 }
 
 const isInTrouble = ({ state, disabledReason }: WebhookEndpointRow): boolean =>

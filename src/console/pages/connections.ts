@@ -1,25 +1,39 @@
 import * as v from 'valibot';
-import { type ConnectionName, findConnectionsPage } from '../../../db/queries/connections/connections.ts';
+import {
+  type ConnectionFilter,
+  type ConnectionName,
+  findConnectionsPage,
+} from '../../../db/queries/connections/connections.ts';
 import { type ConnectionHealth, findConnectionHealth } from '../../../db/queries/connections/health.ts';
 import { ConnectionStatus } from '../../core/resources/connection.ts';
+import { Health } from '../../core/resources/freshness.ts';
 import { healthOf, worst } from '../../core/schedule/freshness.ts';
 import { field, filters, select } from '../parts/form.ts';
 import { heading, live } from '../parts/frame.ts';
 import { type Html, html } from '../parts/html.ts';
 import { before, pageFrom, pager } from '../parts/pager.ts';
-import { connectionBadge, connectionWords, healthBadge } from '../parts/status.ts';
+import { connectionBadge, connectionWords, healthBadge, healthWords } from '../parts/status.ts';
 import { nothing, table } from '../parts/table.ts';
 import { ago } from '../parts/time.ts';
 import { page } from '../route.ts';
 import { choice, filterText } from './filters.ts';
 
+const healths = Health.pipe[0];
+
+/** The connections of the org. */
 export const connectionsPage = page({
   path: '/connections',
-  query: v.object({ ...before('con'), status: choice(ConnectionStatus), text: filterText }),
+  query: v.object({
+    ...before('con'),
+    status: choice(ConnectionStatus),
+    health: choice(healths),
+    spec: filterText,
+    text: filterText,
+  }),
   handle: async ({ scope, query, address }, { db }) => {
-    const { status, text } = query;
-    const isFiltered = status !== undefined || text !== undefined;
-    const connections = await findConnectionsPage(db, scope, { status, text }, pageFrom(query));
+    const { status, health: ofHealth, spec, text } = query;
+    const isFiltered = [status, ofHealth, spec, text].some((value) => value !== undefined);
+    const connections = await findConnectionsPage(db, scope, { status, health: ofHealth, spec, text }, pageFrom(query));
     const ids = connections.rows.map(({ id }) => id);
     const health = await findConnectionHealth(db, scope, ids);
     return {
@@ -34,12 +48,7 @@ export const connectionsPage = page({
   },
 });
 
-interface Filter {
-  readonly status?: ConnectionStatus | undefined;
-  readonly text?: string | undefined;
-}
-
-const connectionFilters = ({ status, text }: Filter): Html =>
+const connectionFilters = ({ status, health, spec, text }: ConnectionFilter): Html =>
   filters('/console/connections', [
     field({ name: 'text', label: 'Name or customer id', type: 'search', value: text ?? '' }),
     select({
@@ -48,6 +57,13 @@ const connectionFilters = ({ status, text }: Filter): Html =>
       value: status,
       options: [['', 'Any'], ...ConnectionStatus.options.map((option) => [option, connectionWords(option)] as const)],
     }),
+    select({
+      name: 'health',
+      label: 'Health',
+      value: health,
+      options: [['', 'Any'], ...healths.options.map((option) => [option, healthWords(option)] as const)],
+    }),
+    field({ name: 'spec', label: 'Key of the spec', value: spec ?? '' }),
   ]);
 
 interface Shown {

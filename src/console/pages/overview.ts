@@ -19,6 +19,7 @@ import { section } from '../parts/table.ts';
 import { clock } from '../parts/time.ts';
 import { page } from '../route.ts';
 import { attention, shownMax, troubledIn } from './attention.ts';
+import { timeField } from './filters.ts';
 import { runTable } from './run-table.ts';
 
 const hours = 24;
@@ -72,7 +73,8 @@ function tiles(byHealth: ReadonlyMap<Health, readonly HealthGroup[]>): Html {
     (health) => [health, (byHealth.get(health) ?? []).reduce((sum, group) => sum + group.connections, 0)] as const,
   );
   return html`<ul class="tiles" aria-label="Connections by health">${amounts.map(
-    ([health, amount]) => html`<li><span class="amount">${count(amount)}</span>${healthBadge(health)}</li>`,
+    ([health, amount]) =>
+      html`<li><a href="/console/connections?health=${health}"><span class="amount">${count(amount)}</span>${healthBadge(health)}</a></li>`,
   )}</ul>`;
 }
 
@@ -91,7 +93,11 @@ function charts(activity: readonly RunHour[]): Content {
   const starts = Array.from({ length: hours }, (_, index) => new Date((firstHour + index) * 3_600_000).toISOString());
   const byHour = Map.groupBy(activity, ({ hour }) => Date.parse(hour));
   const bars = (partsOf: (of: readonly RunHour[]) => readonly BarPart[]) =>
-    starts.map((from) => ({ tick: clock(from), parts: partsOf(byHour.get(Date.parse(from)) ?? []) }));
+    starts.map((from) => ({
+      tick: clock(from),
+      parts: partsOf(byHour.get(Date.parse(from)) ?? []),
+      link: runsOfHour(from),
+    }));
   const runs = activity.reduce((sum, hour) => sum + hour.runs, 0);
   const failed = activity.reduce((sum, hour) => sum + (hour.status === 'failed' ? hour.runs : 0), 0);
   const records = activity.reduce((sum, hour) => sum + hour.recordsOut, 0);
@@ -119,6 +125,13 @@ function charts(activity: readonly RunHour[]): Content {
       ]),
     })}
   </div>`;
+}
+
+/** The list of the runs requested within an hour. */
+function runsOfHour(from: string) {
+  const to = new Date(Date.parse(from) + 3_600_000).toISOString();
+  const query = new URLSearchParams({ from: timeField(from), to: timeField(to) }).toString();
+  return { href: `/console/runs?${query}`, name: `Runs from ${from.slice(11, 16)} UTC` };
 }
 
 const firstSteps = html`<div class="empty">

@@ -41,9 +41,10 @@ export const runTable = (rows: readonly RunLine[], { nameOf, empty = 'No runs ye
     empty,
   });
 
+/** The status; of a run that failed, or whose attempts fail, also the code of its error. */
 const statusOf = ({ status, errorCode }: RunLine): Content => [
   runBadge(status),
-  status === 'failed' && errorCode !== null ? html` <code class="muted">${errorCode}</code>` : null,
+  status !== 'canceled' && errorCode !== null ? html` <code class="muted">${errorCode}</code>` : null,
 ];
 
 function tookOf({ startedAt, finishedAt }: Pick<RunLine, 'startedAt' | 'finishedAt'>): Content {

@@ -1,17 +1,17 @@
 import * as v from 'valibot';
 import { findConnection, findConnectionNames } from '../../../db/queries/connections/connections.ts';
-import { findRunsPage } from '../../../db/queries/runs/run-list.ts';
+import { findRunsPage, type RunFilter } from '../../../db/queries/runs/run-list.ts';
 import { found } from '../../core/errors.ts';
 import { isId } from '../../core/ids.ts';
 import { RunStatus, RunTrigger } from '../../core/resources/run.ts';
-import { filters, select } from '../parts/form.ts';
+import { field, filters, select } from '../parts/form.ts';
 import { heading, live } from '../parts/frame.ts';
 import { type Html, html } from '../parts/html.ts';
 import { before, pageFrom, pager } from '../parts/pager.ts';
 import { runWords } from '../parts/status.ts';
 import { nothing } from '../parts/table.ts';
 import { page } from '../route.ts';
-import { choice, filterText } from './filters.ts';
+import { choice, filterText, filterTime, timeField } from './filters.ts';
 import { runTable } from './run-table.ts';
 
 export const runsPage = page({
@@ -22,20 +22,24 @@ export const runsPage = page({
     resource: filterText,
     status: choice(RunStatus),
     trigger: choice(RunTrigger),
+    errorCode: filterText,
+    from: filterTime,
+    to: filterTime,
   }),
   handle: async ({ scope, query, address }, { db }) => {
-    const { connectionId, resource, status, trigger } = query;
+    const { connectionId, resource, status, trigger, errorCode, from: since, to: until } = query;
+    const filter = { connectionId, resource, status, trigger, errorCode, since, until };
     const connection =
       connectionId === undefined
         ? null
         : found(isId('con', connectionId) && (await findConnection(db, scope, connectionId)), 'Connection');
-    const runs = await findRunsPage(db, scope, { connectionId, resource, status, trigger }, pageFrom(query));
+    const runs = await findRunsPage(db, scope, filter, pageFrom(query));
     const names = await findConnectionNames(
       db,
       scope,
       runs.rows.map((run) => run.connectionId),
     );
-    const isFiltered = [resource, status, trigger].some((value) => value !== undefined);
+    const isFiltered = Object.values({ ...filter, connectionId: undefined }).some((value) => value !== undefined);
     return {
       title: connection ? `Runs of ${connection.displayName}` : 'Runs',
       section: 'runs',
@@ -47,7 +51,7 @@ export const runsPage = page({
         ] as const,
       }),
       body: html`${heading('Runs', { about: connection ? `of ${connection.displayName}` : null })}
-        ${runFilters(query)}
+        ${runFilters(filter)}
         ${live(
           'runs',
           runTable(runs.rows, {
@@ -65,14 +69,7 @@ export const runsPage = page({
   },
 });
 
-interface Filter {
-  readonly connectionId?: string | undefined;
-  readonly resource?: string | undefined;
-  readonly status?: RunStatus | undefined;
-  readonly trigger?: RunTrigger | undefined;
-}
-
-const runFilters = ({ connectionId, resource, status, trigger }: Filter): Html =>
+const runFilters = ({ connectionId, resource, status, trigger, errorCode, since, until }: RunFilter): Html =>
   filters('/console/runs', [
     connectionId === undefined ? null : html`<input type="hidden" name="connectionId" value="${connectionId}">`,
     resource === undefined ? null : html`<input type="hidden" name="resource" value="${resource}">`,
@@ -88,4 +85,7 @@ const runFilters = ({ connectionId, resource, status, trigger }: Filter): Html =
       value: trigger,
       options: [['', 'Any'], ...RunTrigger.options.map((option) => [option, option] as const)],
     }),
+    field({ name: 'errorCode', label: 'Error code', value: errorCode ?? '' }),
+    field({ name: 'from', label: 'From (UTC)', type: 'datetime-local', value: timeField(since) }),
+    field({ name: 'to', label: 'To (UTC)', type: 'datetime-local', value: timeField(until) }),
   ]);

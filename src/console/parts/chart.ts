@@ -12,6 +12,8 @@ interface Bar {
   /** Shown where there is room. */
   readonly tick: Content;
   readonly parts: readonly BarPart[];
+  /** Where it leads, and what it is called there; absent: nowhere. */
+  readonly link?: { readonly href: string; readonly name: string };
 }
 
 interface BarChart {
@@ -38,7 +40,7 @@ export function barChart({ heading, summary, bars, format, empty }: BarChart): H
       most === 0
         ? html`<p class="empty">${empty}</p>`
         : html`<div class="plot"><span class="most" aria-hidden="true">${format(most)}</span>
-    <svg viewBox="0 0 ${width} ${height}" preserveAspectRatio="none" role="img" aria-label="${summary}">
+    <svg viewBox="0 0 ${width} ${height}" preserveAspectRatio="none" role="${bars.some(({ link }) => link) ? 'group' : 'img'}" aria-label="${summary}">
       <line class="grid" x1="0" x2="${width}" y1="0.5" y2="0.5"/><line class="grid" x1="0" x2="${width}" y1="${height / 2}" y2="${height / 2}"/>
       ${bars.map((bar, index) => barOf(bar, { x: index * slot + gap / 2, slotWidth: slot - gap, scale: (height - 2) / most, format }))}
       <line class="axis" x1="0" x2="${width}" y1="${height - 0.5}" y2="${height - 0.5}"/>
@@ -55,14 +57,18 @@ interface Place {
   readonly format: (value: number) => string;
 }
 
-function barOf({ parts }: Bar, { x, slotWidth, scale, format }: Place): Content {
+function barOf({ parts, link }: Bar, { x, slotWidth, scale, format }: Place): Content {
   let top = height - 1;
   const shown = parts.filter(({ value }) => value > 0);
-  return html`<g>${shown.map(({ look, value }) => {
+  const words = shown.map(({ words: name, value }) => `${name}: ${format(value)}`).join(', ');
+  const bar = html`<g>${shown.map(({ look, value }) => {
     const tall = Math.max(value * scale, 1.5);
     top -= tall;
     return html`<rect class="fill-${look}" x="${x.toFixed(1)}" y="${Math.max(top, 0).toFixed(1)}" width="${slotWidth.toFixed(1)}" height="${tall.toFixed(1)}"/>`;
-  })}${shown.length > 0 ? html`<title>${shown.map(({ words, value }) => `${words}: ${format(value)}`).join(', ')}</title>` : ''}</g>`;
+  })}${shown.length > 0 ? html`<title>${words}</title>` : ''}</g>`;
+  if (!link || shown.length === 0) return bar;
+  // A low bar is hit all over its column, too.
+  return html`<a href="${link.href}" aria-label="${link.name}: ${words}"><rect class="hit" x="${x.toFixed(1)}" width="${slotWidth.toFixed(1)}" height="${height}"/>${bar}</a>`;
 }
 
 function legend(bars: readonly Bar[]): Content {

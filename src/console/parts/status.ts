@@ -70,3 +70,5 @@ export const hookRequestBadge = (status: HookRequestStatus): Html => badge(...re
 
 export const runWords = (status: RunStatus): string => runs[status][1];
 export const connectionWords = (status: ConnectionStatus): string => connections[status][1];
+/** The health of a connection in words alone, for lists of choices. */
+export const healthWords = (health: Health): string => healths[health][1];

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findConnectionsPage } from '../../db/queries/connections/connections.ts';
+import { countConnectionHealth } from '../../db/queries/connections/health.ts';
+import { orgScope } from '../../db/scope.ts';
+import { Health } from '../../src/core/resources/freshness.ts';
+import { healthOf, worst } from '../../src/core/schedule/freshness.ts';
+import { type ConsoleClient, openConsole } from '../support/console/console-client.ts';
+import { fillRichOrg, type RichOrg } from '../support/console/rich-org.ts';
+import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
+
+const resources = new AsyncDisposableStack();
+let api: TestApi;
+let org: TestOrg;
+let rich: RichOrg;
+let us: ConsoleClient;
+
+beforeAll(async () => {
+  api = resources.use(await startApi());
+  org = await api.newOrg();
+  rich = await fillRichOrg(api, org);
+  us = await openConsole(api, org.apiKey);
+});
+afterAll(() => resources.disposeAsync());
+
+const healths = Health.pipe[0].options;
+const unescaped = (text: string) => text.replaceAll('&amp;', '&');
+const rowsOf = (text: string) => text.split('<tr role="row"><td').length - 1;
+
+/** The links of a page to an address of the console. */
+async function linksFrom(path: string, pattern: RegExp): Promise<readonly string[]> {
+  const { text } = await us.get(path);
+  return [...text.matchAll(pattern)].map(([, href = '']) => unescaped(href));
+}
+
+describe('a tile of the overview', () => {
+  it.each(healths)('leads to as many connections as it counts: %s', async (health) => {
+    const { text } = await us.get('/console');
+    const href = `/console/connections?health=${health}`;
+    const [, tile = ''] = text.split(`href="${href}"><span class="amount">`);
+    const amount = Number.parseInt(tile, 10);
+    const list = await us.get(href);
+    expect(list.status).toBe(200);
+    expect(rowsOf(list.text)).toBe(amount);
+    expect(list.text).toContain(`<option value="${health}" selected>`);
+  });
+});
+
+describe('the list of connections by health', () => {
+  it('has each of them on one page, however short the pages are', async () => {
+    const { db } = api.deps;
+    const scope = orgScope(org.orgId);
+    const groups = await countConnectionHealth(db, scope, 100);
+    expect(new Set(groups.map(({ facts }) => worst(facts.map(healthOf)))).size).toBeGreaterThan(3);
+    for (const health of healths) {
+      const expected = groups.flatMap(({ facts, sample }) => (worst(facts.map(healthOf)) === health ? sample : []));
+      const listed: string[] = [];
+      for (let before: string | null = null; ; ) {
+        const page = await findConnectionsPage(db, scope, { health }, { before, limit: 2 });
+        listed.push(...page.rows.map(({ id }) => id));
+        before = page.next;
+        if (before === null) break;
+      }
+      expect(listed).toEqual([...expected].toSorted().toReversed());
+    }
+  });
+
+  it('has paused ones only where the status asks for them', async () => {
+    const { text } = await us.get('/console/connections?health=healthy&status=paused');
+    expect(text).toContain('Tallow Street Books');
+    expect((await us.get('/console/connections?health=healthy')).text).not.toContain('Tallow Street Books');
+  });
+
+  it('is refused for a health that does not exist', async () => {
+    expect((await us.get('/console/connections?health=fine')).status).toBe(400);
+  });
+});
+
+it('the list of connections by spec has those of any version', async () => {
+  const { text } = await us.get('/console/connections?spec=crm');
+  for (const version of ['crm 1.0.0', 'crm 1.1.0']) expect(text).toContain(version);
+  expect(text).not.toContain('billing 1.0.0');
+  expect((await us.get('/console/connections?spec=nobodys')).text).toContain('No connection passes this filter.');
+});
+
+describe('a bar of the overview', () => {
+  it('leads to the runs of its hour', async () => {
+    const links = await linksFrom('/console', /<a href="([^"]+)" aria-label="Runs from/g);
+    expect(links.length).toBeGreaterThan(20);
+    const [first = ''] = links;
+    const query = new URL(first, 'http://console').searchParams;
+    const [from, to] = ['from', 'to'].map((name) => `${query.get(name)}:00.000Z`);
+    const { text } = await us.get(first);
+    const { count } = await api.deps.db
+      .selectFrom('runs')
+      .select((eb) => eb.fn.countAll<number>().as('count'))
+      .where('orgId', '=', org.orgId)
+      .where('createdAt', '>=', from ?? '')
+      .where('createdAt', '<', to ?? '')
+      .executeTakeFirstOrThrow();
+    expect(count).toBeGreaterThan(0);
+    expect(rowsOf(text)).toBe(count);
+    expect(text).toContain(`name="from" type="datetime-local" value="${query.get('from')}"`);
+  });
+});
+
+describe('the list of runs', () => {
+  it('is filtered by the code of the error', async () => {
+    const { text } = await us.get('/console/runs?errorCode=auth_failed');
+    expect(text).toContain(rich.failedRunId);
+    expect(text).not.toContain(rich.runId);
+    expect((await us.get('/console/runs?errorCode=nothing')).text).toContain('No run passes this filter.');
+  });
+
+  it.each(['2026-02-31T00:00', 'yesterday', '2026-01-01', '99999-01-01T00:00'])(
+    'refuses what is no time: %s',
+    async (from) => {
+      expect((await us.get(`/console/runs?from=${from}`)).status).toBe(400);
+    },
+  );
+
+  it('takes an empty form, and a time with its zone', async () => {
+    expect((await us.get('/console/runs?from=&to=&errorCode=&status=')).status).toBe(200);
+    expect((await us.get('/console/runs?from=2026-01-01T00:00:00Z')).text).toContain('value="2026-01-01T00:00"');
+  });
+});
