@@ -19,7 +19,7 @@ const withServers = { globalSetup: ['test/support/service/setup.ts'], ...timeout
 const onSharedService = [
   'test/integration/{backfill,blocked-hops,client-examples,conditional-requests,connection-lifecycle,deletes,edge-cases,enrichment}.test.ts',
   'test/integration/{events,github,hubspot,import,incremental,offset-pages,pages-at-once,partition-combinations}.test.ts',
-  'test/integration/{poisoned-records,report-jobs,request-cache,requests,reference-examples,requeue,rewind,session-login,write-modes}.test.ts',
+  'test/integration/{poisoned-records,report-jobs,request-cache,requests,reference-examples,requeue,rewind,run-waits,session-login,write-modes}.test.ts',
 ];
 
 /** They look at what their whole process has: the memory it uses, the modules it loaded, the statements that it compiled first. */

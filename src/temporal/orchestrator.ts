@@ -2,9 +2,11 @@ import {
   type Client,
   isGrpcServiceError,
   WorkflowExecutionAlreadyStartedError,
+  type WorkflowExecutionDescription,
   WorkflowNotFoundError,
   type WorkflowStartOptions,
 } from '@temporalio/client';
+import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import {
   controlQueue,
   type InboundHookInput,
@@ -13,6 +15,7 @@ import {
   laneFreeSignal,
   notedSignal,
   type SyncRunInput,
+  searchAttributes,
   syncRunId,
   syncRunType,
   type WebhookEndpointInput,
@@ -33,7 +36,21 @@ import {
   type ScheduleOrder,
 } from './temporal-schedules.ts';
 
-/** The state of a run's workflow, looked up by id: lists are rate limited and late. */
+/** What the workflow of a run does, for people. */
+interface RunWatch {
+  /** It sleeps until the API, a report or the destination lets it go on. */
+  readonly isPaused: boolean;
+  /** Its activity that has not ended; null: none. */
+  readonly activity: {
+    /** From 1; of one that is tried again, the next. */
+    readonly attempt: number;
+    readonly isStarted: boolean;
+    /** When the next attempt begins; null: none is scheduled for later. */
+    readonly nextTryAt: string | null;
+  } | null;
+}
+
+/** The state of a run's workflow, by its id: never by a list, since visibility is rate limited and late. */
 type WorkflowState = 'open' | 'closed' | 'terminated' | 'absent';
 
 /**
@@ -50,7 +67,9 @@ export interface Orchestrator {
   /** Does nothing if the workflow does not exist. */
   wakeRun(input: SyncRunInput): Promise<void>;
   describeRun(input: SyncRunInput): Promise<WorkflowState>;
-  /** Starts the workflow of the endpoint if needed; safe to repeat. */
+  /** Null: there is no open workflow of the run. */
+  watchRun(input: SyncRunInput): Promise<RunWatch | null>;
+  /** Lets the workflow of an endpoint check for messages to send; starts it when there is none. Safe to repeat. */
   wakeEndpoint(input: WebhookEndpointInput): Promise<void>;
   /** Starts the workflow of the resource if needed; safe to repeat. */
   noteInbound(input: InboundHookInput): Promise<void>;
@@ -122,6 +141,15 @@ export function createOrchestrator(client: Client, log: Pick<Log, 'warn'>): Orch
         throw error;
       }
     },
+    async watchRun(input) {
+      try {
+        const watched = await bounded(input.orgId, () => client.workflow.getHandle(syncRunId(input)).describe());
+        return watched.status.name === 'RUNNING' ? watchOf(watched) : null;
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) return null;
+        throw error;
+      }
+    },
     async wakeEndpoint(input) {
       await attributed((withAttributes) =>
         bounded(input.orgId, () =>
@@ -139,6 +167,27 @@ export function createOrchestrator(client: Client, log: Pick<Log, 'warn'>): Orch
     ...createTemporalSchedules(client, { bounded, attributed }),
   };
 }
+
+function watchOf({ raw, typedSearchAttributes }: WorkflowExecutionDescription): RunWatch {
+  const [pending] = raw.pendingActivities ?? [];
+  const isPaused = typedSearchAttributes.get(stageKey) === 'throttled';
+  if (!pending) return { isPaused, activity: null };
+  const isStarted = pending.state === pendingStarted;
+  const { seconds = 0, nanos = 0 } = pending.scheduledTime ?? {};
+  const nextTryMs = isStarted ? 0 : 1000 * Number(seconds) + Math.floor((nanos ?? 0) / 1e6);
+  return {
+    isPaused,
+    activity: {
+      attempt: pending.attempt ?? 1,
+      isStarted,
+      nextTryAt: nextTryMs > Date.now() ? new Date(nextTryMs).toISOString() : null,
+    },
+  };
+}
+
+/** PENDING_ACTIVITY_STATE_STARTED of Temporal's API. */
+const pendingStarted = 2;
+const stageKey = defineSearchAttributeKey(searchAttributes.stage, SearchAttributeType.KEYWORD);
 
 interface RunStart {
   readonly reuse: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE';

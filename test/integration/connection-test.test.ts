@@ -1,5 +1,6 @@
 import { createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type ConsoleClient, openConsole } from '../support/console/console-client.ts';
 import { type AuditedDestination, openAuditedDestination } from '../support/destinations/audit.ts';
 import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
 import { testDatabaseUrl } from '../support/service/database-server.ts';
@@ -198,5 +199,43 @@ describe('a test of a connection', () => {
     const { body } = await test(id);
     expect(body).toMatchObject({ ok: false, steps: [{ step: 'values', ok: false, code: 'spec_invalid' }], calls: [] });
     expect(body.steps).toHaveLength(1);
+  });
+});
+
+describe('in the console, a connection in error', () => {
+  const message = 'The API responded with 401 (status): check the credentials of the connection.';
+
+  async function brokenConnection(secrets = {}): Promise<string> {
+    const id = await connection(secrets);
+    const now = new Date().toISOString();
+    const error = { code: 'auth_failed', message, resourceKey: 'records', since: now, nextTestAt: now };
+    const broken = { status: 'error', errorSince: now, error: JSON.stringify(error) } as const;
+    await api.deps.db.updateTable('connections').set(broken).where('id', '=', id).execute();
+    return id;
+  }
+  const press = (us: ConsoleClient, id: string) =>
+    us.post(`/console/connections/${id}/test`, { activate: 'on', resource: 'records' });
+
+  it('says its error and has one primary button, which activates it if everything works', async () => {
+    const us = await openConsole(api, org.apiKey);
+    const id = await brokenConnection();
+    const { text } = await us.get(`/console/connections/${id}`);
+    expect(text).toContain(message);
+    expect([...text.matchAll(/<button class="primary">([^<]*)/g)].map(([, label]) => label)).toEqual([
+      'Test and activate',
+    ]);
+    const reply = await press(us, id);
+    expect(reply.headers.get('location')).toBe(`/console/connections/${id}?notice=tested-and-activated`);
+    expect((await org.call('GET', `/connections/${id}`)).body).toMatchObject({ status: 'active', error: null });
+  });
+
+  it('stays in error while a step fails, which is shown', async () => {
+    const us = await openConsole(api, org.apiKey);
+    const id = await brokenConnection({ token: 'wrong' });
+    const { status, text } = await press(us, id);
+    expect(status).toBe(200);
+    expect(text).toContain('Something fails');
+    expect(text).toContain('Activate anyway');
+    expect((await org.call('GET', `/connections/${id}`)).body.status).toBe('error');
   });
 });

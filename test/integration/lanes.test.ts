@@ -6,6 +6,7 @@ import { requestCancel } from '../../db/queries/runs/cancel.ts';
 import { leaveToSweeper } from '../../db/queries/runs/dispatch.ts';
 import { beginRun } from '../../db/queries/runs/lanes/begin-run.ts';
 import { endRun, type RunOutcome } from '../../db/queries/runs/lanes/end-run.ts';
+import { findRunWaits } from '../../db/queries/runs/lanes/waits.ts';
 import { findRun, insertRun } from '../../db/queries/runs/runs.ts';
 import { type OrgScope } from '../../db/scope.ts';
 import type { RunTrigger } from '../../src/core/resources/run.ts';
@@ -68,6 +69,26 @@ describe('a lane', () => {
     const { next } = await endRun(database.db, scope, { runId: above, outcome, breaksConnection: false });
     expect(next.map(({ id }) => id).toSorted()).toEqual([below, later].toSorted());
     expect(await begin(below)).toBe('running');
+  });
+
+  it('says which run holds one back, how many there are, and which places are taken', async () => {
+    const { scope, connectionId } = await connection();
+    const insert = async (resourceKey: string, waitsFor: readonly string[] = []) =>
+      (await insertRun(database.db, scope, newRun(connectionId, { resourceKey, waitsFor, concurrentMax: 1 }))).id;
+    const waitOf = async (runId: string, of = scope) => (await findRunWaits(database.db, of, [runId]))[0];
+    const [above, below] = [await insert('above'), await insert('below', ['above'])];
+    await insert('below', ['above']);
+    const last = await insert('below', ['above']);
+    const free = { before: null, runsBefore: 0, ofConnection: 0, concurrentMax: 1, ofOrg: 0, runsAtOnce: 10 };
+    expect(await waitOf(above)).toMatchObject({ ...free, status: 'queued', isDispatched: true });
+    expect(await waitOf(below)).toMatchObject({ before: { id: above, resourceKey: 'above' }, runsBefore: 1 });
+    await leaveToSweeper(database.db, scope, above);
+    expect(await waitOf(above)).toMatchObject({ isDispatched: false });
+    expect((await beginRun(database.db, scope, above)).turn).toBe('running');
+    const beforeLast = { before: { id: above }, runsBefore: 3, ofConnection: 1, ofOrg: 1 };
+    expect(await waitOf(last)).toMatchObject(beforeLast);
+    expect(await waitOf(above)).toMatchObject({ status: 'running', before: null, isDispatched: true });
+    expect(await waitOf(above, (await connection()).scope)).toBeUndefined();
   });
 
   it('passes over a run that was canceled while it waited', async () => {

@@ -69,10 +69,14 @@ export const pause = action({
   },
 });
 
+/**
+ * Tests a connection and shows the result; nothing is delivered. With `activate`, one that passes is activated instead. Throws
+ * not_found, validation (no such resource), plan_limit.
+ */
 export const test = action({
   path: '/connections/:id/test',
   params: ConnectionParams,
-  form: v.object({ resource: v.optional(resourceName) }),
+  form: v.object({ resource: v.optional(resourceName), activate: v.optional(v.string()) }),
   handle: async (visit, deps) => {
     const { scope, params, form } = visit;
     const connection = found(await findConnection(deps.db, scope, params.id), 'Connection');
@@ -80,6 +84,10 @@ export const test = action({
       testConnection(deps, scope, { connectionId: params.id, resourceKey: form.resource ?? null }),
     );
     const back = `/console/connections/${params.id}`;
+    if (form.activate !== undefined && result.ok) {
+      await activateConnection(deps, scope, params.id);
+      return { to: back, notice: 'tested-and-activated' };
+    }
     return {
       title: `Test of ${connection.displayName}`,
       section: 'connections',
@@ -92,7 +100,7 @@ export const test = action({
         about: connection.displayName,
       })}
         ${testResult(result)}
-        <div class="after">${result.ok && connection.status !== 'active' ? button(visit, { action: `${back}/activate`, label: 'Activate', look: 'primary' }) : null}
+        <div class="after">${connection.status === 'active' ? null : button(visit, { action: `${back}/activate`, label: result.ok ? 'Activate' : 'Activate anyway', look: result.ok ? 'primary' : '' })}
           <a class="button" href="${back}">Back to the connection</a></div>`,
     };
   },

@@ -10,6 +10,7 @@ import { findPinnedSpec } from '../../../db/queries/specs.ts';
 import { type EventLine, findRecentEvents } from '../../../db/queries/webhooks/events.ts';
 import { idParams } from '../../api/inputs.ts';
 import { readFreshness } from '../../control/connections/freshness.ts';
+import { readRunWaits } from '../../control/runs/waits.ts';
 import { found } from '../../core/errors.ts';
 import type { ConnectedAccount, ConnectionRow } from '../../core/resources/connection.ts';
 import type { ResourceFreshness } from '../../core/resources/freshness.ts';
@@ -25,6 +26,7 @@ import { page, type Visit } from '../route.ts';
 import { backfillForm, hookForm, scheduleForm, testForm } from './connection-forms.ts';
 import { hookTable } from './hook-table.ts';
 import { runTable } from './run-table.ts';
+import { waitWords } from './run-wait.ts';
 import { scheduleTable } from './schedules.ts';
 import { specKeyIn } from './specs/spec-names.ts';
 
@@ -35,7 +37,8 @@ const listedMax = 100;
 export const connectionPage = page({
   path: '/connections/:id',
   params: ConnectionParams,
-  handle: async (visit, { db }) => {
+  handle: async (visit, deps) => {
+    const { db } = deps;
     const { scope, params } = visit;
     const connection = found(await findConnection(db, scope, params.id), 'Connection');
     const ofConnection = { connectionId: connection.id };
@@ -50,6 +53,12 @@ export const connectionPage = page({
       findRecentEvents(db, scope, { ...ofConnection, limit: 12 }),
       listHooks(db, scope, connection.id).then((list) => firstRows(list, listedMax)),
     ]);
+    const open = runs.rows.filter(({ finishedAt }) => finishedAt === null);
+    const waits = await readRunWaits(
+      deps,
+      scope,
+      open.map(({ id }) => id),
+    );
     return {
       title: connection.displayName,
       section: 'connections',
@@ -60,7 +69,7 @@ export const connectionPage = page({
         actions: [statusButton(visit, connection), testForm(visit, { connection, resourceKeys })],
       })}
         ${identity(connection, { specKey: specKeyIn(pinned?.specJson), lastSuccessAt: freshness.lastSuccessAt })}
-        ${live('advice', advice(connection, runs.rows))}
+        ${live('advice', advice(visit, { connection, resourceKeys, runs: runs.rows }))}
         ${section('Resources', [
           live('resources', resourceTable(visit, connection, { resources: freshness.resources, marks })),
           connection.status === 'active' ? backfillForm(visit, { connection, resourceKeys }) : null,
@@ -68,7 +77,13 @@ export const connectionPage = page({
         ${section('Schedules', [scheduleTable(visit, { schedules, status: connection.status }), scheduleForm(visit, { connection, resourceKeys })])}
         ${section(
           'Runs',
-          live('runs', runTable(runs.rows, { empty: 'No runs yet. Activate the connection, then sync a resource.' })),
+          live(
+            'runs',
+            runTable(runs.rows, {
+              empty: 'No runs yet. Activate the connection, then sync a resource.',
+              waitOf: ({ id }) => waitWords(waits.get(id)),
+            }),
+          ),
           html`<a class="button" href="/console/runs?connectionId=${connection.id}">All runs</a>`,
         )}
         ${section('Quarantine', live('quarantine', quarantineList(quarantine)))}
@@ -103,29 +118,45 @@ const accountFact = ({ resource, values }: ConnectedAccount): readonly [string, 
     .join(', '),
 ];
 
-const statusButton = (visit: Visit, { id, status }: ConnectionRow): Html =>
-  status === 'active'
+/** One that is pending or in error is activated by its advice, after a test. */
+const statusButton = (visit: Visit, { id, status }: ConnectionRow): Html | null => {
+  if (status === 'error' || status === 'pending') return null;
+  return status === 'active'
     ? button(visit, {
         action: `/console/connections/${id}/pause`,
         label: 'Pause',
         confirm: 'Pause this connection? Its queued and running runs are canceled.',
       })
     : button(visit, { action: `/console/connections/${id}/activate`, label: 'Activate', look: 'primary' });
+};
 
-const advice = ({ status, error }: ConnectionRow, runs: readonly RunLine[]): Html | null => {
+interface Advised {
+  readonly connection: ConnectionRow;
+  readonly resourceKeys: readonly string[];
+  readonly runs: readonly RunLine[];
+}
+
+const advice = (visit: Visit, { connection, resourceKeys, runs }: Advised): Html | null => {
+  const { id, status, error } = connection;
+  const resource = resourceKeys.find((key) => key === error?.resourceKey);
+  const act = button(visit, {
+    action: `/console/connections/${id}/test`,
+    label: 'Test and activate',
+    look: 'primary',
+    fields: { activate: 'on', ...(resource !== undefined && { resource }) },
+  });
   if (status === 'error') {
     const failed = runs.find((run) => run.status === 'failed');
     const run = failed ? html`<a href="/console/runs/${failed.id}">its last failed run</a>` : 'its last failed run';
     if (error === null)
-      return html`<p class="notice bad">The API or the destination refused this connection. Look at ${run}, correct what it says, then activate the connection.</p>`;
+      return html`<div class="notice bad"><p>The API or the destination refused this connection. Look at ${run}, and correct what it says.</p> ${act}</div>`;
     const next =
       error.nextTestAt === null
-        ? 'It is not tested again by itself: correct what it says, or authorize the connection again, then activate it.'
+        ? 'It is not tested again by itself: correct what it says, or authorize the connection again.'
         : html`The next test is ${ago(error.nextTestAt)}; if it succeeds, the connection is active again.`;
-    return html`<p class="notice bad"><strong>${error.message}</strong> That ended ${run} of ${error.resourceKey}, ${ago(error.since)}. ${next}</p>`;
+    return html`<div class="notice bad"><p><strong>${error.message}</strong> That ended ${run} of ${error.resourceKey}, ${ago(error.since)}. ${next}</p> ${act}</div>`;
   }
-  if (status === 'pending')
-    return html`<p class="notice">This connection was never active. Test it, then activate it.</p>`;
+  if (status === 'pending') return html`<div class="notice"><p>This connection was never active.</p> ${act}</div>`;
   return null;
 };
 

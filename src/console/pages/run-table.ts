@@ -10,9 +10,15 @@ interface RunTableOptions {
   /** Absent if all runs are of one connection. */
   readonly nameOf?: (connectionId: string) => string;
   readonly empty?: Content;
+  /** What a run waits for; absent: it is not shown. */
+  readonly waitOf?: (run: RunLine) => Content;
 }
 
-export const runTable = (rows: readonly RunLine[], { nameOf, empty = 'No runs yet.' }: RunTableOptions): Html =>
+/** Runs as rows. */
+export const runTable = (
+  rows: readonly RunLine[],
+  { nameOf, empty = 'No runs yet.', waitOf = () => null }: RunTableOptions,
+): Html =>
   table({
     caption: 'Runs',
     columns: [
@@ -31,7 +37,7 @@ export const runTable = (rows: readonly RunLine[], { nameOf, empty = 'No runs ye
           ]
         : []),
       { head: 'Resource', cell: (run) => run.resourceKey },
-      { head: 'Status', cell: statusOf },
+      { head: 'Status', cell: (run) => [statusOf(run), waitLine(waitOf(run))] },
       { head: 'Trigger', cell: (run) => run.trigger },
       { head: 'In', kind: 'number', cell: (run) => count(run.statsJson.recordsIn) },
       { head: 'Out', kind: 'number', cell: (run) => count(run.statsJson.recordsOut) },
@@ -47,6 +53,9 @@ const statusOf = ({ status, errorCode }: RunLine): Content => [
   status !== 'canceled' && errorCode !== null ? html` <code class="muted">${errorCode}</code>` : null,
 ];
 
+const waitLine = (words: Content): Content => words && html`<div class="muted">${words}</div>`;
+
+/** How long a run took, or takes so far. */
 function tookOf({ startedAt, finishedAt }: Pick<RunLine, 'startedAt' | 'finishedAt'>): Content {
   if (startedAt === null) return html`<span class="muted">–</span>`;
   return duration((finishedAt === null ? Date.now() : Date.parse(finishedAt)) - Date.parse(startedAt));

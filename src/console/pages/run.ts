@@ -6,6 +6,7 @@ import { findRun } from '../../../db/queries/runs/runs.ts';
 import { syncRunId } from '../../../workflows/contract.ts';
 import { idParams } from '../../api/inputs.ts';
 import { cancelRun, replayRun } from '../../control/runs/runs.ts';
+import { readRunWaits } from '../../control/runs/waits.ts';
 import { found } from '../../core/errors.ts';
 import type { RunRow } from '../../core/resources/run.ts';
 import { runInput } from '../../dispatch/run-input.ts';
@@ -20,6 +21,7 @@ import { ago, time } from '../parts/time.ts';
 import { action, type ConsoleDeps, page, type Visit } from '../route.ts';
 import { callList, callsShown } from './run-calls.ts';
 import { counts, slices, stages } from './run-pictures.ts';
+import { waitWords } from './run-wait.ts';
 
 const RunParams = idParams('run', 'Run');
 
@@ -29,14 +31,16 @@ export const runPage = page({
   query: v.object({
     after: v.optional(v.pipe(v.string(), v.regex(/^\d{1,15}$/, 'expected a number'), v.transform(Number)), '0'),
   }),
-  handle: async (visit, { db, console }) => {
+  handle: async (visit, deps) => {
+    const { db, console } = deps;
     const { scope, params, query } = visit;
     const run = found(await findRun(db, scope, params.id), 'Run');
     const progress = found(await findRunProgress(db, scope, run.id), 'Run');
     const to = run.finishedAt ?? new Date().toISOString();
-    const [names, calls, recorded] = await Promise.all([
+    const [names, calls, waits, recorded] = await Promise.all([
       findConnectionNames(db, scope, [run.connectionId]),
       findCalls(db, scope, { runId: run.id, after: query.after, limit: callsShown + 1 }),
+      readRunWaits(deps, scope, run.finishedAt === null ? [run.id] : []),
       run.startedAt === null ? [] : findRunSlices(db, scope, { id: run.id, from: run.startedAt, to, slices }),
     ]);
     const name = names.get(run.connectionId) ?? 'a deleted connection';
@@ -55,6 +59,7 @@ export const runPage = page({
         about: name,
         actions: live('actions', actions(visit, { run, progress, temporalUi: console.temporalUi })),
       })}
+        ${live('wait', waitNotice(waitWords(waits.get(run.id))))}
         ${live('problem', problem(run))}
         ${live('counts', counts(run.statsJson))}
         ${live('stages', stages({ run, progress, recorded }))}
@@ -66,6 +71,8 @@ export const runPage = page({
     };
   },
 });
+
+const waitNotice = (words: Content): Content => words && html`<p class="notice">${words}</p>`;
 
 function problem({ status, error }: RunRow): Content {
   if (!error) return null;

@@ -3,6 +3,7 @@ export const notices: Readonly<Record<string, string>> = {
   'run-queued': 'The run is queued.',
   'run-canceled': 'The run is being canceled.',
   activated: 'The connection is active.',
+  'tested-and-activated': 'The test succeeded: the connection is active.',
   paused: 'The connection is paused.',
   'schedule-created': 'The schedule is created.',
   'schedule-changed': 'The schedule is changed.',

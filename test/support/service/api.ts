@@ -170,6 +170,7 @@ const temporalAway: AppDeps['orchestrator'] = {
   cancelRun: away,
   wakeRun: away,
   describeRun: away,
+  watchRun: away,
   wakeEndpoint: away,
   noteInbound: away,
   putSchedule: away,
