@@ -172,6 +172,21 @@ describe('an API key', () => {
   });
 });
 
+describe('an id', () => {
+  it.each([
+    ['a run', (): string => `/runs/${us().rich.runningRunId}`, (): string => us().rich.runningRunId],
+    ['a connection', (): string => `/connections/${us().rich.connectionId}`, (): string => us().rich.connectionId],
+    ['a record', (): string => `/quarantine/${us().rich.quarantineId}`, (): string => us().rich.quarantineId],
+  ])('of %s is copied with its button', async (_name, path, id) => {
+    await using window = await us().open({ permissions: ['clipboard-read', 'clipboard-write'] });
+    await us().goTo(window.page, path());
+    await press(window.page, 'Copy');
+    await expectToSee(window.page, 'Copied');
+    expect(await window.page.evaluate('navigator.clipboard.readText()')).toBe(id());
+    expect(window.complaints).toEqual([]);
+  });
+});
+
 describe('without JavaScript', () => {
   it('everything is done by links and forms', async () => {
     await using window = await us().open({ javaScriptEnabled: false });
@@ -180,6 +195,7 @@ describe('without JavaScript', () => {
     await page.getByLabel('Name or customer id').fill('alder');
     await press(page, 'Filter');
     await page.getByRole('link', { name: 'Alder & Finch' }).click();
+    expect(await page.getByRole('button', { name: 'Copy' }).count()).toBe(0);
     await press(page, 'Sync');
     await expectToSee(page, 'The run is queued.');
     await press(page, 'Cancel');

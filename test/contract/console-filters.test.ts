@@ -123,3 +123,50 @@ describe('the list of runs', () => {
     expect((await us.get('/console/runs?from=2026-01-01T00:00:00Z')).text).toContain('value="2026-01-01T00:00"');
   });
 });
+
+describe('the quarantine', () => {
+  it('of a run is where its count leads, and has no others', async () => {
+    const { id, connectionId } = await api.deps.db
+      .selectFrom('quarantine')
+      .innerJoin('runs', 'runs.id', 'quarantine.runId')
+      .select(['runs.id', 'runs.connectionId'])
+      .where('quarantine.id', '=', rich.quarantineId)
+      .executeTakeFirstOrThrow();
+    const href = `/console/quarantine?runId=${id}`;
+    expect((await us.get(`/console/runs/${id}`)).text).toContain(`<a class="amount" href="${href}"`);
+    const [ofRun, ofOther] = await Promise.all([us.get(href), us.get(`/console/quarantine?runId=${rich.runId}`)]);
+    expect(ofRun.text).toContain(rich.quarantineId);
+    expect(ofRun.text).not.toContain('Requeue all');
+    expect(ofOther.text).toContain('No record is quarantined here.');
+    const ids = { 'ids[]': [rich.quarantineId], connectionId, runId: id };
+    expect((await us.post('/console/quarantine/requeue', ids)).headers.get('location')).toContain(`runId=${id}`);
+  });
+
+  it('groups records by reason, each with an example whose field is marked', async () => {
+    const address = `/console/quarantine?connectionId=${rich.partialConnectionId}`;
+    const { text } = await us.get(address);
+    expect(text).toContain('email: <mark>&quot;not an address&quot;</mark>');
+    const links = await linksFrom(address, /<a href="([^"]+path=[^"]+)">\d+<\/a>/g);
+    expect(links.length).toBe(3);
+    for (const link of links) {
+      const [, amount] = new RegExp(`>(\\d+)</a>`).exec(text.split(link.replaceAll('&', '&amp;'))[1] ?? '') ?? [];
+      const group = await us.get(link);
+      expect(rowsOf(group.text)).toBe(Number(amount));
+      expect(group.text).not.toContain('<caption class="unseen">Reasons');
+    }
+    expect((await us.get(`/console/quarantine/${rich.quarantineId}`)).text).toContain('<mark>');
+  });
+});
+
+it('a run without records shows no pictures of them', async () => {
+  const { text: full } = await us.get(`/console/runs/${rich.runId}`);
+  expect(full).toContain('Recorded over time');
+  await api.deps.db
+    .updateTable('runs')
+    .set({ recordsIn: 0, recordsOut: 0, skipped: 0, quarantined: 0 })
+    .where('id', '=', rich.runId)
+    .execute();
+  const { text } = await us.get(`/console/runs/${rich.runId}`);
+  expect(text).toContain('The run read no record.');
+  expect(text).not.toMatch(/Recorded over time|Delivered/);
+});

@@ -157,6 +157,7 @@ describe('an id of another org outside the path', () => {
   const filters = [
     ['/runs?connectionId=', () => theirThings.activeConnectionId, newId('con')],
     ['/quarantine?connectionId=', () => theirThings.activeConnectionId, newId('con')],
+    ['/quarantine?runId=', () => theirThings.runId, newId('run')],
     ['/deliveries?endpointId=', () => theirThings.endpointId, newId('whe')],
     ['/new-spec?version=1.0.0&from=', () => theirThings.specKey, 'nobodys'],
   ] as const;

@@ -14,7 +14,7 @@ import { readRunWaits } from '../../control/runs/waits.ts';
 import { found } from '../../core/errors.ts';
 import type { ConnectedAccount, ConnectionRow } from '../../core/resources/connection.ts';
 import type { ResourceFreshness } from '../../core/resources/freshness.ts';
-import { details, json } from '../parts/code.ts';
+import { details, idText, json } from '../parts/code.ts';
 import { button } from '../parts/form.ts';
 import { heading, live } from '../parts/frame.ts';
 import { type Html, html } from '../parts/html.ts';
@@ -65,6 +65,7 @@ export const connectionPage = page({
       trail: [['Connections', '/console/connections']],
       refreshSeconds: 5,
       body: html`${heading(connection.displayName, {
+        about: idText(connection.id),
         state: live('state', [connectionBadge(connection.status), healthBadge(freshness.health)]),
         actions: [statusButton(visit, connection), testForm(visit, { connection, resourceKeys })],
       })}
@@ -100,7 +101,7 @@ interface Known {
 }
 
 const identity = (
-  { id, externalCustomerId, accounts, pinnedSpecVersion: version }: ConnectionRow,
+  { externalCustomerId, accounts, pinnedSpecVersion: version }: ConnectionRow,
   { specKey, lastSuccessAt }: Known,
 ): Html =>
   facts([
@@ -108,7 +109,6 @@ const identity = (
     ['Customer', externalCustomerId ?? html`<span class="muted">–</span>`],
     ...accounts.map(accountFact),
     ['Last success', ago(lastSuccessAt)],
-    ['Id', html`<code>${id}</code>`],
   ]);
 
 const accountFact = ({ resource, values }: ConnectedAccount): readonly [string, string] => [

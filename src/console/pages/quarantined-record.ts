@@ -1,21 +1,22 @@
 import * as v from 'valibot';
 import { findConnectionNames } from '../../../db/queries/connections/connections.ts';
-import { findQuarantined } from '../../../db/queries/runs/records/quarantine.ts';
+import { findQuarantined, type QuarantineFilter } from '../../../db/queries/runs/records/quarantine.ts';
 import { boundedList } from '../../api/bounded-list.ts';
 import { bodyId, idParams } from '../../api/inputs.ts';
 import { requeueConnection, requeueRecord } from '../../control/runs/requeue.ts';
 import { found } from '../../core/errors.ts';
 import { timeOfId } from '../../core/ids.ts';
-import { json } from '../parts/code.ts';
+import { idText } from '../parts/code.ts';
 import { button } from '../parts/form.ts';
 import { heading } from '../parts/frame.ts';
 import { html } from '../parts/html.ts';
+import { markedJson } from '../parts/marked-json.ts';
 import { pageRows } from '../parts/pager.ts';
 import { badge } from '../parts/status.ts';
 import { facts, table } from '../parts/table.ts';
 import { time } from '../parts/time.ts';
 import { action, page } from '../route.ts';
-import { addressOf, errorWords } from './quarantine.ts';
+import { addressOf, errorWords, pathOf } from './quarantine.ts';
 
 const Params = idParams('quar', 'Quarantined record');
 
@@ -33,11 +34,11 @@ export const quarantinedRecord = page({
       section: 'quarantine',
       trail: [
         ['Quarantine', '/console/quarantine'],
-        [`${name} · ${resourceKey}`, addressOf(connectionId, resourceKey)],
+        [`${name} · ${resourceKey}`, addressOf(connectionId, { resource: resourceKey })],
       ],
       body: html`${heading(`Record ${externalId}`, {
         state: resolvedAt === null ? badge('warn', 'Quarantined') : badge('good', 'Resolved'),
-        about: `${resourceKey} of ${name}`,
+        about: html`${resourceKey} of ${name} · ${idText(record.id)}`,
         actions:
           resolvedAt === null
             ? button(visit, { action: `/console/quarantine/${record.id}/requeue`, label: 'Requeue', look: 'primary' })
@@ -47,10 +48,9 @@ export const quarantinedRecord = page({
         ['Connection', html`<a href="/console/connections/${connectionId}">${name}</a>`],
         ['Quarantined', time(timeOfId(record.id).toISOString())],
         ['Resolved', time(resolvedAt, 'not yet')],
-        ['Id', html`<code>${record.id}</code>`],
       ])}
       <div class="pair record">
-        <div><h2>The record as it was read</h2>${json(record.rawJson, 'The record')}</div>
+        <div><h2>The record as it was read</h2>${markedJson(record.rawJson, { paths: reasons.map(pathOf), label: 'The record' })}</div>
         <div><h2>Why it was not delivered</h2>
           ${table({
             caption: 'Reasons',
@@ -79,14 +79,9 @@ export const requeueOne = action({
 const Origin = {
   connectionId: bodyId('con'),
   resource: v.optional(v.pipe(v.string(), v.minLength(1))),
+  runId: v.optional(bodyId('run')),
 };
-const backTo = ({
-  connectionId,
-  resource,
-}: {
-  readonly connectionId: string;
-  readonly resource?: string | undefined;
-}) => (resource === undefined ? `/console/quarantine?connectionId=${connectionId}` : addressOf(connectionId, resource));
+const backTo = ({ connectionId, ...of }: QuarantineFilter) => addressOf(connectionId, of);
 
 /** Throws not_found at the first missing one. */
 export const requeueSelected = action({

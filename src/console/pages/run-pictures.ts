@@ -1,5 +1,5 @@
 import type { RunProgress, RunSlice } from '../../../db/queries/runs/run-activity.ts';
-import type { RunRow, RunStats } from '../../core/resources/run.ts';
+import type { RunRow } from '../../core/resources/run.ts';
 import { type BarPart, barChart, key, shareBar } from '../parts/chart.ts';
 import { type Content, type Html, html } from '../parts/html.ts';
 import { count, counted, duration, percent } from '../parts/numbers.ts';
@@ -7,8 +7,15 @@ import { section } from '../parts/table.ts';
 
 export const slices = 48;
 
-/** Outcomes of the records of a run; they add up to the whole. */
-export function counts({ recordsIn, recordsOut, skipped, quarantined, deleted }: RunStats): Html {
+/** The outcome of the records of a run: its parts make up the whole. */
+export function counts({ id, finishedAt, statsJson }: RunRow): Html {
+  const { recordsIn, recordsOut, skipped, quarantined, deleted } = statsJson;
+  const deletions =
+    deleted > 0 ? html`<p class="hint">${counted(deleted, 'deletion')} acknowledged by the destination.</p>` : null;
+  if (recordsIn === 0) {
+    const words = finishedAt === null ? 'No record is recorded yet.' : 'The run read no record.';
+    return section('Records', [html`<p class="muted">${words}</p>`, deletions]);
+  }
   const flagged = Math.max(0, recordsIn - recordsOut - skipped - quarantined);
   const parts: readonly BarPart[] = [
     { look: 'good', words: 'Delivered', value: recordsOut },
@@ -22,13 +29,18 @@ export function counts({ recordsIn, recordsOut, skipped, quarantined, deleted }:
       ${parts.map(
         ({ look, words: name, value }, index) => html`<div class="term">
         <span class="sign" aria-hidden="true">${index === 0 ? '=' : '+'}</span>
-        <span class="amount">${count(value)}</span>${key([[look, name]])}<span class="muted">${percent(value, recordsIn)}</span></div>`,
+        ${amount(look === 'warn' && value > 0 ? `/console/quarantine?runId=${id}` : null, value)}${key([[look, name]])}<span class="muted">${percent(value, recordsIn)}</span></div>`,
       )}
     </div>`,
     shareBar(parts, `${counted(recordsIn, 'record')} read. ${words}.`),
-    deleted > 0 ? html`<p class="hint">${counted(deleted, 'deletion')} acknowledged by the destination.</p>` : null,
+    deletions,
   ]);
 }
+
+const amount = (href: string | null, value: number): Html =>
+  href === null
+    ? html`<span class="amount">${count(value)}</span>`
+    : html`<a class="amount" href="${href}" aria-label="${counted(value, 'quarantined record')}">${count(value)}</a>`;
 
 interface Stages {
   readonly run: RunRow;
@@ -53,7 +65,7 @@ export function stages({ run, progress, recorded }: Stages): Html {
   return section('Time', [
     html`<p class="keys">${key(parts.filter(({ value }) => value > 0).map(({ look, words }) => [look, words] as const))}</p>`,
     shareBar(parts, parts.map(({ words }) => words).join(', ')),
-    run.startedAt === null ? null : recordedChart({ recorded, tookMs: took }),
+    run.startedAt === null || run.statsJson.recordsIn === 0 ? null : recordedChart({ recorded, tookMs: took }),
   ]);
 }
 

@@ -10,6 +10,7 @@ import { readRunWaits } from '../../control/runs/waits.ts';
 import { found } from '../../core/errors.ts';
 import type { RunRow } from '../../core/resources/run.ts';
 import { runInput } from '../../dispatch/run-input.ts';
+import { idText } from '../parts/code.ts';
 import { failureAdvice } from '../parts/failure.ts';
 import { button } from '../parts/form.ts';
 import { heading, live } from '../parts/frame.ts';
@@ -56,12 +57,12 @@ export const runPage = page({
       ...(isOpen && { refreshSeconds: 2 }),
       body: html`${heading(`Run of ${run.resourceKey}`, {
         state: html`<span role="status" id="status" data-live>${runBadge(run.status)}</span>`,
-        about: name,
+        about: html`${name} · ${idText(run.id)}`,
         actions: live('actions', actions(visit, { run, progress, temporalUi: console.temporalUi })),
       })}
         ${live('wait', waitNotice(waitWords(waits.get(run.id))))}
         ${live('problem', problem(run))}
-        ${live('counts', counts(run.statsJson))}
+        ${live('counts', counts(run))}
         ${live('stages', stages({ run, progress, recorded }))}
         ${live('facts', runFacts(run, progress))}
         ${section(
@@ -95,7 +96,6 @@ function runFacts(run: RunRow, progress: RunProgress): Html {
     ['Watermark before', watermark(run.watermarkBefore)],
     ['Watermark after', watermark(run.watermarkAfter)],
     ['Spec version', progress.specVersion ?? html`<span class="muted">not begun</span>`],
-    ['Id', html`<code>${run.id}</code>`],
   ]);
 }
 

@@ -21,3 +21,7 @@ export function maybeJson(text: string, label: string): Html {
 /** The id keeps it open when the page refreshes. */
 export const details = (id: string, summary: string | Html, content: Html): Html =>
   html`<details id="${id}"><summary>${summary}</summary>${content}</details>`;
+
+/** An id, with a button that copies it. Outside of parts that are replaced, because its button keeps the focus. */
+export const idText = (id: string): Html =>
+  html`<span class="copied"><code id="${id}">${id}</code> <button type="button" class="copy" data-copy="${id}" hidden>Copy</button></span>`;

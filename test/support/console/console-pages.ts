@@ -6,6 +6,7 @@ export const consolePages = (rich: RichOrg): Readonly<Record<string, string>> =>
   overview: '',
   connections: '/connections',
   connection: `/connections/${rich.connectionId}`,
+  'connection-error': `/connections/${rich.errorConnectionId}`,
   runs: '/runs',
   run: `/runs/${rich.runId}`,
   'run-failed': `/runs/${rich.failedRunId}`,

@@ -30,6 +30,6 @@ export async function addQuarantined(db: Db, { orgId, connectionId }: Subject, c
     insert into quarantine (id, org_id, connection_id, resource_key, external_id, raw_json, validation_errors, run_id)
     select given.id, ${orgId}, ${connectionId}, case when n % 2 = 0 then 'items' else 'others' end, 'record-' || n,
       jsonb_build_object('id', n, 'notes', repeat('what a person wrote ', 400)),
-      '[{"path": "/email", "message": "must match format \\"email\\""}]', (select min(id) from runs where org_id = ${orgId})
+      '[{"path": "email", "message": "must match format \\"email\\""}]', (select min(id) from runs where org_id = ${orgId})
     from unnest(${ids('quar', count)}::text[]) with ordinality as given (id, n)`.execute(db);
 }

@@ -13,6 +13,7 @@ import { addDeliveries, addHookRequests } from './rich-webhooks.ts';
 export interface RichOrg {
   readonly connectionId: string;
   readonly failingConnectionId: string;
+  readonly errorConnectionId: string;
   /** Has quarantined records. */
   readonly partialConnectionId: string;
   readonly runId: string;
@@ -88,6 +89,7 @@ export async function fillRichOrg({ deps: { db } }: Pick<TestApi, 'deps'>, org: 
     ...deliveries,
     connectionId,
     failingConnectionId,
+    errorConnectionId: idOf('Winter & Sons'),
     partialConnectionId: idOf('Meridian Foods'),
     runId,
     runningRunId,

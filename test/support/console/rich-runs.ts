@@ -82,9 +82,9 @@ export async function addCalls(
 }
 
 const reasons = [
-  ['/email', 'must match format "email"'],
-  ['/id', 'must be string'],
-  ['/address/city', 'must be string'],
+  ['email', 'must match format "email"'],
+  ['id', 'must be string'],
+  ['address.city', 'must be string'],
 ] as const;
 
 /** Records that are not delivered; the id of the newest. */
@@ -123,7 +123,7 @@ export async function addQuarantine(
         }),
         validationErrors: JSON.stringify([
           { path, message },
-          ...(n === 1 ? [{ path: '/address', message: 'must have required property "street"' }] : []),
+          ...(n === 1 ? [{ path: 'address.street', message: 'must have required property "street"' }] : []),
         ]),
       })
       .execute();

@@ -41,20 +41,94 @@ export interface QuarantineLine extends Omit<QuarantineRow, 'rawJson' | 'validat
   readonly createdAt: string;
 }
 
-export function findQuarantinePage(
-  db: Db,
-  scope: OrgScope,
-  { connectionId, resourceKey }: { readonly connectionId: string; readonly resourceKey?: string | undefined },
-  request: PageRequest,
-): Promise<Page<QuarantineLine>> {
+/** Which quarantined records of a connection are meant; what is absent does not restrict. */
+export interface QuarantineFilter {
+  readonly connectionId: string;
+  readonly resource?: string | undefined;
+  /** The run that quarantined it last. */
+  readonly runId?: string | undefined;
+  /** The first of what is wrong, as {@link QuarantineReason} has it. */
+  readonly path?: string | undefined;
+  readonly message?: string | undefined;
+}
+
+/** The field of the first error; places in lists are `*`, so that equal reasons are equal. */
+const firstPath = sql<string>`regexp_replace(
+  left(coalesce(validation_errors #>> '{0,path}', ''), 200), '(^|\\.)[0-9]+(?=\\.|$)', '\\1*', 'g')`;
+const firstMessage = sql<string>`left(coalesce(validation_errors #>> '{0,message}', ''), 500)`;
+
+/** The records of the filter that are not resolved. */
+function openRecords(db: Db, scope: OrgScope, { connectionId, resource, runId, path, message }: QuarantineFilter) {
   let open = db
     .selectFrom('quarantine')
     .where('orgId', '=', scope.orgId)
     .where('connectionId', '=', connectionId)
     .where('resolvedAt', 'is', null);
-  if (resourceKey !== undefined) open = open.where('resourceKey', '=', resourceKey);
+  if (resource !== undefined) open = open.where('resourceKey', '=', resource);
+  if (runId !== undefined) open = open.where('runId', '=', runId);
+  if (path !== undefined) open = open.where(firstPath, '=', path);
+  if (message !== undefined) open = open.where(firstMessage, '=', message);
+  return open;
+}
+
+/** Quarantined records that share what is wrong first. */
+export interface QuarantineReason {
+  /** The field, such as `items.*.price`; empty: the record as a whole. */
+  readonly path: string;
+  /** Empty: nothing is said. */
+  readonly message: string;
+  readonly records: number;
+  /** The newest of them, and what stands in its field; null: the record as read has no such field. */
+  readonly example: { readonly id: string; readonly externalId: string; readonly value: string | null };
+}
+
+/** Records that are grouped, the newest first: what is behind them is left out. */
+export const groupedMax = 10_000;
+
+/** Why records are quarantined, the most frequent reason first. */
+export function findQuarantineReasons(
+  db: Db,
+  scope: OrgScope,
+  { limit, ...filter }: QuarantineFilter & { readonly limit: number },
+): Promise<readonly QuarantineReason[]> {
+  const newest = openRecords(db, scope, filter)
+    .select(['id', firstPath.as('path'), firstMessage.as('message')])
+    .orderBy('id', 'desc')
+    .limit(groupedMax);
+  const grouped = db
+    .selectFrom(newest.as('newest'))
+    .select((eb) => ['path', 'message', eb.fn.countAll<number>().as('records'), eb.fn.max('id').as('exampleId')])
+    .groupBy(['path', 'message'])
+    .orderBy('records', 'desc')
+    .orderBy('exampleId', 'desc')
+    .limit(limit);
+  return db
+    .selectFrom(grouped.as('reason'))
+    .innerJoin('quarantine', 'quarantine.id', 'reason.exampleId')
+    .select([
+      'reason.path',
+      'reason.message',
+      'reason.records',
+      sql<QuarantineReason['example']>`jsonb_build_object('id', quarantine.id, 'externalId', external_id,
+        'value', left((raw_json #> string_to_array(nullif(validation_errors #>> '{0,path}', ''), '.'))::text, 200))`.as(
+        'example',
+      ),
+    ])
+    .where('quarantine.orgId', '=', scope.orgId)
+    .orderBy('reason.records', 'desc')
+    .orderBy('reason.exampleId', 'desc')
+    .execute();
+}
+
+/** A page of the quarantined records of a connection that are not resolved. */
+export function findQuarantinePage(
+  db: Db,
+  scope: OrgScope,
+  filter: QuarantineFilter,
+  request: PageRequest,
+): Promise<Page<QuarantineLine>> {
   return newestPage(
-    open.select([
+    openRecords(db, scope, filter).select([
       'id',
       'connectionId',
       'resourceKey',

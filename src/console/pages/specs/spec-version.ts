@@ -2,7 +2,7 @@ import { findSpecVersion } from '../../../../db/queries/specs.ts';
 import { deleteDraft, deprecateVersion, publishVersion } from '../../../control/specs/specs.ts';
 import { found } from '../../../core/errors.ts';
 import type { SpecVersionRow } from '../../../core/resources/spec.ts';
-import { code } from '../../parts/code.ts';
+import { code, idText } from '../../parts/code.ts';
 import { button } from '../../parts/form.ts';
 import { heading } from '../../parts/frame.ts';
 import { html } from '../../parts/html.ts';
@@ -33,7 +33,7 @@ export const versionPage = page({
         ${facts([
           ['Published', time(row.publishedAt, 'not yet')],
           ['Checksum', html`<code>${row.checksum.slice(0, 19)}…</code>`],
-          ['Id', html`<code class="id">${row.id}</code>`],
+          ['Id', idText(row.id)],
         ])}
         ${
           row.status === 'draft'

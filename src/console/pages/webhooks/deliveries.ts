@@ -7,7 +7,7 @@ import { redeliver } from '../../../control/webhooks/redelivery.ts';
 import { found } from '../../../core/errors.ts';
 import { isId } from '../../../core/ids.ts';
 import type { WebhookDeliveryDetail } from '../../../core/resources/webhook-delivery.ts';
-import { json, maybeJson } from '../../parts/code.ts';
+import { idText, json, maybeJson } from '../../parts/code.ts';
 import { button, filters, select } from '../../parts/form.ts';
 import { heading, live } from '../../parts/frame.ts';
 import { type Html, html } from '../../parts/html.ts';
@@ -81,7 +81,7 @@ export const deliveryPage = page({
       ...(isOpen && { refreshSeconds: 2 }),
       body: html`${heading(`Delivery of ${delivery.eventType}`, {
         state: html`<span role="status" id="status" data-live>${attemptBadge(delivery)}</span>`,
-        about: html`to <a href="/console/endpoints/${delivery.endpointId}">${delivery.url}</a>`,
+        about: html`to <a href="/console/endpoints/${delivery.endpointId}">${delivery.url}</a> · event ${idText(delivery.eventId)}`,
         actions: button(visit, {
           action: `/console/deliveries/${delivery.id}/redeliver`,
           label: 'Redeliver',
@@ -102,7 +102,6 @@ const factsOf = (delivery: WebhookDeliveryDetail): Html =>
     ['Attempt', `${delivery.attempt}, ${triggers[delivery.trigger]}`],
     ['Took', delivery.durationMs === null ? '–' : duration(delivery.durationMs)],
     ['Next attempt', time(delivery.nextAttemptAt, 'none')],
-    ['Event id', html`<code>${delivery.eventId}</code>`],
     ...linkTo('Run', 'Show the run', 'runs', delivery.runId),
     ...linkTo('Connection', 'Show the connection', 'connections', delivery.connectionId),
     ...linkTo('Repeats', 'an earlier attempt', 'deliveries', delivery.redeliveryOf),
