@@ -14,6 +14,9 @@ const beyondTheirCards = `[...document.querySelectorAll('main :is(tbody tr, li, 
   })
   .map((part) => part.outerHTML.slice(0, 120))`;
 
+/** Of a row, px: two lines take 62, three 82. */
+const twoLinesMax = 72;
+
 describe('every page of the console', () => {
   it.each([
     ['light', 'axe.run()'],
@@ -48,6 +51,19 @@ describe('every page of the console', () => {
     expect(widths).toEqual({});
     expect(beyond).toEqual({});
   });
+
+  it.each(['/connections', '/runs', '/deliveries', `/quarantine?connectionId=`])(
+    'has rows of two lines on a screen 390 pixels wide: %s',
+    async (path) => {
+      await using window = await us().open({ viewport: { width: 390, height: 800 } });
+      await us().goTo(window.page, path.endsWith('=') ? path + us().rich.partialConnectionId : path);
+      const heights = await window.page.evaluate<readonly number[]>(
+        `[...[...document.querySelectorAll('main table')].at(-1).querySelectorAll('tbody tr')].map((row) => row.offsetHeight)`,
+      );
+      expect(heights.length).toBeGreaterThan(10);
+      expect(Math.max(...heights)).toBeLessThan(twoLinesMax);
+    },
+  );
 
   it('is reached with the keyboard alone', async () => {
     await using window = await us().open();

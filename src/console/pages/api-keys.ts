@@ -40,11 +40,11 @@ export const apiKeysPage = page({
               cell: ({ id, last4 }) =>
                 html`<code>…${last4}</code> ${id === visit.caller.keyId ? html`<span class="muted">this session</span>` : ''}`,
             },
-            { head: 'State', cell: stateOf },
-            { head: 'Created', cell: ({ createdAt }) => time(createdAt) },
-            { head: 'Created by', cell: creatorOf },
-            { head: 'Last used', cell: ({ lastUsedAt }) => ago(lastUsedAt) },
-            { head: 'Expires', cell: ({ expiresAt }) => time(expiresAt) },
+            { head: 'State', narrow: 'lead', cell: stateOf },
+            { head: 'Created', narrow: 'out', cell: ({ createdAt }) => time(createdAt) },
+            { head: 'Created by', narrow: 'named', cell: creatorOf },
+            { head: 'Last used', narrow: 'named', cell: ({ lastUsedAt }) => ago(lastUsedAt) },
+            { head: 'Expires', narrow: 'named', cell: ({ expiresAt }) => time(expiresAt) },
             {
               head: 'Actions',
               kind: 'acts',

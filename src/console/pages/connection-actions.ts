@@ -115,7 +115,7 @@ const testResult = ({ steps, calls }: ConnectionTest): Html => html`
     empty: 'No step was tried.',
     columns: [
       { head: 'Step', cell: ({ step }) => html`<span class="strong">${stepNames[step]}</span>` },
-      { head: 'Result', cell: ({ ok }) => (ok ? badge('good', 'Works') : badge('bad', 'Fails')) },
+      { head: 'Result', narrow: 'lead', cell: ({ ok }) => (ok ? badge('good', 'Works') : badge('bad', 'Fails')) },
       {
         head: 'What happened',
         kind: 'wide',
@@ -132,7 +132,11 @@ const testResult = ({ steps, calls }: ConnectionTest): Html => html`
       empty: 'None.',
       columns: [
         { head: 'Request', kind: 'wide', cell: ({ method, url }) => html`<code>${method} ${url}</code>` },
-        { head: 'Status', cell: ({ statusCode, errorCode }) => statusCode ?? errorCode ?? 'no response' },
+        {
+          head: 'Status',
+          narrow: 'lead',
+          cell: ({ statusCode, errorCode }) => statusCode ?? errorCode ?? 'no response',
+        },
         { head: 'Took', kind: 'number', cell: ({ durationMs }) => duration(durationMs) },
       ],
     }),

@@ -172,19 +172,26 @@ const resourceTable = (
     empty: 'The spec of this connection has no resources.',
     columns: [
       { head: 'Resource', cell: ({ resourceKey }) => html`<span class="strong">${resourceKey}</span>` },
-      { head: 'Health', cell: ({ health }) => healthBadge(health) },
-      { head: 'Last success', cell: ({ lastSuccessAt }) => ago(lastSuccessAt) },
+      { head: 'Health', narrow: 'lead', cell: ({ health }) => healthBadge(health) },
+      { head: 'Last success', narrow: 'named', cell: ({ lastSuccessAt }) => ago(lastSuccessAt) },
       {
         head: 'Delivered',
+        narrow: 'named',
         kind: 'number',
         cell: ({ lastRecords }) => (lastRecords === null ? '–' : count(lastRecords)),
       },
       {
         head: 'Expected every',
+        narrow: 'out',
         cell: ({ expectedIntervalSeconds: seconds }) =>
           seconds === null ? html`<span class="muted">no schedule</span>` : duration(seconds * 1000),
       },
-      { head: 'Watermark', kind: 'wide', cell: ({ resourceKey }) => watermark(markOf.get(resourceKey)) },
+      {
+        head: 'Watermark',
+        kind: 'wide',
+        narrow: 'named',
+        cell: ({ resourceKey }) => watermark(markOf.get(resourceKey)),
+      },
       {
         head: 'Actions',
         kind: 'acts',
@@ -226,7 +233,7 @@ const eventTable = (events: readonly EventLine[]): Html =>
     ),
     columns: [
       { head: 'When', cell: ({ occurredAt }) => ago(occurredAt) },
-      { head: 'Event', kind: 'wide', cell: ({ type }) => html`<code>${type}</code>` },
+      { head: 'Event', kind: 'wide', narrow: 'lead', cell: ({ type }) => html`<code>${type}</code>` },
       { head: 'Run', cell: ({ runId }) => (runId === null ? '–' : html`<a href="/console/runs/${runId}">Run</a>`) },
     ],
   });

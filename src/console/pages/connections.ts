@@ -90,6 +90,7 @@ function connectionTable(rows: readonly ConnectionName[], { health, isFiltered }
       },
       {
         head: 'Customer',
+        narrow: 'out',
         cell: ({ externalCustomerId }) => externalCustomerId ?? html`<span class="muted">–</span>`,
       },
       {
@@ -98,8 +99,12 @@ function connectionTable(rows: readonly ConnectionName[], { health, isFiltered }
           html`<a href="/console/specs/${specKey}/${pinnedSpecVersion}">${specKey} ${pinnedSpecVersion}</a>`,
       },
       { head: 'Status', cell: (connection) => connectionBadge(connection.status) },
-      { head: 'Health', cell: ({ id }) => healthBadge(worst((healthById.get(id)?.facts ?? []).map(healthOf))) },
-      { head: 'Last success', cell: ({ id }) => ago(healthById.get(id)?.lastSuccessAt ?? null) },
+      {
+        head: 'Health',
+        narrow: 'lead',
+        cell: ({ id }) => healthBadge(worst((healthById.get(id)?.facts ?? []).map(healthOf))),
+      },
+      { head: 'Last success', narrow: 'named', cell: ({ id }) => ago(healthById.get(id)?.lastSuccessAt ?? null) },
     ],
   });
 }

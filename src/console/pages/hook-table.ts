@@ -39,6 +39,7 @@ export const hookTable = (
             {
               head: 'Connection',
               kind: 'wide' as const,
+              narrow: 'lead' as const,
               cell: ({ connectionId }: HookRow) =>
                 html`<a href="/console/connections/${connectionId}">${nameOf(connectionId)}</a>`,
             },
@@ -46,7 +47,11 @@ export const hookTable = (
         : []),
       { head: 'Syncs', cell: ({ resourceKeys }) => resourceKeys.join(', ') },
       { head: 'Verified by', cell: verificationWords },
-      { head: 'State', cell: ({ enabled }) => (enabled ? badge('good', 'Enabled') : badge('idle', 'Disabled')) },
-      { head: 'Created', cell: ({ createdAt }) => ago(createdAt) },
+      {
+        head: 'State',
+        narrow: 'lead',
+        cell: ({ enabled }) => (enabled ? badge('good', 'Enabled') : badge('idle', 'Disabled')),
+      },
+      { head: 'Created', narrow: 'named', cell: ({ createdAt }) => ago(createdAt) },
     ],
   });

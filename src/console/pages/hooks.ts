@@ -115,7 +115,7 @@ const requestTable = (rows: readonly HookRequestRow[]): Html =>
     empty: nothing('Nothing was posted to it yet.', 'Register its address with the API of the customer.'),
     columns: [
       { head: 'When', cell: ({ receivedAt }) => ago(receivedAt) },
-      { head: 'Result', cell: ({ status }) => hookRequestBadge(status) },
+      { head: 'Result', narrow: 'lead', cell: ({ status }) => hookRequestBadge(status) },
       { head: 'Reason', kind: 'wide', cell: ({ reason }) => reason ?? '–' },
       {
         head: 'Runs',

@@ -91,10 +91,15 @@ const overviewOf = (counts: readonly QuarantineCount[], names: ReadonlyMap<strin
           cell: ({ connectionId }) =>
             html`<a href="/console/connections/${connectionId}">${names.get(connectionId) ?? ''}</a>`,
         },
-        { head: 'Resource', cell: ({ resourceKey }) => html`<span class="strong">${resourceKey}</span>` },
+        {
+          head: 'Resource',
+          narrow: 'lead',
+          cell: ({ resourceKey }) => html`<span class="strong">${resourceKey}</span>`,
+        },
         {
           head: 'Records',
           kind: 'number',
+          narrow: 'named',
           cell: ({ connectionId, resourceKey, records }) =>
             html`<a href="${addressOf(connectionId, { resource: resourceKey })}">${count(records)}</a>`,
         },
@@ -166,6 +171,7 @@ const reasonTable = ({ connectionId, ...of }: QuarantineFilter, reasons: readonl
         {
           head: 'Records',
           kind: 'number',
+          narrow: 'named',
           cell: ({ path, message, records }) =>
             html`<a href="${addressOf(connectionId, { ...of, path, message })}">${count(records)}</a>`,
         },
@@ -205,6 +211,7 @@ const selection = (visit: Visit, { filter, records }: Pick<Listed, 'filter' | 'r
         },
         {
           head: 'Record',
+          narrow: 'lead',
           cell: ({ id, externalId }) => html`<a class="strong" href="/console/quarantine/${id}">${externalId}</a>`,
         },
         { head: 'Resource', cell: ({ resourceKey }) => resourceKey },
@@ -212,9 +219,10 @@ const selection = (visit: Visit, { filter, records }: Pick<Listed, 'filter' | 'r
         {
           head: 'Begins with',
           kind: 'wide',
+          narrow: 'out',
           cell: ({ beginning }) => html`<code class="muted clip">${beginning}</code>`,
         },
-        { head: 'Since', cell: ({ createdAt }) => ago(createdAt) },
+        { head: 'Since', narrow: 'lead', cell: ({ createdAt }) => ago(createdAt) },
       ],
     }),
   ]);

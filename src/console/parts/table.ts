@@ -5,6 +5,11 @@ interface Column<Row> {
   readonly cell: (row: Row) => Content;
   /** `number`: right-aligned, in figures of one width; `wide`: takes the remaining room. */
   readonly kind?: 'number' | 'wide' | 'acts';
+  /**
+   * On a narrow screen: in the first line of its row, as the first column is; in the second with its head before it; or left out.
+   * Absent: in the second line, without its head.
+   */
+  readonly narrow?: 'lead' | 'named' | 'out';
 }
 
 interface TableOptions<Row> {
@@ -16,7 +21,10 @@ interface TableOptions<Row> {
   readonly empty: Content;
 }
 
-/** On a narrow screen each row is a card, a layout without meaning for screen readers: roles restore it. */
+/**
+ * A table; on a narrow screen each row has two lines. A stylesheet that lays a table out otherwise takes its meaning away from
+ * screen readers, so roles say it again.
+ */
 export function table<Row>({ caption, columns, rows, empty }: TableOptions<Row>): Html {
   if (rows.length === 0) return html`<div class="empty">${empty}</div>`;
   return html`<table role="table">
@@ -30,8 +38,8 @@ export function table<Row>({ caption, columns, rows, empty }: TableOptions<Row>)
     <tbody role="rowgroup">${rows.map(
       (row) =>
         html`<tr role="row">${columns.map(
-          ({ head, cell, kind }) =>
-            html`<td role="cell" class="${kind ?? ''}" data-head="${head}"><div>${cell(row)}</div></td>`,
+          ({ head, cell, kind = '', narrow = '' }, index) =>
+            html`<td role="cell" class="${kind} ${index === 0 ? 'lead' : narrow}" data-head="${head}"><div>${cell(row)}</div></td>`,
         )}</tr>`,
     )}</tbody>
   </table>`;

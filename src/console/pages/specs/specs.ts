@@ -85,7 +85,7 @@ export const specPage = page({
               head: 'Version',
               cell: ({ version }) => html`<a class="strong" href="${versionPath(key, version)}">${version}</a>`,
             },
-            { head: 'Status', kind: 'wide', cell: ({ status }) => versionBadge(status) },
+            { head: 'Status', kind: 'wide', narrow: 'lead', cell: ({ status }) => versionBadge(status) },
           ],
         })}
         ${pager(versions, address)}

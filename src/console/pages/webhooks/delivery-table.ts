@@ -34,7 +34,7 @@ export const deliveryTable = (
     empty,
     columns: [
       { head: 'When', cell: ({ id, createdAt }) => html`<a href="/console/deliveries/${id}">${ago(createdAt)}</a>` },
-      { head: 'Event', cell: ({ eventType }) => html`<code>${eventType}</code>` },
+      { head: 'Event', narrow: 'lead', cell: ({ eventType }) => html`<code>${eventType}</code>` },
       ...(showsUrl
         ? [
             {
@@ -44,13 +44,18 @@ export const deliveryTable = (
             },
           ]
         : []),
-      { head: 'Result', cell: attemptBadge },
+      { head: 'Result', narrow: 'lead', cell: attemptBadge },
       {
         head: 'Attempt',
+        narrow: 'named',
         kind: 'number',
         cell: ({ attempt, trigger }) => (trigger === 'auto' ? attempt : `${attempt} (${trigger})`),
       },
       { head: 'Took', kind: 'number', cell: ({ durationMs }) => (durationMs === null ? '–' : duration(durationMs)) },
-      { head: 'Run', cell: ({ runId }) => (runId === null ? '–' : html`<a href="/console/runs/${runId}">Run</a>`) },
+      {
+        head: 'Run',
+        narrow: 'out',
+        cell: ({ runId }) => (runId === null ? '–' : html`<a href="/console/runs/${runId}">Run</a>`),
+      },
     ],
   });

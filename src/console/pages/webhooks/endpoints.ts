@@ -43,14 +43,14 @@ const endpointTable = (endpoints: readonly WebhookEndpointRow[]): Html =>
         cell: ({ id, url, description }) =>
           html`<a class="strong" href="/console/endpoints/${id}">${url}</a>${description ? html`<br><span class="muted">${description}</span>` : ''}`,
       },
-      { head: 'State', cell: ({ state }) => endpointBadge(state) },
+      { head: 'State', narrow: 'lead', cell: ({ state }) => endpointBadge(state) },
       {
         head: 'Events',
         cell: ({ eventTypes: types }) =>
           types === null ? 'the usual ones' : `${types.length} of ${eventTypes.length} types`,
       },
-      { head: 'Last success', cell: ({ lastSuccessAt }) => ago(lastSuccessAt) },
-      { head: 'Failing since', cell: ({ firstFailureAt }) => ago(firstFailureAt, '–') },
+      { head: 'Last success', narrow: 'named', cell: ({ lastSuccessAt }) => ago(lastSuccessAt) },
+      { head: 'Failing since', narrow: 'out', cell: ({ firstFailureAt }) => ago(firstFailureAt, '–') },
     ],
   });
 
