@@ -14,6 +14,7 @@ import { findFiringFacts } from '../../db/queries/runs/firings.ts';
 import { beginRun } from '../../db/queries/runs/lanes/begin-run.ts';
 import { endRun } from '../../db/queries/runs/lanes/end-run.ts';
 import { insertInTurn } from '../../db/queries/runs/lanes/insert-in-turn.ts';
+import { findRunWaits } from '../../db/queries/runs/lanes/waits.ts';
 import { findLastDispatched, readBacklog } from '../../db/queries/runs/maintenance/backlog.ts';
 import { findLastBatch, findOpenRuns, findUsedLanes } from '../../db/queries/runs/maintenance/restored.ts';
 import { countListed, findDue, findListed } from '../../db/queries/runs/records/listed-deletions.ts';
@@ -151,21 +152,22 @@ describe('of an org with 60,000 runs, no statement reads what is old:', () => {
     expectBounded(plans);
   });
 
-  it.each(['', '/connections', '/connections/:connection', '/runs', '/runs/:run', '/quarantine'])(
-    'the page /console%s',
-    async (path) => {
-      const [run] = runIds.slice(-5);
-      const plans = await plansOf(async () => {
-        const console = await openConsole(
-          { app: createApp({ ...api.deps, db: recording.db }, serveConsole) },
-          org.apiKey,
-        );
-        const target = path.replace(':connection', connectionId).replace(':run', run ?? '');
-        expect((await console.get(`/console${target}`)).status).toBe(200);
-      });
-      expectBounded(plans);
-    },
-  );
+  it.each([
+    ...['', '/connections', '/connections?health=failing&spec=x', '/connections/:connection'],
+    ...['/runs', '/runs?errorCode=x&from=2020-01-01T00:00&to=2020-01-01T01:00', '/runs/:run'],
+    ...['/quarantine', '/quarantine?connectionId=:connection', '/quarantine?runId=:run'],
+  ])('the page /console%s', async (path) => {
+    const [run] = runIds.slice(-5);
+    const plans = await plansOf(async () => {
+      const console = await openConsole(
+        { app: createApp({ ...api.deps, db: recording.db }, serveConsole) },
+        org.apiKey,
+      );
+      const target = path.replace(':connection', connectionId).replace(':run', run ?? '');
+      expect((await console.get(`/console${target}`)).status).toBe(200);
+    });
+    expectBounded(plans);
+  });
 
   it('a request to a hook, and the run that is created for it', async () => {
     const { db } = recording;
@@ -188,6 +190,7 @@ describe('of an org with 60,000 runs, no statement reads what is old:', () => {
     const plans = await plansOf(async () => {
       const waiting = await findWaitingRun(db, scope, { connectionId, resourceKey: 'items' });
       const runId = waiting?.id ?? '';
+      expect(await findRunWaits(db, scope, [runId])).toHaveLength(1);
       await markDispatched(db, scope, runId);
       expect((await beginRun(db, scope, runId)).turn).toBe('running');
       const attempt = await takeLane(db, scope, runId, takeOptions());
