@@ -12,6 +12,7 @@ const row = {
   specId: 'spec_1',
   pinnedSpecVersion: '1.0.0',
   displayName: 'n',
+  errorAfterMinutes: 0,
   externalCustomerId: null,
   status: 'pending',
   error: null,
