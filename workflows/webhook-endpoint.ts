@@ -36,6 +36,8 @@ export async function webhookEndpoint(input: WebhookEndpointInput): Promise<Drai
     state.woken = true;
   });
   setHandler(renew, () => {
+    // Builds without this handler buffered the signal and waited on: their histories replay so.
+    if (!patched('renew')) return;
     state.woken = true;
     state.renewed = true;
   });
@@ -43,8 +45,7 @@ export async function webhookEndpoint(input: WebhookEndpointInput): Promise<Drai
     state.woken = false;
     const result = await drainEndpoint(input);
     setCurrentDetails(describe(input, result));
-    // Builds before this one took the signal and waited on.
-    if (workflowInfo().continueAsNewSuggested || (state.renewed && patched('renew'))) {
+    if (workflowInfo().continueAsNewSuggested || state.renewed) {
       await condition(allHandlersFinished);
       await continueAsNew<typeof webhookEndpoint>(input);
     }

@@ -54,7 +54,8 @@ async function replay(
 
 describe('the workflows go on with runs that another worker began', () => {
   test('there is a history of every path', () => {
-    // `tick` is what a schedule started before, and most runs are of the order of steps before `steps: 2`.
+    // `tick` is what a schedule started before, and most runs are of the order of steps before `steps: 2`. `renewal` is an
+    // endpoint whose worker did not know that signal, and waited on.
     const recorded = [
       'cancel',
       'firing',
@@ -63,6 +64,7 @@ describe('the workflows go on with runs that another worker began', () => {
       'plain',
       'quiet',
       'refused',
+      'renewal',
       'throttled',
       'tick',
       'webhook',
