@@ -554,6 +554,46 @@ describe('a record of two partitions leaves the filter of one', () => {
     expect(await live()).toEqual(left);
   });
 
+  it.each([
+    ['known', [{ ...admin, at: day(4) }]],
+    ['unknown', []],
+  ])(
+    'and a page of changes, the newest first, has an older form that it keeps: it is not there (%s)',
+    async (how, first) => {
+      const desc = { incremental: { ...incremental, order: 'desc' } };
+      const { groups, sync, live } = await people(
+        `desc_${how}`,
+        { a: [{ ...admin, id: 2, at: day(1) }, ...first] },
+        desc,
+      );
+      await sync();
+      Object.assign(groups, {
+        a: [
+          { ...member, at: day(6) },
+          { ...admin, at: day(5) },
+        ],
+      });
+      await sync();
+      expect(await live()).toEqual(['2']);
+    },
+  );
+
+  it('while its form in the other is quarantined: that one is delivered when it is requeued', async () => {
+    const mended = (n: string) => ({ transform: `{ "id": id, "role": role, "n": ${n} }`, onInvalid: 'quarantine' });
+    const parts = { incremental, ...mended('$number(n)') };
+    const first = { ...admin, n: 1, at: day(1) };
+    const { of, groups, resource, sync } = await people('kept_back', { a: [first], b: [first] }, parts, true);
+    await sync();
+    Object.assign(groups, { a: [{ ...admin, n: 'two', at: day(2) }], b: [{ ...member, n: 1, at: day(2) }] });
+    expect(await sync()).toMatchObject({ statsJson: { quarantined: 1, deleted: 0 } });
+    Object.assign(groups, { a: [], b: [] });
+    await of.upgrade('1.1.0', [{ ...resource, ...mended('n = "two" ? 2 : $number(n)') }]);
+    const [row] = await of.quarantine();
+    await shared().stack.org.call('POST', `/quarantine/${row?.id}/requeue`);
+    await sync();
+    expect((await of.rows('kept_back')).map(({ n }) => Number(n))).toEqual([2]);
+  });
+
   it('and a list has both forms: it stays, and the next run is quiet', async () => {
     const { groups, sync, live } = await people('both_listed', { a: [admin] });
     await sync();

@@ -393,4 +393,20 @@ describe('a full scan', () => {
     expect(await deleted(1, 2)).toEqual(['succeeded', 1]);
     expect(await of.live('flicker')).toEqual(['1', '2']);
   });
+
+  it('counts no read that has a gap among them', async () => {
+    let page = { data: rowsOf(1, 2, 3), total: 3 };
+    api.serve('counted', () => ({ body: page }));
+    const counted = { key: 'counted', response: { records: 'data', total: 'body.total' } };
+    await using of = await account({ key: 'counted', resources: [{ ...counted, deletes: { ...scan, confirm: 2 } }] });
+    await of.sync('counted');
+    const reads = async (total: number) => {
+      page = { data: rowsOf(1, 2), total };
+      const { status, statsJson } = await of.sync('counted');
+      return [status, statsJson.deleted];
+    };
+    expect(await reads(3)).toEqual(['partial', 0]);
+    expect(await reads(2)).toEqual(['succeeded', 0]);
+    expect(await reads(2)).toEqual(['succeeded', 1]);
+  });
 });

@@ -29,7 +29,7 @@ export interface MemoryRecords {
   listed(partition: string, externalIds: readonly string[]): readonly StoredListed[];
   /** External ids of the records to delete: listed, or flagged. */
   due(scan: ListedScan): readonly string[];
-  countOpen(): number;
+  countOpen(scan: ListedScan): number;
   /** Live records by external id, with the proofs of the run. */
   compared(): Compared<StoredRecord>;
 }
@@ -58,7 +58,7 @@ export function createMemoryRecords(known: readonly string[]): MemoryRecords {
       externalIds.flatMap((externalId) => {
         const record = records.get(externalId);
         if (record === undefined) return [];
-        return record.isFlagged ? { ...record, status: 'flagged' as const } : record;
+        return record.isFlagged && record.hash === '' ? { ...record, status: 'flagged' as const } : record;
       }),
     record({
       records: versions,
@@ -130,9 +130,9 @@ export function createMemoryRecords(known: readonly string[]): MemoryRecords {
         })
         .map(({ externalId }) => externalId)
         .toSorted(),
-    countOpen: () =>
+    countOpen: ({ coversAll }) =>
       [...deletions.values()].filter(({ state }) => state !== 'done').length +
-      [...records.values()].filter(({ isFlagged, status }) => isFlagged && status !== 'deleted').length,
+      [...records.values()].filter(({ isFlagged, status }) => coversAll && isFlagged && status !== 'deleted').length,
     compared: () => ({
       records: [...records.values()]
         .filter(({ status }) => status !== 'deleted')

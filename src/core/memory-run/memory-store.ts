@@ -59,7 +59,7 @@ export function createMemoryStore({ ledger, now, parentsOf, valuesMax }: MemoryS
     findDeleted: async () => [],
     findListed: async ({ partition, externalIds, drops }) =>
       records.listed(partition, externalIds).map((record) => listedRecord(record, { seq: runSeq, drops })),
-    countListed: async (scan) => ({ due: records.due(scan).length, open: records.countOpen() }),
+    countListed: async (scan) => ({ due: records.due(scan).length, open: records.countOpen(scan) }),
     findDue: async (scan, page) => pageOf(records.due(scan), page).map((id) => goneRecord(records, id)),
     isClean: async () => ledger.isClean(),
   };

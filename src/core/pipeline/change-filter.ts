@@ -25,8 +25,7 @@ interface FilteredPage {
   readonly allNew: boolean;
   /** Dropped although the destination acknowledged them in this run, since they were counted before. */
   readonly carried: number;
-  /** Dropped, as the known version is newer. */
-  readonly stale: readonly Candidate[];
+  readonly stale: number;
   /** Delivered records dropped by the filter of a resource without deletes. */
   readonly left: number;
 }
@@ -48,7 +47,7 @@ export function createChangeFilter(resource: Resource, { known, redeliver }: Cha
       candidates: candidates.filter((candidate) => isWanted(candidate) && !isOutdated(candidate)),
       allNew: false,
       carried: 0,
-      stale: [],
+      stale: 0,
       left: 0,
     });
 
@@ -86,7 +85,7 @@ export function createChangeFilter(resource: Resource, { known, redeliver }: Cha
     const news = before ? newsOf(candidate, { before, origin: decision.origin }) : isDeleted ? 'known' : 'news';
     if (hash === null || news !== 'news' || isOutdated(candidate)) {
       if (isCarried) decision.carried += 1;
-      if (news === 'stale') decision.stale.push(candidate);
+      if (news === 'stale') decision.stale += 1;
       return;
     }
     if (before) decision.allNew = false;
@@ -98,7 +97,7 @@ export function createChangeFilter(resource: Resource, { known, redeliver }: Cha
 
   return async (candidates, { origin, before: pagesBefore }) => {
     using snapshot = await after(pagesBefore, known.snapshot(candidates.map(idOf)));
-    const decision: Decision = { snapshot, origin, wanted: [], allNew: true, carried: 0, stale: [], left: 0 };
+    const decision: Decision = { snapshot, origin, wanted: [], allNew: true, carried: 0, stale: 0, left: 0 };
     await mapWithPauses(candidates, decide, decision);
     const { wanted, allNew, carried, stale, left } = decision;
     return { candidates: wanted, allNew, carried, stale, left };
@@ -129,7 +128,7 @@ interface Decision {
   readonly wanted: Candidate[];
   allNew: boolean;
   carried: number;
-  readonly stale: Candidate[];
+  stale: number;
   left: number;
 }
 

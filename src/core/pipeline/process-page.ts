@@ -8,9 +8,11 @@ import type { Enrich } from '../model/candidate.ts';
 import { type Candidate, idOf } from '../model/candidate.ts';
 import type { Gaps } from '../model/coverage.ts';
 import type { PageOutcome, RecordOutcome } from '../model/page-outcome.ts';
+import type { CursorShape } from '../model/read-position.ts';
 import type { RecordEntry } from '../model/receipt.ts';
 import type { RecordPage, Retry } from '../model/record-page.ts';
 import { noNotes, type RunNote, type RunNotes } from '../model/run-notes.ts';
+import { compareCursors, cursorOfText } from '../source/cursor/cursor-value.ts';
 import { concludesAbsence } from '../spec/connection/concludes-absence.ts';
 import { deletesAtEnd, leavesPartitions } from '../spec/connection/deletes-at-end.ts';
 import { fetchesAll } from '../spec/connection/reads-all.ts';
@@ -86,7 +88,10 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const conclude = createConclude(options);
   const scans = resource.deletes.mode === 'full_scan';
   const notesSeen = scans || resource.deletes.mode === 'endpoint';
-  const seenIn = leavesPartitions(resource) && resource.incremental?.kind === 'cursor' ? lastKept : allKept;
+  // A list of changes may have an older form that the filter keeps beside the newest, which has left it.
+  const { incremental } = resource;
+  const form = leavesPartitions(resource) && incremental?.kind === 'cursor' ? incremental.cursor : null;
+  const everyVersion = resource.target.mode === 'append';
   const concludes = concludesAbsence(resource);
   const isParent = options.storedFields !== null;
   const select = async (
@@ -96,7 +101,13 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const identified = await mapWithPauses(records, identify, shapeEach(each));
     const all = retries ? identified.map((candidate, index) => withRetry(candidate, retries[index])) : identified;
     const marked = await markFiltered(await flagDeleted(all, each), each);
-    const { candidates, allNew, carried, stale, left } = await dropUnchanged(marked, { origin, before });
+    const newest = form && newestForms(marked, form);
+    const isCurrent = (candidate: Candidate): boolean => {
+      const current = newest?.get(idOf(candidate)) ?? candidate;
+      return current === candidate || everyVersion || !current.isFiltered;
+    };
+    const current = newest ? marked.filter(isCurrent) : marked;
+    const { candidates, allNew, carried, stale, left } = await dropUnchanged(current, { origin, before });
     const keyless = origin === 'fetched' ? marked.filter(isKeylessEntry).length : 0;
     const isGap = concludes || isCompared === true;
     return {
@@ -106,10 +117,13 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       carried,
       each,
       origin,
-      seen: (notesSeen || isCompared === true) && origin === 'fetched' ? seenIn(marked, stale) : [],
+      seen:
+        (notesSeen || isCompared === true) && origin === 'fetched'
+          ? allKept(newest ? [...newest.values()] : marked)
+          : [],
       gaps: isGap && keyless > 0 ? ['key_missing'] : [],
       notes: counted({
-        stale: stale.length,
+        stale,
         left_filter: resource.deletes.mode === 'none' ? left : 0,
         key_missing: isParent && !isGap ? keyless : 0,
       }),
@@ -148,15 +162,15 @@ const rawOf = ({ raw }: Candidate): unknown => raw;
 const lookupsOf = ({ lookups }: Candidate): Candidate['lookups'] => lookups;
 const isKept = ({ isFiltered }: Candidate): boolean => !isFiltered;
 const allKept = (candidates: readonly Candidate[]): readonly string[] => candidates.filter(isKept).map(idOf);
-/** Ids of the records whose newest form on the page is kept; a later form is newer unless it is stale. */
-function lastKept(candidates: readonly Candidate[], stale: readonly Candidate[]): readonly string[] {
-  const outdated = new Set(stale);
-  const last = new Map<string, Candidate>();
+/** The newest form of each record on a page, by its cursor; of equals the last. */
+function newestForms(candidates: readonly Candidate[], form: CursorShape): ReadonlyMap<string, Candidate> {
+  const newest = new Map<string, Candidate>();
   for (const candidate of candidates) {
-    const id = idOf(candidate);
-    if (!outdated.has(candidate) || !last.has(id)) last.set(id, candidate);
+    const known = cursorOfText(newest.get(idOf(candidate))?.cursor ?? null, form);
+    const now = cursorOfText(candidate.cursor, form);
+    if (known === null || now === null || compareCursors(now, known) >= 0) newest.set(idOf(candidate), candidate);
   }
-  return allKept([...last.values()]);
+  return newest;
 }
 
 const isPlain = (candidate: Candidate): boolean => candidate.isPlain;

@@ -43,7 +43,7 @@ export async function* deleteMissing(run: RunReading, position: SweepPosition, o
   yield stagePage('sweep', {
     positionAfter: null,
     partition: missing + flagged === 0 ? await completion(run, position) : null,
-    scan: scan.isPartitioned || scan.confirm > 1 ? scan : null,
+    scan: isCompared && (scan.isPartitioned || scan.confirm > 1) ? scan : null,
     incomplete: hidden.length > 0,
     notes: hidden,
   });

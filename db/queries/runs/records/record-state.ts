@@ -37,7 +37,7 @@ const statesOf = statement<OfLane, Lists>((db, { orgId, laneId, externalIds }: P
       sql<Lists['cursors']>`json_agg(cursor)`.as('cursors'),
       sql<
         Lists['statuses']
-      >`json_agg(case when flagged_run is not null then 'flagged' when undelivered then 'undelivered' else status::text end)`.as(
+      >`json_agg(case when flagged_run is not null and hash = '' then 'flagged' when undelivered then 'undelivered' else status::text end)`.as(
         'statuses',
       ),
     ])

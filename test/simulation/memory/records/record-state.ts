@@ -9,6 +9,6 @@ export const findRecordStates: typeof real.findRecordStates = (db, _scope, { lan
       externalId,
       hash,
       cursor,
-      status: flaggedRun !== null ? 'flagged' : undelivered ? 'undelivered' : status,
+      status: flaggedRun !== null && hash === '' ? 'flagged' : undelivered ? 'undelivered' : status,
     })),
   );
