@@ -108,7 +108,10 @@ describe('the list of runs', () => {
     const { text } = await us.get('/console/runs?errorCode=auth_failed');
     expect(text).toContain(rich.failedRunId);
     expect(text).not.toContain(rich.runId);
-    expect((await us.get('/console/runs?errorCode=nothing')).text).toContain('No run passes this filter.');
+    const { text: nothing } = await us.get('/console/runs?errorCode=nothing');
+    expect(nothing).toContain('No run passes this filter.');
+    // It begins a week ago, and says so in its field.
+    expect(nothing).toMatch(/name="from"[^>]*value="20\d\d-/);
   });
 
   it.each(['2026-02-31T00:00', 'yesterday', '2026-01-01', '99999-01-01T00:00'])(

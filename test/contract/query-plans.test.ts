@@ -155,7 +155,12 @@ describe('of an org with 60,000 runs, no statement reads what is old:', () => {
   it.each([
     ...['', '/connections', '/connections?health=failing&spec=x', '/connections/:connection'],
     ...['/runs', '/runs?errorCode=x&from=2020-01-01T00:00&to=2020-01-01T01:00', '/runs/:run'],
-    ...['/quarantine', '/quarantine?connectionId=:connection', '/quarantine?runId=:run'],
+    ...[
+      '/quarantine',
+      '/quarantine?connectionId=:connection',
+      '/quarantine?runId=:run',
+      '/quarantine?connectionId=:connection&path=email&message=x',
+    ],
   ])('the page /console%s', async (path) => {
     const [run] = runIds.slice(-5);
     const plans = await plansOf(async () => {

@@ -27,7 +27,7 @@ function watchWords({ watch, status }: RunWait): Content {
   if (watch === null) return null;
   const { activity, isPaused } = watch;
   if (activity === null) return isPaused ? 'Pauses until its API, a report or its destination lets it go on.' : null;
-  if (activity.nextTryAt !== null)
+  if (activity.nextTryAt !== null && activity.attempt > 1)
     return html`Attempt ${activity.attempt - 1} failed; the next one begins ${ago(activity.nextTryAt)}.`;
   if (!activity.isStarted) return 'Waits for a free slot of a worker.';
   if (status === 'queued') return null;

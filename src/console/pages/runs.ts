@@ -27,7 +27,9 @@ export const runsPage = page({
     to: filterTime,
   }),
   handle: async ({ scope, query, address }, { db }) => {
-    const { connectionId, resource, status, trigger, errorCode, from: since, to: until } = query;
+    const { connectionId, resource, status, trigger, errorCode, to: until } = query;
+    // Without a start every run of the org would be read for an error that is rare.
+    const since = query.from ?? (errorCode === undefined ? undefined : weekBefore(until));
     const filter = { connectionId, resource, status, trigger, errorCode, since, until };
     const connection =
       connectionId === undefined
@@ -68,6 +70,9 @@ export const runsPage = page({
     };
   },
 });
+
+const weekBefore = (until: string | undefined): string =>
+  new Date((until === undefined ? Date.now() : Date.parse(until)) - 7 * 24 * 3_600_000).toISOString();
 
 const runFilters = ({ connectionId, resource, status, trigger, errorCode, since, until }: RunFilter): Html =>
   filters('/console/runs', [

@@ -57,7 +57,7 @@ const firstPath = sql<string>`regexp_replace(
   left(coalesce(validation_errors #>> '{0,path}', ''), 200), '(^|\\.)[0-9]+(?=\\.|$)', '\\1*', 'g')`;
 const firstMessage = sql<string>`left(coalesce(validation_errors #>> '{0,message}', ''), 500)`;
 
-/** The records of the filter that are not resolved. */
+/** Open records of the filter; a reason is looked for among the newest {@link groupedMax} only, as when reasons are counted. */
 function openRecords(db: Db, scope: OrgScope, { connectionId, resource, runId, path, message }: QuarantineFilter) {
   let open = db
     .selectFrom('quarantine')
@@ -66,9 +66,14 @@ function openRecords(db: Db, scope: OrgScope, { connectionId, resource, runId, p
     .where('resolvedAt', 'is', null);
   if (resource !== undefined) open = open.where('resourceKey', '=', resource);
   if (runId !== undefined) open = open.where('runId', '=', runId);
-  if (path !== undefined) open = open.where(firstPath, '=', path);
-  if (message !== undefined) open = open.where(firstMessage, '=', message);
-  return open;
+  if (path === undefined && message === undefined) return open;
+  const newest = open.select('id').orderBy('id', 'desc').limit(groupedMax);
+  let alike = open.where('id', '>=', (eb) =>
+    eb.selectFrom(newest.as('newest')).select((of) => of.fn.min('id').as('first')),
+  );
+  if (path !== undefined) alike = alike.where(firstPath, '=', path);
+  if (message !== undefined) alike = alike.where(firstMessage, '=', message);
+  return alike;
 }
 
 /** Quarantined records that share what is wrong first. */
@@ -83,7 +88,7 @@ export interface QuarantineReason {
 }
 
 /** Records that are grouped, the newest first: what is behind them is left out. */
-export const groupedMax = 10_000;
+export const groupedMax = 1000;
 
 /** Why records are quarantined, the most frequent reason first. */
 export function findQuarantineReasons(
@@ -120,7 +125,6 @@ export function findQuarantineReasons(
     .execute();
 }
 
-/** A page of the quarantined records of a connection that are not resolved. */
 export function findQuarantinePage(
   db: Db,
   scope: OrgScope,
