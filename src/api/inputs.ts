@@ -57,15 +57,25 @@ function named(schema: v.GenericSchema, fields: unknown): unknown {
   return { ...Object.fromEntries(renamed), ...fields };
 }
 
+const isGivenTwice = (schema: v.GenericSchema, fields: unknown): readonly Issue[] =>
+  isJsonObject(fields) && 'entries' in schema && isJsonObject(schema.entries)
+    ? Object.keys(schema.entries).flatMap((own) => {
+        const other = otherName(own);
+        const isBoth = other !== own && Object.hasOwn(fields, own) && Object.hasOwn(fields, other);
+        return isBoth ? [schemaIssue(own, `is given as ${other}, too: send one of them`)] : [];
+      })
+    : [];
+
 /** Drops unknown fields. Throws a validation error with issues. */
 export function checkBody<S extends v.GenericSchema>(schema: S, document: unknown): v.InferOutput<S> {
   // valibot accepts an array as an object.
   if (schema.type === 'object' && Array.isArray(document)) {
     throw invalid('The body is not valid.', [schemaIssue('', 'expected an object')]);
   }
+  const twice = isGivenTwice(schema, document);
   const result = v.safeParse(schema, named(schema, document));
-  if (result.success) return result.output;
-  throw invalid('The body is not valid.', issuesOf(result.issues));
+  if (result.success && twice.length === 0) return result.output;
+  throw invalid('The body is not valid.', [...twice, ...(result.issues ? issuesOf(result.issues) : [])]);
 }
 
 /** Decoded values by parameter, in the order given. */

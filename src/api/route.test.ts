@@ -37,11 +37,11 @@ describe('a declared endpoint', () => {
     expect(await act(noDeps)).toEqual({ id: good.params['id'], name: 'n', tags: [], at: 'home' });
   });
 
-  it('takes a field and a parameter by the name that other endpoints have for it, unless it has its own', () => {
+  it('takes a field and a parameter by the name that other endpoints have for it, and not by both', () => {
     const resource = v.object({ resource: v.string() });
     const upgrade = v.object({ toVersion: v.string() });
     expect(checkBody(resource, { resourceKey: 'a' })).toEqual({ resource: 'a' });
-    expect(checkBody(resource, { resourceKey: 'a', resource: 'b' })).toEqual({ resource: 'b' });
+    expect(() => checkBody(resource, { resourceKey: 'a', resource: 'b' })).toThrow('The body is not valid.');
     expect(checkBody(upgrade, { specVersion: '1.1.0' })).toEqual({ toVersion: '1.1.0' });
     expect(checkQuery(resource, { resourceKey: ['a'] })).toEqual({ resource: 'a' });
     expect(() => checkQuery(resource, { resource: ['a'], resourceKey: ['b'] })).toThrow('The query is not valid.');
