@@ -2,7 +2,6 @@ import { Context } from '@temporalio/activity';
 import { postsMax } from '../src/core/deliveries/posts-max.ts';
 import { createWebhookSender } from '../src/core/http/webhook-post.ts';
 import { createOrgSlots } from '../src/core/work/org-slots.ts';
-import { workOf } from '../src/core/work-ids.ts';
 import type { Deps } from '../src/deps.ts';
 import type { DrainResult, WebhookEndpointInput } from '../workflows/contract.ts';
 import { throwUnlessShutdown } from './canceling.ts';
@@ -24,14 +23,11 @@ export function createWebhookActivities(deps: Deps) {
     async drainEndpoint(input: WebhookEndpointInput): Promise<DrainResult> {
       const context = Context.current();
       const { cancellationSignal } = context;
-      const log = deps.log.child({ ...input });
       using _beat = setInterval(() => context.heartbeat(), heartbeatMs);
-      const report = { write: log.error, message: 'events of the endpoint not delivered' };
+      const report = { write: deps.log.error, message: 'events of the endpoint not delivered' };
       return await withFailures(report, async () => {
-        const result = await workOf({ orgId: input.orgId }, () =>
-          drain({ ...drainDeps, log }, input, cancellationSignal),
-        );
-        if (result.sent > 0) log.info('events sent', { ...result });
+        const result = await drain(drainDeps, input, cancellationSignal);
+        if (result.sent > 0) deps.log.info('events sent', { ...result });
         throwUnlessShutdown(cancellationSignal);
         return result;
       });

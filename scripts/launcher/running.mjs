@@ -12,7 +12,7 @@ import { pathToFileURL } from 'node:url';
 export function runningFrom(root) {
   const places = [join(root, 'src/'), `${pathToFileURL(root).href}/src/`];
   return processes().flatMap(({ pid, words, folder }) => {
-    const isNode = /(?:^|[/\\])node(?:\.exe)?$/.test(words[0] ?? '');
+    const isNode = /(?:^|[/\\])node(?:js)?(?:\.exe)?$/.test(words[0] ?? '');
     if (pid === process.pid || !isNode || words.some((word) => /(?:^|[/\\])scripts[/\\]run\.mjs$/.test(word)))
       return [];
     const isFrom = words.some((word) => places.some((place) => word.startsWith(place)));

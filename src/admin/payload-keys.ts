@@ -72,9 +72,11 @@ export async function renewEndpointWorkflows(deps: PayloadKeyDeps, kekId: string
       const keys = await keysOfWorkflow(deps, workflow);
       if ([...keys].every((key) => key === kekId)) return;
       const { workflowId, runId } = workflow;
-      const signal = () => deps.temporal.workflow.getHandle(workflowId, runId).signal(renewSignal);
-      await orUndefined(() => deps.temporal.withDeadline(Date.now() + deadlineMs, signal));
-      told += 1;
+      const signal = async () => {
+        await deps.temporal.workflow.getHandle(workflowId, runId).signal(renewSignal);
+        return true;
+      };
+      if (await orUndefined(() => deps.temporal.withDeadline(Date.now() + deadlineMs, signal))) told += 1;
     },
   );
   return told;

@@ -121,7 +121,8 @@ export interface Observation<Fact> {
 
 /**
  * Facts that the service publishes about itself. `src/telemetry` and `src/observed-lines.ts` subscribe; this module
- * knows neither metrics, traces nor logs. Facts hold counts, times and words of a fixed set: no org, address or data.
+ * knows neither metrics, traces nor logs. Facts hold counts, times, words of a
+ * fixed set and statements with placeholders: no org, address or data.
  * `idsOfWork` tells whose work it is.
  */
 export const observations = {

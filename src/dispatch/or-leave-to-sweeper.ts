@@ -1,17 +1,20 @@
-import type { Log, LogFields } from '../log.ts';
+import { type WorkIds, workOf } from '../core/work-ids.ts';
+import type { Log } from '../log.ts';
 
 /**
- * For a committed change. Never fails, because the row is the guarantee: an error is logged with `fields`, and the sweeper
- * notifies Temporal later.
+ * For a committed change. Never fails, because the row is the guarantee: an error is logged, and the sweeper notifies
+ * Temporal later. `ids` stand on every line about it.
  *
  * @returns false after an error.
  */
-export async function orLeaveToSweeper(log: Log, fields: LogFields, notify: () => Promise<void>): Promise<boolean> {
-  try {
-    await notify();
-    return true;
-  } catch (error) {
-    log.warn('Temporal may not know of a change; the sweeper will try again', { ...fields, error });
-    return false;
-  }
+export function orLeaveToSweeper(log: Log, ids: WorkIds, notify: () => Promise<void>): Promise<boolean> {
+  return workOf(ids, async () => {
+    try {
+      await notify();
+      return true;
+    } catch (error) {
+      log.warn('Temporal may not know of a change; the sweeper will try again', { error });
+      return false;
+    }
+  });
 }

@@ -50,7 +50,7 @@ interface RunWatch {
   } | null;
 }
 
-/** The state of a run's workflow, by its id: never by a list, since visibility is rate limited and late. */
+/** The state of a run's workflow, looked up by id: lists are rate limited and late. */
 type WorkflowState = 'open' | 'closed' | 'terminated' | 'absent';
 
 /**
@@ -69,7 +69,7 @@ export interface Orchestrator {
   describeRun(input: SyncRunInput): Promise<WorkflowState>;
   /** Null: there is no open workflow of the run. */
   watchRun(input: SyncRunInput): Promise<RunWatch | null>;
-  /** Lets the workflow of an endpoint check for messages to send; starts it when there is none. Safe to repeat. */
+  /** Starts the workflow of the endpoint if needed; safe to repeat. */
   wakeEndpoint(input: WebhookEndpointInput): Promise<void>;
   /** Starts the workflow of the resource if needed; safe to repeat. */
   noteInbound(input: InboundHookInput): Promise<void>;
@@ -112,6 +112,14 @@ export function createOrchestrator(client: Client, log: Pick<Log, 'warn'>): Orch
     );
     return history?.events?.[0]?.workflowExecutionTerminatedEventAttributes?.identity === 'history-service';
   };
+  const description = async (input: SyncRunInput): Promise<WorkflowExecutionDescription | null> => {
+    try {
+      return await bounded(input.orgId, () => client.workflow.getHandle(syncRunId(input)).describe());
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return null;
+      throw error;
+    }
+  };
   return {
     async startRun(input, trigger) {
       try {
@@ -132,23 +140,14 @@ export function createOrchestrator(client: Client, log: Pick<Log, 'warn'>): Orch
       await ignoringAbsence(bounded(input.orgId, wake));
     },
     async describeRun(input) {
-      try {
-        const { status } = await bounded(input.orgId, () => client.workflow.getHandle(syncRunId(input)).describe());
-        if (status.name === 'TERMINATED') return (await isByTemporal(input)) ? 'closed' : 'terminated';
-        return status.name === 'RUNNING' || status.name === 'CONTINUED_AS_NEW' ? 'open' : 'closed';
-      } catch (error) {
-        if (error instanceof WorkflowNotFoundError) return 'absent';
-        throw error;
-      }
+      const name = (await description(input))?.status.name;
+      if (name === undefined) return 'absent';
+      if (name === 'TERMINATED') return (await isByTemporal(input)) ? 'closed' : 'terminated';
+      return name === 'RUNNING' || name === 'CONTINUED_AS_NEW' ? 'open' : 'closed';
     },
     async watchRun(input) {
-      try {
-        const watched = await bounded(input.orgId, () => client.workflow.getHandle(syncRunId(input)).describe());
-        return watched.status.name === 'RUNNING' ? watchOf(watched) : null;
-      } catch (error) {
-        if (error instanceof WorkflowNotFoundError) return null;
-        throw error;
-      }
+      const found = await description(input);
+      return found?.status.name === 'RUNNING' ? watchOf(found) : null;
     },
     async wakeEndpoint(input) {
       await attributed((withAttributes) =>

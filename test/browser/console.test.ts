@@ -6,8 +6,8 @@ import { endRunAs } from '../support/service/ended-run.ts';
 
 const us = useBrowsedConsole();
 
-/** What reaches beyond the right edge of the card that it stands in. */
-const beyondTheirCards = `[...document.querySelectorAll('main :is(tbody tr, li, dl, .notice) :not(.unseen)')]
+/** What reaches beyond the right edge of the row or part that it stands in. */
+const beyondTheirRows = `[...document.querySelectorAll('main :is(tbody tr, li, dl, .notice) :not(.unseen)')]
   .filter((part) => {
     const edge = part.parentElement.closest('tr, li, dl, .notice').getBoundingClientRect().right;
     return part.getBoundingClientRect().right > edge + 1;
@@ -36,7 +36,7 @@ describe('every page of the console', () => {
     expect(window.complaints).toEqual([]);
   });
 
-  it('fits a screen 320 pixels wide, and all of it its cards', async () => {
+  it('fits a screen 320 pixels wide, and all of it its rows', async () => {
     await using window = await us().open({ viewport: { width: 320, height: 640 } });
     const widths: Record<string, number> = {};
     const beyond: Record<string, readonly string[]> = {};
@@ -45,7 +45,7 @@ describe('every page of the console', () => {
       await window.page.evaluate(`for (const details of document.querySelectorAll('details')) details.open = true`);
       const width = await window.page.evaluate<number>('document.documentElement.scrollWidth');
       if (width > 320) widths[name] = width;
-      const parts = await window.page.evaluate<readonly string[]>(beyondTheirCards);
+      const parts = await window.page.evaluate<readonly string[]>(beyondTheirRows);
       if (parts.length > 0) beyond[name] = parts;
     }
     expect(widths).toEqual({});

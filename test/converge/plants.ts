@@ -6,7 +6,7 @@ interface StoryPlant extends Plant {
   readonly seed: number | null;
 }
 
-/** One for each class of loss that stories find. */
+/** One for each class of loss that was mended. */
 export const plants: readonly StoryPlant[] = [
   {
     name: 'a checkpoint counts for a destination that was left meanwhile',

@@ -64,7 +64,7 @@ async function stopCleanly(supervisor: SupervisorProcess): Promise<void> {
   expect(processesWith(dataDir)).toEqual([]);
 }
 
-describe('embedded services', { timeout: 180_000 }, () => {
+describe('embedded services', () => {
   // Only root can drop to another user; everybody else is covered by the other tests.
   it.runIf(asRoot)('run for root, with PostgreSQL as another user', async () => {
     await using supervisor = serve();

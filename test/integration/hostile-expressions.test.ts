@@ -45,7 +45,7 @@ describe('hostile expressions', () => {
     figure('hostileHealthMs', { count: Math.round(quantile(probes, 0.99)), of: probes.length });
     expect(restarts).toBe(0);
     expect(probes.every(Number.isFinite)).toBe(true);
-  }, 180_000);
+  });
 
   it('100 at once as previews of one org leave another org the first responses, and those above its limit are refused', async () => {
     const { stack } = shared();
@@ -84,7 +84,7 @@ describe('hostile expressions', () => {
       });
       expect(headers.get('retry-after')).toBe('2');
     }
-  }, 180_000);
+  });
 
   it('in runs end with their run, and the worker is the process it was', async () => {
     const { stack } = shared();

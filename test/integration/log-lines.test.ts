@@ -27,7 +27,7 @@ beforeAll(async () => {
   const onLine = (process: string, text: string) => void lines.push({ process, text });
   stack = started.use(await startStack({ allow: [upstream.hostPort], env, onLine }));
   sync = started.use(await createSync(stack, { upstream, collection: 'contacts' }));
-}, 60_000);
+});
 afterAll(() => started.disposeAsync());
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -54,7 +54,7 @@ describe('runs of one connection in two processes', () => {
     figure('tokenCalls', { count: asked, of: runs });
     expectSuccess(rows);
     expect(asked).toBe(1);
-  }, 180_000);
+  });
 
   it('ask for one new token when theirs is over before they begin', async () => {
     oauth.reply = () => ({ expiresIn: 2 });
@@ -66,7 +66,7 @@ describe('runs of one connection in two processes', () => {
     const before = oauth.requests.length;
     expectSuccess(await Promise.all(resources.slice(0, 10).map((resource) => customer.sync(resource))));
     expect(oauth.requests).toHaveLength(before + 1);
-  }, 180_000);
+  });
 });
 
 /** The runs that have asked for a page, by their requests; a run that a starved machine repeats counts once. */

@@ -27,56 +27,47 @@ const succeeded = (endpoint: TestEndpoint, count: number) =>
 const down = () => ({ status: 500, body: '' });
 
 /** Probes are up to a minute apart. */
-const patient = { timeout: 150_000 };
 
-test(
-  'a receiver that is down gets few requests, and all that waited as soon as it is back: once, in order',
-  patient,
-  async () => {
-    const count = 200;
-    const inOrder = await createEndpoint(stack, receiver, { name: 'in-order', ordering: 'fifo' });
-    const atOnce = await createEndpoint(stack, receiver, { name: 'at-once', maxInFlight: 8 });
-    receiver.reply('at-once', down);
-    receiver.reply('in-order', down);
-    const first = await emit(stack, count);
-    await isProbed(atOnce);
-    const beforeProbes = receiver.events('at-once').length;
-    expect(beforeProbes).toBeLessThanOrEqual(8);
-    const untouched = await stack.db
-      .selectFrom('webhookMessages')
-      .select((eb) => eb.fn.countAll<number>().as('count'))
-      .where('endpointId', '=', atOnce.id)
-      .where('attempts', '=', 0)
-      .executeTakeFirstOrThrow();
-    expect(untouched.count).toBe(count - beforeProbes);
-    // One after the other, it is not probed before the fifth attempt of its first event: half an hour by the schedule.
-    await stack.db
-      .updateTable('webhookEndpoints')
-      .set({ consecutiveFailures: 4 })
-      .where('id', '=', inOrder.id)
-      .execute();
-    await isProbed(inOrder);
+test('a receiver that is down gets few requests, and all that waited as soon as it is back: once, in order', async () => {
+  const count = 200;
+  const inOrder = await createEndpoint(stack, receiver, { name: 'in-order', ordering: 'fifo' });
+  const atOnce = await createEndpoint(stack, receiver, { name: 'at-once', maxInFlight: 8 });
+  receiver.reply('at-once', down);
+  receiver.reply('in-order', down);
+  const first = await emit(stack, count);
+  await isProbed(atOnce);
+  const beforeProbes = receiver.events('at-once').length;
+  expect(beforeProbes).toBeLessThanOrEqual(8);
+  const untouched = await stack.db
+    .selectFrom('webhookMessages')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('endpointId', '=', atOnce.id)
+    .where('attempts', '=', 0)
+    .executeTakeFirstOrThrow();
+  expect(untouched.count).toBe(count - beforeProbes);
+  // One after the other, it is not probed before the fifth attempt of its first event: half an hour by the schedule.
+  await stack.db.updateTable('webhookEndpoints').set({ consecutiveFailures: 4 }).where('id', '=', inOrder.id).execute();
+  await isProbed(inOrder);
 
-    const whileDown = receiver.events('at-once').length;
-    for (const name of ['at-once', 'in-order']) receiver.reply(name, () => undefined);
-    const beforeIn = receiver.events('in-order').length;
-    await succeeded(atOnce, count);
-    await succeeded(inOrder, count);
-    const taken = receiver
-      .events('at-once')
-      .slice(whileDown)
-      .map(({ id }) => id);
-    expect(taken.toSorted()).toEqual(first.toSorted());
-    expect(taken[0]).toBe(first[0]);
-    expect(
-      receiver
-        .events('in-order')
-        .slice(beforeIn)
-        .map(({ id }) => id),
-    ).toEqual(first);
-    expect(await atOnce.row()).toMatchObject({ state: 'ok', firstFailureAt: null });
-  },
-);
+  const whileDown = receiver.events('at-once').length;
+  for (const name of ['at-once', 'in-order']) receiver.reply(name, () => undefined);
+  const beforeIn = receiver.events('in-order').length;
+  await succeeded(atOnce, count);
+  await succeeded(inOrder, count);
+  const taken = receiver
+    .events('at-once')
+    .slice(whileDown)
+    .map(({ id }) => id);
+  expect(taken.toSorted()).toEqual(first.toSorted());
+  expect(taken[0]).toBe(first[0]);
+  expect(
+    receiver
+      .events('in-order')
+      .slice(beforeIn)
+      .map(({ id }) => id),
+  ).toEqual(first);
+  expect(await atOnce.row()).toMatchObject({ state: 'ok', firstFailureAt: null });
+});
 
 test('an endpoint that fails for as long as an event is tried is switched off, and the others are notified of it', async () => {
   const watching = await createEndpoint(stack, receiver, { name: 'watching', eventTypes: ['endpoint.disabled'] });

@@ -32,7 +32,7 @@ export async function findConnectionHealth(
 
 /** The connections of this health, as a condition on the rows of `connections`; it reads what {@link countConnectionHealth} reads. */
 export const hasHealth = (scope: OrgScope, health: Health): RawBuilder<boolean> => {
-  const worse = Health.pipe[0].options.filter((other) => other !== health && worst([other, health]) === other);
+  const worse = Health.options.filter((other) => other !== health && worst([other, health]) === other);
   return sql<boolean>`connections.id in (
     select id from (${healthOf(scope, sql`true`)}) each
     where ${someFacts([health])} and not ${someFacts(worse)})`;
@@ -57,7 +57,6 @@ const everyFacts: readonly HealthFacts[] = ([null, 'succeeded', 'partial', 'fail
   })),
 );
 
-/** Connections that share the same facts. */
 export interface HealthGroup extends Pick<ConnectionHealth, 'facts'> {
   readonly connections: number;
   /** Ids of some of them. */

@@ -17,7 +17,6 @@ export interface RunFilter {
   /** ISO timestamp: runs requested before it. */
   readonly until?: string | undefined;
   readonly errorCode?: string | undefined;
-  /** Runs, at most. */
   readonly limit?: number | undefined;
 }
 
@@ -50,7 +49,7 @@ function matching(db: Db, scope: OrgScope, filter: RunFilter) {
 }
 
 const hourMs = 3_600_000;
-/** An hour before, so that older runs are not read: an id has the time of the process that made it. */
+/** An hour before, as an id has the time of the process that made it; older runs are not read. */
 const firstIdSince = (since: string): string => firstIdAt('run', new Date(Math.max(0, Date.parse(since) - hourMs)));
 /** An hour behind, likewise. */
 const firstIdAfter = (until: string): string => firstIdAt('run', new Date(Math.max(0, Date.parse(until) + hourMs)));

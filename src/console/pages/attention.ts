@@ -7,6 +7,7 @@ import { type Content, type Html, html } from '../parts/html.ts';
 import { counted } from '../parts/numbers.ts';
 import { badge, healthBadge } from '../parts/status.ts';
 import { nothing, section } from '../parts/table.ts';
+import { addressOf } from './quarantine.ts';
 
 /** The most lines of one kind; the others are counted. */
 export const shownMax = 6;
@@ -56,7 +57,7 @@ export function attention({ byHealth, troubled, failures, endpoints, quarantine,
       .filter(({ connectionId }) => names.has(connectionId))
       .map(({ connectionId, resourceKey, records }) =>
         line(badge('warn', 'Quarantine'), {
-          href: `/console/quarantine?${new URLSearchParams({ connectionId, resource: resourceKey }).toString()}`,
+          href: addressOf(connectionId, { resource: resourceKey }),
           name: `${names.get(connectionId)} · ${resourceKey}`,
           reason: `${counted(records, 'record was', 'records were')} not delivered.`,
         }),

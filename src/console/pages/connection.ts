@@ -25,6 +25,7 @@ import { ago } from '../parts/time.ts';
 import { page, type Visit } from '../route.ts';
 import { backfillForm, hookForm, scheduleForm, testForm } from './connection-forms.ts';
 import { hookTable } from './hook-table.ts';
+import { addressOf } from './quarantine.ts';
 import { runTable } from './run-table.ts';
 import { waitWords } from './run-wait.ts';
 import { scheduleTable } from './schedules.ts';
@@ -219,7 +220,7 @@ const quarantineList = (counts: readonly QuarantineCount[]): Html =>
     ? html`<div class="empty">No record of this connection is quarantined.</div>`
     : html`<ul class="lines">${counts.map(
         ({ connectionId, resourceKey, records }) =>
-          html`<li><a href="/console/quarantine?${new URLSearchParams({ connectionId, resource: resourceKey }).toString()}">${resourceKey}</a>
+          html`<li><a href="${addressOf(connectionId, { resource: resourceKey })}">${resourceKey}</a>
           <span>${counted(records, 'record')}</span></li>`,
       )}</ul>`;
 

@@ -18,15 +18,12 @@ import { ago } from '../parts/time.ts';
 import { page } from '../route.ts';
 import { choice, filterText } from './filters.ts';
 
-const healths = Health.pipe[0];
-
-/** The connections of the org. */
 export const connectionsPage = page({
   path: '/connections',
   query: v.object({
     ...before('con'),
     status: choice(ConnectionStatus),
-    health: choice(healths),
+    health: choice(Health),
     spec: filterText,
     text: filterText,
   }),
@@ -61,7 +58,7 @@ const connectionFilters = ({ status, health, spec, text }: ConnectionFilter): Ht
       name: 'health',
       label: 'Health',
       value: health,
-      options: [['', 'Any'], ...healths.options.map((option) => [option, healthWords(option)] as const)],
+      options: [['', 'Any'], ...Health.options.map((option) => [option, healthWords(option)] as const)],
     }),
     field({ name: 'spec', label: 'Key of the spec', value: spec ?? '' }),
   ]);

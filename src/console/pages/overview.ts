@@ -69,7 +69,7 @@ export const overview = page({
 });
 
 function tiles(byHealth: ReadonlyMap<Health, readonly HealthGroup[]>): Html {
-  const amounts = Health.pipe[0].options.map(
+  const amounts = Health.options.map(
     (health) => [health, (byHealth.get(health) ?? []).reduce((sum, group) => sum + group.connections, 0)] as const,
   );
   return html`<ul class="tiles" aria-label="Connections by health">${amounts.map(

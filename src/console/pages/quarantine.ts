@@ -231,7 +231,6 @@ const selection = (visit: Visit, { filter, records }: Pick<Listed, 'filter' | 'r
 export const pathOf = (error: { readonly path?: unknown } | null): string =>
   typeof error?.path === 'string' ? error.path : '';
 
-/** A reason in words: where, and what is wrong there. */
 export function errorWords(error: { readonly path?: unknown; readonly message?: unknown } | null): Html {
   const path = pathOf(error);
   const message = typeof error?.message === 'string' && error.message !== '' ? error.message : 'no reason is stored';

@@ -7,7 +7,7 @@ import { section } from '../parts/table.ts';
 
 export const slices = 48;
 
-/** The outcome of the records of a run: its parts make up the whole. */
+/** Outcomes of the records of a run; they add up to the whole. */
 export function counts({ id, finishedAt, statsJson }: RunRow): Html {
   const { recordsIn, recordsOut, skipped, quarantined, deleted } = statsJson;
   const deletions =

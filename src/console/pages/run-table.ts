@@ -14,7 +14,6 @@ interface RunTableOptions {
   readonly waitOf?: (run: RunLine) => Content;
 }
 
-/** Runs as rows. */
 export const runTable = (
   rows: readonly RunLine[],
   { nameOf, empty = 'No runs yet.', waitOf = () => null }: RunTableOptions,
@@ -55,7 +54,6 @@ const statusOf = ({ status, errorCode }: RunLine): Content => [
 
 const waitLine = (words: Content): Content => words && html`<div class="muted">${words}</div>`;
 
-/** How long a run took, or takes so far. */
 function tookOf({ startedAt, finishedAt }: Pick<RunLine, 'startedAt' | 'finishedAt'>): Content {
   if (startedAt === null) return html`<span class="muted">–</span>`;
   return duration((finishedAt === null ? Date.now() : Date.parse(finishedAt)) - Date.parse(startedAt));

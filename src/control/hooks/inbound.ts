@@ -118,5 +118,5 @@ async function wakeInbound(
   { orgId }: OrgScope,
   resource: LaneKey,
 ): Promise<void> {
-  await orLeaveToSweeper(log, { ...resource }, () => orchestrator.noteInbound({ orgId, ...resource }));
+  await orLeaveToSweeper(log, { orgId, ...resource }, () => orchestrator.noteInbound({ orgId, ...resource }));
 }

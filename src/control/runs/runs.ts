@@ -132,9 +132,8 @@ async function cancelWorkflow(
   scope: OrgScope,
   run: RunRow,
 ): Promise<void> {
-  const { orgId } = scope;
   const { id: runId, connectionId, resourceKey } = run;
-  await orLeaveToSweeper(log, { orgId, connectionId, resourceKey, runId }, async () => {
+  await orLeaveToSweeper(log, { orgId: scope.orgId, connectionId, resourceKey, runId }, async () => {
     const firing = run.trigger === 'schedule' ? await findFiring(db, scope, run.id) : undefined;
     await orchestrator.cancelRun(runInput(scope, { ...run, ...(firing ?? noFiring) }));
   });

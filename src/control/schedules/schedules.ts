@@ -71,7 +71,8 @@ async function resourceIssues(
     runTerms({ ...connection, specJson: pinned.specJson, resourceKey, defaultDestination, path: 'resourceKey' });
     return [];
   } catch (error) {
-    return (error instanceof AppError && error.issues) || [];
+    if (!(error instanceof AppError)) throw error;
+    return error.issues ?? [];
   }
 }
 

@@ -54,8 +54,8 @@ export function createTotalGauges(
   };
 
   const showConnections = (groups: Totals['connections']): void => {
-    for (const status of ConnectionStatus.pipe[0].options) {
-      for (const health of Health.pipe[0].options) connections.set({ status, health }, 0);
+    for (const status of ConnectionStatus.options) {
+      for (const health of Health.options) connections.set({ status, health }, 0);
       const seconds = groups.flatMap((group) => (group.status === status ? (group.failingSeconds ?? 0) : []));
       failing.set({ status }, Math.max(0, ...seconds));
     }

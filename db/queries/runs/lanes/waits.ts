@@ -4,7 +4,7 @@ import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 import type { AddressedRun } from '../firings.ts';
 
-/** What a run that has not ended waits for, as far as its rows say; {@link runsInTurn} decides by the same. */
+/** What an open run waits for, as far as its rows say: less than `runsInTurn` (turns.ts) looks at. */
 export interface RunWait extends AddressedRun {
   readonly status: 'queued' | 'running';
   /** Whether Temporal has taken it. */

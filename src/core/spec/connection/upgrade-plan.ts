@@ -77,6 +77,8 @@ function planResources({ before, after, stored }: PlannedSpecs & { readonly afte
   ];
 }
 
+const noEffect = 'Nothing is read or delivered again.';
+
 const untouched = (resourceKey: string): ResourcePlan => ({
   resourceKey,
   class: 'compatible',
@@ -86,11 +88,10 @@ const untouched = (resourceKey: string): ResourcePlan => ({
   mayDelete: false,
   backfillRecommended: false,
   rekeyedTable: null,
-  effect: 'Nothing is read or delivered again.',
+  effect: noEffect,
 });
 
-export const hasEffect = ({ changed, effect }: ResourcePlan): boolean =>
-  changed.length > 0 || effect !== untouched('').effect;
+export const hasEffect = ({ changed, effect }: ResourcePlan): boolean => changed.length > 0 || effect !== noEffect;
 
 const added = ({ key }: Resource): ResourcePlan => ({
   ...untouched(key),
