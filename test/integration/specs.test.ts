@@ -25,6 +25,7 @@ describe('POST /specs', () => {
       specJson: specDocument({ key: 'as-given' }),
     });
     expect(body.checksum).toMatch(/^sha256:[0-9a-f]{64}$/);
+    expect(JSON.stringify(body.specJson)).toBe(JSON.stringify(specDocument({ key: 'as-given' })));
   });
 
   it('responds with 409 when the version exists for the key', async () => {

@@ -147,3 +147,18 @@ it('a column of the customer in another table stays as it is, although the lane 
     [null, '3'],
   ]);
 });
+
+it('a new table has the columns in the order of the spec, then those of the first record', async () => {
+  const properties = {
+    id: { type: 'integer' },
+    zip_code: { type: 'string' },
+    n: { type: 'integer' },
+    b: { type: 'string' },
+  };
+  const list: { rows: readonly Row[] } = { rows: [{ b: 'x', id: 1, wider_than_others: 1, n: 1, a: 1, zip_code: 'x' }] };
+  const of = await serving('ordered', list, { validate: { schema: { type: 'object', properties } } });
+  expect(await of.sync()).toMatchObject({ status: 'succeeded' });
+  const [row = {}] = await of.destination.query('select * from ordered');
+  const names = Object.keys(row).filter((name) => !name.startsWith('_'));
+  expect(names).toEqual(['id', 'zip_code', 'n', 'b', 'wider_than_others', 'a']);
+});

@@ -138,7 +138,7 @@ const pinnedResources = (which: RawBuilder<unknown>): RawBuilder<unknown> => sql
     select distinct org_id, spec_id, pinned_spec_version as version from connections where ${which}),
   pinned as materialized (
     select org_id, spec_id, version, resource ->> 'key' as resource_key
-    from in_use join spec_versions using (org_id, spec_id, version), jsonb_array_elements(spec_json -> 'resources') resource)`;
+    from in_use join spec_versions using (org_id, spec_id, version), json_array_elements(spec_json -> 'resources') resource)`;
 
 const resourcesAndOutcomes = sql`
   join pinned on pinned.org_id = connections.org_id and pinned.spec_id = connections.spec_id

@@ -162,7 +162,7 @@ export const Target = strictObject({
   ),
   columns: field(
     v.optional(mapOf(ColumnName, TargetColumn), {}),
-    'Settings of single columns by name; all others follow from the records. Columns of a new table are in no particular order.',
+    'Settings of single columns by name; all others follow from the records. Columns of a new table are in the order of `validate.schema.properties`, then of the fields of the first record that has them.',
     { owner_email: { type: 'text', maxLength: 200, path: 'owner.email' } },
   ),
   evolve: field(
