@@ -594,6 +594,43 @@ describe('a record of two partitions leaves the filter of one', () => {
     expect((await of.rows('kept_back')).map(({ n }) => Number(n))).toEqual([2]);
   });
 
+  it.each([
+    ['asc', ['1']],
+    ['desc', []],
+  ])('and a page has both forms, at times that tell nothing (%s): their order does', async (order, left) => {
+    const at = (ms: number) => new Date(Date.parse(day(5)) + ms).toISOString();
+    const parts = { incremental: { ...incremental, order } };
+    const { groups, sync, live } = await people(`skewed_${order}`, { a: [{ ...admin, at: day(1) }] }, parts);
+    await sync();
+    Object.assign(groups, {
+      a: [
+        { ...member, at: at(400) },
+        { ...admin, at: at(100) },
+      ],
+    });
+    for (const _ of [1, 2]) {
+      await sync();
+      expect(await live()).toEqual(left);
+    }
+  });
+
+  it('after an earlier version was kept back, which is tried again: it is deleted', async () => {
+    const parts = { incremental, transform: '{ "id": id, "role": role, "n": $number(n) }', onInvalid: 'quarantine' };
+    const { of, groups, sync, live } = await people('late_retry', { a: [{ ...admin, n: 1, at: day(1) }] }, parts);
+    await sync();
+    Object.assign(groups, { a: [{ ...admin, n: 'two', at: day(2) }] });
+    expect(await sync()).toMatchObject({ statsJson: { quarantined: 1 } });
+    Object.assign(groups, { a: [{ ...member, n: 3, at: day(3) }] });
+    api.serve('late_retry_gone', () => ({ status: 400 }));
+    expect(await sync()).toMatchObject({ status: 'failed' });
+    Object.assign(groups, { a: [] });
+    api.serve('late_retry_gone', () => ({ body: [] }));
+    const [row] = await of.quarantine();
+    await shared().stack.org.call('POST', `/quarantine/${row?.id}/requeue`);
+    await sync();
+    expect(await live()).toEqual([]);
+  });
+
   it('and a list has both forms: it stays, and the next run is quiet', async () => {
     const { groups, sync, live } = await people('both_listed', { a: [admin] });
     await sync();

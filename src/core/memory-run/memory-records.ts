@@ -22,7 +22,7 @@ export interface MemoryRecords {
   record(
     receipt: Pick<
       Receipt,
-      'records' | 'deliveredBefore' | 'seen' | 'left' | 'deleted' | 'flagged' | 'proofs' | 'listed'
+      'records' | 'notFetched' | 'deliveredBefore' | 'seen' | 'left' | 'deleted' | 'flagged' | 'proofs' | 'listed'
     >,
   ): void;
   /** Like `RunStore.findListed`, with stored state. */
@@ -58,10 +58,13 @@ export function createMemoryRecords(known: readonly string[]): MemoryRecords {
       externalIds.flatMap((externalId) => {
         const record = records.get(externalId);
         if (record === undefined) return [];
-        return record.isFlagged && record.hash === '' ? { ...record, status: 'flagged' as const } : record;
+        return record.isFlagged && record.hash === '' && record.places.length === 0
+          ? { ...record, status: 'flagged' as const }
+          : record;
       }),
     record({
       records: versions,
+      notFetched = [],
       deliveredBefore,
       seen,
       left = [],
@@ -71,13 +74,14 @@ export function createMemoryRecords(known: readonly string[]): MemoryRecords {
       listed = [],
     }) {
       for (const version of versions) {
-        const { status: before = 'deleted' } = records.get(version.externalId) ?? {};
+        const { status: before = 'deleted', isFlagged = false } = records.get(version.externalId) ?? {};
         const isUndelivered =
           version.status === 'quarantined' &&
           (before === 'undelivered' || before === 'deleted') &&
           !deliveredBefore.includes(version.externalId);
         const status = isUndelivered ? 'undelivered' : version.status;
-        change(version.externalId, { ...version, status, isFlagged: false });
+        const stays = isFlagged && notFetched.includes(version.externalId);
+        change(version.externalId, { ...version, status, isFlagged: stays });
       }
       for (const { partition, externalIds } of seen)
         for (const externalId of externalIds) {

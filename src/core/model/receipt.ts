@@ -157,6 +157,8 @@ export interface Receipt {
   /** Records delivered although a step failed: the next run tries them again. */
   readonly again?: readonly QuarantineEntry[];
   readonly retried: readonly string[];
+  /** External ids of records tried again and not fetched: if their last version has left a partition, that stays. */
+  readonly notFetched?: readonly string[];
   readonly partitions: readonly PartitionEntry[];
   /** A later gap of the same run outweighs a proof. */
   readonly proofs: readonly PartitionProof[];

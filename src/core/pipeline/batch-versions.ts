@@ -72,7 +72,7 @@ export interface RecordEnd {
 /** The part of a receipt about the records of its batch. */
 export type EndsInReceipt = Pick<
   Receipt,
-  'records' | 'deleted' | 'flagged' | 'deliveredBefore' | 'closes' | 'closesVersions'
+  'records' | 'deleted' | 'flagged' | 'notFetched' | 'deliveredBefore' | 'closes' | 'closesVersions'
 >;
 
 /**
@@ -99,11 +99,14 @@ export function lastEnds(
     if (version !== null) closesVersions.push({ externalId, version });
   }
   const flagged = [...last.values()].flatMap((end) => end.flagged ?? []);
+  const fetched = new Set(ends.flatMap(({ externalId, isRetried }) => (isRetried ? [] : [externalId])));
+  const notFetched = [...entries.keys()].filter((externalId) => !fetched.has(externalId));
   const closing = [...last.values()].filter(({ status, isRetried }) => status !== 'quarantined' && !isRetried);
   return {
     records: [...entries.values()],
     deleted: [...last.values()].flatMap(({ externalId, status }) => (status === 'deleted' ? [externalId] : [])),
     ...(flagged.length > 0 && { flagged }),
+    ...(notFetched.length > 0 && { notFetched }),
     deliveredBefore: [...entries.values()].flatMap(({ externalId, status }) =>
       status === 'quarantined' && delivered.has(externalId) ? [externalId] : [],
     ),

@@ -12,7 +12,7 @@ import type { CursorShape } from '../model/read-position.ts';
 import type { RecordEntry } from '../model/receipt.ts';
 import type { RecordPage, Retry } from '../model/record-page.ts';
 import { noNotes, type RunNote, type RunNotes } from '../model/run-notes.ts';
-import { compareCursors, cursorOfText } from '../source/cursor/cursor-value.ts';
+import { cursorOfText, isOlder } from '../source/cursor/cursor-value.ts';
 import { concludesAbsence } from '../spec/connection/concludes-absence.ts';
 import { deletesAtEnd, leavesPartitions } from '../spec/connection/deletes-at-end.ts';
 import { fetchesAll } from '../spec/connection/reads-all.ts';
@@ -90,7 +90,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const notesSeen = scans || resource.deletes.mode === 'endpoint';
   // A list of changes may have an older form that the filter keeps beside the newest, which has left it.
   const { incremental } = resource;
-  const form = leavesPartitions(resource) && incremental?.kind === 'cursor' ? incremental.cursor : null;
+  const dated = leavesPartitions(resource) && incremental?.kind === 'cursor' ? incremental : null;
   const everyVersion = resource.target.mode === 'append';
   const concludes = concludesAbsence(resource);
   const isParent = options.storedFields !== null;
@@ -101,7 +101,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const identified = await mapWithPauses(records, identify, shapeEach(each));
     const all = retries ? identified.map((candidate, index) => withRetry(candidate, retries[index])) : identified;
     const marked = await markFiltered(await flagDeleted(all, each), each);
-    const newest = form && newestForms(marked, form);
+    const newest = dated && newestForms(marked, dated);
     const isCurrent = (candidate: Candidate): boolean => {
       const current = newest?.get(idOf(candidate)) ?? candidate;
       return current === candidate || everyVersion || !current.isFiltered;
@@ -162,15 +162,22 @@ const rawOf = ({ raw }: Candidate): unknown => raw;
 const lookupsOf = ({ lookups }: Candidate): Candidate['lookups'] => lookups;
 const isKept = ({ isFiltered }: Candidate): boolean => !isFiltered;
 const allKept = (candidates: readonly Candidate[]): readonly string[] => candidates.filter(isKept).map(idOf);
-/** The newest form of each record on a page, by its cursor; of equals the last. */
-function newestForms(candidates: readonly Candidate[], form: CursorShape): ReadonlyMap<string, Candidate> {
+/** The newest form of each record on a page, by its cursor; where that does not tell, by its place in the list. */
+function newestForms(candidates: readonly Candidate[], { cursor, order }: Dated): ReadonlyMap<string, Candidate> {
   const newest = new Map<string, Candidate>();
   for (const candidate of candidates) {
-    const known = cursorOfText(newest.get(idOf(candidate))?.cursor ?? null, form);
-    const now = cursorOfText(candidate.cursor, form);
-    if (known === null || now === null || compareCursors(now, known) >= 0) newest.set(idOf(candidate), candidate);
+    const known = cursorOfText(newest.get(idOf(candidate))?.cursor ?? null, cursor);
+    const now = cursorOfText(candidate.cursor, cursor);
+    const isUnknown = known === null || now === null;
+    if (isUnknown || (order === 'desc' ? isOlder(known, now, cursor) : !isOlder(now, known, cursor)))
+      newest.set(idOf(candidate), candidate);
   }
   return newest;
+}
+
+interface Dated {
+  readonly cursor: CursorShape;
+  readonly order: 'asc' | 'desc' | 'none';
 }
 
 const isPlain = (candidate: Candidate): boolean => candidate.isPlain;

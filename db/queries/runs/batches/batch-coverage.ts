@@ -24,7 +24,8 @@ export async function putCoverage(tx: Db, scope: OrgScope, batch: CoverageOfBatc
     const lane = ownLane(scope, laneId);
     const ids = sql`external_id = any(${textArray(externalIds)}::text[])`;
     await (partition === ''
-      ? sql`update record_state set seen_run = ${seq} where lane_id = ${lane} and ${ids}`
+      ? sql`update record_state set seen_run = ${seq}, missed = null, missed_run = null
+          where lane_id = ${lane} and ${ids}`
       : sql`
         insert into record_partitions (lane_id, external_id, partition, seen_run)
         select lane_id, external_id, ${partition}, ${seq} from record_state where lane_id = ${lane} and ${ids}

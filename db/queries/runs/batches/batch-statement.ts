@@ -100,6 +100,7 @@ async function valuesOf(receipt: Receipt): Promise<ReceiptValues> {
     cursors: await list(columnOf.cursor),
     statuses: await list(statusOf),
     fields: await list(fieldsText),
+    notFetched: textArray(receipt.notFetched ?? []),
     // In a batch of several statements, the last of them closes rows.
     closed: await inSlice(() => textArray(isPlain(receipt) ? closedIds(receipt) : [])),
     partitions: storableJson(partitions),
@@ -152,6 +153,7 @@ interface ReceiptValues {
   readonly cursors: Buffer;
   readonly statuses: Buffer;
   readonly fields: Buffer;
+  readonly notFetched: Buffer;
   /** External ids of records whose quarantine rows end. */
   readonly closed: Buffer;
   readonly partitions: string;
@@ -265,13 +267,14 @@ export const recordSql = <Row>(
     select lane.fence, run.* from lane left join run on true`;
 
 const returning = sql`connection_id, resource_key, seq, cancel_requested_at, status`;
-const update = sql`
+const update = ({ notFetched }: Placeholders<StatementValues>) => sql`
       on conflict (lane_id, external_id)
       do update set hash = excluded.hash, cursor = excluded.cursor, status = excluded.status,
         undelivered = case
           when excluded.undelivered and (record_state.undelivered or record_state.status = 'deleted') then true end,
-        fields = excluded.fields, changed_at = excluded.changed_at, flagged_run = null`;
+        fields = excluded.fields, changed_at = excluded.changed_at,
+        flagged_run = case when excluded.external_id = any(${notFetched}::text[]) then record_state.flagged_run end`;
 const upsert = statement((_, v: Placeholders<StatementValues>) =>
-  recordSql<StatementRow>(v, { onConflict: update, returning }),
+  recordSql<StatementRow>(v, { onConflict: update(v), returning }),
 );
 const insertNew = statement((_, v: Placeholders<StatementValues>) => recordSql<StatementRow>(v, { returning }));

@@ -11,7 +11,7 @@ import { stored } from '../store/stored-json.ts';
 export function putCoverage(state: ControlState, { orgId, laneId, seq }: StoredRun, receipt: Receipt): void {
   for (const { partition, externalIds } of receipt.seen) {
     for (const record of knownOf(state, laneId, externalIds)) {
-      if (partition === '') state.records.update(record, { seenRun: seq });
+      if (partition === '') state.records.update(record, { seenRun: seq, missed: null, missedRun: null });
       else state.places.put({ laneId, externalId: record.externalId, partition, seenRun: seq });
     }
   }

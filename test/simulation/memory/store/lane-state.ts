@@ -16,7 +16,7 @@ export const nothingKnown = {
 export function putRecords(
   state: ControlState,
   { laneId }: Pick<StoredRun, 'laneId'>,
-  { records, deliveredBefore }: Pick<Receipt, 'records' | 'deliveredBefore'>,
+  { records, notFetched = [], deliveredBefore }: Pick<Receipt, 'records' | 'notFetched' | 'deliveredBefore'>,
 ): void {
   refuseTwice(records.map(({ externalId }) => externalId));
   for (const { externalId, hash, cursor, status, fields } of records) {
@@ -32,7 +32,7 @@ export function putRecords(
       cursor,
       status,
       undelivered: isUndelivered || null,
-      flaggedRun: null,
+      flaggedRun: notFetched.includes(externalId) ? (before?.flaggedRun ?? null) : null,
       fields: fields === null ? null : storedObject(fields),
       changedAt: fields === null ? null : state.now(),
     });
