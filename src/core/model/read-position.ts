@@ -36,6 +36,8 @@ export interface PagePosition {
   readonly overlap?: number;
   /** Requested only to see that the short page before it was the last. */
   readonly isProbe?: true;
+  /** Number of pages without items right before it, if the API said each time that more follow. */
+  readonly emptyPages?: number;
 }
 
 /** The incremental rules of a resource, in units. */

@@ -100,6 +100,63 @@ describe('a page that the count of the API contradicts', () => {
   });
 });
 
+describe('an empty page behind which the API says that more follow', () => {
+  const stopWhen = 'body.more = false';
+  const byPage = { kind: 'page', inject: inQuery('page'), stopWhen };
+  const kinds: readonly (readonly [string, Parts])[] = [
+    ['page', byPage],
+    ['page with a size', { ...byPage, size: 4 }],
+    ['offset', { kind: 'offset', size: 4, step: 'size', stable: true, inject: inQuery('offset'), stopWhen }],
+    ['cursor', { kind: 'cursor', next: 'body.next', inject: inQuery('page'), emptyPage: 'stop', stopWhen }],
+  ];
+  const reply = (request: ApiRequest): ApiReply => {
+    const page = 1 + numberOf(request, 'offset', 0) / 4;
+    const no = numberOf(request, 'page', page);
+    const data = no === 2 || no === 3 ? [] : itemsFrom(no === 1 ? 0 : 4, 4);
+    return { body: { data, more: no < 4, next: no + 1 } };
+  };
+
+  test.each(kinds)('is not the last: %s', async (_, pagination) => {
+    const { ids, gaps } = await read(reply, { response: { records: 'data' }, pagination }, { provesEnd: true });
+    expect([ids, gaps]).toEqual([[1, 2, 3, 4, 5, 6, 7, 8], []]);
+  });
+
+  test('leaves a gap where its items would say how to go on', async () => {
+    const keyset = { kind: 'keyset', field: 'id', inject: inQuery('after'), emptyPage: 'continue', stopWhen };
+    const cut = (request: ApiRequest): ApiReply =>
+      numberOf(request, 'after', 0) === 0
+        ? { body: { data: itemsFrom(0, 4), more: true } }
+        : { body: { data: [], more: true } };
+    const { ids, gaps } = await read(cut, { response: { records: 'data' }, pagination: keyset });
+    expect([ids, gaps]).toEqual([[1, 2, 3, 4], ['count_differs']]);
+  });
+
+  test('is the last where the rule is about its last item', async () => {
+    const pagination = { ...byPage, stopWhen: 'last.id = 100' };
+    const { ids, asked } = await read((r) => ({ body: numberOf(r, 'page', 1) === 1 ? itemsFrom(0, 4) : [] }), {
+      pagination,
+    });
+    expect([ids.length, asked.length]).toEqual([4, 2]);
+  });
+
+  test('fails the read when there are a hundred of them, and none between full ones', async () => {
+    const empty = await read(() => ({ body: { data: [], more: true } }), {
+      response: { records: 'data' },
+      pagination: byPage,
+    });
+    expect(empty.error).toMatchObject({
+      code: 'page_limit',
+      message: expect.stringContaining('100 pages without items'),
+    });
+    const mixed = (request: ApiRequest): ApiReply => {
+      const no = numberOf(request, 'page', 1);
+      return { body: { data: no % 2 === 0 ? [] : [{ id: no }], more: no < 240 } };
+    };
+    const { error, ids } = await read(mixed, { response: { records: 'data' }, pagination: byPage });
+    expect([error, ids.length]).toEqual([null, 120]);
+  });
+});
+
 describe('a short page of an API that gives no count', () => {
   const kinds: readonly (readonly [string, Parts, (request: ApiRequest) => number])[] = [
     ['page', { kind: 'page', size: 4, inject: inQuery('page') }, (request) => (numberOf(request, 'page', 1) - 1) * 4],

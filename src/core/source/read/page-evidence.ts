@@ -30,7 +30,7 @@ export function pageGaps(placed: PlacedPage): Gaps {
     page.recordsMissing && 'list_missing',
     placed.isIncomplete && 'report_incomplete',
     repeated === 'unproved' && 'page_repeated',
-    contradictsCount(placed) && 'count_differs',
+    (page.isCutOff || contradictsCount(placed)) && 'count_differs',
   ];
   return gaps.filter((gap) => gap !== false);
 }

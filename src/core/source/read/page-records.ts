@@ -9,7 +9,15 @@ import { loggingBlocked } from '../request/log-blocked.ts';
 import type { RequestRoots } from '../request/request.ts';
 import type { Source } from '../source.ts';
 import { jsonOf } from './page-guard.ts';
-import { countOf, nextPage, type PageItems, pageIdentity, pageRoots, type ResponseRoots } from './paginate.ts';
+import {
+  countOf,
+  losesItsPlace,
+  nextPage,
+  type PageItems,
+  pageIdentity,
+  pageRoots,
+  type ResponseRoots,
+} from './paginate.ts';
 import { positionText } from './position-text.ts';
 import { type SelectedItems, shapeRecords } from './select-records.ts';
 
@@ -19,6 +27,8 @@ export interface PageRecords {
   readonly records: readonly unknown[];
   /** `null` for the last page of its window. */
   readonly next: PagePosition | null;
+  /** More follows, but the page does not say where. */
+  readonly isCutOff: boolean;
   /** Pages of the window from `next` on by the API's count, or infinite if unknown. */
   readonly pagesLeft: number;
   /** Number of elements that the API pages by. */
@@ -75,6 +85,7 @@ export async function readRecords(
     kind: 'records',
     records,
     next: next?.position ?? null,
+    isCutOff: next === null && (await losesItsPlace(pagination, paged)),
     pagesLeft: next?.pagesLeft ?? 0,
     count: elements.length,
     keyAt: (index) => (isFlat ? keyOf(records[index], source) : jsonOf(elements[index])),

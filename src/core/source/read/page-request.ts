@@ -37,6 +37,7 @@ export const emptyReport: Extract<Page, { kind: 'records' }> = {
   kind: 'records',
   records: [],
   next: null,
+  isCutOff: false,
   pagesLeft: 0,
   count: 0,
   keyAt: () => '',

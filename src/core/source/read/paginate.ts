@@ -57,21 +57,37 @@ const sizeRoot = (size: number | undefined) => (size === undefined ? {} : { size
 
 const sizeOf = (pagination: Pagination, position: PagePosition): number | undefined => position.size ?? pagination.size;
 
+/** Pages without items in a row, behind each of which `stopWhen` says that more follow. */
+const emptyPagesMax = 100;
+
 /**
  * A signal of the API (stopWhen, total, totalPages, the absence of a link) decides if the spec names one, because APIs
  * may cap or filter pages. Otherwise a short or empty page ends the read; where the end must be proved, one more page
- * is requested after a short one. Throws `page_limit` at `maxPages`, and `source_rejected` for a response that cannot
- * be followed.
+ * is requested after a short one. Throws `page_limit` at `maxPages` and after too many empty pages, and
+ * `source_rejected` for a response that cannot be followed.
  */
 export async function nextPage(pagination: Pagination, page: PageItems): Promise<NextPage | null> {
-  if (pagination.kind === 'none' || (await saysStop(pagination, page))) return null;
-  const next = await following(pagination, page);
-  if (next !== null && page.position.index >= pagination.maxPages) {
+  if (pagination.kind === 'none') return null;
+  const isLast = await stopSignal(pagination, page);
+  if (isLast === true) return null;
+  const next = await following(pagination, { ...page, saysMore: isLast === false });
+  if (next === null) return null;
+  if (page.position.index >= pagination.maxPages) {
     const advice = 'Use smaller windows, a narrower request, or raise pagination.maxPages.';
     throw new AppError('page_limit', `The API has more than ${pagination.maxPages} pages in one window. ${advice}`);
   }
-  return next;
+  if (isLast !== false || !isEmpty(page)) return next;
+  const emptyPages = (page.position.emptyPages ?? 0) + 1;
+  if (emptyPages >= emptyPagesMax) {
+    const advice = 'Correct pagination.stopWhen: it is false after each of them.';
+    throw new AppError('page_limit', `The API has sent ${emptyPages} pages without items in a row. ${advice}`);
+  }
+  return { ...next, position: { ...next.position, emptyPages } };
 }
+
+/** Whether more follows behind an empty page that does not say where: its items are what the next request needs. */
+export const losesItsPlace = async (pagination: Pagination, page: PageItems): Promise<boolean> =>
+  pagination.kind === 'keyset' && page.items.length === 0 && (await stopSignal(pagination, page)) === false;
 
 /** Content that identifies a repeated page, or `null` if it has none (an empty page). */
 export function pageIdentity(
@@ -83,12 +99,21 @@ export function pageIdentity(
   return next?.url ?? next?.cursor ?? null;
 }
 
-async function saysStop(pagination: Pagination, page: PageItems): Promise<boolean> {
-  return pagination.stopWhen !== undefined && (await ask(pagination.stopWhen, pagination, page)) === true;
+/** The result of `stopWhen`; `undefined` where it says nothing, as `last` of an empty page does. */
+async function stopSignal(pagination: Pagination, page: PageItems): Promise<unknown> {
+  const { stopWhen } = pagination;
+  if (stopWhen === undefined) return undefined;
+  const isLast = await ask(stopWhen, pagination, page);
+  return isLast === false && page.items.length === 0 && /\blast\b/.test(stopWhen) ? undefined : isLast;
 }
 
-async function following(pagination: Pagination, page: PageItems): Promise<NextPage | null> {
-  const { isProbe: _, overlap: _before, ...position } = page.position;
+/** A page, and whether `stopWhen` says that it is not the last. */
+interface SignalledPage extends PageItems {
+  readonly saysMore: boolean;
+}
+
+async function following(pagination: Pagination, page: SignalledPage): Promise<NextPage | null> {
+  const { isProbe: _, overlap: _before, emptyPages: _empty, ...position } = page.position;
   const step = { ...position, index: position.index + 1, number: position.number + 1 };
   switch (pagination.kind) {
     case 'none':
@@ -117,21 +142,23 @@ async function following(pagination: Pagination, page: PageItems): Promise<NextP
   }
 }
 
-const isEmptyEnd = ({ emptyPage }: Pagination, { items, position }: PageItems): boolean =>
-  items.length <= (position.overlap ?? 0) && emptyPage === 'stop';
+const isEmptyEnd = ({ emptyPage }: Pagination, page: SignalledPage): boolean =>
+  isEmpty(page) && emptyPage === 'stop' && !page.saysMore;
+
+/** Whether a page has at most what it repeats of the one before. */
+const isEmpty = ({ items, position }: PageItems): boolean => items.length <= (position.overlap ?? 0);
 
 /** Continues without a page count of the API; `null` after the last page. */
-function behindUncounted(pagination: Pagination, page: PageItems, next: PagePosition): NextPage | null {
-  if (saysMore(pagination, page)) return uncounted(next);
-  // A page that only repeats the end of the one before has nothing new.
-  if (page.items.length <= (page.position.overlap ?? 0)) return isEmptyEnd(pagination, page) ? null : uncounted(next);
+function behindUncounted(pagination: Pagination, page: SignalledPage, next: PagePosition): NextPage | null {
+  if (countsMore(pagination, page)) return uncounted(next);
+  if (isEmpty(page)) return isEmptyEnd(pagination, page) ? null : uncounted(next);
   if (!isShort(pagination, page)) return uncounted(next);
   return page.provesEnd ? uncounted({ ...next, isProbe: true }) : null;
 }
 
 async function behindOffset(
   pagination: Extract<Pagination, { kind: 'offset' }>,
-  page: PageItems,
+  page: SignalledPage,
   step: PagePosition,
 ): Promise<NextPage | null> {
   const next = { ...step, ...nextOffset(pagination, page) };
@@ -145,7 +172,7 @@ async function behindOffset(
 }
 
 /** Whether `response.total` promises further items, if the place of the page in the list is known. */
-function saysMore(pagination: Pagination, page: PageItems): boolean {
+function countsMore(pagination: Pagination, page: PageItems): boolean {
   const upTo = itemsUpTo(pagination, page);
   return page.total !== null && upTo !== null && upTo < page.total;
 }

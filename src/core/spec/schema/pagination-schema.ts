@@ -53,7 +53,8 @@ const stable = field(
   'True: while it is read the list only grows, and only at its end, as one that is sorted by an id from which nothing is deleted. Then it is not checked whether the pages follow each other.',
 );
 const EmptyPage = v.picklist(['stop', 'continue']);
-const emptyText = 'Whether a page without items is the last one.';
+const emptyText =
+  'Whether a page without items is the last one. Where `stopWhen` is false after it, it is not: the API says that more follow.';
 const stopOnEmpty = { ...common, emptyPage: field(v.optional(EmptyPage, 'stop'), emptyText) };
 const continueOnEmpty = { ...common, emptyPage: field(v.optional(EmptyPage, 'continue'), emptyText) };
 
