@@ -1,7 +1,8 @@
 /**
  * Checks whether pages, which are places and not items, follow each other: when a record leaves, the next one slips
  * onto an earlier page. So an offset begins at the last item of the page before, which must be there again. Page
- * numbers cannot overlap: their ends are checked again after the last page (`list-moves.ts`).
+ * numbers and offsets of whole pages cannot overlap: their ends are checked again after the last page
+ * (`list-moves.ts`).
  */
 
 import type { ListTrail, PageEdge, PagePosition, ReadPosition } from '../../model/read-position.ts';

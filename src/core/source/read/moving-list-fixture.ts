@@ -44,6 +44,8 @@ export const newestFirst = {
 export interface MovingRead extends Partial<Omit<Source, 'resource'>> {
   readonly evaluator: Evaluator;
   readonly resource: Readonly<Record<string, unknown>>;
+  /** Rows that the API leaves out after it has paged. */
+  readonly hides?: (row: Row) => boolean;
   /** Status of a page past the end, absent if that is empty. */
   readonly statusBehind?: number;
   readonly position?: ReadPosition | null;
@@ -53,16 +55,16 @@ export interface MovingRead extends Partial<Omit<Source, 'resource'>> {
 
 /** `change` may replace the list before each request. */
 export async function readMoving(first: readonly Row[], change: Change, options: MovingRead) {
-  const { evaluator, resource, statusBehind, position = null, stops = [], ...overrides } = options;
+  const { evaluator, resource, hides = () => false, statusBehind, position = null, stops = [], ...overrides } = options;
   const lists: (readonly Row[])[] = [first];
   const asked: string[] = [];
   const client = clientOf((url) => {
     const list = change(lists.at(-1) ?? first, asked.length + 1);
     lists.push(list);
     asked.push(url.search);
-    const { data, total } = pageOf(list, url.searchParams);
-    if (data.length === 0 && statusBehind !== undefined && asked.length > 1) return { status: statusBehind, body: {} };
-    return { status: 200, body: { data, total } };
+    const { rows, total, more } = pageOf(list, url.searchParams);
+    if (rows.length === 0 && statusBehind !== undefined && asked.length > 1) return { status: statusBehind, body: {} };
+    return { status: 200, body: { data: rows.filter((row) => !hides(row)), total, more } };
   });
   const parts = { response: { records: 'data' }, ...resource };
   const http = { rateLimit: { maxConcurrent: 1 } };
@@ -102,7 +104,7 @@ function pageOf(list: readonly Row[], query: URLSearchParams) {
   const isByPage = query.has('page');
   const size = isByPage ? byPage.size : byOffset.size;
   const from = isByPage ? (Number(query.get('page')) - 1) * size : Number(query.get('offset') ?? 0);
-  return { data: found.slice(from, from + size), total: found.length };
+  return { rows: found.slice(from, from + size), total: found.length, more: from + size < found.length };
 }
 
 const clientOf = (reply: (url: URL) => { readonly status: number; readonly body: unknown }): HttpClient => ({

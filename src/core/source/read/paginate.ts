@@ -4,6 +4,7 @@ import type { PagePosition } from '../../model/read-position.ts';
 import type { Pagination } from '../../spec/schema/pagination-schema.ts';
 import type { Evaluate } from '../request/evaluate.ts';
 import { linkOf } from '../request/link-header.ts';
+import { isNumbered } from './movable.ts';
 import { positionText } from './position-text.ts';
 
 export interface ResponseRoots {
@@ -219,11 +220,11 @@ function isShort(pagination: Pagination, page: PageItems): boolean {
 }
 
 function overlapBehind(
-  { overlap = 0, stable, step }: Extract<Pagination, { kind: 'offset' }>,
-  { count, size, overlaps }: { readonly count: number; readonly size: number; readonly overlaps: boolean },
+  pagination: Extract<Pagination, { kind: 'offset' }>,
+  { count, overlaps }: { readonly count: number; readonly overlaps: boolean },
 ): number {
-  // Where the API has left some items out, the last item is not known by its place.
-  const automatic = stable || !overlaps || (step === 'size' && count !== size) ? 0 : 1;
+  const { overlap = 0, stable } = pagination;
+  const automatic = stable || !overlaps || isNumbered(pagination) ? 0 : 1;
   // A page that is all overlap would be requested forever.
   return Math.max(0, Math.min(Math.max(overlap, automatic), count - 1));
 }
@@ -234,7 +235,7 @@ function nextOffset(
 ): Pick<PagePosition, 'offset' | 'overlap'> {
   const size = position.size ?? pagination.size;
   const count = items.length;
-  const overlap = overlapBehind(pagination, { count, size, overlaps });
+  const overlap = overlapBehind(pagination, { count, overlaps });
   const moved = pagination.step === 'size' || count === 0 ? size : count;
   return { offset: position.offset + moved - overlap, ...(overlap > 0 && { overlap }) };
 }

@@ -116,7 +116,7 @@ export const Pagination = v.pipe(
       ),
       overlap: field(
         v.exactOptional(Position),
-        'Items read again on the next page, because rows move while they are read; repeats are skipped as unchanged. They must be there again, or the list has moved and is read back. Absent: one where a record that is passed over would be missed for good (with `incremental`, `deletes` by `full_scan`, `replace`), else 0.',
+        'Items read again on the next page, because rows move while they are read; repeats are skipped as unchanged. They must be there again, or the list has moved and is read back. Absent: one where a record that is passed over would be missed for good (with `incremental`, `deletes` by `full_scan`, `replace`), else 0. With `step: size` it is 0, and the ends of pages are looked at again after the last one.',
         5,
       ),
       stable,
