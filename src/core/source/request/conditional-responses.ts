@@ -1,4 +1,5 @@
 import type { HttpResponse } from '../../model/http.ts';
+import { lastModifiedOf } from './last-modified.ts';
 import { type PageCacheEntry, type ResponseCache, type Sent, unkept } from './response-cache.ts';
 import { fromRest, type StoredResponse, toRest } from './stored-response.ts';
 
@@ -32,7 +33,8 @@ export function createConditionalResponses({ client, store, keyOf }: PageCacheEn
 }
 
 export function conditionsOf({ headers }: Pick<HttpResponse, 'headers'>): Record<string, string> {
-  const { etag, 'last-modified': lastModified } = headers;
+  const { etag } = headers;
+  const lastModified = lastModifiedOf(headers);
   return {
     ...(etag === undefined ? {} : { 'if-none-match': etag }),
     ...(lastModified === undefined ? {} : { 'if-modified-since': lastModified }),

@@ -61,7 +61,11 @@ describe('a conditional request', () => {
     ['etag', '"1"'],
     ['last-modified', 'Thu, 01 Jan 2026 00:00:00 GMT'],
   ])('carries the %s of the last response, which a 304 brings back whole', async (name, value) => {
-    const api = scripted({ headers: { ...tagged.headers, etag: '', [name]: value }, body: '[1]' }, { status: 304 });
+    const date = 'Thu, 01 Jan 2026 00:01:00 GMT';
+    const api = scripted(
+      { headers: { ...tagged.headers, date, etag: '', [name]: value }, body: '[1]' },
+      { status: 304 },
+    );
     const store = memoryStore();
     const { keep } = await opened(api, store, cache).send(request(), { signal });
     await keep({ isLast: true });
@@ -70,6 +74,20 @@ describe('a conditional request', () => {
     expect(response).toMatchObject({ status: 200, headers: { link: tagged.headers.link }, url: request().url });
     expect(textOf(response)).toBe('[1]');
     expect(response.headers).not.toHaveProperty('set-cookie');
+  });
+
+  test.each([
+    ['without a date', {}],
+    ['with the date of a second later', { date: 'Thu, 01 Jan 2026 00:00:01 GMT' }],
+  ])('carries no last-modified of a response %s: it may have changed since without another', async (_how, dated) => {
+    const headers = { 'last-modified': 'Thu, 01 Jan 2026 00:00:00 GMT', ...dated };
+    const api = scripted({ headers, body: '[1]' }, { headers, body: '[2]' });
+    const store = memoryStore();
+    const { keep } = await opened(api, store, cache).send(request(), { signal });
+    await keep({ isLast: true });
+    const { response } = await opened(api, store.nextRun(), cache).send(request(), { signal });
+    expect(api.sent[1]?.headers).not.toHaveProperty('if-modified-since');
+    expect(textOf(response)).toBe('[2]');
   });
 
   test('that brings another response gives and keeps that one', async () => {

@@ -4,11 +4,12 @@ import type { HttpResponse } from '../../model/http.ts';
 import type { PagePosition } from '../../model/read-position.ts';
 import type { Validators } from '../../model/validators.ts';
 import type { Source } from '../source.ts';
+import { lastModifiedOf } from './last-modified.ts';
 
 export function validatorsOf(source: Source, requestKey: string, response: HttpResponse): Validators | null {
   const { mode } = source.resource.request.cache;
-  const etag = storedHeader(response, 'etag');
-  const lastModified = storedHeader(response, 'last-modified');
+  const etag = storable(response.headers['etag']);
+  const lastModified = storable(lastModifiedOf(response.headers));
   if (mode === 'none' || (mode === 'conditional' && etag === null && lastModified === null)) return null;
   return { requestKey, specChecksum: meaningOf(source), etag, lastModified, at: source.now().toISOString() };
 }
@@ -56,7 +57,6 @@ export function isFresh(source: Source, stored: Validators | null): boolean {
 }
 
 /** `null` if it is missing or no database can hold it, so that the next request is unconditional. */
-function storedHeader({ headers }: HttpResponse, name: string): string | null {
-  const value = headers[name];
+function storable(value: string | undefined): string | null {
   return value === undefined || textIssue(value) !== null ? null : value;
 }

@@ -199,7 +199,7 @@ export const RequestTemplate = v.pipe(
         strictObject({
           mode: field(
             v.optional(v.picklist(['none', 'conditional', 'ttl']), 'none'),
-            '`conditional`: requested with the validators of the last response (`ETag`, `Last-Modified`), which is valid again at a 304; the read of a resource only while its list is one page. `ttl`: not requested for `ttlSeconds` after it; for a login, whose response is stored as its token, its longest lifetime.',
+            '`conditional`: requested with the validators of the last response (`ETag`, or a `Last-Modified` that is a minute older than `Date`), which is valid again at a 304; the read of a resource only while its list is one page. `ttl`: not requested for `ttlSeconds` after it; for a login, whose response is stored as its token, its longest lifetime.',
           ),
           ttlSeconds: field(
             v.exactOptional(wholeNumber(1, 2_592_000)),

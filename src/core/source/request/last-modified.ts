@@ -1,0 +1,11 @@
+/** A time in seconds does not name a version that may change again in the same second, or with a clock a little apart. */
+const settleMs = 60_000;
+
+/**
+ * `Last-Modified` of a response, or `undefined` where it names no version: if it is not a minute older than `Date`, the
+ * content may change without it (RFC 9110 8.8.2.2).
+ */
+export function lastModifiedOf(headers: Readonly<Record<string, string>>): string | undefined {
+  const { date = '', 'last-modified': lastModified = '' } = headers;
+  return Date.parse(date) - Date.parse(lastModified) >= settleMs ? lastModified : undefined;
+}
