@@ -107,7 +107,9 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
       const { id, attempt } = await started();
       const awaited = { ...entry('awaited'), isAwaited: true } as const;
       await record(attempt, receiptOf(id, 1, { records: [], quarantine: [awaited] }));
-      const requeued = () => queries.findRequeued(db, scope, { connectionId, resourceKey: 'a', after: null, limit: 9 });
+      const page = { connectionId, resourceKey: 'a', runId: 'the next', after: null, limit: 9 };
+      const requeued = () => queries.findRequeued(db, scope, page);
+      expect(await queries.findRequeued(db, scope, { ...page, runId: id })).toEqual([]);
       const [row] = await requeued();
       const retried = [row?.id ?? ''];
       const again = { ...awaited, isAgain: true };
@@ -146,7 +148,7 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
       await record(attempt, receiptOf(id, 1, { records: [], quarantine: [kept, { ...large, errors }] }));
       expect(await queries.requeueOne(db, scope, kept.id)).toBe(true);
       expect(await queries.requeueOne(db, scope, kept.id)).toBe(false);
-      const ofLane = { connectionId, resourceKey: 'a' };
+      const ofLane = { connectionId, resourceKey: 'a', runId: 'the next' };
       expect(await queries.requeueAll(db, scope, { connectionId, resourceKey: null })).toBe(1);
       const page = { ...ofLane, after: null, limit: 10 };
       expect(await queries.findRequeued(db, scope, page)).toEqual([

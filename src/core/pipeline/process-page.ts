@@ -248,7 +248,9 @@ function createConclude({
       const degraded = { ...whole, entry: entry && { ...entry, hash: '' } };
       if (fetchesAgain) return degraded;
       const again = quarantineEntry({ externalId, raw, each, retry: undefined, everyVersion }, [stepFailed], redact);
-      return origin === 'retried' ? { kind: 'wait', row: again } : { ...degraded, again };
+      if (origin === 'fetched') return { ...degraded, again };
+      known.forget(externalId);
+      return { kind: 'wait', row: again };
     }
     const found = issues ?? [];
     const onInvalid = quarantine || origin === 'retried' ? 'quarantine' : resource.onInvalid;

@@ -32,6 +32,8 @@ const unresolved = (db: Db, scope: OrgScope) =>
     .where('resolvedAt', 'is', null);
 
 interface RequeuedPage extends LaneKey {
+  /** Its own rows are for the run after it: it may be what they wait for that fails meanwhile. */
+  readonly runId: string;
   readonly after: string | null;
   readonly limit: number;
 }
@@ -39,7 +41,7 @@ interface RequeuedPage extends LaneKey {
 export async function findRequeued(
   db: Db,
   scope: OrgScope,
-  { connectionId, resourceKey, after, limit }: RequeuedPage,
+  { connectionId, resourceKey, runId, after, limit }: RequeuedPage,
 ): Promise<Requeued[]> {
   const query = db
     .selectFrom('quarantine')
@@ -55,6 +57,7 @@ export async function findRequeued(
     .where('connectionId', '=', connectionId)
     .where('resourceKey', '=', resourceKey)
     .where('requeuedAt', 'is not', null)
+    .where('runId', '!=', runId)
     .orderBy('id')
     .limit(limit);
   return (after === null ? query : query.where('id', '>', after)).execute();

@@ -29,10 +29,10 @@ const isTooLarge = ({ validationErrors }: StoredQuarantine): boolean =>
   Array.isArray(validationErrors) && validationErrors.some((error: JsonObject) => error['keyword'] === 'too_large');
 
 /** As the query of the same name. */
-export const findRequeued: typeof real.findRequeued = (db, _scope, { connectionId, resourceKey, after, limit }) =>
+export const findRequeued: typeof real.findRequeued = (db, _scope, { connectionId, resourceKey, runId, after, limit }) =>
   memoryOf(db).transact('findRequeued', (state) =>
     requeuedIn(state, { connectionId, resourceKey })
-      .filter(({ id }) => after === null || id > after)
+      .filter((row) => row.runId !== runId && (after === null || row.id > after))
       .toSorted((a, b) => (a.id < b.id ? -1 : 1))
       .slice(0, limit)
       .map((row) => ({
