@@ -57,7 +57,7 @@ function named(schema: v.GenericSchema, fields: unknown): unknown {
   return { ...Object.fromEntries(renamed), ...fields };
 }
 
-const isGivenTwice = (schema: v.GenericSchema, fields: unknown): readonly Issue[] =>
+const givenTwice = (schema: v.GenericSchema, fields: unknown): readonly Issue[] =>
   isJsonObject(fields) && 'entries' in schema && isJsonObject(schema.entries)
     ? Object.keys(schema.entries).flatMap((own) => {
         const other = otherName(own);
@@ -72,7 +72,7 @@ export function checkBody<S extends v.GenericSchema>(schema: S, document: unknow
   if (schema.type === 'object' && Array.isArray(document)) {
     throw invalid('The body is not valid.', [schemaIssue('', 'expected an object')]);
   }
-  const twice = isGivenTwice(schema, document);
+  const twice = givenTwice(schema, document);
   const result = v.safeParse(schema, named(schema, document));
   if (result.success && twice.length === 0) return result.output;
   throw invalid('The body is not valid.', [...twice, ...(result.issues ? issuesOf(result.issues) : [])]);

@@ -108,6 +108,7 @@ describe('the list of runs', () => {
     const { text } = await us.get('/console/runs?errorCode=auth_failed');
     expect(text).toContain(rich.failedRunId);
     expect(text).not.toContain(rich.runId);
+    expect((await us.get('/console/runs?errorCode=x&to=0001-01-03T00:00')).status).toBe(200);
     const { text: nothing } = await us.get('/console/runs?errorCode=nothing');
     expect(nothing).toContain('No run passes this filter.');
     // It begins a week ago, and says so in its field.

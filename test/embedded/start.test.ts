@@ -123,7 +123,6 @@ async function replacedWorker({ pids }: ReadyFacts): Promise<number> {
   });
 }
 
-/** Three starts of a test take 100 s on a machine with ten times as much to do. */
 describe('npm start', () => {
   // One start for four: each takes 5 s of CPU.
   it('writes ready.json when all is ready, serves metrics, lets the Temporal UI decrypt what it shows, starts a killed worker again, and on Ctrl-C stops all, removes it and exits 0', async () => {

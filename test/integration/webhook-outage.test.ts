@@ -26,8 +26,6 @@ const succeeded = (endpoint: TestEndpoint, count: number) =>
   eventually(`${count} are taken`, async () => (await endpoint.queue())['succeeded'] === count, { timeoutMs: 75_000 });
 const down = () => ({ status: 500, body: '' });
 
-/** Probes are up to a minute apart. */
-
 test('a receiver that is down gets few requests, and all that waited as soon as it is back: once, in order', async () => {
   const count = 200;
   const inOrder = await createEndpoint(stack, receiver, { name: 'in-order', ordering: 'fifo' });

@@ -157,11 +157,13 @@ function listOf(visit: Visit, { connection, filter, records, reasons }: Listed):
 const partOf = ({ connectionId, path, message }: QuarantineFilter): Html =>
   html`<p class="notice">${
     path === undefined && message === undefined ? 'These records are of one run.' : errorWords({ path, message })
-  } <a href="${addressOf(connectionId)}">All quarantined records of the connection</a></p>`;
+  } <a href="${addressOf(connectionId)}">All quarantined records of the connection</a></p>
+  ${path === undefined && message === undefined ? '' : amongNewest}`;
 
-const reasonTable = ({ connectionId, ...of }: QuarantineFilter, reasons: readonly QuarantineReason[]): Html => {
-  const grouped = reasons.reduce((sum, { records }) => sum + records, 0);
-  return section('Reasons', [
+const amongNewest = html`<p class="hint">Looked for among the newest ${count(groupedMax)} records.</p>`;
+
+const reasonTable = ({ connectionId, ...of }: QuarantineFilter, reasons: readonly QuarantineReason[]): Html =>
+  section('Reasons', [
     table({
       caption: 'Reasons',
       rows: reasons,
@@ -178,9 +180,8 @@ const reasonTable = ({ connectionId, ...of }: QuarantineFilter, reasons: readonl
         { head: 'Example', kind: 'wide', cell: exampleOf },
       ],
     }),
-    grouped < groupedMax ? null : html`<p class="hint">Of the newest ${count(groupedMax)} records.</p>`,
+    amongNewest,
   ]);
-};
 
 /** The newest record of a reason, its field marked. */
 const exampleOf = ({ path, example: { id, externalId, value } }: QuarantineReason): Html =>

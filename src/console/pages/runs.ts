@@ -66,13 +66,23 @@ export const runsPage = page({
                 ),
           }),
         )}
-        ${pager(runs, address)}`,
+        ${pager(runs, withStart(address, since))}`,
     };
   },
 });
 
-const weekBefore = (until: string | undefined): string =>
-  new Date((until === undefined ? Date.now() : Date.parse(until)) - 7 * 24 * 3_600_000).toISOString();
+/** No earlier than what a database stores. */
+const weekBefore = (until: string | undefined): string => {
+  const weekAgo = (until === undefined ? Date.now() : Date.parse(until)) - 7 * 24 * 3_600_000;
+  return new Date(Math.max(weekAgo, Date.parse('0001-01-01T00:00:00Z'))).toISOString();
+};
+
+/** The address with its start, so that older pages keep the one of the first. */
+function withStart(address: string, since: string | undefined): string {
+  const url = new URL(address, 'http://console');
+  if (since !== undefined && !url.searchParams.get('from')) url.searchParams.set('from', timeField(since));
+  return url.pathname + url.search;
+}
 
 const runFilters = ({ connectionId, resource, status, trigger, errorCode, since, until }: RunFilter): Html =>
   filters('/console/runs', [

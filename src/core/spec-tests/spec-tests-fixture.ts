@@ -33,4 +33,4 @@ export const wordsOf = (issues: readonly Issue[]): readonly string[] =>
 export const runWith =
   (evaluator: TestEvaluator) =>
   async (...parts: Parameters<typeof specOf>) =>
-    wordsOf(await runSpecTests(specOf(...parts), { evaluator }));
+    wordsOf(await runSpecTests(specOf(...parts), { evaluator, testMsMax: 25_000, allMsMax: 60_000 }));
