@@ -59,7 +59,8 @@ export function createRunStore(
     return dimensions.map((dimension) => known.get(dimension) ?? 0);
   };
   return {
-    requeued: async (page) => (hasRequeued ? findRequeued(db, scope, { connectionId, resourceKey, runId, ...page }) : []),
+    requeued: async (page) =>
+      hasRequeued ? findRequeued(db, scope, { connectionId, resourceKey, runId, ...page }) : [],
     async clearDimension(dimension) {
       if (!(await clearDimension(db, scope, { runId, owner: { laneId, fence }, dimension }))) throw takenOver();
     },

@@ -12,7 +12,9 @@ const ownMax = 20;
 /** Failures are logged and left to the sweeper. */
 export async function applyNow(deps: ApplyDeps, scope: OrgScope, ids: readonly string[]): Promise<void> {
   await Promise.all(
-    ids.map((scheduleId) => orLeaveToSweeper(deps.log, { orgId: scope.orgId, scheduleId }, () => applySchedule(deps, scope, scheduleId))),
+    ids.map((scheduleId) =>
+      orLeaveToSweeper(deps.log, { orgId: scope.orgId, scheduleId }, () => applySchedule(deps, scope, scheduleId)),
+    ),
   );
 }
 

@@ -29,7 +29,11 @@ const isTooLarge = ({ validationErrors }: StoredQuarantine): boolean =>
   Array.isArray(validationErrors) && validationErrors.some((error: JsonObject) => error['keyword'] === 'too_large');
 
 /** As the query of the same name. */
-export const findRequeued: typeof real.findRequeued = (db, _scope, { connectionId, resourceKey, runId, after, limit }) =>
+export const findRequeued: typeof real.findRequeued = (
+  db,
+  _scope,
+  { connectionId, resourceKey, runId, after, limit },
+) =>
   memoryOf(db).transact('findRequeued', (state) =>
     requeuedIn(state, { connectionId, resourceKey })
       .filter((row) => row.runId !== runId && (after === null || row.id > after))
