@@ -14,6 +14,13 @@ import { runRow } from './run-row.ts';
 
 const noError = { errorSince: null, error: null, testAt: null, tests: 0, recoveredAt: null } as const;
 
+/** As `testedAtOnce` of the real module. */
+function testedAtOnce(state: ControlState, { status, error }: StoredConnection): Partial<StoredConnection> {
+  if (status !== 'error') return { error: null, testAt: null };
+  const now = state.now();
+  return { error: error && { ...error, nextTestAt: now }, testAt: now, tests: 0 };
+}
+
 /** A connection that changed, and its runs that were asked to stop: notify the workflows of those that have not ended. */
 export interface Changed {
   readonly connection: ConnectionRow;
@@ -33,7 +40,8 @@ export const activateConnection = (db: Db, _scope: OrgScope, id: string): Promis
 export const changeParams = (db: Db, _scope: OrgScope, id: string, paramsJson: JsonObject): Promise<ConnectionRow> =>
   memoryOf(db).transact('changeParams', (state) => {
     const connection = found(state, id);
-    return connectionRow(state.connections.update(connection, { paramsJson, accessNo: connection.accessNo + 1 }));
+    const change = { paramsJson, accessNo: connection.accessNo + 1, ...testedAtOnce(state, connection) };
+    return connectionRow(state.connections.update(connection, change));
   });
 
 /** Sets a connection paused, from any status, and asks its open runs to stop. Throws not_found. */
@@ -57,7 +65,7 @@ export const upgradeConnection = (
 ): Promise<Changed> =>
   memoryOf(db).transact('upgradeConnection', (state) => {
     const before = found(state, id);
-    const change = { pinnedSpecVersion: version, accessNo: before.accessNo + 1 };
+    const change = { pinnedSpecVersion: version, accessNo: before.accessNo + 1, ...testedAtOnce(state, before) };
     const connection = state.connections.update(before, change);
     const touched = plan.resources.filter((resource) => resource.class !== 'compatible');
     const resourceKeys = touched.map(({ resourceKey }) => resourceKey);
