@@ -156,6 +156,24 @@ test('a quarantined record that was asked for before the copy and retried after 
   expect(await of.live('retried')).toEqual(['1', '2', '3']);
 });
 
+test('a rewind deletes no record that came back, also without change detection', async () => {
+  let rows: readonly Row[] = [row(1, 1), row(2, 2), row(3, 3)];
+  const resource = { ...changes('came-back', () => rows), changeDetection: { mode: 'none' } };
+  await using of = await account({ key: 'came-back', resources: [{ ...resource, target: { table: 'came_back' } }] });
+  await of.sync('came-back');
+  rows = [row(1, 1), { ...row(2, 12), gone: true }, row(3, 3)];
+  expect((await of.sync('came-back')).statsJson).toMatchObject({ deleted: 1 });
+  rows = [row(1, 1), row(2, 13), row(3, 14)];
+  await of.sync('came-back');
+  const to = await backup(of, 'came_back');
+  rows = [...rows, row(4, 24)];
+  await of.sync('came-back');
+  await restoreInPlace(of, 'came_back');
+  const run = await rewind(of, 'came-back', to);
+  expect(run).toMatchObject({ watermarkBefore: at(14), statsJson: { recordsOut: 2, deleted: 0 } });
+  expect(await of.live('came_back')).toEqual(['1', '2', '3', '4']);
+});
+
 test('a resource that is read whole is delivered again, and what a scan found missing is deleted again', async () => {
   let rows = Array.from({ length: 40 }, (_, index) => row(index + 1, 1));
   api.serve('whole', () => ({ body: rows }));

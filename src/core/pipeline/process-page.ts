@@ -219,6 +219,8 @@ function createConclude({
   const waits = deletesAtEnd(resource);
   const leaves = waits && leavesPartitions(resource);
   const fetchesAgain = fetchesAll(resource);
+  // A deleted record that comes back is no longer known as deleted, although no version is compared.
+  const uncompared = resource.deletes.mode === 'none' ? null : '';
   return (candidate, { each, origin }) => {
     const { raw, externalId, hash, cursor, issues, data, quarantine, isDegraded, retry, before } = candidate;
     const { isDeleted, isFiltered } = candidate;
@@ -227,8 +229,9 @@ function createConclude({
     const isDelivered = !issues && data;
     const status = isDelivered ? 'delivered' : 'quarantined';
     // The known state is the last version; an older one that is retried does not replace it.
-    const isState = hash !== null && (retry === undefined || retry.isLast);
-    const entry: RecordEntry | null = isState ? { externalId, hash, cursor, status, fields } : null;
+    const stateHash = retry === undefined || retry.isLast ? (hash ?? uncompared) : null;
+    const entry: RecordEntry | null =
+      stateHash === null ? null : { externalId, hash: stateHash, cursor, status, fields };
     // An old version that was kept back proves nothing about a later one.
     if (isDeleted && waits && retry?.isLast === false) return null;
     if (isFiltered && leaves) return origin === 'retried' ? null : { kind: 'leave', externalId };
