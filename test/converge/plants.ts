@@ -68,8 +68,8 @@ export const plants: readonly StoryPlant[] = [
     name: 'rows of a destination that was forgotten are not compared',
     seed: null,
     file: 'src/core/run/repair.ts',
-    code: 'const leftovers = isRekeyed ? 0 : await noteLeftovers(options);',
-    bug: 'const leftovers = isRekeyed ? 0 : 0;',
+    code: 'const leftovers = await noteLeftovers(options);',
+    bug: 'const leftovers = 0;',
   },
   {
     name: 'children keep what a parent was',

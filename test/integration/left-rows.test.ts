@@ -88,16 +88,26 @@ test('versions of a record that is deleted are marked in a table that was rebuil
   expect(new Set(await of.live(table))).toEqual(new Set(['2', '3', '4']));
 });
 
-test('rows under another key stay: they are no records of the new one that are missing', async () => {
-  const key = 'rekeyed-rows';
-  const table = 'rekeyed_rows';
-  api.serve(key, () => ({ body: [1, 2, 3].map((id) => ({ id, number: id + 10 })) }));
-  const resource = { key, target: { table }, deletes: { mode: 'full_scan', effect: 'hard' } };
-  await using of = await account({ key, resources: [resource] });
-  await of.sync(key);
-  await of.upgrade('2.0.0', [{ ...resource, primaryKey: 'number' }]);
-  for (const recordsOut of [3, 0]) {
-    expect(await of.sync(key)).toMatchObject({ status: 'succeeded', statsJson: { recordsOut, deleted: 0 } });
-  }
-  expect(await of.live(table)).toEqual(['1', '11', '12', '13', '2', '3']);
-});
+test.each(['a run that succeeds', 'one that fails before it'])(
+  'rows under a former key are found missing: %s',
+  async (first) => {
+    const failsFirst = first === 'one that fails before it';
+    const key = failsFirst ? 'rekeyed-later' : 'rekeyed-rows';
+    const table = key.replace('-', '_');
+    let status = 200;
+    api.serve(key, () => ({ status, body: [1, 2, 3].map((id) => ({ id, number: id + 10 })) }));
+    const resource = { key, target: { table }, deletes: { mode: 'full_scan', effect: 'hard' } };
+    await using of = await account({ key, resources: [resource] });
+    await of.sync(key);
+    const { plan } = await of.upgrade('2.0.0', [{ ...resource, primaryKey: 'number' }]);
+    expect(plan.resources).toMatchObject([{ mayDelete: true, effect: expect.stringContaining('under the old keys') }]);
+    if (failsFirst) {
+      status = 400;
+      expect(await of.sync(key)).toMatchObject({ status: 'failed' });
+      status = 200;
+    }
+    expect(await of.sync(key)).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 3, deleted: 3 } });
+    expect(await of.live(table)).toEqual(['11', '12', '13']);
+    expect(await of.sync(key)).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 0, deleted: 0 } });
+  },
+);

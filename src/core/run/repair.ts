@@ -164,16 +164,16 @@ async function idsIn(receipt: string, turns: DecodeTurns): Promise<readonly stri
 /**
  * Deletes fingerprints and watermark before the read, since they describe rows that do not exist. The lane is claimed
  * as another generation, so that no other destination it was delivered to counts any more. Rows that are there are
- * noted, so that they can be found missing; rows of another key stay, as planned. A crash before the first batch only
- * repeats this; batch and page numbers continue.
+ * noted, so that they can be found missing, also those under a former key. A crash before the first batch only repeats
+ * this; batch and page numbers continue.
  */
 async function startOver(options: RepairOptions): Promise<StartPoint> {
   const { run, ledger, onStartOver } = options;
   const forgotten = await ledger.forget();
   if (forgotten === null) throw takenOver();
-  const { records, position, generation, isRekeyed } = forgotten;
+  const { records, position, generation } = forgotten;
   await claim(options, generation);
-  const leftovers = isRekeyed ? 0 : await noteLeftovers(options);
+  const leftovers = await noteLeftovers(options);
   if (records > 0 || run.watermarkBefore !== null) onStartOver(records);
   return {
     ...run,

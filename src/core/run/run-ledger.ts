@@ -16,8 +16,6 @@ export interface Forgotten {
   /** Where the run continues, or `null` at its beginning. */
   readonly position: RunPosition | null;
   readonly generation: string;
-  /** The run is the first under another primary key: ids at the destination are of the previous key. */
-  readonly isRekeyed: boolean;
 }
 
 /** The ledger of a lane, as one attempt at a run writes it; each call is atomic and idempotent. */

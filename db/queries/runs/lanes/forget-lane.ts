@@ -47,9 +47,9 @@ export async function forgetLane(
       .where('id', '=', runId)
       .where('laneId', '=', laneId)
       .where('status', '=', 'running')
-      .returning(['position', sql<boolean>`notes -> 'started_over' is not null`.as('isRekeyed')])
+      .returning('position')
       .executeTakeFirst();
-    return { records, position: run?.position ?? null, generation, isRekeyed: run?.isRekeyed ?? false };
+    return { records, position: run?.position ?? null, generation };
   });
 }
 

@@ -238,6 +238,15 @@ describe('the plan of an upgrade', () => {
     ]);
   });
 
+  it('says what becomes of rows under the old keys', () => {
+    const plan = (resource: object) => planOf(resource, { ...resource, primaryKey: ['id', 'site'] }).resources[0];
+    expect(plan({})).toMatchObject({ mayDelete: false, effect: expect.stringContaining('under the old keys stay') });
+    expect(plan({ deletes: { mode: 'full_scan' } })).toMatchObject({
+      mayDelete: true,
+      effect: expect.stringContaining('deletes rows of table items under the old keys'),
+    });
+  });
+
   it('tells new resources from removed ones', () => {
     const plan = planOf({}, { key: 'orders' });
     expect(plan).toMatchObject({ class: 'breaking', issues: [] });

@@ -100,9 +100,7 @@ const added = ({ key }: Resource): ResourcePlan => ({
 
 const startOver = ({ key }: Resource): ResourcePlan => ({
   ...untouched(key),
-  class: 'resets',
-  resets: 'state',
-  redelivers: 'everything',
+  ...anew,
   effect: 'The earlier spec is no longer valid: the next run reads and delivers everything again.',
 });
 
@@ -132,14 +130,17 @@ function planResource(old: Place | null, place: Place, stored: StoredMeaning): R
   return reshaped ? { ...plan, ...deliversFetched } : plan;
 }
 
-const rekeyed = (plan: ResourcePlan, { target: { table } }: Resource): ResourcePlan => ({
-  ...plan,
-  class: 'resets',
-  resets: 'state',
-  redelivers: 'everything',
-  rekeyedTable: table,
-  effect: `The primary key changes: the next run reads and delivers everything again; rows of table ${table} under the old keys stay.`,
-});
+const anew = { class: 'resets', resets: 'state', redelivers: 'everything' } as const;
+
+function rekeyed(plan: ResourcePlan, resource: Resource): ResourcePlan {
+  const { table } = resource.target;
+  const oldRows = `rows of table ${table} under the old keys`;
+  const left = concludesAbsence(resource)
+    ? `, and deletes ${oldRows}; the brake may hold that back until a backfill with force`
+    : `; ${oldRows} stay`;
+  const effect = `The primary key changes: the next run reads and delivers everything again${left}.`;
+  return { ...plan, ...anew, rekeyedTable: table, effect };
+}
 
 function resetEffect(
   facets: readonly Facet[],

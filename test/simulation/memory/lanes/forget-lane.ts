@@ -20,12 +20,11 @@ export const forgetLane: typeof real.forgetLane = (db, _scope, { runId, ...owner
     const partitions = rewinds
       ? clearProgressIn(state, laneId)
       : state.partitions.deleteWhere((row) => row.laneId === laneId);
-    if (run?.laneId !== laneId || run.status !== 'running')
-      return { records, position: null, generation, isRekeyed: false };
+    if (run?.laneId !== laneId || run.status !== 'running') return { records, position: null, generation };
     const kept = !hasRead && partitions === 0 && isBegun(run.position) ? run.position : null;
     const position = kept ?? (rewinds ? rewindStart : null);
     state.runs.update(run, { position, readCompleted: false, watermarkBefore: null, watermarkAfter: null });
-    return { records, position, generation, isRekeyed: run.notes.started_over !== undefined };
+    return { records, position, generation };
   });
 
 /** A list of partitions, or a report job that is created or waited for. */
