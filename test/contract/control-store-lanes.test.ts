@@ -6,7 +6,7 @@ import { partitionEntry, quarantineEntry, receiptOf, watermark } from '../suppor
 
 const succeeded = { outcome: { status: 'succeeded', error: null }, breaksConnection: false } as const;
 
-const meaning = { key: 'k', cursor: 'c', read: 'r', fields: '' };
+const meaning = { key: 'k', cursor: 'c', read: 'r', fields: '', known: '' } as const;
 
 describe.each(controlStores)('what a control store on $name knows', ({ open }) => {
   let store: ControlStore;
@@ -251,6 +251,7 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
       ['the cursor values of its records', ['cursor'], { cursor: null, fields: { a: 1 } }],
       ['the fields stored for others', ['fields'], { cursor: '7', fields: null }],
       ['every record', ['read', 'key'], null],
+      ['every record of which too little is known', ['known'], null],
     ] as const)('loses %s where they no longer mean the same', async (_what, changed, left) => {
       const { org, queries, db, scope, started, take, record, end, partition, row } = await start();
       const earlier = await started();

@@ -91,7 +91,7 @@ const changes: Readonly<Record<string, ResourceChange>> = {
       : null,
   'ignored fields': ({ change }) => ({ change: { ...change, ignoresNoise: !change.ignoresNoise } }),
   'change detection': ({ change }, random) => ({
-    change: { ...change, mode: random.pick(['hash', 'field'] as const) },
+    change: { ...change, mode: random.pick(['hash', 'field', 'none'] as const) },
   }),
   enrichment: ({ plan }, random) => ({ plan: plan ? null : { onError: 'null', batch: random.chance(0.5) } }),
 };

@@ -111,3 +111,40 @@ test.each(['a run that succeeds', 'one that fails before it'])(
     expect(await of.sync(key)).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 0, deleted: 0 } });
   },
 );
+
+test('a record that was deleted before records were noted is found missing', async () => {
+  const key = 'noted-later';
+  const unnoted = { changeDetection: { mode: 'none' } };
+  const { of, table, change } = await delivered(key, unnoted);
+  await using _closed = of;
+  change([{ id: 2 }, { id: 3 }, { id: 4 }]);
+  const noted = { key, target: { table }, deletes: { mode: 'full_scan', effect: 'hard' } };
+  const { plan } = await of.upgrade('2.0.0', [noted]);
+  expect(plan.resources).toMatchObject([{ class: 'resets', resets: 'state', mayDelete: true, rekeyedTable: null }]);
+  expect(await of.sync(key)).toMatchObject({
+    status: 'succeeded',
+    notes: { started_over: 1 },
+    statsJson: { recordsOut: 3, deleted: 1 },
+  });
+  expect(await of.live(table)).toEqual(['2', '3', '4']);
+  expect(await of.sync(key)).toMatchObject({ notes: {}, statsJson: { recordsOut: 0, deleted: 0 } });
+  // As much is known as without change detection, so nothing starts over.
+  await of.upgrade('3.0.0', [{ ...noted, ...unnoted, deletes: { mode: 'none' } }]);
+  expect(await of.sync(key)).toMatchObject({ notes: {}, statsJson: { recordsOut: 3 } });
+});
+
+test('a version that comes back after one that was not noted is delivered', async () => {
+  const key = 'back-again';
+  let name = 'old';
+  api.serve(key, () => ({ body: [{ id: 1, name }] }));
+  const resource = { key, target: { table: 'back_again' } };
+  await using of = await account({ key, resources: [resource] });
+  await of.sync(key);
+  await of.upgrade('2.0.0', [{ ...resource, changeDetection: { mode: 'none' } }]);
+  name = 'new';
+  await of.sync(key);
+  await of.upgrade('3.0.0', [resource]);
+  name = 'old';
+  await of.sync(key);
+  expect(await of.rows('back_again')).toMatchObject([{ name: 'old' }]);
+});

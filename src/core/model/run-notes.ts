@@ -31,7 +31,7 @@ export type RunNote =
   | 'delete_refused'
   /** The table has no row to update yet; the next run tries the records again. */
   | 'row_missing'
-  /** The primary key has another meaning: everything known is forgotten. */
+  /** The primary key has another meaning, or too little was known of the records: everything known is forgotten. */
   | 'started_over'
   /** The cursor, or the selection of records, has another meaning: records are read from the start. */
   | 'read_from_start'

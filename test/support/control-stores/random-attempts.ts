@@ -97,7 +97,7 @@ export const attemptMakers: Readonly<Record<string, WeightedMaker>> = {
     weight: 4,
     make(dice, made) {
       const chosen = someAttempt(dice, made);
-      const changed = dice.some(['key', 'cursor', 'read', 'fields'] as const, 'once');
+      const changed = dice.some(['key', 'cursor', 'read', 'fields', 'known'] as const, 'once');
       const [before, meaning] = dice.pick([
         [null, meaningOf('r')],
         [meaningOf('r'), meaningOf('s')],
@@ -234,4 +234,4 @@ export const attemptMakers: Readonly<Record<string, WeightedMaker>> = {
   },
 };
 
-const meaningOf = (read: string): Meaning => ({ key: 'k', cursor: 'c', read, fields: '' });
+const meaningOf = (read: string): Meaning => ({ key: 'k', cursor: 'c', read, fields: '', known: '' });

@@ -6,6 +6,7 @@ import {
   type Meaning,
   ofOtherAccount,
   type StoredMeaning,
+  startsOver,
 } from '../../../../src/core/spec/connection/meaning.ts';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
@@ -29,18 +30,18 @@ export interface Conformation extends BatchOwner {
 export interface Conformed {
   /** Where the run continues; `null` at its beginning. */
   readonly position: RunPosition | null;
-  /** Names what the ledger knows of the lane from now on; changes with the key. */
+  /** Names what the ledger knows of the lane from now on; changes where it starts over. */
   readonly generation: string;
 }
 
 /**
  * Resets the facts of a lane whose meaning has changed, before its run reads. Watermarks are always reset, so that everything is
- * read once and what differs is delivered. Another key resets everything that is known. Another cursor and other requests reset
- * the cursor values of records: another area may hand out lower ones. With other fields each record is taken again, from where
- * its first read began.
+ * read once and what differs is delivered. Another key, or too little that was known, resets everything. Another cursor and other
+ * requests reset the cursor values of records: another area may hand out lower ones. With other fields each record is taken again,
+ * from where its first read began.
  *
- * With another key, the last batch of an earlier run that only the destination has is skipped; otherwise it must be recorded
- * before. One transaction; repeating it is harmless.
+ * Where everything is reset, the last batch of an earlier run that only the destination has is skipped; otherwise it must be
+ * recorded before. One transaction; repeating it is harmless.
  *
  * `null` if a newer attempt holds the lane, or its facts changed their meaning since this one began; nothing was changed.
  */
@@ -50,7 +51,7 @@ export async function conformLane(db: Db, scope: OrgScope, conformation: Conform
     const anew = { generation: newGeneration, recordedWith: null, recordedSince: null };
     const lane = await tx
       .updateTable('lanes')
-      .set({ meaning: JSON.stringify(meaning), ...(changed.includes('key') && anew) })
+      .set({ meaning: JSON.stringify(meaning), ...(startsOver(changed) && anew) })
       .where('orgId', '=', scope.orgId)
       .where('id', '=', laneId)
       .where('fence', '=', fence)
@@ -70,10 +71,9 @@ export async function conformLane(db: Db, scope: OrgScope, conformation: Conform
 }
 
 async function reset(tx: Db, scope: OrgScope, { laneId, runId, changed }: Conformation): Promise<void> {
-  const startsOver = changed.includes('key');
   if (changed.every((facet) => facet === 'fields')) await clearProgress(tx, scope, laneId);
   else await deletePartitions(tx, scope, laneId);
-  if (startsOver) {
+  if (startsOver(changed)) {
     await deleteRecordStates(tx, scope, { laneId, runId });
     await passOverEndedRuns(tx, scope, { laneId, runId });
   } else {
@@ -87,7 +87,7 @@ async function reset(tx: Db, scope: OrgScope, { laneId, runId, changed }: Confor
       await forget(tx, scope, { laneId, ...fields });
     }
   }
-  const note: RunNote = startsOver ? 'started_over' : 'read_from_start';
+  const note: RunNote = startsOver(changed) ? 'started_over' : 'read_from_start';
   await tx
     .updateTable('runs')
     .set({

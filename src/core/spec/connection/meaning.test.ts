@@ -148,3 +148,24 @@ describe('a resource whose invalid records are skipped', () => {
     expect(changedFacets(of('x'), of('y'))).toEqual(['read']);
   });
 });
+
+describe('what is known of delivered records', () => {
+  const unnoted = { changeDetection: { mode: 'none' } };
+  const flagged = { ...unnoted, deletes: { mode: 'flag', when: 'gone' } };
+
+  it.each<[string, object, object]>([
+    ['versions that were not noted', unnoted, {}],
+    ['deletions that were not noted', unnoted, flagged],
+    ['versions where only deletions were noted', flagged, {}],
+    ['versions that a replaced table needs not', { target: { table: 'things', mode: 'replace' } }, {}],
+  ])('is too little for %s', (_what, before, after) => {
+    expect(changedBy(before, after)).toContain('known');
+    expect(changedBy(after, before)).not.toContain('known');
+  });
+
+  it('is the same by hash and by field, and was not compared by an earlier version of the service', () => {
+    expect(changedBy({}, { changeDetection: { mode: 'field', field: 'etag' } })).toEqual([]);
+    const { known: _, ...before } = meaning(specOf({ things: unnoted }), 'things');
+    expect(changedFacets(before, meaning(specOf({ things: {} }), 'things'))).toEqual([]);
+  });
+});

@@ -20,6 +20,11 @@ export interface Meaning {
   readonly read: string;
   /** Fields of records stored for the resources below; empty if none is stored. */
   readonly fields: string;
+  /**
+   * What is known of the delivered records: all (empty), only which are deleted, or nothing. Less than today's is too
+   * little for deletes and fingerprints.
+   */
+  readonly known: '' | 'deleted' | 'nothing';
 }
 
 export type Facet = keyof Meaning;
@@ -35,18 +40,19 @@ export const ofOtherAccount = { read: '', fields: 'of another account' } as cons
 
 /** The meaning of a resource under a spec and params, defaults filled in; secrets are not part of it. */
 export function meaningOf(spec: ConnectorSpec, resource: Resource, params: JsonObject): Meaning {
-  const { key, cursor, read, fields } = definitionOf(spec, resource.key);
+  const { key, cursor, read, fields, known } = definitionOf(spec, resource.key);
   return {
     key: key.params.size === 0 ? key.digest : digest([key.digest, valuesOf(key.params, params)]),
     cursor: cursor.params.size === 0 ? cursor.digest : digest([cursor.digest, valuesOf(cursor.params, params)]),
     read: digest([read.digest, valuesOf(read.params, params)]),
     fields,
+    known,
   };
 }
 
 /**
  * Kinds of stored facts whose meaning changed. Fields that are no longer stored do not count, because none of those
- * facts is used.
+ * facts is used; neither does a lane that knows as much as today's spec uses.
  */
 export function changedFacets(stored: StoredMeaning, today: Meaning): readonly Facet[] {
   return facets.filter((facet) => {
@@ -54,23 +60,27 @@ export function changedFacets(stored: StoredMeaning, today: Meaning): readonly F
     return (
       before !== undefined &&
       before !== today[facet] &&
-      !(facet === 'fields' && today.fields === '' && before !== ofOtherAccount.fields)
+      !(facet === 'fields' && today.fields === '' && before !== ofOtherAccount.fields) &&
+      !(facet === 'known' && (before === '' || today.known === 'nothing'))
     );
   });
 }
+
+/** Whether all that is known of the records goes: their ids are others, or too little is known of them. */
+export const startsOver = (changed: readonly Facet[]): boolean => changed.includes('key') || changed.includes('known');
 
 /** Whether a lane stores exactly today's meaning. */
 export const isMeaning = (stored: StoredMeaning | null, today: Meaning): boolean =>
   stored !== null && facets.every((facet) => stored[facet] === today[facet]);
 
-const facets = ['key', 'cursor', 'read', 'fields'] as const satisfies readonly Facet[];
+const facets = ['key', 'cursor', 'read', 'fields', 'known'] as const satisfies readonly Facet[];
 
 interface Definition {
   readonly digest: string;
   readonly params: Names;
 }
 
-interface Definitions extends Pick<Meaning, 'fields'> {
+interface Definitions extends Pick<Meaning, 'fields' | 'known'> {
   readonly key: Definition;
   readonly cursor: Definition;
   readonly read: Definition;
@@ -87,8 +97,14 @@ const definitionOf = perResource((spec, resource): Definitions => {
       params: mentions.params,
     },
     fields: stored === null ? '' : digest(stored),
+    known: knownOf(resource),
   };
 });
+
+function knownOf({ changeDetection, deletes }: Resource): Meaning['known'] {
+  if (changeDetection.mode !== 'none') return '';
+  return deletes.mode === 'none' ? 'nothing' : 'deleted';
+}
 
 /** The digest of the stored fields of a resource; see {@link Meaning.fields}. */
 export const fieldsMeaning = (spec: ConnectorSpec, resourceKey: string): string =>

@@ -247,6 +247,16 @@ describe('the plan of an upgrade', () => {
     });
   });
 
+  it('clears the state where too little is known of the records, and never where less is used', () => {
+    const unnoted = { incremental, changeDetection: { mode: 'none' } };
+    const anew = { class: 'resets', resets: 'state', redelivers: 'everything', rekeyedTable: null };
+    expect(planOf(unnoted, { incremental }).resources).toMatchObject([{ ...anew, mayDelete: false }]);
+    expect(planOf(unnoted, { deletes: { mode: 'full_scan' } }).resources).toMatchObject([
+      { ...anew, mayDelete: true, effect: expect.stringContaining('deletes those at the destination') },
+    ]);
+    expect(planOf({ incremental }, unnoted).resources).toMatchObject([{ resets: 'nothing' }]);
+  });
+
   it('tells new resources from removed ones', () => {
     const plan = planOf({}, { key: 'orders' });
     expect(plan).toMatchObject({ class: 'breaking', issues: [] });

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../json/json-object.ts';
 import type { ChangePlan } from '../../resources/spec.ts';
 import type { ConnectorSpec, Resource } from '../schema/spec-schema.ts';
 import { concludesAbsence } from './concludes-absence.ts';
-import { changedFacets, type Facet, meaningOf, type StoredMeaning } from './meaning.ts';
+import { changedFacets, type Facet, meaningOf, type StoredMeaning, startsOver } from './meaning.ts';
 import { mayLosePartitions } from './partition-values.ts';
 import { filterDefinition } from './read-definition.ts';
 import { readsAll } from './reads-all.ts';
@@ -114,13 +114,15 @@ function planResource(old: Place | null, place: Place, stored: StoredMeaning): R
   const changed = old === null ? [] : changedFields(old.resource, resource);
   const facets = changedFacets(stored, meaningOf(spec, resource, params));
   const lacksSome = old !== null && losesPartitions(old, place);
-  const readsOthers = facets.includes('key') || facets.includes('read') || lacksSome;
+  const readsOthers = startsOver(facets) || facets.includes('read') || lacksSome;
   const keepsOthers =
     old !== null && resource.filter !== undefined && !isDeepStrictEqual(filterOf(old), filterOf(place));
   const mayDelete =
-    (concludesAbsence(resource) && readsOthers) || (resource.deletes.mode !== 'none' && (lacksSome || keepsOthers));
+    (concludesAbsence(resource) && readsOthers) ||
+    (resource.deletes.mode !== 'none' && (lacksSome || keepsOthers || facets.includes('known')));
   const plan = { ...untouched(resource.key), changed, mayDelete };
   if (facets.includes('key')) return rekeyed(plan, resource);
+  if (facets.includes('known')) return noted(plan);
   const reshaped = old !== null && !isDeepStrictEqual(formOf(old), formOf(place));
   const redelivered = { ...plan, redelivers: reshaped ? ('everything' as const) : ('nothing' as const) };
   if (readsAll(resource)) return { ...redelivered, effect: fullReadEffect(facets, redelivered) };
@@ -140,6 +142,12 @@ function rekeyed(plan: ResourcePlan, resource: Resource): ResourcePlan {
     : `; ${oldRows} stay`;
   const effect = `The primary key changes: the next run reads and delivers everything again${left}.`;
   return { ...plan, ...anew, rekeyedTable: table, effect };
+}
+
+function noted(plan: ResourcePlan): ResourcePlan {
+  const missing = plan.mayDelete ? `, and ${deletesMissing}` : '';
+  const effect = `Delivered records are noted from now on: the next run reads and delivers everything again${missing}.`;
+  return { ...plan, ...anew, effect };
 }
 
 function resetEffect(
