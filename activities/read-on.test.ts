@@ -262,6 +262,7 @@ async function chunk({
     recordCarried: unused,
     passOver: unused,
     clearRecordedWith: unused,
+    noteRestored: unused,
     forget: unused,
   };
   const delivery = createDelivery({

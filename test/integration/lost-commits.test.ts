@@ -96,6 +96,37 @@ test('a backfill with force makes the deletes again that were lost', async () =>
   expect(await of.live('lost_deletes')).toEqual(['1', '2', '3']);
 });
 
+test('after a backfill with force the deletion of a record is delivered that was only in quarantine', async () => {
+  let rows: readonly object[] = rowsOf('a', 'a');
+  api.serve('lost-kept', () => ({ body: rows }));
+  const { stack, upstream } = shared();
+  const resource = {
+    key: 'lost-kept',
+    target: { table: 'lost_kept' },
+    deletes: { mode: 'flag', when: 'gone = true', effect: 'hard' },
+    transform: '{ "id": id, "name": name = "bad" ? $error("bad") : name }',
+    onInvalid: 'quarantine',
+  };
+  await using of = await openAccount(stack, { key: 'lost-kept', baseUrl: upstream.url, resources: [resource] });
+  await of.sync('lost-kept');
+  rows = rowsOf('b', 'a');
+  await of.sync('lost-kept');
+  await backup(of, 'lost_kept');
+  const gone = [
+    { id: 1, name: 'a' },
+    { id: 2, gone: true },
+  ];
+  rows = gone;
+  expect(await of.sync('lost-kept')).toMatchObject({ statsJson: { deleted: 1 } });
+  rows = rowsOf('b', 'bad');
+  expect(await of.sync('lost-kept')).toMatchObject({ statsJson: { quarantined: 1 } });
+  await restoreInPlace(of, 'lost_kept');
+  await of.backfill('lost-kept', { force: true });
+  rows = gone;
+  expect(await of.sync('lost-kept')).toMatchObject({ status: 'succeeded', statsJson: { deleted: 1 } });
+  expect(await of.live('lost_kept')).toEqual(['1']);
+});
+
 test('a backfill with force from some time on does not end it: older records may be missing', async () => {
   const incremental = { kind: 'cursor', cursor: { field: 'at', type: 'datetime' }, order: 'asc' };
   const at = (no: number) => new Date(Date.UTC(2025, 0, no)).toISOString();

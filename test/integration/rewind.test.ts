@@ -28,6 +28,12 @@ function changes(key: string, rows: () => readonly Row[]) {
   };
 }
 
+/** Keeps back each record whose name is `bad`. */
+const refusing = {
+  transform: '{ "id": id, "name": name = "bad" ? $error("bad") : name }',
+  onInvalid: 'quarantine',
+};
+
 /** Restores as `pg_restore` does: the table is made anew. */
 async function restoreAnew(of: Account, table: string): Promise<void> {
   await of.destination.query(`create table public.remade (like public.${table} including all)`);
@@ -138,11 +144,7 @@ test('after a backfill since then it reads from the beginning, since that delive
 
 test('a quarantined record that was asked for before the copy and retried after it is read again, too', async () => {
   const rows = [row(1, 1), row(2, 2, 'bad'), row(3, 3)];
-  const resource = {
-    ...changes('retried', () => rows),
-    transform: '{ "id": id, "name": name = "bad" ? $error("bad") : name }',
-    onInvalid: 'quarantine',
-  };
+  const resource = { ...changes('retried', () => rows), ...refusing };
   await using of = await account({ key: 'retried', resources: [resource] });
   await of.sync('retried');
   await of.upgrade('1.1.0', [{ ...resource, transform: '{ "id": id, "name": name }' }]);
@@ -172,6 +174,25 @@ test('a rewind deletes no record that came back, also without change detection',
   const run = await rewind(of, 'came-back', to);
   expect(run).toMatchObject({ watermarkBefore: at(14), statsJson: { recordsOut: 2, deleted: 0 } });
   expect(await of.live('came_back')).toEqual(['1', '2', '3', '4']);
+});
+
+test('after a rewind the deletion of a record is delivered that was only in quarantine', async () => {
+  let rows: readonly Row[] = [row(1, 1), row(2, 2)];
+  const resource = { ...changes('restored-kept', () => rows), ...refusing, target: { table: 'restored_kept' } };
+  await using of = await account({ key: 'restored-kept', resources: [resource] });
+  await of.sync('restored-kept');
+  rows = [row(1, 3), row(2, 2)];
+  await of.sync('restored-kept');
+  const to = await backup(of, 'restored_kept');
+  rows = [row(1, 3), { ...row(2, 12), gone: true }];
+  expect((await of.sync('restored-kept')).statsJson).toMatchObject({ deleted: 1 });
+  rows = [row(1, 3), row(2, 13, 'bad')];
+  expect((await of.sync('restored-kept')).statsJson).toMatchObject({ quarantined: 1 });
+  await restoreInPlace(of, 'restored_kept');
+  await rewind(of, 'restored-kept', to);
+  rows = [row(1, 3), { ...row(2, 24), gone: true }];
+  expect(await of.sync('restored-kept')).toMatchObject({ status: 'succeeded', statsJson: { deleted: 1 } });
+  expect(await of.live('restored_kept')).toEqual(['1']);
 });
 
 test('a resource that is read whole is delivered again, and what a scan found missing is deleted again', async () => {

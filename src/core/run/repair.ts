@@ -120,8 +120,10 @@ async function unlessBehind(options: RepairOptions, start: StartPoint, last: Che
   // A complete read replaces all rows before it.
   const since = await ledger.behindSince(last, target.mode === 'replace');
   if (since === null) return start;
-  if (whenBehind === 'deliver_again' && (await ledger.behindSince(last, true)) === null)
+  if (whenBehind === 'deliver_again' && (await ledger.behindSince(last, true)) === null) {
+    if (!(await ledger.noteRestored())) throw takenOver();
     return { ...start, isBehind: true, position: start.position ?? deletesFirst };
+  }
   if (whenBehind === 'start_over') return startOver(options);
   throw destinationBehind(run, target.mode, since);
 }

@@ -11,7 +11,7 @@ import { beginRun } from '../../../db/queries/runs/lanes/begin-run.ts';
 import { conformLane } from '../../../db/queries/runs/lanes/conform-lane.ts';
 import { endRun } from '../../../db/queries/runs/lanes/end-run.ts';
 import { forgetLane } from '../../../db/queries/runs/lanes/forget-lane.ts';
-import { noteLeftovers } from '../../../db/queries/runs/lanes/leftovers.ts';
+import { noteLeftovers, noteRestored } from '../../../db/queries/runs/lanes/leftovers.ts';
 import { addWrittenColumns, findWrittenColumns } from '../../../db/queries/runs/lanes/written-columns.ts';
 import * as lookups from '../../../db/queries/runs/lookup-cache.ts';
 import * as sweep from '../../../db/queries/runs/maintenance/sweep.ts';
@@ -69,6 +69,7 @@ export const realQueries = {
   findRecordStates,
   isLaneComplete,
   noteLeftovers,
+  noteRestored,
   requeueOne: requeue.requeueOne,
   requeueAll: requeue.requeueAll,
   findRequeued: requeue.findRequeued,

@@ -10,7 +10,7 @@ import { beginRun } from '../../simulation/memory/lanes/begin-run.ts';
 import { conformLane } from '../../simulation/memory/lanes/conform-lane.ts';
 import { endRun } from '../../simulation/memory/lanes/end-run.ts';
 import { forgetLane } from '../../simulation/memory/lanes/forget-lane.ts';
-import { noteLeftovers } from '../../simulation/memory/lanes/leftovers.ts';
+import { noteLeftovers, noteRestored } from '../../simulation/memory/lanes/leftovers.ts';
 import { addWrittenColumns, findWrittenColumns } from '../../simulation/memory/lanes/written-columns.ts';
 import * as lookups from '../../simulation/memory/lookup-cache.ts';
 import * as sweep from '../../simulation/memory/maintenance/sweep.ts';
@@ -47,6 +47,7 @@ const memoryQueries: Queries = {
   findRecordStates,
   isLaneComplete,
   noteLeftovers,
+  noteRestored,
   ...{ requeueOne: requeue.requeueOne, requeueAll: requeue.requeueAll, findRequeued: requeue.findRequeued },
   ...dimensions,
   ...runs,

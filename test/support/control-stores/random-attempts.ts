@@ -165,6 +165,13 @@ export const attemptMakers: Readonly<Record<string, WeightedMaker>> = {
       };
     },
   },
+  noteRestored: {
+    weight: 2,
+    make(dice, made) {
+      const chosen = someAttempt(dice, made);
+      return ({ org, ...side }) => org.queries.noteRestored(org.db, org.scope, chosen.owner({ org, ...side }));
+    },
+  },
   missing: {
     weight: 8,
     make(dice, made) {

@@ -4,6 +4,7 @@ import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 import { type BatchOwner, holdsLane } from '../batches/batch-owner.ts';
 import { ownLane } from '../records/own-lane.ts';
+import { forgetUndelivered } from './rewind.ts';
 
 /**
  * Unknown records get an empty fingerprint, which no version has, so that anything read of them is delivered. A record that was
@@ -20,6 +21,15 @@ export async function noteLeftovers(
       insert into record_state (lane_id, external_id, status, hash)
       select ${ownLane(scope, owner.laneId)}, id, 'delivered', '' from unnest(${textArray(externalIds)}::text[]) as left_over (id)
       on conflict (lane_id, external_id) do update set undelivered = null where record_state.undelivered`.execute(tx);
+    return true;
+  });
+}
+
+/** The destination may have any record after all, also one that was only kept back. `false` as above. */
+export async function noteRestored(db: Db, scope: OrgScope, owner: BatchOwner): Promise<boolean> {
+  return db.transaction().execute(async (tx) => {
+    if (!(await holdsLane(tx, scope, owner))) return false;
+    await forgetUndelivered(tx, scope, owner.laneId);
     return true;
   });
 }

@@ -93,8 +93,8 @@ export const rewindStart = { stage: 'bury', after: null } as const;
 
 /**
  * Sets the watermarks of a lane back to `to` at most, in the transaction in which the requested run begins. No record counts as
- * delivered; deleted and quarantined records stay known as such. If an earlier run meanwhile was a rewind or began with nothing,
- * the lane is read from its beginning: the watermark may be below `to` now.
+ * delivered, nor as never delivered; deleted and quarantined records stay known as such. If an earlier run meanwhile was a rewind
+ * or began with nothing, the lane is read from its beginning: the watermark may be below `to` now.
  */
 export async function rewindLane(
   tx: Db,
@@ -117,6 +117,7 @@ export async function rewindLane(
     await setBack(tx, scope, { laneId: lane.id, to });
   }
   await forgetFingerprints(tx, scope, lane.id);
+  await forgetUndelivered(tx, scope, lane.id);
   await passOverEndedRuns(tx, scope, { laneId: lane.id, runId });
   const watermark = sql<string | null>`lane_watermark(lane_id)`;
   await tx
@@ -184,6 +185,18 @@ async function forgetFingerprints(tx: Db, scope: OrgScope, laneId: number): Prom
       update record_state set hash = '' where ctid = any(array(
         select ctid from record_state
         where lane_id = ${ownLane(scope, laneId)} and status = 'delivered' and hash <> '' limit ${piece}))`.execute(tx);
+    if (numAffectedRows < piece) return;
+  }
+}
+
+/** A destination that was restored may have an earlier version of any record that was kept back. */
+export async function forgetUndelivered(tx: Db, scope: OrgScope, laneId: number): Promise<void> {
+  for (;;) {
+    const { numAffectedRows = 0n } = await sql`
+      update record_state set undelivered = null where ctid = any(array(
+        select ctid from record_state where lane_id = ${ownLane(scope, laneId)} and undelivered limit ${piece}))`.execute(
+      tx,
+    );
     if (numAffectedRows < piece) return;
   }
 }

@@ -3,6 +3,7 @@ import { holdsLaneIn } from '../batches/batch-owner.ts';
 import { keyOf } from '../store/control-state.ts';
 import { nothingKnown } from '../store/lane-state.ts';
 import { memoryOf } from '../store/memory-db.ts';
+import { forgetUndelivered } from './rewind.ts';
 
 /** As the query of the same name. */
 export const noteLeftovers: typeof real.noteLeftovers = (db, _scope, { owner, externalIds }) =>
@@ -13,5 +14,13 @@ export const noteLeftovers: typeof real.noteLeftovers = (db, _scope, { owner, ex
       if (known) state.records.update(known, { undelivered: null });
       else state.records.put({ ...nothingKnown, status: 'delivered', laneId: owner.laneId, externalId });
     }
+    return true;
+  });
+
+/** As the query of the same name. */
+export const noteRestored: typeof real.noteRestored = (db, _scope, owner) =>
+  memoryOf(db).transact('noteRestored', (state) => {
+    if (!holdsLaneIn(state, owner)) return false;
+    forgetUndelivered(state, owner.laneId);
     return true;
   });

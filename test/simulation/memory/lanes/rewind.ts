@@ -20,6 +20,7 @@ export function rewindLaneIn(state: ControlState, { runId, to }: Parameters<type
   }
   const delivered = state.records.where(({ laneId, status }) => laneId === lane.id && status === 'delivered');
   for (const record of delivered) state.records.update(record, { hash: '' });
+  forgetUndelivered(state, lane.id);
   const ended = state.runs.where(
     ({ id, laneId, status }) => laneId === lane.id && id !== runId && status !== 'queued' && status !== 'running',
   );
@@ -27,6 +28,12 @@ export function rewindLaneIn(state: ControlState, { runId, to }: Parameters<type
   const watermark = laneWatermark(state, lane.id);
   state.runs.update(run, { watermarkBefore: watermark, watermarkAfter: watermark, position: rewindStart });
 }
+
+/** As the function of the same name. */
+export const forgetUndelivered = (state: ControlState, lane: number): void =>
+  void state.records.updateWhere(({ laneId, undelivered }) => laneId === lane && undelivered === true, {
+    undelivered: null,
+  });
 
 /** A partition of which nothing is known. */
 export const nothingRead = {
