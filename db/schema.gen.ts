@@ -747,6 +747,10 @@ export interface Runs {
    */
   restarts: Generated<number>;
   /**
+   * Whether it tried records of quarantine again; null: not known, as it began before this was noted.
+   */
+  retried: Generated<boolean | null>;
+  /**
    * The firing that it is of; a firing makes one run, however often it is tried.
    */
   scheduledFor: string | null;

@@ -54,6 +54,7 @@ const untouched = {
   pageNo: 0,
   position: null,
   readCompleted: false,
+  retried: false,
   incomplete: false,
   notes: {},
   recordsIn: 0,

@@ -27,7 +27,7 @@ export async function recordRest(tx: Db, scope: OrgScope, { laneId, runId, recei
     run,
     externalIds: [...closed, ...idsOf(receipt.closesVersions), ...idsOf(receipt.quarantine)],
   });
-  await markRetried(tx, scope, { ...run, ids: receipt.retried });
+  await markRetried(tx, scope, { ...run, runId, ids: receipt.retried });
   await keepQuarantine(tx, scope, { runId, receipt, run });
   await closeRows(tx, scope, { run, closed, versions: receipt.closesVersions });
   await tryAgain(tx, scope, { runId, receipt, run });

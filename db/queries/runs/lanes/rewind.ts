@@ -16,10 +16,7 @@ export interface RunsSince {
   readonly readsBefore: boolean;
 }
 
-/**
- * Work in a lane after the ISO time `since`; the run in progress then counts. The last complete run, or an earlier one, retried
- * any quarantined record that was requeued before it began. Without such a run, some may have been retried later.
- */
+/** Work in a lane after the ISO time `since`; the run in progress then counts. */
 export async function findRunsSince(
   db: Db,
   scope: OrgScope,
@@ -32,32 +29,6 @@ export async function findRunsSince(
   },
 ): Promise<RunsSince> {
   const { connectionId, resourceKey, since, isOpaque } = lane;
-  const complete = await db
-    .selectFrom('runs')
-    .select('startedAt')
-    .where('orgId', '=', scope.orgId)
-    // With a join, PostgreSQL reads all runs of the lane before it sorts them.
-    .where('laneId', '=', (eb) =>
-      eb
-        .selectFrom('lanes')
-        .select('lanes.id')
-        .where('lanes.orgId', '=', scope.orgId)
-        .where('lanes.connectionId', '=', connectionId)
-        .where('lanes.resourceKey', '=', resourceKey),
-    )
-    .where('status', 'in', ['succeeded', 'partial'])
-    .where('finishedAt', '<=', since)
-    .orderBy('seq', 'desc')
-    .limit(1)
-    .executeTakeFirst();
-  const retriedAfter = complete?.startedAt ?? null;
-  const retried =
-    retriedAfter === null
-      ? sql`true`
-      : sql`exists (
-          select from quarantine
-          where org_id = ${scope.orgId} and connection_id = ${connectionId} and resource_key = ${resourceKey}
-            and requeued_at is null and resolved_at > ${retriedAfter})`;
   const { rows } = await sql<RunsSince>`
     with lane as (
       select id from lanes
@@ -67,7 +38,7 @@ export async function findRunsSince(
       where org_id = ${scope.orgId} and lane_id = (select id from lane) and started_at is not null and finished_at <= ${since}
       order by seq desc limit 1
     ), after as (
-      select seq, watermark_before, backfill from runs
+      select seq, watermark_before, backfill, retried from runs
       where org_id = ${scope.orgId} and lane_id = (select id from lane) and started_at is not null
         and seq > coalesce((select seq from ended_before), 0)
     )
@@ -79,7 +50,7 @@ export async function findRunsSince(
           then min(case when watermark_before ~ '^-?[0-9]+$' then watermark_before::numeric end)::text
         else min(watermark_before collate "C")
       end as watermark,
-      coalesce(bool_or(backfill is not null), false) or ${retried} as reads_before
+      coalesce(bool_or(backfill is not null or retried is not false), false) as reads_before
     from after`.execute(db);
   const [found] = rows;
   if (!found) throw new Error('An aggregate has one row.');

@@ -63,13 +63,19 @@ export async function findRequeued(
   return (after === null ? query : query.where('id', '>', after)).execute();
 }
 
-/** Closes the rows of retried records, no matter what the result was. */
+/** Closes the rows of records that a run has retried, no matter what the result was. */
 export async function markRetried(
   tx: Db,
   scope: OrgScope,
-  { connectionId, resourceKey, ids }: LaneKey & { readonly ids: readonly string[] },
+  { connectionId, resourceKey, runId, ids }: LaneKey & { readonly runId: string; readonly ids: readonly string[] },
 ): Promise<void> {
   if (ids.length === 0) return;
+  await tx
+    .updateTable('runs')
+    .set({ retried: true })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', runId)
+    .execute();
   await tx
     .updateTable('quarantine')
     .set({ requeuedAt: null, resolvedAt: sql<string>`coalesce(resolved_at, now())` })

@@ -133,7 +133,7 @@ interface RestOfBatch {
 /** The parts that few batches have, in the order of the real module. */
 function recordRest(state: ControlState, { run, receipt, acknowledgedIn }: RestOfBatch): void {
   putCoverage(state, run, receipt);
-  markRetriedIn(state, { ...run, ids: receipt.retried });
+  markRetriedIn(state, { ...run, runId: acknowledgedIn, ids: receipt.retried });
   keepQuarantine(state, run, { entries: receipt.quarantine, runId: acknowledgedIn });
   closeRows(state, run, receipt);
   tryAgain(state, run, { entries: receipt.again ?? [], runId: acknowledgedIn });

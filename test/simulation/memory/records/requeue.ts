@@ -65,8 +65,10 @@ export const requeuedIn = (
 /** As `markRetried` of the real module. */
 export function markRetriedIn(
   state: ControlState,
-  { connectionId, resourceKey, ids }: LaneKey & { readonly ids: readonly string[] },
+  { connectionId, resourceKey, runId, ids }: LaneKey & { readonly runId: string; readonly ids: readonly string[] },
 ): void {
+  if (ids.length === 0) return;
+  state.runs.updateWhere(({ id }) => id === runId, { retried: true });
   const isMeant = (row: StoredQuarantine) =>
     row.connectionId === connectionId && row.resourceKey === resourceKey && ids.includes(row.id);
   for (const row of state.quarantine.where(isMeant))
