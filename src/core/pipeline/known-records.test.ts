@@ -39,7 +39,7 @@ it('a version that will not be stored is forgotten, also by looks that are open'
   const known = createKnownRecords(stored);
   known.noteOnWay('a', version);
   using snapshot = await known.snapshot(['a']);
-  known.forget('a');
+  known.forget('a', 'h1');
   expect(snapshot.find('a')?.hash).toBe('stored');
   using later = await known.snapshot(['a']);
   expect(later.find('a')?.hash).toBe('stored');
@@ -78,9 +78,20 @@ it('a version that will not be stored gives way to the one before it', async () 
   const known = createKnownRecords(stored);
   known.noteOnWay('a', version);
   known.noteOnWay('a', { ...version, hash: 'bad' });
-  known.forget('a');
+  known.forget('a', 'bad');
   using snapshot = await known.snapshot(['a']);
   expect(snapshot.find('a')?.hash).toBe('h1');
+});
+
+it('a version that will not be stored leaves a newer one, which does not give way to it', async () => {
+  const known = createKnownRecords(stored);
+  known.noteOnWay('a', { ...version, hash: 'bad' });
+  known.noteOnWay('a', version);
+  known.forget('a', 'bad');
+  using snapshot = await known.snapshot(['a']);
+  expect(snapshot.find('a')?.hash).toBe('h1');
+  known.forget('a', 'h1');
+  expect(snapshot.find('a')?.hash).toBe('stored');
 });
 
 it('a record that is deleted is forgotten with its batch', async () => {

@@ -17,8 +17,8 @@ export interface KnownRecords {
   noteOnWay(externalId: string, version: KnownRecord): void;
   /** Whether an earlier run read the version that was acknowledged in this one; true once for each. */
   takeCarried(externalId: string): boolean;
-  /** Drops the latest version, which will not be stored after all. */
-  forget(externalId: string): void;
+  /** Drops a version that will not be stored after all; a later page may have noted another one. */
+  forget(externalId: string, hash: string | null): void;
   /** Drops recorded versions from those on their way, once every open snapshot shows them as stored. */
   commit(receipt: Pick<Receipt, 'records' | 'deleted' | 'flagged'>): void;
 }
@@ -73,10 +73,12 @@ export function createKnownRecords(
       onWay.set(key, { version, replaced: onWay.get(key)?.version ?? null });
     },
     takeCarried: (externalId) => leftOfCarried.size > 0 && leftOfCarried.delete(idKey(externalId)),
-    forget(externalId) {
+    forget(externalId, hash) {
       const key = idKey(externalId);
-      const replaced = onWay.get(key)?.replaced ?? null;
-      if (replaced === null) onWay.delete(key);
+      const { version, replaced = null } = onWay.get(key) ?? {};
+      if (version === undefined || version.hash !== hash) {
+        if (version && replaced?.hash === hash) onWay.set(key, { version, replaced: null });
+      } else if (replaced === null) onWay.delete(key);
       else onWay.set(key, { version: replaced, replaced: null });
     },
     commit(receipt) {

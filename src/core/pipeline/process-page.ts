@@ -259,7 +259,7 @@ function createConclude({
     const onInvalid = quarantine || origin === 'retried' ? 'quarantine' : resource.onInvalid;
     if (onInvalid === 'fail') throw invalidRecord(resource, found, redact);
     if (onInvalid === 'skip') {
-      known.forget(externalId);
+      known.forget(externalId, hash);
       return null;
     }
     const row = quarantineEntry({ externalId, raw, each, retry, everyVersion }, found, redact);
