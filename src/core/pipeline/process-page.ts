@@ -252,7 +252,7 @@ function createConclude({
       if (fetchesAgain) return degraded;
       const again = quarantineEntry({ externalId, raw, each, retry: undefined, everyVersion }, [stepFailed], redact);
       if (origin === 'fetched') return { ...degraded, again };
-      known.forget(externalId);
+      known.forget(externalId, hash);
       return { kind: 'wait', row: again };
     }
     const found = issues ?? [];
