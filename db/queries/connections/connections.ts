@@ -1,4 +1,4 @@
-import { type NotNull, sql } from 'kysely';
+import { type NotNull, type RawBuilder, sql } from 'kysely';
 import { newId } from '../../../src/core/ids.ts';
 import type { JsonObject } from '../../../src/core/json/json-object.ts';
 import type { ConnectedAccount, ConnectionRow, ConnectionStatus } from '../../../src/core/resources/connection.ts';
@@ -119,13 +119,20 @@ export type ConnectionName = Omit<
 
 export interface ConnectionFilter {
   readonly status?: ConnectionStatus | undefined;
-  /** Part of the name, or the whole id of the end customer; case-insensitive. */
+  /** As {@link isNamed}. */
   readonly text?: string | undefined;
   /** Paused ones are left out, as where they are counted, unless the status asks for them. */
   readonly health?: Health | undefined;
   /** The key of the spec. */
   readonly spec?: string | undefined;
 }
+
+/** Whether a row of `connections` has the text as part of its name, or as the whole id of its customer; in any case. */
+export const isNamed = (text: string): RawBuilder<boolean> => {
+  const words = text.toLowerCase();
+  return sql<boolean>`(position(${words} in lower(connections.display_name)) > 0
+    or lower(connections.external_customer_id) = ${words})`;
+};
 
 export function findConnectionsPage(
   db: Db,
@@ -135,12 +142,7 @@ export function findConnectionsPage(
 ): Promise<Page<ConnectionName>> {
   let ofOrg = existing(db, scope);
   if (status !== undefined) ofOrg = ofOrg.where('status', '=', status);
-  if (text !== undefined) {
-    const words = text.toLowerCase();
-    ofOrg = ofOrg.where(
-      sql<boolean>`(position(${words} in lower(display_name)) > 0 or lower(external_customer_id) = ${words})`,
-    );
-  }
+  if (text !== undefined) ofOrg = ofOrg.where(isNamed(text));
   if (health !== undefined) {
     ofOrg = ofOrg.where(hasHealth(scope, health));
     if (status === undefined) ofOrg = ofOrg.where('status', '!=', 'paused');

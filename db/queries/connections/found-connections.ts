@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { ConnectionRow } from '../../../src/core/resources/connection.ts';
 import type { Db } from '../../client.ts';
+import { isNamed } from './connections.ts';
 
 export interface FoundConnection
   extends Pick<ConnectionRow, 'id' | 'workspaceId' | 'displayName' | 'externalCustomerId' | 'status'> {
@@ -11,7 +12,6 @@ export interface FoundConnection
 
 /** Matches, in any case, part of the connection's or org's name, or the whole id of the end customer. */
 export function findConnectionsByName(db: Db, name: string, limit: number): Promise<FoundConnection[]> {
-  const words = name.toLowerCase();
   return db
     .selectFrom('connections')
     .innerJoin('orgs', 'orgs.id', 'connections.orgId')
@@ -29,10 +29,7 @@ export function findConnectionsByName(db: Db, name: string, limit: number): Prom
       'specs.key as specKey',
     ])
     .where('connections.deletedAt', 'is', null)
-    .where(
-      sql<boolean>`(position(${words} in lower(connections.display_name)) > 0
-        or lower(connections.external_customer_id) = ${words} or position(${words} in lower(orgs.name)) > 0)`,
-    )
+    .where(sql<boolean>`(${isNamed(name)} or position(${name.toLowerCase()} in lower(orgs.name)) > 0)`)
     .orderBy('connections.id', 'desc')
     .limit(limit)
     .execute();
