@@ -14,10 +14,15 @@ const failed: HealthFacts = { ...healthy, lastOutcome: 'failed' };
 type Groups = Parameters<typeof troubledIn>[0];
 
 /** What the list says of these connections, without its markup. */
-async function words(byHealth: Groups, failures: Parameters<typeof attention>[0]['failures'] = []): Promise<string> {
+async function words(
+  byHealth: Groups,
+  failures: Parameters<typeof attention>[0]['failures'] = [],
+  quarantine: Parameters<typeof attention>[0]['quarantine'] = [],
+): Promise<string> {
   const troubled = troubledIn(byHealth);
-  const names = new Map(troubled.map(({ id }) => [id, `Customer ${id}`]));
-  const list = await attention({ byHealth, troubled, failures, endpoints: [], quarantine: [], names });
+  const ids = [...troubled.map(({ id }) => id), ...quarantine.map(({ connectionId }) => connectionId)];
+  const names = new Map(ids.map((id) => [id, `Customer ${id}`]));
+  const list = await attention({ byHealth, troubled, failures, endpoints: [], quarantine, names });
   return String(list)
     .replaceAll(/<[^>]+>/g, ' ')
     .replaceAll(/\s+/g, ' ');
@@ -46,9 +51,19 @@ describe('what needs attention', () => {
     expect(await of([healthy, overdue])).toContain('It is overdue: its schedules');
     expect(await of([healthy, partial])).toContain('Its last run was partial.');
     expect(await of([partial, overdue])).toContain(
-      'It is overdue: its schedules expect a success by now; its last run was partial.',
+      'It is overdue: its schedules expect a success by now. Its last run was partial.',
     );
     expect(await of([{ ...healthy, hasQuarantined: true }])).toContain('Records are in quarantine.');
+  });
+
+  it('names the quarantine of a degraded connection once, and that of others', async () => {
+    const quarantined = { ...healthy, hasQuarantined: true };
+    const groups: Groups = new Map([['degraded', [{ facts: [quarantined], connections: 1, sample: ['con_1'] }]]]);
+    const counts = ['con_1', 'con_2'].map((connectionId) => ({ connectionId, resourceKey: 'contacts', records: 13 }));
+    const text = await words(groups, [], counts);
+    expect(text).toContain('Degraded Customer con_1 13 records of contacts are in quarantine.');
+    expect(text).toContain('Quarantine Customer con_2 · contacts 13 records were not delivered.');
+    expect(text.match(/13 records/g)).toHaveLength(2);
   });
 
   it('counts the connections that it does not show', async () => {

@@ -6,7 +6,7 @@ import type { WebhookEndpointRow } from '../../core/resources/webhook-endpoint.t
 import { type Content, type Html, html } from '../parts/html.ts';
 import { counted } from '../parts/numbers.ts';
 import { badge, healthBadge } from '../parts/status.ts';
-import { nothing, section } from '../parts/table.ts';
+import { line, nothing, section } from '../parts/table.ts';
 import { addressOf } from './quarantine.ts';
 
 /** The most lines of one kind; the others are counted. */
@@ -39,6 +39,7 @@ interface Attention {
 
 export function attention({ byHealth, troubled, failures, endpoints, quarantine, names }: Attention): Html {
   const failureOf = new Map(failures.map((failure) => [failure.connectionId, failure]));
+  const ofDegraded = new Set(troubled.flatMap(({ id, health }) => (health === 'degraded' ? id : [])));
   const lines = [
     ...troubles.flatMap((health) => [
       ...troubled
@@ -47,14 +48,14 @@ export function attention({ byHealth, troubled, failures, endpoints, quarantine,
           line(healthBadge(health), {
             href: `/console/connections/${one.id}`,
             name: names.get(one.id) ?? 'a deleted connection',
-            reason: health === 'failing' ? failing(failureOf.get(one.id)) : degraded(one),
+            reason: health === 'failing' ? failureWords(failureOf.get(one.id)) : degraded(one, quarantine),
           }),
         ),
       ...others(health, byHealth.get(health) ?? []),
     ]),
     ...endpoints.filter(isInTrouble).slice(0, shownMax).map(endpointLine),
     ...quarantine
-      .filter(({ connectionId }) => names.has(connectionId))
+      .filter(({ connectionId }) => names.has(connectionId) && !ofDegraded.has(connectionId))
       .map(({ connectionId, resourceKey, records }) =>
         line(badge('warn', 'Quarantine'), {
           href: addressOf(connectionId, { resource: resourceKey }),
@@ -71,29 +72,29 @@ export function attention({ byHealth, troubled, failures, endpoints, quarantine,
   );
 }
 
-interface Line {
-  readonly href: string;
-  readonly name: string;
-  readonly reason: Content;
-}
-
-const line = (state: Html, { href, name, reason }: Line): Html =>
-  html`<li>${state}<a href="${href}">${name}</a><span class="muted">${reason}</span></li>`;
-
-const failing = (failure: LastFailure | undefined): Content =>
+/** What failed last; absent: it is not known. */
+const failureWords = (failure: LastFailure | undefined): Content =>
   failure === undefined
     ? 'The last run failed.'
     : html`<a href="/console/runs/${failure.runId}">The ${failure.goesOn ? 'current' : 'last'} run of ${failure.resourceKey}</a> ${
         failure.goesOn ? 'fails and is tried again' : 'failed'
       }${failure.errorCode === null ? '' : html`: <code>${failure.errorCode}</code>`}`;
 
-function degraded({ facts }: Troubled): string {
+/** Names its quarantine, so that it has no line of its own. */
+function degraded({ id, facts }: Troubled, quarantine: readonly QuarantineCount[]): Content {
+  const counts = quarantine.filter(({ connectionId }) => connectionId === id);
   const reasons = [
-    ...(facts.some(({ overdue }) => overdue) ? ['it is overdue: its schedules expect a success by now'] : []),
-    ...(facts.some(({ lastOutcome }) => lastOutcome === 'partial') ? ['its last run was partial'] : []),
-    ...(facts.some(({ hasQuarantined }) => hasQuarantined) ? ['records are in quarantine'] : []),
-  ].join('; ');
-  return `${reasons.slice(0, 1).toUpperCase()}${reasons.slice(1)}.`;
+    ...(facts.some(({ overdue }) => overdue) ? ['It is overdue: its schedules expect a success by now.'] : []),
+    ...(facts.some(({ lastOutcome }) => lastOutcome === 'partial') ? ['Its last run was partial.'] : []),
+    ...counts.map(
+      ({ resourceKey, records }) =>
+        html`<a href="${addressOf(id, { resource: resourceKey })}">${counted(records, 'record')} of ${resourceKey}</a> ${records === 1 ? 'is' : 'are'} in quarantine.`,
+    ),
+    ...(counts.length === 0 && facts.some(({ hasQuarantined }) => hasQuarantined)
+      ? [html`<a href="${addressOf(id)}">Records</a> are in quarantine.`]
+      : []),
+  ];
+  return reasons.map((reason, index) => [index === 0 ? '' : ' ', reason]);
 }
 
 function others(health: Troubled['health'], groups: readonly HealthGroup[]): readonly Html[] {

@@ -1,10 +1,10 @@
 import { type Content, type Html, html } from './html.ts';
 
-interface Column<Row> {
+export interface Column<Row> {
   readonly head: string;
   readonly cell: (row: Row) => Content;
-  /** `number`: right-aligned, in figures of one width; `wide`: takes the remaining room. */
-  readonly kind?: 'number' | 'wide' | 'acts';
+  /** `number`: right-aligned, in figures of one width; `wide`: takes the remaining room; `select`: takes none. */
+  readonly kind?: 'number' | 'wide' | 'acts' | 'select';
   /**
    * On a narrow screen: in the first line of its row, as the first column is; in the second with its head before it; or left out.
    * Absent: in the second line, without its head.
@@ -32,7 +32,7 @@ export function table<Row>({ caption, columns, rows, empty }: TableOptions<Row>)
     <thead role="rowgroup"><tr role="row">${columns.map(
       ({ head, kind }) =>
         html`<th role="columnheader" scope="col" class="${kind ?? ''}">${
-          kind === 'acts' ? html`<span class="unseen">${head}</span>` : head
+          kind === 'acts' || kind === 'select' ? html`<span class="unseen">${head}</span>` : head
         }</th>`,
     )}</tr></thead>
     <tbody role="rowgroup">${rows.map(
@@ -56,3 +56,13 @@ export const section = (heading: string, content: Content, actions: Content = nu
 
 export const nothing = (words: string, next: Content = null): Html =>
   html`<p class="strong">${words}</p>${next ? html`<p>${next}</p>` : ''}`;
+
+interface Line {
+  readonly href: string;
+  readonly name: string;
+  readonly reason: Content;
+}
+
+/** Of a list of what needs attention. */
+export const line = (state: Html, { href, name, reason }: Line): Html =>
+  html`<li>${state}<a href="${href}">${name}</a><span class="muted">${reason}</span></li>`;
