@@ -1,4 +1,5 @@
 import { type SelectQueryBuilder, type SqlBool, sql } from 'kysely';
+import { firstIdAt, type IdPrefix } from '../src/core/ids.ts';
 import type { Database } from './schema.ts';
 
 export interface PageRequest {
@@ -26,3 +27,11 @@ export async function newestPage<TB extends keyof Database, Row extends { readon
   const shown = rows.slice(0, limit);
   return { rows: shown, next: rows.length > limit ? (shown.at(-1)?.id ?? null) : null };
 }
+
+const hourMs = 3_600_000;
+/** An hour before, as an id has the time of the process that made it; older rows are not read. */
+export const firstIdSince = (prefix: IdPrefix, since: string): string =>
+  firstIdAt(prefix, new Date(Math.max(0, Date.parse(since) - hourMs)));
+/** An hour behind, likewise. */
+export const firstIdAfter = (prefix: IdPrefix, until: string): string =>
+  firstIdAt(prefix, new Date(Math.max(0, Date.parse(until) + hourMs)));

@@ -39,10 +39,12 @@ export interface View {
   readonly status?: 200 | typeof statusOf.validation;
 }
 
-interface Redirect {
+export interface Redirect {
   readonly to: string;
   /** A key of `parts/notices.ts`. */
   readonly notice?: string;
+  /** A number that the notice names. */
+  readonly count?: number;
 }
 
 /** For the script. */

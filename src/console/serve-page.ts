@@ -5,10 +5,11 @@ import { formTokenField, readForm } from './form-body.ts';
 import { failure, failureTitle } from './parts/failure.ts';
 import { document, framed } from './parts/frame.ts';
 import { type Html, html } from './parts/html.ts';
-import type { ConsoleDeps, ConsoleRoute, Section, Visit, VisitOutcome } from './route.ts';
+import type { ConsoleDeps, ConsoleRoute, Redirect, Section, Visit, VisitOutcome } from './route.ts';
 import { sections } from './route.ts';
 import { requireFormToken, requireOwnOrigin } from './same-site.ts';
 import { closeSession, findSession, type OpenSession, renewSession } from './session.ts';
+import { withinConsole } from './within-console.ts';
 
 /** Only the console's own files, no frame around it, no form to elsewhere. */
 const policy = [
@@ -69,14 +70,16 @@ const visitOf = (c: Context<ApiEnv>, { caller, session }: OpenSession): Visit =>
 
 async function respond(c: Context<ApiEnv>, outcome: VisitOutcome, visit: Visit): Promise<Response> {
   if ('json' in outcome) return c.json(outcome.json);
-  if ('to' in outcome) return c.redirect(withNotice(outcome.to, outcome.notice), 303);
+  if ('to' in outcome) return c.redirect(withNotice(outcome), 303);
   return c.html(await framed(outcome, visit), outcome.status ?? 200);
 }
 
-function withNotice(path: string, notice: string | undefined): string {
-  if (notice === undefined) return path;
-  const url = new URL(path, 'http://console');
+function withNotice({ to, notice, count }: Redirect): string {
+  if (notice === undefined) return to;
+  const url = new URL(to, 'http://console');
   url.searchParams.set('notice', notice);
+  if (count === undefined) url.searchParams.delete('count');
+  else url.searchParams.set('count', String(count));
   return url.pathname + url.search;
 }
 
@@ -129,13 +132,6 @@ function backFrom(c: Context<ApiEnv>): string {
   if (c.req.method === 'GET' || referrer === undefined || !URL.canParse(referrer)) return '/console';
   const { pathname, search, host } = new URL(referrer);
   return host === new URL(c.req.url).host ? withinConsole(pathname + search) : '/console';
-}
-
-/** The path as a browser resolves it, if it is within the console, else the first page. */
-export function withinConsole(path: string): string {
-  const url = URL.parse(path, 'http://console');
-  const isWithin = url?.origin === 'http://console' && /^\/console(?:\/|$)/.test(url.pathname) && !path.includes('//');
-  return isWithin ? url.pathname + url.search : '/console';
 }
 
 export const noPage = (): HttpRejection =>

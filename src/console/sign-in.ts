@@ -10,8 +10,9 @@ import { document, mark } from './parts/frame.ts';
 import { type Html, html } from './parts/html.ts';
 import type { ConsoleDeps } from './route.ts';
 import { requireOwnOrigin } from './same-site.ts';
-import { respondFailure, withinConsole } from './serve-page.ts';
+import { respondFailure } from './serve-page.ts';
 import { closeSession, openSession } from './session.ts';
+import { withinConsole } from './within-console.ts';
 
 export const signInPath = '/console/sign-in';
 export const signOutPath = '/console/sign-out';

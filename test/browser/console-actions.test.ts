@@ -87,7 +87,7 @@ describe('the quarantine', () => {
     await boxes.nth(0).check();
     await boxes.nth(1).check();
     await press(page, 'Requeue the selected');
-    await expectToSee(page, 'The next runs begin with these records.');
+    await expectToSee(page, '2 records are requeued: the next runs begin with them.');
     expect(await boxes.count()).toBe(11);
     await press(page, 'Requeue the selected');
     await expectToSee(page, 'select at least one record');
@@ -183,7 +183,7 @@ describe('a spec', () => {
 
 describe('a hook', () => {
   it('is added, with its address shown once, replaced, switched and deleted', async () => {
-    await using window = await us().openAt(`/connections/${us().rich.connectionId}`);
+    await using window = await us().openAt(`/connections/${us().rich.connectionId}/hooks`);
     const { page } = window;
     await page.getByText('Add a hook', { exact: true }).click();
     await page.getByLabel('companies').check();
@@ -199,4 +199,43 @@ describe('a hook', () => {
     await press(page, 'Delete');
     await expectToSee(page, 'The hook is deleted.');
   });
+});
+
+describe('a list of connections', () => {
+  it('is selected as a whole, and keeps the selection while it refreshes', async () => {
+    await using window = await us().openAt('/connections?spec=billing&status=active');
+    const { page } = window;
+    await page.getByLabel('Select Kestrel Energy').check();
+    await page.evaluate('document.activeElement.blur()');
+    await page.waitForResponse((response) => 'x-console-refresh' in response.request().headers(), { timeout: 20_000 });
+    expect(await page.getByLabel('Select Kestrel Energy').isChecked()).toBe(true);
+    await page.getByLabel('Select all on this page').check();
+    expect(await page.getByRole('checkbox', { name: 'Select ', checked: true }).count()).toBe(3);
+    await press(page, 'Pause');
+    await expectToSee(page, '2 connections are paused.');
+    await us().goTo(page, '/connections?spec=billing&status=paused');
+    await page.getByLabel('Select all on this page').check();
+    await press(page, 'Sync');
+    await expectToSee(page, 'None worked');
+    await expectToSee(page, 'The connection is paused; activate it before a sync.');
+    await page.getByRole('link', { name: 'Back to the list' }).click();
+    await page.getByLabel('Select Kestrel Energy').check();
+    await page.getByLabel('Select Alder & Finch').check();
+    await press(page, 'Activate');
+    await expectToSee(page, '2 connections are active.');
+    expect(window.complaints).toEqual([]);
+  });
+});
+
+it('a page of a connection without JavaScript is reached by its tabs', async () => {
+  await using window = await us().open({ javaScriptEnabled: false });
+  const { page } = window;
+  await us().goTo(page, `/connections/${us().rich.partialConnectionId}`);
+  const tab = (name: string) =>
+    page.getByRole('navigation', { name: 'Pages of Meridian Foods' }).getByRole('link', { name });
+  for (const name of ['Runs', 'Quarantine', 'Hooks and events', 'Settings', 'Overview']) {
+    await tab(name).click();
+    await page.getByRole('heading', { name: 'Meridian Foods' }).waitFor();
+    expect(await tab(name).getAttribute('aria-current')).toBe('page');
+  }
 });

@@ -69,6 +69,12 @@ const parameters = [
   'to',
   'version',
   'notice',
+  'count',
+  'id',
+  'outcome',
+  'eventType',
+  'q',
+  'key',
 ];
 /** Every field that a form has. */
 const fields = [
@@ -93,6 +99,8 @@ const fields = [
   'expression',
   'record',
   'replace',
+  'act',
+  'back',
 ];
 
 describe('bad input in the console', () => {

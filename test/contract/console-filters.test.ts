@@ -115,6 +115,23 @@ describe('the list of runs', () => {
     expect(nothing).toMatch(/name="from"[^>]*value="20\d\d-/);
   });
 
+  it('is filtered by connection, resource and id', async () => {
+    const { connectionId } = rich;
+    const { text: ofConnection } = await us.get(`/console/connections/${connectionId}/runs?resource=deals`);
+    expect(rowsOf(ofConnection)).toBe(8);
+    expect(ofConnection).toContain('<option value="deals" selected>');
+    expect((await us.get(`/console/runs?connectionId=${connectionId}&resource=deals`)).text).toContain(
+      'Runs of Harbor',
+    );
+    // Without a connection it begins a week ago, and says so in its field.
+    const { text: ofAll } = await us.get('/console/runs?resource=deals');
+    expect(rowsOf(ofAll)).toBeGreaterThan(8);
+    expect(ofAll).toMatch(/name="from"[^>]*value="20\d\d-/);
+    const { text: one } = await us.get(`/console/runs?id=${rich.failedRunId}`);
+    expect(rowsOf(one)).toBe(1);
+    expect(one).toContain(rich.failedRunId);
+  });
+
   it.each(['2026-02-31T00:00', 'yesterday', '2026-01-01', '99999-01-01T00:00'])(
     'refuses what is no time: %s',
     async (from) => {
@@ -125,6 +142,34 @@ describe('the list of runs', () => {
   it('takes an empty form, and a time with its zone', async () => {
     expect((await us.get('/console/runs?from=&to=&errorCode=&status=')).status).toBe(200);
     expect((await us.get('/console/runs?from=2026-01-01T00:00:00Z')).text).toContain('value="2026-01-01T00:00"');
+  });
+});
+
+describe('the list of deliveries', () => {
+  it.each(['delivered', 'failed', 'open', 'unknown'] as const)('has those of a result only: %s', async (outcome) => {
+    const { text } = await us.get(`/console/deliveries?outcome=${outcome}`);
+    const rows = await api.deps.db
+      .selectFrom('webhookDeliveries')
+      .select(['id', 'state', 'delivered'])
+      .where('orgId', '=', org.orgId)
+      .execute();
+    const isOf = {
+      delivered: (row: (typeof rows)[number]) => row.delivered,
+      failed: (row: (typeof rows)[number]) => row.state === 'done' && !row.delivered,
+      open: (row: (typeof rows)[number]) => row.state === 'queued' || row.state === 'sending',
+      unknown: (row: (typeof rows)[number]) => row.state === 'unknown',
+    }[outcome];
+    for (const row of rows) expect([row.id, text.includes(row.id)]).toEqual([row.id, isOf(row)]);
+    expect(text).toMatch(/name="from"[^>]*value="20\d\d-/);
+  });
+
+  it('is filtered by event, endpoint and time', async () => {
+    const { text } = await us.get(`/console/deliveries?eventType=run.failed&endpointId=${rich.failingEndpointId}`);
+    expect(text).toContain(`<option value="${rich.failingEndpointId}" selected>`);
+    expect(text).not.toContain('<code>run.succeeded</code>');
+    expect((await us.get('/console/deliveries?to=2020-01-01T00:00')).text).toContain('No attempt passes this filter.');
+    expect((await us.get('/console/deliveries?eventType=run.nothing')).status).toBe(400);
+    expect((await us.get('/console/deliveries?outcome=well')).status).toBe(400);
   });
 });
 
@@ -142,8 +187,11 @@ describe('the quarantine', () => {
     expect(ofRun.text).toContain(rich.quarantineId);
     expect(ofRun.text).not.toContain('Requeue all');
     expect(ofOther.text).toContain('No record is quarantined here.');
-    const ids = { 'ids[]': [rich.quarantineId], connectionId, runId: id };
-    expect((await us.post('/console/quarantine/requeue', ids)).headers.get('location')).toContain(`runId=${id}`);
+    const ofConnection = await us.get(`/console/connections/${connectionId}/quarantine?runId=${id}`);
+    expect(ofConnection.text).toContain(rich.quarantineId);
+    const form = { act: 'requeue', 'ids[]': [rich.quarantineId], back: href };
+    const location = (await us.post('/console/quarantine/requeue', form)).headers.get('location');
+    expect(location).toBe(`${href}&notice=requeued-many&count=1`);
   });
 
   it('groups records by reason, each with an example whose field is marked', async () => {

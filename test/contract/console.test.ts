@@ -37,6 +37,10 @@ const byVersion = (version: 'publishedVersion' | 'draftVersion', rest = '', form
 /** Every route of the console with something of an org in its path; one that is missing here fails the test below. */
 const cases: Readonly<Record<string, Addresses>> = {
   'get /connections/:id': byConnection(),
+  'get /connections/:id/runs': byConnection('/runs'),
+  'get /connections/:id/quarantine': byConnection('/quarantine'),
+  'get /connections/:id/hooks': byConnection('/hooks'),
+  'get /connections/:id/settings': byConnection('/settings'),
   'post /connections/:id/sync': byConnection('/sync', { resource: 'items' }),
   'post /connections/:id/backfill': byConnection('/backfill', { resource: 'items' }),
   'post /connections/:id/test': byConnection('/test'),
@@ -170,12 +174,27 @@ describe('an id of another org outside the path', () => {
 
   it('is a 404 in a form, and changes nothing', async () => {
     const before = await theirState();
-    const connectionId = ourThings.activeConnectionId;
     const forms = [
-      ['/quarantine/requeue', { connectionId, 'ids[]': [theirThings.quarantineId] }],
+      ['/quarantine/requeue', { act: 'requeue', 'ids[]': [theirThings.quarantineId] }],
+      ['/connections/selected', { act: 'pause', 'ids[]': [theirThings.activeConnectionId] }],
+      ['/connections/selected', { act: 'sync', 'ids[]': [theirThings.activeConnectionId] }],
+      ['/connections/selected', { act: 'activate', 'ids[]': [theirThings.connectionId] }],
+      ['/runs/selected', { act: 'cancel', 'ids[]': [theirThings.runId] }],
+      ['/runs/selected', { act: 'replay', 'ids[]': [theirThings.runId] }],
+      ['/deliveries/selected', { act: 'redeliver', 'ids[]': [theirThings.deliveryId] }],
       ['/quarantine/requeue-all', { connectionId: theirThings.activeConnectionId }],
     ] as const;
     for (const [path, form] of forms) expect((await us.post(`/console${path}`, form)).status).toBe(404);
+    expect(await theirState()).toEqual(before);
+  });
+
+  it('is refused among ours, which are done: each says why', async () => {
+    const before = await theirState();
+    const ids = [ourThings.deliveryId, theirThings.deliveryId];
+    const { text, status } = await us.post('/console/deliveries/selected', { act: 'redeliver', 'ids[]': ids });
+    expect(status).toBe(200);
+    expect(text).toContain('1 of 2 attempts worked');
+    expect(text).toContain('Webhook delivery not found');
     expect(await theirState()).toEqual(before);
   });
 

@@ -1,13 +1,13 @@
 import { sql } from 'kysely';
-import { firstIdAt } from '../../../src/core/ids.ts';
 import type { RunRow, RunStatus, RunTrigger } from '../../../src/core/resources/run.ts';
 import type { Db } from '../../client.ts';
 import { type Listing, openNewestFirst } from '../../listing.ts';
-import { newestPage, type Page, type PageRequest } from '../../page.ts';
+import { firstIdAfter, firstIdSince, newestPage, type Page, type PageRequest } from '../../page.ts';
 import type { OrgScope } from '../../scope.ts';
 import { type RunLine, runColumns, runLineColumns } from './run-columns.ts';
 
 export interface RunFilter {
+  readonly id?: string | undefined;
   readonly connectionId?: string | undefined;
   readonly resource?: string | undefined;
   readonly status?: RunStatus | undefined;
@@ -36,20 +36,15 @@ export const findRunsPage = (
 ): Promise<Page<RunLine>> => newestPage(matching(db, scope, filter).select(runLineColumns), request);
 
 function matching(db: Db, scope: OrgScope, filter: RunFilter) {
-  const { connectionId, resource, status, trigger, since, until, errorCode } = filter;
+  const { id, connectionId, resource, status, trigger, since, until, errorCode } = filter;
   let runs = db.selectFrom('runs').where('orgId', '=', scope.orgId);
+  if (id !== undefined) runs = runs.where('id', '=', id);
   if (connectionId !== undefined) runs = runs.where('connectionId', '=', connectionId);
   if (resource !== undefined) runs = runs.where('resourceKey', '=', resource);
   if (status !== undefined) runs = runs.where('status', '=', status);
   if (trigger !== undefined) runs = runs.where('trigger', '=', trigger);
-  if (since !== undefined) runs = runs.where('createdAt', '>=', since).where('id', '>=', firstIdSince(since));
-  if (until !== undefined) runs = runs.where('createdAt', '<', until).where('id', '<', firstIdAfter(until));
+  if (since !== undefined) runs = runs.where('createdAt', '>=', since).where('id', '>=', firstIdSince('run', since));
+  if (until !== undefined) runs = runs.where('createdAt', '<', until).where('id', '<', firstIdAfter('run', until));
   if (errorCode !== undefined) runs = runs.where('errorCode', '=', errorCode);
   return runs;
 }
-
-const hourMs = 3_600_000;
-/** An hour before, as an id has the time of the process that made it; older runs are not read. */
-const firstIdSince = (since: string): string => firstIdAt('run', new Date(Math.max(0, Date.parse(since) - hourMs)));
-/** An hour behind, likewise. */
-const firstIdAfter = (until: string): string => firstIdAt('run', new Date(Math.max(0, Date.parse(until) + hourMs)));

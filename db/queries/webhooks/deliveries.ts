@@ -1,9 +1,9 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { newId } from '../../../src/core/ids.ts';
 import type { WebhookDeliveryDetail, WebhookDeliveryView } from '../../../src/core/resources/webhook-delivery.ts';
 import type { Db } from '../../client.ts';
 import { type Listing, openNewestFirst } from '../../listing.ts';
-import { newestPage, type Page, type PageRequest } from '../../page.ts';
+import { firstIdAfter, firstIdSince, newestPage, type Page, type PageRequest } from '../../page.ts';
 import type { OrgScope } from '../../scope.ts';
 
 const viewColumns = [
@@ -27,14 +27,40 @@ export function listDeliveries(db: Db, scope: OrgScope, limit: number): Promise<
 export type DeliveryLine = WebhookDeliveryView &
   Pick<WebhookDeliveryDetail, 'endpointId' | 'attempt' | 'trigger' | 'state' | 'durationMs' | 'errorCode'>;
 
+export const deliveryOutcomes = ['delivered', 'failed', 'open', 'unknown'] as const;
+export type DeliveryOutcome = (typeof deliveryOutcomes)[number];
+
+const outcomeIs: Readonly<Record<DeliveryOutcome, RawBuilder<boolean>>> = {
+  delivered: sql`delivered`,
+  failed: sql`(state = 'done' and not delivered)`,
+  open: sql`state in ('queued', 'sending')`,
+  unknown: sql`state = 'unknown'`,
+};
+
+export interface DeliveryFilter {
+  readonly endpointId?: string | undefined;
+  readonly outcome?: DeliveryOutcome | undefined;
+  readonly eventType?: string | undefined;
+  /** ISO time, inclusive. */
+  readonly since?: string | undefined;
+  /** ISO time, exclusive. */
+  readonly until?: string | undefined;
+}
+
 export function findDeliveriesPage(
   db: Db,
   scope: OrgScope,
-  { endpointId }: { readonly endpointId?: string | undefined },
+  { endpointId, outcome, eventType, since, until }: DeliveryFilter,
   request: PageRequest,
 ): Promise<Page<DeliveryLine>> {
   let attempts = db.selectFrom('webhookDeliveries').where('orgId', '=', scope.orgId);
   if (endpointId !== undefined) attempts = attempts.where('endpointId', '=', endpointId);
+  if (outcome !== undefined) attempts = attempts.where(outcomeIs[outcome]);
+  if (eventType !== undefined) attempts = attempts.where('eventType', '=', eventType);
+  if (since !== undefined)
+    attempts = attempts.where('createdAt', '>=', since).where('id', '>=', firstIdSince('whd', since));
+  if (until !== undefined)
+    attempts = attempts.where('createdAt', '<', until).where('id', '<', firstIdAfter('whd', until));
   const line = ['endpointId', 'attempt', 'trigger', 'state', 'durationMs', 'errorCode'] as const;
   return newestPage(attempts.select([...viewColumns, ...line]), request);
 }

@@ -73,7 +73,7 @@ export function attention({ byHealth, troubled, failures, endpoints, quarantine,
 }
 
 /** What failed last; absent: it is not known. */
-const failureWords = (failure: LastFailure | undefined): Content =>
+export const failureWords = (failure: LastFailure | undefined): Content =>
   failure === undefined
     ? 'The last run failed.'
     : html`<a href="/console/runs/${failure.runId}">The ${failure.goesOn ? 'current' : 'last'} run of ${failure.resourceKey}</a> ${

@@ -13,7 +13,7 @@ import { duration } from '../parts/numbers.ts';
 import { badge } from '../parts/status.ts';
 import { section, table } from '../parts/table.ts';
 import { action } from '../route.ts';
-import { ConnectionParams } from './connection.ts';
+import { ConnectionParams } from './connection-frame.ts';
 
 const resourceName = v.pipe(v.string(), v.minLength(1));
 

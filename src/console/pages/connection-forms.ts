@@ -16,8 +16,8 @@ const resourceChoice = (resourceKeys: readonly string[], first: readonly (readon
     options: [...first, ...resourceKeys.map((key) => [key, key] as const)],
   });
 
-export const testForm = (visit: Visit, { connection }: Subject): Html =>
-  form(visit, { action: `/console/connections/${connection.id}/test`, class: 'inline' }, html`<button>Test</button>`);
+export const testForm = (visit: Visit, id: string): Html =>
+  form(visit, { action: `/console/connections/${id}/test`, class: 'inline' }, html`<button>Test</button>`);
 
 export const backfillForm = (visit: Visit, { connection, resourceKeys }: Subject): Html =>
   details(

@@ -2,12 +2,19 @@ import * as v from 'valibot';
 import {
   type ConnectionFilter,
   type ConnectionName,
+  findConnectionNames,
   findConnectionsPage,
+  findPinnedConnection,
 } from '../../../db/queries/connections/connections.ts';
 import { type ConnectionHealth, findConnectionHealth } from '../../../db/queries/connections/health.ts';
+import type { OrgScope } from '../../../db/scope.ts';
+import { activateConnection, pauseConnection } from '../../control/connections/connections.ts';
+import { requestRun } from '../../control/runs/runs.ts';
+import { found } from '../../core/errors.ts';
 import { ConnectionStatus } from '../../core/resources/connection.ts';
 import { Health } from '../../core/resources/freshness.ts';
 import { healthOf, worst } from '../../core/schedule/freshness.ts';
+import { resourceKeysOf } from '../../core/spec/connection/resource-keys.ts';
 import { field, filters, select } from '../parts/form.ts';
 import { heading, live } from '../parts/frame.ts';
 import { type Html, html } from '../parts/html.ts';
@@ -15,8 +22,9 @@ import { before, pageFrom, pager } from '../parts/pager.ts';
 import { connectionBadge, connectionWords, healthBadge, healthWords } from '../parts/status.ts';
 import { nothing, table } from '../parts/table.ts';
 import { ago } from '../parts/time.ts';
-import { page } from '../route.ts';
+import { type ConsoleDeps, page } from '../route.ts';
 import { choice, filterText } from './filters.ts';
+import { selection } from './selection.ts';
 
 export const connectionsPage = page({
   path: '/connections',
@@ -27,7 +35,8 @@ export const connectionsPage = page({
     spec: filterText,
     text: filterText,
   }),
-  handle: async ({ scope, query, address }, { db }) => {
+  handle: async (visit, { db }) => {
+    const { scope, query, address } = visit;
     const { status, health: ofHealth, spec, text } = query;
     const isFiltered = [status, ofHealth, spec, text].some((value) => value !== undefined);
     const connections = await findConnectionsPage(db, scope, { status, health: ofHealth, spec, text }, pageFrom(query));
@@ -39,7 +48,12 @@ export const connectionsPage = page({
       refreshSeconds: 10,
       body: html`${heading('Connections')}
         ${connectionFilters(query)}
-        ${live('connections', connectionTable(connections.rows, { health, isFiltered }))}
+        ${live(
+          'connections',
+          ids.length === 0
+            ? connectionTable([], { health, isFiltered })
+            : selectedConnections.form(visit, connectionTable(connections.rows, { health, isFiltered })),
+        )}
         ${pager(connections, address)}`,
     };
   },
@@ -63,6 +77,33 @@ const connectionFilters = ({ status, health, spec, text }: ConnectionFilter): Ht
     field({ name: 'spec', label: 'Key of the spec', value: spec ?? '' }),
   ]);
 
+/** Throws as the single actions do. */
+export const selectedConnections = selection({
+  path: '/connections/selected',
+  prefix: 'con',
+  noun: 'connection',
+  section: 'connections',
+  namesOf: ({ db }, scope, ids) => findConnectionNames(db, scope, ids),
+  acts: {
+    sync: { label: 'Sync', notice: 'synced-many', run: syncAll },
+    pause: {
+      label: 'Pause',
+      confirm: 'Pause the selected connections? Their queued and running runs are canceled.',
+      notice: 'paused-many',
+      run: pauseConnection,
+    },
+    activate: { label: 'Activate', notice: 'activated-many', run: activateConnection },
+  },
+});
+
+/** Queues a run of each resource. */
+async function syncAll(deps: ConsoleDeps, scope: OrgScope, connectionId: string): Promise<void> {
+  const { specJson, specOverridesJson } = found(await findPinnedConnection(deps.db, scope, connectionId), 'Connection');
+  for (const resourceKey of resourceKeysOf(specJson, specOverridesJson)) {
+    await requestRun(deps, scope, { connectionId, resourceKey, trigger: 'manual', backfill: null });
+  }
+}
+
 interface Shown {
   readonly health: readonly ConnectionHealth[];
   readonly isFiltered: boolean;
@@ -80,9 +121,11 @@ function connectionTable(rows: readonly ConnectionName[], { health, isFiltered }
           html`Create one by <code>POST /api/v1/connections</code>, because secrets do not pass through this console. The <a href="/api/reference">API reference</a> has the request.`,
         ),
     columns: [
+      selectedConnections.column(({ displayName }: ConnectionName) => displayName),
       {
         head: 'Connection',
         kind: 'wide',
+        narrow: 'lead',
         cell: ({ id, displayName }) => html`<a class="strong" href="/console/connections/${id}">${displayName}</a>`,
       },
       {

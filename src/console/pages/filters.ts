@@ -40,3 +40,16 @@ export const filterTime = v.optional(
 
 /** A time of {@link filterTime} as the value of its field. */
 export const timeField = (iso: string | undefined): string => iso?.slice(0, 16) ?? '';
+
+/** The start of the newest week before a time: what is rare is looked for in it alone. No earlier than a database stores. */
+export const weekBefore = (until: string | undefined): string => {
+  const weekAgo = (until === undefined ? Date.now() : Date.parse(until)) - 7 * 24 * 3_600_000;
+  return new Date(Math.max(weekAgo, Date.parse('0001-01-01T00:00:00Z'))).toISOString();
+};
+
+/** The address with its start, so that older pages keep the one of the first. */
+export function withStart(address: string, since: string | undefined): string {
+  const url = new URL(address, 'http://console');
+  if (since !== undefined && !url.searchParams.get('from')) url.searchParams.set('from', timeField(since));
+  return url.pathname + url.search;
+}

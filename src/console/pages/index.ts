@@ -2,30 +2,34 @@ import type { ConsoleRoute } from '../route.ts';
 import { addApiKey, apiKeysPage, revoke } from './api-keys.ts';
 import { connectionPage } from './connection.ts';
 import { activate, backfillResource, pause, syncResource, test } from './connection-actions.ts';
-import { connectionsPage } from './connections.ts';
+import { connectionHooks } from './connection-hooks.ts';
+import { connectionRuns } from './connection-runs.ts';
+import { connectionSettings } from './connection-settings.ts';
+import { connectionsPage, selectedConnections } from './connections.ts';
 import { addHook, hookPage, hooksPage, removeHook, rotate, switchHook } from './hooks.ts';
 import { overview } from './overview.ts';
-import { quarantinePage } from './quarantine.ts';
-import { quarantinedRecord, requeueAll, requeueOne, requeueSelected } from './quarantined-record.ts';
+import { connectionQuarantine, quarantinePage, requeueSelected } from './quarantine.ts';
+import { quarantinedRecord, requeueAll, requeueOne } from './quarantined-record.ts';
 import { cancel, replay, runPage } from './run.ts';
-import { runsPage } from './runs.ts';
+import { runsPage, selectedRuns } from './runs.ts';
 import { addSchedule, removeSchedule, switchSchedule } from './schedules.ts';
 import { addDraft, checkSpec, newSpec, previewOne, saveDraft } from './specs/spec-editor.ts';
 import { deprecate, publish, removeDraft, versionPage } from './specs/spec-version.ts';
 import { comparePage, specPage, specsPage } from './specs/specs.ts';
-import { deliveriesPage, deliveryPage, redeliverOne } from './webhooks/deliveries.ts';
+import { deliveriesPage, deliveryPage, redeliverOne, selectedDeliveries } from './webhooks/deliveries.ts';
 import { endpointPage, recover, removeEndpoint, switchEndpoint, testOne } from './webhooks/endpoint.ts';
 import { addEndpoint, endpointsPage } from './webhooks/endpoints.ts';
 import { recoveryPage } from './webhooks/recovery.ts';
 
 export const consoleRoutes: readonly ConsoleRoute[] = [
   overview,
-  ...[connectionsPage, connectionPage, syncResource, backfillResource, test, activate, pause],
+  ...[connectionsPage, selectedConnections, connectionPage, syncResource, backfillResource, test, activate, pause],
+  ...[connectionRuns, connectionQuarantine, connectionHooks, connectionSettings],
   ...[addSchedule, switchSchedule, removeSchedule, addHook],
-  ...[runsPage, runPage, cancel, replay],
+  ...[runsPage, selectedRuns, runPage, cancel, replay],
   ...[quarantinePage, quarantinedRecord, requeueOne, requeueSelected, requeueAll],
   ...[endpointsPage, addEndpoint, endpointPage, testOne, switchEndpoint, removeEndpoint, recover, recoveryPage],
-  ...[deliveriesPage, deliveryPage, redeliverOne],
+  ...[deliveriesPage, selectedDeliveries, deliveryPage, redeliverOne],
   // `comparePage` precedes `versionPage`, whose path would match it.
   ...[specsPage, addDraft, newSpec, checkSpec, previewOne, specPage, comparePage, versionPage, saveDraft],
   ...[publish, deprecate, removeDraft],

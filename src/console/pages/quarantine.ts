@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import type { Db } from '../../../db/client.ts';
 import type { Page } from '../../../db/page.ts';
 import { findConnection, findConnectionNames } from '../../../db/queries/connections/connections.ts';
 import {
@@ -13,35 +14,39 @@ import {
 } from '../../../db/queries/runs/records/quarantine.ts';
 import { findRun } from '../../../db/queries/runs/runs.ts';
 import { QueryText } from '../../api/query-inputs.ts';
+import { requeueRecord } from '../../control/runs/requeue.ts';
 import { found } from '../../core/errors.ts';
 import { isId } from '../../core/ids.ts';
 import type { ConnectionRow } from '../../core/resources/connection.ts';
-import { button, form } from '../parts/form.ts';
+import { button } from '../parts/form.ts';
 import { heading } from '../parts/frame.ts';
 import { type Html, html } from '../parts/html.ts';
-import { count, counted } from '../parts/numbers.ts';
+import { count } from '../parts/numbers.ts';
 import { before, pageFrom, pager } from '../parts/pager.ts';
 import { nothing, section, table } from '../parts/table.ts';
 import { ago } from '../parts/time.ts';
 import { page, type View, type Visit } from '../route.ts';
+import { ConnectionParams, connectionView, openConnection } from './connection-frame.ts';
 import { filterText } from './filters.ts';
+import { selection } from './selection.ts';
 
 const resourcesMax = 100;
 const reasonsMax = 20;
 
+const RecordsQuery = {
+  ...before('quar'),
+  resource: filterText,
+  runId: filterText,
+  path: v.optional(QueryText),
+  message: v.optional(QueryText),
+};
+
 export const quarantinePage = page({
   path: '/quarantine',
-  query: v.object({
-    ...before('quar'),
-    connectionId: filterText,
-    resource: filterText,
-    runId: filterText,
-    path: v.optional(QueryText),
-    message: v.optional(QueryText),
-  }),
+  query: v.object({ ...RecordsQuery, connectionId: filterText }),
   handle: async (visit, { db }) => {
     const { scope, query } = visit;
-    const { resource, runId, path, message } = query;
+    const { runId } = query;
     const run = runId === undefined ? null : found(isId('run', runId) && (await findRun(db, scope, runId)), 'Run');
     const connectionId = run?.connectionId ?? query.connectionId;
     if (connectionId === undefined) {
@@ -60,15 +65,31 @@ export const quarantinePage = page({
       isId('con', connectionId) && (await findConnection(db, scope, connectionId)),
       'Connection',
     );
-    const filter = { connectionId, resource, runId, path, message };
-    const isOfReason = path !== undefined || message !== undefined;
-    const [records, reasons] = await Promise.all([
-      findQuarantinePage(db, scope, filter, pageFrom(query)),
-      query.before === undefined && !isOfReason
-        ? findQuarantineReasons(db, scope, { ...filter, limit: reasonsMax })
-        : [],
-    ]);
-    return listOf(visit, { connection, filter, records, reasons });
+    const { displayName } = connection;
+    const subject = query.resource === undefined ? displayName : `${query.resource} of ${displayName}`;
+    return {
+      title: `Quarantine: ${subject}`,
+      section: 'quarantine',
+      trail: [
+        ['Quarantine', '/console/quarantine'],
+        [displayName, `/console/connections/${connectionId}`],
+      ],
+      body: html`${heading('Quarantined records', {
+        about: html`${subject}${runId === undefined ? '' : html` · of <a href="/console/runs/${runId}">one run</a>`}`,
+      })}
+      ${await quarantineList(visit, db, { connection, query })}`,
+    };
+  },
+});
+
+export const connectionQuarantine = page({
+  path: '/connections/:id/quarantine',
+  params: ConnectionParams,
+  query: v.object(RecordsQuery),
+  handle: async (visit, deps) => {
+    const opened = await openConnection(deps, visit.scope, visit.params.id);
+    const body = await quarantineList(visit, deps.db, { connection: opened.connection, query: visit.query });
+    return connectionView(visit, opened, { tab: '/quarantine', body });
   },
 });
 
@@ -109,48 +130,46 @@ const overviewOf = (counts: readonly QuarantineCount[], names: ReadonlyMap<strin
 
 /** The page of the quarantined records of a connection. */
 export const addressOf = (connectionId: string, of: Omit<QuarantineFilter, 'connectionId'> = {}): string => {
-  const given = Object.entries({ connectionId, ...of }).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined,
-  );
-  return `/console/quarantine?${new URLSearchParams(given).toString()}`;
+  const given = Object.entries(of).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  const query = new URLSearchParams(given).toString();
+  return `/console/connections/${connectionId}/quarantine${query === '' ? '' : `?${query}`}`;
 };
 
 interface Listed {
   readonly connection: ConnectionRow;
-  readonly filter: QuarantineFilter;
-  readonly records: Page<QuarantineLine>;
-  readonly reasons: readonly QuarantineReason[];
+  readonly query: Omit<QuarantineFilter, 'connectionId'> & { readonly before?: string | undefined };
 }
 
-function listOf(visit: Visit, { connection, filter, records, reasons }: Listed): View {
-  const { resource, runId, path, message } = filter;
-  const isPart = [runId, path, message].some((value) => value !== undefined);
-  const subject = resource === undefined ? connection.displayName : `${resource} of ${connection.displayName}`;
-  const hasRows = records.rows.length > 0;
-  return {
-    title: `Quarantine: ${subject}`,
-    section: 'quarantine',
-    trail: [
-      ['Quarantine', '/console/quarantine'],
-      [connection.displayName, `/console/connections/${connection.id}`],
-    ],
-    body: html`${heading('Quarantined records', {
-      about: html`${subject}${runId === undefined ? '' : html` · of <a href="/console/runs/${runId}">one run</a>`}`,
-      actions:
-        hasRows && !isPart
-          ? button(visit, {
-              action: '/console/quarantine/requeue-all',
-              label: 'Requeue all',
-              confirm: `Requeue every quarantined record of ${subject}? The next run begins with them.`,
-              fields: { connectionId: connection.id, ...(resource === undefined ? {} : { resource }) },
-            })
-          : null,
-    })}
-    ${isPart ? partOf(filter) : ''}
+/** The quarantined records of a connection by their reasons, and one by one. */
+async function quarantineList(visit: Visit, db: Db, { connection, query }: Listed): Promise<Html> {
+  const { scope, address } = visit;
+  const { before: _before, ...of } = query;
+  const filter = { connectionId: connection.id, ...of };
+  const isOfReason = of.path !== undefined || of.message !== undefined;
+  const isPart = isOfReason || of.runId !== undefined;
+  const [records, reasons] = await Promise.all([
+    findQuarantinePage(db, scope, filter, pageFrom(query)),
+    query.before === undefined && !isOfReason ? findQuarantineReasons(db, scope, { ...filter, limit: reasonsMax }) : [],
+  ]);
+  if (records.rows.length === 0) {
+    const next = html`<a href="/console/quarantine">All quarantined records</a>`;
+    return html`${isPart ? partOf(filter) : ''}<div class="empty">${nothing('No record is quarantined here.', next)}</div>
+      ${pager(records, address)}`;
+  }
+  return html`${isPart ? partOf(filter) : ''}
     ${reasons.length === 0 ? '' : reasonTable(filter, reasons)}
-    ${hasRows ? selection(visit, { filter, records }) : html`<div class="empty">${nothing('No record is quarantined here.', html`<a href="/console/quarantine">All quarantined records</a>`)}</div>`}
-    ${pager(records, visit.address)}`,
-  };
+    ${section('Records', selectionOf(visit, records), isPart ? null : requeueAllButton(visit, connection, of.resource))}
+    ${pager(records, address)}`;
+}
+
+function requeueAllButton(visit: Visit, { id, displayName }: ConnectionRow, resource: string | undefined): Html {
+  const subject = resource === undefined ? displayName : `${resource} of ${displayName}`;
+  return button(visit, {
+    action: '/console/quarantine/requeue-all',
+    label: 'Requeue all',
+    confirm: `Requeue every quarantined record of ${subject}? The next run begins with them.`,
+    fields: { connectionId: id, ...(resource === undefined ? {} : { resource }) },
+  });
 }
 
 /** The reason that the list is about, and the way to the whole list. */
@@ -193,23 +212,26 @@ const exampleOf = ({ path, example: { id, externalId, value } }: QuarantineReaso
         : html`<code class="clip">${path}: <mark>${value}</mark></code>`
   }`;
 
-const selection = (visit: Visit, { filter, records }: Pick<Listed, 'filter' | 'records'>): Html =>
-  form(visit, { action: '/console/quarantine/requeue' }, [
-    ...(['connectionId', 'resource', 'runId'] as const).map((name) =>
-      filter[name] === undefined ? null : html`<input type="hidden" name="${name}" value="${filter[name]}">`,
-    ),
-    html`<div class="toolbar"><label class="check" hidden><input type="checkbox" data-all="ids[]"> Select all ${counted(records.rows.length, 'record')} of this page</label>
-      <button>Requeue the selected</button></div>`,
+/** Each is requeued in a transaction of its own. */
+export const requeueSelected = selection({
+  path: '/quarantine/requeue',
+  prefix: 'quar',
+  noun: 'record',
+  section: 'quarantine',
+  acts: {
+    requeue: { label: 'Requeue the selected', notice: 'requeued-many', run: requeueRecord },
+  },
+});
+
+const selectionOf = (visit: Visit, records: Page<QuarantineLine>): Html =>
+  requeueSelected.form(
+    visit,
     table({
       caption: 'Quarantined records',
       rows: records.rows,
       empty: null,
       columns: [
-        {
-          head: 'Select',
-          cell: ({ id, externalId }) =>
-            html`<input type="checkbox" name="ids[]" value="${id}" aria-label="Select ${externalId}">`,
-        },
+        requeueSelected.column(({ externalId }: QuarantineLine) => externalId),
         {
           head: 'Record',
           narrow: 'lead',
@@ -226,7 +248,7 @@ const selection = (visit: Visit, { filter, records }: Pick<Listed, 'filter' | 'r
         { head: 'Since', narrow: 'lead', cell: ({ createdAt }) => ago(createdAt) },
       ],
     }),
-  ]);
+  );
 
 /** The field of a stored error; empty: the record as a whole. */
 export const pathOf = (error: { readonly path?: unknown } | null): string =>

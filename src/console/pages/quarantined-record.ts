@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { findConnectionNames } from '../../../db/queries/connections/connections.ts';
-import { findQuarantined, type QuarantineFilter } from '../../../db/queries/runs/records/quarantine.ts';
-import { boundedList } from '../../api/bounded-list.ts';
+import { findQuarantined } from '../../../db/queries/runs/records/quarantine.ts';
 import { bodyId, idParams } from '../../api/inputs.ts';
 import { requeueConnection, requeueRecord } from '../../control/runs/requeue.ts';
 import { found } from '../../core/errors.ts';
@@ -11,7 +10,6 @@ import { button } from '../parts/form.ts';
 import { heading } from '../parts/frame.ts';
 import { html } from '../parts/html.ts';
 import { markedJson } from '../parts/marked-json.ts';
-import { pageRows } from '../parts/pager.ts';
 import { badge } from '../parts/status.ts';
 import { facts, table } from '../parts/table.ts';
 import { time } from '../parts/time.ts';
@@ -76,32 +74,12 @@ export const requeueOne = action({
   },
 });
 
-const Origin = {
-  connectionId: bodyId('con'),
-  resource: v.optional(v.pipe(v.string(), v.minLength(1))),
-  runId: v.optional(bodyId('run')),
-};
-const backTo = ({ connectionId, ...of }: QuarantineFilter) => addressOf(connectionId, of);
-
-/** Throws not_found at the first missing one. */
-export const requeueSelected = action({
-  path: '/quarantine/requeue',
-  form: v.object({
-    ...Origin,
-    ids: v.pipe(v.optional(boundedList(bodyId('quar'), pageRows), []), v.minLength(1, 'select at least one record')),
-  }),
-  handle: async ({ scope, form }, deps) => {
-    for (const id of form.ids) await requeueRecord(deps, scope, id);
-    return { to: backTo(form), notice: 'requeued-many' };
-  },
-});
-
 /** Throws not_found. */
 export const requeueAll = action({
   path: '/quarantine/requeue-all',
-  form: v.object(Origin),
-  handle: async ({ scope, form }, deps) => {
-    await requeueConnection(deps, scope, { connectionId: form.connectionId, resourceKey: form.resource ?? null });
-    return { to: backTo(form), notice: 'requeued-many' };
+  form: v.object({ connectionId: bodyId('con'), resource: v.optional(v.pipe(v.string(), v.minLength(1))) }),
+  handle: async ({ scope, form: { connectionId, resource } }, deps) => {
+    const count = await requeueConnection(deps, scope, { connectionId, resourceKey: resource ?? null });
+    return { to: addressOf(connectionId, { resource }), notice: 'requeued-many', count };
   },
 });

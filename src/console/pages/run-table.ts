@@ -3,7 +3,7 @@ import { timeOfId } from '../../core/ids.ts';
 import { type Content, type Html, html } from '../parts/html.ts';
 import { count, duration } from '../parts/numbers.ts';
 import { runBadge } from '../parts/status.ts';
-import { table } from '../parts/table.ts';
+import { type Column, table } from '../parts/table.ts';
 import { ago } from '../parts/time.ts';
 
 interface RunTableOptions {
@@ -12,17 +12,21 @@ interface RunTableOptions {
   readonly empty?: Content;
   /** What a run waits for; absent: it is not shown. */
   readonly waitOf?: (run: RunLine) => Content;
+  /** The column with which runs are selected. */
+  readonly select?: Column<RunLine>;
 }
 
 export const runTable = (
   rows: readonly RunLine[],
-  { nameOf, empty = 'No runs yet.', waitOf = () => null }: RunTableOptions,
+  { nameOf, empty = 'No runs yet.', waitOf = () => null, select }: RunTableOptions,
 ): Html =>
   table({
     caption: 'Runs',
     columns: [
+      ...(select ? [select] : []),
       {
         head: 'Run',
+        narrow: 'lead',
         cell: (run) => html`<a href="/console/runs/${run.id}">${ago(timeOfId(run.id).toISOString())}</a>`,
       },
       ...(nameOf
@@ -49,7 +53,7 @@ export const runTable = (
 /** The status; of a run that failed, or whose attempts fail, also the code of its error. */
 const statusOf = ({ status, errorCode }: RunLine): Content => [
   runBadge(status),
-  status !== 'canceled' && errorCode !== null ? html` <code class="muted">${errorCode}</code>` : null,
+  status !== 'canceled' && errorCode !== null ? html` <code class="aside muted">${errorCode}</code>` : null,
 ];
 
 const waitLine = (words: Content): Content => words && html`<div class="muted">${words}</div>`;

@@ -52,7 +52,7 @@ export const runPage = page({
       trail: [
         ['Connections', '/console/connections'],
         [name, `/console/connections/${run.connectionId}`],
-        ['Runs', `/console/runs?connectionId=${run.connectionId}`],
+        ['Runs', `/console/connections/${run.connectionId}/runs`],
       ],
       ...(isOpen && { refreshSeconds: 2 }),
       body: html`${heading(`Run of ${run.resourceKey}`, {

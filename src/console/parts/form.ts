@@ -62,14 +62,22 @@ export function field({ name, label, hint, value = '', type = 'text', ...more }:
 
 interface SelectOptions {
   readonly name: string;
+  /** Absent: by its name. */
+  readonly id?: string;
   readonly label: string;
   readonly value?: string | undefined;
   readonly options: readonly (readonly [value: string, label: string])[];
 }
 
-export const select = ({ name, label, value = '', options }: SelectOptions): Html => html`<div class="field">
-  <label for="field-${name}">${label}</label>
-  <select id="field-${name}" name="${name}">${options.map(
+export const select = ({
+  name,
+  label,
+  value = '',
+  options,
+  id = `field-${name}`,
+}: SelectOptions): Html => html`<div class="field">
+  <label for="${id}">${label}</label>
+  <select id="${id}" name="${name}">${options.map(
     ([option, words]) => html`<option value="${option}" ${option === value ? html`selected` : ''}>${words}</option>`,
   )}</select>
 </div>`;
@@ -77,5 +85,14 @@ export const select = ({ name, label, value = '', options }: SelectOptions): Htm
 export const checkbox = (name: string, label: string, { value = 'on', checked = false } = {}): Html =>
   html`<label class="check"><input type="checkbox" name="${name}" value="${value}" ${checked ? html`checked` : ''}> ${label}</label>`;
 
-export const filters = (address: string, content: Content): Html => html`
-  <form method="get" action="${address}" class="filters">${content}<button>Filter</button></form>`;
+/** `more`: fields that are rarely used; open while one of them has a value. */
+export const filters = (
+  address: string,
+  content: Content,
+  more?: { readonly open: boolean; readonly content: Content },
+): Html => html`
+  <form method="get" action="${address}" class="filters">${content}<button>Filter</button>${
+    more
+      ? html`<details ${more.open ? html`open` : ''}><summary>More filters</summary><div class="filters">${more.content}</div></details>`
+      : ''
+  }</form>`;

@@ -2,7 +2,7 @@ import { assetPath } from '../assets.ts';
 import type { Section, View, Visit } from '../route.ts';
 import { button } from './form.ts';
 import { type Content, type Html, html } from './html.ts';
-import { notices } from './notices.ts';
+import { noticeAt } from './notices.ts';
 
 const names: Readonly<Record<Section, string>> = {
   overview: 'Overview',
@@ -33,9 +33,7 @@ ${body}
 </html>`;
 
 export function framed(view: View, visit: Pick<Visit, 'session' | 'address'>): Html {
-  const named = new URL(visit.address, 'http://console').searchParams.get('notice') ?? '';
-  // `constructor` and the like are in every object.
-  const notice = Object.hasOwn(notices, named) ? notices[named] : undefined;
+  const notice = noticeAt(visit.address);
   return document(
     view.title,
     html`<body>
@@ -51,7 +49,7 @@ export function framed(view: View, visit: Pick<Visit, 'session' | 'address'>): H
   </header>
   <main id="main" tabindex="-1" ${view.refreshSeconds ? html`data-refresh="${view.refreshSeconds}"` : ''}>
     ${trail(view)}
-    ${notice === undefined ? '' : html`<p class="notice" role="status">${notice}</p>`}
+    ${notice === null ? '' : html`<p class="notice" role="status">${notice}</p>`}
     ${view.body}
   </main>
 </div>

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import type { Page } from '../../../db/page.ts';
 import { type IdPrefix, idPattern } from '../../core/ids.ts';
 import { type Html, html } from './html.ts';
+import { withoutNotice } from './notices.ts';
 
 export const pageRows = 50;
 
@@ -16,11 +17,10 @@ export const pageFrom = ({ before: id }: { readonly before?: string | undefined 
 });
 
 export function pager({ next }: Pick<Page<unknown>, 'next'>, address: string): Html {
-  const url = new URL(address, 'http://console');
+  const url = withoutNotice(new URL(address, 'http://console'));
   const isFirst = !url.searchParams.has('before');
   if (isFirst && next === null) return html``;
   const link = (id: string | null) => {
-    url.searchParams.delete('notice');
     if (id === null) url.searchParams.delete('before');
     else url.searchParams.set('before', id);
     return url.pathname + url.search;

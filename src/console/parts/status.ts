@@ -4,6 +4,7 @@ import type { HookRequestStatus } from '../../core/resources/hook.ts';
 import type { RunStatus } from '../../core/resources/run.ts';
 import type { SpecVersionStatus } from '../../core/resources/spec.ts';
 import type { WebhookEndpointState } from '../../core/resources/webhook-endpoint.ts';
+import type { WorkspaceKind, WorkspaceRow } from '../../core/resources/workspace.ts';
 import { type Html, html } from './html.ts';
 
 /** A color and a shape: many people cannot tell colors apart. */
@@ -72,3 +73,10 @@ export const runWords = (status: RunStatus): string => runs[status][1];
 export const connectionWords = (status: ConnectionStatus): string => connections[status][1];
 /** The health of a connection in words alone, for lists of choices. */
 export const healthWords = (health: Health): string => healths[health][1];
+
+/** The kind of a workspace: production stands out. */
+export const kindMark = (kind: WorkspaceKind): Html => html`<span class="kind ${kind}">${kind}</span>`;
+
+/** A workspace by its name and kind, which may be equal. */
+export const workspaceWords = ({ name, kind }: Pick<WorkspaceRow, 'name' | 'kind'>): Html =>
+  html`${name === kind ? '' : html`${name} `}${kindMark(kind)}`;

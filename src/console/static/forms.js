@@ -18,22 +18,21 @@ addEventListener('pageshow', () => {
   for (const button of document.querySelectorAll('[aria-busy]')) button.removeAttribute('aria-busy');
 });
 
-// On a narrow screen the navigation is one scrolling line: this scrolls the current item into view.
-const current = document.querySelector('.side [aria-current]');
-const line = current?.closest('nav');
-if (current instanceof HTMLElement && line && line.scrollWidth > line.clientWidth) {
-  line.scrollLeft = current.offsetLeft - (line.clientWidth - current.offsetWidth) / 2;
+// On a narrow screen navigation is one scrolling line: this scrolls the current item into view.
+for (const line of document.querySelectorAll('.side nav, .tabs')) {
+  const current = line.querySelector('[aria-current]');
+  if (!(current instanceof HTMLElement) || line.scrollWidth <= line.clientWidth) continue;
+  const [{ left }, { left: start }] = [current.getBoundingClientRect(), line.getBoundingClientRect()];
+  line.scrollLeft += left - start - (line.clientWidth - current.offsetWidth) / 2;
 }
 
-for (const box of document.querySelectorAll('[data-all]')) {
-  box.closest('label')?.removeAttribute('hidden');
-  box.addEventListener('change', () => {
-    if (!(box instanceof HTMLInputElement)) return;
-    for (const one of document.querySelectorAll(`input[name="${box.dataset['all']}"]`)) {
-      if (one instanceof HTMLInputElement) one.checked = box.checked;
-    }
-  });
-}
+// Also of a list that was replaced since.
+document.addEventListener('change', ({ target }) => {
+  if (!(target instanceof HTMLInputElement) || target.dataset['all'] === undefined) return;
+  for (const one of target.form?.querySelectorAll(`input[name="${target.dataset['all']}"]`) ?? []) {
+    if (one instanceof HTMLInputElement) one.checked = target.checked;
+  }
+});
 
 for (const button of document.querySelectorAll('[data-copy]')) {
   if (!(button instanceof HTMLButtonElement)) continue;

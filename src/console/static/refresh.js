@@ -53,7 +53,8 @@ function replace(fresh) {
  * Replacing the part would lose the focus or a selection.
  * @param {Element} part
  */
-const isInUse = (part) => part.contains(document.activeElement) || isSelected(part);
+const isInUse = (part) =>
+  part.contains(document.activeElement) || part.querySelector(':checked[name="ids[]"]') !== null || isSelected(part);
 
 /** @param {Element} part */
 function isSelected(part) {

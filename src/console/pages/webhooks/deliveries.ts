@@ -1,14 +1,22 @@
 import * as v from 'valibot';
 import { firstRows } from '../../../../db/listing.ts';
-import { findDeliveriesPage, findDelivery } from '../../../../db/queries/webhooks/deliveries.ts';
+import {
+  type DeliveryFilter,
+  type DeliveryOutcome,
+  deliveryOutcomes,
+  findDeliveriesPage,
+  findDelivery,
+} from '../../../../db/queries/webhooks/deliveries.ts';
 import { findEndpoint, listEndpoints } from '../../../../db/queries/webhooks/endpoints.ts';
 import { idParams } from '../../../api/inputs.ts';
 import { redeliver } from '../../../control/webhooks/redelivery.ts';
 import { found } from '../../../core/errors.ts';
-import { isId } from '../../../core/ids.ts';
+import { isId, timeOfId } from '../../../core/ids.ts';
+import { eventTypes } from '../../../core/resources/event-types.ts';
 import type { WebhookDeliveryDetail } from '../../../core/resources/webhook-delivery.ts';
+import { EventType, type WebhookEndpointRow } from '../../../core/resources/webhook-endpoint.ts';
 import { idText, json, maybeJson } from '../../parts/code.ts';
-import { button, filters, select } from '../../parts/form.ts';
+import { button, field, filters, select } from '../../parts/form.ts';
 import { heading, live } from '../../parts/frame.ts';
 import { type Html, html } from '../../parts/html.ts';
 import { duration } from '../../parts/numbers.ts';
@@ -16,7 +24,8 @@ import { before, pageFrom, pageRows, pager } from '../../parts/pager.ts';
 import { facts, nothing } from '../../parts/table.ts';
 import { time } from '../../parts/time.ts';
 import { action, page } from '../../route.ts';
-import { filterText } from '../filters.ts';
+import { choice, filterText, filterTime, timeField, weekBefore } from '../filters.ts';
+import { selection } from '../selection.ts';
 import { deliveryProblem } from './delivery-problem.ts';
 import { attemptBadge, deliveryTable } from './delivery-table.ts';
 
@@ -25,45 +34,110 @@ const Params = idParams('whd', noun);
 
 export const deliveriesPage = page({
   path: '/deliveries',
-  query: v.object({ ...before('whd'), endpointId: filterText }),
-  handle: async ({ scope, query, address }, { db }) => {
-    const { endpointId } = query;
+  query: v.object({
+    ...before('whd'),
+    endpointId: filterText,
+    outcome: choice(v.picklist(deliveryOutcomes)),
+    eventType: choice(EventType),
+    from: filterTime,
+    to: filterTime,
+  }),
+  handle: async (visit, { db }) => {
+    const { scope, query, address } = visit;
+    const { endpointId, outcome, eventType, to: until } = query;
     if (endpointId !== undefined)
       found(isId('whe', endpointId) && (await findEndpoint(db, scope, endpointId)), 'Webhook endpoint');
+    // Without a start every attempt of the org would be read for what is rare.
+    const isRare = outcome !== undefined || eventType !== undefined;
+    const filter = {
+      endpointId,
+      outcome,
+      eventType,
+      since: query.from ?? (isRare ? weekBefore(until) : undefined),
+      until,
+    };
     const [deliveries, endpoints] = await Promise.all([
-      findDeliveriesPage(db, scope, { endpointId }, pageFrom(query)),
+      findDeliveriesPage(db, scope, filter, pageFrom(query)),
       listEndpoints(db, scope).then((list) => firstRows(list, pageRows)),
     ]);
+    const isFiltered = Object.values(filter).some((value) => value !== undefined);
+    const list = deliveryTable(deliveries.rows, {
+      showsUrl: true,
+      select: selectedDeliveries.column(({ id, eventType: type }) => `${type} of ${timeOfId(id).toISOString()}`),
+      empty: isFiltered
+        ? nothing('No attempt passes this filter.', html`<a href="/console/deliveries">Show all attempts</a>`)
+        : nothing(
+            'No event was sent yet.',
+            html`Add an <a href="/console/endpoints">endpoint</a> to be notified of events.`,
+          ),
+    });
     return {
       title: 'Deliveries',
       section: 'deliveries',
       refreshSeconds: 5,
       body: html`${heading('Deliveries', { about: 'Each attempt to send an event to an endpoint.' })}
-        ${
-          endpoints.length < 2
-            ? ''
-            : filters(
-                '/console/deliveries',
-                select({
-                  name: 'endpointId',
-                  label: 'Endpoint',
-                  value: endpointId,
-                  options: [['', 'Any'], ...endpoints.map(({ id, url }) => [id, url] as const)],
-                }),
-              )
-        }
-        ${live(
-          'deliveries',
-          deliveryTable(deliveries.rows, {
-            showsUrl: true,
-            empty: nothing(
-              'No event was sent yet.',
-              html`Add an <a href="/console/endpoints">endpoint</a> to be notified of events.`,
-            ),
-          }),
-        )}
+        ${deliveryFilters(filter, endpoints)}
+        ${live('deliveries', deliveries.rows.length === 0 ? list : selectedDeliveries.form(visit, list))}
         ${pager(deliveries, address)}`,
     };
+  },
+});
+
+const outcomeWords: Readonly<Record<DeliveryOutcome, string>> = {
+  delivered: 'Delivered',
+  failed: 'Failed',
+  open: 'Queued or sending',
+  unknown: 'Unknown',
+};
+
+const deliveryFilters = (
+  { endpointId, outcome, eventType, since, until }: DeliveryFilter,
+  endpoints: readonly WebhookEndpointRow[],
+): Html =>
+  filters(
+    '/console/deliveries',
+    [
+      select({
+        name: 'outcome',
+        label: 'Result',
+        value: outcome,
+        options: [['', 'Any'], ...deliveryOutcomes.map((option) => [option, outcomeWords[option]] as const)],
+      }),
+      select({
+        name: 'eventType',
+        label: 'Event',
+        value: eventType,
+        options: [['', 'Any'], ...eventTypes.map((option) => [option, option] as const)],
+      }),
+      select({
+        name: 'endpointId',
+        label: 'Endpoint',
+        value: endpointId,
+        options: [['', 'Any'], ...endpoints.map(({ id, url }) => [id, url] as const)],
+      }),
+    ],
+    {
+      open: since !== undefined || until !== undefined,
+      content: [
+        field({ name: 'from', label: 'From (UTC)', type: 'datetime-local', value: timeField(since) }),
+        field({ name: 'to', label: 'To (UTC)', type: 'datetime-local', value: timeField(until) }),
+      ],
+    },
+  );
+
+/** Throws as the single action does. */
+export const selectedDeliveries = selection({
+  path: '/deliveries/selected',
+  prefix: 'whd',
+  noun: 'attempt',
+  section: 'deliveries',
+  acts: {
+    redeliver: {
+      label: 'Redeliver',
+      confirm: 'Send the selected events once more?',
+      notice: 'redelivered-many',
+      run: (deps, scope, id) => redeliver(deps, scope, { id, endpointId: null }),
+    },
   },
 });
 

@@ -3,7 +3,7 @@ import type { WebhookDeliveryDetail } from '../../../core/resources/webhook-deli
 import { type Content, type Html, html } from '../../parts/html.ts';
 import { duration } from '../../parts/numbers.ts';
 import { badge } from '../../parts/status.ts';
-import { table } from '../../parts/table.ts';
+import { type Column, table } from '../../parts/table.ts';
 import { ago } from '../../parts/time.ts';
 
 export function attemptBadge({
@@ -21,19 +21,26 @@ export function attemptBadge({
 interface DeliveryTableOptions {
   /** Set for attempts of several endpoints. */
   readonly showsUrl?: boolean;
+  /** The column with which attempts are selected. */
+  readonly select?: Column<DeliveryLine>;
   readonly empty?: Content;
 }
 
 export const deliveryTable = (
   rows: readonly DeliveryLine[],
-  { showsUrl = false, empty = 'Nothing was sent yet.' }: DeliveryTableOptions = {},
+  { showsUrl = false, select, empty = 'Nothing was sent yet.' }: DeliveryTableOptions = {},
 ): Html =>
   table({
     caption: 'Attempts',
     rows,
     empty,
     columns: [
-      { head: 'When', cell: ({ id, createdAt }) => html`<a href="/console/deliveries/${id}">${ago(createdAt)}</a>` },
+      ...(select ? [select] : []),
+      {
+        head: 'When',
+        narrow: 'lead',
+        cell: ({ id, createdAt }) => html`<a href="/console/deliveries/${id}">${ago(createdAt)}</a>`,
+      },
       { head: 'Event', narrow: 'lead', cell: ({ eventType }) => html`<code>${eventType}</code>` },
       ...(showsUrl
         ? [
