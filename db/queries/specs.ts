@@ -126,6 +126,20 @@ export interface SpecLine extends Pick<SpecRow, 'id' | 'key' | 'versions'> {
   readonly versionCount: number;
 }
 
+/** Specs whose key has the text in it, in any case, by their keys. */
+export function findSpecsByKey(
+  db: Db,
+  scope: OrgScope,
+  { text, limit }: { readonly text: string; readonly limit: number },
+): Promise<readonly Pick<SpecRow, 'id' | 'key'>[]> {
+  return specsOf(db, scope)
+    .select(['id', 'key'])
+    .where(sql<SqlBool>`position(${text.toLowerCase()} in lower(key)) > 0`)
+    .orderBy('key')
+    .limit(limit)
+    .execute();
+}
+
 export function findSpecsPage(
   db: Db,
   scope: OrgScope,

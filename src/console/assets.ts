@@ -12,7 +12,7 @@ type Asset = keyof typeof types;
 const read = (name: string): string => readFileSync(new URL(`static/${name}`, import.meta.url), 'utf8');
 
 /** Served as one file, in order of their dependencies. */
-const scriptFiles = ['times', 'refresh', 'forms', 'editor'];
+const scriptFiles = ['times', 'refresh', 'forms', 'editor', 'find'];
 
 const contents: Readonly<Record<Asset, string>> = {
   'console.css': ['base', 'parts', 'pages'].map((name) => read(`${name}.css`)).join('\n'),

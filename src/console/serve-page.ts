@@ -1,4 +1,5 @@
 import type { Context, Handler } from 'hono';
+import { findPlace, type OrgPlace } from '../../db/queries/orgs/workspaces.ts';
 import { HttpRejection, toErrorResponse } from '../api/errors.ts';
 import type { ApiEnv } from '../api/serve-route.ts';
 import { formTokenField, readForm } from './form-body.ts';
@@ -8,7 +9,7 @@ import { type Html, html } from './parts/html.ts';
 import type { ConsoleDeps, ConsoleRoute, Redirect, Section, Visit, VisitOutcome } from './route.ts';
 import { sections } from './route.ts';
 import { requireFormToken, requireOwnOrigin } from './same-site.ts';
-import { closeSession, findSession, type OpenSession, renewSession } from './session.ts';
+import { closeSession, findSession, isRefresh, type OpenSession, renewSession } from './session.ts';
 import { withinConsole } from './within-console.ts';
 
 /** Only the console's own files, no frame around it, no form to elsewhere. */
@@ -22,6 +23,9 @@ const policy = [
   "base-uri 'none'",
   "frame-ancestors 'none'",
 ].join('; ');
+
+/** Those that the frame names; it says when there are more. */
+const workspacesMax = 4;
 
 export const guarded: Handler<ApiEnv> = async (c, next) => {
   c.header('content-security-policy', policy);
@@ -60,7 +64,10 @@ async function visitPage(
   const visit = { ...visitOf(c, open), pathParams: c.req.param(), queries: c.req.queries(), fields };
   const outcome = await route.prepare(visit)(deps);
   await renewSession(c, deps, open.session);
-  return await respond(c, outcome, visit);
+  // The frame of a refresh is not looked at.
+  const place =
+    'body' in outcome && !isRefresh(c) ? await findPlace(deps.db, visit.scope, { workspacesMax }) : undefined;
+  return await respond(c, outcome, { visit, place });
 }
 
 const visitOf = (c: Context<ApiEnv>, { caller, session }: OpenSession): Visit => {
@@ -68,10 +75,16 @@ const visitOf = (c: Context<ApiEnv>, { caller, session }: OpenSession): Visit =>
   return { scope: caller.scope, caller, session, address: pathname + search };
 };
 
-async function respond(c: Context<ApiEnv>, outcome: VisitOutcome, visit: Visit): Promise<Response> {
+interface Shown {
+  readonly visit: Visit;
+  /** Absent where the frame is not looked at. */
+  readonly place: OrgPlace | undefined;
+}
+
+async function respond(c: Context<ApiEnv>, outcome: VisitOutcome, { visit, place }: Shown): Promise<Response> {
   if ('json' in outcome) return c.json(outcome.json);
   if ('to' in outcome) return c.redirect(withNotice(outcome), 303);
-  return c.html(await framed(outcome, visit), outcome.status ?? 200);
+  return c.html(await framed(outcome, visit, place), outcome.status ?? 200);
 }
 
 function withNotice({ to, notice, count }: Redirect): string {

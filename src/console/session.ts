@@ -61,9 +61,10 @@ export async function findSession(c: Context, deps: SessionDeps & AuthDeps): Pro
   return caller && { session, caller };
 }
 
+export const isRefresh = (c: Context): boolean => c.req.header(refreshHeader) !== undefined;
+
 export async function renewSession(c: Context, deps: SessionDeps, session: Session): Promise<void> {
-  const isByHand = c.req.header(refreshHeader) === undefined;
-  if (isByHand && nowSeconds() - session.renewedAt >= renewAfterSeconds) await setSession(c, deps, session);
+  if (!isRefresh(c) && nowSeconds() - session.renewedAt >= renewAfterSeconds) await setSession(c, deps, session);
 }
 
 async function readSession(deps: SessionDeps, token: string): Promise<Session | null> {

@@ -1,3 +1,4 @@
+import { source as axeSource } from 'axe-core';
 import { describe, expect, it } from 'vitest';
 import { acceptQuestions, expectToSee, press, useBrowsedConsole } from '../support/console/browsed-console.ts';
 
@@ -224,6 +225,50 @@ describe('a list of connections', () => {
     await press(page, 'Activate');
     await expectToSee(page, '2 connections are active.');
     expect(window.complaints).toEqual([]);
+  });
+});
+
+describe('Ctrl-K', () => {
+  it('finds as one types, and opens what the arrows select', async () => {
+    await using window = await us().openAt('/runs');
+    const { page } = window;
+    await page.keyboard.press('Control+k');
+    const box = page.getByRole('combobox', { name: 'Find' });
+    await box.pressSequentially('harbor');
+    await page.getByRole('option', { name: /Harbor Logistics/, selected: true }).waitFor();
+    expect(await box.getAttribute('aria-activedescendant')).toBe('find-option-0');
+    await page.evaluate(axeSource);
+    const { violations } = await page.evaluate<{ violations: { id: string }[] }>('axe.run()');
+    expect(violations.map(({ id }) => id)).toEqual([]);
+    await box.fill('c');
+    await page.getByRole('group', { name: 'Specs' }).waitFor();
+    const all = await page.getByRole('dialog').getByRole('option').count();
+    await page.keyboard.press('ArrowUp');
+    expect(await box.getAttribute('aria-activedescendant')).toBe(`find-option-${all - 1}`);
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Escape');
+    expect(await box.isVisible()).toBe(false);
+    await page.keyboard.press('Control+k');
+    await box.fill('c_81');
+    await page.getByRole('group', { name: 'Records' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Record c_81' }).waitFor();
+    await expectToSee(page, 'its last version; it is skipped until its content changes');
+    await page.keyboard.press('Control+k');
+    await box.fill('nobody has this name');
+    await page.getByText('Nothing is found.').waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/console/find?q=nobody+has+this+name');
+    expect(window.complaints).toEqual([]);
+  });
+
+  it('is a form without JavaScript', async () => {
+    await using window = await us().open({ javaScriptEnabled: false });
+    const { page } = window;
+    await page.getByRole('searchbox', { name: 'Find' }).fill(us().rich.failedRunId);
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: /^Run of/ }).click();
+    await expectToSee(page, 'Why it failed');
   });
 });
 

@@ -73,7 +73,7 @@ describe('every page of the console', () => {
     await page.keyboard.press('Enter');
     expect(await page.evaluate('document.activeElement.id')).toBe('main');
     await us().goTo(page, '');
-    for (let n = 0; n < 4; n += 1) await page.keyboard.press('Tab');
+    for (let n = 0; n < 5; n += 1) await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Connections' }).waitFor();
     expect(await page.getByRole('link', { name: 'Connections' }).first().getAttribute('aria-current')).toBe('page');

@@ -41,6 +41,7 @@ const cases: Readonly<Record<string, Addresses>> = {
   'get /connections/:id/quarantine': byConnection('/quarantine'),
   'get /connections/:id/hooks': byConnection('/hooks'),
   'get /connections/:id/settings': byConnection('/settings'),
+  'get /connections/:id/record': byConnection('/record?resource=items&key=7'),
   'post /connections/:id/sync': byConnection('/sync', { resource: 'items' }),
   'post /connections/:id/backfill': byConnection('/backfill', { resource: 'items' }),
   'post /connections/:id/test': byConnection('/test'),
@@ -196,6 +197,18 @@ describe('an id of another org outside the path', () => {
     expect(text).toContain('1 of 2 attempts worked');
     expect(text).toContain('Webhook delivery not found');
     expect(await theirState()).toEqual(before);
+  });
+
+  it('is not found by the search, and neither are names and keys', async () => {
+    const ids = Object.values(theirThings).filter((value) => value.includes('_'));
+    for (const text of ['theirs', ...ids, theirs.orgId]) {
+      const q = encodeURIComponent(text);
+      expect((await us.get(`/console/find-results?q=${q}`)).text).toBe('[]');
+      expect((await us.get(`/console/find?q=${q}`)).text).toContain('Nothing is found');
+    }
+    const { text } = await us.get('/console/find-results?q=7');
+    expect(text).toContain(ourThings.activeConnectionId);
+    expect(text).not.toContain(theirThings.activeConnectionId);
   });
 
   it('and nothing else of it is in any page', async () => {

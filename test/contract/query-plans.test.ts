@@ -155,8 +155,10 @@ describe('of an org with 60,000 runs, no statement reads what is old:', () => {
   it.each([
     ...['', '/connections', '/connections?health=failing&spec=x', '/connections/:connection'],
     ...['/runs?resource=none', '/quarantine?runId=:run'].map((path) => `/connections/:connection${path}`),
-    ...['/hooks', '/settings'].map((path) => `/connections/:connection${path}`),
-    ...['/deliveries'],
+    ...['/record?resource=items&key=r1', '/record?resource=items&key=q70', '/hooks', '/settings'].map(
+      (path) => `/connections/:connection${path}`,
+    ),
+    ...['/find?q=r1', '/find?q=nothing-has-this-name', '/deliveries'],
     ...['/runs?resource=x', '/deliveries?outcome=failed&eventType=run.failed'].map(
       (path) => `${path}&from=2020-01-01T00:00&to=2020-01-01T01:00`,
     ),

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { newId } from '../../../src/core/ids.ts';
 import type { WorkspaceKind, WorkspaceRow } from '../../../src/core/resources/workspace.ts';
 import type { Db } from '../../client.ts';
@@ -30,5 +31,26 @@ export function insertWorkspace(
     .values({ id: newId('ws'), orgId: scope.orgId, name, kind })
     .onConflict((conflict) => conflict.columns(['orgId', 'name']).doNothing())
     .returning(columns)
+    .executeTakeFirst();
+}
+
+/** The org by its name, and its first workspaces. */
+export interface OrgPlace {
+  readonly name: string;
+  readonly workspaces: readonly Pick<WorkspaceRow, 'name' | 'kind'>[];
+}
+
+export async function findPlace(
+  db: Db,
+  scope: OrgScope,
+  { workspacesMax }: { readonly workspacesMax: number },
+): Promise<OrgPlace | undefined> {
+  const first = sql<OrgPlace['workspaces']>`coalesce((
+    select jsonb_agg(jsonb_build_object('name', name, 'kind', kind) order by id)
+    from (select id, name, kind from workspaces where org_id = ${scope.orgId} order by id limit ${workspacesMax}) first), '[]')`;
+  return await db
+    .selectFrom('orgs')
+    .select(['name', first.as('workspaces')])
+    .where('id', '=', scope.orgId)
     .executeTakeFirst();
 }

@@ -19,6 +19,21 @@ const resourceChoice = (resourceKeys: readonly string[], first: readonly (readon
 export const testForm = (visit: Visit, id: string): Html =>
   form(visit, { action: `/console/connections/${id}/test`, class: 'inline' }, html`<button>Test</button>`);
 
+/** Leads to the page of a record. */
+export const recordForm = ({ connection, resourceKeys }: Subject): Html =>
+  details(
+    'record',
+    'Look a record up',
+    html`<form method="get" action="/console/connections/${connection.id}/record" class="stack">
+      <div class="row">${select({
+        name: 'resource',
+        id: 'record-resource',
+        label: 'Resource of the record',
+        options: resourceKeys.map((key) => [key, key] as const),
+      })}${field({ name: 'key', label: 'Primary key', required: true, hint: 'As the API has it; of several fields as the quarantine shows it.' })}</div>
+      <button>Look it up</button></form>`,
+  );
+
 export const backfillForm = (visit: Visit, { connection, resourceKeys }: Subject): Html =>
   details(
     'backfill',

@@ -17,7 +17,7 @@ import { facts, line, section, table } from '../parts/table.ts';
 import { ago } from '../parts/time.ts';
 import { page, type Visit } from '../route.ts';
 import { failureWords } from './attention.ts';
-import { backfillForm, scheduleForm } from './connection-forms.ts';
+import { backfillForm, recordForm, scheduleForm } from './connection-forms.ts';
 import { ConnectionParams, connectionView, openConnection, specLink } from './connection-frame.ts';
 import { addressOf } from './quarantine.ts';
 import { scheduleTable } from './schedules.ts';
@@ -52,6 +52,7 @@ export const connectionPage = page({
         ${section('Resources', [
           live('resources', resourceTable(visit, connection, { resources: freshness.resources, marks })),
           connection.status === 'active' ? backfillForm(visit, { connection, resourceKeys }) : null,
+          recordForm({ connection, resourceKeys }),
         ])}
         ${section('Schedules', [scheduleTable(visit, { schedules, status: connection.status }), scheduleForm(visit, { connection, resourceKeys })])}`,
     });

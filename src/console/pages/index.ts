@@ -6,10 +6,12 @@ import { connectionHooks } from './connection-hooks.ts';
 import { connectionRuns } from './connection-runs.ts';
 import { connectionSettings } from './connection-settings.ts';
 import { connectionsPage, selectedConnections } from './connections.ts';
+import { findPage, findResults } from './find.ts';
 import { addHook, hookPage, hooksPage, removeHook, rotate, switchHook } from './hooks.ts';
 import { overview } from './overview.ts';
 import { connectionQuarantine, quarantinePage, requeueSelected } from './quarantine.ts';
 import { quarantinedRecord, requeueAll, requeueOne } from './quarantined-record.ts';
+import { recordPage } from './record.ts';
 import { cancel, replay, runPage } from './run.ts';
 import { runsPage, selectedRuns } from './runs.ts';
 import { addSchedule, removeSchedule, switchSchedule } from './schedules.ts';
@@ -22,9 +24,9 @@ import { addEndpoint, endpointsPage } from './webhooks/endpoints.ts';
 import { recoveryPage } from './webhooks/recovery.ts';
 
 export const consoleRoutes: readonly ConsoleRoute[] = [
-  overview,
+  ...[overview, findPage, findResults],
   ...[connectionsPage, selectedConnections, connectionPage, syncResource, backfillResource, test, activate, pause],
-  ...[connectionRuns, connectionQuarantine, connectionHooks, connectionSettings],
+  ...[connectionRuns, connectionQuarantine, connectionHooks, connectionSettings, recordPage],
   ...[addSchedule, switchSchedule, removeSchedule, addHook],
   ...[runsPage, selectedRuns, runPage, cancel, replay],
   ...[quarantinePage, quarantinedRecord, requeueOne, requeueSelected, requeueAll],

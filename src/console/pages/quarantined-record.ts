@@ -15,6 +15,7 @@ import { facts, table } from '../parts/table.ts';
 import { time } from '../parts/time.ts';
 import { action, page } from '../route.ts';
 import { addressOf, errorWords, pathOf } from './quarantine.ts';
+import { recordAddress } from './record.ts';
 
 const Params = idParams('quar', 'Quarantined record');
 
@@ -44,6 +45,7 @@ export const quarantinedRecord = page({
       })}
       ${facts([
         ['Connection', html`<a href="/console/connections/${connectionId}">${name}</a>`],
+        ['Record', html`<a href="${recordAddress(connectionId, resourceKey, externalId)}">All that is known of it</a>`],
         ['Quarantined', time(timeOfId(record.id).toISOString())],
         ['Resolved', time(resolvedAt, 'not yet')],
       ])}

@@ -1,8 +1,10 @@
+import type { OrgPlace } from '../../../db/queries/orgs/workspaces.ts';
 import { assetPath } from '../assets.ts';
 import type { Section, View, Visit } from '../route.ts';
 import { button } from './form.ts';
 import { type Content, type Html, html } from './html.ts';
 import { noticeAt } from './notices.ts';
+import { kindMark } from './status.ts';
 
 const names: Readonly<Record<Section, string>> = {
   overview: 'Overview',
@@ -32,7 +34,7 @@ export const document = (title: string, body: Content): Html => html`<!doctype h
 ${body}
 </html>`;
 
-export function framed(view: View, visit: Pick<Visit, 'session' | 'address'>): Html {
+export function framed(view: View, visit: Pick<Visit, 'session' | 'address'>, place?: OrgPlace): Html {
   const notice = noticeAt(visit.address);
   return document(
     view.title,
@@ -41,6 +43,8 @@ export function framed(view: View, visit: Pick<Visit, 'session' | 'address'>): H
 <div class="shell">
   <header class="side">
     <a class="brand" href="/console">${mark}<span>Connector Sync</span></a>
+    ${place ? whose(place) : ''}
+    ${finder(visit.address)}
     <nav aria-label="Console"><ul>${Object.entries(names).map(
       ([section, name]) =>
         html`<li><a href="${pathOf(section)}" ${section === view.section ? html`aria-current="page"` : ''}>${name}</a></li>`,
@@ -56,6 +60,26 @@ export function framed(view: View, visit: Pick<Visit, 'session' | 'address'>): H
 </body>`,
   );
 }
+
+/** The org, and the workspaces that the console shows: all of them. */
+function whose({ name, workspaces }: OrgPlace): Html {
+  const [first, ...others] = workspaces;
+  const kinds = [...new Set(workspaces.map(({ kind }) => kind))];
+  return html`<p class="whose"><span class="strong">${name}</span>${
+    first && (others.length > 0 || first.name !== first.kind)
+      ? html`<span class="muted">${others.length === 0 ? first.name : 'All workspaces'}</span>`
+      : ''
+  }${kinds.map(kindMark)}</p>`;
+}
+
+/** Without the script a form; the script opens it as a dialog. */
+const finder = (address: string): Html => {
+  const { pathname, searchParams } = new URL(address, 'http://console');
+  const value = pathname === '/console/find' ? (searchParams.get('q') ?? '') : '';
+  return html`<form role="search" class="finder" action="/console/find">
+    <input type="search" name="q" value="${value}" aria-label="Find" placeholder="Find" autocomplete="off" spellcheck="false">
+    <kbd hidden>Ctrl K</kbd></form>`;
+};
 
 const trail = ({ trail: above }: View): Content =>
   above

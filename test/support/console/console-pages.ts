@@ -10,6 +10,8 @@ export const consolePages = (rich: RichOrg): Readonly<Record<string, string>> =>
   'connection-quarantine': `/connections/${rich.partialConnectionId}/quarantine`,
   'connection-hooks': `/connections/${rich.connectionId}/hooks`,
   'connection-settings': `/connections/${rich.connectionId}/settings`,
+  record: `/connections/${rich.connectionId}/record?resource=contacts&key=c_81`,
+  find: '/find?q=c',
   'connection-error': `/connections/${rich.errorConnectionId}`,
   runs: '/runs',
   run: `/runs/${rich.runId}`,

@@ -5,7 +5,7 @@ import type { RunStatus } from '../../../src/core/resources/run.ts';
 import { seededFractions } from '../random/seeded.ts';
 import type { TestApi, TestOrg } from '../service/api.ts';
 import { idAt } from './past-ids.ts';
-import { addCalls, addPages, addQuarantine } from './rich-runs.ts';
+import { addCalls, addPages, addQuarantine, addRecords } from './rich-runs.ts';
 import { richSpec, richVersions } from './rich-specs.ts';
 import { addDeliveries, addHookRequests } from './rich-webhooks.ts';
 
@@ -73,6 +73,7 @@ export async function fillRichOrg({ deps: { db } }: Pick<TestApi, 'deps'>, org: 
     await addPages(db, { orgId: org.orgId, id, random });
     await addCalls(db, { orgId: org.orgId, id, isFailed: id === failedRunId });
   }
+  await addRecords(db, { connectionId, resourceKey: 'contacts' });
   const quarantineId = await addQuarantine(db, { orgId: org.orgId, connectionId: idOf('Meridian Foods') });
   const { body: hook } = await org.call('POST', `/connections/${connectionId}/hooks`, {
     body: { resourceKeys: ['contacts', 'deals'], verification: { kind: 'standard_webhooks' } },

@@ -130,3 +130,17 @@ export async function addQuarantine(
   }
   return last;
 }
+
+/** What is known of some records of a resource: its last run read `c_81`, and deleted `c_82`. */
+export async function addRecords(
+  db: Db,
+  { connectionId, resourceKey }: { readonly connectionId: string; readonly resourceKey: string },
+): Promise<void> {
+  await sql`
+    insert into record_state (lane_id, external_id, hash, cursor, status, seen_run, changed_at)
+    select lanes.id, known.key, '\\x01', '2026-03-01T08:30:00.000Z', known.status::record_status, last.seq, last.created_at
+    from lanes
+    cross join lateral (select seq, created_at from runs where lane_id = lanes.id order by seq desc limit 1) last
+    cross join (values ('c_81', 'delivered'), ('c_82', 'deleted')) as known (key, status)
+    where connection_id = ${connectionId} and resource_key = ${resourceKey}`.execute(db);
+}
