@@ -128,7 +128,7 @@ function resultView({ label, section, noun, failures, names, to, done }: Result)
             cell: ({ id }) =>
               html`<a href="/console/${section}/${id}">${names.get(id) ?? html`<code>${id}</code>`}</a>`,
           },
-          { head: 'Why', kind: 'wide', cell: ({ reason }) => reason },
+          { head: 'Why', cell: ({ reason }) => reason },
         ],
       })}
       <p class="after"><a class="button primary" href="${to}">Back to the list</a></p>`,
