@@ -24,7 +24,7 @@ import { before, pageFrom, pageRows, pager } from '../../parts/pager.ts';
 import { facts, nothing } from '../../parts/table.ts';
 import { time } from '../../parts/time.ts';
 import { action, page } from '../../route.ts';
-import { choice, filterText, filterTime, timeField, weekBefore } from '../filters.ts';
+import { choice, filterText, filterTime, timeField, weekBefore, withStart } from '../filters.ts';
 import { selection } from '../selection.ts';
 import { deliveryProblem } from './delivery-problem.ts';
 import { attemptBadge, deliveryTable } from './delivery-table.ts';
@@ -78,7 +78,7 @@ export const deliveriesPage = page({
       body: html`${heading('Deliveries', { about: 'Each attempt to send an event to an endpoint.' })}
         ${deliveryFilters(filter, endpoints)}
         ${live('deliveries', deliveries.rows.length === 0 ? list : selectedDeliveries.form(visit, list))}
-        ${pager(deliveries, address)}`,
+        ${pager(deliveries, withStart(address, filter.since))}`,
     };
   },
 });
