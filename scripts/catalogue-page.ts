@@ -14,7 +14,7 @@ async function rowOf({ key, name, resources, spec, verifiedAgainst }: CatalogueC
   const cells = [
     `[${name}](../../connectors/${key}/README.md)`,
     resources.map((resource) => `\`${resource}\``).join(', '),
-    words[verifiedAgainst.kind],
+    verifiedAgainst.on === null ? words.tests : `${words[verifiedAgainst.kind]}, ${verifiedAgainst.on}`,
     verification?.recordsSynced?.toLocaleString('en') ?? '',
     String(Array.isArray(tests) ? tests.length : 0),
   ];

@@ -19,6 +19,7 @@ export interface Catalogue {
 /** Written beside a spec by `npm run verify-connectors`. */
 export const Verification = v.object({
   kind: VerificationKind,
+  on: v.pipe(v.string(), v.isoDate()),
   /** A sentence: with what, which version, how much. */
   statement: v.string(),
   /** Records of a real server that one full sync has delivered. */
@@ -50,6 +51,9 @@ export function openCatalogue(folder: URL = shipped): Catalogue {
   };
 }
 
+/** Shared by all that read it in a process. */
+export const shippedCatalogue = openCatalogue();
+
 async function keysIn(folder: URL): Promise<readonly string[]> {
   const entries = await readdir(folder, { withFileTypes: true });
   const keys = entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).toSorted();
@@ -59,12 +63,13 @@ async function keysIn(folder: URL): Promise<readonly string[]> {
 
 async function readConnector(folder: URL): Promise<CatalogueConnector> {
   const spec = v.parse(Spec, readYaml(await readText(new URL('spec.yaml', folder))).value);
-  const { key, name, version } = spec.metadata;
-  const { kind, statement } = (await readVerification(folder)) ?? testsAlone(name);
+  const { key, name, version, description, tags } = spec.metadata;
+  const { kind, statement, on } = (await readVerification(folder)) ?? testsAlone(name);
   return {
-    ...{ key, name, version, spec },
+    ...{ key, name, version, description, tags, spec },
+    authKind: spec.auth.kind,
     resources: spec.resources.map((resource) => resource.key),
-    verifiedAgainst: { kind, statement },
+    verifiedAgainst: { kind, statement, on },
     readme: await readText(new URL('README.md', folder)),
   };
 }
@@ -78,8 +83,9 @@ export async function readVerification(folder: URL): Promise<Verification | null
   return text === null ? null : v.parse(Verification, readYaml(text).value);
 }
 
-const testsAlone = (name: string): Verification => ({
-  kind: 'tests',
+const testsAlone = (name: string) => ({
+  kind: 'tests' as const,
+  on: null,
   statement: `Only its own tests, with responses in the documented form. Nobody has run it against ${name}.`,
 });
 
@@ -87,7 +93,14 @@ const testsAlone = (name: string): Verification => ({
 const Spec = v.intersect([
   JsonObject,
   v.looseObject({
-    metadata: v.looseObject({ key: v.string(), name: v.string(), version: v.string() }),
+    metadata: v.looseObject({
+      key: v.string(),
+      name: v.string(),
+      version: v.string(),
+      description: v.string(),
+      tags: v.array(v.string()),
+    }),
+    auth: v.looseObject({ kind: v.string() }),
     resources: v.array(v.looseObject({ key: v.string() })),
   }),
 ]);

@@ -20,8 +20,10 @@ export async function writeVerification(
 
 function verificationOf({ compared, synced }: Omit<Figures, 'key'>): Verification {
   const statement = [...(synced ? [syncWords(synced)] : []), ...(compared ? [comparedWords(compared)] : [])].join(' ');
-  if (synced === null) return { kind: 'description', statement: `${statement} Nobody has run it against the vendor.` };
-  return { kind: isReal(synced) ? 'server' : 'description', statement, recordsSynced: sum(synced, 'records') };
+  const on = new Date().toISOString().slice(0, 10);
+  if (synced === null)
+    return { kind: 'description', on, statement: `${statement} Nobody has run it against the vendor.` };
+  return { kind: isReal(synced) ? 'server' : 'description', on, statement, recordsSynced: sum(synced, 'records') };
 }
 
 /** A server whose records never change is a stand-in of the vendor's. */

@@ -18,8 +18,15 @@ describe('GET /catalogue', () => {
       key: 'github',
       name: 'GitHub',
       version: expect.any(String),
+      description: expect.stringContaining('issues'),
+      tags: ['development'],
+      authKind: 'bearer',
       resources: expect.arrayContaining(['issues', 'pull-requests']),
-      verifiedAgainst: { kind: expect.any(String), statement: expect.any(String) },
+      verifiedAgainst: {
+        kind: expect.any(String),
+        statement: expect.any(String),
+        on: expect.stringMatching(/^\d{4}-\d\d-\d\d$/),
+      },
     });
   });
 });

@@ -2367,11 +2367,17 @@ export interface Operations {
       key: string;
       name: string;
       version: string;
+      description: string;
+      tags: string[];
+      /** How its requests prove who they are: `auth.kind`. */
+      authKind: string;
       resources: string[];
       verifiedAgainst: {
         /** A real server; the vendor's own description of the API; only the tests in the spec. */
         kind: 'server' | 'description' | 'tests';
         statement: string;
+        /** The day; null: only its tests were run, as they are with each change. */
+        on: string | null;
       };
     }[];
   };
@@ -2388,11 +2394,17 @@ export interface Operations {
       key: string;
       name: string;
       version: string;
+      description: string;
+      tags: string[];
+      /** How its requests prove who they are: `auth.kind`. */
+      authKind: string;
       resources: string[];
       verifiedAgainst: {
         /** A real server; the vendor's own description of the API; only the tests in the spec. */
         kind: 'server' | 'description' | 'tests';
         statement: string;
+        /** The day; null: only its tests were run, as they are with each change. */
+        on: string | null;
       };
       /** A body for `POST /specs`. It has no `destination`. */
       spec: {

@@ -1,13 +1,12 @@
 import * as v from 'valibot';
 import { listingOf } from '../../../db/listing.ts';
-import { openCatalogue } from '../../catalogue/catalogue.ts';
+import { shippedCatalogue as catalogue } from '../../catalogue/catalogue.ts';
 import { found } from '../../core/errors.ts';
 import { SpecKey } from '../../core/json/property-names.ts';
 import { CatalogueConnector, CatalogueRow } from '../../core/resources/catalogue.ts';
 import { nameParam } from '../inputs.ts';
 import { route } from '../route.ts';
 
-const catalogue = openCatalogue();
 const noun = 'Connector';
 const tag = 'catalogue';
 
@@ -38,10 +37,4 @@ export const catalogueRoutes = [
   }),
 ];
 
-const withoutDocuments = ({ key, name, version, resources, verifiedAgainst }: CatalogueConnector): CatalogueRow => ({
-  key,
-  name,
-  version,
-  resources,
-  verifiedAgainst,
-});
+const withoutDocuments = ({ spec: _, readme: _page, ...row }: CatalogueConnector): CatalogueRow => row;

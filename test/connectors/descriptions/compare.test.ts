@@ -28,8 +28,9 @@ const spec = {
   ],
 };
 const connector: CatalogueConnector = {
-  ...{ key: 'acme', name: 'Acme', version: '1.0.0', resources: ['items'], readme: '', spec },
-  verifiedAgainst: { kind: 'tests', statement: '' },
+  ...{ key: 'acme', name: 'Acme', version: '1.0.0', description: '', tags: [], authKind: 'none' },
+  ...{ resources: ['items'], readme: '', spec },
+  verifiedAgainst: { kind: 'tests', statement: '', on: null },
 };
 
 const owner: object = { type: 'object', properties: { name: { type: 'string' } } };
