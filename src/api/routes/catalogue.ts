@@ -37,4 +37,4 @@ export const catalogueRoutes = [
   }),
 ];
 
-const withoutDocuments = ({ spec: _, readme: _page, ...row }: CatalogueConnector): CatalogueRow => row;
+const withoutDocuments = ({ spec: _spec, readme: _readme, ...row }: CatalogueConnector): CatalogueRow => row;

@@ -12,13 +12,13 @@ import { updateConnection } from '../../control/connections/update.ts';
 import { requestRun } from '../../control/runs/runs.ts';
 import { upgradeSpec } from '../../control/specs/upgrade.ts';
 import { found } from '../../core/errors.ts';
-import { JsonObject } from '../../core/json/json-object.ts';
-import { ConnectionRow, ConnectionTest, ConnectionUpdate, ErrorAfterMinutes } from '../../core/resources/connection.ts';
+import { ConnectionRow, ConnectionTest, ConnectionUpdate } from '../../core/resources/connection.ts';
 import { FreshnessView } from '../../core/resources/freshness.ts';
 import { RunRow } from '../../core/resources/run.ts';
 import { SpecUpgrade } from '../../core/resources/spec.ts';
 import { Deleted, deleted } from '../../core/resources/values.ts';
-import { bodyId, DisplayText, exampleId, idParams, NaturalKey } from '../inputs.ts';
+import { ConnectionChange, NewConnection } from '../connection-body.ts';
+import { exampleId, idParams, NaturalKey } from '../inputs.ts';
 import { instant } from '../instant.ts';
 import { QueryText } from '../query-inputs.ts';
 import { route } from '../route.ts';
@@ -46,16 +46,7 @@ export const connectionRoutes = [
     description: 'It starts as `pending`: activate it before the first sync. Secrets are encrypted and never returned.',
     tag,
     auth: 'api_key',
-    body: v.object({
-      workspaceId: bodyId('ws'),
-      specKey: NaturalKey,
-      specVersion: v.pipe(NaturalKey, v.description('A published version.')),
-      displayName: DisplayText,
-      externalCustomerId: v.nullish(v.pipe(NaturalKey, v.description('Your id of the end customer.')), null),
-      errorAfterMinutes: v.optional(ErrorAfterMinutes, 0),
-      params: v.pipe(JsonObject, v.description("Values of the spec's params that are not secret.")),
-      secrets: v.pipe(JsonObject, v.description("Values of the spec's secret params.")),
-    }),
+    body: NewConnection,
     bodyExample: {
       workspaceId: exampleId('ws'),
       specKey: 'acme-crm',
@@ -245,21 +236,7 @@ export const connectionRoutes = [
     auth: 'api_key',
     costly: 'one_by_one',
     params: Params,
-    body: v.object({
-      displayName: v.optional(DisplayText),
-      externalCustomerId: v.optional(v.nullable(NaturalKey)),
-      errorAfterMinutes: v.optional(ErrorAfterMinutes),
-      params: v.optional(v.pipe(JsonObject, v.description('Replaces all params.'))),
-      secrets: v.optional(v.pipe(JsonObject, v.description('Merged by key into those stored; null deletes one.'))),
-      specOverridesJson: v.optional(
-        v.nullable(v.pipe(JsonObject, v.description('Keyed merge patch on the pinned spec; null: none.'))),
-      ),
-      dryRun: v.optional(v.pipe(v.boolean(), v.description('Whether only to return the plan.')), false),
-      allowDeletes: v.optional(
-        v.pipe(v.boolean(), v.description('Whether later runs may delete rows that they no longer find.')),
-        false,
-      ),
-    }),
+    body: ConnectionChange,
     yaml: true,
     bodyExample: { displayName: 'Acme of Example Ltd', secrets: { token: 'a-new-token' } },
     status: 200,
