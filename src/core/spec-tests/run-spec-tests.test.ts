@@ -143,7 +143,7 @@ describe('a test in a spec', () => {
   it('gives its values as a connection does', async () => {
     const params = { subdomain: 'not a label', stray: 1 };
     expect(await runExample({ params, secrets: { clientSecret: 'short' } })).toEqual([
-      'tests.0.params.subdomain: expected the format subdomain',
+      'tests.0.params.subdomain: expected one label of a host name, such as acme',
       'tests.0.params.clientId: is required',
       'tests.0.secrets.clientSecret: expected at least 16 characters',
       'tests.0.params.stray: the spec declares no such value',

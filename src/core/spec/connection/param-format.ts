@@ -14,6 +14,16 @@ const email = /^[^\s@"<>]{1,64}@[^\s@"<>]{1,253}$/;
 /** Whether a text has the format; every check takes linear time. */
 export const hasFormat = (format: ParamFormat, text: string): boolean => checks[format](text);
 
+/** The words after “expected”. */
+export const formatWords: Readonly<Record<ParamFormat, string>> = {
+  date: 'a date such as 2026-01-31',
+  'date-time': 'a time such as 2026-01-31T08:30:00Z',
+  email: 'an email address',
+  uuid: 'a UUID',
+  hostname: 'a host name such as db.acme.example',
+  subdomain: 'one label of a host name, such as acme',
+};
+
 const checks: Readonly<Record<ParamFormat, (text: string) => boolean>> = {
   date: isDate,
   'date-time': (text) => isDate(instant.exec(text)?.[1] ?? ''),

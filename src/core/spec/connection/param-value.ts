@@ -2,7 +2,7 @@ import { secretCharsMax } from '../../crypto/secret-limit.ts';
 import { canonicalJson } from '../../json/canonical-json.ts';
 import type { PatternBudget } from '../../json-schema/linear-pattern.ts';
 import type { ConnectionParam } from '../schema/param-schema.ts';
-import { hasFormat } from './param-format.ts';
+import { formatWords, hasFormat } from './param-format.ts';
 import { matchesPattern } from './param-pattern.ts';
 
 /** Why a URL may not be called; `null` if it may. */
@@ -54,7 +54,7 @@ function textIssue(param: ConnectionParam, texts: readonly string[], budget: Pat
   const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, format, pattern } = param;
   if (texts.some((text) => text.length < minLength)) return `expected at least ${minLength} characters`;
   if (texts.some((text) => text.length > maxLength)) return `expected at most ${maxLength} characters`;
-  if (format !== undefined && texts.some((text) => !hasFormat(format, text))) return `expected the format ${format}`;
+  if (format !== undefined && texts.some((text) => !hasFormat(format, text))) return `expected ${formatWords[format]}`;
   return pattern === undefined ? null : matchIssue(pattern, texts, budget);
 }
 
