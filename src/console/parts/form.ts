@@ -37,50 +37,67 @@ interface ButtonOptions {
   readonly fields?: Readonly<Record<string, string>>;
 }
 
-interface FieldOptions {
+interface Labelled {
   readonly name: string;
+  /** Absent: by its name. */
+  readonly id?: string;
   readonly label: string;
-  readonly hint?: string;
+  readonly hint?: Content;
+  /** Why what was sent does not fit. */
+  readonly error?: string | undefined;
+}
+
+export const fieldId = (name: string): string => `field-${name}`;
+
+/** A control below its label; the control has these attributes. */
+export function labelled(
+  { name, label, hint, error, id = fieldId(name) }: Labelled,
+  control: (attributes: Html) => Html,
+): Html {
+  const described = [error === undefined ? '' : `${id}-error`, hint ? `${id}-hint` : ''].filter((one) => one !== '');
+  const attributes = html`id="${id}" name="${name}" ${
+    described.length > 0 ? html`aria-describedby="${described.join(' ')}"` : ''
+  } ${error === undefined ? '' : html`aria-invalid="true"`}`;
+  return html`<div class="field">
+    <label for="${id}">${label}</label>
+    ${control(attributes)}
+    ${error === undefined ? '' : html`<p class="error" id="${id}-error">${error}</p>`}
+    ${hint ? html`<p class="hint" id="${id}-hint">${hint}</p>` : ''}
+  </div>`;
+}
+
+interface FieldOptions extends Labelled {
   readonly value?: string;
-  readonly type?: 'text' | 'password' | 'url' | 'number' | 'datetime-local' | 'search';
+  readonly type?: 'text' | 'password' | 'url' | 'number' | 'datetime-local' | 'search' | 'date' | 'email';
   readonly required?: boolean;
   readonly placeholder?: string;
   readonly autocomplete?: string;
 }
 
-export function field({ name, label, hint, value = '', type = 'text', ...more }: FieldOptions): Html {
-  const id = `field-${name}`;
-  const { required = false, placeholder = '', autocomplete = 'off' } = more;
-  return html`<div class="field">
-    <label for="${id}">${label}</label>
-    <input id="${id}" name="${name}" type="${type}" value="${value}" placeholder="${placeholder}"
-      autocomplete="${autocomplete}" spellcheck="false" ${required ? html`required` : ''}
-      ${hint ? html`aria-describedby="${id}-hint"` : ''}>
-    ${hint ? html`<p class="hint" id="${id}-hint">${hint}</p>` : ''}
-  </div>`;
+export function field({ value = '', type = 'text', ...options }: FieldOptions): Html {
+  const { required = false, placeholder = '', autocomplete = 'off' } = options;
+  return labelled(
+    options,
+    (attributes) => html`<input ${attributes} type="${type}" value="${value}" placeholder="${placeholder}"
+      autocomplete="${autocomplete}" spellcheck="false" ${required ? html`required` : ''}>`,
+  );
 }
 
-interface SelectOptions {
-  readonly name: string;
-  /** Absent: by its name. */
-  readonly id?: string;
-  readonly label: string;
+interface SelectOptions extends Labelled {
   readonly value?: string | undefined;
   readonly options: readonly (readonly [value: string, label: string])[];
+  readonly required?: boolean;
 }
 
-export const select = ({
-  name,
-  label,
-  value = '',
-  options,
-  id = `field-${name}`,
-}: SelectOptions): Html => html`<div class="field">
-  <label for="${id}">${label}</label>
-  <select id="${id}" name="${name}">${options.map(
-    ([option, words]) => html`<option value="${option}" ${option === value ? html`selected` : ''}>${words}</option>`,
-  )}</select>
-</div>`;
+export const select = ({ value = '', options, required = false, ...named }: SelectOptions): Html =>
+  labelled(
+    named,
+    (attributes) =>
+      html`<select ${attributes} ${required ? html`required` : ''}>${options.map(
+        ([option, words]) =>
+          html`<option value="${option}" ${option === value ? html`selected` : ''}>${words}</option>`,
+      )}</select>`,
+  );
 
 export const checkbox = (name: string, label: string, { value = 'on', checked = false } = {}): Html =>
   html`<label class="check"><input type="checkbox" name="${name}" value="${value}" ${checked ? html`checked` : ''}> ${label}</label>`;

@@ -18,10 +18,12 @@ const texts: ReadonlyMap<string, string> = new Map(
 /** `null` if the page does not name the code. */
 export function helpFor(code: string): Html | null {
   const text = texts.get(code);
-  return text === undefined
-    ? null
-    : html`${text.split(/\n{2,}/).map((paragraph) => html`<p>${inline(paragraph)}</p>`)}`;
+  return text === undefined ? null : paragraphs(text);
 }
+
+/** Markdown of our own pages, as far as they use it in running text. */
+export const paragraphs = (text: string): Html =>
+  html`${text.split(/\n{2,}/).map((paragraph) => html`<p>${inline(paragraph)}</p>`)}`;
 
 /** Code between backticks, and links as plain words; other Markdown does not occur there. */
 const inline = (text: string): readonly (string | Html)[] =>

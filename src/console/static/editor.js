@@ -1,4 +1,4 @@
-/** Validates a spec while it is typed, and previews a transform on a record. */
+/** Checks a form while it is filled in: a spec, a transform on a record, the settings of a connection. */
 
 const pauseMs = 500;
 
@@ -8,13 +8,16 @@ for (const editor of document.querySelectorAll('form[data-check]')) {
 
 /** @param {HTMLFormElement} form */
 function watchEditor(form) {
-  const result = document.getElementById(form.dataset['result'] ?? '');
+  const [resultId = '', ...others] = (form.dataset['result'] ?? '').split(' ');
+  const result = document.getElementById(resultId);
   const address = form.dataset['check'] ?? '';
   if (!result) return;
   let timer = 0;
   /** @type {AbortController | null} */
   let asking = null;
-  form.addEventListener('input', () => {
+  form.addEventListener('input', ({ target }) => {
+    // Replacing the result would take the focus from a field in it.
+    if (target instanceof Node && result.contains(target)) return;
     clearTimeout(timer);
     timer = window.setTimeout(() => void ask(), pauseMs);
   });
@@ -28,10 +31,14 @@ function watchEditor(form) {
     try {
       const response = await fetch(address, { method: 'POST', body, signal: asking.signal, redirect: 'manual' });
       const page = new DOMParser().parseFromString(await response.text(), 'text/html');
-      const fresh = page.getElementById(form.dataset['result'] ?? '') ?? page.querySelector('.failure');
+      const fresh = page.getElementById(resultId) ?? page.querySelector('.failure');
       if (fresh && result) {
         result.replaceChildren(...fresh.childNodes);
         result.removeAttribute('aria-busy');
+      }
+      for (const id of others) {
+        const part = page.getElementById(id);
+        if (part) document.getElementById(id)?.replaceWith(part);
       }
     } catch {
       // Superseded by another request, or the network is down: the last result stays until the next key.

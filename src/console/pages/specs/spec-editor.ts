@@ -1,22 +1,24 @@
 import * as v from 'valibot';
-import { findSpecVersion } from '../../../../db/queries/specs.ts';
+import { findSpecVersion, findVersionsPage } from '../../../../db/queries/specs.ts';
 import { HttpRejection, statusOf } from '../../../api/errors.ts';
 import { readYamlText, withPlaces } from '../../../api/gates/yaml-body.ts';
 import { createDraft, previewTransform, replaceDraft, validateSpec } from '../../../control/specs/specs.ts';
-import { AppError, found, type Issue } from '../../../core/errors.ts';
+import { AppError, found, type Issue, schemaIssue } from '../../../core/errors.ts';
 import { JsonObject } from '../../../core/json/json-object.ts';
 import { json } from '../../parts/code.ts';
+import { codeEditor, gutterId, placedIssues } from '../../parts/code-editor.ts';
 import { issueList } from '../../parts/failure.ts';
 import { tokenField } from '../../parts/form.ts';
 import { heading } from '../../parts/frame.ts';
 import { type Content, type Html, html } from '../../parts/html.ts';
 import { counted } from '../../parts/numbers.ts';
+import { pageFrom } from '../../parts/pager.ts';
 import { specText } from '../../parts/spec-text.ts';
 import { section } from '../../parts/table.ts';
 import { action, page, type View, type Visit } from '../../route.ts';
 import { filterText } from '../filters.ts';
 import { exampleSpec } from './example-spec.ts';
-import { isSpecVersion, specKeyIn } from './spec-names.ts';
+import { isSpecVersion, nextVersion, specKeyIn } from './spec-names.ts';
 import { VersionParams, versionPath } from './specs.ts';
 
 interface Edited {
@@ -24,31 +26,46 @@ interface Edited {
   /** Absent for a new draft. */
   readonly key?: string | undefined;
   readonly version?: string | undefined;
-  readonly result?: Content;
+  readonly result?: Result;
+}
+
+interface Result {
+  readonly content: Content;
+  /** Lines with an issue, from 1. */
+  readonly marked: readonly number[];
 }
 
 /** The script checks the document while it is typed; without it a button does. */
-export function editor(visit: Visit, { text, key, version, result = null }: Edited): Html {
+export function editor(visit: Visit, { text, key, version, result }: Edited): Html {
   const isDraft = key !== undefined && version !== undefined;
-  return html`<form method="post" action="${isDraft ? versionPath(key, version) : '/console/specs'}" class="stack" data-check="/console/check-spec" data-result="result">
+  return html`<form method="post" action="${isDraft ? versionPath(key, version) : '/console/specs'}" class="stack" data-check="/console/check-spec" data-result="result ${gutterId}">
     ${tokenField(visit)}
     ${isDraft ? html`<input type="hidden" name="key" value="${key}"><input type="hidden" name="version" value="${version}">` : ''}
-    <div class="field wide"><label for="document">YAML or JSON</label>
-    <textarea id="document" name="document" rows="${Math.min(26, Math.max(14, text.split('\n').length + 1))}" spellcheck="false" aria-describedby="result">${text}</textarea></div>
-    <div id="result" role="status" class="wide">${result}</div>
+    ${codeEditor({ name: 'document', label: 'YAML or JSON', text, marked: result?.marked ?? [], describedBy: 'result' })}
+    <div id="result" role="status" class="wide">${result?.content}</div>
     <div class="actions"><button class="primary">${isDraft ? 'Save the draft' : 'Create the draft'}</button>
-    <button formaction="/console/check-spec">Check it</button></div>
+    <button formaction="/console/check-spec#result">Check it</button></div>
   </form>`;
 }
 
-const editorView = (visit: Visit, edited: Edited, status: View['status'] = 200): View => ({
-  title: edited.key === undefined ? 'New spec' : `${edited.key} ${edited.version ?? ''}`,
-  section: 'specs',
-  trail: [['Specs', '/console/specs']],
-  status,
-  body: html`${heading(edited.key === undefined ? 'New spec' : `${edited.key} ${edited.version ?? ''}`)}${editor(visit, edited)}`,
-});
+const editorView = (visit: Visit, edited: Edited, { status = 200, ...head }: EditorHead = {}): View => {
+  const title = head.title ?? (edited.key === undefined ? 'New spec' : `${edited.key} ${edited.version ?? ''}`);
+  return {
+    title,
+    section: 'specs',
+    trail: [['Specs', '/console/specs']],
+    status,
+    body: html`${heading(title, { about: head.about ?? null })}${editor(visit, edited)}`,
+  };
+};
 
+interface EditorHead {
+  readonly status?: View['status'];
+  readonly title?: string;
+  readonly about?: string;
+}
+
+/** With `from` and `version` the next version of that one. */
 export const newSpec = page({
   path: '/new-spec',
   query: v.object({ from: filterText, version: filterText }),
@@ -57,8 +74,11 @@ export const newSpec = page({
     if (from === undefined || version === undefined) return editorView(visit, { text: exampleSpec });
     const isName = isSpecVersion({ key: from, version });
     const row = found(isName && (await findSpecVersion(db, visit.scope, { key: from, version })), 'Spec version');
-    const text = await costly.run(visit.scope.orgId, 'side_by_side', async () => specText(row.specJson));
-    return editorView(visit, { text });
+    const { rows: newest } = await findVersionsPage(db, visit.scope, from, pageFrom({}));
+    const next = nextVersion([version, ...newest.map((one) => one.version)]);
+    const document = { ...row.specJson, metadata: { ...Object(row.specJson['metadata']), version: next } };
+    const text = await costly.run(visit.scope.orgId, 'side_by_side', async () => specText(document));
+    return editorView(visit, { text }, { title: `${from} ${next}`, about: `Begins with the text of ${version}.` });
   },
 });
 
@@ -74,15 +94,15 @@ export const checkSpec = action({
   form: Document,
   handle: async (visit, deps) => {
     const { document: text, ...draft } = visit.form;
-    const result = await orIssues(async () => {
+    const result = await checkedResult(text, async () => {
       const document = readYamlText(text);
       const key = draft.key ?? specKeyIn(document.value);
       const checked = await deps.costly.run(visit.scope.orgId, 'side_by_side', () =>
         withPlaces(document, () => validateSpec(deps, visit.scope, { document: document.value, key })),
       );
       return checked.valid
-        ? html`<p class="notice good">The spec is valid, and its tests succeed.</p>`
-        : wrong(checked.issues);
+        ? { content: html`<p class="notice good">The spec is valid, and its tests succeed.</p>`, marked: [] }
+        : issuesResult(text, checked.issues);
     });
     return editorView(visit, { text, ...draft, result });
   },
@@ -121,30 +141,39 @@ type Submitted = Visit & { readonly form: v.InferOutput<typeof Document> };
 async function saved<Done>(visit: Submitted, save: (document: unknown) => Promise<Done>): Promise<Done | View> {
   const { document: text, ...draft } = visit.form;
   let done: Done | undefined;
-  const result = await orIssues(async () => {
+  const result = await checkedResult(text, async () => {
     const document = readYamlText(text);
     done = await withPlaces(document, () => save(document.value));
-    return null;
+    return { content: null, marked: [] };
   });
-  return done ?? editorView(visit, { text, ...draft, result }, statusOf.validation);
+  return done ?? editorView(visit, { text, ...draft, result }, { status: statusOf.validation });
 }
 
-/** Turns issues of a document into content; other failures are thrown. */
-async function orIssues(work: () => Promise<Content>): Promise<Content> {
+/** Turns mistakes in a document into a result; other failures are thrown. */
+async function checkedResult(text: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof HttpRejection && error.status === statusOf.validation)
-      return html`<p class="notice bad">${error.message}</p>`;
-    if (error instanceof AppError && (error.code === 'validation' || error.code === 'conflict')) {
-      return error.issues === undefined ? html`<p class="notice bad">${error.message}</p>` : wrong(error.issues);
-    }
-    throw error;
+    const { message, issues } = mistakesOf(error);
+    if (issues) return issuesResult(text, issues);
+    const line = /\(line (\d+) column \d+\)/.exec(message)?.[1];
+    if (line === undefined) return { content: html`<p class="notice bad">${message}</p>`, marked: [] };
+    return issuesResult(text, [{ ...schemaIssue('', message), line: Number(line) }]);
   }
 }
 
-const wrong = (issues: readonly Issue[]): Html =>
-  html`<p class="notice bad">${counted(issues.length, 'issue')} to correct.</p>${issueList(issues)}`;
+const issuesResult = (text: string, issues: readonly Issue[]): Result => ({
+  content: placedIssues(text, issues),
+  marked: issues.flatMap(({ line }) => line ?? []),
+});
+
+/** Throws what is no mistake in a document. */
+function mistakesOf(error: unknown): { readonly message: string; readonly issues: readonly Issue[] | undefined } {
+  if (error instanceof HttpRejection && error.status === statusOf.validation)
+    return { message: error.message, issues: undefined };
+  if (error instanceof AppError && (error.code === 'validation' || error.code === 'conflict')) return error;
+  throw error;
+}
 
 interface Previewed {
   readonly expression: string;
@@ -176,7 +205,7 @@ export const previewOne = action({
   form: v.object({ expression: v.string(), record: v.string() }),
   handle: async (visit, deps) => {
     const { expression, record } = visit.form;
-    const result = await orIssues(async () => {
+    const result = await previewed(async () => {
       const { value } = readYamlText(record);
       if (expression.trim() === '') throw new AppError('validation', 'The expression is empty.');
       if (!v.is(JsonObject, value)) throw new AppError('validation', 'The record must be an object.');
@@ -197,3 +226,13 @@ export const previewOne = action({
     };
   },
 });
+
+async function previewed(work: () => Promise<Content>): Promise<Content> {
+  try {
+    return await work();
+  } catch (error) {
+    const { message, issues } = mistakesOf(error);
+    if (!issues) return html`<p class="notice bad">${message}</p>`;
+    return html`<p class="notice bad">${counted(issues.length, 'issue')} to correct.</p>${issueList(issues)}`;
+  }
+}

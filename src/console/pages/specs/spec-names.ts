@@ -1,3 +1,5 @@
+import compareVersions from 'semver/functions/compare.js';
+import increaseVersion from 'semver/functions/inc.js';
 import * as v from 'valibot';
 import { SpecKey } from '../../../core/json/property-names.ts';
 import { SpecVersion } from '../../../core/spec/schema/spec-schema.ts';
@@ -11,3 +13,9 @@ export function specKeyIn(document: unknown): string {
 
 export const isSpecVersion = ({ key, version }: { readonly key: string; readonly version: string }): boolean =>
   v.is(SpecKey, key) && v.is(SpecVersion, version);
+
+/** The next minor version after the highest of these. */
+export function nextVersion(versions: readonly string[]): string {
+  const highest = versions.toSorted(compareVersions).at(-1) ?? '0.0.0';
+  return increaseVersion(highest, 'minor') ?? highest;
+}

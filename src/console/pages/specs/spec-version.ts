@@ -12,7 +12,7 @@ import { facts, section } from '../../parts/table.ts';
 import { time } from '../../parts/time.ts';
 import { action, page, type Visit } from '../../route.ts';
 import { editor, previewForm } from './spec-editor.ts';
-import { VersionParams, versionPath } from './specs.ts';
+import { connectLink, VersionParams, versionPath } from './specs.ts';
 
 export const versionPage = page({
   path: '/specs/:key/:version',
@@ -68,11 +68,14 @@ function buttons(visit: Visit, { status, version }: SpecVersionRow, key: string)
       button(visit, { action: to('delete'), label: 'Delete', look: 'danger', confirm: 'Delete this draft?' }),
     ];
   if (status === 'deprecated') return null;
-  return button(visit, {
-    action: to('deprecate'),
-    label: 'Deprecate',
-    confirm: 'Close this version to new connections? Those pinned to it continue.',
-  });
+  return [
+    button(visit, {
+      action: to('deprecate'),
+      label: 'Deprecate',
+      confirm: 'Close this version to new connections? Those pinned to it continue.',
+    }),
+    connectLink(key, version),
+  ];
 }
 
 /** Throws not_found, conflict, validation (a test of the spec fails), 429. */

@@ -43,7 +43,7 @@ export const specsPage = page({
           rows: specs.rows,
           empty: nothing(
             'No spec yet.',
-            html`<a href="/console/new-spec">Write the first one</a>, or start from a ready connector: <code>GET /api/v1/catalogue</code>.`,
+            html`<a href="/console/new-spec">Write the first one</a>, or <a href="/console/catalogue">start from a ready connector</a>.`,
           ),
           columns: [
             { head: 'Spec', cell: ({ key }) => html`<a class="strong" href="/console/specs/${key}">${key}</a>` },
@@ -70,12 +70,20 @@ export const specPage = page({
   handle: async ({ scope, params: { key }, query, address }, { db }) => {
     const versions = await findVersionsPage(db, scope, key, pageFrom(query));
     const [last, previous] = versions.rows;
+    const published = versions.rows.find(({ status }) => status === 'published');
     if (!last && query.before === undefined) throw notFound('Spec');
     return {
       title: `Spec ${key}`,
       section: 'specs',
       trail: [['Specs', '/console/specs']],
-      body: html`${heading(key)}
+      body: html`${heading(key, {
+        actions: last
+          ? [
+              html`<a class="button" href="/console/new-spec?from=${key}&amp;version=${last.version}">Write the next version</a>`,
+              published ? connectLink(key, published.version) : null,
+            ]
+          : null,
+      })}
         ${table({
           caption: 'Versions',
           rows: versions.rows,
@@ -93,6 +101,10 @@ export const specPage = page({
     };
   },
 });
+
+/** The version must be published. */
+export const connectLink = (key: string, version: string): Html =>
+  html`<a class="button primary" href="/console/new-connection?spec=${key}&amp;version=${version}">Create a connection</a>`;
 
 interface Compared {
   readonly key: string;
