@@ -37,7 +37,7 @@ their own tests, whose responses have the documented form. The page of each conn
 
 ## Use one
 
-\`GET /api/v1/catalogue\` lists them. Create a draft from the spec of one, and publish it:
+In the [console](../console.md): *Catalogue*. By the API, \`GET /api/v1/catalogue\` lists them; create a draft from the spec of one, and publish it:
 
 \`\`\`sh
 curl -s $api/catalogue/github -H "$auth" | jq .spec | curl -s $api/specs -H "$auth" --data-binary @-

@@ -97,6 +97,7 @@ export const roomImports: Readonly<Record<string, readonly string[] | 'everythin
   'src/console': [
     'db',
     'src/api',
+    'src/catalogue',
     'src/connect',
     'src/control',
     'src/core',

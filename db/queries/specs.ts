@@ -153,6 +153,25 @@ export function findSpecsPage(
   return newestPage(specsOf(db, scope).select(['id', 'key', newest.as('versions'), count.as('versionCount')]), request);
 }
 
+/** The newest version of each spec of these keys. */
+export function findNewestVersions(
+  db: Db,
+  scope: OrgScope,
+  keys: readonly string[],
+): Promise<readonly { readonly key: string; readonly version: string; readonly status: SpecVersionRow['status'] }[]> {
+  return db
+    .selectFrom('specVersions')
+    .innerJoin('specs', 'specs.id', 'specVersions.specId')
+    .distinctOn('specs.id')
+    .select(['specs.key', 'specVersions.version', 'specVersions.status'])
+    .where('specs.orgId', '=', scope.orgId)
+    .where('specVersions.orgId', '=', scope.orgId)
+    .where('specs.key', 'in', keys)
+    .orderBy('specs.id')
+    .orderBy('specVersions.id', 'desc')
+    .execute();
+}
+
 export type VersionLine = Pick<SpecVersionRow, 'id' | 'version' | 'status'>;
 
 export const findVersionsPage = (

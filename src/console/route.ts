@@ -20,6 +20,7 @@ export const sections = [
   'quarantine',
   'endpoints',
   'deliveries',
+  'catalogue',
   'specs',
   'hooks',
   'api-keys',

@@ -45,7 +45,7 @@ const filled = (path: string): string => {
   };
   const values: Readonly<Record<string, string>> = {
     id: ids[path.split('/')[1] ?? ''] ?? '',
-    key: things.specKey,
+    key: path.startsWith('/catalogue') ? 'github' : things.specKey,
     version: things.draftVersion,
   };
   return path.replace(/:(\w+)/g, (_all, name: string) => values[name] ?? '');
@@ -65,6 +65,7 @@ const parameters = [
   'errorCode',
   'runId',
   'text',
+  'tag',
   'from',
   'to',
   'version',
@@ -101,6 +102,19 @@ const fields = [
   'replace',
   'act',
   'back',
+  'destination',
+  'specKey',
+  'specVersion',
+  'workspaceId',
+  'displayName',
+  'externalCustomerId',
+  'errorAfterMinutes',
+  'params.subdomain',
+  'params.startDate',
+  'params.other[]',
+  'secrets.apiKey',
+  'removedSecrets[]',
+  'allowDeletes',
 ];
 
 describe('bad input in the console', () => {

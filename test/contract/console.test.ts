@@ -14,6 +14,9 @@ interface Addresses {
   readonly form?: FormFields;
 }
 
+/** The same for every org. */
+const ofNoOrg = ['get /catalogue/:key', 'post /catalogue/:key'];
+
 const by =
   (folder: string, id: keyof Inventory, unknownId: string) =>
   (rest = '', form: FormFields = {}): Addresses => ({
@@ -42,6 +45,9 @@ const cases: Readonly<Record<string, Addresses>> = {
   'get /connections/:id/hooks': byConnection('/hooks'),
   'get /connections/:id/settings': byConnection('/settings'),
   'get /connections/:id/record': byConnection('/record?resource=items&key=7'),
+  'get /connections/:id/edit': byConnection('/edit'),
+  'post /connections/:id/edit': byConnection('/edit', { displayName: 'ours now' }),
+  'post /connections/:id/check-edit': byConnection('/check-edit', { displayName: 'ours now' }),
   'post /connections/:id/sync': byConnection('/sync', { resource: 'items' }),
   'post /connections/:id/backfill': byConnection('/backfill', { resource: 'items' }),
   'post /connections/:id/test': byConnection('/test'),
@@ -132,7 +138,7 @@ describe('every route of the console', () => {
 
   it('with something of an org in its path has a case here', () => {
     const withIds = consoleRoutes.filter(({ path }) => path.includes(':')).map(name);
-    expect(Object.keys(cases).toSorted()).toEqual(withIds.toSorted());
+    expect([...Object.keys(cases), ...ofNoOrg].toSorted()).toEqual(withIds.toSorted());
   });
 
   it.each(Object.keys(cases))(
@@ -159,12 +165,20 @@ describe('every route of the console', () => {
 });
 
 describe('an id of another org outside the path', () => {
+  const connectionOf = (foreign: FormFields): FormFields => ({
+    specKey: ourThings.specKey,
+    specVersion: ourThings.publishedVersion,
+    workspaceId: ours.workspaceId,
+    displayName: 'Acme',
+    ...foreign,
+  });
   const filters = [
     ['/runs?connectionId=', () => theirThings.activeConnectionId, newId('con')],
     ['/quarantine?connectionId=', () => theirThings.activeConnectionId, newId('con')],
     ['/quarantine?runId=', () => theirThings.runId, newId('run')],
     ['/deliveries?endpointId=', () => theirThings.endpointId, newId('whe')],
     ['/new-spec?version=1.0.0&from=', () => theirThings.specKey, 'nobodys'],
+    ['/new-connection?version=1.0.0&spec=', () => theirThings.specKey, 'nobodys'],
   ] as const;
 
   it.each(filters)('is a 404 as a filter: %s', async (path, foreign, unknown) => {
@@ -184,6 +198,8 @@ describe('an id of another org outside the path', () => {
       ['/runs/selected', { act: 'replay', 'ids[]': [theirThings.runId] }],
       ['/deliveries/selected', { act: 'redeliver', 'ids[]': [theirThings.deliveryId] }],
       ['/quarantine/requeue-all', { connectionId: theirThings.activeConnectionId }],
+      ['/connections', connectionOf({ specKey: theirThings.specKey })],
+      ['/connections', connectionOf({ workspaceId: theirs.workspaceId })],
     ] as const;
     for (const [path, form] of forms) expect((await us.post(`/console${path}`, form)).status).toBe(404);
     expect(await theirState()).toEqual(before);

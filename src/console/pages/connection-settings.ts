@@ -31,7 +31,11 @@ export const connectionSettings = page({
         ['Id of the spec', html`<code>${connection.specId}</code>`],
       ])}
         ${section('Destination', stored.valid ? destination(stored.spec) : html`<p class="muted">The spec breaks the rules of today: upgrade the connection to another version.</p>`)}
-        ${section('Values', values(connection, stored.valid ? stored.spec : null))}`,
+        ${section(
+          'Values',
+          values(connection, stored.valid ? stored.spec : null),
+          html`<a class="button" href="/console/connections/${connection.id}/edit">Edit</a>`,
+        )}`,
     });
   },
 });
@@ -67,5 +71,5 @@ function values({ paramsJson, specOverridesJson }: PinnedConnection, spec: Conne
   return html`<h3>Params</h3>${json(paramsJson, 'Params')}
     ${specOverridesJson === null ? '' : html`<h3>Overrides of the spec</h3>${json(specOverridesJson, 'Overrides of the spec')}`}
     <p class="hint">${secrets.length === 0 ? '' : html`Secrets that the spec takes: <code>${secrets.join(', ')}</code>. `}Secrets
-      are never shown. Change values by <code>PATCH /api/v1/connections/:id</code>.</p>`;
+      are never shown.</p>`;
 }

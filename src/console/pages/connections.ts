@@ -46,7 +46,9 @@ export const connectionsPage = page({
       title: 'Connections',
       section: 'connections',
       refreshSeconds: 10,
-      body: html`${heading('Connections')}
+      body: html`${heading('Connections', {
+        actions: html`<a class="button primary" href="/console/new-connection">Create a connection</a>`,
+      })}
         ${connectionFilters(query)}
         ${live(
           'connections',
@@ -118,7 +120,7 @@ function connectionTable(rows: readonly ConnectionName[], { health, isFiltered }
       ? nothing('No connection passes this filter.', html`<a href="/console/connections">Show all connections</a>`)
       : nothing(
           'No connections yet.',
-          html`Create one by <code>POST /api/v1/connections</code>, because secrets do not pass through this console. The <a href="/api/reference">API reference</a> has the request.`,
+          html`<a href="/console/new-connection">Create the first one</a>. Your program does the same by <code>POST /api/v1/connections</code> (<a href="/api/reference">API reference</a>).`,
         ),
     columns: [
       selectedConnections.column(({ displayName }: ConnectionName) => displayName),

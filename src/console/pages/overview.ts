@@ -137,8 +137,8 @@ function runsOfHour(from: string) {
 const firstSteps = html`<div class="empty">
   <p class="strong">There is no connection yet.</p>
   <ol>
-    <li>Describe an API in a <a href="/console/new-spec">spec</a>, and publish it.</li>
-    <li>Connect a customer to it by <code>POST /api/v1/connections</code> (<a href="/api/reference">API reference</a>), because secrets do not pass through this console.</li>
-    <li>Activate the connection here, and start its first sync.</li>
+    <li>Take a ready connector of the <a href="/console/catalogue">catalogue</a>, or describe an API in a <a href="/console/new-spec">spec</a>; then publish it.</li>
+    <li><a href="/console/new-connection">Create a connection</a> for a customer, here or by <code>POST /api/v1/connections</code>.</li>
+    <li>Test and activate the connection, and start its first sync.</li>
   </ol>
 </div>`;

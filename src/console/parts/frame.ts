@@ -13,6 +13,7 @@ const names: Readonly<Record<Section, string>> = {
   quarantine: 'Quarantine',
   endpoints: 'Endpoints',
   deliveries: 'Deliveries',
+  catalogue: 'Catalogue',
   specs: 'Specs',
   hooks: 'Hooks',
   'api-keys': 'API keys',

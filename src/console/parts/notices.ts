@@ -20,6 +20,8 @@ export function withoutNotice(url: URL): URL {
 const notices: Readonly<Record<string, string | ((count: number) => string)>> = {
   'run-queued': 'The run is queued.',
   'run-canceled': 'The run is being canceled.',
+  'connection-created': 'The connection is created. Test and activate it: then it can be synced.',
+  'connection-changed': 'The settings are saved.',
   activated: 'The connection is active.',
   'tested-and-activated': 'The test succeeded: the connection is active.',
   paused: 'The connection is paused.',
@@ -42,6 +44,7 @@ const notices: Readonly<Record<string, string | ((count: number) => string)>> = 
   'recovery-started': 'The recovery has begun.',
   'draft-saved': 'The draft is saved.',
   'draft-created': 'The draft is created.',
+  'draft-from-catalogue': 'The draft is created. Publish it, then create a connection.',
   'draft-deleted': 'The draft is deleted.',
   published: 'The version is published: connections can use it.',
   deprecated: 'The version takes no new connections.',

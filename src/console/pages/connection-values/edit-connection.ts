@@ -1,0 +1,177 @@
+import { isDeepStrictEqual } from 'node:util';
+import * as v from 'valibot';
+import { findConnection } from '../../../../db/queries/connections/connections.ts';
+import { findPinnedSpec } from '../../../../db/queries/specs.ts';
+import { ConnectionChange } from '../../../api/connection-body.ts';
+import { statusOf } from '../../../api/errors.ts';
+import { checkBody } from '../../../api/inputs.ts';
+import { updateConnection } from '../../../control/connections/update.ts';
+import { AppError, found, type Issue } from '../../../core/errors.ts';
+import { checkDocument } from '../../../core/json/body-document.ts';
+import type { ConnectionRow, ConnectionUpdate } from '../../../core/resources/connection.ts';
+import { storedSpec } from '../../../core/spec/connection/stored-spec.ts';
+import type { ConnectorSpec } from '../../../core/spec/schema/spec-schema.ts';
+import type { FormFields } from '../../form-body.ts';
+import { tokenField } from '../../parts/form.ts';
+import { heading } from '../../parts/frame.ts';
+import { type Content, html } from '../../parts/html.ts';
+import { action, type ConsoleDeps, page, type View, type Visit } from '../../route.ts';
+import { ConnectionParams } from '../connection-frame.ts';
+import { specKeyIn } from '../specs/spec-names.ts';
+import { versionPath } from '../specs/specs.ts';
+import { allowDeletesField, changePlan } from './change-plan.ts';
+import { type FilledIn, lostSecrets, nameFields, namesIn, valueFields } from './connection-fields.ts';
+import { issueSummary, issuesIn } from './found-issues.ts';
+import { sentValues, textIn } from './sent-values.ts';
+
+/** Params and secrets of a connection, names too. Secrets can only be replaced. */
+export const editPage = page({
+  path: '/connections/:id/edit',
+  params: ConnectionParams,
+  handle: async (visit, deps) => {
+    const subject = await subjectOf(visit, deps, visit.params.id);
+    return editView(visit, subject, { fields: {}, issues: [], result: null });
+  },
+});
+
+interface Subject {
+  readonly connection: ConnectionRow;
+  readonly specKey: string;
+  /** Empty if the spec breaks the current rules: its values cannot be changed here. */
+  readonly connectionParams: ConnectorSpec['connectionParams'];
+  readonly isValid: boolean;
+}
+
+/** Throws not_found. */
+async function subjectOf({ scope }: Visit, { db }: ConsoleDeps, id: string): Promise<Subject> {
+  const connection = found(await findConnection(db, scope, id), 'Connection');
+  const { specJson } = found(await findPinnedSpec(db, scope, id), 'Pinned spec version');
+  const checked = storedSpec(specJson, connection.specOverridesJson);
+  return {
+    connection,
+    specKey: specKeyIn(specJson),
+    connectionParams: checked.valid ? checked.spec.connectionParams : [],
+    isValid: checked.valid,
+  };
+}
+
+interface Filled extends FilledIn {
+  readonly result: Content;
+}
+
+function editView(
+  visit: Visit,
+  { connection, specKey, connectionParams, isValid }: Subject,
+  { result, ...filled }: Filled,
+): View {
+  const { id, displayName, externalCustomerId, errorAfterMinutes, paramsJson, pinnedSpecVersion } = connection;
+  const path = `/console/connections/${id}`;
+  const version = html`<a href="${versionPath(specKey, pinnedSpecVersion)}">${specKey} ${pinnedSpecVersion}</a>`;
+  return {
+    title: `Edit ${displayName}`,
+    section: 'connections',
+    trail: [
+      ['Connections', '/console/connections'],
+      [displayName, path],
+    ],
+    ...(filled.issues.length > 0 && { status: statusOf.validation }),
+    body: html`${heading('Edit', { about: html`${displayName}, of ${version}` })}
+      ${isValid ? '' : html`<div class="notice bad"><p>Version ${pinnedSpecVersion} of its spec breaks the current rules, so its values cannot be changed: upgrade the connection to another version.</p></div>`}
+      <form method="post" action="${path}/edit#result" class="stack wide-fields" data-check="${path}/check-edit" data-result="result">
+        ${tokenField(visit)}
+        ${nameFields({ ...filled, stored: { displayName, externalCustomerId: externalCustomerId ?? '', errorAfterMinutes } })}
+        ${valueFields(connectionParams, { ...filled, stored: paramsJson, isStored: true })}
+        ${lostSecrets(connectionParams, filled.fields)}
+        <div id="result" role="status" class="wide">${result}</div>
+        <div class="actions"><button class="primary">Save</button>
+        <button formaction="${path}/check-edit#result">Show what happens</button>
+        <a class="button" href="${path}/settings">Cancel</a></div>
+      </form>`,
+  };
+}
+
+const Sent = v.looseObject({});
+
+/** Saves nothing. Throws not_found, 429. */
+export const checkEdit = action({
+  path: '/connections/:id/check-edit',
+  params: ConnectionParams,
+  form: Sent,
+  handle: async (visit, deps) => {
+    const fields = visit.form as FormFields;
+    const subject = await subjectOf(visit, deps, visit.params.id);
+    try {
+      const { plan } = await change(visit, deps, { subject, fields, dryRun: true });
+      const { issues = [] } = plan ?? {};
+      if (issues.length > 0) return editView(visit, subject, refused(subject, fields, issues));
+      const result = changePlan({ plan, allowDeletes: allowsDeletes(fields) });
+      return editView(visit, subject, { fields, issues: [], result });
+    } catch (error) {
+      return editView(visit, subject, refused(subject, fields, issuesIn(error)));
+    }
+  },
+});
+
+/** The form shows what does not fit, and what has to be agreed to. Throws not_found, 429. */
+export const saveEdit = action({
+  path: '/connections/:id/edit',
+  params: ConnectionParams,
+  form: Sent,
+  handle: async (visit, deps) => {
+    const fields = visit.form as FormFields;
+    const subject = await subjectOf(visit, deps, visit.params.id);
+    try {
+      await change(visit, deps, { subject, fields, dryRun: false });
+      return { to: `/console/connections/${subject.connection.id}/settings`, notice: 'connection-changed' };
+    } catch (error) {
+      const issues = issuesIn(error);
+      const plan = isConflict(error) ? await change(visit, deps, { subject, fields, dryRun: true }) : null;
+      const mayDelete = plan?.plan?.resources.some((resource) => resource.mayDelete) ?? false;
+      if (!mayDelete) return editView(visit, subject, refused(subject, fields, issues));
+      const result = [
+        html`<p class="notice bad">Nothing was saved: later runs may delete rows. Agree to that, then save.</p>`,
+        changePlan({ plan: plan?.plan ?? null, allowDeletes: false }),
+      ];
+      return { ...editView(visit, subject, { fields, issues: [], result }), status: statusOf.validation };
+    }
+  },
+});
+
+const isConflict = (error: unknown): boolean => error instanceof AppError && error.code === 'conflict';
+
+const refused = (subject: Subject, fields: FormFields, issues: readonly Issue[]): Filled => ({
+  fields,
+  issues,
+  result: issueSummary(issues, subject.connectionParams),
+});
+
+const allowsDeletes = (fields: FormFields): boolean => textIn(fields, allowDeletesField) !== '';
+
+interface Change {
+  readonly subject: Subject;
+  readonly fields: FormFields;
+  readonly dryRun: boolean;
+}
+
+/** Sends only values that change. Throws validation, conflict (rows may be deleted), not_found. */
+async function change(
+  { scope }: Visit,
+  deps: ConsoleDeps,
+  { subject, fields, dryRun }: Change,
+): Promise<ConnectionUpdate> {
+  const { connection, connectionParams } = subject;
+  const { issues, params, secrets } = sentValues(connectionParams, fields, connection.paramsJson);
+  if (issues.length > 0) throw new AppError('validation', 'Some values are not readable.', { issues });
+  const body = {
+    ...namesIn(fields),
+    ...(subject.isValid && !isDeepStrictEqual(params, connection.paramsJson) && { params }),
+    ...(Object.keys(secrets).length > 0 && { secrets }),
+    dryRun,
+    allowDeletes: allowsDeletes(fields),
+  };
+  checkDocument(body);
+  const checked = checkBody(ConnectionChange, body);
+  return deps.costly.run(scope.orgId, 'one_by_one', () =>
+    updateConnection(deps, scope, { ...checked, id: connection.id }),
+  );
+}

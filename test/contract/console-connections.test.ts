@@ -1,0 +1,267 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { orgScope } from '../../db/scope.ts';
+import { openSecrets } from '../../src/connect/secrets.ts';
+import { type ConsoleClient, type FormFields, openConsole } from '../support/console/console-client.ts';
+import { startApi, type TestApi, type TestOrg } from '../support/service/api.ts';
+import { specDocument } from '../support/upstream/api-fixtures.ts';
+
+const opened = new AsyncDisposableStack();
+let api: TestApi;
+let org: TestOrg;
+let us: ConsoleClient;
+
+/** A param of every kind. */
+const everyKind = {
+  ...specDocument({ key: 'kinds' }),
+  connectionParams: [
+    {
+      key: 'account',
+      type: 'string',
+      label: 'Account',
+      description: 'The part before .acme.example',
+      format: 'subdomain',
+    },
+    { key: 'region', type: 'string', enum: ['eu', 'us'], default: 'eu' },
+    { key: 'limit', type: 'integer', required: false, min: 1 },
+    { key: 'archived', type: 'boolean', required: false },
+    { key: 'lists', type: 'string_list', required: false },
+    { key: 'options', type: 'json', required: false },
+    { key: 'token', type: 'string', secret: true, pattern: '^tk_' },
+    { key: 'spare', type: 'string', secret: true, required: false },
+    { key: 'privateKey', type: 'string', secret: true, required: false },
+  ],
+};
+/** A resource of which another account deletes what it had. */
+const scanned = {
+  ...specDocument({ key: 'scanned' }),
+  connectionParams: [{ key: 'account', type: 'string' }],
+  resources: [
+    {
+      key: 'items',
+      primaryKey: ['id'],
+      request: { path: '/{{ params.account }}/items' },
+      response: { records: 'data' },
+      deletes: { mode: 'full_scan' },
+      target: { table: 'items' },
+    },
+  ],
+};
+
+beforeAll(async () => {
+  api = opened.use(await startApi());
+  org = await api.newOrg();
+  for (const body of [everyKind, scanned]) {
+    const { key, version } = body.metadata;
+    await org.call('POST', '/specs', { body });
+    await org.call('POST', `/specs/${key}/versions/${version}/publish`);
+  }
+  us = await openConsole(api, org.apiKey);
+});
+afterAll(() => opened.disposeAsync());
+
+const address = '/console/new-connection?spec=kinds&version=1.0.0';
+const filledIn = (fields: FormFields = {}): FormFields => ({
+  specKey: 'kinds',
+  specVersion: '1.0.0',
+  workspaceId: org.workspaceId,
+  displayName: 'Acme of Example Ltd',
+  externalCustomerId: '',
+  'params.account': 'acme',
+  'params.region': 'us',
+  'secrets.token': 'tk_first',
+  ...fields,
+});
+
+/** Creates one by the form; its id. */
+async function create(fields: FormFields = {}): Promise<string> {
+  const reply = await us.post('/console/connections', filledIn(fields));
+  expect(reply.text).toBe('');
+  expect(reply.status).toBe(303);
+  return /connections\/(con_\w+)\?notice=connection-created$/.exec(reply.headers.get('location') ?? '')?.[1] ?? '';
+}
+
+const secretsOf = (id: string) => openSecrets(api.deps, api.deps.db, orgScope(org.orgId), id);
+const paramsOf = async (id: string) => (await org.call('GET', `/connections/${id}`)).body.paramsJson;
+
+describe('the form of a new connection', () => {
+  it('has a field for each value of the spec, with its label, its help and its choices', async () => {
+    const { text, status } = await us.get(address);
+    expect(status).toBe(200);
+    expect(text).toMatch(/<label for="field-params.account">Account<\/label>/);
+    expect(text).toContain('The part before .acme.example.');
+    expect(text).toMatch(/<select id="field-params.region"[\s\S]*?<option value="eu" selected>eu/);
+    expect(text).toMatch(/<input id="field-secrets.token"[^>]*type="password"/);
+    expect(text).toMatch(/<textarea id="field-secrets.privateKey"[^>]*class="masked"/);
+    expect(text).toMatch(/<textarea id="field-params.lists"/);
+    expect(text).toContain('lists (optional)');
+    expect(text).toContain('PostgreSQL');
+  });
+
+  it('creates a connection whose values have the types of the spec, and leads to its page', async () => {
+    const id = await create({
+      externalCustomerId: ' cus_1 ',
+      errorAfterMinutes: '30',
+      'params.limit': ' 20 ',
+      'params.archived': 'false',
+      'params.lists': 'a\r\n\r\n b \r\n',
+      'params.options': '{ "deep": [1, { "x": null }] }',
+      'secrets.privateKey': '-----BEGIN\nkey\nEND-----\n',
+    });
+    expect((await org.call('GET', `/connections/${id}`)).body).toMatchObject({
+      displayName: 'Acme of Example Ltd',
+      externalCustomerId: 'cus_1',
+      errorAfterMinutes: 30,
+      status: 'pending',
+      paramsJson: {
+        account: 'acme',
+        region: 'us',
+        limit: 20,
+        archived: false,
+        lists: ['a', 'b'],
+        options: { deep: [1, { x: null }] },
+      },
+    });
+    expect(await secretsOf(id)).toEqual({ token: 'tk_first', privateKey: '-----BEGIN\nkey\nEND-----\n' });
+    expect((await us.get(`/console/connections/${id}?notice=connection-created`)).text).toContain('is created');
+  });
+
+  it('leaves out what is empty, so that it is the default or nothing', async () => {
+    const id = await create({ 'params.region': '', 'params.limit': ' ', 'params.lists': '\n' });
+    expect(await paramsOf(id)).toEqual({ account: 'acme', region: 'eu' });
+  });
+
+  it.each([
+    ['displayName', '  ', 'Expected at least one character that is not white space.'],
+    ['workspaceId', 'prod', /^Expected an id such as ws_/],
+    ['errorAfterMinutes', '-1', 'Expected at least 0.'],
+    ['params.account', 'acme.example', 'Expected one label of a host name, such as acme.'],
+    ['params.account', '', 'Is required.'],
+    ['params.region', 'mars', 'Expected one of &quot;eu&quot;, &quot;us&quot;.'],
+    ['params.limit', 'many', 'Expected an integer.'],
+    ['params.limit', '0', 'Expected at least 1.'],
+    ['params.archived', 'perhaps', 'Expected true or false.'],
+    ['params.options', '{ "a": ', 'Expected JSON.'],
+    ['secrets.token', 'pk_wrong', 'Does not match the pattern ^tk_.'],
+    ['secrets.token', '', 'Is required.'],
+  ])('says at the field %s why “%s” does not fit, and keeps the rest', async (name, value, words) => {
+    const reply = await us.post('/console/connections', filledIn({ 'params.lists': 'kept', [name]: value }));
+    expect(reply.status).toBe(400);
+    const error = new RegExp(`<p class="error" id="field-${name}-error">([^<]*)</p>`).exec(reply.text)?.[1];
+    expect(error).toEqual(typeof words === 'string' ? words : expect.stringMatching(words));
+    expect(reply.text).toMatch(new RegExp(`id="field-${name}"[^>]*aria-invalid="true"`));
+    expect(reply.text).toContain(`href="#field-${name}"`);
+    expect(reply.text).toMatch(/<textarea id="field-params.lists"[^>]*>kept</);
+  });
+
+  it('never sends a secret back, and says that it is to be entered again', async () => {
+    const reply = await us.post('/console/connections', filledIn({ displayName: '', 'secrets.token': 'tk_planted' }));
+    expect(reply.text).not.toContain('tk_planted');
+    expect(reply.text).toContain('Secrets are not sent back to the browser');
+  });
+
+  it('says of a draft, and of a spec without a destination, why there is no form', async () => {
+    await org.call('POST', '/specs', { body: specDocument({ key: 'kinds', version: '1.1.0' }) });
+    const draft = await us.get('/console/new-connection?spec=kinds&version=1.1.0');
+    expect(draft.text).toContain('is a draft: publish it first');
+    expect(draft.text).not.toContain('<fieldset');
+    const { destination: _, ...nowhere } = specDocument({ key: 'nowhere' });
+    await org.call('POST', '/specs', { body: nowhere });
+    await org.call('POST', '/specs/nowhere/versions/1.0.0/publish');
+    expect((await us.get('/console/new-connection?spec=nowhere&version=1.0.0')).text).toContain(
+      'The spec declares no destination',
+    );
+    const sent = await us.post('/console/connections', filledIn({ specKey: 'nowhere' }));
+    expect(sent.status).toBe(400);
+    expect(sent.text).toContain('The spec declares no destination');
+  });
+
+  it('is chosen from the published versions of the specs', async () => {
+    const { text } = await us.get('/console/new-connection');
+    expect(text).toContain('href="/console/new-connection?spec=kinds&amp;version=1.0.0"');
+    expect(text).not.toContain('spec=kinds&amp;version=1.1.0');
+  });
+});
+
+describe('the settings of a connection', () => {
+  const settings = (id: string) => `/console/connections/${id}/edit`;
+  const names = { displayName: 'Acme of Example Ltd', externalCustomerId: '', errorAfterMinutes: '0' };
+  const asShown = { ...names, 'params.account': 'acme', 'params.region': 'us' };
+
+  it('show the params and no secret', async () => {
+    const id = await create({ 'params.lists': 'a\nb' });
+    const { text } = await us.get(settings(id));
+    expect(text).toMatch(/<input id="field-params.account"[^>]*value="acme"/);
+    expect(text).toMatch(/<textarea id="field-params.lists"[^>]*>a\nb</);
+    expect(text).not.toContain('tk_first');
+    expect(text).toContain('Empty: it stays as it is.');
+  });
+
+  it('change params and names, and keep the secrets that are left empty', async () => {
+    const id = await create({ 'params.limit': '5', 'secrets.spare': 'spare' });
+    const reply = await us.post(settings(id), { ...asShown, displayName: 'Renamed', 'params.account': 'other' });
+    expect(reply.headers.get('location')).toBe(`/console/connections/${id}?notice=connection-changed`);
+    expect((await org.call('GET', `/connections/${id}`)).body).toMatchObject({
+      displayName: 'Renamed',
+      paramsJson: { account: 'other', region: 'us' },
+    });
+    expect(await secretsOf(id)).toEqual({ token: 'tk_first', spare: 'spare' });
+  });
+
+  it('replace a secret that is filled in, and delete an optional one that is selected', async () => {
+    const id = await create({ 'secrets.spare': 'spare' });
+    await us.post(settings(id), { ...asShown, 'secrets.token': 'tk_second', 'removedSecrets[]': ['spare', 'token'] });
+    expect(await secretsOf(id)).toEqual({ token: 'tk_second' });
+  });
+
+  it('keep a value that nobody could type as it is', async () => {
+    const id = await create();
+    const params = { account: 'acme', region: 'us', lists: ['two\nlines', ' spaces '] };
+    await org.call('PATCH', `/connections/${id}`, { body: { params } });
+    await us.post(settings(id), { ...asShown, displayName: 'Renamed', 'params.lists': 'two\nlines\n spaces ' });
+    expect(await paramsOf(id)).toEqual(params);
+  });
+
+  it('say at the field what does not fit, and change nothing', async () => {
+    const id = await create();
+    const sent = { ...asShown, 'params.account': 'not.one', 'secrets.token': 'wrong_planted' };
+    for (const path of [settings(id), `/console/connections/${id}/check-edit`]) {
+      const reply = await us.post(path, sent);
+      expect(reply.status).toBe(400);
+      expect(reply.text).toContain(
+        '<p class="error" id="field-params.account-error">Expected one label of a host name',
+      );
+      expect(reply.text).toContain('id="field-secrets.token-error"');
+      expect(reply.text).not.toContain('wrong_planted');
+    }
+    expect(await paramsOf(id)).toMatchObject({ account: 'acme' });
+  });
+
+  it('say what a change means before it is saved', async () => {
+    const id = await create();
+    const check = `/console/connections/${id}/check-edit`;
+    expect((await us.post(check, asShown)).text).toContain('nothing is read or delivered again');
+    await us.post(settings(id), { ...asShown, displayName: 'Renamed' });
+    expect((await us.post(check, { ...asShown, displayName: 'Other' })).status).toBe(200);
+    expect((await org.call('GET', `/connections/${id}`)).body.displayName).toBe('Renamed');
+  });
+
+  it('ask for consent to deletions, and save nothing without it', async () => {
+    const fields = { specKey: 'scanned', 'params.account': 'first' };
+    const { 'params.region': _, 'secrets.token': _token, ...rest } = filledIn(fields);
+    const made = await us.post('/console/connections', rest);
+    const id = /con_\w+/.exec(made.headers.get('location') ?? '')?.[0] ?? '';
+    await api.deps.db
+      .insertInto('lanes')
+      .values({ orgId: org.orgId, connectionId: id, resourceKey: 'items' })
+      .execute();
+    const change = { ...names, 'params.account': 'second' };
+    const plan = await us.post(`/console/connections/${id}/check-edit`, change);
+    expect(plan.text).toContain('name="allowDeletes"');
+    const refused = await us.post(settings(id), change);
+    expect(refused.status).toBe(400);
+    expect(refused.text).toContain('Nothing was saved: later runs may delete rows.');
+    expect(await paramsOf(id)).toEqual({ account: 'first' });
+    expect((await us.post(settings(id), { ...change, allowDeletes: 'on' })).status).toBe(303);
+    expect(await paramsOf(id)).toEqual({ account: 'second' });
+  });
+});
