@@ -199,7 +199,7 @@ describe('the settings of a connection', () => {
   it('change params and names, and keep the secrets that are left empty', async () => {
     const id = await create({ 'params.limit': '5', 'secrets.spare': 'spare' });
     const reply = await us.post(settings(id), { ...asShown, displayName: 'Renamed', 'params.account': 'other' });
-    expect(reply.headers.get('location')).toBe(`/console/connections/${id}?notice=connection-changed`);
+    expect(reply.headers.get('location')).toBe(`/console/connections/${id}/settings?notice=connection-changed`);
     expect((await org.call('GET', `/connections/${id}`)).body).toMatchObject({
       displayName: 'Renamed',
       paramsJson: { account: 'other', region: 'us' },

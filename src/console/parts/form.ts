@@ -55,9 +55,9 @@ export function labelled(
   control: (attributes: Html) => Html,
 ): Html {
   const described = [error === undefined ? '' : `${id}-error`, hint ? `${id}-hint` : ''].filter((one) => one !== '');
-  const attributes = html`id="${id}" name="${name}" ${
-    described.length > 0 ? html`aria-describedby="${described.join(' ')}"` : ''
-  } ${error === undefined ? '' : html`aria-invalid="true"`}`;
+  const attributes = html`id="${id}" name="${name}"${
+    described.length > 0 ? html` aria-describedby="${described.join(' ')}"` : ''
+  }${error === undefined ? '' : html` aria-invalid="true"`}`;
   return html`<div class="field">
     <label for="${id}">${label}</label>
     ${control(attributes)}
