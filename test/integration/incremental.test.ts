@@ -196,3 +196,28 @@ describe('a record dated in the future', () => {
     expect(await idsOf(dated)).toEqual(['1', '2', '3']);
   });
 });
+
+describe('a day as cursor', () => {
+  it.each(['epoch_ms', 'iso'])('is read again to its end where requests carry %s', async (sendAs) => {
+    const day = (offset: number) => new Date(Date.now() + offset * dayMs).toISOString().slice(0, 10);
+    const rows = [
+      { id: 1, on: day(0) },
+      { id: 2, on: day(5) },
+    ];
+    const name = `days_${sendAs}`;
+    const fromOf = (text: string) => (sendAs === 'iso' ? Date.parse(text) : Number(text));
+    api.serve(name, (query) => ({
+      body: rows.filter(({ on }) => Date.parse(on) >= fromOf(query.get('since') ?? '0')),
+    }));
+    const cursor = { field: 'on', type: 'date', sendAs };
+    const dated = await connection(name, {
+      request: since(name),
+      incremental: { kind: 'cursor', cursor, order: 'none', settle: 'PT0S', initial: '2020-01-01' },
+    });
+    expect((await dated.sync()).status).toBe('succeeded');
+    rows.push({ id: 3, on: day(0) });
+    expect(await dated.sync()).toMatchObject({ statsJson: { recordsOut: 1 } });
+    expect(await idsOf(dated)).toEqual(['1', '2', '3']);
+    expect(await dated.sync()).toMatchObject({ statsJson: { recordsOut: 0 } });
+  });
+});

@@ -184,6 +184,31 @@ test('a bound for an API that filters by days is the begin of its day', () => {
   expect(day({ type: 'datetime' })).toBe('2026-07-15T12:00:00.000Z');
 });
 
+describe('a bound is not above the value of a record of its instant', () => {
+  const afternoon = parseCursor('2026-07-15T14:59:30.500Z', { type: 'datetime' }) ?? '';
+  const readings: CursorShape = { type: 'datetime', format: '%d/%m/%Y %H:%M', sendAs: 'raw' };
+
+  test.each<[CursorShape, string | number, string]>([
+    [{ type: 'date', sendAs: 'epoch_ms' }, Date.UTC(2026, 6, 15), '2026-07-15T00:00:00.000Z'],
+    [{ type: 'date', sendAs: 'epoch_s' }, Date.UTC(2026, 6, 15) / 1000, '2026-07-15T00:00:00.000Z'],
+    [{ type: 'date', sendAs: 'iso' }, '2026-07-15T00:00:00.000Z', '2026-07-15T00:00:00.000Z'],
+    [
+      { type: 'date', sendAs: 'iso', timezone: 'Asia/Tokyo' },
+      '2026-07-15T00:00:00.000+09:00',
+      '2026-07-14T15:00:00.000Z',
+    ],
+    [{ type: 'date', format: '%d/%m/%Y', sendAs: 'raw' }, '15/07/2026', '2026-07-15T00:00:00.000Z'],
+    [{ type: 'datetime', format: '%d/%m/%Y', sendAs: 'iso' }, '2026-07-15T00:00:00.000Z', '2026-07-15T00:00:00.000Z'],
+    [readings, '15/07/2026 14:59', '2026-07-15T14:59:00.000Z'],
+    [{ ...readings, sendAs: 'iso' }, '2026-07-15T14:59:00.000Z', '2026-07-15T14:59:00.000Z'],
+    [{ type: 'datetime' }, '2026-07-15T14:59:30.500Z', '2026-07-15T14:59:30.500Z'],
+    [{ type: 'epoch_s', sendAs: 'iso' }, '2026-07-15T14:59:30.500Z', '2026-07-15T14:59:30.500Z'],
+  ])('of %j', (form, sent, bound) => {
+    expect(sendLowerBound(afternoon, form)).toBe(sent);
+    expect(cursorText(filterBound(afternoon, form), form)).toBe(bound);
+  });
+});
+
 describe('a request carries the value in the declared form, rounded down', () => {
   const instant = parseCursor('2026-07-15T12:00:00.900Z', { type: 'datetime' }) ?? '';
 

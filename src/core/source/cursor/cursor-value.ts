@@ -82,18 +82,26 @@ export const latestMeaning = (value: CursorValue, form: CursorShape): CursorValu
 const repeatOf = (value: bigint, { type, timezone }: CursorShape): bigint =>
   timezone === undefined || !isTimeCursor(type) ? 0n : BigInt(repeatMs(Number(value), timezone));
 
-/** The value as an API that filters by whole days sees it. */
+/**
+ * The bound below which no record of that instant has its value: the begin of the day where values or requests are days,
+ * otherwise what the format shows of the instant.
+ */
 export function filterBound(value: CursorValue, form: CursorShape): CursorValue {
-  if (typeof value === 'string' || sendForm(form) !== 'date') return value;
-  return milliseconds(parseIso(String(sendCursor(value, form)), form.timezone ?? 'UTC')) ?? value;
+  if (typeof value === 'string' || !isTimeCursor(form.type)) return value;
+  const isDay = form.type === 'date' || sendForm(form) === 'date';
+  if (!isDay && (form.type !== 'datetime' || form.format === undefined)) return value;
+  const shown = String(sendCursor(value, { ...form, sendAs: isDay ? 'date' : 'raw' }));
+  const bound = milliseconds(isDay ? parseIso(shown, form.timezone ?? 'UTC') : parseTime(shown, form));
+  return bound !== null && bound < value ? bound : value;
 }
 
 /**
- * Form of a lower bound in requests (`window.from`, `watermark`): a local time that occurs twice becomes a reading
- * before both hours. Otherwise an API that compares readings would omit records of the second hour.
+ * Form of a lower bound in requests (`window.from`, `watermark`), rounded down as {@link filterBound}: a local time that
+ * occurs twice becomes a reading before both hours. Otherwise an API that compares readings would omit records of the
+ * second hour.
  */
 export const sendLowerBound = (value: CursorValue, form: CursorShape): string | number =>
-  sendCursor(typeof value === 'string' ? value : value - repeatOf(value, form), form);
+  sendCursor(filterBound(typeof value === 'string' ? value : value - repeatOf(value, form), form), form);
 
 /** Always rounded down. */
 export function sendCursor(value: CursorValue, form: CursorShape): string | number {

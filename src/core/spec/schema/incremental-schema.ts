@@ -75,7 +75,7 @@ const Cursor = v.pipe(
       ),
       sendAs: field(
         v.exactOptional(CursorForm),
-        'The form in which requests carry the value. Absent: `iso` for datetime, `date` for date, the same number for the others.',
+        'The form in which requests carry the value. Absent: `iso` for datetime, `date` for date, the same number for the others. A lower bound is rounded down to a value that records have: the begin of a day, a full minute.',
       ),
       missing: field(
         v.optional(v.picklist(['include', 'exclude', 'fail']), 'include'),
