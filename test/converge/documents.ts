@@ -153,7 +153,12 @@ const incrementalOf = (genes: CursorGenes): Json => {
   const { type, format } = cursorField(field);
   return {
     kind: 'cursor',
-    cursor: { field, type, ...(format !== undefined && { format }), ...(timezone !== null && { timezone }) },
+    cursor: {
+      ...{ field, type },
+      ...(format !== undefined && { format }),
+      ...(timezone !== null && { timezone }),
+      ...(clientFilter && order === 'desc' && { missing: 'exclude' }),
+    },
     order,
     settle,
     ...(initial !== 'none' && { initial: initial === 'param' ? '{{ params.start }}' : initial }),

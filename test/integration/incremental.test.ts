@@ -169,7 +169,12 @@ describe('an API that cannot filter', () => {
     });
     const newest = await connection('newest', {
       pagination: { kind: 'page', size: 10, inject: { in: 'query', name: 'page' } },
-      incremental: { ...incremental, order: 'desc', clientFilter: true },
+      incremental: {
+        ...incremental,
+        cursor: { ...incremental.cursor, missing: 'exclude' },
+        order: 'desc',
+        clientFilter: true,
+      },
     });
     expect(await newest.sync()).toMatchObject({ statsJson: { recordsOut: 30 }, watermarkAfter: rows.at(-1)?.at });
     const before = asked('newest').length;

@@ -35,8 +35,15 @@ async function readDays(days: readonly number[]) {
 }
 
 describe('newest first, where the API cannot filter', () => {
-  test('a read ends at the page that ends below the watermark', async () => {
-    expect(await readDays([7, 6, 5, 3, 2, 1])).toEqual({ ids: [7, 6, 5], requests: 2, watermark: day(7), notes: [] });
+  test('a read ends at the page most of which is below the watermark', async () => {
+    const days = [9, 8, 7, 6, 5, 3, 2, 1];
+    expect(await readDays([9, ...days])).toMatchObject({ ids: [9, 9, 8, 7, 6, 5], requests: 4, notes: [] });
+    expect(await readDays(days)).toEqual({ ids: [9, 8, 7, 6, 5], requests: 4, watermark: day(9), notes: [] });
+  });
+
+  test('an old record at the end of a page does not end the read', async () => {
+    const { ids, watermark } = await readDays([9, 2, 7, 6, 5, 3, 2, 1]);
+    expect({ ids, watermark }).toEqual({ ids: [9, 7, 6, 5], watermark: day(9) });
   });
 
   test('a read without anything new ends after its first page', async () => {
@@ -59,6 +66,6 @@ describe('newest first, where the API cannot filter', () => {
   });
 
   test('records without a time say nothing of the order', async () => {
-    expect(await readDays([9, 0, 8, 3, 2])).toEqual({ ids: [9, 0, 8], requests: 2, watermark: day(9), notes: [] });
+    expect(await readDays([9, 0, 8, 3, 2])).toEqual({ ids: [9, 0, 8], requests: 3, watermark: day(9), notes: [] });
   });
 });

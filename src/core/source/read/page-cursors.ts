@@ -17,15 +17,18 @@ export interface CursorPage extends SeenCursors {
   readonly records: readonly unknown[];
   /** Records whose cursor value is missing or not of the declared form. */
   readonly withoutCursor: number;
-  /** A newest-first read with `clientFilter` is below its window, so further pages have no records of it. */
-  readonly belowWindow: boolean;
+  /** Newest first with `clientFilter`: the page ends below the window, and all records so far were in order. */
+  readonly endsBelow: boolean;
+  /** So does most of the page, so further pages have no records of the window. */
+  readonly isBelow: boolean;
 }
 
 export const noCursors: Omit<CursorPage, 'records'> = {
   cursors: [],
   rises: false,
   withoutCursor: 0,
-  belowWindow: false,
+  endsBelow: false,
+  isBelow: false,
 };
 
 /**
@@ -47,15 +50,12 @@ export async function readCursors(
   const { kept, cursors, withoutCursor } = reading;
   if (withoutCursor > 0 && cursor.missing === 'fail') throw missingCursor(field, withoutCursor);
   const rises = cursor.order === 'desc' && from !== null && (reading.rises || risesAbove(reading, position));
-  return { records: kept, cursors, withoutCursor, rises, belowWindow: isBelowWindow(reading, position, rises) };
+  const endsBelow = cursor.order === 'desc' && reading.below > 0 && position.ordered && !rises;
+  return { records: kept, cursors, withoutCursor, rises, endsBelow, isBelow: endsBelow && isMost(reading) };
 }
 
-/**
- * Whether further pages have no records of the window: the page ends below it, and all records so far were in order. An
- * old record that the API shows first is only left out.
- */
-const isBelowWindow = ({ cursor, isLastBelow }: Reading, { ordered }: ReadPosition, rises: boolean): boolean =>
-  cursor.order === 'desc' && isLastBelow && ordered && !rises;
+/** Whether most of the page is below the window: a few old records at its end may be out of order. */
+const isMost = ({ below, values }: Reading): boolean => below > values / 2;
 
 /** Whether the page rises above the last value of the page before; one that repeats its records may begin above it. */
 function risesAbove({ cursor, first, last }: Reading, { lastSeen }: ReadPosition): boolean {
@@ -74,11 +74,13 @@ interface Reading {
   /** Whether or not their records count; `null` before any. */
   first: CursorValue | null;
   last: CursorValue | null;
-  isLastBelow: boolean;
+  values: number;
+  /** Values below the window at the end of the page. */
+  below: number;
   rises: boolean;
 }
 
-const noValues: Pick<Reading, 'first' | 'last' | 'isLastBelow'> = { first: null, last: null, isLastBelow: false };
+const noValues: Pick<Reading, 'first' | 'last' | 'values' | 'below'> = { first: null, last: null, values: 0, below: 0 };
 
 function readCursor(record: unknown, reading: Reading): void {
   const { cursor, field, from, kept, cursors } = reading;
@@ -91,8 +93,12 @@ function readCursor(record: unknown, reading: Reading): void {
   reading.rises ||= reading.last !== null && compareCursors(value, reading.last) > 0;
   reading.first ??= value;
   reading.last = value;
-  reading.isLastBelow = from !== null && isBelow(value, from, cursor.form);
-  if (reading.isLastBelow) return;
+  reading.values += 1;
+  if (from !== null && isBelow(value, from, cursor.form)) {
+    reading.below += 1;
+    return;
+  }
+  reading.below = 0;
   cursors.push(value);
   kept.push(record);
 }

@@ -69,7 +69,7 @@ export async function stepOf(reading: Stepping, given: RecordsPage, at: PageStat
   // A page requested from further back has values below those already read.
   const place = isExact || !isMovable(source) ? position : { ...position, lastSeen: null };
   const seen = cursor ? await readCursors(page.records, cursor, place) : withoutCursors(page.records);
-  const following = repeated !== 'no' || seen.belowWindow ? null : page.next;
+  const following = repeated !== 'no' || seen.isBelow ? null : page.next;
   if (following === null) ahead.drop();
   const isLast = following === null;
   const edges = await movedEdges({ plan, source, position, page, request, isLast, look, looksAtOnce });
@@ -81,7 +81,7 @@ export async function stepOf(reading: Stepping, given: RecordsPage, at: PageStat
   const { pagination } = source.resource;
   const placed = { page, position, pagination, repeated, cursor, isExact };
   const isIncomplete = report?.isIncomplete ?? false;
-  const found = at.gaps ?? pageGaps({ ...placed, isCut: seen.belowWindow, isIncomplete });
+  const found = at.gaps ?? pageGaps({ ...placed, isCut: seen.endsBelow, isIncomplete });
   const gaps = withGaps(withGaps(joints, edges === 'moved' ? ['list_moved'] : []), found);
   // Below the cap, records that contradict the count would contradict that of each half, too.
   if (following === null && cursor && isAtCap(page.counted, cursor) && gaps.includes('count_differs'))

@@ -127,6 +127,21 @@ const ofPages: readonly Case[] = [
     },
     issues: stable ? [] : ['schema resources.0.limits.maxRecords'],
   })),
+  ...[
+    { missing: undefined, order: 'desc', isLost: true },
+    { missing: 'include', order: 'desc', isLost: true },
+    { missing: 'exclude', order: 'desc', isLost: false },
+    { missing: 'fail', order: 'desc', isLost: false },
+    { missing: undefined, order: 'none', isLost: false },
+  ].map(({ missing, order, isLost }) => ({
+    rule: `records without a cursor value (${missing}) behind the end of a read, order ${order}`,
+    changes: {
+      'resources.0.incremental': {
+        ...{ kind: 'cursor', cursor: { field: 'at', type: 'datetime', missing }, order, clientFilter: true },
+      },
+    },
+    issues: isLost ? ['schema resources.0.incremental.cursor.missing'] : [],
+  })),
   {
     rule: 'a chunk of fields in a request that has none',
     changes: { 'resources.0.enrich': [{ assignTo: 'a', request: { path: '/{{ chunk.fields }}' } }] },

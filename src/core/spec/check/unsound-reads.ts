@@ -9,7 +9,9 @@ import { valuesAt } from './document-paths.ts';
 
 export const checkUnsoundReads = (document: unknown): readonly Issue[] =>
   valuesAt(document, 'resources.*').flatMap(({ path, value }) =>
-    isJsonObject(value) ? [keysetRule, chunksRule, limitRule].flatMap((rule) => rule(value, path)) : [],
+    isJsonObject(value)
+      ? [keysetRule, chunksRule, limitRule, newestFirstRule].flatMap((rule) => rule(value, path))
+      : [],
   );
 
 /** Items that share the key of a page's last item would be skipped. */
@@ -58,6 +60,18 @@ function limitRule(resource: JsonObject, path: string): readonly Issue[] {
     isLimited && !(advances && advancesAtFirst),
     `${path}.limits.maxRecords`,
     `${again}: ${advice}, or remove the limit`,
+  );
+}
+
+/** A read that ends at old records never reaches new ones without a cursor value that come last. */
+function newestFirstRule(resource: JsonObject, path: string): readonly Issue[] {
+  const incremental = partOf(resource, 'incremental');
+  const { kind, order, clientFilter } = incremental;
+  const { missing = 'include' } = partOf(incremental, 'cursor');
+  return issueIf(
+    kind === 'cursor' && order === 'desc' && clientFilter === true && missing === 'include',
+    `${path}.incremental.cursor.missing`,
+    'the read ends below the watermark, so records without a cursor value that come last would never be read: use `exclude` or `fail`, or `order: none`, which reads the whole list',
   );
 }
 

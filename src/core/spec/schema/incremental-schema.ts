@@ -164,7 +164,7 @@ const CursorIncremental = v.pipe(
     ),
     clientFilter: field(
       v.optional(v.boolean(), false),
-      'True: the API cannot filter by the cursor; records below the window are read and skipped here.',
+      'True: the API cannot filter by the cursor; records below the window are read and skipped here. With `order: desc` the read ends where most of a page is below, and `missing` is `exclude` or `fail`.',
     ),
   }),
   v.metadata(

@@ -82,7 +82,8 @@ function readDatetimeCursor(cursor: Component, { config, full }: Setting): Readi
   if (start === null) return refuse(cursor.path, 'it has no start_datetime');
   const step = stepOf(cursor, config);
   const end = readEnd(cursor, { config, format, hasStep: step !== null, start });
-  const filtersHere = isTrue(cursor, 'is_client_side_incremental') || isTrue(cursor, 'is_data_feed');
+  const isFeed = isTrue(cursor, 'is_data_feed');
+  const filtersHere = isTrue(cursor, 'is_client_side_incremental') || isFeed;
   const lookback = lookbackOf(cursor, config, filtersHere);
   const fromMs = full ? start.ms : shifted('$toMillis(window.from)', lookback.shift);
   const gap = step !== null && !full ? gapOf(granularityOf(cursor), format) : null;
@@ -104,9 +105,12 @@ function readDatetimeCursor(cursor: Component, { config, full }: Setting): Readi
     notes: [end.note, lookback.note].filter((note) => note !== null),
     block: (usesEnd) => ({
       kind: 'cursor',
-      cursor: { field: form.hidden?.name ?? field, ...form.settings, sendAs: 'iso' },
+      cursor: {
+        ...{ field: form.hidden?.name ?? field, ...form.settings, sendAs: 'iso' },
+        ...(isFeed ? { missing: 'exclude' } : {}),
+      },
       initial: start.initial,
-      order: isTrue(cursor, 'is_data_feed') ? 'desc' : 'none',
+      order: isFeed ? 'desc' : 'none',
       ...(end.settle === null ? {} : { settle: end.settle }),
       ...(lookback.fixed === null ? {} : { lookback: lookback.fixed }),
       ...(step !== null && usesEnd ? { window: { size: step } } : {}),
