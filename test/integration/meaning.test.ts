@@ -281,4 +281,43 @@ describe('what is delivered for a record', () => {
     await of.sync('lived');
     expect(await of.rows('lived')).toMatchObject([{ country: 'Germany' }]);
   });
+
+  it.each([
+    ['a filter', { filter: '$exists($lookup($lookups.projects, project))' }, {}],
+    ['a request', {}, { projects: '{{ $join($sort($keys($lookups.projects)), ",") }}' }],
+  ])(
+    'follows a table from the API that %s reads, although the watermark is above the records',
+    async (by, parts, query) => {
+      const key = `tasks_${by.slice(2)}`;
+      let projects = [{ id: 'a' }];
+      const tasks = [
+        { id: 1, project: 'b', at: day(1) },
+        { id: 2, project: 'a', at: day(2) },
+      ];
+      api.serve(`${key}-projects`, () => ({ body: projects }));
+      api.serve(key, (asked) => ({
+        body: tasks.filter(
+          ({ at, project }) =>
+            at >= (asked.get('since') ?? '') && (asked.get('projects') ?? project).split(',').includes(project),
+        ),
+      }));
+      const lookup = { kind: 'request', assignTo: 'projects', request: { path: `/${key}-projects` }, keyBy: 'id' };
+      const resource = {
+        ...{ key, request: { path: `/${key}`, query: { ...since.query, ...query } }, ...parts },
+        incremental: cursor({ field: 'at', type: 'datetime' }),
+      };
+      await using of = await account({
+        key: key.replace('_', '-'),
+        resources: [resource],
+        spec: { lookups: [{ ...lookup, value: 'id' }] },
+      });
+      await of.sync(key);
+      expect(await of.sync(key)).toMatchObject({ statsJson: { recordsIn: 1, recordsOut: 0 } });
+      projects = [{ id: 'b' }, { id: 'a' }];
+      expect(await of.sync(key)).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 1 } });
+      expect(await of.live(key)).toEqual(['1', '2']);
+      projects = [{ id: 'a' }, { id: 'b' }];
+      expect(await of.sync(key)).toMatchObject({ statsJson: { recordsIn: 1, recordsOut: 0 } });
+    },
+  );
 });

@@ -153,7 +153,7 @@ async function open(
     store,
     lookupStore,
     force,
-    shapeOf: storedShapeOf(spec, resource.key, redact),
+    shapeOf: storedShapeOf(spec, resource.key, { lookups: source.lookups, redact }),
     findResource: (resourceKey) => findResource(spec, resourceKey),
     openParent: (resourceKey) => openResource(findResource(spec, resourceKey)),
   };

@@ -142,6 +142,39 @@ const ofPages: readonly Case[] = [
     },
     issues: isLost ? ['schema resources.0.incremental.cursor.missing'] : [],
   })),
+  ...[
+    { parts: { filter: '$toMillis(publish_at) <= $millis()' }, issues: ['filter'] },
+    { parts: { filter: 'day <= $substring($now(), 0, 10)' }, issues: ['filter'] },
+    { parts: { deletes: { mode: 'flag', when: 'expires_at < $run.startedAt' } }, issues: ['deletes.when'] },
+    {
+      parts: { response: { records: 'data', addFields: { now: 'run.startedAt' } }, filter: 'publish_at <= now' },
+      issues: ['filter'],
+    },
+    {
+      parts: { response: { records: 'data', addFields: { read_at: 'run.startedAt' } }, filter: 'published' },
+      issues: [],
+    },
+    { parts: { filter: 'now <= publish_at' }, issues: [] },
+    { parts: { transform: "{ 'id': id, 'at': $now() }" }, issues: [] },
+    { parts: { filter: 'at <= $now()', incremental: undefined }, issues: [] },
+    {
+      parts: {
+        filter: 'at <= $now()',
+        incremental: undefined,
+        request: { path: '/items', cache: { mode: 'conditional' } },
+      },
+      issues: ['filter'],
+    },
+  ].map(({ parts, issues }) => ({
+    rule: `a condition of the time where only changes are read: ${JSON.stringify(parts)}`,
+    changes: Object.fromEntries(
+      Object.entries({
+        incremental: { kind: 'cursor', cursor: { field: 'at', type: 'datetime' }, order: 'none' },
+        ...parts,
+      }).map(([name, value]) => [`resources.0.${name}`, value]),
+    ),
+    issues: issues.map((path) => `schema resources.0.${path}`),
+  })),
   {
     rule: 'a chunk of fields in a request that has none',
     changes: { 'resources.0.enrich': [{ assignTo: 'a', request: { path: '/{{ chunk.fields }}' } }] },

@@ -130,6 +130,13 @@ describe('checkSpec', () => {
     expect(checkSpec(document, { isPublished: true })).toMatchObject({ valid: true });
   });
 
+  it('refuses a filter of the clock beside a cursor; a version that was published before is still run', () => {
+    const byTime = { kind: 'cursor', cursor: { field: 'at', type: 'datetime' }, order: 'none' };
+    const document = changedSpec({ 'resources.0.incremental': byTime, 'resources.0.filter': 'at <= $now()' });
+    expect(checkSpec(document)).toMatchObject({ valid: false, issues: [{ path: 'resources.0.filter' }] });
+    expect(checkSpec(document, { isPublished: true })).toMatchObject({ valid: true });
+  });
+
   it('never repeats a value in a message', () => {
     const document = changedSpec({
       'auth.token': { s3cret: 's3cret' },

@@ -10,6 +10,7 @@ import { isJsonObject } from '../../json/is-json-object.ts';
 import type { ConnectorSpec } from '../schema/spec-schema.ts';
 import { checkAddresses } from './addresses.ts';
 import { checkAuth } from './auth.ts';
+import { checkChangingConditions } from './changing-conditions.ts';
 import { checkDependencies } from './dependencies.ts';
 import { checkDestination } from './destination.ts';
 import { inDocumentOrder } from './document-paths.ts';
@@ -81,7 +82,7 @@ export function checkSpec(given: unknown, options: CheckOptions = {}): SpecCheck
   ]);
   const checked = new Set(structural.map(({ path }) => path));
   const parse = createParser();
-  const held = options.isPublished ? rules : [...rules, checkUnsoundReads, checkSharedTables];
+  const held = options.isPublished ? rules : [...rules, checkUnsoundReads, checkChangingConditions, checkSharedTables];
   const found = held.flatMap((rule) => rule(document, parse)).filter(({ path }) => !checked.has(path));
   const issues = [...structural, ...inDocumentOrder(document, found)].slice(0, issuesMax);
   return structure.ok && issues.length === 0 && isJsonObject(document)

@@ -7,10 +7,13 @@ const parent = { key: 'parents', primaryKey: 'id', request: { path: '/parents' }
 const child = { key: 'children', primaryKey: 'id', request: { path: '/children/{{ each.parent.id }}' } };
 const values = { as: 'region', values: '{{ ["eu"] }}' };
 
+const areas = { assignTo: 'areas', kind: 'request', request: { path: '/areas' }, keyBy: 'id', value: 'id' };
+
 const issuesOf = (changes: Part, changesOfParent: Part = {}) => {
   const checked = checkSpec({
     metadata: { key: 'acme', name: 'Acme', version: '1.0.0' },
     http: { baseUrl: 'https://api.example.com' },
+    lookups: [areas],
     resources: [
       { ...parent, ...changesOfParent },
       { ...child, ...changes },
@@ -29,6 +32,10 @@ const without = (dimension: Part) => ({ forEach: [{ as: 'parent', ...dimension }
 it.each<[string, Part, Part?]>([
   ['parents from the store', over({ from: 'store' })],
   ['changed parents', over({ from: 'store', select: 'changed' })],
+  [
+    'changed parents whose children show a table from the API',
+    { ...over({ from: 'store', select: 'changed' }), transform: "{ 'id': id, 'area': $lookups.areas.eu }" },
+  ],
   ['parents that are read live', over({ from: 'live' })],
   ['parents with partitions of their own from the store', over({ from: 'store' }, values), { forEach: [values] }],
   ['parents with partitions of their own, read live', over({}), { forEach: [values] }],
@@ -78,6 +85,19 @@ it.each<[string, string, Part, Part?]>([
     'groups of changed parents',
     'resources.1.forEach.0.select: `changed` needs a partition',
     over({ from: 'store', select: 'changed', value: 'id', group: { size: 2 } }),
+  ],
+  [
+    'changed parents whose children a table from the API chooses',
+    'resources.1.filter: a table from the API decides',
+    { ...over({ from: 'store', select: 'changed' }), filter: '$exists($lookup($lookups.areas, area))' },
+  ],
+  [
+    'changed parents whose children are requested by a table from the API',
+    'resources.1.request.query: a table from the API decides',
+    {
+      ...over({ from: 'store', select: 'changed' }),
+      request: { path: '/children/{{ each.parent.id }}', query: { areas: '{{ $keys($lookups.areas) }}' } },
+    },
   ],
   ['a group of whole records', 'resources.1.forEach.0.value: a group', over({ group: { size: 2 } })],
   [

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { specDocument } from '../../../../test/support/upstream/api-fixtures.ts';
 import { checkSpec } from '../check/check.ts';
-import { shapeEach } from './shape-values.ts';
+import { changeOf, shapeEach, storedShapeOf } from './shape-values.ts';
 
 const [item] = specDocument().resources;
 
@@ -58,4 +58,30 @@ test.each<[string, string]>([
 ])('counts whole where %s is read', (_what, transform) => {
   const digest = digestOf({ transform });
   expect(digest(each)).not.toBe(digest({ ...each, owner: { ...each.owner, state: 'closed' } }));
+});
+
+const table = { kind: 'request', request: { path: '/areas' }, keyBy: 'id', value: 'name' };
+
+/** The change that a partition shows once a table has other content. */
+function changeBy(parts: object) {
+  const lookups = ['areas', 'other'].map((assignTo) => ({ ...table, assignTo }));
+  const checked = checkSpec({ ...specDocument(), lookups, resources: [{ ...item, ...parts }] });
+  if (!checked.valid) throw new Error(JSON.stringify(checked.issues));
+  const shapeWith = (areas: object) =>
+    storedShapeOf(checked.spec, 'items', { lookups: { areas, other: areas }, redact: (text) => text })({});
+  expect(shapeWith({ eu: 'Europe', us: 'States' })).toBe(shapeWith({ us: 'States', eu: 'Europe' }));
+  return changeOf(shapeWith({ eu: 'Europe' }), shapeWith({ eu: 'Europe', us: 'States' }));
+}
+
+const inMap = { response: { records: 'data', map: "{ 'id': id, 'area': $lookup($lookups.areas, area) }" } };
+
+test.each<[string, object, 'shape' | 'read' | null]>([
+  ['the filter', { filter: '$exists($lookup($lookups.areas, area))' }, 'shape'],
+  ['the mark of deleted records', { deletes: { mode: 'flag', when: '$lookups.areas.eu = area' } }, 'shape'],
+  ['the map of what is filtered', { ...inMap, filter: "area = 'Europe'" }, 'shape'],
+  ['a request', { request: { path: '/items', query: { areas: '{{ $keys($lookups.areas) }}' } } }, 'read'],
+  ['the map of what is not filtered', inMap, null],
+  ['a transform', { filter: 'area', transform: "{ 'id': id, 'area': $lookup($lookups.areas, area) }" }, null],
+])('a table from the API that %s reads decides by its content', (_by, parts, change) => {
+  expect(changeBy(parts)).toBe(change);
 });

@@ -1,7 +1,7 @@
 import { digestOf } from '../../crypto/digest.ts';
 import { canonicalJson } from '../../json/canonical-json.ts';
 import type { JsonObject } from '../../json/json-object.ts';
-import type { ConnectorSpec } from '../schema/spec-schema.ts';
+import type { ConnectorSpec, Resource } from '../schema/spec-schema.ts';
 import { eachFieldsIn, pickEach } from './each-fields.ts';
 import { isWithin, mentionsAt, perResource, textsWithin, valuesOf } from './mentions.ts';
 
@@ -39,23 +39,35 @@ export function shapeEach(spec: ConnectorSpec, resourceKey: string): (each: Json
 }
 
 /**
- * Returns a function that makes the stored form of partition values, with secrets masked; `null` if no value matters.
- * It joins a digest of the names that matter with one for each kind of values; see {@link changeOf}.
+ * Returns a function that makes the stored form of what decides over a partition, with secrets masked: its values, and
+ * the tables from the API that choose records; `null` if nothing matters. It joins a digest of the names that matter
+ * with one for each kind of values; see {@link changeOf}.
  */
 export function storedShapeOf(
   spec: ConnectorSpec,
   resourceKey: string,
-  redact: (text: string) => string,
+  { lookups, redact }: { readonly lookups: JsonObject; readonly redact: (text: string) => string },
 ): (each: JsonObject) => string | null {
-  const { shape, read } = decidingFieldsOf(spec, resourceKey);
-  if (isNone(shape) && isNone(read)) return () => null;
-  const digest = (fields: EachFields, each: JsonObject) => digestOf(redact(canonicalJson(pickEach(fields, each))));
-  const names = digestOf(
-    canonicalJson(
-      [shape, read].map((fields) => (fields === 'all' ? fields : [...fields].toSorted((a, b) => (a < b ? -1 : 1)))),
-    ),
+  const halves = decidingOf(spec, resourceKey);
+  if (halves.every(({ fields, tables }) => isNone(fields) && tables.length === 0)) return () => null;
+  const digest = (value: unknown) => digestOf(redact(canonicalJson(value)));
+  const contents = halves.map(({ tables }) =>
+    tables.length === 0 ? null : digest(tables.map((name) => lookups[name])),
   );
-  return (each) => [names, digest(shape, each), digest(read, each)].join('.');
+  const names = halves.map(({ fields }) =>
+    fields === 'all' ? fields : [...fields].toSorted((a, b) => (a < b ? -1 : 1)),
+  );
+  const tables = halves.map((half) => half.tables);
+  const nameDigest = digestOf(canonicalJson(tables.flat().length === 0 ? names : [names, tables]));
+  const halfOf = ({ fields }: Deciding, content: string | null, each: JsonObject) =>
+    content === null ? digest(pickEach(fields, each)) : digest([pickEach(fields, each), content]);
+  return (each) => [nameDigest, ...halves.map((half, index) => halfOf(half, contents[index] ?? null, each))].join('.');
+}
+
+interface Deciding {
+  readonly fields: EachFields;
+  /** Names of tables read from the API. */
+  readonly tables: readonly string[];
 }
 
 type EachFields = ReturnType<typeof eachFieldsIn>;
@@ -63,7 +75,7 @@ type EachFields = ReturnType<typeof eachFieldsIn>;
 const isNone = (fields: EachFields): boolean => fields !== 'all' && fields.size === 0;
 
 /**
- * Compares stored partition values: `read` if the requests differ, `shape` if records have another shape, `null` for
+ * Compares stored values: `read` if the requests differ, `shape` if records have another shape, `null` for
  * neither or unknown. A spec that uses other values shapes only what is delivered from then on.
  */
 export function changeOf(before: string | null, now: string | null): 'read' | 'shape' | null {
@@ -80,14 +92,31 @@ export function unfinished(now: string, change: 'read' | 'shape'): string {
   return (change === 'read' ? [names, shape, ''] : [names, '', read]).join('.');
 }
 
-const decidingFieldsOf = perResource((spec, resource) => {
+/** What decides over the shape of records and which of them are kept, and what decides over requests. */
+const decidingOf = perResource((spec, resource): readonly Deciding[] => {
   const index = spec.resources.indexOf(resource);
-  const isShape = isWithin([...shapePlaces(index), `resources.${index}.filter`]);
-  const isRead = isWithin(
-    ['request', 'pagination', 'job', 'deletes.request', 'incremental'].map((name) => `resources.${index}.${name}`),
-  );
-  return { shape: eachFieldsIn(textsWithin(spec, isShape)), read: eachFieldsIn(textsWithin(spec, isRead)) };
+  const own = (...names: readonly string[]) => names.map((name) => `resources.${index}.${name}`);
+  const read = own('request', 'pagination', 'job', 'deletes.request', 'incremental');
+  return [
+    {
+      fields: eachFieldsIn(textsWithin(spec, isWithin([...shapePlaces(index), ...own('filter')]))),
+      tables: tablesAt(spec, isWithin(choosingPlaces(resource, index))),
+    },
+    {
+      fields: eachFieldsIn(textsWithin(spec, isWithin(read))),
+      tables: tablesAt(spec, isWithin(['http.baseUrl', 'http.query', 'http.headers', ...own('fieldChunks'), ...read])),
+    },
+  ];
 });
+
+/** Places of the expressions that keep or leave out a record that was read. */
+const choosingPlaces = ({ filter, deletes }: Resource, index: number): readonly string[] =>
+  filter === undefined && deletes.mode !== 'flag'
+    ? []
+    : ['filter', 'deletes.when', 'response.map'].map((name) => `resources.${index}.${name}`);
+
+const tablesAt = (spec: ConnectorSpec, isPlace: (at: string) => boolean): readonly string[] =>
+  mentionsAt(spec, isPlace).lookups.flatMap(({ kind, assignTo }) => (kind === 'request' ? [assignTo] : []));
 
 const eachFieldsOf = perResource((spec, resource) => {
   const index = spec.resources.indexOf(resource);

@@ -183,7 +183,7 @@ export const Resource = v.pipe(
     ),
     filter: field(
       v.exactOptional(Expression),
-      'Over the raw record: false, and it is counted as skipped. One that was delivered before is then deleted, unless `deletes` are not found: its row stays, and the run notes `left_filter`. Absent: every record.',
+      'Over the raw record: false, and it is counted as skipped. One that was delivered before is then deleted, unless `deletes` are not found: its row stays, and the run notes `left_filter`. It may not depend on the time where only changes are read. Absent: every record.',
       "status != 'test'",
     ),
     changeDetection: field(v.optional(ChangeDetection, {}), 'Which records count as unchanged and are skipped.', {
