@@ -40,12 +40,14 @@ export function createOutbox(
     receipt: (all) => restoreBatch(draft, redact).receipt(all),
   });
   return {
-    async open({ target, targetBefore, generation }) {
-      const isSame = ({ address, target: hashed }: StoredTarget): boolean =>
-        address === null
-          ? hashed !== null && [target, targetBefore].some((text) => formerHashOf(text).equals(hashed))
-          : echoes.says(address, target);
-      const at = { address: echoes.seal(target), isSame };
+    async open({ target, address, targetBefore, generation }) {
+      const isFormer = ({ address: stored, target: hashed }: StoredTarget): boolean =>
+        stored === null
+          ? hashed !== null && [address, targetBefore].some((text) => formerHashOf(text).equals(hashed))
+          : target !== address && echoes.says(stored, address);
+      const isSame = (stored: StoredTarget): boolean =>
+        isFormer(stored) || (stored.address !== null && echoes.says(stored.address, target));
+      const at = { address: echoes.seal(target), isSame, isFormer };
       const { pending, ...known } = held(await openOutbox(db, scope, { owner, target: at, generation }));
       return { ...known, pending: pending && pendingOf(pending) };
     },

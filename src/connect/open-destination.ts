@@ -7,10 +7,12 @@ import { defaultTarget, hasTables, targetTable } from '../core/destinations/targ
 import { AppError } from '../core/errors.ts';
 import { renderTemplate } from '../core/expressions/template.ts';
 import { canonicalJson } from '../core/json/canonical-json.ts';
+import { isJsonObject } from '../core/json/is-json-object.ts';
 import type { JsonObject } from '../core/json/json-object.ts';
 import { leafTexts } from '../core/source/auth/auth.ts';
 import { placeRefusal } from '../core/spec/connection/default-place.ts';
-import type { OnBehind } from '../core/spec/schema/destination-schema.ts';
+import { rootsIn } from '../core/spec/connection/mentions.ts';
+import type { DestinationSpec, OnBehind } from '../core/spec/schema/destination-schema.ts';
 import type { Resource } from '../core/spec/schema/spec-schema.ts';
 import type { Deps } from '../deps.ts';
 import { operatorsDestination } from './operators-destination.ts';
@@ -66,6 +68,7 @@ export async function prepareDestination(
       onStrayRejections,
       secrets: leafTexts(secrets),
       isOperators,
+      receiver: receiverOf(declared, options),
       resource: { orgId: scope.orgId, resourceKey: resource.key, specVersion: spec.metadata.version },
     }),
     target,
@@ -74,6 +77,18 @@ export async function prepareDestination(
     place: placeOf(options, target),
     onBehind: 'onBehind' in declared ? declared.onBehind : 'fail',
   };
+}
+
+/** The headers that params fill. Those with secrets are credentials: a receiver with a rotated key is still the same. */
+function receiverOf(declared: DestinationSpec, { headers }: JsonObject): string {
+  if (declared.kind !== 'webhook' || !isJsonObject(headers)) return '';
+  const names = Object.keys(declared.headers).filter((name) => {
+    const roots = rootsIn('templates', { path: name, value: declared.headers[name] });
+    return roots.has('params') && !roots.has('secrets');
+  });
+  return names.length === 0
+    ? ''
+    : canonicalJson(Object.fromEntries(names.map((name) => [name.toLowerCase(), headers[name] ?? null])));
 }
 
 function placeOf(options: JsonObject, { schema, table }: TargetTable): string {

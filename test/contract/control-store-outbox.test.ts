@@ -35,7 +35,11 @@ describe.each(controlStores)('the outbox of a lane on $name', ({ open }) => {
       openBox: (by = owner, address = 'one', generation = '', same: readonly (string | null)[] = [address]) =>
         queries.openOutbox(db, scope, {
           owner: by,
-          target: { address, isSame: (stored) => same.includes(stored.address) },
+          target: {
+            address,
+            isSame: (stored) => same.includes(stored.address),
+            isFormer: (stored) => stored.address === null,
+          },
           generation,
         }),
       put: (batchNo: number, paths: readonly string[], by = owner) => {

@@ -19,6 +19,7 @@ const { twoRuns, attempt } = laneRuns(() => database.db);
 const [k1, k2] = [ringKey('k1'), ringKey('k2')];
 const address = {
   target: 'https://hooks.example/in/s3cret-path',
+  address: 'https://hooks.example/in/s3cret-path',
   targetBefore: 'https://hooks.example/in/s3cret-path?k=1',
 };
 const place = { ...address, generation: '' };
@@ -70,9 +71,18 @@ describe('the address of a receiver', () => {
 
   it('is known again, also under a new key, and another one is not', async () => {
     const { isKnown } = await delivered();
+    const other = 'https://hooks.example/in/other';
     expect(await isKnown([k1])).toBe(true);
     expect(await isKnown([k2, k1])).toBe(true);
-    expect(await isKnown([k1], { ...place, target: 'https://hooks.example/in/other' })).toBe(false);
+    expect(await isKnown([k1], { ...place, target: other, address: other })).toBe(false);
+  });
+
+  it('is known as a version before stored it, without what tells receivers there apart, which counts from then on', async () => {
+    const { isKnown } = await delivered();
+    const of = (tenant: string) => ({ ...place, target: `${place.address}\n${tenant}` });
+    expect(await isKnown([k1], of('a'))).toBe(true);
+    expect(await isKnown([k1], of('a'))).toBe(true);
+    expect(await isKnown([k1], of('b'))).toBe(false);
   });
 
   it.each(['target', 'targetBefore'] as const)(

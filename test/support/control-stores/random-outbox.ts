@@ -30,7 +30,12 @@ export const outboxMakers: Readonly<Record<string, WeightedMaker>> = {
     weight: 12,
     make: asOwner((dice) => {
       const address = dice.chance(0.95) ? 'one' : dice.pick(['two', 'former']);
-      const target = { address, isSame: (stored: StoredTarget) => [address, 'former'].includes(stored.address ?? '') };
+      const isFormer = (stored: StoredTarget) => stored.address === 'former';
+      const target = {
+        address,
+        isSame: (stored: StoredTarget) => isFormer(stored) || stored.address === address,
+        isFormer,
+      };
       const generation = dice.chance(0.9) ? '' : 'other';
       return ({ org: { queries, db, scope } }, owner) => queries.openOutbox(db, scope, { owner, target, generation });
     }),

@@ -56,6 +56,8 @@ export interface OutboxTarget {
   /** Sealed. */
   readonly address: string;
   isSame(this: void, stored: StoredTarget): boolean;
+  /** Whether it is the same in the form of an earlier version of the service, which is replaced. */
+  isFormer(this: void, stored: StoredTarget): boolean;
 }
 
 /** Runs `work` in one transaction; returns `null` and changes nothing when a newer attempt holds the lane. */
@@ -128,7 +130,7 @@ async function placeOutbox(
   { orgId }: OrgScope,
   {
     laneId,
-    target: { address, isSame },
+    target: { address, isSame, isFormer },
     generation,
   }: { readonly laneId: number; readonly target: OutboxTarget; readonly generation: string },
 ): Promise<void> {
@@ -139,7 +141,7 @@ async function placeOutbox(
     .where('laneId', '=', laneId)
     .executeTakeFirst();
   if (known && isSame(known)) {
-    if (known.address !== null) return;
+    if (!isFormer(known)) return;
     const ofLane = tx.updateTable('outboxes').where('orgId', '=', orgId).where('laneId', '=', laneId);
     await ofLane.set({ address, target: null }).execute();
     return;

@@ -30,7 +30,8 @@ export interface PendingBatch extends Pick<Batch, 'runId' | 'batchNo' | 'receipt
 
 export interface OutboxPlace {
   readonly target: string;
-  /** The target's identity in earlier versions of the service, whose outbox still counts. */
+  /** The target's identities in earlier versions of the service, whose outbox still counts: of late, and as hashes. */
+  readonly address: string;
   readonly targetBefore: string;
   readonly generation: string;
 }

@@ -20,6 +20,8 @@ import { type Clock, createPatientPost, type PatientPost } from './retry-wait.ts
 export interface WebhookDeps extends WebhookClientDeps {
   readonly outbox: Outbox;
   readonly resource: SentResource;
+  /** Tells receivers at one address apart; empty if nothing does. */
+  readonly receiver?: string;
   /** The rest of the response counts. */
   readonly onStrayRejections: (stray: StrayRejections) => void;
 }
@@ -44,7 +46,7 @@ export function openWebhook(
   clock: Clock = realClock,
 ): Destination {
   const options = parseWebhookOptions(given);
-  const { outbox, resource, onStrayRejections } = deps;
+  const { outbox, resource, receiver = '', onStrayRejections } = deps;
   const { parallelism } = options;
   const client = createWebhookClient(options, deps, clock.now);
   const sendingOf = (lane: HeldLane): Sending => {
@@ -63,7 +65,10 @@ export function openWebhook(
     peek: async () => null,
     async open({ connectionId, generation, target }) {
       if (target.mode === 'replace') throw cannotReplace();
-      const { pending, bytesMax, sequence, ...known } = await outbox.open({ ...placeOf(options.url), generation });
+      const { pending, bytesMax, sequence, ...known } = await outbox.open({
+        ...placeOf(options.url, receiver),
+        generation,
+      });
       const lane: HeldLane = { connectionId, mode: target.mode, bytesMax, sequence };
       const sent = pending && (await sendAll(pending, { ...sendingOf(lane), restored: new Set(pending.parts) }));
       const checkpoint = sent ? sent.checkpoint : known.checkpoint;
@@ -101,10 +106,10 @@ export function openWebhook(
 }
 
 /** The query of a URL, and a user in it, are credentials: a receiver with a rotated key is still the same. */
-const placeOf = ({ origin, pathname, href }: URL): Omit<OutboxPlace, 'generation'> => ({
-  target: `${origin}${pathname}`,
-  targetBefore: href,
-});
+const placeOf = ({ origin, pathname, href }: URL, receiver: string): Omit<OutboxPlace, 'generation'> => {
+  const address = `${origin}${pathname}`;
+  return { target: receiver === '' ? address : `${address}\n${receiver}`, address, targetBefore: href };
+};
 
 interface HeldLane {
   readonly connectionId: string;

@@ -100,9 +100,13 @@ export const DestinationSpec = v.pipe(
         '{{ params.sinkUrl }}',
       ),
       signingSecret: field(Template, 'The secret of the signature.', '{{ secrets.sinkSecret }}'),
-      headers: field(v.optional(HeaderTemplates, {}), 'Further headers of each request.', {
-        'X-Tenant': '{{ params.tenant }}',
-      }),
+      headers: field(
+        v.optional(HeaderTemplates, {}),
+        'Further headers of each request. Those that params fill, without secrets, tell receivers at one address apart: another value has everything delivered again.',
+        {
+          'X-Tenant': '{{ params.tenant }}',
+        },
+      ),
       batchSize: field(v.optional(wholeNumber(1, 1_000), 500), 'The greatest number of records of one request.'),
       maxBatchBytes: field(
         v.optional(wholeNumber(1024, 4_194_304), 1_048_576),

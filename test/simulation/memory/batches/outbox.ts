@@ -13,7 +13,11 @@ const asOwner = <Result>(
 ): Promise<Result | null> => memoryOf(db).transact(name, (state) => (holdsLaneIn(state, owner) ? work(state) : null));
 
 /** As the query of the same name. */
-export const openOutbox: typeof real.openOutbox = (db, { orgId }, { owner, target: { address, isSame }, generation }) =>
+export const openOutbox: typeof real.openOutbox = (
+  db,
+  { orgId },
+  { owner, target: { address, isSame, isFormer }, generation },
+) =>
   asOwner(db, 'openOutbox', {
     owner,
     work(state) {
@@ -22,7 +26,7 @@ export const openOutbox: typeof real.openOutbox = (db, { orgId }, { owner, targe
       if (known && isSame(known)) {
         const isOver = known.generation !== generation && known.pendingRunId === null;
         const row = state.outboxes.update(known, {
-          ...(known.address === null && { address, target: null }),
+          ...(isFormer(known) && { address, target: null }),
           ...(isOver && { generation, ...noCheckpoint }),
         });
         return shown(state, row, { runId: owner.runId, generation });
