@@ -114,19 +114,19 @@ test('a receiver whose key in the query of its address is rotated gets nothing a
 });
 
 test('a receiver that a header of a param tells apart has everything, whoever was behind its address before', async () => {
-  api.serve('tenants', () => ({ body: before }));
+  api.serve('accounts', () => ({ body: before }));
   const { stack, upstream, receiver } = shared();
-  const options = { key: 'tenants', baseUrl: upstream.url, resources: [{ key: 'tenants' }] };
-  await using of = await openAccount(stack, { ...options, params: { tenant: ['a'], key: ['1'] } });
-  await of.sync('tenants');
-  const headers = { 'X-Tenant': '{{ params.tenant[0] }}', 'X-Version': '1' };
-  const destination = { kind: 'webhook', url: `${receiver.url}/tenants`, signingSecret: hookSecret, headers };
-  await deliverInto(of, { key: 'tenants', version: '2.0.0', destination });
-  const sent = async () => (await of.sync('tenants')).statsJson;
+  const options = { key: 'accounts', baseUrl: upstream.url, resources: [{ key: 'accounts' }] };
+  await using of = await openAccount(stack, { ...options, params: { account: ['a'], key: ['1'] } });
+  await of.sync('accounts');
+  const headers = { 'X-Tenant': '{{ params.account[0] }}', 'X-Version': '1' };
+  const destination = { kind: 'webhook', url: `${receiver.url}/accounts`, signingSecret: hookSecret, headers };
+  await deliverInto(of, { key: 'accounts', version: '2.0.0', destination });
+  const sent = async () => (await of.sync('accounts')).statsJson;
   expect(await sent()).toMatchObject({ recordsOut: 2 });
   expect(await sent()).toMatchObject({ recordsOut: 0 });
-  await of.ask('PATCH', '', { params: { tenant: ['b'], key: ['1'] } });
+  await of.ask('PATCH', '', { params: { account: ['b'], key: ['1'] } });
   expect(await sent()).toMatchObject({ recordsOut: 2 });
-  await of.ask('PATCH', '', { params: { tenant: ['b'], key: ['2'] } });
+  await of.ask('PATCH', '', { params: { account: ['b'], key: ['2'] } });
   expect(await sent()).toMatchObject({ recordsOut: 0 });
 });

@@ -79,7 +79,7 @@ describe('the address of a receiver', () => {
 
   it('is known as a version before stored it, without what tells receivers there apart, which counts from then on', async () => {
     const { isKnown } = await delivered();
-    const of = (tenant: string) => ({ ...place, target: `${place.address}\n${tenant}` });
+    const of = (account: string) => ({ ...place, target: `${place.address}\n${account}` });
     expect(await isKnown([k1], of('a'))).toBe(true);
     expect(await isKnown([k1], of('a'))).toBe(true);
     expect(await isKnown([k1], of('b'))).toBe(false);

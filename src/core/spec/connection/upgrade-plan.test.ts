@@ -238,7 +238,7 @@ describe('the plan of an upgrade', () => {
     ]);
   });
 
-  it('says what becomes of rows under the old keys', () => {
+  it('says where rows under the old keys go', () => {
     const plan = (resource: object) => planOf(resource, { ...resource, primaryKey: ['id', 'site'] }).resources[0];
     expect(plan({})).toMatchObject({ mayDelete: false, effect: expect.stringContaining('under the old keys stay') });
     expect(plan({ deletes: { mode: 'full_scan' } })).toMatchObject({
