@@ -66,6 +66,7 @@ export async function openRun(deps: Deps, scope: OrgScope, options: OpenRunOptio
   const redact = (text: string) => redactor.values(text);
   const hasSecret = (text: string) => redactor.values(text) !== text;
   const echoes = createSealedEchoes(deps.secretBox, scope, { connectionId, hasSecret });
+  const seal = (text: string) => echoes.seal(text);
   const decodeTurns = resources.use(deps.decodeQueue.open(scope.orgId));
   const {
     destination,
@@ -106,6 +107,7 @@ export async function openRun(deps: Deps, scope: OrgScope, options: OpenRunOptio
     known,
     evaluator: deps.evaluators.forOrg(scope.orgId),
     redact,
+    seal,
     recordBytesMax: deps.config.recordBytesMax,
     onLoaded: (loaded) => log.info('lookup loaded', { ...loaded }),
   });
@@ -117,7 +119,8 @@ export async function openRun(deps: Deps, scope: OrgScope, options: OpenRunOptio
     known,
     callsStored: () => callLog.stored(),
     redact,
-    seal: (page) => sealedPage(page, echoes),
+    seal,
+    sealPage: (page) => sealedPage(page, echoes),
     batchNo: start.batchNo,
     appliesFirst: start.fresh || start.isBehind,
     invalidLimit: createInvalidLimit(resource, { recordsIn: start.records, invalid: start.invalid }),

@@ -21,7 +21,7 @@ import type { Deps } from '../src/deps.ts';
 interface OutboxOptions {
   readonly owner: OutboxOwner;
   readonly redact: (text: string) => string;
-  /** Seals the destination's address, which may hold a secret. */
+  /** Seals the destination's address, which may hold a secret, and refused records that repeat one. */
   readonly echoes: Pick<SealedEchoes, 'seal' | 'says'>;
 }
 
@@ -37,7 +37,7 @@ export function createOutbox(
     parts: parts.map(partOf),
     rejected: rejected.split('\n').flatMap((line) => JSON.parse(line)),
     isCarried: runId !== owner.runId,
-    receipt: (all) => restoreBatch(draft, redact).receipt(all),
+    receipt: (all) => restoreBatch(draft, { redact, seal: echoes.seal }).receipt(all),
   });
   return {
     async open({ target, address, targetBefore, generation }) {

@@ -245,6 +245,7 @@ async function chunk({
     known,
     evaluator,
     redact: (text) => text,
+    seal: (text) => text,
   });
   const recorded: string[] = [];
   const runLedger: RunLedger = {
@@ -279,6 +280,7 @@ async function chunk({
     known,
     callsStored: async () => undefined,
     redact: (text) => text,
+    seal: (text) => text,
     batchNo: 0,
     appliesFirst: false,
     invalidLimit: createInvalidLimit(resource, { recordsIn: 0, invalid: 0 }),

@@ -10,7 +10,7 @@ import {
 } from '../db/queries/runs/records/missing-records.ts';
 import { findParents, isLaneComplete, parentsInstant } from '../db/queries/runs/records/parents.ts';
 import { findChangedPartitions } from '../db/queries/runs/records/partition-changes.ts';
-import { findRequeued } from '../db/queries/runs/records/requeue.ts';
+import { findRequeued, type RequeuedRow } from '../db/queries/runs/records/requeue.ts';
 import {
   addToDimension,
   clearDimension,
@@ -23,7 +23,8 @@ import { countReplaced, isClean, readSoFar } from '../db/queries/runs/runs.ts';
 import type { OrgScope } from '../db/scope.ts';
 import type { SealedEchoes } from '../src/connect/sealed-echoes.ts';
 import { AppError, takenOver } from '../src/core/errors.ts';
-import { listedRecord, neverRead, type RunStore } from '../src/core/run/run-store.ts';
+import { isJsonObject } from '../src/core/json/is-json-object.ts';
+import { listedRecord, neverRead, type Requeued, type RunStore } from '../src/core/run/run-store.ts';
 import { findResource } from '../src/core/spec/connection/find-resource.ts';
 import { fieldsMeaning } from '../src/core/spec/connection/meaning.ts';
 import { readsAll } from '../src/core/spec/connection/reads-all.ts';
@@ -59,8 +60,11 @@ export function createRunStore(
     return dimensions.map((dimension) => known.get(dimension) ?? 0);
   };
   return {
-    requeued: async (page) =>
-      hasRequeued ? findRequeued(db, scope, { connectionId, resourceKey, runId, ...page }) : [],
+    async requeued(page) {
+      if (!hasRequeued) return [];
+      const rows = await findRequeued(db, scope, { connectionId, resourceKey, ...page });
+      return await mapWithPauses(rows, unmasked, echoes);
+    },
     async clearDimension(dimension) {
       if (!(await clearDimension(db, scope, { runId, owner: { laneId, fence }, dimension }))) throw takenOver();
     },
@@ -129,4 +133,13 @@ export function createRunStore(
     findDue: (scan, page) => findDue(db, scope, { ...scan, laneId, seq, ...page }),
     isClean: () => isClean(db, scope, runId),
   };
+}
+
+/** The record of a row without masks. A row may come from a receipt that the customer has changed. */
+function unmasked({ sealed, externalId, ...row }: RequeuedRow, echoes: Pick<SealedEchoes, 'reveal'>): Requeued {
+  if (sealed === null) return row;
+  const opened: unknown = echoes.reveal({ sealed }, null);
+  if (!isJsonObject(opened)) return { ...row, lostId: externalId };
+  const { raw, each } = opened;
+  return raw !== undefined && isJsonObject(each) ? { ...row, record: raw, each } : { ...row, lostId: externalId };
 }

@@ -13,7 +13,11 @@ export async function sealedPage(page: ReadyPage, echoes: Hiding): Promise<Ready
   const { positionAfter, partition, proof, listed } = page;
   return {
     ...page,
-    outcomes: await sealedOutcomes(page.outcomes, echoes),
+    // A retried record may repeat a secret that has been replaced since.
+    outcomes: await sealedOutcomes(
+      page.outcomes,
+      page.retried.length > 0 ? { ...echoes, hideNew: echoes.hide } : echoes,
+    ),
     positionAfter: positionAfter && sealedPosition(positionAfter, echoes),
     partition: partition && {
       ...partition,

@@ -576,6 +576,10 @@ export interface Quarantine {
   resolvedAt: string | null;
   resourceKey: string;
   runId: string;
+  /**
+   * Record and values of its partition without masks, sealed; null: nothing was masked.
+   */
+  sealedJson: string | null;
   validationErrors: Json;
   /**
    * Digest of the record where each of its versions counts (mode append); empty elsewhere.

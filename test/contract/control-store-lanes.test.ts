@@ -107,9 +107,8 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
       const { id, attempt } = await started();
       const awaited = { ...entry('awaited'), isAwaited: true } as const;
       await record(attempt, receiptOf(id, 1, { records: [], quarantine: [awaited] }));
-      const page = { connectionId, resourceKey: 'a', runId: 'the next', after: null, limit: 9 };
+      const page = { connectionId, resourceKey: 'a', after: null, limit: 9 };
       const requeued = () => queries.findRequeued(db, scope, page);
-      expect(await queries.findRequeued(db, scope, { ...page, runId: id })).toEqual([]);
       const [row] = await requeued();
       const retried = [row?.id ?? ''];
       const again = { ...awaited, isAgain: true };
@@ -143,18 +142,23 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
     it('is which ones wait for another try, until a batch says that it tried them', async () => {
       const { queries, db, scope, connectionId, started, record } = await start();
       const { id, attempt } = await started();
-      const [kept, large] = [entry('kept'), { ...entry('large', 'r2') }];
+      const sealed = 'sealed:k1.AAAA.BBBB.CCCC';
+      const [kept, large] = [{ ...entry('kept'), sealed }, { ...entry('large', 'r2') }];
       const errors = [{ path: '', message: 'm', keyword: 'too_large' }];
       await record(attempt, receiptOf(id, 1, { records: [], quarantine: [kept, { ...large, errors }] }));
       expect(await queries.requeueOne(db, scope, kept.id)).toBe(true);
       expect(await queries.requeueOne(db, scope, kept.id)).toBe(false);
-      const ofLane = { connectionId, resourceKey: 'a', runId: 'the next' };
+      const ofLane = { connectionId, resourceKey: 'a' };
       expect(await queries.requeueAll(db, scope, { connectionId, resourceKey: null })).toBe(1);
       const page = { ...ofLane, after: null, limit: 10 };
       expect(await queries.findRequeued(db, scope, page)).toEqual([
-        { id: kept.id, version: '', isLast: true, record: { v: 1 }, each: {} },
+        { id: kept.id, externalId: 'r1', version: '', isLast: true, record: { v: 1 }, each: {}, sealed },
       ]);
-      await record(attempt, receiptOf(id, 2, { retried: [kept.id] }));
+      // The step that failed fails again: its row waits for the run after that, with the record as it was.
+      const again = [{ ...entry(''), id: kept.id, rawJson: 'null', isAgain: true }];
+      await record(attempt, receiptOf(id, 2, { records: [], retried: [kept.id], again }));
+      expect(await queries.findRequeued(db, scope, page)).toMatchObject([{ id: kept.id, record: { v: 1 }, sealed }]);
+      await record(attempt, receiptOf(id, 3, { retried: [kept.id] }));
       expect(await queries.findRequeued(db, scope, page)).toEqual([]);
     });
   });

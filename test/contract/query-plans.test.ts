@@ -226,7 +226,7 @@ describe('of an org with 60,000 runs, no statement reads what is old:', () => {
         laneId: owner.laneId,
         partitions: [{ key: 'r1', parents: [{ resourceKey: 'items', externalId: 'r1' }] }],
       });
-      await findRequeued(db, scope, { connectionId, resourceKey: 'items', runId, after: null, limit: 100 });
+      await findRequeued(db, scope, { connectionId, resourceKey: 'items', after: null, limit: 100 });
       await countDimensions(db, scope, runId);
       await recordBatch(db, scope, { owner, receipt: receiptOf(runId, 1) });
       await recordBatch(db, scope, {

@@ -105,7 +105,7 @@ describe('rotation', () => {
   it('leaves every value to open with the new key alone, and changes nothing when it is repeated', async () => {
     const planted = [await plant(), await plant()];
     const { rewrapped, left, unopened } = await rotate();
-    expect(Object.values(rewrapped)).toEqual([2, 2, 2, 2, 2, 2, 0, 0, 0, 0, 0, 0, 0]);
+    expect(Object.values(rewrapped)).toEqual([2, 2, 2, 2, 2, 2, 0, 0, 0, 0, 0, 0, 0, 0]);
     expect({ left, unopened }).toEqual({ left: 0, unopened: [] });
     for (const each of planted) {
       expect(await openPlanted(database.db, next, each)).toEqual(plantedTexts(each));
@@ -200,13 +200,16 @@ describe('the texts in which an API has repeated a secret', () => {
         pending_run_id, pending_batch_no, pending_draft, pending_rejected)
       values (${orgId}, ${laneId}, ${echoesOf(old).seal('address')}, ${first}, 1, ${document()}, ${first}, ${document()},
         ${first}, 2, ${document()}, '[]')`.execute(db);
+    await sql`
+      insert into quarantine (id, org_id, connection_id, resource_key, external_id, raw_json, sealed_json,
+        validation_errors, run_id)
+      values (${`quar_${first}`}, ${orgId}, ${connectionId}, 'a', 'r', '{}', ${hidden()}, '[]', ${first})`.execute(db);
     const stored = async () => {
-      const { rows } = await sql<{ position: object; value: string; address: string; draft: string }>`
-        select runs.position, lookup_cache.value, outboxes.address, outboxes.pending_draft as draft
-        from runs, lookup_cache, outboxes
-        where runs.id = ${first} and lookup_cache.connection_id = ${connectionId} and outboxes.lane_id = ${laneId}`.execute(
-        db,
-      );
+      const { rows } = await sql<{ position: object; value: string; address: string; draft: string; record: string }>`
+        select runs.position, lookup_cache.value, outboxes.address, outboxes.pending_draft as draft, sealed_json as record
+        from runs, lookup_cache, outboxes, quarantine
+        where runs.id = ${first} and lookup_cache.connection_id = ${connectionId} and outboxes.lane_id = ${laneId}
+          and quarantine.connection_id = ${connectionId}`.execute(db);
       const [row] = rows;
       if (!row) throw new Error('There are rows.');
       return { ...row, draft: JSON.parse(row.draft) };
@@ -219,13 +222,22 @@ describe('the texts in which an API has repeated a secret', () => {
     expect(await dumpTables(database)).toContain('sealed:k1.');
     const { rewrapped, left } = await rotate();
     expect({ ...rewrapped, left }).toMatchObject({
-      ...{ runs: 1, partitions: 1, runDimensions: 1, lookupCache: 1, recordState: 1, listedDeletions: 1, outboxes: 1 },
+      ...{
+        runs: 1,
+        partitions: 1,
+        runDimensions: 1,
+        lookupCache: 1,
+        recordState: 1,
+        listedDeletions: 1,
+        quarantine: 1,
+        outboxes: 1,
+      },
       left: 0,
     });
     expect(await dumpTables(database)).not.toContain('sealed:k1.');
     const plain = { at: secret, more: [secret] };
     expect(echoesOf(next).reveal(await stored(), null)).toEqual({
-      ...{ position: plain, value: secret, draft: plain },
+      ...{ position: plain, value: secret, draft: plain, record: secret },
       address: 'address',
     });
     expect(echoesOf(old).reveal(await stored(), 'lost')).toBe('lost');
@@ -245,6 +257,7 @@ describe('the texts in which an API has repeated a secret', () => {
         lookupCache: 1,
         recordState: 3,
         listedDeletions: 1,
+        quarantine: 1,
         outboxes: 7,
       },
       removable: false,

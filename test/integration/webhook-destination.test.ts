@@ -3,9 +3,11 @@ import type { Post, Reply } from '../support/destinations/webhook-receiver.ts';
 import {
   collectionOf,
   createWebhookSync,
+  hookSecret,
   useWebhookStack,
   type WebhookSync,
 } from '../support/destinations/webhook-sync.ts';
+import { dumpTables, searchForSecrets } from '../support/security/planted-secrets.ts';
 import { createScriptedApi } from '../support/upstream/scripted-api.ts';
 import { generateRecords } from '../support/upstream/upstream.ts';
 
@@ -286,6 +288,30 @@ describe('a receiver', () => {
       status: 'succeeded',
       statsJson: { recordsIn: 5, recordsOut: 0, skipped: 5 },
     });
+  });
+
+  it('that refuses in a run a record that the run before left gets it as it was read, although it repeats a secret', async () => {
+    let isAway = true;
+    let refuses = true;
+    const sync = await syncOf('echoed', {
+      rows: () => [{ id: 1, name: hookSecret }],
+      reply: () => (isAway ? { status: 404 } : refuses ? { body: { rejected: [{ externalId: '1' }] } } : undefined),
+      resource: { onInvalid: 'quarantine' },
+    });
+    expect(await sync.sync()).toMatchObject({ status: 'failed' });
+    isAway = false;
+    const { stack } = shared();
+    // Beside the draft are the requests as they are sent.
+    const drafts = JSON.stringify(await stack.db.selectFrom('outboxes').select('pendingDraft').execute());
+    expect(drafts).toContain('sealed:');
+    expect(await sync.sync()).toMatchObject({ status: 'partial', statsJson: { quarantined: 1 } });
+    const [open] = await sync.quarantine();
+    expect(open).toMatchObject({ rawJson: { id: 1, name: '[redacted]' } });
+    await stack.org.call('POST', `/quarantine/${open?.id}/requeue`);
+    refuses = false;
+    expect(await sync.sync()).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 1 } });
+    expect(shared().receiver.rows('echoed')).toMatchObject([{ data: { id: 1, name: hookSecret } }]);
+    expect(searchForSecrets({ drafts, tables: await dumpTables(stack) }, { hookSecret })).toEqual([]);
   });
 
   it('that responds with 410 sets the connection to error at once', async () => {

@@ -43,6 +43,7 @@ const sealedTextTables = {
     connection: ofLane,
     org: orgOfLane,
   },
+  quarantine: { name: 'quarantine', texts: ['sealed_json'], documents: [], connection: ofRow, org: ofOwnOrg },
   outboxes: {
     name: 'outboxes',
     texts: ['address', 'receipt', 'carried_receipt', 'pending_draft'],

@@ -58,7 +58,16 @@ const passPauseMs = 1000;
 export async function rotateSealedValues(deps: RotationDeps, options: RotationOptions): Promise<Rotation> {
   const rewrapped: Record<RotatedTable, number> = {
     ...{ connectionSecrets: 0, tokens: 0, oauthStates: 0, pendingGrants: 0, webhookEndpointSecrets: 0, hooks: 0 },
-    ...{ runs: 0, partitions: 0, runDimensions: 0, lookupCache: 0, recordState: 0, listedDeletions: 0, outboxes: 0 },
+    ...{
+      runs: 0,
+      partitions: 0,
+      runDimensions: 0,
+      lookupCache: 0,
+      recordState: 0,
+      listedDeletions: 0,
+      quarantine: 0,
+      outboxes: 0,
+    },
   };
   for (let pass = 1; ; pass += 1) {
     const unopened: UnopenedValue[] = [];

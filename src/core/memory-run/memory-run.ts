@@ -137,6 +137,7 @@ async function readAll(
     known,
     evaluator,
     redact,
+    seal: unsealed,
   });
   const max = Math.min(resource.limits.maxRecords ?? Number.POSITIVE_INFINITY, recordsMax);
   const inProgress: RunPage[] = [];
@@ -210,7 +211,7 @@ function createSink(
   return {
     async add(page) {
       invalidLimit([page]);
-      const batch = assembleBatch([page], { resource, runId, batchNo: page.pageNo, redact });
+      const batch = assembleBatch([page], { resource, runId, batchNo: page.pageNo, redact, seal: unsealed });
       if (holds) {
         for (const { data } of batch.rows) chars += JSON.stringify(data).length;
         if (chars > holds.deliveredChars) throw tooManyRows(holds.deliveredChars);
@@ -222,6 +223,9 @@ function createSink(
     drained: async () => undefined,
   };
 }
+
+/** No later run reads what is kept back. */
+const unsealed = (): string => '';
 
 const tooManyRows = (charsMax: number): AppError =>
   new AppError('spec_invalid', `The delivered rows have more than ${charsMax / 1_000_000} MB. Deliver less.`);

@@ -12,6 +12,8 @@ export type RecordOutcome =
       readonly entry: RecordEntry | null;
       /** For quarantine, if the destination refuses the record. */
       readonly raw: unknown;
+      /** See `QuarantineEntry.sealed`; present if `raw` is masked. */
+      readonly sealed?: string;
       /** Row for the next run, since a step failed and the record may not be fetched again. */
       readonly again?: QuarantineEntry;
       readonly retry?: Retry;
@@ -31,7 +33,12 @@ export type RecordOutcome =
       readonly tombstone: Tombstone;
       readonly flagged: boolean;
       /** For quarantine, if the destination refuses the deletion; absent if only the id is known. */
-      readonly record?: { readonly raw: unknown; readonly entry: RecordEntry | null; readonly retry?: Retry };
+      readonly record?: {
+        readonly raw: unknown;
+        readonly sealed?: string;
+        readonly entry: RecordEntry | null;
+        readonly retry?: Retry;
+      };
     };
 
 /** The external id of the record of an outcome. */

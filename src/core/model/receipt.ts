@@ -107,10 +107,12 @@ export interface ListedEnd extends ListedScan {
 export interface QuarantineEntry {
   readonly id: string;
   readonly externalId: string;
-  /** JSON text of the record, with secrets masked. */
+  /** JSON text of the record, with secrets masked; `null` if the row has it already. */
   readonly rawJson: string;
-  /** Values of its partition, for another try. */
+  /** Values of its partition, with secrets masked. */
   readonly each: Readonly<Record<string, unknown>>;
+  /** Both without masks, sealed, for another try; absent if nothing was masked. */
+  readonly sealed?: string;
   readonly errors: readonly { readonly path: string; readonly message: string; readonly keyword: string }[];
   readonly isAwaited?: true;
   /** In mode append a digest of the version, with one open row at most. Otherwise empty, with one open row per record. */
@@ -154,7 +156,7 @@ export interface Receipt {
   /** Records that the filter no longer keeps where they were last read. */
   readonly left?: readonly PlacedRecords[];
   readonly quarantine: readonly QuarantineEntry[];
-  /** Records delivered although a step failed: the next run tries them again. */
+  /** Records delivered although a step failed: the next run tries them again, in their row if that was retried. */
   readonly again?: readonly QuarantineEntry[];
   readonly retried: readonly string[];
   /** External ids of records tried again and not fetched: if their last version has left a partition, that stays. */

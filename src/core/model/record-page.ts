@@ -5,6 +5,8 @@ export interface Retry {
   readonly version: string;
   /** No newer version of the record is in quarantine. */
   readonly isLast: boolean;
+  /** External id of the row, if nobody can open its record any more. */
+  readonly lostId?: string;
 }
 
 /** Records that pass through the pipeline. */

@@ -12,7 +12,9 @@ const resource = {
   target: { mode: 'upsert', onTypeConflict: 'quarantine' },
 } as const;
 const redact = (text: string) => text.replaceAll('s3cret', '[redacted]');
-const options = { resource, runId: 'run_1', batchNo: 3, redact } as const;
+const masking = { redact, seal: (text: string) => `sealed ${Buffer.from(text).toString('base64')}` };
+const unsealed = (sealed = '') => Buffer.from(sealed.replace('sealed ', ''), 'base64').toString();
+const options = { resource, runId: 'run_1', batchNo: 3, ...masking } as const;
 
 describe('a batch', () => {
   it('accounts for every record of its pages: in = out + skipped + quarantined + deleted by a flag', () => {
@@ -192,6 +194,7 @@ describe('a batch', () => {
     ]);
     expect(receipt).toContain('[redacted]');
     expect(receipt).not.toContain('s3cret');
+    expect(unsealed(decodeReceipt(receipt).quarantine[0]?.sealed)).toBe('{"raw":{"raw":"token s3cret"},"each":{}}');
   });
 
   it('fails instead where the target says so', () => {
@@ -248,7 +251,7 @@ describe('a draft', () => {
       const target = { ...resource.target, mode };
       const batch = assembleBatch(pages, { ...options, resource: { ...resource, target } });
       const draft = await batch.draft();
-      const restored = restoreBatch(draft, redact);
+      const restored = restoreBatch(draft, masking);
       expect(draft).not.toContain('"data":{"');
       for (const refused of [[], batch.rows.map(({ externalId }, index) => ({ index, externalId, message: 'no' }))]) {
         expect(withoutIds(restored.receiptOf(refused))).toEqual(withoutIds(batch.receiptOf(refused)));
@@ -264,14 +267,30 @@ describe('a draft', () => {
       { kind: 'delete', tombstone: deleted, flagged: true, record: { raw, entry: null } },
     ];
     const pages = [{ ...page(1, outcomes, 2), each: { parent: { self: 's3cret' } } }];
-    const masking = { ...options, redact: (text: string) => text.replaceAll('s3cret', '[redacted]') };
-    const batch = assembleBatch(pages, masking);
+    const batch = assembleBatch(pages, options);
     const draft = await batch.draft();
     expect(draft).not.toContain('s3cret');
     expect(JSON.parse(draft).pages[0].outcomes[0].raw).toEqual({ id: 'a', self: '/a?key=[redacted]', '[redacted]': 1 });
     const refused = [{ index: 0, externalId: 'a', message: 'no' }];
-    const restored = restoreBatch(draft, masking.redact).receiptOf(refused);
+    const restored = restoreBatch(draft, masking).receiptOf(refused);
     expect(withoutIds(restored)).toEqual(withoutIds(batch.receiptOf(refused)));
+    const [entry] = restored.quarantine;
+    expect(JSON.parse(unsealed(entry?.sealed))).toEqual({ raw, each: { parent: { self: 's3cret' } } });
+  });
+
+  it('and its receipt hold nothing of a retried record, whose row has it with secrets that may be known no more', async () => {
+    const outcome = {
+      ...deliver('a'),
+      raw: { id: 'a', self: 'replaced' },
+      retry: { id: 'quar_1', version: '', isLast: true },
+    };
+    const retried = { ...page(1, [outcome], 1), retried: ['quar_1'], each: { parent: 'replaced' } };
+    const batch = assembleBatch([retried], options);
+    const draft = await batch.draft();
+    const refused = [{ index: 0, externalId: 'a', message: 'no' }];
+    expect(draft + batch.receipt(refused)).not.toContain('replaced');
+    expect(restoreBatch(draft, masking).receiptOf(refused)).toEqual(batch.receiptOf(refused));
+    expect(batch.receiptOf(refused).quarantine).toMatchObject([{ id: 'quar_1', isAgain: true }]);
   });
 
   const withoutIds = (receipt: Receipt) => ({

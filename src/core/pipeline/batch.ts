@@ -1,4 +1,3 @@
-import { storableJson } from '../json/storable-json.ts';
 import type { Batch, Deliverable, RejectedRow, Tombstone } from '../model/batch.ts';
 import type { PageOutcome, RecordOutcome } from '../model/page-outcome.ts';
 import {
@@ -17,7 +16,7 @@ import type { Scan } from '../model/scan.ts';
 import { mapWithPauses } from '../work/map-with-pauses.ts';
 import { compareVersions, type EndsInReceipt, lastEnds } from './batch-versions.ts';
 import { type PageResult, pageResult, type RefusingResource } from './page-result.ts';
-import type { Redact } from './quarantine-entry.ts';
+import { type Masking, maskedRecord } from './quarantine-entry.ts';
 
 /** A processed page with its place in the run. See `RunPage` for its fields. */
 export interface ReadyPage extends PageOutcome {
@@ -41,11 +40,10 @@ export interface PageBatch extends Batch {
   receiptOf(rejected: readonly RejectedRow[]): Receipt;
 }
 
-interface BatchOptions {
+interface BatchOptions extends Masking {
   readonly resource: RefusingResource;
   readonly runId: string;
   readonly batchNo: number;
-  readonly redact: (text: string) => string;
 }
 
 /**
@@ -54,7 +52,7 @@ interface BatchOptions {
  */
 export function assembleBatch(
   pages: readonly ReadyPage[],
-  { resource, runId, batchNo, redact }: BatchOptions,
+  { resource, runId, batchNo, redact, seal }: BatchOptions,
 ): PageBatch {
   const outcomes = pages.flatMap((page) => page.outcomes);
   const everyVersion = resource.target.mode === 'append';
@@ -82,6 +80,7 @@ export function assembleBatch(
         rejections,
         resource,
         redact,
+        seal,
         each: page.each,
         isRetried: page.retried.length > 0,
         isSimple,
@@ -150,7 +149,7 @@ export function assembleBatch(
     return known.text;
   };
   const completesGeneration = pages.some((page) => page.completesGeneration);
-  const draft = () => encodeDraft({ pages, resource, runId, batchNo }, redact);
+  const draft = () => encodeDraft({ pages, resource, runId, batchNo }, { redact, seal });
   return { runId, batchNo, rows, allNew, tombstones, completesGeneration, receiptOf, receipt, draft };
 }
 
@@ -196,34 +195,39 @@ function notesOf(rejected: readonly RejectedRow[], kept: number): RunNotes {
 }
 
 /** Restores a batch from its draft, to make its receipt; its rows hold no data. */
-export function restoreBatch(draft: string, redact: BatchOptions['redact']): PageBatch {
+export function restoreBatch(draft: string, masking: Masking): PageBatch {
   const { pages, ...options } = JSON.parse(draft) as Draft;
   const complete = pages.map((page) => ({ ...page, outcomes: page.outcomes.map(withVersion) }));
-  return assembleBatch(complete, { ...options, redact });
+  return assembleBatch(complete, { ...options, ...masking });
 }
 
 /** A draft of an earlier version of the service names no versions. */
 const withVersion = (outcome: RecordOutcome): RecordOutcome =>
   outcome.kind === 'quarantine' ? { ...outcome, row: { ...unversioned, ...outcome.row } } : outcome;
 
-type Draft = Omit<BatchOptions, 'redact'> & { readonly pages: readonly ReadyPage[] };
+type Draft = Omit<BatchOptions, keyof Masking> & { readonly pages: readonly ReadyPage[] };
 
 /** The input of a later receipt: rows without data, and records as quarantine would keep them. */
-async function encodeDraft({ pages, resource, runId, batchNo }: Draft, redact: Redact): Promise<string> {
+async function encodeDraft({ pages, resource, runId, batchNo }: Draft, masking: Masking): Promise<string> {
   const { mode, onTypeConflict } = resource.target;
   const kept: Draft = {
     resource: { key: resource.key, onInvalid: resource.onInvalid, target: { mode, onTypeConflict } },
     runId,
     batchNo,
-    pages: pages.map((page) => ({ ...page, outcomes: page.outcomes.map(withoutData) })),
+    pages: pages.map(({ each, ...page }) => {
+      const isRetried = page.retried.length > 0;
+      const outcomes = page.outcomes.map(withoutData);
+      return { ...page, each: isRetried ? {} : each, outcomes: isRetried ? outcomes.map(withoutRaw) : outcomes };
+    }),
   };
   const draft = JSON.stringify(kept);
   // Nearly no record repeats a secret, and checking each text takes long.
-  if (redact(draft) === draft) return draft;
+  if (masking.redact(draft) === draft) return draft;
   const masked: ReadyPage[] = [];
   for (const page of kept.pages) {
-    const outcomes = await mapWithPauses(page.outcomes, withMaskedRecord, redact);
-    masked.push({ ...page, each: maskedJson(page.each, redact), outcomes });
+    const { each } = page;
+    const outcomes = await mapWithPauses(page.outcomes, withMaskedRecord, { each, masking });
+    masked.push({ ...page, each: maskedRecord({ raw: null, each }, masking).each, outcomes });
   }
   return JSON.stringify({ ...kept, pages: masked } satisfies Draft);
 }
@@ -231,13 +235,25 @@ async function encodeDraft({ pages, resource, runId, batchNo }: Draft, redact: R
 const withoutData = (outcome: RecordOutcome): RecordOutcome =>
   outcome.kind === 'deliver' ? { ...outcome, row: { ...outcome.row, data: {} } } : outcome;
 
-function withMaskedRecord(outcome: RecordOutcome, redact: Redact): RecordOutcome {
-  if (outcome.kind === 'deliver') return { ...outcome, raw: maskedJson(outcome.raw, redact) };
+/** The row of a retried record has it. */
+function withoutRaw(outcome: RecordOutcome): RecordOutcome {
+  if (outcome.kind === 'deliver') return { ...outcome, raw: null };
   if (outcome.kind !== 'delete' || !outcome.record) return outcome;
-  return { ...outcome, record: { ...outcome.record, raw: maskedJson(outcome.record.raw, redact) } };
+  return { ...outcome, record: { ...outcome.record, raw: null } };
 }
 
-const maskedJson = <Value>(value: Value, redact: Redact): Value => JSON.parse(storableJson(value, redact));
+function withMaskedRecord(
+  outcome: RecordOutcome,
+  { each, masking }: { readonly each: ReadyPage['each']; readonly masking: Masking },
+): RecordOutcome {
+  const masked = (raw: unknown) => {
+    const { rawJson, sealed } = maskedRecord({ raw, each }, masking);
+    return { raw: JSON.parse(rawJson), ...(sealed !== undefined && { sealed }) };
+  };
+  if (outcome.kind === 'deliver') return { ...outcome, ...masked(outcome.raw) };
+  if (outcome.kind !== 'delete' || !outcome.record) return outcome;
+  return { ...outcome, record: { ...outcome.record, ...masked(outcome.record.raw) } };
+}
 
 function latestOf(pages: readonly ReadyPage[]): readonly PartitionEntry[] {
   const latest = new Map<string, PartitionEntry>();

@@ -29,6 +29,7 @@ function pipeline(resource: Readonly<Record<string, unknown>>, { enrich, lookups
     redeliver: false,
     evaluator,
     redact: (text) => text,
+    seal: (text) => text,
   });
 }
 

@@ -5,7 +5,7 @@ import type { PageOutcome, RecordOutcome } from '../model/page-outcome.ts';
 import type { FlaggedRecord, PageEntry, QuarantineEntry, RecordEntry } from '../model/receipt.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 import type { RecordEnd, Versions } from './batch-versions.ts';
-import { invalidRecord, quarantineEntry, type Redact } from './quarantine-entry.ts';
+import { invalidRecord, type Masking, quarantineEntry } from './quarantine-entry.ts';
 
 /** The parts of a resource that decide the outcome of a refused record. */
 export type RefusingResource = Pick<Resource, 'key' | 'onInvalid'> & {
@@ -13,13 +13,12 @@ export type RefusingResource = Pick<Resource, 'key' | 'onInvalid'> & {
 };
 
 /** The batch's facts that decide the result of its pages. */
-export interface PageOptions {
+export interface PageOptions extends Masking {
   readonly superseded: Versions['superseded'];
   readonly isOvertaken: Versions['isOvertaken'];
   /** By row and tombstone, since a record may have several. */
   readonly rejections: ReadonlyMap<Deliverable | Tombstone | undefined, RejectedRow> | null;
   readonly resource: RefusingResource;
-  readonly redact: Redact;
   readonly each: PageOutcome['each'];
   readonly isRetried: boolean;
   /** The batch has one outcome of each record, and each was fetched. */
@@ -140,11 +139,12 @@ const failsRun = ({ isNamed }: RejectedRow, { resource, isRetried }: Pick<PageOp
 function keptDeletion(
   { tombstone: { externalId }, record }: Extract<RecordOutcome, { readonly kind: 'delete' }>,
   refusal: RejectedRow,
-  { redact, each, everyVersion }: Pick<PageOptions, 'redact' | 'each' | 'everyVersion'>,
+  { redact, seal, each, everyVersion }: Pick<PageOptions, 'redact' | 'seal' | 'each' | 'everyVersion'>,
 ): { readonly row: QuarantineEntry | null; readonly entry: RecordEntry | null } {
   if (!record) return { row: null, entry: null };
-  const { raw, retry } = record;
-  const row = quarantineEntry({ externalId, raw, each, retry, everyVersion }, issuesOf(refusal), redact);
+  const { raw, sealed, retry } = record;
+  const kept = { externalId, raw, each, sealed, retry, everyVersion };
+  const row = quarantineEntry(kept, issuesOf(refusal), { redact, seal });
   return { row: { ...row, isAwaited: true }, entry: record.entry && { ...record.entry, status: 'quarantined' } };
 }
 
@@ -155,11 +155,12 @@ const issuesOf = ({ message }: RejectedRow) => [{ path: '', message, keyword: 'd
  * quarantined again, since it would otherwise fail every later run.
  */
 function refusedEntry(
-  { row, raw, retry }: Extract<RecordOutcome, { readonly kind: 'deliver' }>,
+  { row, raw, sealed, retry }: Extract<RecordOutcome, { readonly kind: 'deliver' }>,
   rejection: RejectedRow,
   {
     resource,
     redact,
+    seal,
     each,
     isRetried,
     everyVersion,
@@ -169,8 +170,9 @@ function refusedEntry(
   const { isAwaited } = rejection;
   if (resource.target.onTypeConflict === 'fail' && !isRetried && !isAwaited)
     throw invalidRecord(resource, issues, redact);
+  const kept = { externalId: row.externalId, raw, each, sealed, retry, everyVersion };
   return {
-    ...quarantineEntry({ externalId: row.externalId, raw, each, retry, everyVersion }, issues, redact),
+    ...quarantineEntry(kept, issues, { redact, seal }),
     ...(isAwaited && { isAwaited }),
   };
 }

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { createTestEvaluator } from '../expressions/evaluator-fixture.ts';
+import type { JsonObject } from '../json/json-object.ts';
 import type { PageOutcome } from '../model/page-outcome.ts';
 import { checkSpec } from '../spec/check/check.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
@@ -230,6 +231,43 @@ describe('the pipeline', () => {
     expect(JSON.parse(row?.rawJson ?? '')).toMatchObject({ id: 9, name: 'too long' });
     expect(row?.rawJson).not.toMatch(/123456|w.*d"1|s3cret/);
     expect(row?.rawJson).toContain('[redacted]');
+    expect(unsealed(row?.sealed)).toEqual({ raw: record, each: {} });
+  });
+
+  it('keeps the values of its partition as they were, and seals nothing of a record without secrets', async () => {
+    const rowOf = async (each: JsonObject) => {
+      const quarantines = stagesOf({ ...shape, onInvalid: 'quarantine' });
+      const { outcomes } = await quarantines.shape(
+        await quarantines.select({ records: [{ id: 9, name: 'too long' }], each, origin: 'fetched' }),
+      );
+      return outcomes.flatMap((outcome) => (outcome.kind === 'quarantine' ? [outcome.row] : []))[0];
+    };
+    expect((await rowOf({ project: 'a' }))?.sealed).toBeUndefined();
+    const row = await rowOf({ project: 's3cret' });
+    expect(row?.each).toEqual({ project: '[redacted]' });
+    expect(unsealed(row?.sealed)).toEqual({ raw: { id: 9, name: 'too long' }, each: { project: 's3cret' } });
+  });
+
+  it('keeps nothing of a retried record, which its row has', async () => {
+    const retries = [{ id: 'quar_1', version: '', isLast: true }];
+    const retrying = stagesOf({ ...shape, onInvalid: 'quarantine' });
+    const page = { records: [{ id: 9, name: 'Bearer s3cret' }], each: {}, origin: 'retried', retries } as const;
+    expect(await retrying.shape(await retrying.select(page))).toMatchObject({
+      outcomes: [{ kind: 'quarantine', row: { id: 'quar_1', isAgain: true, rawJson: 'null', each: {} } }],
+    });
+  });
+
+  it.each(['hash', 'none'])('does not deliver a retried record that nobody can open: changes by %s', async (mode) => {
+    const retries = [{ id: 'quar_1', version: '', isLast: true, lostId: '9' }];
+    const retrying = stagesOf({ changeDetection: { mode } });
+    const page = { records: [{ id: '[redacted]' }], each: {}, origin: 'retried', retries } as const;
+    const errors = [{ path: '', keyword: 'sealed', message: expect.stringContaining('A backfill reads') }];
+    expect(await retrying.shape(await retrying.select(page))).toMatchObject({
+      outcomes: [{ kind: 'quarantine', row: { id: 'quar_1', externalId: '9', errors }, entry: null }],
+    });
+    // It is not known as delivered: what the run fetches of it is.
+    const fetch = await retrying.shape(await retrying.select(fetched([{ id: 9 }])));
+    expect(fetch).toMatchObject({ outcomes: [{ kind: 'deliver', row: { externalId: '9' } }] });
   });
 
   it('keeps no secret in the path of an issue', async () => {
@@ -346,8 +384,11 @@ function stagesOf(
     redeliver,
     evaluator,
     redact,
+    seal: (text) => Buffer.from(text).toString('base64'),
   });
 }
+
+const unsealed = (sealed = '') => JSON.parse(Buffer.from(sealed, 'base64').toString());
 
 const redact = (text: string) =>
   ['s3cret', '123456', 'p"w\\d"1'].reduce((masked, secret) => masked.replaceAll(secret, '[redacted]'), text);

@@ -23,13 +23,13 @@ import { createIdentify } from './candidate.ts';
 import { createChangeFilter } from './change-filter.ts';
 import { createDeleteFlag } from './delete-flag.ts';
 import type { KnownRecords } from './known-records.ts';
-import { invalidRecord, quarantineEntry, type Redact, versionOf } from './quarantine-entry.ts';
+import { invalidRecord, type Masking, quarantineEntry, versionOf } from './quarantine-entry.ts';
 import { createRecordFilter } from './record-filter.ts';
 import { createShape, type EvaluateRecords } from './shape.ts';
 import { createFieldPicker } from './stored-fields.ts';
 
 /** Dependencies and settings of the stages of one run. */
-export interface PipelineOptions {
+export interface PipelineOptions extends Masking {
   readonly resource: Resource;
   readonly params: JsonObject;
   readonly lookups: JsonObject;
@@ -42,7 +42,6 @@ export interface PipelineOptions {
   readonly enrich: Enrich | null;
   readonly redeliver: boolean;
   readonly evaluator: Evaluator;
-  readonly redact: Redact;
   /** Digest of the params and tables that shape the records. */
   readonly shapeValues?: string;
   /** Digest of a partition's values that shape its records. */
@@ -154,8 +153,18 @@ function counted(counts: Readonly<Partial<Record<RunNote, number>>>): RunNotes {
   return some.length === 0 ? noNotes : Object.fromEntries(some);
 }
 
-const withRetry = (candidate: Candidate, retry: Retry | undefined): Candidate =>
-  retry ? { ...candidate, retry } : candidate;
+function withRetry(candidate: Candidate, retry: Retry | undefined): Candidate {
+  if (!retry) return candidate;
+  if (retry.lostId === undefined) return { ...candidate, retry };
+  return { ...candidate, retry, externalId: retry.lostId, cursor: null, issues: [lostRecord] };
+}
+
+/** Why a record stays in quarantine without another try. */
+const lostRecord = issueOf(
+  'sealed',
+  'is stored with secrets masked, and nothing opens its original: SECRETS_KEYS lacks the key, or an earlier version kept none. ' +
+    'A backfill reads the record again',
+);
 
 // At module level, for the reason given in mapWithPauses.
 const rawOf = ({ raw }: Candidate): unknown => raw;
@@ -212,6 +221,7 @@ function createConclude({
   known,
   storedFields,
   redact,
+  seal,
 }: PipelineOptions): (candidate: Candidate, page: Pick<RecordPage, 'each' | 'origin'>) => RecordOutcome | null {
   const fieldsOf = createFieldPicker(storedFields);
   const effect = resource.deletes.mode === 'none' ? 'soft' : resource.deletes.effect;
@@ -224,6 +234,7 @@ function createConclude({
   return (candidate, { each, origin }) => {
     const { raw, externalId, hash, cursor, issues, data, quarantine, isDegraded, retry, before } = candidate;
     const { isDeleted, isFiltered } = candidate;
+    const kept = { externalId, raw, each, retry, everyVersion };
     // A record without a key cannot be a parent.
     const fields = isKeyless(candidate) ? null : fieldsOf(raw);
     const isDelivered = !issues && data;
@@ -250,7 +261,7 @@ function createConclude({
       // An empty fingerprint matches no version, so the record is delivered again whenever it is fetched.
       const degraded = { ...whole, entry: entry && { ...entry, hash: '' } };
       if (fetchesAgain) return degraded;
-      const again = quarantineEntry({ externalId, raw, each, retry: undefined, everyVersion }, [stepFailed], redact);
+      const again = quarantineEntry(kept, [stepFailed], { redact, seal });
       if (origin === 'fetched') return { ...degraded, again };
       known.forget(externalId, hash);
       return { kind: 'wait', row: again };
@@ -262,7 +273,9 @@ function createConclude({
       known.forget(externalId, hash);
       return null;
     }
-    const row = quarantineEntry({ externalId, raw, each, retry, everyVersion }, found, redact);
-    return { kind: 'quarantine', row, entry };
+    const row = quarantineEntry(kept, found, { redact, seal });
+    if (retry?.lostId === undefined) return { kind: 'quarantine', row, entry };
+    known.forget(externalId, hash);
+    return { kind: 'quarantine', row, entry: null };
   };
 }

@@ -12,10 +12,22 @@ import type { Resource } from '../spec/schema/spec-schema.ts';
 /** Masks secrets: an API may echo a credential into a record, and stored records are shown. */
 export type Redact = (text: string) => string;
 
-interface KeptBack {
-  readonly externalId: string;
+/** How records are stored that may repeat a secret: masked, and sealed for another try. */
+export interface Masking {
+  readonly redact: Redact;
+  /** Seals what only a later run may read. */
+  readonly seal: (text: string) => string;
+}
+
+interface StoredRecord {
   readonly raw: unknown;
   readonly each: Readonly<Record<string, unknown>>;
+  /** See `QuarantineEntry.sealed`; the record is masked already. */
+  readonly sealed?: string | undefined;
+}
+
+interface KeptBack extends StoredRecord {
+  readonly externalId: string;
   /** The row that it comes from and that opens again; undefined if it was fetched. */
   readonly retry: Retry | undefined;
   /** In mode append, each version has a row of its own. */
@@ -24,19 +36,35 @@ interface KeptBack {
 
 /** The quarantine row of a record that was not delivered, with secrets masked in all its texts. */
 export function quarantineEntry(
-  { externalId, raw, each, retry, everyVersion }: KeptBack,
+  { externalId, raw, each, sealed, retry, everyVersion }: KeptBack,
   errors: readonly RecordIssue[],
-  redact: Redact,
+  masking: Masking,
 ): QuarantineEntry {
+  const { redact } = masking;
   return {
     id: retry?.id ?? newId('quar'),
     externalId,
-    rawJson: storableJson(raw, redact),
-    each: JSON.parse(storableJson(each, redact)),
+    ...(retry ? nothing : maskedRecord({ raw, each, sealed }, masking)),
     errors: errors.map((error) => ({ ...error, path: redact(error.path), message: redact(error.message) })),
     version: everyVersion ? (retry?.version ?? versionOf(raw, redact)) : '',
     isAgain: retry !== undefined,
   };
+}
+
+/** The row of a retried record has it, perhaps masked for secrets that are no longer known. */
+const nothing = { rawJson: 'null', each: {} } as const;
+
+/** A record with its secrets masked, and sealed beside that if there are any. */
+export function maskedRecord(
+  { raw, each, sealed }: StoredRecord,
+  { redact, seal }: Masking,
+): Pick<QuarantineEntry, 'rawJson' | 'each' | 'sealed'> {
+  const [rawJson, eachJson] = [storableJson(raw, redact), storableJson(each, redact)];
+  const masked = { rawJson, each: JSON.parse(eachJson) };
+  if (sealed !== undefined) return { ...masked, sealed };
+  const [rawPlain, eachPlain] = [storableJson(raw), storableJson(each)];
+  if (rawJson === rawPlain && eachJson === eachPlain) return masked;
+  return { ...masked, sealed: seal(`{"raw":${rawPlain},"each":${eachPlain}}`) };
 }
 
 /** A digest of a record as quarantine keeps it, independent of spec and order of names. */

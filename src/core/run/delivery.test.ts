@@ -177,6 +177,7 @@ function deliveryTo({ apply = async () => [], record, fresh = false }: Outside =
     known: createKnownRecords(async () => []),
     callsStored: async () => undefined,
     redact: (text) => text,
+    seal: (text) => text,
     batchNo: 0,
     appliesFirst: fresh,
     invalidLimit: createInvalidLimit(resource, { recordsIn: 0, invalid: 0 }),

@@ -6,6 +6,7 @@ import { isQuietEnd } from '../model/receipt.ts';
 import { assembleBatch, type PageBatch, type ReadyPage } from '../pipeline/batch.ts';
 import type { createInvalidLimit } from '../pipeline/invalid-limit.ts';
 import type { KnownRecords } from '../pipeline/known-records.ts';
+import type { Masking } from '../pipeline/quarantine-entry.ts';
 import type { Resource } from '../spec/schema/spec-schema.ts';
 import type { RunLedger } from './run-ledger.ts';
 
@@ -16,7 +17,7 @@ const pagesMax = 50;
 /** Milliseconds after the previous batch when a partial one is sent; the first page of a run is sent at once. */
 const pauseMsMax = 250;
 
-interface DeliveryOptions {
+interface DeliveryOptions extends Masking {
   readonly ledger: RunLedger;
   readonly runId: string;
   readonly resource: Resource;
@@ -24,9 +25,8 @@ interface DeliveryOptions {
   readonly known: KnownRecords;
   /** Resolves when every request so far is in the call log; nothing is delivered before that. */
   readonly callsStored: () => Promise<void>;
-  readonly redact: (text: string) => string;
   /** Seals parts of a page that repeat a secret and are stored for a later attempt. */
-  readonly seal?: (page: ReadyPage) => Promise<ReadyPage>;
+  readonly sealPage?: (page: ReadyPage) => Promise<ReadyPage>;
   readonly batchNo: number;
   /** Applies even an empty first batch, as the destination has nothing of the lane or its last batch is too old. */
   readonly appliesFirst: boolean;
@@ -108,7 +108,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   return {
     async add(page) {
-      filling.push((await options.seal?.(page)) ?? page);
+      filling.push((await options.sealPage?.(page)) ?? page);
       rows += page.outcomes.length;
       const full = rows >= rowsMax || filling.length >= pagesMax;
       if (full || performance.now() - sentAt >= pauseMsMax) await send();
@@ -133,8 +133,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
 /** Prepares a batch while the previous one is in progress; never throws. */
 function prepareBatch(options: DeliveryOptions, pages: readonly ReadyPage[], batchNo: number): PreparedBatch {
-  const { destination, ledger, resource, runId, redact } = options;
-  const batch = assembleBatch(pages, { resource, runId, batchNo, redact });
+  const { destination, ledger, resource, runId, redact, seal } = options;
+  const batch = assembleBatch(pages, { resource, runId, batchNo, redact, seal });
   destination.prepare(batch);
   // Nearly every batch is applied without refused rows.
   ledger.prepare(batch.receiptOf([]));

@@ -14,6 +14,7 @@ import { type RunPosition, runStart } from '../model/run-position.ts';
 import type { ReadyPage } from '../pipeline/batch.ts';
 import type { KnownRecords } from '../pipeline/known-records.ts';
 import { createPipeline, type Pipeline } from '../pipeline/process-page.ts';
+import type { Masking } from '../pipeline/quarantine-entry.ts';
 import { createEnrich } from '../source/lookups/enrich.ts';
 import { type LoadedLookup, loadLookups } from '../source/lookups/load-lookups.ts';
 import type { LookupStore } from '../source/lookups/lookup-store.ts';
@@ -30,7 +31,7 @@ import type { RunPage } from './run-page.ts';
 import type { RunStore } from './run-store.ts';
 
 /** Dependencies and settings of the engine of one run. */
-export interface EngineOptions {
+export interface EngineOptions extends Masking {
   readonly runId: string;
   readonly startedAt: Date;
   readonly spec: ConnectorSpec;
@@ -47,7 +48,6 @@ export interface EngineOptions {
   readonly lookupStore: LookupStore;
   readonly known: KnownRecords;
   readonly evaluator: Evaluator;
-  readonly redact: (text: string) => string;
   /** Maximum bytes of a record's JSON, 1 MiB by default. */
   readonly recordBytesMax?: number;
   readonly onLoaded?: (loaded: LoadedLookup) => void;
@@ -138,7 +138,7 @@ async function open(
   signal: AbortSignal,
 ): Promise<{ readonly reading: RunReading; readonly pipeline: Pipeline }> {
   const { runId, startedAt, spec, resource, params, redeliver, force, store, lookupStore, known } = options;
-  const { evaluator, redact, recordBytesMax, onLoaded = () => undefined } = options;
+  const { evaluator, redact, seal, recordBytesMax, onLoaded = () => undefined } = options;
   const openResource = async (opened: Resource): Promise<OpenResource> => {
     const source = await options.openSource(opened);
     const used = lookupsInUse(spec, opened.key);
@@ -171,6 +171,7 @@ async function open(
     redeliver,
     evaluator,
     redact,
+    seal,
     ...(recordBytesMax === undefined ? {} : { recordBytesMax }),
   });
   return { reading, pipeline };

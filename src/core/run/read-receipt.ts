@@ -15,7 +15,13 @@ const failureMax = 1000;
 const Ids = v.array(v.string());
 const Counts = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 const QuarantineEntries = v.array(
-  v.looseObject({ id: v.string(), externalId: v.string(), rawJson: v.string(), errors: v.array(v.looseObject({})) }),
+  v.looseObject({
+    id: v.string(),
+    externalId: v.string(),
+    rawJson: v.string(),
+    sealed: v.optional(v.string()),
+    errors: v.array(v.looseObject({})),
+  }),
 );
 
 /** The parts that the ledger interprets; the rest is stored for this lane alone. */

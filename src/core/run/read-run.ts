@@ -94,7 +94,7 @@ async function* retryRequeued(run: RunReading, position: Extract<RunPosition, { 
       each: first.each,
       origin: 'retried',
       retried: page.map(({ id }) => id),
-      retries: page.map(({ id, version, isLast }) => ({ id, version, isLast })),
+      retries: page.map(({ record: _record, each: _each, ...retry }) => retry),
       positionAfter: { stage: 'retry', after },
     });
   }

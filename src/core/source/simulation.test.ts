@@ -144,6 +144,7 @@ function selectionOf(resource: Resource, stored: Map<string, RecordEntry>) {
     redeliver: false,
     evaluator,
     redact: (text) => text,
+    seal: (text) => text,
   });
   return async (records: readonly Row[]) => {
     const { outcomes } = await pipeline.shape(await pipeline.select({ records, each: {}, origin: 'fetched' }));

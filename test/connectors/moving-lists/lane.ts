@@ -72,7 +72,7 @@ export function openLane(spec: ConnectorSpec, example: Example, evaluator: Evalu
             start: { watermark: null, known: [] },
             onPage: (_page, ready) => {
               const { records: found } = assembleBatch([ready], {
-                ...{ resource: findResource(spec, key), runId, batchNo: ready.pageNo, redact },
+                ...{ resource: findResource(spec, key), runId, batchNo: ready.pageNo, redact, seal: redact },
               }).receiptOf([]);
               read.push(...found.map(({ externalId, fields }) => ({ externalId, fields })));
             },
@@ -102,7 +102,7 @@ export function openLane(spec: ConnectorSpec, example: Example, evaluator: Evalu
       const known = createKnownRecords(async (externalIds) => records.load(externalIds));
       const engine = createEngine({
         ...{ runId, startedAt: now, spec, resource, params, redeliver: false, force: false, openSource, store },
-        ...{ lookupStore: createMemoryLookups(), known, evaluator, redact },
+        ...{ lookupStore: createMemoryLookups(), known, evaluator, redact, seal: redact },
       });
       const outcome = (error: string | null): LaneRun => ({
         status: error !== null ? 'failed' : isClean ? 'succeeded' : 'partial',
@@ -116,7 +116,7 @@ export function openLane(spec: ConnectorSpec, example: Example, evaluator: Evalu
           pageNo: 0,
           sink: {
             async add(page) {
-              const batch = assembleBatch([page], { resource, runId, batchNo: page.pageNo, redact });
+              const batch = assembleBatch([page], { resource, runId, batchNo: page.pageNo, redact, seal: redact });
               const receipt = batch.receiptOf([]);
               for (const { externalId, data } of batch.rows) rows.set(externalId, data);
               for (const externalId of receipt.deleted) rows.delete(externalId);

@@ -230,12 +230,11 @@ export const attemptMakers: Readonly<Record<string, WeightedMaker>> = {
     weight: 2,
     make(dice, made) {
       const { quarantineIds } = made;
-      const runOf = someRun(dice, made);
       const after = quarantineIds.length > 0 && dice.chance(0.5) ? dice.pick(quarantineIds) : null;
       const page = { resourceKey: 'a', after, limit: 2 };
       return (side) => {
         const { queries, db, scope, connectionId } = side.org;
-        return queries.findRequeued(db, scope, { connectionId, runId: runOf(side), ...page });
+        return queries.findRequeued(db, scope, { connectionId, ...page });
       };
     },
   },

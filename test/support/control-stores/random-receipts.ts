@@ -61,7 +61,7 @@ export function randomReceipt(dice: Dice, facts: ReceiptFacts): Receipt {
         left: [{ partition: dice.pick(['p1', 'p2']), externalIds: dice.some(recordIds, 'once') }],
       }),
     quarantine: [...rare(() => kept(dice, facts)), ...rare(() => kept(dice, facts))],
-    ...(!isPlain && dice.chance(0.2) && { again: [{ ...kept(dice, facts), id: facts.newQuarantineId() }] }),
+    ...(!isPlain && dice.chance(0.2) && { again: [tried(dice, facts)] }),
     retried: quarantineIds.length > 0 ? rare(() => dice.pick(quarantineIds)) : [],
     partitions: dice
       .some(dice.pick([[''], [''], ['p1', 'p2']]), dice.chance(0.02) ? 'with repeats' : 'once')
@@ -105,6 +105,7 @@ const kept = (dice: Dice, { quarantineIds, newQuarantineId }: ReceiptFacts): Qua
   externalId: dice.pick(recordIds),
   rawJson: dice.pick(['{"v":1}', 'no JSON', '[2]']),
   each: dice.pick([{}, { project: { key: 'a' } }]),
+  ...dice.pick([{}, { sealed: 'sealed:k1.AAAA.BBBB.CCCC' }]),
   version: dice.pick(['', '', 'v1', 'v2']),
   isAgain: quarantineIds.length > 0 && dice.chance(0.3),
   errors: dice.pick([
@@ -113,6 +114,11 @@ const kept = (dice: Dice, { quarantineIds, newQuarantineId }: ReceiptFacts): Qua
     [{ path: '', message: 'm', keyword: 'too_large' }],
   ]),
 });
+
+function tried(dice: Dice, facts: ReceiptFacts): QuarantineEntry {
+  const entry = kept(dice, facts);
+  return { ...entry, id: entry.isAgain ? dice.pick(facts.quarantineIds) : facts.newQuarantineId() };
+}
 
 const partition = (dice: Dice, key: string): PartitionEntry => ({
   partition: key,

@@ -43,19 +43,20 @@ export interface AccountOptions {
   readonly http?: JsonObject;
   /** Values of params, all of them lists of strings. */
   readonly params?: JsonObject;
+  readonly secrets?: Readonly<Record<string, string>>;
 }
 
 /** Publishes a spec without limits and with short waits, and activates a connection of it. */
 export async function openAccount(stack: Service, options: AccountOptions): Promise<Account> {
   const { call } = stack.org;
-  const { params = {} } = options;
+  const { params = {}, secrets = {} } = options;
   const document = (version: string, resources: readonly JsonObject[], spec = options.spec ?? {}) =>
     specOf({ ...options, resources, spec }, version);
   const customer = await connectCustomer(stack, {
     document: document('1.0.0', options.resources),
     destinationOptions: options.destination ?? {},
     params,
-    secrets: {},
+    secrets,
   });
   const { connectionId, destination } = customer;
   const send = async (method: string, path: string, body?: unknown) => {
@@ -109,10 +110,16 @@ export async function openAccount(stack: Service, options: AccountOptions): Prom
   };
 }
 
-const specOf = ({ key, baseUrl, resources, params = {}, spec = {}, http = {} }: AccountOptions, version: string) => ({
+const specOf = (
+  { key, baseUrl, resources, params = {}, secrets = {}, spec = {}, http = {} }: AccountOptions,
+  version: string,
+) => ({
   ...spec,
   metadata: { key, name: key, version },
-  connectionParams: Object.keys(params).map((param) => ({ key: param, type: 'string_list' })),
+  connectionParams: [
+    ...Object.keys(params).map((param) => ({ key: param, type: 'string_list' })),
+    ...Object.keys(secrets).map((secret) => ({ key: secret, type: 'string', secret: true })),
+  ],
   http: { baseUrl, rateLimit: { requests: 1_000_000, perSeconds: 1 }, retry: { baseMs: 10, maxAttempts: 2 }, ...http },
   resources: resources.map((resource) => ({
     primaryKey: 'id',

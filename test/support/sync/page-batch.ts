@@ -26,5 +26,7 @@ export function pageBatch(
     ],
   });
   const resource = { key: 'items', onInvalid: 'quarantine' as const, target: { mode, onTypeConflict } };
-  return assembleBatch([page], { resource, runId: 'run_1', batchNo, redact: (text) => text });
+  return assembleBatch([page], { resource, runId: 'run_1', batchNo, ...masking });
 }
+
+const masking = { redact: (text: string) => text, seal: (text: string) => text };

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { storableJson } from '../../../../src/core/json/storable-json.ts';
+import { storableText } from '../../../../src/core/json/storable-text.ts';
 import type { LaneKey } from '../../../../src/core/model/lane-key.ts';
 import {
   closedIds,
@@ -67,13 +68,18 @@ async function keepQuarantine(tx: Db, scope: OrgScope, kept: KeptBack): Promise<
   const entries = kept.receipt.quarantine.map((entry) => ({ ...entry, externalId: entry.externalId.toWellFormed() }));
   const versions = new Map(entries.map((entry) => [`${entry.version} ${entry.externalId}`, entry]));
   const last = [...versions.values()];
-  const [again, anew] = [last.filter(({ isAgain }) => isAgain), last.filter(({ isAgain }) => !isAgain)];
-  for (const part of statementsOf([...new Map(again.map((entry) => [entry.id, entry])).values()]))
-    await openAgain(tx, scope, { ...kept, part });
+  const [again, anew] = splitByAgain(last);
+  for (const part of statementsOf(again)) await openAgain(tx, scope, { ...kept, part });
   for (const part of statementsOf(anew)) {
     await forgetRequests(tx, scope, { run: kept.run, part });
     await openAnew(tx, scope, { ...kept, part });
   }
+}
+
+/** Those that have a row already, each of these once, and the others. */
+function splitByAgain(entries: readonly QuarantineEntry[]): readonly [QuarantineEntry[], QuarantineEntry[]] {
+  const again = new Map(entries.filter(({ isAgain }) => isAgain).map((entry) => [entry.id, entry]));
+  return [[...again.values()], entries.filter(({ isAgain }) => !isAgain)];
 }
 
 interface Part extends Pick<KeptBack, 'run'> {
@@ -85,21 +91,25 @@ function entriesAs(part: readonly QuarantineEntry[]) {
   return sql`unnest(
     ${list(({ id }) => id)}::text[], ${list(({ externalId }) => externalId)}::text[], ${list(({ version }) => version)}::text[],
     ${list(({ rawJson }) => jsonOrText(rawJson))}::text[], ${list(({ each }) => storableJson(each))}::text[],
-    ${list(({ errors }) => storableJson(errors))}::text[],
+    ${list(({ sealed = '' }) => storableText(sealed))}::text[], ${list(({ errors }) => storableJson(errors))}::text[],
     ${list(({ isAwaited }) => String(isAwaited === true))}::text[]::bool[]
-  ) as q (id, external_id, version, raw, each, errors, is_awaited)`;
+  ) as q (id, external_id, version, raw, each, sealed, errors, is_awaited)`;
 }
+
+const isRow = ({ orgId }: OrgScope, { connectionId, resourceKey }: LaneKey) => sql`
+  quarantine.org_id = ${orgId} and quarantine.id = q.id and quarantine.connection_id = ${connectionId}
+  and quarantine.resource_key = ${resourceKey}`;
 
 async function openAnew(tx: Db, scope: OrgScope, { run, runId, part }: Part & KeptBack): Promise<void> {
   await sql`
     insert into quarantine (
-      id, org_id, connection_id, resource_key, external_id, version, raw_json, each_json, validation_errors, run_id,
-      requeued_at)
+      id, org_id, connection_id, resource_key, external_id, version, raw_json, each_json, sealed_json, validation_errors,
+      run_id, requeued_at)
     select q.id, ${scope.orgId}, ${run.connectionId}, ${run.resourceKey}, q.external_id, q.version, q.raw::jsonb,
-      q.each::jsonb, q.errors::jsonb, ${runId}, case when q.is_awaited then now() end
+      q.each::jsonb, nullif(q.sealed, ''), q.errors::jsonb, ${runId}, case when q.is_awaited then now() end
     from ${entriesAs(part)}
     on conflict (connection_id, resource_key, external_id, version) where resolved_at is null
-    do update set raw_json = excluded.raw_json, each_json = excluded.each_json,
+    do update set raw_json = excluded.raw_json, each_json = excluded.each_json, sealed_json = excluded.sealed_json,
       validation_errors = excluded.validation_errors, run_id = excluded.run_id,
       requeued_at = excluded.requeued_at`.execute(tx);
 }
@@ -110,8 +120,7 @@ async function openAgain(tx: Db, scope: OrgScope, { run, runId, part }: Part & K
     update quarantine set external_id = q.external_id, resolved_at = null,
       requeued_at = case when q.is_awaited then now() end, validation_errors = q.errors::jsonb, run_id = ${runId}
     from ${entriesAs(part)}
-    where quarantine.org_id = ${scope.orgId} and quarantine.id = q.id and quarantine.connection_id = ${run.connectionId}
-      and quarantine.resource_key = ${run.resourceKey}
+    where ${isRow(scope, run)}
       and not exists (
         select from quarantine other
         where other.connection_id = ${run.connectionId} and other.resource_key = ${run.resourceKey}
@@ -121,13 +130,21 @@ async function openAgain(tx: Db, scope: OrgScope, { run, runId, part }: Part & K
 
 /** Records that were delivered although a step failed: the next run begins with them, but nothing is kept back. */
 async function tryAgain(tx: Db, scope: OrgScope, { runId, receipt, run }: KeptBack): Promise<void> {
-  for (const part of statementsOf(receipt.again ?? [])) {
+  const [again, anew] = splitByAgain(receipt.again ?? []);
+  for (const part of statementsOf(again)) {
+    await sql`
+      update quarantine set external_id = q.external_id, validation_errors = q.errors::jsonb, run_id = ${runId},
+        resolved_at = coalesce(resolved_at, now()), requeued_at = now()
+      from ${entriesAs(part)}
+      where ${isRow(scope, run)}`.execute(tx);
+  }
+  for (const part of statementsOf(anew)) {
     await sql`
       insert into quarantine (
-        id, org_id, connection_id, resource_key, external_id, version, raw_json, each_json, validation_errors, run_id,
-        resolved_at, requeued_at)
+        id, org_id, connection_id, resource_key, external_id, version, raw_json, each_json, sealed_json, validation_errors,
+        run_id, resolved_at, requeued_at)
       select q.id, ${scope.orgId}, ${run.connectionId}, ${run.resourceKey}, q.external_id, q.version, q.raw::jsonb,
-        q.each::jsonb, q.errors::jsonb, ${runId}, now(), now()
+        q.each::jsonb, nullif(q.sealed, ''), q.errors::jsonb, ${runId}, now(), now()
       from ${entriesAs(part)}
       on conflict (id) do nothing`.execute(tx);
   }
@@ -146,8 +163,8 @@ const keptAtOnce = { records: 500, chars: 1_000_000 } as const;
 function* statementsOf(entries: readonly QuarantineEntry[]): Generator<readonly QuarantineEntry[]> {
   let from = 0;
   let chars = 0;
-  for (const [index, { rawJson }] of entries.entries()) {
-    chars += rawJson.length;
+  for (const [index, { rawJson, sealed = '' }] of entries.entries()) {
+    chars += rawJson.length + sealed.length;
     if (index + 1 - from < keptAtOnce.records && chars < keptAtOnce.chars) continue;
     yield entries.slice(from, index + 1);
     from = index + 1;

@@ -32,20 +32,24 @@ const unresolved = (db: Db, scope: OrgScope) =>
     .where('resolvedAt', 'is', null);
 
 interface RequeuedPage extends LaneKey {
-  /** Its own rows are for the run after it: it may be what they wait for that fails meanwhile. */
-  readonly runId: string;
   readonly after: string | null;
   readonly limit: number;
+}
+
+export interface RequeuedRow extends Omit<Requeued, 'lostId'> {
+  readonly externalId: string;
+  /** See `QuarantineEntry.sealed`. */
+  readonly sealed: string | null;
 }
 
 export async function findRequeued(
   db: Db,
   scope: OrgScope,
-  { connectionId, resourceKey, runId, after, limit }: RequeuedPage,
-): Promise<Requeued[]> {
+  { connectionId, resourceKey, after, limit }: RequeuedPage,
+): Promise<RequeuedRow[]> {
   const query = db
     .selectFrom('quarantine')
-    .select(['id', 'version', 'rawJson as record', 'eachJson as each'])
+    .select(['id', 'externalId', 'version', 'rawJson as record', 'eachJson as each', 'sealedJson as sealed'])
     .select(
       sql<boolean>`not exists (
         select from quarantine newer
@@ -57,7 +61,6 @@ export async function findRequeued(
     .where('connectionId', '=', connectionId)
     .where('resourceKey', '=', resourceKey)
     .where('requeuedAt', 'is not', null)
-    .where('runId', '!=', runId)
     .orderBy('id')
     .limit(limit);
   return (after === null ? query : query.where('id', '>', after)).execute();

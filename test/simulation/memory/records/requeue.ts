@@ -29,18 +29,15 @@ const isTooLarge = ({ validationErrors }: StoredQuarantine): boolean =>
   Array.isArray(validationErrors) && validationErrors.some((error: JsonObject) => error['keyword'] === 'too_large');
 
 /** As the query of the same name. */
-export const findRequeued: typeof real.findRequeued = (
-  db,
-  _scope,
-  { connectionId, resourceKey, runId, after, limit },
-) =>
+export const findRequeued: typeof real.findRequeued = (db, _scope, { connectionId, resourceKey, after, limit }) =>
   memoryOf(db).transact('findRequeued', (state) =>
     requeuedIn(state, { connectionId, resourceKey })
-      .filter((row) => row.runId !== runId && (after === null || row.id > after))
+      .filter((row) => after === null || row.id > after)
       .toSorted((a, b) => (a.id < b.id ? -1 : 1))
       .slice(0, limit)
       .map((row) => ({
-        ...{ id: row.id, version: row.version, record: row.rawJson, each: row.eachJson },
+        ...{ id: row.id, externalId: row.externalId, version: row.version },
+        ...{ record: row.rawJson, each: row.eachJson, sealed: row.sealedJson },
         isLast: !state.quarantine
           .where((other) => isLive(other) && other.id > row.id)
           .some((other) => isSame(other, row)),

@@ -46,13 +46,14 @@ function openAgain(state: ControlState, resource: OfResource, { entry, runId }: 
 }
 
 function openAnew(state: ControlState, resource: OfResource, { entry, runId }: Kept): void {
-  const { id, externalId, version, rawJson, each, errors, isAwaited } = entry;
+  const { id, externalId, version, rawJson, each, sealed = null, errors, isAwaited } = entry;
   for (const row of rowsOf(state, resource, [entry])) {
     if (row.requeuedAt !== null) state.quarantine.update(row, { requeuedAt: null });
   }
   const content = {
     rawJson: jsonOrText(rawJson),
     eachJson: storedObject(each),
+    sealedJson: sealed,
     validationErrors: stored(errors),
     runId,
     requeuedAt: isAwaited ? state.now() : null,
@@ -92,12 +93,19 @@ export function tryAgain(
   { entries, runId }: { readonly entries: readonly QuarantineEntry[]; readonly runId: string },
 ): void {
   const now = state.now();
-  for (const { id, externalId, version, rawJson, each, errors } of entries) {
-    if (state.quarantine.get(id)) continue;
+  for (const { id, externalId, version, rawJson, each, sealed = null, errors, isAgain } of entries) {
+    const row = state.quarantine.get(id);
+    if (row && isAgain && row.connectionId === connectionId && row.resourceKey === resourceKey) {
+      const resolvedAt = row.resolvedAt ?? now;
+      const waiting = { externalId, validationErrors: stored(errors), runId, resolvedAt, requeuedAt: now };
+      state.quarantine.update(row, waiting);
+    }
+    if (row || isAgain) continue;
     const key = { id, orgId, connectionId, resourceKey, externalId, version };
     const content = {
       rawJson: jsonOrText(rawJson),
       eachJson: storedObject(each),
+      sealedJson: sealed,
       validationErrors: stored(errors),
       runId,
     };
