@@ -1,3 +1,4 @@
+import type { Random } from '../simulation/random.ts';
 import { type Account, isRefusal, outcomeOf } from './account.ts';
 import type { Act } from './act.ts';
 import { connectionActs } from './connection-acts.ts';
@@ -7,6 +8,7 @@ import type { ResourceKey } from './genes.ts';
 import { historyActs } from './history-acts.ts';
 import { keysOf, oneOf, some } from './scene.ts';
 import type { Story } from './story.ts';
+import { subset } from './subset.ts';
 import { upgradeStory } from './upgrades.ts';
 
 const syncAll = async (story: Story): Promise<string> => {
@@ -81,8 +83,11 @@ const acts: readonly Act[] = [
   },
   {
     name: 'sync while the API changes',
-    weight: 9,
-    run: (story) => syncWith(story, oneOf(story), () => some(story, 4)),
+    weight: 12,
+    run: async (story) => {
+      const before = story.random.chance(0.5) ? `${some(story, 5)}; ` : '';
+      return `${before}${await syncWith(story, oneOf(story), () => some(story, 4))}`;
+    },
   },
   { name: 'sync and kill -9', weight: 1, run: (story) => kill(story, oneOf(story)) },
   { name: 'sync that is canceled', weight: 2, run: (story) => cancelMidway(story, story.account, oneOf(story)) },
@@ -109,20 +114,23 @@ const acts: readonly Act[] = [
   ...historyActs,
 ];
 
-const weighted = acts.flatMap((one) => Array.from({ length: one.weight }, () => one));
+/** What happens in a story: only some of the acts, as others would repair what these lose. */
+export const someActs = (random: Random): readonly Act[] => subset(random, acts, 0.5);
 
 /** Most stories begin with this. */
 export async function begin(story: Story): Promise<void> {
-  story.log(`first sync: ${await syncAll(story)}`);
+  if (story.random.chance(0.7)) return story.log(`first sync: ${await syncAll(story)}`);
+  for (const key of keysOf(story))
+    story.log(`first sync while the API changes: ${await syncWith(story, key, () => some(story, 4))}`);
 }
 
 /** Acts that are tried until one can happen. */
 const triesMax = 10;
 
-/** One act at random that can happen now; its name and effect go to the log. */
-export async function act(story: Story): Promise<void> {
+/** One of some acts that can happen now; its name and effect go to the log. */
+export async function act(story: Story, known: readonly Act[]): Promise<void> {
   for (let tries = 0; tries < triesMax; tries += 1) {
-    const { name, run } = story.random.pick(weighted);
+    const { name, run } = story.random.pick(known);
     const effect = await run(story);
     if (effect === null) continue;
     story.log(`${name}: ${effect}`);

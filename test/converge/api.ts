@@ -191,9 +191,8 @@ export function isWanted(records: Records, { name, record, query }: Wanted): boo
     query.get(param)?.split(',').includes(String(value)) ?? true;
   if (!isOneOf('area', record.fields['area']) || !isOneOf('group', record.fields['group'])) return false;
   if (name !== 'children') return true;
-  const parent = records.find('parents', String(record.fields['parent']));
-  if (!parent) return false;
-  return isOneOf('parent', record.fields['parent']) && isOneOf('region', parent.fields['region']);
+  const hasParent = records.find('parents', String(record.fields['parent'])) !== undefined;
+  return hasParent && isOneOf('parent', record.fields['parent']) && isOneOf('region', record.fields['region']);
 }
 
 const planOf = (id: string) => ({ id, name: `plan ${id}`, price: id.length * 10 });

@@ -126,6 +126,8 @@ function isListed(compared: Compared, id: string): boolean {
   const { records } = story.api;
   const record = recordOf(compared, id);
   if (!record) return false;
+  const parent = resource.each?.sendsRegion ? records.find('parents', String(record.fields['parent'])) : undefined;
+  if (parent && parent.fields['region'] !== record.fields['region']) return false;
   const query = new URLSearchParams(resource.byArea ? { area: story.params.area } : {});
   const places = placesOf(compared);
   if (places) query.set(resource.each?.from === 'values' ? 'group' : 'parent', [...places].join(','));

@@ -1,6 +1,6 @@
 import { outcomeOf } from './account.ts';
 import type { Act } from './act.ts';
-import { isIncremental } from './genes.ts';
+import { collectionOf, isIncremental } from './genes.ts';
 import { oneOf, some } from './scene.ts';
 import type { Story } from './story.ts';
 
@@ -19,6 +19,20 @@ async function switchDestination(story: Story): Promise<string> {
   story.destination = next;
   story.wasElsewhere = true;
   return next === story.destinations[0] ? 'to A' : 'to B';
+}
+
+/** The connection delivers elsewhere for a while, where a sync may fail. */
+async function goAndReturn(story: Story): Promise<string> {
+  const { api, account, random } = story;
+  const moved = random.chance(0.7) ? `${some(story, 4)}; ` : '';
+  const there = await switchDestination(story);
+  const key = oneOf(story);
+  const isAway = random.chance(0.3);
+  if (isAway) api.fault = { kind: 'error with status 200', collection: collectionOf(key), left: 100 };
+  const run = outcomeOf(await account.sync(key));
+  api.fault = null;
+  if (isAway) await account.activate();
+  return `${moved}${there}; ${key}: ${run}; ${await switchDestination(story)}`;
 }
 
 async function rotateToken(story: Story): Promise<string> {
@@ -87,6 +101,7 @@ export const connectionActs: readonly Act[] = [
     },
   },
   { name: 'destination', weight: 4, run: switchDestination },
+  { name: 'another destination for a while', weight: 4, run: goAndReturn },
   { name: 'token', weight: 2, run: rotateToken },
   { name: 'pause', weight: 1, run: pause },
 ];

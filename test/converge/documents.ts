@@ -115,7 +115,7 @@ function requestOf({ key, cursor, token, each, byArea, bare, pages, cache }: Res
       ...(cursor && { by: cursor.field, ...(cursor.order !== 'none' && { dir: cursor.order }) }),
       ...(cursor && !cursor.clientFilter && { since: '{{ window.from }}' }),
       ...(cursor?.window && { until: '{{ window.to }}' }),
-      ...(token && { token: '{{ watermark }}', by: 'seq', dir: 'asc' }),
+      ...(token && { token: '{{ watermark }}', tokens: 'yes', by: 'seq', dir: 'asc' }),
       ...(bare && { bare: 'yes' }),
       ...(pages.sparse && { sparse: 'yes' }),
     },

@@ -27,7 +27,10 @@ async function refuse(story: Story): Promise<string | null> {
   for (let time = 0; time < times; time += 1) outcomes.push(outcomeOf(await account.sync(key)));
   destination.sink.refusal = null;
   await account.activate();
-  return `${form}, ${key}: ${changed.join(', ')}: ${outcomes.join('; ')}`;
+  const fields = random.pick([null, { price: -5 }, { price: 8 }]);
+  if (fields) for (const id of ids) if (api.records.find(collection, id)) update(story, { collection, id, fields });
+  const after = fields ? `; then ${JSON.stringify(fields)}` : '';
+  return `${form}, ${key}: ${changed.join(', ')}: ${outcomes.join('; ')}${after}`;
 }
 
 /** Whether the API may respond badly in this way: what no reader could notice may not cost it anything for ever. */
@@ -50,16 +53,27 @@ function isUnnoticed(kind: ApiFault, { pages, each, deletes }: ResourceGenes, mi
   return kind === 'count too low';
 }
 
+/** Those that few resources can notice. */
+const rareFaults: ReadonlySet<ApiFault> = new Set([
+  'empty list',
+  'list cut',
+  'empty page',
+  'keys renamed',
+  'users busy',
+  'error with status 200',
+]);
+
 async function syncFaulty(story: Story): Promise<string> {
   const { random, api, genes, account } = story;
   const resource = random.pick(genes.resources);
-  const kind = random.pick(apiFaults.filter((one) => isFair(one, resource)));
+  const fair = apiFaults.filter((one) => isFair(one, resource));
+  const kind = random.pick(fair.flatMap((one) => (rareFaults.has(one) ? [one, one, one] : [one])));
   const times = random.between(1, 2);
-  const midway = random.chance(0.4) ? random.between(2, 3) : 0;
+  const midway = random.chance(0.5) ? random.between(2, 3) : 0;
   const isOfLookups = kind.startsWith('plans') || kind === 'users busy';
   // A run waits for an API that is away; so it comes back soon.
   const left = kind === 'status 500' || kind === 'plans away' ? random.between(1, 5) : 100;
-  const outcomes: string[] = [some(story, 2)];
+  const outcomes: string[] = [some(story, 4)];
   story.isBlind = isUnnoticed(kind, resource, midway);
   for (let time = 0; time < times; time += 1) {
     const fault = { kind, collection: isOfLookups ? null : collectionOf(resource.key), left };
@@ -85,7 +99,7 @@ async function expireTokens(story: Story): Promise<string | null> {
 
 /** What customers' systems do wrong for a while. */
 export const faultActs: readonly Act[] = [
-  { name: 'sync of an API that responds badly', weight: 8, run: syncFaulty },
+  { name: 'sync of an API that responds badly', weight: 12, run: syncFaulty },
   { name: 'the receiver refuses', weight: 8, run: refuse },
   { name: 'sync tokens expire', weight: 3, run: expireTokens },
 ];

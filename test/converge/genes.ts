@@ -103,7 +103,9 @@ export function randomGenes(random: Random): SpecGenes {
   const kinds: readonly (readonly ResourceKey[])[] = [
     ['items'],
     ['items'],
+    ['items'],
     ['items', 'prices'],
+    ['parents', 'children'],
     ['parents', 'children'],
     ['items', 'parents', 'children'],
   ];
@@ -128,7 +130,7 @@ export function randomResource(random: Random, key: ResourceKey): ResourceGenes 
   if (key === 'prices') return { ...randomResource(random, 'items'), ...ofPrices };
   const cursor = random.chance(key === 'parents' ? 0.4 : 0.55) ? randomCursor(random) : null;
   const token = cursor === null && key === 'items' && random.chance(0.3);
-  const each = token ? null : randomEach(random, key, cursor);
+  const each = token ? null : randomEach(random, key);
   const mode = random.chance(0.7) || token ? 'upsert' : cursor || random.chance(0.5) ? 'append' : 'replace';
   const change = {
     mode: random.pick(['hash', 'hash', 'hash', 'field', 'none'] as const),
@@ -138,10 +140,10 @@ export function randomResource(random: Random, key: ResourceKey): ResourceGenes 
   const canDelete = mode === 'upsert' && (change.mode !== 'none' || cursor === null);
   const found = randomDeletes(random, { cursor, each, canDelete });
   const deletes = token ? { ...found, mode: 'flag' as const } : found;
-  const cache = token ? 'none' : random.pick(['none', 'none', 'conditional', 'ttl'] as const);
+  const cache = token ? 'none' : random.pick(['none', 'none', 'none', 'conditional', 'conditional', 'ttl'] as const);
   const drawn = randomPages(random, token ? 'token' : cursor ? 'cursor' : 'id');
   // Only a list that is one page is asked for by its version.
-  const isOnePage = cache === 'conditional' && random.chance(0.6);
+  const isOnePage = cache === 'conditional' && random.chance(0.5);
   const paged = isOnePage ? { ...drawn, pages: { ...drawn.pages, kind: 'none' as const } } : drawn;
   const validate = random.pick(['none', 'none', 'strict', 'loose'] as const);
   const transforms = random.chance(0.7);
@@ -151,7 +153,7 @@ export function randomResource(random: Random, key: ResourceKey): ResourceGenes 
     token,
     wideKey: false,
     ...paged,
-    lenient: !paged.bare && random.chance(0.3),
+    lenient: !paged.bare && random.chance(0.4),
     byArea: key !== 'children' && random.chance(0.25),
     deletes,
     each,
@@ -159,7 +161,7 @@ export function randomResource(random: Random, key: ResourceKey): ResourceGenes 
     filter: random.pick(['none', 'none', 'none', 'status', 'price'] as const),
     shape: {
       transforms,
-      currency: random.chance(0.4),
+      currency: random.chance(0.5),
       table: random.chance(0.4),
       parentName: key === 'children' && each?.size === null && random.chance(0.5),
       lookup: random.chance(0.5),
@@ -169,7 +171,7 @@ export function randomResource(random: Random, key: ResourceKey): ResourceGenes 
       ? { onError: random.pick(['null', 'null', 'fail', 'quarantine'] as const), batch: random.chance(0.5) }
       : null,
     validate,
-    onInvalid: validate === 'none' ? 'fail' : random.pick(['fail', 'quarantine', 'quarantine', 'skip'] as const),
+    onInvalid: random.pick(['fail', 'quarantine', 'quarantine', 'skip'] as const),
     change: deletes.mode === 'none' || deletes.mode === 'flag' ? change : { ...change, mode: 'hash' },
     mode,
   };
@@ -179,7 +181,7 @@ export function randomResource(random: Random, key: ResourceKey): ResourceGenes 
 export function randomCursor(random: Random): CursorGenes {
   const field = random.pick([
     ...(['modified', 'modified', 'modified', 'stamp', 'local', 'local'] as const),
-    ...(['written', 'epoch_s', 'epoch_ms', 'day', 'seq', 'seq', 'text'] as const),
+    ...(['written', 'epoch_s', 'epoch_ms', 'day', 'seq', 'seq', 'seq', 'text'] as const),
   ]);
   const canWindow = field === 'modified' || field === 'epoch_ms' || field === 'written';
   const window = canWindow && random.chance(0.25) ? 'P2D' : null;
@@ -188,7 +190,7 @@ export function randomCursor(random: Random): CursorGenes {
     field,
     timezone: field === 'local' ? random.pick(['Europe/Berlin', 'Europe/Berlin', 'Asia/Tokyo'] as const) : null,
     order: random.pick(['asc', 'asc', 'asc', 'desc', 'none'] as const),
-    settle: isNumber ? 'PT0S' : random.pick(['PT0S', 'PT2S', 'PT30S'] as const),
+    settle: isNumber ? 'PT0S' : random.pick(['PT0S', 'PT0S', 'PT2S', 'PT30S'] as const),
     initial: window
       ? 'param'
       : field !== 'modified'
@@ -210,7 +212,7 @@ const ofPrices = {
   onInvalid: 'quarantine',
 } as const satisfies Partial<ResourceGenes>;
 
-function randomEach(random: Random, key: ResourceKey, cursor: CursorGenes | null): EachGenes | null {
+function randomEach(random: Random, key: ResourceKey): EachGenes | null {
   if (key === 'parents' || (key === 'items' && random.chance(0.6))) return null;
   const from = key === 'items' ? 'values' : random.pick(['store', 'store', 'live'] as const);
   const size = random.chance(0.25) ? 2 : null;
@@ -218,7 +220,7 @@ function randomEach(random: Random, key: ResourceKey, cursor: CursorGenes | null
     from,
     select: from === 'store' && size === null && random.chance(0.3) ? 'changed' : 'all',
     size,
-    sendsRegion: key === 'children' && size === null && cursor === null && random.chance(0.4),
+    sendsRegion: key === 'children' && size === null && random.chance(0.4),
   };
 }
 
@@ -231,7 +233,7 @@ interface Around {
 function randomDeletes(random: Random, { cursor, each, canDelete }: Around): ResourceGenes['deletes'] {
   const found = cursor
     ? (['none', 'flag', 'endpoint', 'endpoint'] as const)
-    : (['full_scan', 'full_scan', 'flag', 'none'] as const);
+    : (['full_scan', 'full_scan', 'full_scan', 'flag', 'none'] as const);
   return {
     mode: canDelete ? random.pick(found) : 'none',
     scope: each && random.chance(0.5) ? 'partition' : 'resource',
@@ -251,8 +253,8 @@ export function randomPages(random: Random, order: 'id' | 'cursor' | 'token'): P
   return {
     pages: {
       kind,
-      size: random.between(2, 5),
-      counts: !bare && random.chance(0.4),
+      size: random.between(2, 4),
+      counts: !bare && random.chance(0.5),
       sparse: (kind === 'cursor' || kind === 'next_url' || kind === 'link_header') && random.chance(0.3),
       overlap: kind === 'offset' && random.chance(0.4) ? 1 : null,
     },

@@ -2,6 +2,7 @@ import type { Random } from '../simulation/random.ts';
 import type { StoryApi } from './api.ts';
 import { collectionOf, type SpecGenes } from './genes.ts';
 import { areas, type Collection, collections, groups, newFields, type Records, regions, statuses } from './records.ts';
+import { subset } from './subset.ts';
 
 /** The first records of a story: up to ten days old, some together. */
 export function fill(random: Random, records: Records): void {
@@ -25,16 +26,27 @@ interface Scene {
   readonly random: Random;
   readonly api: StoryApi;
   readonly genes: SpecGenes;
+  /** The kinds of changes that happen in the story, each as often as its weight. */
+  readonly mutations: readonly NamedMutation[];
 }
 
 type Mutation = (scene: Scene, collection: Collection) => string | null;
+
+/** A kind of change. */
+export interface NamedMutation {
+  readonly name: string;
+  readonly run: Mutation;
+}
+
+/** Some kinds of changes, as only some of them hide what others lose. */
+export const someMutations = (random: Random): readonly NamedMutation[] => subset(random, mutations, 0.5);
 
 /** Changes of the API at random; says which. */
 export function mutate(scene: Scene, times: number): string {
   const done: string[] = [];
   for (let left = times; left > 0; left -= 1) {
     const collection = collectionOf(scene.random.pick(scene.genes.resources).key);
-    const { name, run } = scene.random.pick(weighted);
+    const { name, run } = scene.random.pick(scene.mutations);
     const id = run(scene, collection);
     if (id !== null) done.push(`${name} ${id}`);
   }
@@ -50,7 +62,7 @@ function change(
     const { random, api } = scene;
     const all = api.records.all(collection);
     if (all.length === 0) return null;
-    const { id, fields } = random.pick(all);
+    const { id, fields } = pickOne(random, all);
     const changed = fieldsOf(scene, collection);
     if (!changed) return null;
     touchParents(scene, collection, [fields['parent'], changed['parent']]);
@@ -58,6 +70,10 @@ function change(
     return id;
   };
 }
+
+/** Often one of the first, so that several things happen to the same. */
+const pickOne = <Item>(random: Random, all: readonly Item[]): Item =>
+  random.pick(random.chance(0.4) ? all.slice(0, 2) : all);
 
 /** A record, and the fields that it gets. */
 interface Update {
@@ -151,8 +167,22 @@ const mutations: readonly { readonly name: string; readonly weight: number; read
       const { random, api } = scene;
       const all = api.records.all(collection);
       if (all.length < 3) return null;
-      const { id } = random.pick(all);
+      const { id } = pickOne(random, all);
       remove(scene, collection, id);
+      return id;
+    },
+  },
+  {
+    name: 'is made anew',
+    weight: 3,
+    run: (scene, collection) => {
+      const { random, api } = scene;
+      const parents = api.records.all('parents').map((parent) => parent.id);
+      const all = api.records.all(collection);
+      if (all.length === 0 || collection === 'parents') return null;
+      const { id } = pickOne(random, all);
+      remove(scene, collection, id);
+      api.records.write(collection, id, newFields(random, collection, parents));
       return id;
     },
   },
@@ -167,6 +197,14 @@ const mutations: readonly { readonly name: string; readonly weight: number; read
   { name: 'group', weight: 2, run: change(({ random }) => ({ group: random.pick(groups) })) },
   { name: 'area', weight: 2, run: change(({ random }) => ({ area: random.pick(areas) })) },
   { name: 'becomes invalid', weight: 3, run: change(() => ({ price: -5 })) },
+  {
+    name: 'all notes turn null',
+    weight: 1,
+    run: (scene, collection) => {
+      for (const { id } of scene.api.records.all(collection)) update(scene, { collection, id, fields: { note: null } });
+      return `of ${collection}`;
+    },
+  },
   {
     name: 'becomes valid',
     weight: 3,
@@ -188,8 +226,6 @@ const mutations: readonly { readonly name: string; readonly weight: number; read
   {
     name: 'region',
     weight: 2,
-    run: change(({ random }, collection) => (collection === 'parents' ? { region: random.pick(regions) } : null)),
+    run: change(({ random }, collection) => (collection === 'items' ? null : { region: random.pick(regions) })),
   },
 ];
-
-const weighted = mutations.flatMap((mutation) => Array.from({ length: mutation.weight }, () => mutation));

@@ -49,8 +49,8 @@ export function pageOf(all: readonly Ranked[], { url, fault, newest }: Page): Up
   const total = fault === 'count too low' ? all.length >> 1 : all.length;
   const pages = Math.ceil(total / size);
   const next_url = next === null ? null : address.href;
-  const sync_token = String(Math.max(newest, 0) + 1);
-  return replied(200, { data: items, total, pages, next, next_url, sync_token }, link);
+  const token = query.get('tokens') === 'yes' ? { sync_token: String(Math.max(newest, 0) + 1) } : {};
+  return replied(200, { data: items, total, pages, next, next_url, ...token }, link);
 }
 
 const renamed = ({ id, ...rest }: Item): Item => ({ ID: id, ...rest });

@@ -133,6 +133,7 @@ export function newFields(random: Random, collection: Collection, parents: reado
     area: random.pick(areas),
     group: random.pick(groups),
   };
-  if (collection === 'parents') return { ...common, region: random.pick(regions), kids: 0 };
-  return collection === 'children' ? { ...common, parent: random.pick(parents) } : common;
+  if (collection === 'items') return common;
+  const placed = { ...common, region: random.pick(regions) };
+  return collection === 'parents' ? { ...placed, kids: 0 } : { ...placed, parent: random.pick(parents) };
 }

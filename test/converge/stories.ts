@@ -1,5 +1,5 @@
 import { startStack } from '../support/service/stack.ts';
-import { act, begin } from './acts.ts';
+import { act, begin, someActs } from './acts.ts';
 import { createApiServer } from './api-server.ts';
 import { checkStory } from './check-story.ts';
 import { openStory, type StoryPlace } from './story.ts';
@@ -88,9 +88,11 @@ export async function runStory(seed: number, place: StoryPlace): Promise<StoryEn
     await using story = await openStory(seed, place);
     ({ lines } = story);
     story.account = witnessed(story.account, story);
-    const count = story.random.between(5, 16);
-    if (story.random.chance(0.8)) await begin(story);
-    for (let done = 0; done < count; done += 1) await act(story);
+    const { random } = story;
+    const count = random.chance(0.6) ? random.between(1, 5) : random.between(6, 14);
+    const known = someActs(random);
+    if (random.chance(0.8)) await begin(story);
+    for (let done = 0; done < count; done += 1) await act(story, known);
     return { seed, lines, differences: await checkStory(story) };
   } catch (error) {
     const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);

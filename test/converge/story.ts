@@ -11,7 +11,7 @@ import { createStoryApi, type StoryApi } from './api.ts';
 import { openDestination, type SinkPlace, type StoryDestination } from './destinations.ts';
 import { documentOf } from './documents.ts';
 import { type ResourceKey, randomGenes, type SpecGenes } from './genes.ts';
-import { fill } from './mutations.ts';
+import { fill, type NamedMutation, someMutations } from './mutations.ts';
 
 /** The params of a connection of a story. */
 interface StoryParams {
@@ -29,6 +29,7 @@ export interface Story extends AsyncDisposable, SinkPlace {
   readonly stack: Stack;
   readonly org: TestOrg;
   readonly api: StoryApi;
+  readonly mutations: readonly NamedMutation[];
   account: Account;
   readonly destinations: readonly [StoryDestination, StoryDestination];
   /** Which of them the connection has. */
@@ -119,6 +120,7 @@ export async function openStory(seed: number, place: StoryPlace): Promise<Story>
     stack: place.stack,
     org,
     api,
+    mutations: someMutations(random),
     account,
     destinations,
     destination: destinations[0],
