@@ -2,9 +2,9 @@ import type { Random } from '../simulation/random.ts';
 import { type Account, isRefusal, outcomeOf } from './account.ts';
 import type { Act } from './act.ts';
 import { connectionActs } from './connection-acts.ts';
-import { customerActs } from './customer-acts.ts';
+import { customerActs, makeTable } from './customer-acts.ts';
 import { faultActs } from './fault-acts.ts';
-import type { ResourceKey } from './genes.ts';
+import { collectionOf, type ResourceKey } from './genes.ts';
 import { historyActs } from './history-acts.ts';
 import { keysOf, oneOf, some } from './scene.ts';
 import type { Story } from './story.ts';
@@ -119,6 +119,11 @@ export const someActs = (random: Random): readonly Act[] => subset(random, acts,
 
 /** Most stories begin with this. */
 export async function begin(story: Story): Promise<void> {
+  if (story.random.chance(0.15)) {
+    const made: (string | null)[] = [];
+    for (const { key } of story.genes.resources) made.push(await makeTable(story, collectionOf(key)));
+    story.log(`tables of the customer's own: ${made.join(', ')}`);
+  }
   if (story.random.chance(0.7)) return story.log(`first sync: ${await syncAll(story)}`);
   for (const key of keysOf(story))
     story.log(`first sync while the API changes: ${await syncWith(story, key, () => some(story, 4))}`);

@@ -1,5 +1,6 @@
 import type { QuarantineRow } from '../../src/core/resources/quarantine.ts';
 import { isWanted } from './api.ts';
+import { ofCustomer } from './customer-acts.ts';
 import type { ComparedRow as Row, StoryDestination } from './destinations.ts';
 import { collectionOf, isIncremental, type ResourceGenes } from './genes.ts';
 import type { ApiRecord } from './records.ts';
@@ -23,7 +24,8 @@ export async function compareTables(
   if (resource.key === 'prices') return { ids: [], differences: [] };
   const [found, expected] = [await story.destination.rows(resource), await fresh.rows(resource)];
   const differences: string[] = [];
-  for (const id of new Set([...found.keys(), ...expected.keys()])) {
+  const invalid = compared.freshQuarantined.map(({ externalId }) => externalId);
+  for (const id of new Set([...found.keys(), ...expected.keys(), ...invalid])) {
     const difference = differenceOf(compared, id, { found: found.get(id), expected: expected.get(id) });
     if (difference !== null) differences.push(`${resource.key} ${id}: ${difference}`);
   }
@@ -44,18 +46,25 @@ interface Pair {
   readonly expected: Row | undefined;
 }
 
-/** `update` has no way to take back what it wrote of a record that it no longer reads. */
-function withoutPast({ found, expected }: Pair): Pair {
-  if (!found || !expected || 'bonus' in expected) return { found, expected };
-  const { bonus: _, ...rest } = found;
-  return { found: rest, expected };
+/**
+ * Without what nobody can take back: what `update` wrote of a record that it no longer reads, and what a column has by
+ * the customer's own default where a record does not give it.
+ */
+function withoutPast({ found, expected }: Pair, record: ApiRecord | undefined): Pair {
+  if (!found || !expected) return { found, expected };
+  const { bonus, note, ...rest } = found;
+  const isDefault = note === ofCustomer && record !== undefined && !('note' in record.fields);
+  return {
+    found: { ...rest, ...('bonus' in expected && { bonus }), ...(!isDefault && note !== undefined && { note }) },
+    expected,
+  };
 }
 
 function differenceOf(compared: Compared, id: string, pair: Pair): string | null {
-  const { found, expected } = withoutPast(pair);
   const { story, resource, quarantined, freshQuarantined } = compared;
   const isShaped = story.shaped.has(resource.key);
   const record = recordOf(compared, id);
+  const { found, expected } = withoutPast(pair, record);
   const isKept = quarantined.some((row) => row.externalId === id && revOf(row.rawJson) === String(record?.rev));
   if (found && expected) {
     if (textOf(found) === textOf(expected)) return openRowOf(compared, id);

@@ -26,11 +26,14 @@ async function columnsOf({ destination }: Story, table: Collection): Promise<rea
   return found?.map(({ name }) => name) ?? [];
 }
 
+/** What a column of a table that the customer made has unless a record gives it. */
+export const ofCustomer = 'by hand';
+
 /** A table as the documentation asks for one. */
 const byHand = (table: Collection, isAppend: boolean): string =>
   `create table ${table} (${isAppend ? '_seq bigint generated always as identity primary key, ' : ''}
     _connection_id text not null, _external_id text not null, _run_id text not null, _synced_at timestamptz not null,
-    _deleted_at timestamptz, id text, name text, note text
+    _deleted_at timestamptz, id text, name text, note text default '${ofCustomer}'
     ${isAppend ? '' : ', primary key (_connection_id, _external_id)'})`;
 
 const tablesOf = async ({ destination }: Story, schema: string): Promise<readonly string[]> => {
@@ -81,6 +84,15 @@ async function restore(story: Story): Promise<string | null> {
   return `to ${backup.at}: ${outcomes.join('; ')}`;
 }
 
+/** Makes a table for a connection that has none yet; null: it has one. */
+export async function makeTable(story: Story, table: Collection): Promise<string | null> {
+  const columns = await columnsOf(story, table);
+  if (columns.length > 0 || !story.destination.query) return null;
+  const isAppend = story.genes.resources.some(({ key, mode }) => key === table && mode === 'append');
+  await story.destination.query(byHand(table, isAppend));
+  return table;
+}
+
 /** What customers do to their own tables. */
 export const customerActs: readonly Act[] = [
   { name: 'the customer drops a table', weight: 2, run: atTable((table) => [`drop table ${table}`]) },
@@ -121,13 +133,6 @@ export const customerActs: readonly Act[] = [
   {
     name: 'the customer makes a table by hand',
     weight: 1,
-    run: async (story) => {
-      const table = collectionOf(story.random.pick(story.genes.resources).key);
-      const columns = await columnsOf(story, table);
-      if (columns.length > 0 || !story.destination.query) return null;
-      const isAppend = story.genes.resources.some(({ key, mode }) => key === table && mode === 'append');
-      await story.destination.query(byHand(table, isAppend));
-      return table;
-    },
+    run: (story) => makeTable(story, collectionOf(story.random.pick(story.genes.resources).key)),
   },
 ];

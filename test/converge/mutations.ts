@@ -4,17 +4,20 @@ import { collectionOf, type SpecGenes } from './genes.ts';
 import { areas, type Collection, collections, groups, newFields, type Records, regions, statuses } from './records.ts';
 import { subset } from './subset.ts';
 
-/** The first records of a story: up to ten days old, some together. */
+/** The first records of a story: up to ten days old, some together; at times none of them has a note. */
 export function fill(random: Random, records: Records): void {
   const day = 86_400_000;
   const count = { items: random.between(5, 14), parents: random.between(3, 7), children: random.between(6, 16) };
+  const hasNotes = random.chance(0.85);
   let at = Date.now() - 10 * day;
   for (const collection of ['parents', 'items', 'children'] as const)
     for (let number = 1; number <= count[collection]; number += 1) {
       at += random.between(1, day / 5);
       const parents = records.all('parents').map(({ id }) => id);
       const together = number > 1 && random.chance(0.15);
-      records.write(collection, idOf(collection, number), newFields(random, collection, parents), { at, together });
+      const fields = newFields(random, collection, parents);
+      const given = hasNotes || !('note' in fields) ? fields : { ...fields, note: null };
+      records.write(collection, idOf(collection, number), given, { at, together });
     }
 }
 

@@ -138,8 +138,8 @@ export const plants: readonly StoryPlant[] = [
     name: 'a deletion outweighs the invalid record behind it',
     seed: null,
     file: 'src/core/pipeline/batch-versions.ts',
-    code: 'deleted: [...last.values()].flatMap(',
-    bug: 'deleted: ends.flatMap(',
+    code: 'const flagged = [...last.values()].flatMap((end) => end.flagged ?? []);',
+    bug: 'const flagged = ends.flatMap((end) => end.flagged ?? []);',
   },
   {
     name: 'an update without a row counts as written',
@@ -156,11 +156,11 @@ export const plants: readonly StoryPlant[] = [
     bug: "...stored.columns.flatMap(({ name }) => (name.startsWith('_') ? [] : [name]))].map(quoted);",
   },
   {
-    name: 'a list with gaps shows what is gone',
+    name: 'a page without a list shows what is gone',
     seed: null,
-    file: 'src/core/run/delete-missing.ts',
-    code: 'const isCompared = scan.isPartitioned || totals.gaps.length === 0;',
-    bug: 'const isCompared = true;',
+    file: 'src/core/source/read/page-evidence.ts',
+    code: "page.recordsMissing && 'list_missing',",
+    bug: 'false,',
   },
   {
     name: 'no brake holds deletions back',
