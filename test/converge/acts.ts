@@ -3,7 +3,7 @@ import { type Account, isRefusal, outcomeOf } from './account.ts';
 import type { Act } from './act.ts';
 import { connectionActs } from './connection-acts.ts';
 import { customerActs, makeTable } from './customer-acts.ts';
-import { faultActs } from './fault-acts.ts';
+import { faultActs, syncFaulty } from './fault-acts.ts';
 import { collectionOf, type ResourceKey } from './genes.ts';
 import { historyActs } from './history-acts.ts';
 import { keysOf, oneOf, some } from './scene.ts';
@@ -124,7 +124,9 @@ export async function begin(story: Story): Promise<void> {
     for (const { key } of story.genes.resources) made.push(await makeTable(story, collectionOf(key)));
     story.log(`tables of the customer's own: ${made.join(', ')}`);
   }
-  if (story.random.chance(0.7)) return story.log(`first sync: ${await syncAll(story)}`);
+  const kind = story.random.next();
+  if (kind < 0.5) return story.log(`first sync: ${await syncAll(story)}`);
+  if (kind < 0.7) return story.log(`first sync of an API that responds badly: ${await syncFaulty(story)}`);
   for (const key of keysOf(story))
     story.log(`first sync while the API changes: ${await syncWith(story, key, () => some(story, 4))}`);
 }

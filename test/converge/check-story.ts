@@ -134,7 +134,9 @@ async function compareAll(story: Story, other: Account, fresh: StoryDestination)
       freshQuarantined: openRows(theirs, resource.key),
       parents,
     });
-    if (resource.key === 'parents') for (const id of compared.ids) parents.add(id);
+    // An invalid parent is one all the same.
+    const known = [...compared.ids, ...openRows(theirs, resource.key).map(({ externalId }) => externalId)];
+    if (resource.key === 'parents') for (const id of known) parents.add(id);
     differences.push(...compared.differences);
   }
   return differences;

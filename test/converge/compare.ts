@@ -77,7 +77,7 @@ function differenceOf(compared: Compared, id: string, pair: Pair): string | null
     return isKept || (isShaped && isIncremental(resource)) ? null : `is missing: ${JSON.stringify(expected)}`;
   if (isShaped && isIncremental(resource)) return null;
   if (freshQuarantined.some((row) => row.externalId === id))
-    return isKept ? null : `is invalid now, but neither in quarantine: ${JSON.stringify(found)}`;
+    return isKept ? null : `is invalid now, but not in quarantine: ${JSON.stringify(found ?? null)}`;
   if (isSkipped(resource, record?.fields['price']) || mayStay(compared, id)) return null;
   return `must not be there: ${JSON.stringify(found)}`;
 }

@@ -33,6 +33,10 @@ async function refuse(story: Story): Promise<string | null> {
   return `${form}, ${key}: ${changed.join(', ')}: ${outcomes.join('; ')}${after}`;
 }
 
+/** Whether the spec says where the API counts its records. */
+const isCounted = ({ counts, kind }: ResourceGenes['pages']): boolean =>
+  counts && (kind === 'page' || kind === 'offset');
+
 /** Whether the API may respond badly in this way: what no reader could notice may not cost it anything for ever. */
 function isFair(kind: ApiFault, { cursor, token, deletes, mode, pages, plan, shape }: ResourceGenes): boolean {
   const isFull = cursor === null && !token;
@@ -40,14 +44,14 @@ function isFair(kind: ApiFault, { cursor, token, deletes, mode, pages, plan, sha
   if (kind === 'users busy') return shape.transforms && shape.lookup;
   if (kind === 'keys renamed') return isFull && deletes.mode !== 'none';
   if (kind === 'count too low' || kind === 'empty page') {
-    if (!pages.counts) return false;
+    if (!isCounted(pages)) return false;
   } else if (kind !== 'list cut' && kind !== 'empty list') return true;
   return isFull ? deletes.mode !== 'none' || mode === 'replace' : cursor?.order === 'asc' && !cursor.window;
 }
 
 /** Whether no reader can tell that the list is not whole: then it may conclude that records are gone. */
 function isUnnoticed(kind: ApiFault, { pages, each, deletes }: ResourceGenes, midway: number): boolean {
-  if (kind === 'list cut') return !(pages.counts && (pages.kind === 'page' || pages.kind === 'offset'));
+  if (kind === 'list cut') return !isCounted(pages);
   // The brake holds where nothing at all is listed.
   if (kind === 'empty list') return midway > 0 || each !== null || deletes.brake === 'off';
   return kind === 'count too low';
@@ -63,7 +67,8 @@ const rareFaults: ReadonlySet<ApiFault> = new Set([
   'error with status 200',
 ]);
 
-async function syncFaulty(story: Story): Promise<string> {
+/** Syncs a resource while its API responds badly. */
+export async function syncFaulty(story: Story): Promise<string> {
   const { random, api, genes, account } = story;
   const resource = random.pick(genes.resources);
   const fair = apiFaults.filter((one) => isFair(one, resource));
@@ -73,7 +78,7 @@ async function syncFaulty(story: Story): Promise<string> {
   const isOfLookups = kind.startsWith('plans') || kind === 'users busy';
   // A run waits for an API that is away; so it comes back soon.
   const left = kind === 'status 500' || kind === 'plans away' ? random.between(1, 5) : 100;
-  const outcomes: string[] = [some(story, 4)];
+  const outcomes: string[] = [some(story, 6)];
   story.isBlind = isUnnoticed(kind, resource, midway);
   for (let time = 0; time < times; time += 1) {
     const fault = { kind, collection: isOfLookups ? null : collectionOf(resource.key), left };

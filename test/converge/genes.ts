@@ -117,7 +117,7 @@ export function randomGenes(random: Random): SpecGenes {
         one.mode === 'append' ? { ...one, mode: one.cursor ? ('upsert' as const) : ('replace' as const) } : one,
       )
     : drawn;
-  const destination = random.chance(0.25) && !keys.includes('prices') ? 'webhook' : 'postgres';
+  const destination = random.chance(0.3) && !keys.includes('prices') ? 'webhook' : 'postgres';
   return { resources, table: 1, destination, onBehind: random.pick(['fail', 'start_over'] as const) };
 }
 
@@ -145,7 +145,7 @@ export function randomResource(random: Random, key: ResourceKey): ResourceGenes 
   // Only a list that is one page is asked for by its version.
   const isOnePage = cache === 'conditional' && random.chance(0.5);
   const paged = isOnePage ? { ...drawn, pages: { ...drawn.pages, kind: 'none' as const } } : drawn;
-  const validate = random.pick(['none', 'none', 'strict', 'loose'] as const);
+  const validate = random.pick(['none', 'strict', 'strict', 'loose'] as const);
   const transforms = random.chance(0.7);
   return {
     key,
@@ -180,7 +180,7 @@ export function randomResource(random: Random, key: ResourceKey): ResourceGenes 
 /** Random genes of a cursor. */
 export function randomCursor(random: Random): CursorGenes {
   const field = random.pick([
-    ...(['modified', 'modified', 'modified', 'stamp', 'local', 'local'] as const),
+    ...(['modified', 'modified', 'modified', 'stamp', 'stamp', 'local', 'local'] as const),
     ...(['written', 'epoch_s', 'epoch_ms', 'day', 'seq', 'seq', 'seq', 'text'] as const),
   ]);
   const canWindow = field === 'modified' || field === 'epoch_ms' || field === 'written';

@@ -10,7 +10,10 @@ export function fill(random: Random, records: Records): void {
   const count = { items: random.between(5, 14), parents: random.between(3, 7), children: random.between(6, 16) };
   const hasNotes = random.chance(0.85);
   let at = Date.now() - 10 * day;
-  for (const collection of ['parents', 'items', 'children'] as const)
+  const order = random.chance(0.5)
+    ? (['items', 'parents', 'children'] as const)
+    : (['parents', 'children', 'items'] as const);
+  for (const collection of order)
     for (let number = 1; number <= count[collection]; number += 1) {
       at += random.between(1, day / 5);
       const parents = records.all('parents').map(({ id }) => id);

@@ -23,7 +23,10 @@ const ofCursor = (change: (cursor: NonNullable<ResourceGenes['cursor']>, random:
 };
 
 const changes: Readonly<Record<string, ResourceChange>> = {
-  'cursor field': ({ cursor }, random) => (cursor ? { cursor: randomCursor(random) } : null),
+  'cursor field': ({ cursor }, random) => {
+    const others = [randomCursor(random), randomCursor(random)];
+    return cursor ? { cursor: others.find(({ field }) => field !== cursor.field) ?? cursor } : null;
+  },
   timezone: ({ cursor }) => {
     if (cursor?.field !== 'local') return null;
     return { cursor: { ...cursor, timezone: cursor.timezone === 'Asia/Tokyo' ? 'Europe/Berlin' : 'Asia/Tokyo' } };
@@ -121,7 +124,7 @@ function changedGenes({ random, genes }: Story): { readonly name: string; readon
   if (what < 0.08) return { name: 'another static table', genes: { ...genes, table: genes.table + 1 } };
   if (what < 0.22) return otherResources(random, genes);
   const resource = random.pick(genes.resources);
-  const name = what < 0.4 ? 'cursor field' : random.pick(Object.keys(changes));
+  const name = what < 0.5 ? 'cursor field' : random.pick(Object.keys(changes));
   const changed = changes[name]?.(resource, random);
   const isOfTwo = genes.resources.some(({ key }) => key === 'prices');
   if (!changed || (isOfTwo && name === 'primary key')) return null;
