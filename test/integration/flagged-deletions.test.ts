@@ -53,6 +53,23 @@ describe('the brake', () => {
     expect(await of.sync(key)).toMatchObject({ status: 'succeeded', statsJson: { deleted: 0, recordsOut: 0 } });
   });
 
+  it('holds back what a read of everything no longer shows, until a forced backfill', async () => {
+    const key = 'braked_start';
+    const { served, resource } = openRecords(key, flag);
+    await using of = await account({ key: 'braked-start', resources: [resource] });
+    served.rows = ids(40).map((id) => ({ id, at: day(1) }));
+    await of.sync(key);
+    const query = { since: '{{ window.from }}', area: 'us' };
+    await of.upgrade('1.1.0', [{ ...resource, request: { path: `/${key}`, query } }]);
+    served.rows = ids(15).map((id) => ({ id, at: day(1) }));
+    const held = { status: 'partial', notes: { deletes_held_back: 1 } };
+    expect(await of.sync(key)).toMatchObject(held);
+    expect(await of.sync(key)).toMatchObject(held);
+    expect(await of.backfill(key, { force: true })).toMatchObject({ status: 'succeeded', statsJson: { deleted: 25 } });
+    expect(await of.live(key)).toHaveLength(15);
+    expect(await of.sync(key)).toMatchObject({ status: 'succeeded', statsJson: { deleted: 0, recordsOut: 0 } });
+  });
+
   it.each(forms)('forgets what is taken back of deletions by %s', async (_, key, parts) => {
     const { served, resource } = openRecords(`${key}_back`, parts);
     await using of = await account({ key: `${key.replace('_', '-')}-back`, resources: [resource] });

@@ -64,8 +64,9 @@ export function openPartitionReads(run: RunReading, options: RunReadOptions): Pa
     if (deletes.mode !== 'flag') return false;
     const { backfill } = run.source;
     const isToken = incremental?.kind === 'token';
+    if (backfill !== null && !(showsAll && backfill.force === true && backfill.from === null)) return false;
     // A forced backfill replaces a token that the API may have forgotten.
-    if (backfill !== null) return isToken && showsAll && backfill.force === true && backfill.from === null;
+    if (backfill !== null && isToken) return true;
     // With a token and `initial`, the run can at least report that deletions are unknown.
     if (!showsAll && !isToken) return false;
     asked ??= run.store.startsOver();
