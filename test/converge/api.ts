@@ -203,7 +203,7 @@ function plansOf(api: StoryApi, url: URL): UpstreamResponse {
   const ids = url.searchParams.get('ids')?.split(',') ?? null;
   if (ids === null) return replied(200, planOf(url.pathname.split('/')[3] ?? ''));
   const results = ids.map(planOf);
-  return replied(200, { results: fault === 'plans cut' ? results.slice(0, results.length >> 1) : results });
+  return replied(200, { results: fault === 'plans cut' ? results.slice(0, Math.ceil(results.length / 2)) : results });
 }
 
 function usersOf(api: StoryApi): UpstreamResponse {
