@@ -132,6 +132,7 @@ async function compareAll(story: Story, other: Account, fresh: StoryDestination)
       fresh,
       quarantined: openRows(own, resource.key),
       freshQuarantined: openRows(theirs, resource.key),
+      updatesQuarantined: resource.key === 'items' ? openRows(own, 'prices') : [],
       parents,
     });
     // An invalid parent is one all the same.

@@ -12,6 +12,8 @@ interface Compared {
   readonly fresh: StoryDestination;
   readonly quarantined: readonly QuarantineRow[];
   readonly freshQuarantined: readonly QuarantineRow[];
+  /** Of the resource that updates the rows. */
+  readonly updatesQuarantined: readonly QuarantineRow[];
   /** The parents that the fresh connection has. */
   readonly parents: ReadonlySet<string>;
 }
@@ -48,15 +50,21 @@ interface Pair {
 
 /**
  * Without what nobody can take back: what `update` wrote of a record that it no longer reads, and what a column has by
- * the customer's own default where a record does not give it.
+ * the customer's own default where a record does not give it. Nor with an update that is in quarantine.
  */
-function withoutPast({ found, expected }: Pair, record: ApiRecord | undefined): Pair {
+function withoutPast({ found, expected }: Pair, record: ApiRecord | undefined, isUpdateKept: boolean): Pair {
   if (!found || !expected) return { found, expected };
   const { bonus, note, ...rest } = found;
+  const { bonus: expectedBonus, ...expectedRest } = expected;
   const isDefault = note === ofCustomer && record !== undefined && !('note' in record.fields);
+  const isUpdated = expectedBonus !== undefined && !isUpdateKept;
   return {
-    found: { ...rest, ...('bonus' in expected && { bonus }), ...(!isDefault && note !== undefined && { note }) },
-    expected,
+    found: {
+      ...rest,
+      ...(isUpdated && bonus !== undefined && { bonus }),
+      ...(!isDefault && note !== undefined && { note }),
+    },
+    expected: isUpdated ? expected : expectedRest,
   };
 }
 
@@ -64,8 +72,10 @@ function differenceOf(compared: Compared, id: string, pair: Pair): string | null
   const { story, resource, quarantined, freshQuarantined } = compared;
   const isShaped = story.shaped.has(resource.key);
   const record = recordOf(compared, id);
-  const { found, expected } = withoutPast(pair, record);
-  const isKept = quarantined.some((row) => row.externalId === id && revOf(row.rawJson) === String(record?.rev));
+  const isIn = (rows: readonly QuarantineRow[]): boolean =>
+    rows.some((row) => row.externalId === id && revOf(row.rawJson) === String(record?.rev));
+  const isKept = isIn(quarantined);
+  const { found, expected } = withoutPast(pair, record, isIn(compared.updatesQuarantined));
   if (found && expected) {
     if (textOf(found) === textOf(expected)) return openRowOf(compared, id);
     if (isKept || (isShaped && isIncremental(resource) && revOf(found) === revOf(expected))) return null;
