@@ -23,7 +23,8 @@ test(`${found.length} planted bugs are found by the stories that are known to fi
     for (let plant = left.shift(); plant !== undefined; plant = left.shift()) {
       await stage.plant(plant.name);
       const { differences } = await runStory(plant.seed, { ...stage.place, trace: null });
-      if (differences.length === 0) missed.push(`${plant.name} (seed ${plant.seed})`);
+      const isFound = differences.length > 0 && !differences.some((line) => line.startsWith('the story ended early'));
+      if (!isFound) missed.push(`${plant.name} (seed ${plant.seed})`);
     }
   };
   await Promise.all(Array.from({ length: stagesMax }, work));
