@@ -187,15 +187,15 @@ export const plants: readonly StoryPlant[] = [
     name: 'a count that the list contradicts is believed',
     seed: 2990,
     file: 'src/core/source/read/page-evidence.ts',
-    code: "contradictsCount(placed) && 'count_differs',",
+    code: "(page.isCutOff || contradictsCount(placed)) && 'count_differs',",
     bug: 'false,',
   },
   {
     name: 'an empty page ends the read',
     seed: 408,
     file: 'src/core/source/read/paginate.ts',
-    code: "items.length <= (position.overlap ?? 0) && emptyPage === 'stop';",
-    bug: 'items.length <= (position.overlap ?? 0);',
+    code: "isEmpty(page) && emptyPage === 'stop' && !page.saysMore;",
+    bug: 'isEmpty(page);',
   },
   {
     name: 'a deletion without a time is the last word',
