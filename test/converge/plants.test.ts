@@ -18,7 +18,8 @@ const triesMax = 3;
 async function isFound(seed: number, { place }: Awaited<ReturnType<typeof openStage>>): Promise<boolean> {
   for (let tries = 0; tries < triesMax; tries += 1) {
     const { differences } = await runStory(seed, { ...place, trace: null });
-    if (differences.length > 0) return true;
+    const isEarly = differences.some((line) => line.startsWith('the story ended early'));
+    if (differences.length > 0 && !isEarly) return true;
   }
   return false;
 }
