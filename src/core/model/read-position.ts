@@ -36,8 +36,6 @@ export interface PagePosition {
   readonly overlap?: number;
   /** Requested only to see that the short page before it was the last. */
   readonly isProbe?: true;
-  /** Number of pages without items right before it, if the API said each time that more follow. */
-  readonly emptyPages?: number;
 }
 
 /** The incremental rules of a resource, in units. */
@@ -138,6 +136,8 @@ export interface ListTrail {
   readonly back: number;
   /** Offset of the last page that did not follow the one before it. */
   readonly partedAt?: number;
+  /** Some page shares no items with the one behind it: the ends of such pages are in `edges`. */
+  readonly isLoose?: true;
 }
 
 /** The next page to read and all that earlier pages have established, as plain JSON. */

@@ -51,7 +51,7 @@ export const claims = (plan: ReadPlan, { again }: ReadPosition): boolean => !pla
  * also shows records without a cursor value, last in some APIs, which no later request matches.
  */
 function claimDuring(position: ReadPosition, cursor: CursorPlan): string | null {
-  if (cursor.order !== 'asc' || cursor.claimsAtEnd) return position.claim;
+  if (cursor.order !== 'asc' || cursor.claimsAtEnd || position.trail?.isLoose) return position.claim;
   if (!position.ordered) return position.base;
   if (cursor.missing === 'include' && position.from === null && !cursor.clientFilter) return position.claim;
   const maxSeen = cursorOfText(position.maxSeen, cursor.form);

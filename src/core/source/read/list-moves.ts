@@ -10,7 +10,7 @@ import { type CursorValue, compareCursors, cursorText } from '../cursor/cursor-v
 import type { Source } from '../source.ts';
 import type { Page, PageRequest } from './fetch-page.ts';
 import { endsAt, furtherBack, jointOf, withoutShared } from './list-trail.ts';
-import { isMovable, isNumbered } from './movable.ts';
+import { isMovable } from './movable.ts';
 import { noPages } from './page-guard.ts';
 import { begunAgain } from './read-window.ts';
 
@@ -93,7 +93,8 @@ interface LookedAt extends Place {
 export async function movedEdges(at: LookedAt): Promise<ReadBack | 'moved' | null> {
   const { source, position, page, isLast } = at;
   const { trail, moves = 0 } = position;
-  if (!isNumbered(source.resource.pagination) || !isMovable(source) || !missesForLong(source)) return null;
+  const isLoose = source.resource.pagination.kind === 'page' || trail?.isLoose === true;
+  if (!isLoose || !isMovable(source) || !missesForLong(source)) return null;
   if (position.page.index === 1 || trail === undefined || trail.edges.length === 0) return null;
   const isFewer = trail.total !== null && page.counted !== null && page.counted < trail.total;
   if (!isLast && !(isFewer && (await firstMoved(at, trail.edges.slice(-1))) === 0)) return null;
@@ -132,10 +133,11 @@ function behind({ plan, source, position }: LookedAt, trail: ListTrail, good: Pa
     return { retryFrom, note: 'window_restarted' };
   }
   if (moves >= movesMax) return null;
-  const { index, number, offset } = good.page;
+  const { overlap: _, ...at } = good.page;
+  const { index, number, offset } = at;
   const { pagination } = source.resource;
-  const moved = pagination.kind === 'offset' ? (good.page.size ?? pagination.size) : 0;
-  const page = { ...good.page, index: index + 1, number: number + 1, offset: offset + moved };
+  const moved = pagination.kind === 'offset' ? (at.size ?? pagination.size) : 0;
+  const page = { ...at, index: index + 1, number: number + 1, offset: offset + moved };
   const edges = trail.edges.filter((edge) => edge.page.index <= index);
   const retryFrom: ReadPosition = {
     ...begun,

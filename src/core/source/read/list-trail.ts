@@ -1,8 +1,8 @@
 /**
  * Checks whether pages, which are places and not items, follow each other: when a record leaves, the next one slips
  * onto an earlier page. So an offset begins at the last item of the page before, which must be there again. Page
- * numbers and offsets of whole pages cannot overlap: their ends are checked again after the last page
- * (`list-moves.ts`).
+ * numbers cannot overlap, nor offsets behind a page from which the API has left items out: the ends of such pages are
+ * checked again after the last one (`list-moves.ts`).
  */
 
 import type { ListTrail, PageEdge, PagePosition, ReadPosition } from '../../model/read-position.ts';
@@ -92,7 +92,7 @@ export function withoutShared(page: PageRecords, { overlap = 0 }: PagePosition, 
 export function trailBehind(
   page: PageRecords,
   { page: place, trail }: Pick<ReadPosition, 'page' | 'trail'>,
-  value: string | null,
+  { value, isLoose }: { readonly value: string | null; readonly isLoose: boolean },
 ): ListTrail {
   const isFirst = place.index === 1 || trail === undefined;
   const before = isFirst ? { tail: [], edges: [], stride: 1 } : trail;
@@ -103,7 +103,7 @@ export function trailBehind(
   // The page before stays only if it is one of those that are spread over all pages.
   const kept = before.edges.filter(({ page: { index } }) => index % before.stride === 0);
   const edges =
-    mark === undefined || page.count === 0
+    mark === undefined || page.count === 0 || !isLoose
       ? before.edges
       : [...kept, { page: at, before: tail.slice(0, -1), mark, value }];
   const isFull = edges.length > edgesMax;
@@ -115,5 +115,6 @@ export function trailBehind(
     total: page.counted,
     back: 0,
     ...(!isFirst && trail.partedAt !== undefined && { partedAt: trail.partedAt }),
+    ...((isLoose || (!isFirst && trail.isLoose)) && { isLoose: true as const }),
   };
 }

@@ -139,21 +139,17 @@ describe('an empty page behind which the API says that more follow', () => {
     expect([ids.length, asked.length]).toEqual([4, 2]);
   });
 
-  test('fails the read when there are a hundred of them, and none between full ones', async () => {
-    const empty = await read(() => ({ body: { data: [], more: true } }), {
+  test.each<[string, string, Parts]>([
+    ['a flag that is not there', 'body.more = false', {}],
+    ['a count of zero', 'page.number = body.pages', { pages: 0 }],
+    ['nothing of the response', 'false', {}],
+    ['the watermark', '$exists(body.data[at < $$.watermark])', { data: [] }],
+  ])('is the last where the rule is about %s', async (_, rule, body) => {
+    const { ids, asked, gaps } = await read(() => ({ body: { data: [], ...body } }), {
       response: { records: 'data' },
-      pagination: byPage,
+      pagination: { ...byPage, stopWhen: rule },
     });
-    expect(empty.error).toMatchObject({
-      code: 'page_limit',
-      message: expect.stringContaining('100 pages without items'),
-    });
-    const mixed = (request: ApiRequest): ApiReply => {
-      const no = numberOf(request, 'page', 1);
-      return { body: { data: no % 2 === 0 ? [] : [{ id: no }], more: no < 240 } };
-    };
-    const { error, ids } = await read(mixed, { response: { records: 'data' }, pagination: byPage });
-    expect([error, ids.length]).toEqual([null, 120]);
+    expect([ids, gaps, asked.length]).toEqual([[], [], 1]);
   });
 });
 

@@ -143,7 +143,10 @@ interface ListedPage {
 function listed(source: Source, { page, position, after, isExact }: ListedPage, value: string | null): ReadPosition {
   const { read: _read, trail: _trail, ...rest } = after;
   const read = isExact ? itemsRead(position, page) : undefined;
-  const trail = isMovable(source) ? trailBehind(page, position, value) : undefined;
+  const { pagination } = source.resource;
+  const isSized = pagination.kind === 'offset' && pagination.step === 'size';
+  const isLoose = pagination.kind === 'page' || (isSized && page.next !== null && page.next.overlap === undefined);
+  const trail = isMovable(source) ? trailBehind(page, position, { value, isLoose }) : undefined;
   return { ...rest, ...(read !== undefined && { read }), ...(trail && { trail }) };
 }
 

@@ -1,10 +1,9 @@
 import { AppError } from '../../errors.ts';
-import { valueAt } from '../../json/dotted-path.ts';
+import { valueAt, valueAtNames } from '../../json/dotted-path.ts';
 import type { PagePosition } from '../../model/read-position.ts';
 import type { Pagination } from '../../spec/schema/pagination-schema.ts';
 import type { Evaluate } from '../request/evaluate.ts';
 import { linkOf } from '../request/link-header.ts';
-import { isNumbered } from './movable.ts';
 import { positionText } from './position-text.ts';
 
 export interface ResponseRoots {
@@ -58,14 +57,11 @@ const sizeRoot = (size: number | undefined) => (size === undefined ? {} : { size
 
 const sizeOf = (pagination: Pagination, position: PagePosition): number | undefined => position.size ?? pagination.size;
 
-/** Pages without items in a row, behind each of which `stopWhen` says that more follow. */
-const emptyPagesMax = 100;
-
 /**
  * A signal of the API (stopWhen, total, totalPages, the absence of a link) decides if the spec names one, because APIs
  * may cap or filter pages. Otherwise a short or empty page ends the read; where the end must be proved, one more page
- * is requested after a short one. Throws `page_limit` at `maxPages` and after too many empty pages, and
- * `source_rejected` for a response that cannot be followed.
+ * is requested after a short one. Throws `page_limit` at `maxPages`, and `source_rejected` for a response that cannot
+ * be followed.
  */
 export async function nextPage(pagination: Pagination, page: PageItems): Promise<NextPage | null> {
   if (pagination.kind === 'none') return null;
@@ -77,13 +73,7 @@ export async function nextPage(pagination: Pagination, page: PageItems): Promise
     const advice = 'Use smaller windows, a narrower request, or raise pagination.maxPages.';
     throw new AppError('page_limit', `The API has more than ${pagination.maxPages} pages in one window. ${advice}`);
   }
-  if (isLast !== false || !isEmpty(page)) return next;
-  const emptyPages = (page.position.emptyPages ?? 0) + 1;
-  if (emptyPages >= emptyPagesMax) {
-    const advice = 'Correct pagination.stopWhen: it is false after each of them.';
-    throw new AppError('page_limit', `The API has sent ${emptyPages} pages without items in a row. ${advice}`);
-  }
-  return { ...next, position: { ...next.position, emptyPages } };
+  return next;
 }
 
 /** Whether more follows behind an empty page that does not say where: its items are what the next request needs. */
@@ -100,12 +90,34 @@ export function pageIdentity(
   return next?.url ?? next?.cursor ?? null;
 }
 
-/** The result of `stopWhen`; `undefined` where it says nothing, as `last` of an empty page does. */
+/** The result of `stopWhen`; `undefined` where a false one says nothing of an empty page. */
 async function stopSignal(pagination: Pagination, page: PageItems): Promise<unknown> {
   const { stopWhen } = pagination;
   if (stopWhen === undefined) return undefined;
   const isLast = await ask(stopWhen, pagination, page);
-  return isLast === false && page.items.length === 0 && /\blast\b/.test(stopWhen) ? undefined : isLast;
+  return isLast === false && page.items.length === 0 && !isToldBy(stopWhen, page) ? undefined : isLast;
+}
+
+const mentioned = /\b(body|headers)((?:\.(?:\w+|"[^"]+"|`[^`]+`))+)/g;
+
+/**
+ * Whether a rule is about what the response says of its pages, and the response says it. An absent value, or a count of
+ * zero, differs from all others; the last item and the watermark are about items.
+ */
+function isToldBy(rule: string, { response }: PageItems): boolean {
+  const paths = [...rule.matchAll(mentioned)];
+  return (
+    paths.length > 0 &&
+    !/\b(?:last|watermark)\b(?!["`])/.test(rule.replace(mentioned, '')) &&
+    paths.every(([, root, path = '']) => {
+      const names = path
+        .split('.')
+        .slice(1)
+        .map((name) => name.replace(/^["`]|["`]$/g, ''));
+      const value = valueAtNames(root === 'body' ? response.body : response.headers, names.join('.'), names);
+      return value !== undefined && value !== 0;
+    })
+  );
 }
 
 /** A page, and whether `stopWhen` says that it is not the last. */
@@ -114,7 +126,7 @@ interface SignalledPage extends PageItems {
 }
 
 async function following(pagination: Pagination, page: SignalledPage): Promise<NextPage | null> {
-  const { isProbe: _, overlap: _before, emptyPages: _empty, ...position } = page.position;
+  const { isProbe: _, overlap: _before, ...position } = page.position;
   const step = { ...position, index: position.index + 1, number: position.number + 1 };
   switch (pagination.kind) {
     case 'none':
@@ -220,11 +232,11 @@ function isShort(pagination: Pagination, page: PageItems): boolean {
 }
 
 function overlapBehind(
-  pagination: Extract<Pagination, { kind: 'offset' }>,
-  { count, overlaps }: { readonly count: number; readonly overlaps: boolean },
+  { overlap = 0, stable, step }: Extract<Pagination, { kind: 'offset' }>,
+  { count, size, overlaps }: { readonly count: number; readonly size: number; readonly overlaps: boolean },
 ): number {
-  const { overlap = 0, stable } = pagination;
-  const automatic = stable || !overlaps || isNumbered(pagination) ? 0 : 1;
+  // Where the API has left some items out, the last item is not known by its place.
+  const automatic = stable || !overlaps || (step === 'size' && count !== size) ? 0 : 1;
   // A page that is all overlap would be requested forever.
   return Math.max(0, Math.min(Math.max(overlap, automatic), count - 1));
 }
@@ -235,7 +247,7 @@ function nextOffset(
 ): Pick<PagePosition, 'offset' | 'overlap'> {
   const size = position.size ?? pagination.size;
   const count = items.length;
-  const overlap = overlapBehind(pagination, { count, overlaps });
+  const overlap = overlapBehind(pagination, { count, size, overlaps });
   const moved = pagination.step === 'size' || count === 0 ? size : count;
   return { offset: position.offset + moved - overlap, ...(overlap > 0 && { overlap }) };
 }

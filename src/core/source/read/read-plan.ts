@@ -5,7 +5,7 @@ import { durationMs } from '../../spec/schema/duration.ts';
 import type { Incremental } from '../../spec/schema/incremental-schema.ts';
 import { compareCursors, cursorOfText, cursorText, parseInitialCursor } from '../cursor/cursor-value.ts';
 import type { Source } from '../source.ts';
-import { isMovable, isNumbered } from './movable.ts';
+import { isMovable } from './movable.ts';
 import { firstPage } from './paginate.ts';
 import { readFingerprint } from './read-fingerprint.ts';
 
@@ -59,7 +59,7 @@ function cursorPlan(incremental: CursorIncremental, source: Source): CursorPlan 
     retention: retention ? { maxAgeMs: lengthOf(retention.maxAge), onExceeded: retention.onExceeded } : null,
     clientFilter,
     overlap: pagination.kind === 'offset' && (pagination.overlap ?? 0) > 0,
-    claimsAtEnd: isNumbered(pagination) && isMovable(source),
+    claimsAtEnd: pagination.kind === 'page' && isMovable(source),
   };
 }
 

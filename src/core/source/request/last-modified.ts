@@ -7,5 +7,9 @@ const settleMs = 60_000;
  */
 export function lastModifiedOf(headers: Readonly<Record<string, string>>): string | undefined {
   const { date = '', 'last-modified': lastModified = '' } = headers;
-  return Date.parse(date) - Date.parse(lastModified) >= settleMs ? lastModified : undefined;
+  return isSettled(lastModified, date) ? lastModified : undefined;
 }
+
+/** Whether a time of a change is old enough at another time to name a version; false without one of them. */
+export const isSettled = (lastModified: string, at: string): boolean =>
+  Date.parse(at) - Date.parse(lastModified) >= settleMs;

@@ -4,7 +4,7 @@ import type { HttpResponse } from '../../model/http.ts';
 import type { PagePosition } from '../../model/read-position.ts';
 import type { Validators } from '../../model/validators.ts';
 import type { Source } from '../source.ts';
-import { lastModifiedOf } from './last-modified.ts';
+import { isSettled, lastModifiedOf } from './last-modified.ts';
 
 export function validatorsOf(source: Source, requestKey: string, response: HttpResponse): Validators | null {
   const { mode } = source.resource.request.cache;
@@ -44,9 +44,11 @@ export function keptValidators(
 
 export function conditionalHeaders(source: Source, stored: Validators | null): Record<string, string> {
   if (!isConditional(source, stored)) return {};
+  const { etag, lastModified, at } = stored;
   return {
-    ...(stored.etag === null ? {} : { 'if-none-match': stored.etag }),
-    ...(stored.lastModified === null ? {} : { 'if-modified-since': stored.lastModified }),
+    ...(etag === null ? {} : { 'if-none-match': etag }),
+    // An earlier version of the service stored any.
+    ...(lastModified === null || !isSettled(lastModified, at) ? {} : { 'if-modified-since': lastModified }),
   };
 }
 

@@ -77,8 +77,9 @@ function newestFirstRule(resource: JsonObject, path: string): readonly Issue[] {
 
 /** Whether a moved list shows only behind the last page. */
 function tellsMovesAtEnd(resource: JsonObject): boolean {
-  const { kind, stable } = partOf(resource, 'pagination');
-  return kind === 'page' && stable !== true && resource['job'] === undefined;
+  const { kind, stable, step, overlap = 0 } = partOf(resource, 'pagination');
+  const isNumbered = kind === 'page' || (kind === 'offset' && step === 'size' && overlap === 0);
+  return isNumbered && stable !== true && resource['job'] === undefined;
 }
 
 function partOf(value: JsonObject, key: string): JsonObject {

@@ -54,7 +54,7 @@ const stable = field(
 );
 const EmptyPage = v.picklist(['stop', 'continue']);
 const emptyText =
-  'Whether a page without items is the last one. Where `stopWhen` is false after it, it is not: the API says that more follow.';
+  'Whether a page without items is the last one. Where the API says with `stopWhen` that more follow, it is not: all that the rule names of `body` and `headers` must be there.';
 const stopOnEmpty = { ...common, emptyPage: field(v.optional(EmptyPage, 'stop'), emptyText) };
 const continueOnEmpty = { ...common, emptyPage: field(v.optional(EmptyPage, 'continue'), emptyText) };
 
@@ -116,7 +116,7 @@ export const Pagination = v.pipe(
       ),
       overlap: field(
         v.exactOptional(Position),
-        'Items read again on the next page, because rows move while they are read; repeats are skipped as unchanged. They must be there again, or the list has moved and is read back. Absent: one where a record that is passed over would be missed for good (with `incremental`, `deletes` by `full_scan`, `replace`), else 0. With `step: size` it is 0, and the ends of pages are looked at again after the last one.',
+        'Items read again on the next page, because rows move while they are read; repeats are skipped as unchanged. They must be there again, or the list has moved and is read back. Absent: one where a record that is passed over would be missed for good (with `incremental`, `deletes` by `full_scan`, `replace`), else 0. With `step: size` it is 0 behind a page with fewer items than `size`, whose end is looked at again after the last one.',
         5,
       ),
       stable,
