@@ -79,12 +79,15 @@ export async function prepareDestination(
   };
 }
 
-/** The headers that params fill. Those with secrets are credentials: a receiver with a rotated key is still the same. */
+/**
+ * The headers that params fill. Those with secrets are credentials: a receiver with a rotated key is still the same. Those
+ * with values of the run differ each time.
+ */
 function receiverOf(declared: DestinationSpec, { headers }: JsonObject): string {
   if (declared.kind !== 'webhook' || !isJsonObject(headers)) return '';
   const names = Object.keys(declared.headers).filter((name) => {
     const roots = rootsIn('templates', { path: name, value: declared.headers[name] });
-    return roots.has('params') && !roots.has('secrets');
+    return roots.has('params') && !roots.has('secrets') && !roots.has('run');
   });
   return names.length === 0
     ? ''

@@ -163,7 +163,7 @@ function withRetry(candidate: Candidate, retry: Retry | undefined): Candidate {
 const lostRecord = issueOf(
   'sealed',
   'is stored with secrets masked, and nothing opens its original: SECRETS_KEYS lacks the key, or an earlier version kept none. ' +
-    'A backfill reads the record again',
+    'A backfill with force reads and delivers the record again',
 );
 
 // At module level, for the reason given in mapWithPauses.

@@ -31,6 +31,9 @@ export async function putCoverage(tx: Db, scope: OrgScope, batch: CoverageOfBatc
         select lane_id, external_id, ${partition}, ${seq} from record_state where lane_id = ${lane} and ${ids}
         on conflict (lane_id, external_id, partition) do update set seen_run = excluded.seen_run`
     ).execute(tx);
+    if (partition !== '')
+      await sql`update record_state set missed = null, missed_run = null
+        where lane_id = ${lane} and ${ids} and missed is not null`.execute(tx);
   }
   if (receipt.left) await putLeft(tx, scope, { laneId, seq, left: receipt.left });
   if (receipt.flagged) await putFlagged(tx, scope, { laneId, seq, flagged: receipt.flagged });

@@ -97,6 +97,7 @@ const decidingOf = perResource((spec, resource): readonly Deciding[] => {
   const index = spec.resources.indexOf(resource);
   const own = (...names: readonly string[]) => names.map((name) => `resources.${index}.${name}`);
   const read = own('request', 'pagination', 'job', 'deletes.request', 'incremental');
+  const isChoosing = isWithin(['http.baseUrl', 'http.query', ...own('fieldChunks'), ...read]);
   return [
     {
       fields: eachFieldsIn(textsWithin(spec, isWithin([...shapePlaces(index), ...own('filter')]))),
@@ -104,7 +105,8 @@ const decidingOf = perResource((spec, resource): readonly Deciding[] => {
     },
     {
       fields: eachFieldsIn(textsWithin(spec, isWithin(read))),
-      tables: tablesAt(spec, isWithin(['http.baseUrl', 'http.query', 'http.headers', ...own('fieldChunks'), ...read])),
+      // Headers hold values of the moment, such as a token against forgery.
+      tables: tablesAt(spec, (at) => isChoosing(at) && !/\.headers\b/.test(at)),
     },
   ];
 });

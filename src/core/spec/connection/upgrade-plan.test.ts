@@ -86,7 +86,6 @@ describe('the plan of an upgrade', () => {
     ['partitions differ', {}, { forEach: [{ as: 'region', values: '{{ ["eu"] }}' }] }],
     ['pages follow that were not requested', {}, { pagination: { kind: 'link_header' } }],
     ['invalid records are no longer skipped', { onInvalid: 'skip' }, { onInvalid: 'quarantine' }],
-    ['deleted records are marked', {}, { deletes: { mode: 'flag', when: 'archived' } }],
   ])('reads from the start where %s', (_what, before, change) => {
     const plan = planOf({ incremental, ...before }, { incremental, ...before, ...change });
     expect(plan).toMatchObject({ class: 'resets', backfillRecommended: false });
@@ -98,6 +97,13 @@ describe('the plan of an upgrade', () => {
         effect:
           'Other records than before may be read: the next run reads from the start and delivers only the records that differ.',
       },
+    ]);
+  });
+
+  it('reads from the start where deleted records are marked, and deletes those that are gone already', () => {
+    const plan = planOf({ incremental }, { incremental, deletes: { mode: 'flag', when: 'archived' } });
+    expect(plan.resources).toMatchObject([
+      { resets: 'watermark', mayDelete: true, effect: expect.stringContaining('deletes those at the destination') },
     ]);
   });
 
@@ -241,6 +247,10 @@ describe('the plan of an upgrade', () => {
   it('says where rows under the old keys go', () => {
     const plan = (resource: object) => planOf(resource, { ...resource, primaryKey: ['id', 'site'] }).resources[0];
     expect(plan({})).toMatchObject({ mayDelete: false, effect: expect.stringContaining('under the old keys stay') });
+    const flag = { incremental, deletes: { mode: 'flag', when: 'gone' } };
+    expect(plan(flag)).toMatchObject({ mayDelete: true });
+    const later = { ...flag, incremental: { ...incremental, initial: '2025-01-01T00:00:00Z' } };
+    expect(plan(later)).toMatchObject({ mayDelete: false, effect: expect.stringContaining('under the old keys stay') });
     expect(plan({ deletes: { mode: 'full_scan' } })).toMatchObject({
       mayDelete: true,
       effect: expect.stringContaining('deletes rows of table items under the old keys'),

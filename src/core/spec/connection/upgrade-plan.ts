@@ -7,7 +7,7 @@ import { concludesAbsence } from './concludes-absence.ts';
 import { changedFacets, type Facet, meaningOf, type StoredMeaning, startsOver } from './meaning.ts';
 import { mayLosePartitions } from './partition-values.ts';
 import { filterDefinition } from './read-definition.ts';
-import { readsAll } from './reads-all.ts';
+import { readsAll, readsToNow } from './reads-all.ts';
 import { resourceFingerprint } from './resource-fingerprint.ts';
 import { shapeValues } from './shape-values.ts';
 import { storedFieldsOf } from './stored-fields.ts';
@@ -118,10 +118,10 @@ function planResource(old: Place | null, place: Place, stored: StoredMeaning): R
   const keepsOthers =
     old !== null && resource.filter !== undefined && !isDeepStrictEqual(filterOf(old), filterOf(place));
   const mayDelete =
-    (concludesAbsence(resource) && readsOthers) ||
+    (comparesAnew(place) && readsOthers) ||
     (resource.deletes.mode !== 'none' && (lacksSome || keepsOthers || facets.includes('known')));
   const plan = { ...untouched(resource.key), changed, mayDelete };
-  if (facets.includes('key')) return rekeyed(plan, resource);
+  if (facets.includes('key')) return rekeyed(plan, place);
   if (facets.includes('known')) return noted(plan);
   const reshaped = old !== null && !isDeepStrictEqual(formOf(old), formOf(place));
   const redelivered = { ...plan, redelivers: reshaped ? ('everything' as const) : ('nothing' as const) };
@@ -132,12 +132,19 @@ function planResource(old: Place | null, place: Place, stored: StoredMeaning): R
   return reshaped ? { ...plan, ...deliversFetched } : plan;
 }
 
+/** Whether a read from the start deletes what it no longer finds. Records that say that they are deleted tell no more then. */
+function comparesAnew({ spec, resource }: Place): boolean {
+  const { deletes, incremental } = resource;
+  if (concludesAbsence(resource)) return true;
+  return deletes.mode === 'flag' && incremental?.initial === undefined && readsToNow(resource, spec.http);
+}
+
 const anew = { class: 'resets', resets: 'state', redelivers: 'everything' } as const;
 
-function rekeyed(plan: ResourcePlan, resource: Resource): ResourcePlan {
-  const { table } = resource.target;
+function rekeyed(plan: ResourcePlan, place: Place): ResourcePlan {
+  const { table } = place.resource.target;
   const oldRows = `rows of table ${table} under the old keys`;
-  const left = concludesAbsence(resource)
+  const left = comparesAnew(place)
     ? `, and deletes ${oldRows}; the brake may hold that back until a backfill with force`
     : `; ${oldRows} stay`;
   const effect = `The primary key changes: the next run reads and delivers everything again${left}.`;

@@ -11,8 +11,8 @@ import { stored } from '../store/stored-json.ts';
 export function putCoverage(state: ControlState, { orgId, laneId, seq }: StoredRun, receipt: Receipt): void {
   for (const { partition, externalIds } of receipt.seen) {
     for (const record of knownOf(state, laneId, externalIds)) {
-      if (partition === '') state.records.update(record, { seenRun: seq, missed: null, missedRun: null });
-      else state.places.put({ laneId, externalId: record.externalId, partition, seenRun: seq });
+      state.records.update(record, { missed: null, missedRun: null, ...(partition === '' && { seenRun: seq }) });
+      if (partition !== '') state.places.put({ laneId, externalId: record.externalId, partition, seenRun: seq });
     }
   }
   for (const { partition, externalIds } of receipt.left ?? []) putLeft(state, { laneId, seq, partition, externalIds });
