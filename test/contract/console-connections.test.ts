@@ -31,9 +31,9 @@ const everyKind = {
     { key: 'privateKey', type: 'string', secret: true, required: false },
   ],
 };
-/** A resource of which another account deletes what it had. */
-const scanned = {
-  ...specDocument({ key: 'scanned' }),
+/** A resource that is read as a whole, of one account. */
+const wholeOf = (key: string, mode: 'full_scan' | 'none') => ({
+  ...specDocument({ key }),
   connectionParams: [{ key: 'account', type: 'string' }],
   resources: [
     {
@@ -41,16 +41,19 @@ const scanned = {
       primaryKey: ['id'],
       request: { path: '/{{ params.account }}/items' },
       response: { records: 'data' },
-      deletes: { mode: 'full_scan' },
+      deletes: { mode },
       target: { table: 'items' },
     },
   ],
-};
+});
+/** Another account deletes what the resource had. */
+const scanned = wholeOf('scanned', 'full_scan');
+const kept = wholeOf('kept', 'none');
 
 beforeAll(async () => {
   api = opened.use(await startApi());
   org = await api.newOrg();
-  for (const body of [everyKind, scanned]) {
+  for (const body of [everyKind, scanned, kept]) {
     const { key, version } = body.metadata;
     await org.call('POST', '/specs', { body });
     await org.call('POST', `/specs/${key}/versions/${version}/publish`);
@@ -78,6 +81,13 @@ async function create(fields: FormFields = {}): Promise<string> {
   expect(reply.text).toBe('');
   expect(reply.status).toBe(303);
   return /connections\/(con_\w+)\?notice=connection-created$/.exec(reply.headers.get('location') ?? '')?.[1] ?? '';
+}
+
+/** Creates one of a spec whose only value is the account. */
+async function createOf(specKey: string): Promise<string> {
+  const { 'params.region': _, 'secrets.token': _token, ...fields } = filledIn({ specKey, 'params.account': 'first' });
+  const made = await us.post('/console/connections', fields);
+  return /con_\w+/.exec(made.headers.get('location') ?? '')?.[0] ?? '';
 }
 
 const secretsOf = (id: string) => openSecrets(api.deps, api.deps.db, orgScope(org.orgId), id);
@@ -245,11 +255,16 @@ describe('the settings of a connection', () => {
     expect((await org.call('GET', `/connections/${id}`)).body.displayName).toBe('Renamed');
   });
 
+  it('say that other records may be read, where none is deleted', async () => {
+    const id = await createOf('kept');
+    const { text } = await us.post(`/console/connections/${id}/check-edit`, { ...names, 'params.account': 'second' });
+    expect(text).toContain('Other records than before may be read');
+    expect(text).not.toContain('nothing is read or delivered again');
+    expect(text).not.toContain('name="allowDeletes"');
+  });
+
   it('ask for consent to deletions, and save nothing without it', async () => {
-    const fields = { specKey: 'scanned', 'params.account': 'first' };
-    const { 'params.region': _, 'secrets.token': _token, ...rest } = filledIn(fields);
-    const made = await us.post('/console/connections', rest);
-    const id = /con_\w+/.exec(made.headers.get('location') ?? '')?.[0] ?? '';
+    const id = await createOf('scanned');
     await api.deps.db
       .insertInto('lanes')
       .values({ orgId: org.orgId, connectionId: id, resourceKey: 'items' })

@@ -1,4 +1,5 @@
 import type { ChangePlan } from '../../../core/resources/spec.ts';
+import { hasEffect } from '../../../core/spec/connection/upgrade-plan.ts';
 import { checkbox } from '../../parts/form.ts';
 import { type Content, type Html, html } from '../../parts/html.ts';
 import { badge, type Tone } from '../../parts/status.ts';
@@ -38,8 +39,7 @@ export function changePlan({ plan, allowDeletes }: Shown): Html {
 
 type ResourcePlan = ChangePlan['resources'][number];
 
-const isAffected = ({ class: of, resets, redelivers, mayDelete }: ResourcePlan): boolean =>
-  of !== 'compatible' || resets !== 'nothing' || redelivers !== 'nothing' || mayDelete;
+const isAffected = (resource: ResourcePlan): boolean => hasEffect(resource) || resource.mayDelete;
 
 const agreement = (checked: boolean): Content =>
   html`<p class="after">${checkbox(allowDeletesField, 'Later runs may delete rows that they no longer find', { checked })}</p>`;
