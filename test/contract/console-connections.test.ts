@@ -194,6 +194,12 @@ describe('the form of a new connection', () => {
 
 describe('the settings of a connection', () => {
   const settings = (id: string) => `/console/connections/${id}/edit`;
+  const check = (id: string) => `/console/connections/${id}/check-edit`;
+  /** Fills the form in, and sends it. */
+  async function send(id: string, fields: FormFields, path = settings(id)) {
+    const [, shown = ''] = /name="shown" value="([^"]+)"/.exec((await us.get(settings(id))).text) ?? [];
+    return us.post(path, { shown, ...fields });
+  }
   const names = { displayName: 'Acme of Example Ltd', externalCustomerId: '', errorAfterMinutes: '0' };
   const asShown = { ...names, 'params.account': 'acme', 'params.region': 'us' };
 
@@ -208,7 +214,7 @@ describe('the settings of a connection', () => {
 
   it('change params and names, and keep the secrets that are left empty', async () => {
     const id = await create({ 'params.limit': '5', 'secrets.spare': 'spare' });
-    const reply = await us.post(settings(id), { ...asShown, displayName: 'Renamed', 'params.account': 'other' });
+    const reply = await send(id, { ...asShown, displayName: 'Renamed', 'params.account': 'other' });
     expect(reply.headers.get('location')).toBe(`/console/connections/${id}/settings?notice=connection-changed`);
     expect((await org.call('GET', `/connections/${id}`)).body).toMatchObject({
       displayName: 'Renamed',
@@ -219,7 +225,7 @@ describe('the settings of a connection', () => {
 
   it('replace a secret that is filled in, and delete an optional one that is selected', async () => {
     const id = await create({ 'secrets.spare': 'spare' });
-    await us.post(settings(id), { ...asShown, 'secrets.token': 'tk_second', 'removedSecrets[]': ['spare', 'token'] });
+    await send(id, { ...asShown, 'secrets.token': 'tk_second', 'removedSecrets[]': ['spare', 'token'] });
     expect(await secretsOf(id)).toEqual({ token: 'tk_second' });
   });
 
@@ -227,15 +233,33 @@ describe('the settings of a connection', () => {
     const id = await create();
     const params = { account: 'acme', region: 'us', lists: ['two\nlines', ' spaces '] };
     await org.call('PATCH', `/connections/${id}`, { body: { params } });
-    await us.post(settings(id), { ...asShown, displayName: 'Renamed', 'params.lists': 'two\nlines\n spaces ' });
+    await send(id, { ...asShown, displayName: 'Renamed', 'params.lists': 'two\nlines\n spaces ' });
     expect(await paramsOf(id)).toEqual(params);
+  });
+
+  it('overwrite nothing that was changed since the form was opened', async () => {
+    const id = await create();
+    const { text } = await us.get(settings(id));
+    const [, shown = ''] = /name="shown" value="([^"]+)"/.exec(text) ?? [];
+    await org.call('PATCH', `/connections/${id}`, { body: { displayName: 'Newer' } });
+    for (const path of [settings(id), check(id)]) {
+      const reply = await us.post(path, { ...asShown, shown, 'params.account': 'other' });
+      expect(reply.status).toBe(400);
+      expect(reply.text).toContain('The connection was changed after this form was opened.');
+      expect(reply.text).toContain(`name="shown" value="${shown}"`);
+    }
+    expect((await us.post(settings(id), asShown)).status).toBe(400);
+    expect((await org.call('GET', `/connections/${id}`)).body).toMatchObject({
+      displayName: 'Newer',
+      paramsJson: { account: 'acme' },
+    });
   });
 
   it('say at the field what does not fit, and change nothing', async () => {
     const id = await create();
     const sent = { ...asShown, 'params.account': 'not.one', 'secrets.token': 'wrong_planted' };
-    for (const path of [settings(id), `/console/connections/${id}/check-edit`]) {
-      const reply = await us.post(path, sent);
+    for (const path of [settings(id), check(id)]) {
+      const reply = await send(id, sent, path);
       expect(reply.status).toBe(400);
       expect(reply.text).toContain(
         '<p class="error" id="field-params.account-error">Expected one label of a host name',
@@ -248,16 +272,15 @@ describe('the settings of a connection', () => {
 
   it('say what a change means before it is saved', async () => {
     const id = await create();
-    const check = `/console/connections/${id}/check-edit`;
-    expect((await us.post(check, asShown)).text).toContain('nothing is read or delivered again');
-    await us.post(settings(id), { ...asShown, displayName: 'Renamed' });
-    expect((await us.post(check, { ...asShown, displayName: 'Other' })).status).toBe(200);
+    expect((await send(id, asShown, check(id))).text).toContain('nothing is read or delivered again');
+    await send(id, { ...asShown, displayName: 'Renamed' });
+    expect((await send(id, { ...asShown, displayName: 'Other' }, check(id))).status).toBe(200);
     expect((await org.call('GET', `/connections/${id}`)).body.displayName).toBe('Renamed');
   });
 
   it('say that other records may be read, where none is deleted', async () => {
     const id = await createOf('kept');
-    const { text } = await us.post(`/console/connections/${id}/check-edit`, { ...names, 'params.account': 'second' });
+    const { text } = await send(id, { ...names, 'params.account': 'second' }, check(id));
     expect(text).toContain('Other records than before may be read');
     expect(text).not.toContain('nothing is read or delivered again');
     expect(text).not.toContain('name="allowDeletes"');
@@ -270,13 +293,13 @@ describe('the settings of a connection', () => {
       .values({ orgId: org.orgId, connectionId: id, resourceKey: 'items' })
       .execute();
     const change = { ...names, 'params.account': 'second' };
-    const plan = await us.post(`/console/connections/${id}/check-edit`, change);
+    const plan = await send(id, change, check(id));
     expect(plan.text).toContain('name="allowDeletes"');
-    const refused = await us.post(settings(id), change);
+    const refused = await send(id, change);
     expect(refused.status).toBe(400);
     expect(refused.text).toContain('Nothing was saved: later runs may delete rows.');
     expect(await paramsOf(id)).toEqual({ account: 'first' });
-    expect((await us.post(settings(id), { ...change, allowDeletes: 'on' })).status).toBe(303);
+    expect((await send(id, { ...change, allowDeletes: 'on' })).status).toBe(303);
     expect(await paramsOf(id)).toEqual({ account: 'second' });
   });
 });

@@ -6,8 +6,10 @@ import { ConnectionChange } from '../../../api/connection-body.ts';
 import { statusOf } from '../../../api/errors.ts';
 import { checkBody } from '../../../api/inputs.ts';
 import { updateConnection } from '../../../control/connections/update.ts';
-import { AppError, found, type Issue } from '../../../core/errors.ts';
+import { digestOf } from '../../../core/crypto/digest.ts';
+import { AppError, found, type Issue, invalid, schemaIssue } from '../../../core/errors.ts';
 import { checkDocument } from '../../../core/json/body-document.ts';
+import { canonicalJson } from '../../../core/json/canonical-json.ts';
 import type { ConnectionRow, ConnectionUpdate } from '../../../core/resources/connection.ts';
 import { storedSpec } from '../../../core/spec/connection/stored-spec.ts';
 import type { ConnectorSpec } from '../../../core/spec/schema/spec-schema.ts';
@@ -22,7 +24,7 @@ import { versionPath } from '../specs/specs.ts';
 import { allowDeletesField, changePlan } from './change-plan.ts';
 import { type FilledIn, lostSecrets, nameFields, namesIn, valueFields } from './connection-fields.ts';
 import { issueSummary, issuesIn } from './found-issues.ts';
-import { sentValues, textIn } from './sent-values.ts';
+import { isAsShown, sentValues, textIn } from './sent-values.ts';
 
 /** Params and secrets of a connection, names too. Secrets can only be replaced. */
 export const editPage = page({
@@ -55,16 +57,27 @@ async function subjectOf({ scope }: Visit, { db }: ConsoleDeps, id: string): Pro
   };
 }
 
+const namesOf = ({ displayName, externalCustomerId, errorAfterMinutes }: ConnectionRow) => ({
+  displayName,
+  externalCustomerId: externalCustomerId ?? '',
+  errorAfterMinutes,
+});
+
+/** Name of the field with the digest of the values that the form began with. */
+const shownField = 'shown';
+
+function shownDigest({ connection }: Subject): string {
+  const { paramsJson, specId, pinnedSpecVersion, specOverridesJson } = connection;
+  return digestOf(canonicalJson([namesOf(connection), paramsJson, specId, pinnedSpecVersion, specOverridesJson]));
+}
+
 interface Filled extends FilledIn {
   readonly result: Content;
 }
 
-function editView(
-  visit: Visit,
-  { connection, specKey, connectionParams, isValid }: Subject,
-  { result, ...filled }: Filled,
-): View {
-  const { id, displayName, externalCustomerId, errorAfterMinutes, paramsJson, pinnedSpecVersion } = connection;
+function editView(visit: Visit, subject: Subject, { result, ...filled }: Filled): View {
+  const { connection, specKey, connectionParams, isValid } = subject;
+  const { id, displayName, paramsJson, pinnedSpecVersion } = connection;
   const path = `/console/connections/${id}`;
   const version = html`<a href="${versionPath(specKey, pinnedSpecVersion)}">${specKey} ${pinnedSpecVersion}</a>`;
   return {
@@ -78,8 +91,8 @@ function editView(
     body: html`${heading('Edit', { about: html`${displayName}, of ${version}` })}
       ${isValid ? '' : html`<div class="notice bad"><p>Version ${pinnedSpecVersion} of its spec breaks the current rules, so its values cannot be changed: upgrade the connection to another version.</p></div>`}
       <form method="post" action="${path}/edit#result" class="stack wide-fields" data-check="${path}/check-edit" data-result="result">
-        ${tokenField(visit)}
-        ${nameFields({ ...filled, stored: { displayName, externalCustomerId: externalCustomerId ?? '', errorAfterMinutes } })}
+        ${tokenField(visit)}<input type="hidden" name="${shownField}" value="${textIn(filled.fields, shownField) || shownDigest(subject)}">
+        ${nameFields({ ...filled, stored: namesOf(connection) })}
         ${valueFields(connectionParams, { ...filled, stored: paramsJson, isStored: true })}
         ${lostSecrets(connectionParams, filled.fields)}
         <div id="result" role="status" class="wide">${result}</div>
@@ -153,17 +166,18 @@ interface Change {
   readonly dryRun: boolean;
 }
 
-/** Sends only values that change. Throws validation, conflict (rows may be deleted), not_found. */
+/** Sends only values that change. Throws validation (also for a form of older values), conflict (rows may be deleted), not_found. */
 async function change(
   { scope }: Visit,
   deps: ConsoleDeps,
   { subject, fields, dryRun }: Change,
 ): Promise<ConnectionUpdate> {
   const { connection, connectionParams } = subject;
+  if (textIn(fields, shownField) !== shownDigest(subject)) throw stale();
   const { issues, params, secrets } = sentValues(connectionParams, fields, connection.paramsJson);
   if (issues.length > 0) throw new AppError('validation', 'Some values are not readable.', { issues });
   const body = {
-    ...namesIn(fields),
+    ...changedNames(connection, fields),
     ...(subject.isValid && !isDeepStrictEqual(params, connection.paramsJson) && { params }),
     ...(Object.keys(secrets).length > 0 && { secrets }),
     dryRun,
@@ -173,5 +187,15 @@ async function change(
   const checked = checkBody(ConnectionChange, body);
   return deps.costly.run(scope.orgId, 'one_by_one', () =>
     updateConnection(deps, scope, { ...checked, id: connection.id }),
+  );
+}
+
+const staleWords = 'The connection was changed after this form was opened. Nothing was saved: open the form again.';
+const stale = (): AppError => invalid(staleWords, [schemaIssue('', staleWords)]);
+
+function changedNames(connection: ConnectionRow, fields: FormFields): object {
+  const shown: Readonly<Record<string, unknown>> = namesOf(connection);
+  return Object.fromEntries(
+    Object.entries(namesIn(fields)).filter(([name]) => !isAsShown(textIn(fields, name), shown[name])),
   );
 }

@@ -34,7 +34,7 @@ export function sentValues(
     const { key, secret } = param;
     const text = textIn(fields, valueName(param));
     const known = secret ? undefined : stored[key];
-    if (known !== undefined && text === valueText(known)) sent.params.set(key, known);
+    if (known !== undefined && isAsShown(text, known)) sent.params.set(key, known);
     else if (text.trim() !== '') {
       const value = valueOf(param, text);
       if (value === undefined) issues.push(schemaIssue(valueName(param), 'expected JSON'));
@@ -53,6 +53,8 @@ export function textIn(fields: FormFields, name: string): string {
   const sent = Object.hasOwn(fields, name) ? (fields[name] ?? '') : '';
   return typeof sent === 'string' ? sent : sent.join('\n');
 }
+
+export const isAsShown = (text: string, value: unknown): boolean => text === valueText(value);
 
 /** A value as it is typed. */
 export function valueText(value: unknown): string {
