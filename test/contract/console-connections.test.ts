@@ -293,13 +293,19 @@ describe('the settings of a connection', () => {
       .values({ orgId: org.orgId, connectionId: id, resourceKey: 'items' })
       .execute();
     const change = { ...names, 'params.account': 'second' };
-    const plan = await send(id, change, check(id));
-    expect(plan.text).toContain('name="allowDeletes"');
+    const consentIn = ({ text }: { text: string }) => /name="allowDeletes" value="([^"]+)"/.exec(text)?.[1] ?? '';
+    const consent = consentIn(await send(id, change, check(id)));
+    expect(consent).not.toBe('');
     const refused = await send(id, change);
     expect(refused.status).toBe(400);
     expect(refused.text).toContain('Nothing was saved: later runs may delete rows.');
     expect(await paramsOf(id)).toEqual({ account: 'first' });
-    expect((await send(id, { ...change, allowDeletes: 'on' })).status).toBe(303);
+    // It was given to another change.
+    const third = await send(id, { ...change, 'params.account': 'third', allowDeletes: consent });
+    expect(third.text).toContain('Nothing was saved: later runs may delete rows.');
+    expect(third.text).not.toMatch(/name="allowDeletes"[^>]* checked/);
+    expect(await paramsOf(id)).toEqual({ account: 'first' });
+    expect((await send(id, { ...change, allowDeletes: consent })).status).toBe(303);
     expect(await paramsOf(id)).toEqual({ account: 'second' });
   });
 });

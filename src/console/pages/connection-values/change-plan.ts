@@ -17,11 +17,13 @@ export const allowDeletesField = 'allowDeletes';
 interface Shown {
   /** `null`: only names change. */
   readonly plan: ChangePlan | null;
-  readonly allowDeletes: boolean;
+  /** The value of the box: it agrees to the deletions of this change alone. */
+  readonly consent: string;
+  readonly agreed: boolean;
 }
 
 /** The effects of a change without issues on each resource. */
-export function changePlan({ plan, allowDeletes }: Shown): Html {
+export function changePlan({ plan, consent, agreed }: Shown): Html {
   if (plan === null || !plan.resources.some(isAffected))
     return html`<p class="notice good">Every resource goes on where it is: nothing is read or delivered again.</p>`;
   return html`<p class="notice">Saving has these effects:</p>
@@ -34,12 +36,12 @@ export function changePlan({ plan, allowDeletes }: Shown): Html {
         { head: 'Sync', narrow: 'lead', cell: ({ class: of }) => badge(...classes[of]) },
         { head: 'Effect', kind: 'wide', cell: ({ effect }) => effect },
       ],
-    })}${plan.resources.some(({ mayDelete }) => mayDelete) ? agreement(allowDeletes) : ''}`;
+    })}${plan.resources.some(({ mayDelete }) => mayDelete) ? agreement(consent, agreed) : ''}`;
 }
 
 type ResourcePlan = ChangePlan['resources'][number];
 
 const isAffected = (resource: ResourcePlan): boolean => hasEffect(resource) || resource.mayDelete;
 
-const agreement = (checked: boolean): Content =>
-  html`<p class="after">${checkbox(allowDeletesField, 'Later runs may delete rows that they no longer find', { checked })}</p>`;
+const agreement = (value: string, checked: boolean): Content =>
+  html`<p class="after">${checkbox(allowDeletesField, 'Later runs may delete rows that they no longer find', { value, checked })}</p>`;

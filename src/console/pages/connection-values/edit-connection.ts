@@ -114,11 +114,9 @@ export const checkEdit = action({
     const fields = visit.form as FormFields;
     const subject = await subjectOf(visit, deps, visit.params.id);
     try {
-      const { plan } = await change(visit, deps, { subject, fields, dryRun: true });
-      const { issues = [] } = plan ?? {};
-      if (issues.length > 0) return editView(visit, subject, refused(subject, fields, issues));
-      const result = changePlan({ plan, allowDeletes: allowsDeletes(fields) });
-      return editView(visit, subject, { fields, issues: [], result });
+      const planned = await plan(visit, deps, { subject, fields });
+      if (planned.issues.length > 0) return editView(visit, subject, refused(subject, fields, planned.issues));
+      return editView(visit, subject, { fields, issues: [], result: changePlan(planned) });
     } catch (error) {
       return editView(visit, subject, refused(subject, fields, issuesIn(error)));
     }
@@ -133,17 +131,20 @@ export const saveEdit = action({
   handle: async (visit, deps) => {
     const fields = visit.form as FormFields;
     const subject = await subjectOf(visit, deps, visit.params.id);
+    const isTicked = textIn(fields, allowDeletesField) !== '';
     try {
-      await change(visit, deps, { subject, fields, dryRun: false });
+      const allowDeletes = isTicked && (await plan(visit, deps, { subject, fields })).agreed;
+      await change(visit, deps, { subject, fields, dryRun: false, allowDeletes });
       return { to: `/console/connections/${subject.connection.id}/settings`, notice: 'connection-changed' };
     } catch (error) {
       const issues = issuesIn(error);
-      const plan = isConflict(error) ? await change(visit, deps, { subject, fields, dryRun: true }) : null;
-      const mayDelete = plan?.plan?.resources.some((resource) => resource.mayDelete) ?? false;
-      if (!mayDelete) return editView(visit, subject, refused(subject, fields, issues));
+      const planned = isConflict(error) ? await plan(visit, deps, { subject, fields }) : null;
+      const first = planned && planned.issues.length > 0 ? planned.issues : issues;
+      if (!planned?.plan?.resources.some(({ mayDelete }) => mayDelete) || first !== issues)
+        return editView(visit, subject, refused(subject, fields, first));
       const result = [
         html`<p class="notice bad">Nothing was saved: later runs may delete rows. Agree to that, then save.</p>`,
-        changePlan({ plan: plan?.plan ?? null, allowDeletes: false }),
+        changePlan(planned),
       ];
       return { ...editView(visit, subject, { fields, issues: [], result }), status: statusOf.validation };
     }
@@ -158,19 +159,27 @@ const refused = (subject: Subject, fields: FormFields, issues: readonly Issue[])
   result: issueSummary(issues, subject.connectionParams),
 });
 
-const allowsDeletes = (fields: FormFields): boolean => textIn(fields, allowDeletesField) !== '';
-
 interface Change {
   readonly subject: Subject;
   readonly fields: FormFields;
   readonly dryRun: boolean;
+  readonly allowDeletes: boolean;
+}
+
+/** Throws as {@link change} does. */
+async function plan(visit: Visit, deps: ConsoleDeps, { subject, fields }: Pick<Change, 'subject' | 'fields'>) {
+  const { plan: planned } = await change(visit, deps, { subject, fields, dryRun: true, allowDeletes: false });
+  const { params } = sentValues(subject.connectionParams, fields, subject.connection.paramsJson);
+  const consent = digestOf(canonicalJson([planned?.resources ?? [], params]));
+  const agreed = textIn(fields, allowDeletesField) === consent;
+  return { plan: planned, issues: planned?.issues ?? [], consent, agreed };
 }
 
 /** Sends only values that change. Throws validation (also for a form of older values), conflict (rows may be deleted), not_found. */
 async function change(
   { scope }: Visit,
   deps: ConsoleDeps,
-  { subject, fields, dryRun }: Change,
+  { subject, fields, dryRun, allowDeletes }: Change,
 ): Promise<ConnectionUpdate> {
   const { connection, connectionParams } = subject;
   if (textIn(fields, shownField) !== shownDigest(subject)) throw stale();
@@ -181,7 +190,7 @@ async function change(
     ...(subject.isValid && !isDeepStrictEqual(params, connection.paramsJson) && { params }),
     ...(Object.keys(secrets).length > 0 && { secrets }),
     dryRun,
-    allowDeletes: allowsDeletes(fields),
+    allowDeletes,
   };
   checkDocument(body);
   const checked = checkBody(ConnectionChange, body);
