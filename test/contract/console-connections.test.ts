@@ -257,7 +257,8 @@ describe('the settings of a connection', () => {
 
   it('say at the field what does not fit, and change nothing', async () => {
     const id = await create();
-    const sent = { ...asShown, 'params.account': 'not.one', 'secrets.token': 'wrong_planted' };
+    const removed = { 'removedSecrets[]': ['spare'] };
+    const sent = { ...asShown, ...removed, 'params.account': 'not.one', 'secrets.token': 'wrong_planted' };
     for (const path of [settings(id), check(id)]) {
       const reply = await send(id, sent, path);
       expect(reply.status).toBe(400);
@@ -266,6 +267,9 @@ describe('the settings of a connection', () => {
       );
       expect(reply.text).toContain('id="field-secrets.token-error"');
       expect(reply.text).not.toContain('wrong_planted');
+      expect(reply.text.match(/name="removedSecrets\[\]" value="\w+" checked/g)).toEqual([
+        'name="removedSecrets[]" value="spare" checked',
+      ]);
     }
     expect(await paramsOf(id)).toMatchObject({ account: 'acme' });
   });

@@ -6,7 +6,7 @@ import { details } from '../../parts/code.ts';
 import { field } from '../../parts/form.ts';
 import { type Content, type Html, html } from '../../parts/html.ts';
 import { errorAt, nameLabels } from './found-issues.ts';
-import { textIn, valueName, valueText } from './sent-values.ts';
+import { removedSecrets, textIn, valueName, valueText } from './sent-values.ts';
 import { valueField } from './value-fields.ts';
 
 export interface FilledIn {
@@ -51,11 +51,17 @@ export function valueFields(
   { fields, issues, stored, isStored }: Stored & { readonly isStored: boolean },
 ): Content {
   if (connectionParams.length === 0) return null;
+  const removed = textIn(fields, removedSecrets).split('\n');
   return html`<fieldset class="panel"><legend>Values of the spec</legend>
     ${connectionParams.map((param) => {
       const name = valueName(param);
       const text = Object.hasOwn(fields, name) ? textIn(fields, name) : valueText(stored[param.key]);
-      return valueField(param, { text: param.secret ? '' : text, error: errorAt(issues, name), isStored });
+      return valueField(param, {
+        text: param.secret ? '' : text,
+        error: errorAt(issues, name),
+        isStored,
+        isRemoved: removed.includes(param.key),
+      });
     })}
     ${connectionParams.some(({ secret }) => secret) ? html`<p class="hint">Secrets are stored encrypted. Nobody sees them again, not even here.</p>` : ''}
   </fieldset>`;

@@ -9,9 +9,11 @@ interface ValueField {
   readonly error: string | undefined;
   /** Whether the connection exists, so that an empty secret stays as it is. */
   readonly isStored: boolean;
+  /** Whether the box is ticked that deletes the stored value. */
+  readonly isRemoved: boolean;
 }
 
-export function valueField(param: ConnectionParam, { text, error, isStored }: ValueField): Html {
+export function valueField(param: ConnectionParam, { text, error, isStored, isRemoved }: ValueField): Html {
   const { key, label = key, secret, required } = param;
   const isOptional = !required || param.default !== undefined;
   const mayBeEmpty = isOptional || (secret && isStored);
@@ -28,7 +30,7 @@ export function valueField(param: ConnectionParam, { text, error, isStored }: Va
         : paramControl(param, { attributes, text, required: !mayBeEmpty }),
   );
   if (!secret || !isStored || required) return control;
-  return html`<div class="with-box">${control}${checkbox(`${removedSecrets}[]`, `Delete the stored value of ${label}`, { value: key })}</div>`;
+  return html`<div class="with-box">${control}${checkbox(`${removedSecrets}[]`, `Delete the stored value of ${label}`, { value: key, checked: isRemoved })}</div>`;
 }
 
 /** A password field has one line, so a longer secret has a text area that hides its letters. */
