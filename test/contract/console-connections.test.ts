@@ -26,6 +26,7 @@ const everyKind = {
     { key: 'archived', type: 'boolean', required: false },
     { key: 'lists', type: 'string_list', required: false },
     { key: 'options', type: 'json', required: false },
+    { key: 'code', type: 'json', enum: ['12', 12], default: '12' },
     { key: 'token', type: 'string', secret: true, pattern: '^tk_' },
     { key: 'spare', type: 'string', secret: true, required: false },
     { key: 'privateKey', type: 'string', secret: true, required: false },
@@ -137,7 +138,7 @@ describe('the form of a new connection', () => {
 
   it('leaves out what is empty, so that it is the default or nothing', async () => {
     const id = await create({ 'params.region': '', 'params.limit': ' ', 'params.lists': '\n' });
-    expect(await paramsOf(id)).toEqual({ account: 'acme', region: 'eu' });
+    expect(await paramsOf(id)).toEqual({ account: 'acme', region: 'eu', code: '12' });
   });
 
   it.each([
@@ -151,6 +152,7 @@ describe('the form of a new connection', () => {
     ['params.limit', '0', 'Expected at least 1.'],
     ['params.archived', 'perhaps', 'Expected true or false.'],
     ['params.options', '{ "a": ', 'Expected JSON.'],
+    ['params.options', 'a: 1', 'Expected JSON.'],
     ['secrets.token', 'pk_wrong', 'Does not match the pattern ^tk_.'],
     ['secrets.token', '', 'Is required.'],
   ])('says at the field %s why “%s” does not fit, and keeps the rest', async (name, value, words) => {
@@ -201,7 +203,7 @@ describe('the settings of a connection', () => {
     return us.post(path, { shown, ...fields });
   }
   const names = { displayName: 'Acme of Example Ltd', externalCustomerId: '', errorAfterMinutes: '0' };
-  const asShown = { ...names, 'params.account': 'acme', 'params.region': 'us' };
+  const asShown = { ...names, 'params.account': 'acme', 'params.region': 'us', 'params.code': '"12"' };
 
   it('show the params and no secret', async () => {
     const id = await create({ 'params.lists': 'a\nb' });
@@ -218,7 +220,7 @@ describe('the settings of a connection', () => {
     expect(reply.headers.get('location')).toBe(`/console/connections/${id}/settings?notice=connection-changed`);
     expect((await org.call('GET', `/connections/${id}`)).body).toMatchObject({
       displayName: 'Renamed',
-      paramsJson: { account: 'other', region: 'us' },
+      paramsJson: { account: 'other', region: 'us', code: '12' },
     });
     expect(await secretsOf(id)).toEqual({ token: 'tk_first', spare: 'spare' });
   });
@@ -229,9 +231,26 @@ describe('the settings of a connection', () => {
     expect(await secretsOf(id)).toEqual({ token: 'tk_second' });
   });
 
+  it.each([
+    ['["a","b"]', ['a', 'b']],
+    ['"12"', '12'],
+    ['12', 12],
+    ['null', null],
+    ['"two\\nlines"', 'two\nlines'],
+  ])('read JSON as it is shown: %s', async (text, options) => {
+    const id = await create({ 'params.options': text, 'params.code': '12' });
+    const stored = { account: 'acme', region: 'us', code: 12, options };
+    expect(await paramsOf(id)).toEqual(stored);
+    const shown = JSON.stringify(options, null, 2);
+    expect((await us.get(settings(id))).text.replaceAll('&quot;', '"')).toContain(`>${shown}</textarea>`);
+    const changed = { ...asShown, 'params.code': '"12"', 'params.options': `${shown} ` };
+    expect((await send(id, changed)).status).toBe(303);
+    expect(await paramsOf(id)).toEqual({ ...stored, code: '12' });
+  });
+
   it('keep a value that nobody could type as it is', async () => {
     const id = await create();
-    const params = { account: 'acme', region: 'us', lists: ['two\nlines', ' spaces '] };
+    const params = { account: 'acme', region: 'us', code: '12', lists: ['two\nlines', ' spaces '] };
     await org.call('PATCH', `/connections/${id}`, { body: { params } });
     await send(id, { ...asShown, displayName: 'Renamed', 'params.lists': 'two\nlines\n spaces ' });
     expect(await paramsOf(id)).toEqual(params);

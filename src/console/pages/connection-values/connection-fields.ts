@@ -55,7 +55,7 @@ export function valueFields(
   return html`<fieldset class="panel"><legend>Values of the spec</legend>
     ${connectionParams.map((param) => {
       const name = valueName(param);
-      const text = Object.hasOwn(fields, name) ? textIn(fields, name) : valueText(stored[param.key]);
+      const text = Object.hasOwn(fields, name) ? textIn(fields, name) : valueText(stored[param.key], param.type);
       return valueField(param, {
         text: param.secret ? '' : text,
         error: errorAt(issues, name),

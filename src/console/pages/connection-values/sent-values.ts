@@ -1,4 +1,3 @@
-import { readYamlText } from '../../../api/gates/yaml-body.ts';
 import { type Issue, schemaIssue } from '../../../core/errors.ts';
 import type { JsonObject } from '../../../core/json/json-object.ts';
 import type { ConnectionParam } from '../../../core/spec/schema/param-schema.ts';
@@ -34,7 +33,7 @@ export function sentValues(
     const { key, secret } = param;
     const text = textIn(fields, valueName(param));
     const known = secret ? undefined : stored[key];
-    if (known !== undefined && isAsShown(text, known)) sent.params.set(key, known);
+    if (known !== undefined && isAsShown(text, known, param.type)) sent.params.set(key, known);
     else if (text.trim() !== '') {
       const value = valueOf(param, text);
       if (value === undefined) issues.push(schemaIssue(valueName(param), 'expected JSON'));
@@ -54,13 +53,15 @@ export function textIn(fields: FormFields, name: string): string {
   return typeof sent === 'string' ? sent : sent.join('\n');
 }
 
-export const isAsShown = (text: string, value: unknown): boolean => text === valueText(value);
+export const isAsShown = (text: string, value: unknown, type?: ConnectionParam['type']): boolean =>
+  text === valueText(value, type);
 
 /** A value as it is typed. */
-export function valueText(value: unknown): string {
+export function valueText(value: unknown, type?: ConnectionParam['type']): string {
   if (value === undefined) return '';
-  if (typeof value === 'string') return value;
-  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value.join('\n');
+  if (typeof value === 'string' && type !== 'json') return value;
+  if (type === 'string_list' && Array.isArray(value) && value.every((item) => typeof item === 'string'))
+    return value.join('\n');
   return JSON.stringify(value, null, 2);
 }
 
@@ -88,7 +89,7 @@ function valueOf({ type, secret }: ConnectionParam, text: string): unknown {
 
 function jsonOf(text: string): unknown {
   try {
-    return readYamlText(text).value;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

@@ -47,7 +47,7 @@ interface Typed {
 
 function paramControl(param: ConnectionParam, typed: Typed): Html {
   const choices = param.type === 'boolean' ? [true, false] : param.type === 'string_list' ? undefined : param.enum;
-  if (choices !== undefined) return choiceControl(choices, typed);
+  if (choices !== undefined) return choiceControl(param, choices, typed);
   const { attributes, text, required } = typed;
   if (isLong(param))
     return html`<textarea ${attributes} rows="${param.type === 'json' ? 6 : 3}" spellcheck="false" ${needed(required)}>${text}</textarea>`;
@@ -55,11 +55,13 @@ function paramControl(param: ConnectionParam, typed: Typed): Html {
     autocomplete="off" spellcheck="false" ${lengths(param)} ${needed(required)}>`;
 }
 
-function choiceControl(choices: readonly unknown[], { attributes, text, required }: Typed): Html {
-  const words = (choice: unknown) => (choice === true ? 'Yes' : choice === false ? 'No' : valueText(choice));
+function choiceControl({ type }: ConnectionParam, choices: readonly unknown[], typed: Typed): Html {
+  const { attributes, text, required } = typed;
+  const sent = (choice: unknown) => valueText(choice, type);
+  const words = (choice: unknown) => (choice === true ? 'Yes' : choice === false ? 'No' : sent(choice));
   return html`<select ${attributes} ${needed(required)}>
     <option value="">${required ? 'Choose one' : 'None'}</option>
-    ${choices.map((choice) => html`<option value="${valueText(choice)}" ${valueText(choice) === text ? html`selected` : ''}>${words(choice)}</option>`)}
+    ${choices.map((choice) => html`<option value="${sent(choice)}" ${sent(choice) === text ? html`selected` : ''}>${words(choice)}</option>`)}
   </select>`;
 }
 
@@ -83,10 +85,10 @@ function hintOf(param: ConnectionParam, isStored: boolean): string {
   const sentences = [
     ...(description ? [description.endsWith('.') ? description : `${description}.`] : []),
     ...(type === 'string_list' ? ['One per line.'] : []),
-    ...(type === 'json' ? ['As JSON.'] : []),
+    ...(type === 'json' ? ['As JSON; a text is in double quotes.'] : []),
     ...(format === 'date-time' ? ['Such as 2026-01-01T00:00:00Z.'] : []),
     ...(param.enum !== undefined && type === 'string_list'
-      ? [`Choices: ${param.enum.map(valueText).join(', ')}.`]
+      ? [`Choices: ${param.enum.map((choice) => valueText(choice)).join(', ')}.`]
       : []),
     ...(secret && isStored ? ['Empty: it stays as it is.'] : []),
   ];
