@@ -28,6 +28,8 @@ const everyKind = {
     { key: 'options', type: 'json', required: false },
     { key: 'code', type: 'json', enum: ['12', 12], default: '12' },
     { key: 'token', type: 'string', secret: true, pattern: '^tk_' },
+    { key: 'certificate', type: 'string', required: false },
+    { key: 'note', type: 'string', required: false },
     { key: 'spare', type: 'string', secret: true, required: false },
     { key: 'privateKey', type: 'string', secret: true, required: false },
   ],
@@ -162,7 +164,7 @@ describe('the form of a new connection', () => {
     expect(error).toEqual(typeof words === 'string' ? words : expect.stringMatching(words));
     expect(reply.text).toMatch(new RegExp(`id="field-${name}"[^>]*aria-invalid="true"`));
     expect(reply.text).toContain(`href="#field-${name}"`);
-    expect(reply.text).toMatch(/<textarea id="field-params.lists"[^>]*>kept</);
+    expect(reply.text).toMatch(/<textarea id="field-params.lists"[^>]*>\nkept</);
   });
 
   it('never sends a secret back, and says that it is to be entered again', async () => {
@@ -209,7 +211,7 @@ describe('the settings of a connection', () => {
     const id = await create({ 'params.lists': 'a\nb' });
     const { text } = await us.get(settings(id));
     expect(text).toMatch(/<input id="field-params.account"[^>]*value="acme"/);
-    expect(text).toMatch(/<textarea id="field-params.lists"[^>]*>a\nb</);
+    expect(text).toMatch(/<textarea id="field-params.lists"[^>]*>\na\nb</);
     expect(text).not.toContain('tk_first');
     expect(text).toContain('Empty: it stays as it is.');
   });
@@ -242,7 +244,7 @@ describe('the settings of a connection', () => {
     const stored = { account: 'acme', region: 'us', code: 12, options };
     expect(await paramsOf(id)).toEqual(stored);
     const shown = JSON.stringify(options, null, 2);
-    expect((await us.get(settings(id))).text.replaceAll('&quot;', '"')).toContain(`>${shown}</textarea>`);
+    expect((await us.get(settings(id))).text.replaceAll('&quot;', '"')).toContain(`>\n${shown}</textarea>`);
     const changed = { ...asShown, 'params.code': '"12"', 'params.options': `${shown} ` };
     expect((await send(id, changed)).status).toBe(303);
     expect(await paramsOf(id)).toEqual({ ...stored, code: '12' });
@@ -250,9 +252,23 @@ describe('the settings of a connection', () => {
 
   it('keep a value that nobody could type as it is', async () => {
     const id = await create();
-    const params = { account: 'acme', region: 'us', code: '12', lists: ['two\nlines', ' spaces '] };
+    const params = {
+      account: 'acme',
+      region: 'us',
+      code: '12',
+      lists: ['two\nlines', ' spaces '],
+      certificate: '\r\n-----BEGIN\r\nkey\r\n',
+      note: 'two\nlines',
+    };
     await org.call('PATCH', `/connections/${id}`, { body: { params } });
-    await send(id, { ...asShown, displayName: 'Renamed', 'params.lists': 'two\nlines\n spaces ' });
+    expect((await us.get(settings(id))).text).toMatch(/<textarea id="field-params.note"[^>]*>\ntwo\nlines</);
+    await send(id, {
+      ...asShown,
+      displayName: 'Renamed',
+      'params.lists': 'two\r\nlines\r\n spaces ',
+      'params.certificate': params.certificate,
+      'params.note': 'two\r\nlines',
+    });
     expect(await paramsOf(id)).toEqual(params);
   });
 

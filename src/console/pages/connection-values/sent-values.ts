@@ -53,8 +53,9 @@ export function textIn(fields: FormFields, name: string): string {
   return typeof sent === 'string' ? sent : sent.join('\n');
 }
 
+/** The text of a form has line ends `\n`. */
 export const isAsShown = (text: string, value: unknown, type?: ConnectionParam['type']): boolean =>
-  text === valueText(value, type);
+  text === valueText(value, type).replaceAll(/\r\n?/g, '\n');
 
 /** A value as it is typed. */
 export function valueText(value: unknown, type?: ConnectionParam['type']): string {

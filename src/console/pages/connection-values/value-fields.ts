@@ -49,8 +49,9 @@ function paramControl(param: ConnectionParam, typed: Typed): Html {
   const choices = param.type === 'boolean' ? [true, false] : param.type === 'string_list' ? undefined : param.enum;
   if (choices !== undefined) return choiceControl(param, choices, typed);
   const { attributes, text, required } = typed;
-  if (isLong(param))
-    return html`<textarea ${attributes} rows="${param.type === 'json' ? 6 : 3}" spellcheck="false" ${needed(required)}>${text}</textarea>`;
+  if (isLong(param) || /[\r\n]/.test(text))
+    // Browsers drop the first line end.
+    return html`<textarea ${attributes} rows="${param.type === 'json' ? 6 : 3}" spellcheck="false" ${needed(required)}>\n${text}</textarea>`;
   return html`<input ${attributes} type="${inputTypes[param.format ?? param.type] ?? 'text'}" value="${text}"
     autocomplete="off" spellcheck="false" ${lengths(param)} ${needed(required)}>`;
 }
