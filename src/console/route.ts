@@ -62,6 +62,7 @@ export interface Visit {
   readonly scope: OrgScope;
   readonly caller: Caller;
   readonly session: Session;
+  readonly requestId: string;
   /** Path and query. */
   readonly address: string;
 }

@@ -72,7 +72,7 @@ async function visitPage(
 
 const visitOf = (c: Context<ApiEnv>, { caller, session }: OpenSession): Visit => {
   const { pathname, search } = new URL(c.req.url);
-  return { scope: caller.scope, caller, session, address: pathname + search };
+  return { scope: caller.scope, caller, session, requestId: c.get('requestId'), address: pathname + search };
 };
 
 interface Shown {

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/core/ids.ts';
 import { type ConsoleClient, openConsole } from '../support/console/console-client.ts';
@@ -44,7 +45,8 @@ describe('selected rows of a list', () => {
     const back = '/console/connections?text=acme';
     const { text, status } = await us.post(selected, { act: 'sync', 'ids[]': [pending, active], back });
     expect(status).toBe(200);
-    expect(text).toContain('1 of 2 connections worked');
+    expect(text).toContain('1 of 2 syncs worked');
+    expect(text).toContain('Reloading this page does it again');
     expect(text).toContain(`<a href="/console/connections/${pending}">Acme of Example Ltd</a>`);
     expect(text).toContain('The connection is not active yet; activate it before a sync.');
     expect(text).toContain(`href="${back}"`);
@@ -52,6 +54,37 @@ describe('selected rows of a list', () => {
     const both = await us.post(selected, { act: 'sync', 'ids[]': [pending, newId('con')] });
     expect(both.text).toContain('None worked');
     expect(both.text).toContain('Connection not found');
+  });
+
+  it('are synced resource by resource, and one that is refused ends nothing', async () => {
+    const { db } = api.deps;
+    const [first, second] = [await createActiveConnection(org), await createActiveConnection(org)];
+    // An error that nobody has words for.
+    await sql`
+      create function refuse_sync() returns trigger language plpgsql as $$ begin raise 'planted'; end $$`.execute(db);
+    await sql
+      .raw(`create trigger refuse_sync before insert on runs for each row
+      when (new.connection_id = '${first}') execute function refuse_sync()`)
+      .execute(db);
+    const { text, status } = await us.post(selected, { act: 'sync', 'ids[]': [first, second] });
+    await sql`drop function refuse_sync cascade`.execute(db);
+    expect(status).toBe(200);
+    expect(text).toContain('1 of 2 syncs worked');
+    expect(text).toMatch(/<\/a> · items/);
+    expect(text).toContain('Unexpected error. Quote request id');
+    expect(text).not.toContain('planted');
+    expect(api.logLines.join('')).toContain('"code":"P0001"');
+    expect((await org.call('GET', `/runs?connectionId=${second}`)).body).toHaveLength(1);
+  });
+
+  it('count as a request each', async () => {
+    await using limited = await startApi({ requestsPerSecond: 2 });
+    const busy = await limited.newOrg();
+    const theirs = await openConsole(limited, busy.apiKey);
+    const ids = Array.from({ length: 20 }, () => newId('con'));
+    const { text } = await theirs.post(selected, { act: 'pause', 'ids[]': ids });
+    expect(text).toContain('Connection not found');
+    expect(text).toContain('Too many requests');
   });
 
   it('are runs that are canceled or run again', async () => {

@@ -87,7 +87,7 @@ export const selectedConnections = selection({
   section: 'connections',
   namesOf: ({ db }, scope, ids) => findConnectionNames(db, scope, ids),
   acts: {
-    sync: { label: 'Sync', notice: 'synced-many', run: syncAll },
+    sync: { label: 'Sync', notice: 'synced-many', parts: { noun: 'sync', of: resourcesOf }, run: syncOne },
     pause: {
       label: 'Pause',
       confirm: 'Pause the selected connections? Their queued and running runs are canceled.',
@@ -98,12 +98,13 @@ export const selectedConnections = selection({
   },
 });
 
-/** Queues a run of each resource. */
-async function syncAll(deps: ConsoleDeps, scope: OrgScope, connectionId: string): Promise<void> {
-  const { specJson, specOverridesJson } = found(await findPinnedConnection(deps.db, scope, connectionId), 'Connection');
-  for (const resourceKey of resourceKeysOf(specJson, specOverridesJson)) {
-    await requestRun(deps, scope, { connectionId, resourceKey, trigger: 'manual', backfill: null });
-  }
+async function resourcesOf({ db }: ConsoleDeps, scope: OrgScope, connectionId: string): Promise<readonly string[]> {
+  const { specJson, specOverridesJson } = found(await findPinnedConnection(db, scope, connectionId), 'Connection');
+  return resourceKeysOf(specJson, specOverridesJson);
+}
+
+function syncOne(deps: ConsoleDeps, scope: OrgScope, connectionId: string, resourceKey: string) {
+  return requestRun(deps, scope, { connectionId, resourceKey, trigger: 'manual', backfill: null });
 }
 
 interface Shown {

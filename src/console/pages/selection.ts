@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import type { OrgScope } from '../../../db/scope.ts';
 import { boundedList } from '../../api/bounded-list.ts';
+import { toErrorResponse } from '../../api/errors.ts';
 import { bodyId } from '../../api/inputs.ts';
-import { AppError } from '../../core/errors.ts';
 import type { IdPrefix } from '../../core/ids.ts';
 import { form } from '../parts/form.ts';
 import { heading } from '../parts/frame.ts';
@@ -20,8 +20,13 @@ interface Act {
   readonly confirm?: string;
   /** A key of `parts/notices.ts`: shown when it worked for all. */
   readonly notice: string;
-  /** The function behind the API's route for one object; throws `AppError`. */
-  run(this: void, deps: ConsoleDeps, scope: OrgScope, id: string): Promise<unknown>;
+  /** Parts of an object that are acted on one by one; absent: it is acted on as a whole. */
+  readonly parts?: {
+    readonly noun: string;
+    of(this: void, deps: ConsoleDeps, scope: OrgScope, id: string): Promise<readonly string[]>;
+  };
+  /** The function behind the API's route for one object; `part` is empty for the whole. `false`: nothing was to be done. */
+  run(this: void, deps: ConsoleDeps, scope: OrgScope, id: string, part: string): Promise<unknown>;
 }
 
 interface SelectionOptions {
@@ -48,12 +53,14 @@ interface Selection extends ConsoleRoute {
 
 interface Failure {
   readonly id: string;
+  /** Empty: the object as a whole. */
+  readonly part: string;
   readonly reason: string;
 }
 
 /**
- * At most a page of objects, one after the other, as if the API were called for each. It goes on after one that is refused, and
- * says which and why; a single one is refused as by its own button.
+ * At most a page of objects, one after the other; each act counts as a request of the API. It goes on after one that fails, and
+ * says which and why; a single one fails as by its own button.
  */
 export function selection({ path, prefix, noun, section, acts, namesOf }: SelectionOptions): Selection {
   const route = action({
@@ -63,23 +70,16 @@ export function selection({ path, prefix, noun, section, acts, namesOf }: Select
       ids: v.pipe(v.optional(boundedList(bodyId(prefix), pageRows), []), v.minLength(1, `select at least one ${noun}`)),
       back: v.optional(v.string(), ''),
     }),
-    handle: async ({ scope, form: { act, ids, back } }, deps) => {
-      const { run, notice, label } = acts[act] as Act;
+    handle: async ({ form: { act: name, ids, back }, ...visit }, deps) => {
+      const act = acts[name] as Act;
+      const { notice, label, parts } = act;
       const to = withinConsole(back);
       const all = [...new Set(ids)];
-      const failures: Failure[] = [];
-      for (const id of all) {
-        try {
-          await run(deps, scope, id);
-        } catch (error) {
-          if (!(error instanceof AppError) || all.length === 1) throw error;
-          failures.push({ id, reason: error.message });
-        }
-      }
-      if (failures.length === 0) return { to, notice, count: all.length };
+      const { failures, done, changed } = await actOnEach(visit, deps, { act, ids: all });
+      if (failures.length === 0) return { to, notice, count: parts ? all.length : changed };
       const ofFailures = failures.map(({ id }) => id);
-      const names = (await namesOf?.(deps, scope, ofFailures)) ?? new Map<string, string>();
-      return resultView({ label, section, noun, failures, names, to, done: all.length - failures.length });
+      const names = (await namesOf?.(deps, visit.scope, ofFailures)) ?? new Map<string, string>();
+      return resultView({ label, section, noun: parts?.noun ?? noun, failures, names, to, done });
     },
   });
   return {
@@ -100,6 +100,40 @@ export function selection({ path, prefix, noun, section, acts, namesOf }: Select
       cell: (row) => html`<input type="checkbox" name="ids[]" value="${row.id}" aria-label="Select ${nameOf(row)}">`,
     }),
   };
+}
+
+async function actOnEach(
+  { scope, caller, requestId }: Visit,
+  deps: ConsoleDeps,
+  { act: { run, parts }, ids }: { readonly act: Act; readonly ids: readonly string[] },
+) {
+  const failures: Failure[] = [];
+  let [asked, done, changed] = [0, 0, 0];
+  const attempt = async <Done>(of: Omit<Failure, 'reason'>, isOnly: boolean, work: () => Promise<Done>) => {
+    try {
+      return await work();
+    } catch (error) {
+      if (isOnly) throw error;
+      const { body, unexpected } = toErrorResponse(error, requestId);
+      if (unexpected) deps.log.error('request failed', { requestId, error });
+      failures.push({ ...of, reason: body.error.message });
+      return [];
+    }
+  };
+  for (const id of ids) {
+    const isOnly = ids.length === 1;
+    const keys = await attempt({ id, part: '' }, isOnly, async () => parts?.of(deps, scope, id) ?? ['']);
+    for (const part of keys) {
+      await attempt({ id, part }, isOnly && keys.length === 1, async () => {
+        asked += 1;
+        // The first is the request itself.
+        if (asked > 1) await deps.limits?.countRequest(caller.keyId);
+        if ((await run(deps, scope, id, part)) !== false) changed += 1;
+        done += 1;
+      });
+    }
+  }
+  return { failures, done, changed };
 }
 
 interface Result extends Pick<SelectionOptions, 'section' | 'noun'> {
@@ -125,12 +159,13 @@ function resultView({ label, section, noun, failures, names, to, done }: Result)
         columns: [
           {
             head: 'Not done',
-            cell: ({ id }) =>
-              html`<a href="/console/${section}/${id}">${names.get(id) ?? html`<code>${id}</code>`}</a>`,
+            cell: ({ id, part }) =>
+              html`<a href="/console/${section}/${id}">${names.get(id) ?? html`<code>${id}</code>`}</a>${part === '' ? '' : html` · ${part}`}`,
           },
           { head: 'Why', cell: ({ reason }) => reason },
         ],
       })}
+      <p class="hint">Reloading this page does it again for all that were selected: go back instead.</p>
       <p class="after"><a class="button primary" href="${to}">Back to the list</a></p>`,
   };
 }
