@@ -192,6 +192,8 @@ describe('the quarantine', () => {
     const form = { act: 'requeue', 'ids[]': [rich.quarantineId], back: href };
     const location = (await us.post('/console/quarantine/requeue', form)).headers.get('location');
     expect(location).toBe(`${href}&notice=requeued-many&count=1`);
+    const again = (await us.post('/console/quarantine/requeue', form)).headers.get('location');
+    expect(again).toBe(`${href}&notice=requeued-many&count=0`);
   });
 
   it('groups records by reason, each with an example whose field is marked', async () => {

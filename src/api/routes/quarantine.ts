@@ -54,7 +54,7 @@ export const quarantineRoutes = [
     status: 200,
     response: QuarantineRow,
     errors: ['not_found'],
-    handle: ({ scope, params }, deps) => requeueRecord(deps, scope, params.id),
+    handle: async ({ scope, params }, deps) => (await requeueRecord(deps, scope, params.id)).record,
   }),
   route({
     method: 'post',

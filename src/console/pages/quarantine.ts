@@ -13,6 +13,7 @@ import {
   type QuarantineReason,
 } from '../../../db/queries/runs/records/quarantine.ts';
 import { findRun } from '../../../db/queries/runs/runs.ts';
+import type { OrgScope } from '../../../db/scope.ts';
 import { QueryText } from '../../api/query-inputs.ts';
 import { requeueRecord } from '../../control/runs/requeue.ts';
 import { found } from '../../core/errors.ts';
@@ -25,7 +26,7 @@ import { count } from '../parts/numbers.ts';
 import { before, pageFrom, pager } from '../parts/pager.ts';
 import { nothing, section, table } from '../parts/table.ts';
 import { ago } from '../parts/time.ts';
-import { page, type View, type Visit } from '../route.ts';
+import { type ConsoleDeps, page, type View, type Visit } from '../route.ts';
 import { ConnectionParams, connectionView, openConnection } from './connection-frame.ts';
 import { filterText } from './filters.ts';
 import { selection } from './selection.ts';
@@ -212,6 +213,9 @@ const exampleOf = ({ path, example: { id, externalId, value } }: QuarantineReaso
         : html`<code class="clip">${path}: <mark>${value}</mark></code>`
   }`;
 
+const isRequeued = async (deps: ConsoleDeps, scope: OrgScope, id: string): Promise<boolean> =>
+  (await requeueRecord(deps, scope, id)).isRequeued;
+
 /** Each is requeued in a transaction of its own. */
 export const requeueSelected = selection({
   path: '/quarantine/requeue',
@@ -219,7 +223,7 @@ export const requeueSelected = selection({
   noun: 'record',
   section: 'quarantine',
   acts: {
-    requeue: { label: 'Requeue the selected', notice: 'requeued-many', run: requeueRecord },
+    requeue: { label: 'Requeue the selected', notice: 'requeued-many', run: isRequeued },
   },
 });
 

@@ -9,17 +9,23 @@ import { newId } from '../../core/ids.ts';
 import type { QuarantineRow } from '../../core/resources/quarantine.ts';
 import { type WakeDeps, wakeEndpoints } from '../../dispatch/wake-endpoints.ts';
 
-/** For the next run of its resource; a resolved record stays unchanged. Throws not_found. */
-export async function requeueRecord(deps: WakeDeps, scope: OrgScope, id: string): Promise<QuarantineRow> {
+interface RequeuedRecord {
+  readonly record: QuarantineRow;
+  /** False: it was resolved, and stays as it is. */
+  readonly isRequeued: boolean;
+}
+
+/** For the next run of its resource. Throws not_found. */
+export async function requeueRecord(deps: WakeDeps, scope: OrgScope, id: string): Promise<RequeuedRecord> {
   const tried = await deps.db.transaction().execute(async (tx) => {
-    const requeued = await requeueOne(tx, scope, id);
+    const isRequeued = await requeueOne(tx, scope, id);
     const record = found(await findQuarantined(tx, scope, id), 'Quarantined record');
     const { connectionId, resourceKey } = record;
     const one = { resourceKey, record, count: 1, deduplicationId: id };
-    if (requeued) {
+    if (isRequeued) {
       await recordConnectionEvents(tx, scope, connectionId, (connection) => [recordsRequeued({ connection, ...one })]);
     }
-    return record;
+    return { record, isRequeued };
   });
   void wakeEndpoints(deps, scope);
   return tried;
