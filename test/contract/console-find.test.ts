@@ -193,6 +193,7 @@ describe('the pages of a connection', () => {
       const isCurrent = new RegExp(`<a href="${address}${tab}" aria-current="page">`).test(text);
       expect([tab, isCurrent]).toEqual([tab, tab === end]);
     }
+    expect(text.includes('data-refresh="5"')).toBe(!['/quarantine', '/settings'].includes(end));
   });
 
   it('show ids and values, and no secret', async () => {

@@ -27,7 +27,7 @@ const tabNames = {
   '/hooks': 'Hooks and events',
   '/settings': 'Settings',
 } as const;
-export type ConnectionTab = keyof typeof tabNames;
+type ConnectionTab = keyof typeof tabNames;
 
 /** A connection with what the head of its pages shows. */
 export interface OpenConnection {
@@ -48,11 +48,16 @@ export async function openConnection(
   return { connection, resourceKeys, freshness: freshnessOf(facts, Date.now()) };
 }
 
+interface Tab extends Pick<View, 'refreshSeconds'> {
+  readonly tab: ConnectionTab;
+  readonly body: Content;
+}
+
 /** A page of a connection below its head and tabs. */
 export function connectionView(
   visit: Visit,
   { connection, freshness }: OpenConnection,
-  { tab, body }: { readonly tab: ConnectionTab; readonly body: Content },
+  { tab, body, ...refresh }: Tab,
 ): View {
   const { id, displayName, status } = connection;
   const address = `/console/connections/${id}`;
@@ -61,7 +66,7 @@ export function connectionView(
     title: tab === '' ? displayName : `${tabNames[tab]} of ${displayName}`,
     section: 'connections',
     trail: [['Connections', '/console/connections']],
-    refreshSeconds: 5,
+    ...refresh,
     body: html`${heading(displayName, {
       about: idText(id),
       state: live('state', [connectionBadge(status), healthBadge(freshness.health)]),

@@ -26,6 +26,7 @@ export const connectionHooks = page({
     ]);
     return connectionView(visit, opened, {
       tab: '/hooks',
+      refreshSeconds: 5,
       body: html`${section('Hooks', [hookTable(hooks), hookForm(visit, opened)])}
         ${section('Events', live('events', eventTable(events)), html`<a class="button" href="/console/deliveries">Deliveries</a>`)}`,
     });

@@ -11,6 +11,6 @@ export const connectionRuns = page({
     const opened = await openConnection(deps, visit.scope, visit.params.id);
     const { connection, resourceKeys } = opened;
     const body = await runList(visit, deps, { query: visit.query, of: { connection, resourceKeys } });
-    return connectionView(visit, opened, { tab: '/runs', body });
+    return connectionView(visit, opened, { tab: '/runs', refreshSeconds: 5, body });
   },
 });

@@ -46,6 +46,7 @@ export const connectionPage = page({
     const [failure] = failures;
     return connectionView(visit, opened, {
       tab: '',
+      refreshSeconds: 5,
       body: html`${live('advice', advice(visit, { connection, resourceKeys, failure }))}
         ${identity(connection, { workspace, lastSuccessAt: freshness.lastSuccessAt })}
         ${live('attention', needs({ connection, resources: freshness.resources, failure, quarantine }))}
