@@ -255,7 +255,10 @@ describe('Ctrl-K', () => {
     await page.getByRole('heading', { name: 'Record c_81' }).waitFor();
     await expectToSee(page, 'its last version; it is skipped until its content changes');
     await page.keyboard.press('Control+k');
+    await box.fill('harbor');
+    await page.getByRole('option', { name: /Harbor Logistics/, selected: true }).waitFor();
     await box.fill('nobody has this name');
+    expect(await box.getAttribute('aria-activedescendant')).toBe(null);
     await page.getByText('Nothing is found.').waitFor();
     await page.keyboard.press('Enter');
     await page.waitForURL('**/console/find?q=nobody+has+this+name');

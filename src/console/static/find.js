@@ -65,7 +65,7 @@ function makeDialog(action) {
   /** @param {number} index */
   function activate(index) {
     const all = options();
-    active = all.length === 0 ? -1 : (index + all.length) % all.length;
+    active = all[index] ? index : -1;
     all.forEach((option, place) => option.setAttribute('aria-selected', String(place === active)));
     const option = all[active];
     if (option) {
@@ -93,7 +93,7 @@ function makeDialog(action) {
     });
     list.hidden = groups.length === 0;
     input.setAttribute('aria-expanded', String(groups.length > 0));
-    activate(groups.length > 0 ? 0 : -1);
+    activate(0);
     const count = options().length;
     state.textContent =
       input.value.trim() === ''
@@ -123,14 +123,20 @@ function makeDialog(action) {
   }
 
   input.addEventListener('input', () => {
+    // The options are those of another text.
+    activate(-1);
+    asking?.abort();
     clearTimeout(timer);
     timer = window.setTimeout(() => void ask(), 150);
   });
   input.addEventListener('keydown', (event) => {
+    // The keys of an input method choose a word.
+    if (event.isComposing) return;
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step !== undefined) {
       event.preventDefault();
-      activate(active + step);
+      const count = options().length;
+      activate(active < 0 && step < 0 ? count - 1 : (active + step + count) % count);
     } else if (event.key === 'Enter' && active >= 0) {
       event.preventDefault();
       options()[active]?.click();
