@@ -115,6 +115,14 @@ describe('the list of runs', () => {
     expect(nothing).toMatch(/name="from"[^>]*value="20\d\d-/);
   });
 
+  it.each(['status=canceled', 'trigger=backfill'])('begins a week ago where it is filtered by %s', async (filter) => {
+    for (const path of ['/console/runs', `/console/connections/${rich.connectionId}/runs`]) {
+      expect((await us.get(`${path}?${filter}`)).text).toMatch(/name="from"[^>]*value="20\d\d-/);
+    }
+    const { text } = await us.get(`/console/runs?${filter}&id=${rich.failedRunId}`);
+    expect(text).toMatch(/name="from"[^>]*value=""/);
+  });
+
   it('is filtered by connection, resource and id', async () => {
     const { connectionId } = rich;
     const { text: ofConnection } = await us.get(`/console/connections/${connectionId}/runs?resource=deals`);

@@ -70,7 +70,10 @@ export async function runList(visit: Visit, deps: ConsoleDeps, { query, of }: Li
   const { before: _before, from, to: until, ...given } = query;
   const connectionId = of?.connection.id ?? given.connectionId;
   // Without a start every run of the org would be read for what is rare.
-  const isRare = given.errorCode !== undefined || (given.resource !== undefined && connectionId === undefined);
+  const { errorCode, status, trigger, resource } = given;
+  const isRare =
+    given.id === undefined &&
+    [errorCode, status, trigger, connectionId === undefined ? resource : undefined].some((one) => one !== undefined);
   const filter = { ...given, connectionId, since: from ?? (isRare ? weekBefore(until) : undefined), until };
   const runs = await findRunsPage(deps.db, scope, filter, pageFrom(query));
   const [names, waits] = await Promise.all([
