@@ -126,6 +126,12 @@ export interface SpecLine extends Pick<SpecRow, 'id' | 'key' | 'versions'> {
   readonly versionCount: number;
 }
 
+interface SpecsRequest extends PageRequest {
+  readonly versionsMax: number;
+  /** Absent: versions of every status. */
+  readonly status?: SpecVersionRow['status'];
+}
+
 /** Specs whose key has the text in it, in any case, by their keys. */
 export function findSpecsByKey(
   db: Db,
@@ -143,11 +149,12 @@ export function findSpecsByKey(
 export function findSpecsPage(
   db: Db,
   scope: OrgScope,
-  { versionsMax, ...request }: PageRequest & { readonly versionsMax: number },
+  { versionsMax, status, ...request }: SpecsRequest,
 ): Promise<Page<SpecLine>> {
-  const own = sql`spec_versions where spec_versions.org_id = specs.org_id and spec_versions.spec_id = specs.id`;
+  const own = sql`spec_versions where spec_versions.org_id = specs.org_id and spec_versions.spec_id = specs.id
+    ${status === undefined ? sql`` : sql`and spec_versions.status = ${status}`}`;
   const newest = sql<SpecRow['versions']>`(
-    select jsonb_agg(jsonb_build_object('version', version, 'status', status) order by newest.id desc)
+    select coalesce(jsonb_agg(jsonb_build_object('version', version, 'status', status) order by newest.id desc), '[]')
     from (select spec_versions.* from ${own} order by spec_versions.id desc limit ${versionsMax}) newest)`;
   const count = sql<number>`(select count(*)::int from ${own})`;
   return newestPage(specsOf(db, scope).select(['id', 'key', newest.as('versions'), count.as('versionCount')]), request);

@@ -194,6 +194,15 @@ describe('the form of a new connection', () => {
     expect(text).toContain('href="/console/new-connection?spec=kinds&amp;version=1.0.0"');
     expect(text).not.toContain('spec=kinds&amp;version=1.1.0');
   });
+
+  it('is chosen from published versions behind any number of drafts', async () => {
+    await org.call('POST', '/specs', { body: specDocument({ key: 'drafted' }) });
+    await org.call('POST', '/specs/drafted/versions/1.0.0/publish');
+    for (const minor of [1, 2, 3, 4, 5, 6]) {
+      await org.call('POST', '/specs', { body: specDocument({ key: 'drafted', version: `1.${minor}.0` }) });
+    }
+    expect((await us.get('/console/new-connection')).text).toContain('spec=drafted&amp;version=1.0.0');
+  });
 });
 
 describe('the settings of a connection', () => {

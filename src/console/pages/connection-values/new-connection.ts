@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { firstRows } from '../../../../db/listing.ts';
 import { listWorkspaces } from '../../../../db/queries/orgs/workspaces.ts';
-import { findSpecsPage, findSpecVersion, type SpecLine } from '../../../../db/queries/specs.ts';
+import { findSpecsPage, findSpecVersion } from '../../../../db/queries/specs.ts';
 import { NewConnection } from '../../../api/connection-body.ts';
 import { statusOf } from '../../../api/errors.ts';
 import { checkBody } from '../../../api/inputs.ts';
@@ -44,8 +44,7 @@ export const newConnectionPage = page({
 const versionsShown = 6;
 
 async function choiceView(visit: Visit, { db }: ConsoleDeps, request: ReturnType<typeof pageFrom>): Promise<View> {
-  const specs = await findSpecsPage(db, visit.scope, { ...request, versionsMax: versionsShown });
-  const published = ({ versions }: SpecLine) => versions.filter(({ status }) => status === 'published');
+  const specs = await findSpecsPage(db, visit.scope, { ...request, versionsMax: versionsShown, status: 'published' });
   const link = (spec: string, version: string) =>
     `/console/new-connection?${new URLSearchParams({ spec, version }).toString()}`;
   return {
@@ -69,7 +68,7 @@ async function choiceView(visit: Visit, { db }: ConsoleDeps, request: ReturnType
             head: 'Published versions',
             kind: 'wide',
             cell: (spec) => {
-              const [first, ...others] = published(spec);
+              const [first, ...others] = spec.versions;
               if (!first)
                 return html`<span class="muted">none:</span> <a href="/console/specs/${spec.key}">publish one first</a>`;
               return html`<ul class="versions"><li>${first.version}</li>${others.map(({ version }) => html`<li><a href="${link(spec.key, version)}">${version}</a></li>`)}</ul>`;
@@ -79,7 +78,7 @@ async function choiceView(visit: Visit, { db }: ConsoleDeps, request: ReturnType
             head: 'Actions',
             kind: 'acts',
             cell: (spec) => {
-              const [first] = published(spec);
+              const [first] = spec.versions;
               return first
                 ? html`<a class="button" href="${link(spec.key, first.version)}" aria-label="Choose ${spec.key} ${first.version}">Choose</a>`
                 : null;
