@@ -196,6 +196,12 @@ describe('the pages of a connection', () => {
     expect(text.includes('data-refresh="5"')).toBe(!['/quarantine', '/settings'].includes(end));
   });
 
+  it('give no id twice', async () => {
+    const { text } = await us.get(`/console/connections/${rich.connectionId}`);
+    const ids = [...text.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => id);
+    expect(ids.filter((id, place) => ids.indexOf(id) !== place)).toEqual([]);
+  });
+
   it('show ids and values, and no secret', async () => {
     const { text } = await us.get(`/console/connections/${rich.connectionId}/settings`);
     for (const shown of [rich.connectionId, org.workspaceId, 'harbor-logistics', 'postgres', 'upsert']) {

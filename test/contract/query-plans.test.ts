@@ -159,9 +159,11 @@ describe('of an org with 60,000 runs, no statement reads what is old:', () => {
       (path) => `/connections/:connection${path}`,
     ),
     ...['/find?q=r1', '/find?q=nothing-has-this-name', '/deliveries'],
-    ...['/runs?resource=x', '/runs?status=canceled&trigger=backfill', '/deliveries?outcome=failed&eventType=run.failed'].map(
-      (path) => `${path}&from=2020-01-01T00:00&to=2020-01-01T01:00`,
-    ),
+    ...[
+      '/runs?resource=x',
+      '/runs?status=canceled&trigger=backfill',
+      '/deliveries?outcome=failed&eventType=run.failed',
+    ].map((path) => `${path}&from=2020-01-01T00:00&to=2020-01-01T01:00`),
     ...['/runs', '/runs?errorCode=x&from=2020-01-01T00:00&to=2020-01-01T01:00', '/runs/:run'],
     ...[
       '/quarantine',

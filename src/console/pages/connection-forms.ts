@@ -9,12 +9,9 @@ interface Subject {
   readonly resourceKeys: readonly string[];
 }
 
-const resourceChoice = (resourceKeys: readonly string[], first: readonly (readonly [string, string])[] = []): Html =>
-  select({
-    name: 'resource',
-    label: 'Resource',
-    options: [...first, ...resourceKeys.map((key) => [key, key] as const)],
-  });
+/** `of`: the form; each on a page has its own. */
+const resourceChoice = (resourceKeys: readonly string[], of: string, label = 'Resource'): Html =>
+  select({ name: 'resource', id: `${of}-resource`, label, options: resourceKeys.map((key) => [key, key] as const) });
 
 export const testForm = (visit: Visit, id: string): Html =>
   form(visit, { action: `/console/connections/${id}/test`, class: 'inline' }, html`<button>Test</button>`);
@@ -25,12 +22,7 @@ export const recordForm = ({ connection, resourceKeys }: Subject): Html =>
     'record',
     'Look a record up',
     html`<form method="get" action="/console/connections/${connection.id}/record" class="stack">
-      <div class="row">${select({
-        name: 'resource',
-        id: 'record-resource',
-        label: 'Resource of the record',
-        options: resourceKeys.map((key) => [key, key] as const),
-      })}${field({ name: 'key', label: 'Primary key', required: true, hint: 'As the API has it; of several fields as the quarantine shows it.' })}</div>
+      <div class="row">${resourceChoice(resourceKeys, 'record', 'Resource of the record')}${field({ name: 'key', label: 'Primary key', required: true, hint: 'As the API has it; of several fields as the quarantine shows it.' })}</div>
       <button>Look it up</button></form>`,
   );
 
@@ -40,7 +32,7 @@ export const backfillForm = (visit: Visit, { connection, resourceKeys }: Subject
     'Backfill a resource',
     form(visit, { action: `/console/connections/${connection.id}/backfill`, class: 'stack' }, [
       html`<p class="hint">Reads again up to the watermark, which does not change, and delivers the records that differ.</p>`,
-      html`<div class="row">${resourceChoice(resourceKeys)}${field({
+      html`<div class="row">${resourceChoice(resourceKeys, 'backfill')}${field({
         name: 'from',
         label: 'From',
         placeholder: '2026-01-01T00:00:00Z',
@@ -56,7 +48,7 @@ export const scheduleForm = (visit: Visit, { connection, resourceKeys }: Subject
     'new-schedule',
     'Add a schedule',
     form(visit, { action: `/console/connections/${connection.id}/schedules`, class: 'stack' }, [
-      html`<div class="row">${resourceChoice(resourceKeys)}${field({
+      html`<div class="row">${resourceChoice(resourceKeys, 'schedule')}${field({
         name: 'cron',
         label: 'Cron expression',
         required: true,
