@@ -69,6 +69,9 @@ describe('the editor of specs', () => {
       .getByRole('link', { name: `Line ${line}` })
       .first()
       .click();
+    const caret = await text.evaluate((editor: { selectionStart: number }) => editor.selectionStart);
+    expect((await text.inputValue()).slice(0, caret).split('\n')).toHaveLength(line);
+    expect(await page.evaluate('document.activeElement.tagName')).toBe('TEXTAREA');
     const [number, row] = [await mark.boundingBox(), await page.locator('.editor').boundingBox()];
     expect(number?.y).toBeGreaterThanOrEqual(row?.y ?? Number.NaN);
     expect(number?.y).toBeLessThan((row?.y ?? 0) + (row?.height ?? 0));

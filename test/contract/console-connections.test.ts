@@ -164,6 +164,7 @@ describe('the form of a new connection', () => {
     expect(error).toEqual(typeof words === 'string' ? words : expect.stringMatching(words));
     expect(reply.text).toMatch(new RegExp(`id="field-${name}"[^>]*aria-invalid="true"`));
     expect(reply.text).toContain(`href="#field-${name}"`);
+    expect(reply.text.includes('<details id="more-settings" open>')).toBe(name === 'errorAfterMinutes');
     expect(reply.text).toMatch(/<textarea id="field-params.lists"[^>]*>\nkept</);
   });
 

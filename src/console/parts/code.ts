@@ -19,8 +19,8 @@ export function maybeJson(text: string, label: string): Html {
 }
 
 /** The id keeps it open when the page refreshes. */
-export const details = (id: string, summary: string | Html, content: Html): Html =>
-  html`<details id="${id}"><summary>${summary}</summary>${content}</details>`;
+export const details = (id: string, summary: string | Html, content: Html, isOpen = false): Html =>
+  html`<details id="${id}" ${isOpen ? html`open` : ''}><summary>${summary}</summary>${content}</details>`;
 
 /** An id, with a button that copies it. Outside of parts that are replaced, because its button keeps the focus. */
 export const idText = (id: string): Html =>

@@ -6,6 +6,20 @@ for (const editor of document.querySelectorAll('form[data-check]')) {
   if (editor instanceof HTMLFormElement) watchEditor(editor);
 }
 
+// The number of a line takes no focus: the text does, at that line.
+document.addEventListener('click', (event) => {
+  const { target } = event;
+  const [, line] = (target instanceof HTMLAnchorElement && /^#line-(\d+)$/.exec(target.hash)) || [];
+  const text = document.querySelector('.numbered textarea');
+  if (line === undefined || !(text instanceof HTMLTextAreaElement)) return;
+  event.preventDefault();
+  document.getElementById(`line-${line}`)?.scrollIntoView({ block: 'center' });
+  const before = text.value.split('\n').slice(0, Number(line) - 1);
+  const start = before.reduce((sum, one) => sum + one.length + 1, 0);
+  text.focus({ preventScroll: true });
+  text.setSelectionRange(start, start);
+});
+
 /** @param {HTMLFormElement} form */
 function watchEditor(form) {
   const [resultId = '', ...others] = (form.dataset['result'] ?? '').split(' ');

@@ -42,6 +42,7 @@ export const nameFields = (filled: Stored, first: Content = null): Html => {
         type: 'number',
         hint: 'How long the API or the destination may refuse runs before the schedules of the connection stop. 0: the first refused run is enough.',
       }),
+      errorAt(filled.issues, 'errorAfterMinutes') !== undefined,
     )}</fieldset>`;
 };
 
