@@ -27,6 +27,7 @@ describe('a connection', () => {
       await page.getByLabel('API token').fill('a-token');
       await page.getByLabel('Address of the PostgreSQL database').fill('postgres://bird@db.bluebird.example/blue');
     };
+    await page.getByLabel('Workspace').selectOption({ index: 1 });
     await page.getByLabel('Name', { exact: true }).fill(`${connector} of Bluebird`);
     await page.getByLabel(/^Email address/).fill('mara@bluebird.example');
     await account.fill('bluebird.example');

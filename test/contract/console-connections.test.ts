@@ -102,7 +102,10 @@ describe('the form of a new connection', () => {
     expect(status).toBe(200);
     expect(text).toMatch(/<label for="field-params.account">Account<\/label>/);
     expect(text).toContain('The part before .acme.example.');
-    expect(text).toMatch(/<select id="field-params.region"[\s\S]*?<option value="eu" selected>eu/);
+    expect(text).toMatch(
+      /<select id="field-params.region"[\s\S]*?<option value="">Default \(eu\)<[\s\S]*?<option value="eu" selected>eu/,
+    );
+    expect(text).toMatch(/<select id="field-workspaceId"[^>]*required>\s*<option value="" selected>Choose one</);
     expect(text).toMatch(/<input id="field-secrets.token"[^>]*type="password"/);
     expect(text).toMatch(/<textarea id="field-secrets.privateKey"[^>]*class="masked"/);
     expect(text).toMatch(/<textarea id="field-params.lists"/);

@@ -50,7 +50,7 @@ export const findPage = page({
     return {
       title: 'Find',
       section: null,
-      body: html`${heading('Find', { about: 'By name, id of the customer, key of a spec or of a record, URL of an endpoint, or any id.' })}
+      body: html`${heading('Find', { about: 'Connections by name or id of the customer, specs and records by key, endpoints by URL or description. Also runs, quarantined records, deliveries and hooks by their ids.' })}
         ${q === '' ? '' : results(q, groups)}`,
     };
   },

@@ -56,12 +56,12 @@ function paramControl(param: ConnectionParam, typed: Typed): Html {
     autocomplete="off" spellcheck="false" ${lengths(param)} ${needed(required)}>`;
 }
 
-function choiceControl({ type }: ConnectionParam, choices: readonly unknown[], typed: Typed): Html {
+function choiceControl(param: ConnectionParam, choices: readonly unknown[], typed: Typed): Html {
   const { attributes, text, required } = typed;
-  const sent = (choice: unknown) => valueText(choice, type);
+  const sent = (choice: unknown) => valueText(choice, param.type);
   const words = (choice: unknown) => (choice === true ? 'Yes' : choice === false ? 'No' : sent(choice));
   return html`<select ${attributes} ${needed(required)}>
-    <option value="">${required ? 'Choose one' : 'None'}</option>
+    <option value="">${required ? 'Choose one' : param.default === undefined ? 'None' : `Default (${words(param.default)})`}</option>
     ${choices.map((choice) => html`<option value="${sent(choice)}" ${sent(choice) === text ? html`selected` : ''}>${words(choice)}</option>`)}
   </select>`;
 }
