@@ -141,6 +141,14 @@ describe('the form of a new connection', () => {
     expect((await us.get(`/console/connections/${id}?notice=connection-created`)).text).toContain('is created');
   });
 
+  it('creates one connection however often it is sent, and another one of other values', async () => {
+    const [, formId = ''] = /name="formId" value="([^"]+)"/.exec((await us.get(address)).text) ?? [];
+    const [first, again] = await Promise.all([create({ formId }), create({ formId })]);
+    expect(again).toBe(first);
+    expect(await create({ formId, displayName: 'Another' })).not.toBe(first);
+    expect((await us.get(address)).text).not.toContain(formId);
+  });
+
   it('leaves out what is empty, so that it is the default or nothing', async () => {
     const id = await create({ 'params.region': '', 'params.limit': ' ', 'params.lists': '\n' });
     expect(await paramsOf(id)).toEqual({ account: 'acme', region: 'eu', code: '12' });

@@ -1,14 +1,19 @@
+import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
 import { firstRows } from '../../../../db/listing.ts';
 import { listWorkspaces } from '../../../../db/queries/orgs/workspaces.ts';
 import { findSpecsPage, findSpecVersion } from '../../../../db/queries/specs.ts';
 import { NewConnection } from '../../../api/connection-body.ts';
 import { statusOf } from '../../../api/errors.ts';
+import { respondOnce } from '../../../api/gates/idempotency.ts';
 import { checkBody } from '../../../api/inputs.ts';
 import { createConnection } from '../../../control/connections/connections.ts';
 import { refuseUnlessPublished } from '../../../control/specs/upgrade.ts';
+import { digestOf } from '../../../core/crypto/digest.ts';
 import { AppError, found, schemaIssue } from '../../../core/errors.ts';
 import { checkDocument } from '../../../core/json/body-document.ts';
+import { canonicalJson } from '../../../core/json/canonical-json.ts';
+import type { ConnectionRow } from '../../../core/resources/connection.ts';
 import type { WorkspaceRow } from '../../../core/resources/workspace.ts';
 import { destinationRefusal } from '../../../core/spec/connection/default-place.ts';
 import { storedSpec } from '../../../core/spec/connection/stored-spec.ts';
@@ -162,7 +167,7 @@ function connectionForm(
   const defaults = Object.fromEntries(connectionParams.map((param) => [param.key, param.default]));
   const names = { ...filled, stored: { errorAfterMinutes: 0 } };
   return form(visit, { action: '/console/connections', class: 'stack wide-fields' }, [
-    html`<input type="hidden" name="specKey" value="${key}"><input type="hidden" name="specVersion" value="${version}">`,
+    html`<input type="hidden" name="${formIdField}" value="${randomUUID()}"><input type="hidden" name="specKey" value="${key}"><input type="hidden" name="specVersion" value="${version}">`,
     filled.issues.length > 0
       ? html`<div role="alert" class="wide">${issueSummary(filled.issues, connectionParams)}</div>`
       : null,
@@ -207,13 +212,39 @@ export const addConnection = action({
       return formView(visit, subject, { fields, issues: [schemaIssue('', refusal)] });
     try {
       const body = newConnection(subject.spec, fields);
-      const connection = await createConnection(deps, visit.scope, body);
-      return { to: `/console/connections/${connection.id}`, notice: 'connection-created' };
+      const id = await createOnce(visit, deps, { body, formId: textIn(fields, formIdField) });
+      return { to: `/console/connections/${id}`, notice: 'connection-created' };
     } catch (error) {
       return formView(visit, subject, { fields, issues: issuesIn(error) });
     }
   },
 });
+
+/** Name of the field with the id of a form that was shown. */
+const formIdField = 'formId';
+
+interface Creation {
+  readonly body: v.InferOutput<typeof NewConnection>;
+  /** Empty: nothing tells a repetition. */
+  readonly formId: string;
+}
+
+/** The same values of the same form make one connection; its id. */
+async function createOnce({ scope }: Visit, deps: ConsoleDeps, { body, formId }: Creation): Promise<string> {
+  if (formId === '') return (await createConnection(deps, scope, body)).id;
+  const request = {
+    method: 'POST',
+    path: '/console/connections',
+    key: digestOf(formId + deps.secretBox.fingerprint(canonicalJson(body))),
+    document: body,
+    status: 303,
+    repeated: 'same_response',
+  } as const;
+  const { json } = await respondOnce(deps, scope, request, (saveResponse) =>
+    createConnection({ ...deps, saveResponse }, scope, body),
+  );
+  return (JSON.parse(json) as Pick<ConnectionRow, 'id'>).id;
+}
 
 /** Throws a validation error. */
 function newConnection({ connectionParams }: ConnectorSpec, fields: FormFields): v.InferOutput<typeof NewConnection> {
