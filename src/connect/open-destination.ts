@@ -80,14 +80,14 @@ export async function prepareDestination(
 }
 
 /**
- * The headers that params fill. Those with secrets are credentials: a receiver with a rotated key is still the same. Those
- * with values of the run differ each time.
+ * The headers that params alone fill. Those with secrets are credentials: a receiver with a rotated key is still the same.
+ * Those with the time or values of the run differ each time.
  */
 function receiverOf(declared: DestinationSpec, { headers }: JsonObject): string {
   if (declared.kind !== 'webhook' || !isJsonObject(headers)) return '';
   const names = Object.keys(declared.headers).filter((name) => {
     const roots = rootsIn('templates', { path: name, value: declared.headers[name] });
-    return roots.has('params') && !roots.has('secrets') && !roots.has('run');
+    return roots.size === 1 && roots.has('params');
   });
   return names.length === 0
     ? ''

@@ -114,7 +114,8 @@ export interface PageEdge {
   readonly page: PagePosition;
   /** Hashes of the keys of some items before the last one, in order. */
   readonly before: readonly string[];
-  readonly mark: string;
+  /** The one of the last item; `null`: the page has none. */
+  readonly mark: string | null;
   /**
    * The greatest cursor value up to here that no later record has, as canonical text, or `null`. The list can be read
    * again from it.

@@ -142,7 +142,7 @@ function behind({ plan, source, position }: LookedAt, trail: ListTrail, good: Pa
   const retryFrom: ReadPosition = {
     ...begun,
     page,
-    trail: { ...trail, tail: [...good.before, good.mark], edges, total: null },
+    trail: { ...trail, tail: good.mark === null ? good.before : [...good.before, good.mark], edges, total: null },
     // The claim of an ascending list follows from the pages that are read now.
     maxSeen: plan.cursor?.order === 'asc' ? null : position.maxSeen,
   };

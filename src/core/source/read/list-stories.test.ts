@@ -140,8 +140,16 @@ const kinds: readonly (readonly [string, Kind])[] = [...paginations, ...filtered
     { resource: { ...ascending, request: { path: '/items' }, ...parts } },
   ] as const,
 ]);
-const hides = ({ id }: Row): boolean => id % 3 === 0;
-const allKinds = kinds.map(([name, kind]) => [name, name.startsWith('filtered') ? { ...kind, hides } : kind] as const);
+const few = ({ id }: Row): boolean => id % 3 === 0;
+const most = ({ id }: Row): boolean => id % 7 > 1;
+const allKinds = kinds.flatMap(([name, kind]): readonly (readonly [string, Kind])[] =>
+  name.startsWith('filtered')
+    ? [
+        [name, { ...kind, hides: few }],
+        [`${name}, which leave most out`, { ...kind, hides: most }],
+      ]
+    : [[name, kind]],
+);
 
 test.each(allKinds)(
   'a list that moves while it is read loses no record without a word, and no watermark passes one: %s',

@@ -56,6 +56,7 @@ function hasItemsOf(page: PageRecords, before: PageRecords | null, tail: readonl
 
 /** Whether a page ends where it did, by several items: the last one alone may have left and returned. */
 export function endsAt(page: PageRecords, { before, mark }: PageEdge): boolean {
+  if (mark === null) return page.count === 0;
   const marks = [...before, mark].slice(-page.count);
   const first = page.count - marks.length;
   return page.count > 0 && marks.every((one, no) => pageKey(page.keyAt(first + no)) === one);
@@ -98,14 +99,15 @@ export function trailBehind(
   const before = isFirst ? { tail: [], edges: [], stride: 1 } : trail;
   const own = indexes(Math.max(0, page.count - tailMax), page.count).map((no) => pageKey(page.keyAt(no)));
   const tail = [...before.tail, ...own].slice(-tailMax);
-  const mark = tail.at(-1);
+  // A page that only shares its items with the one before ends with one of them.
+  const isEmpty = page.count === 0 && place.overlap === undefined;
+  const mark = isEmpty ? null : (tail.at(-1) ?? null);
   const { isProbe: _, ...at } = place;
   // The page before stays only if it is one of those that are spread over all pages.
   const kept = before.edges.filter(({ page: { index } }) => index % before.stride === 0);
-  const edges =
-    mark === undefined || page.count === 0 || !isLoose
-      ? before.edges
-      : [...kept, { page: at, before: tail.slice(0, -1), mark, value }];
+  const edges = isLoose
+    ? [...kept, { page: at, before: tail.slice(0, isEmpty ? tail.length : -1), mark, value }]
+    : before.edges;
   const isFull = edges.length > edgesMax;
   const stride = isFull ? 2 * before.stride : before.stride;
   return {

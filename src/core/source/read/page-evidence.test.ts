@@ -142,6 +142,9 @@ describe('an empty page behind which the API says that more follow', () => {
   test.each<[string, string, Parts]>([
     ['a flag that is not there', 'body.more = false', {}],
     ['a count of zero', 'page.number = body.pages', { pages: 0 }],
+    ['a count of zero in a header', '$number(headers."x-pages") = page.number', {}],
+    ['null', 'body.more = false', { more: null }],
+    ['its items', 'body.data[-1].archived = true', {}],
     ['nothing of the response', 'false', {}],
     ['the watermark', '$exists(body.data[at < $$.watermark])', { data: [] }],
   ])('is the last where the rule is about %s', async (_, rule, body) => {

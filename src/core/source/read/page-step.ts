@@ -145,7 +145,9 @@ function listed(source: Source, { page, position, after, isExact }: ListedPage, 
   const read = isExact ? itemsRead(position, page) : undefined;
   const { pagination } = source.resource;
   const isSized = pagination.kind === 'offset' && pagination.step === 'size';
-  const isLoose = pagination.kind === 'page' || (isSized && page.next !== null && page.next.overlap === undefined);
+  const { index, overlap } = position.page;
+  const isApart = (page.next !== null && page.next.overlap === undefined) || (index > 1 && overlap === undefined);
+  const isLoose = pagination.kind === 'page' || (isSized && isApart);
   const trail = isMovable(source) ? trailBehind(page, position, { value, isLoose }) : undefined;
   return { ...rest, ...(read !== undefined && { read }), ...(trail && { trail }) };
 }

@@ -95,14 +95,14 @@ async function stopSignal(pagination: Pagination, page: PageItems): Promise<unkn
   const { stopWhen } = pagination;
   if (stopWhen === undefined) return undefined;
   const isLast = await ask(stopWhen, pagination, page);
-  return isLast === false && page.items.length === 0 && !isToldBy(stopWhen, page) ? undefined : isLast;
+  return isLast === false && isEmpty(page) && !isToldBy(stopWhen, page) ? undefined : isLast;
 }
 
 const mentioned = /\b(body|headers)((?:\.(?:\w+|"[^"]+"|`[^`]+`))+)/g;
 
 /**
  * Whether a rule is about what the response says of its pages, and the response says it. An absent value, or a count of
- * zero, differs from all others; the last item and the watermark are about items.
+ * zero, differs from all others; lists, the last item and the watermark are about items.
  */
 function isToldBy(rule: string, { response }: PageItems): boolean {
   const paths = [...rule.matchAll(mentioned)];
@@ -115,7 +115,7 @@ function isToldBy(rule: string, { response }: PageItems): boolean {
         .slice(1)
         .map((name) => name.replace(/^["`]|["`]$/g, ''));
       const value = valueAtNames(root === 'body' ? response.body : response.headers, names.join('.'), names);
-      return value !== undefined && value !== 0;
+      return typeof value === 'boolean' || (['number', 'string'].includes(typeof value) && Number(value) !== 0);
     })
   );
 }

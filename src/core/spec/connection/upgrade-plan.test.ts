@@ -249,6 +249,7 @@ describe('the plan of an upgrade', () => {
     expect(plan({})).toMatchObject({ mayDelete: false, effect: expect.stringContaining('under the old keys stay') });
     const flag = { incremental, deletes: { mode: 'flag', when: 'gone' } };
     expect(plan(flag)).toMatchObject({ mayDelete: true });
+    expect(plan({ deletes: flag.deletes })).toMatchObject({ mayDelete: false });
     const later = { ...flag, incremental: { ...incremental, initial: '2025-01-01T00:00:00Z' } };
     expect(plan(later)).toMatchObject({ mayDelete: false, effect: expect.stringContaining('under the old keys stay') });
     expect(plan({ deletes: { mode: 'full_scan' } })).toMatchObject({

@@ -118,7 +118,7 @@ function planResource(old: Place | null, place: Place, stored: StoredMeaning): R
   const keepsOthers =
     old !== null && resource.filter !== undefined && !isDeepStrictEqual(filterOf(old), filterOf(place));
   const mayDelete =
-    (comparesAnew(place) && readsOthers) ||
+    (comparesAnew(place) && (readsOthers || (resource.deletes.mode === 'flag' && facets.length > 0))) ||
     (resource.deletes.mode !== 'none' && (lacksSome || keepsOthers || facets.includes('known')));
   const plan = { ...untouched(resource.key), changed, mayDelete };
   if (facets.includes('key')) return rekeyed(plan, place);
@@ -134,9 +134,15 @@ function planResource(old: Place | null, place: Place, stored: StoredMeaning): R
 
 /** Whether a read from the start deletes what it no longer finds. Records that say that they are deleted tell no more then. */
 function comparesAnew({ spec, resource }: Place): boolean {
-  const { deletes, incremental } = resource;
+  const { deletes, incremental, forEach } = resource;
   if (concludesAbsence(resource)) return true;
-  return deletes.mode === 'flag' && incremental?.initial === undefined && readsToNow(resource, spec.http);
+  const readsAnew = incremental !== undefined && incremental.initial === undefined;
+  return (
+    deletes.mode === 'flag' &&
+    readsAnew &&
+    forEach.every(({ select }) => select !== 'changed') &&
+    readsToNow(resource, spec.http)
+  );
 }
 
 const anew = { class: 'resets', resets: 'state', redelivers: 'everything' } as const;
