@@ -19,7 +19,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'the watermark advances early',
     file: 'src/core/source/read/claims.ts',
-    code: "if (cursor.order !== 'asc' || cursor.claimsAtEnd) return position.claim;",
+    code: "if (cursor.order !== 'asc' || cursor.claimsAtEnd || position.trail?.isLoose) return position.claim;",
     bug: '',
   },
   {
