@@ -146,8 +146,8 @@ function listed(source: Source, { page, position, after, isExact }: ListedPage, 
   const { pagination } = source.resource;
   const isSized = pagination.kind === 'offset' && pagination.step === 'size';
   const { index, overlap } = position.page;
-  const isApart = (page.next !== null && page.next.overlap === undefined) || (index > 1 && overlap === undefined);
-  const isLoose = pagination.kind === 'page' || (isSized && isApart);
+  const sharesNone = (page.next !== null && page.next.overlap === undefined) || (index > 1 && overlap === undefined);
+  const isLoose = pagination.kind === 'page' || (isSized && sharesNone);
   const trail = isMovable(source) ? trailBehind(page, position, { value, isLoose }) : undefined;
   return { ...rest, ...(read !== undefined && { read }), ...(trail && { trail }) };
 }
