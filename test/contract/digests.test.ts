@@ -26,6 +26,8 @@ const places: readonly (readonly [file: string, count: number, reason: string])[
   ['src/api/widget.ts', 1, ofCode],
   ['src/connect/open-destination.ts', 1, 'of host, database and table of a SQL destination, without credentials'],
   ['src/console/assets.ts', 1, ofCode],
+  ['src/console/pages/connection-values/edit-connection.ts', 2, 'of values without secrets, on a page that shows them'],
+  ['src/console/pages/connection-values/new-connection.ts', 1, 'of a fingerprint under the key ring'],
   ['src/control/oauth/oauth.ts', 1, random],
   ['src/core/crypto/api-key.ts', 1, random],
   ['src/core/crypto/hook-token.ts', 1, random],

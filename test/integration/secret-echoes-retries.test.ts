@@ -99,7 +99,9 @@ it.each([
     await requeue(open?.id);
     await of.upgrade('2.0.0', [{ ...resource, ...countedBy('99') }]);
     expect(await of.sync(key)).toMatchObject({ status: 'partial', statsJson: { recordsOut: 0, quarantined: 1 } });
-    const validationErrors = [{ path: '', keyword: 'sealed', message: expect.stringContaining('A backfill reads') }];
+    const validationErrors = [
+      { path: '', keyword: 'sealed', message: expect.stringContaining('A backfill with force') },
+    ];
     expect(await of.quarantine()).toEqual([{ ...open, validationErrors }]);
     api.serve(key, () => ({ body: [first] }));
     expect(await of.backfill(key)).toMatchObject({ status: 'succeeded', statsJson: { recordsOut: 1 } });
