@@ -84,7 +84,7 @@ export async function prepareDestination(
  * Those with the time or values of the run differ each time.
  */
 function receiverOf(declared: DestinationSpec, { headers }: JsonObject): string {
-  if (declared.kind !== 'webhook' || !isJsonObject(headers)) return '';
+  if (!('headers' in declared) || !isJsonObject(headers)) return '';
   const names = Object.keys(declared.headers).filter((name) => {
     const roots = rootsIn('templates', { path: name, value: declared.headers[name] });
     return roots.size === 1 && roots.has('params');
