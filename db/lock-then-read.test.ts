@@ -54,6 +54,7 @@ const reviewed: ReadonlyMap<string, string> = new Map([
   ['runs/lanes/conform-lane.forget', 'the lane is locked before, and whoever writes its records locks it'],
   ['runs/lanes/rewind.rewindLane', 'a run never gets another lane'],
   ['runs/lanes/rewind.forgetFingerprints', 'the lane is locked before, and whoever writes its records locks it'],
+  ['runs/lanes/rewind.forgetUndelivered', 'the lane is locked before, and whoever writes its records locks it'],
   [
     'runs/lanes/turns.noteReady',
     'only wakes runs: whose turn it is, the begin of a run decides, which is tried every 30 s',

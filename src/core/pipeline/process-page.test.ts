@@ -261,7 +261,7 @@ describe('the pipeline', () => {
     const retries = [{ id: 'quar_1', version: '', isLast: true, lostId: '9' }];
     const retrying = stagesOf({ changeDetection: { mode } });
     const page = { records: [{ id: '[redacted]' }], each: {}, origin: 'retried', retries } as const;
-    const errors = [{ path: '', keyword: 'sealed', message: expect.stringContaining('A backfill reads') }];
+    const errors = [{ path: '', keyword: 'sealed', message: expect.stringContaining('A backfill with force') }];
     expect(await retrying.shape(await retrying.select(page))).toMatchObject({
       outcomes: [{ kind: 'quarantine', row: { id: 'quar_1', externalId: '9', errors }, entry: null }],
     });
