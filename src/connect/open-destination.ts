@@ -79,15 +79,18 @@ export async function prepareDestination(
   };
 }
 
+/** Roots and functions whose values are of one run, or may be replaced. */
+const changing = ['secrets', 'run', 'now', 'millis', 'random', 'uuid'];
+
 /**
- * The headers that params alone fill. Those with secrets are credentials: a receiver with a rotated key is still the same.
+ * The headers that params fill. Those with secrets are credentials: a receiver with a rotated key is still the same.
  * Those with the time or values of the run differ each time.
  */
 function receiverOf(declared: DestinationSpec, { headers }: JsonObject): string {
   if (!('headers' in declared) || !isJsonObject(headers)) return '';
   const names = Object.keys(declared.headers).filter((name) => {
     const roots = rootsIn('templates', { path: name, value: declared.headers[name] });
-    return roots.size === 1 && roots.has('params');
+    return roots.has('params') && changing.every((root) => !roots.has(root));
   });
   return names.length === 0
     ? ''

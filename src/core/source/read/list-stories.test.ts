@@ -150,8 +150,18 @@ const allKinds = kinds.flatMap(([name, kind]): readonly (readonly [string, Kind]
       ]
     : [[name, kind]],
 );
+const capped: readonly (readonly [string, Kind])[] = [
+  ['offsets, with pages of one item', { resource: { pagination: { ...byOffset, ...more } }, provesEnd: true }],
+  [
+    'offsets, with pages of one item, in ascending order',
+    { resource: { ...ascending, pagination: { ...byOffset, ...more } } },
+  ],
+].map(([name, kind]) => [
+  name as string,
+  { ...(kind as Kind), sizeOf: (request) => (request % 3 === 0 ? 1 : undefined) },
+]);
 
-test.each(allKinds)(
+test.each([...allKinds, ...capped])(
   'a list that moves while it is read loses no record without a word, and no watermark passes one: %s',
   async (_, kind) => {
     expect(await smallestViolation(kind)).toBeNull();

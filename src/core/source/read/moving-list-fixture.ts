@@ -46,6 +46,8 @@ export interface MovingRead extends Partial<Omit<Source, 'resource'>> {
   readonly resource: Readonly<Record<string, unknown>>;
   /** Rows that the API leaves out after it has paged. */
   readonly hides?: (row: Row) => boolean;
+  /** Number of items on the page of a request from 1, absent: as asked for. */
+  readonly sizeOf?: (request: number) => number | undefined;
   /** Status of a page past the end, absent if that is empty. */
   readonly statusBehind?: number;
   readonly position?: ReadPosition | null;
@@ -55,14 +57,23 @@ export interface MovingRead extends Partial<Omit<Source, 'resource'>> {
 
 /** `change` may replace the list before each request. */
 export async function readMoving(first: readonly Row[], change: Change, options: MovingRead) {
-  const { evaluator, resource, hides = () => false, statusBehind, position = null, stops = [], ...overrides } = options;
+  const {
+    evaluator,
+    resource,
+    hides = () => false,
+    sizeOf,
+    statusBehind,
+    position = null,
+    stops = [],
+    ...overrides
+  } = options;
   const lists: (readonly Row[])[] = [first];
   const asked: string[] = [];
   const client = clientOf((url) => {
     const list = change(lists.at(-1) ?? first, asked.length + 1);
     lists.push(list);
     asked.push(url.search);
-    const { rows, total, more } = pageOf(list, url.searchParams);
+    const { rows, total, more } = pageOf(list, url.searchParams, sizeOf?.(asked.length));
     if (rows.length === 0 && statusBehind !== undefined && asked.length > 1) return { status: statusBehind, body: {} };
     return { status: 200, body: { data: rows.filter((row) => !hides(row)), total, more } };
   });
@@ -98,11 +109,11 @@ export async function readMoving(first: readonly Row[], change: Change, options:
 export const numbersOf = (asked: readonly string[]): readonly number[] =>
   asked.map((search) => Number(new URLSearchParams(search).get('page') ?? 1));
 
-function pageOf(list: readonly Row[], query: URLSearchParams) {
+function pageOf(list: readonly Row[], query: URLSearchParams, capped: number | undefined) {
   const since = query.get('since') ?? '';
   const found = list.filter((row) => row.at >= since);
   const isByPage = query.has('page');
-  const size = isByPage ? byPage.size : byOffset.size;
+  const size = capped ?? (isByPage ? byPage.size : byOffset.size);
   const from = isByPage ? (Number(query.get('page')) - 1) * size : Number(query.get('offset') ?? 0);
   return { rows: found.slice(from, from + size), total: found.length, more: from + size < found.length };
 }

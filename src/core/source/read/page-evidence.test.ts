@@ -116,6 +116,26 @@ describe('an empty page behind which the API says that more follow', () => {
     return { body: { data, more: no < 4, next: no + 1 } };
   };
 
+  test.each([
+    [
+      'a link',
+      '$not($exists(body._links.next))',
+      (no: number) => ({ _links: no < 4 ? { next: { href: '/items' } } : {} }),
+    ],
+    ['a list of links', '$not("next" in body.rels)', (no: number) => ({ rels: no < 4 ? ['next'] : ['prev'] })],
+    ['a number of pages from zero', 'body.number + 1 >= body.pages', (no: number) => ({ number: no - 1, pages: 4 })],
+  ] as const)('is not the last where it has %s', async (_, rule, says) => {
+    const respond = (request: ApiRequest): ApiReply => {
+      const no = numberOf(request, 'page', 1);
+      return { body: { data: no === 4 ? itemsFrom(0, 4) : [], ...says(no) } };
+    };
+    const { ids, gaps } = await read(respond, {
+      response: { records: 'data' },
+      pagination: { ...byPage, stopWhen: rule },
+    });
+    expect([ids, gaps]).toEqual([[1, 2, 3, 4], []]);
+  });
+
   test.each(kinds)('is not the last: %s', async (_, pagination) => {
     const { ids, gaps } = await read(reply, { response: { records: 'data' }, pagination }, { provesEnd: true });
     expect([ids, gaps]).toEqual([[1, 2, 3, 4, 5, 6, 7, 8], []]);
@@ -142,6 +162,7 @@ describe('an empty page behind which the API says that more follow', () => {
   test.each<[string, string, Parts]>([
     ['a flag that is not there', 'body.more = false', {}],
     ['a count of zero', 'page.number = body.pages', { pages: 0 }],
+    ['a number that it has passed', 'body.page = body.pages', { page: 4, pages: 3 }],
     ['a count of zero in a header', '$number(headers."x-pages") = page.number', {}],
     ['null', 'body.more = false', { more: null }],
     ['its items', 'body.data[-1].archived = true', {}],

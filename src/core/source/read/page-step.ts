@@ -56,7 +56,8 @@ export interface PageState extends WindowState {
 export async function stepOf(reading: Stepping, given: RecordsPage, at: PageState): Promise<Step> {
   const { plan, source, ahead, last, look } = reading;
   const looksAtOnce = reading.looksAtOnce();
-  const { request, position, guard, report, isUnchanged = false } = at;
+  const { request, guard, report, isUnchanged = false } = at;
+  const position = withLooseness(source, at.position);
   const { cursor } = plan;
   if (cursor && position.page.index === 1 && mustSplit(position, cursor, given.counted))
     return { retryFrom: splitWindow(position, cursor, given.counted ?? 0), note: 'window_split' };
@@ -144,12 +145,16 @@ function listed(source: Source, { page, position, after, isExact }: ListedPage, 
   const { read: _read, trail: _trail, ...rest } = after;
   const read = isExact ? itemsRead(position, page) : undefined;
   const { pagination } = source.resource;
-  const isSized = pagination.kind === 'offset' && pagination.step === 'size';
-  const { index, overlap } = position.page;
-  const sharesNone = (page.next !== null && page.next.overlap === undefined) || (index > 1 && overlap === undefined);
-  const isLoose = pagination.kind === 'page' || (isSized && sharesNone);
+  const isLoose = pagination.kind === 'page' || page.next?.overlap === undefined;
   const trail = isMovable(source) ? trailBehind(page, position, { value, isLoose }) : undefined;
   return { ...rest, ...(read !== undefined && { read }), ...(trail && { trail }) };
+}
+
+/** A page by offset that shares nothing with the one before, also where an earlier version of the service has read that. */
+function withLooseness(source: Source, position: ReadPosition): ReadPosition {
+  const { trail, page } = position;
+  const isApart = page.index > 1 && page.overlap === undefined && trail !== undefined && trail.back === 0;
+  return isApart && isMovable(source) ? { ...position, trail: { ...trail, isLoose: true } } : position;
 }
 
 export const skippedRead = (position: ReadPosition, page: Extract<Page, { readonly kind: 'skipped' }>): PageRead => ({

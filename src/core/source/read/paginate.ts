@@ -101,8 +101,8 @@ async function stopSignal(pagination: Pagination, page: PageItems): Promise<unkn
 const mentioned = /\b(body|headers)((?:\.(?:\w+|"[^"]+"|`[^`]+`))+)/g;
 
 /**
- * Whether a rule is about what the response says of its pages, and the response says it. An absent value, or a count of
- * zero, differs from all others; lists, the last item and the watermark are about items.
+ * Whether a rule is about what the response says of its pages, and the response says it. The last item, an empty list
+ * and the watermark are about items. A number that is not equal to another tells nothing: it may be behind it.
  */
 function isToldBy(rule: string, { response }: PageItems): boolean {
   const paths = [...rule.matchAll(mentioned)];
@@ -115,10 +115,14 @@ function isToldBy(rule: string, { response }: PageItems): boolean {
         .slice(1)
         .map((name) => name.replace(/^["`]|["`]$/g, ''));
       const value = valueAtNames(root === 'body' ? response.body : response.headers, names.join('.'), names);
-      return typeof value === 'boolean' || (['number', 'string'].includes(typeof value) && Number(value) !== 0);
+      if (Array.isArray(value)) return value.length > 0;
+      return isNumeric(value) ? !/(?<![<>!:])=/.test(rule) : value !== undefined && value !== null;
     })
   );
 }
+
+const isNumeric = (value: unknown): boolean =>
+  typeof value === 'number' || (typeof value === 'string' && value !== '' && Number.isFinite(Number(value)));
 
 /** A page, and whether `stopWhen` says that it is not the last. */
 interface SignalledPage extends PageItems {
