@@ -153,8 +153,8 @@ function listed(source: Source, { page, position, after, isExact }: ListedPage, 
 /** A page by offset that shares nothing with the one before, also where an earlier version of the service has read that. */
 function withLooseness(source: Source, position: ReadPosition): ReadPosition {
   const { trail, page } = position;
-  const isApart = page.index > 1 && page.overlap === undefined && trail !== undefined && trail.back === 0;
-  return isApart && isMovable(source) ? { ...position, trail: { ...trail, isLoose: true } } : position;
+  const sharesNothing = page.index > 1 && page.overlap === undefined && trail !== undefined && trail.back === 0;
+  return sharesNothing && isMovable(source) ? { ...position, trail: { ...trail, isLoose: true } } : position;
 }
 
 export const skippedRead = (position: ReadPosition, page: Extract<Page, { readonly kind: 'skipped' }>): PageRead => ({
