@@ -1,4 +1,5 @@
 import { type AstNode, isNode } from './expression.ts';
+import type { ParseExpression } from './expression-parser.ts';
 
 export interface Reference {
   /** `field` is a name looked up in the input, such as `params`; `variable` is a free `$name`, without `$`. */
@@ -22,6 +23,22 @@ export function expressionReferences(ast: AstNode): readonly Reference[] {
   visit(ast, { scope: { names: new Set(), outer: null }, atRoot: true, walk });
   for (const { body, at } of walk.bodies) visit(body, at);
   return walk.found;
+}
+
+/** The references in a text, or in parts of it; none if it does not parse, `null` if it is too large to walk. */
+export function referencesIn(
+  text: string,
+  parse: ParseExpression,
+  partsOf: (ast: AstNode) => readonly AstNode[] = (ast) => [ast],
+): readonly Reference[] | null {
+  const parsed = parse(text);
+  if (!parsed.ok) return [];
+  try {
+    return partsOf(parsed.ast).flatMap(expressionReferences);
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
 }
 
 interface Walk {

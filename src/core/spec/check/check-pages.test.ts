@@ -165,6 +165,23 @@ const ofPages: readonly Case[] = [
       },
       issues: ['filter'],
     },
+    {
+      parts: {
+        filter: 'at <= $now()',
+        incremental: undefined,
+        request: { path: '/items', cache: { mode: 'conditional' } },
+        target: { mode: 'replace' },
+      },
+      issues: [],
+    },
+    ...[
+      { map: "{ 'now': $now(), 'at': at }", isTold: true },
+      { map: "$merge([$, { 'now': $now() }])", isTold: true },
+      { map: "{ 'read_at': $now(), 'now': now, 'at': at }", isTold: false },
+    ].map(({ map, isTold }) => ({
+      parts: { response: { records: 'data', map }, filter: 'at <= now' },
+      issues: isTold ? ['filter'] : [],
+    })),
   ].map(({ parts, issues }) => ({
     rule: `a condition of the time where only changes are read: ${JSON.stringify(parts)}`,
     changes: Object.fromEntries(

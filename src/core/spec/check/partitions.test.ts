@@ -9,10 +9,10 @@ const values = { as: 'region', values: '{{ ["eu"] }}' };
 
 const areas = { assignTo: 'areas', kind: 'request', request: { path: '/areas' }, keyBy: 'id', value: 'id' };
 
-const issuesOf = (changes: Part, changesOfParent: Part = {}) => {
+const issuesOf = (changes: Part, changesOfParent: Part = {}, http: Part = {}) => {
   const checked = checkSpec({
     metadata: { key: 'acme', name: 'Acme', version: '1.0.0' },
-    http: { baseUrl: 'https://api.example.com' },
+    http: { baseUrl: 'https://api.example.com', ...http },
     lookups: [areas],
     resources: [
       { ...parent, ...changesOfParent },
@@ -35,6 +35,13 @@ it.each<[string, Part, Part?]>([
   [
     'changed parents whose children show a table from the API',
     { ...over({ from: 'store', select: 'changed' }), transform: "{ 'id': id, 'area': $lookups.areas.eu }" },
+  ],
+  [
+    'changed parents whose children are requested with a header of a table from the API',
+    {
+      ...over({ from: 'store', select: 'changed' }),
+      request: { path: '/children', headers: { 'x-token': '{{ $lookups.areas.eu }}' } },
+    },
   ],
   ['parents that are read live', over({ from: 'live' })],
   ['parents with partitions of their own from the store', over({ from: 'store' }, values), { forEach: [values] }],
@@ -99,6 +106,20 @@ it.each<[string, string, Part, Part?]>([
       request: { path: '/children/{{ each.parent.id }}', query: { areas: '{{ $keys($lookups.areas) }}' } },
     },
   ],
+  [
+    'changed parents whose children a table from the API chooses through a field',
+    'resources.1.response.map: a table from the API decides',
+    {
+      ...over({ from: 'store', select: 'changed' }),
+      response: { records: 'data', map: "$merge([$, { 'area': $lookup($lookups.areas, area) }])" },
+      filter: '$exists(area)',
+    },
+  ],
+  [
+    'changed parents whose children the clock chooses',
+    'resources.1.filter: the result changes with the time',
+    { ...over({ from: 'store', select: 'changed' }), filter: 'at <= $now()' },
+  ],
   ['a group of whole records', 'resources.1.forEach.0.value: a group', over({ group: { size: 2 } })],
   [
     'a group of whole records of a union',
@@ -150,4 +171,12 @@ it.each<[string, string, Part, Part?]>([
   ],
 ])('refuses %s', (_what, expected, changes, changesOfParent) => {
   expect(issuesOf(changes, changesOfParent)).toEqual([expect.stringContaining(expected)]);
+});
+
+it('refuses a table from the API in the query of all requests, where children of changed parents are read', () => {
+  const http = { query: { areas: '{{ $keys($lookups.areas) }}' } };
+  expect(issuesOf(over({ from: 'store' }), {}, http)).toEqual([]);
+  expect(issuesOf(over({ from: 'store', select: 'changed' }), {}, http)).toEqual([
+    expect.stringContaining('http.query: a table from the API decides'),
+  ]);
 });

@@ -1,7 +1,7 @@
 import { parseExpression } from '../../expressions/expression.ts';
 import type { ParseExpression } from '../../expressions/expression-parser.ts';
 import { knownFunctions } from '../../expressions/jsonata-functions.ts';
-import { expressionReferences } from '../../expressions/references.ts';
+import { referencesIn } from '../../expressions/references.ts';
 import type { Enrichment, Lookup } from '../schema/lookup-schema.ts';
 import { type Located, valuesAt } from './document-paths.ts';
 import { expressionsAt } from './expressions.ts';
@@ -44,17 +44,10 @@ export function inferredDependencies(step: Located, kind: StepKind, parse: Parse
  * computed name. Empty for a text that does not parse or nests too deeply.
  */
 export function lookupReferences(text: string, parse: ParseExpression): readonly (string | null)[] {
-  const parsed = parse(text);
-  if (!parsed.ok) return [];
-  try {
-    return expressionReferences(parsed.ast).flatMap(({ kind, name, member }) => {
-      if (name === 'lookups') return [member];
-      return kind === 'variable' && !isOther(name) ? [name] : [];
-    });
-  } catch (error) {
-    if (error instanceof RangeError) return [];
-    throw error;
-  }
+  return (referencesIn(text, parse) ?? []).flatMap(({ kind, name, member }) => {
+    if (name === 'lookups') return [member];
+    return kind === 'variable' && !isOther(name) ? [name] : [];
+  });
 }
 
 const isOther = (name: string): boolean => knownFunctions.has(name) || ['params', 'each', 'run'].includes(name);

@@ -1,5 +1,5 @@
 import { parseExpression } from '../../expressions/expression.ts';
-import { expressionReferences, type Reference } from '../../expressions/references.ts';
+import { type Reference, referencesIn } from '../../expressions/references.ts';
 import type { JsonObject } from '../../json/json-object.ts';
 import { type Located, valuesAt } from '../check/document-paths.ts';
 import { type ExpressionPlace, expressionPlaces } from '../check/expression-places.ts';
@@ -36,7 +36,7 @@ export function mentionsAt(spec: ConnectorSpec, isPlace: (at: string) => boolean
       }),
     ),
   ];
-  const references = all.flatMap(referencesIn);
+  const references = all.flatMap(referencesOf);
   return { params: membersOf(references, 'params'), lookups };
 }
 
@@ -63,7 +63,7 @@ export function perResource<Made>(
 export function fieldsIn(text: string): 'all' | readonly string[] {
   const parsed = parseExpression(text);
   if (!parsed.ok || wholeInput.test(text)) return 'all';
-  return referencesIn(text).flatMap(({ kind, name }) => (kind === 'field' ? [name] : []));
+  return referencesOf(text).flatMap(({ kind, name }) => (kind === 'field' ? [name] : []));
 }
 
 /** Ways to reach a field without its name: `$`, `$$`, wildcards. */
@@ -79,7 +79,7 @@ export function valuesOf(names: Names, params: JsonObject): JsonObject {
 /** First parts of the names that the expressions in a text read, such as `page` of `page.size`. */
 export function rootsIn(form: ExpressionPlace['form'], located: Located): ReadonlySet<string> {
   const texts = expressionsAt(form, located, parseExpression);
-  return new Set(texts.flatMap((text) => referencesIn(text).map(({ name }) => name)));
+  return new Set(texts.flatMap((text) => referencesOf(text).map(({ name }) => name)));
 }
 
 export const textsWithin = (spec: ConnectorSpec, isPlace: (at: string) => boolean): readonly string[] =>
@@ -102,16 +102,9 @@ function withDependencies({ lookups }: ConnectorSpec, names: readonly (string | 
 }
 
 /** Empty for a text that does not parse; all of `params` and `each` for one too large to walk. */
-function referencesIn(text: string): readonly Reference[] {
-  const parsed = parseExpression(text);
-  if (!parsed.ok) return [];
-  try {
-    return expressionReferences(parsed.ast);
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    return ['params', 'each'].map((name) => ({ kind: 'variable', name, member: null }) as const);
-  }
-}
+const referencesOf = (text: string): readonly Reference[] =>
+  referencesIn(text, parseExpression) ??
+  ['params', 'each'].map((name) => ({ kind: 'variable', name, member: null }) as const);
 
 const membersOf = (references: readonly Reference[], root: string): Names =>
   new Set(references.flatMap(({ name, member }) => (name === root ? [member] : [])));

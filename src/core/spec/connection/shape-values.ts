@@ -1,15 +1,31 @@
 import { digestOf } from '../../crypto/digest.ts';
 import { canonicalJson } from '../../json/canonical-json.ts';
 import type { JsonObject } from '../../json/json-object.ts';
-import type { ConnectorSpec, Resource } from '../schema/spec-schema.ts';
+import { valuesAt } from '../check/document-paths.ts';
+import type { ConnectorSpec } from '../schema/spec-schema.ts';
 import { eachFieldsIn, pickEach } from './each-fields.ts';
 import { isWithin, mentionsAt, perResource, textsWithin, valuesOf } from './mentions.ts';
 
 /** Places of the expressions that decide what is delivered for a raw record. */
 export const shapePlaces = (index: number): readonly string[] =>
-  ['response.map', 'response.addFields', 'enrich', 'transform', 'deletes.when'].map(
-    (name) => `resources.${index}.${name}`,
-  );
+  ownPlaces(index, ['response.map', 'response.addFields', 'enrich', 'transform', 'deletes.when']);
+
+/** Places of the expressions that keep or leave out a record that was read, by a resource as it is written or parsed. */
+export const choosingPlaces = (resource: unknown, index: number): readonly string[] =>
+  ['filter', 'deletes.when'].every((name) => valuesAt(resource, name).length === 0)
+    ? []
+    : ownPlaces(index, ['filter', 'deletes.when', 'response.map']);
+
+/** Whether tables at a place decide over requests. Headers hold values of the moment, such as a token against forgery. */
+export function asksByTables(index: number): (at: string) => boolean {
+  const isOfRequest = isWithin(['http.baseUrl', 'http.query', ...ownPlaces(index, ['fieldChunks', ...requestParts])]);
+  return (at) => isOfRequest(at) && !/\.headers\b/.test(at);
+}
+
+const requestParts = ['request', 'pagination', 'job', 'deletes.request', 'incremental'];
+
+const ownPlaces = (index: number, names: readonly string[]): readonly string[] =>
+  names.map((name) => `resources.${index}.${name}`);
 
 /**
  * Digest of the params and static tables that shape the records of a resource, part of every record's fingerprint;
@@ -92,30 +108,20 @@ export function unfinished(now: string, change: 'read' | 'shape'): string {
   return (change === 'read' ? [names, shape, ''] : [names, '', read]).join('.');
 }
 
-/** What decides over the shape of records and which of them are kept, and what decides over requests. */
+/** The values that decide over the shape of records and which of them are kept, and those that decide over requests. */
 const decidingOf = perResource((spec, resource): readonly Deciding[] => {
   const index = spec.resources.indexOf(resource);
-  const own = (...names: readonly string[]) => names.map((name) => `resources.${index}.${name}`);
-  const read = own('request', 'pagination', 'job', 'deletes.request', 'incremental');
-  const isChoosing = isWithin(['http.baseUrl', 'http.query', ...own('fieldChunks'), ...read]);
   return [
     {
-      fields: eachFieldsIn(textsWithin(spec, isWithin([...shapePlaces(index), ...own('filter')]))),
+      fields: eachFieldsIn(textsWithin(spec, isWithin([...shapePlaces(index), ...ownPlaces(index, ['filter'])]))),
       tables: tablesAt(spec, isWithin(choosingPlaces(resource, index))),
     },
     {
-      fields: eachFieldsIn(textsWithin(spec, isWithin(read))),
-      // Headers hold values of the moment, such as a token against forgery.
-      tables: tablesAt(spec, (at) => isChoosing(at) && !/\.headers\b/.test(at)),
+      fields: eachFieldsIn(textsWithin(spec, isWithin(ownPlaces(index, requestParts)))),
+      tables: tablesAt(spec, asksByTables(index)),
     },
   ];
 });
-
-/** Places of the expressions that keep or leave out a record that was read. */
-const choosingPlaces = ({ filter, deletes }: Resource, index: number): readonly string[] =>
-  filter === undefined && deletes.mode !== 'flag'
-    ? []
-    : ['filter', 'deletes.when', 'response.map'].map((name) => `resources.${index}.${name}`);
 
 const tablesAt = (spec: ConnectorSpec, isPlace: (at: string) => boolean): readonly string[] =>
   mentionsAt(spec, isPlace).lookups.flatMap(({ kind, assignTo }) => (kind === 'request' ? [assignTo] : []));
@@ -123,7 +129,7 @@ const tablesAt = (spec: ConnectorSpec, isPlace: (at: string) => boolean): readon
 const eachFieldsOf = perResource((spec, resource) => {
   const index = spec.resources.indexOf(resource);
   // Their results are in the record, which is compared as a whole unless mode `field` compares one field.
-  const inRecord = ['response.map', 'response.addFields'].map((name) => `resources.${index}.${name}`);
+  const inRecord = ownPlaces(index, ['response.map', 'response.addFields']);
   const isSeen = resource.changeDetection.mode === 'field' ? () => false : isWithin(inRecord);
   const isShape = isWithin(shapePlaces(index));
   return eachFieldsIn(textsWithin(spec, (at) => isShape(at) && !isSeen(at)));
