@@ -5,13 +5,13 @@ import { type Conformed, conformLane } from '../db/queries/runs/lanes/conform-la
 import type { OrgScope } from '../db/scope.ts';
 import type { ResourceSetup } from '../src/connect/setup.ts';
 import { takenOver } from '../src/core/errors.ts';
-import { changedFacets, isMeaning, meaningOf, startsOver } from '../src/core/spec/connection/meaning.ts';
+import { changedFacets, forgetsRecords, isMeaning, meaningOf } from '../src/core/spec/connection/meaning.ts';
 import type { Deps } from '../src/deps.ts';
 
 export interface Conformer {
   /**
-   * True if what is known of records is about another key, or too little. Call `conform` before opening the destination, for which the lane
-   * is then another generation.
+   * True if records are known by another key, or too little is known. Then call `conform` before opening the destination: the
+   * lane is another generation for it.
    */
   readonly startsOver: boolean;
   /**
@@ -32,7 +32,7 @@ export function createConformer(
   const changed = changedFacets(attempt.meaning ?? {}, meaning);
   const { laneId, fence } = attempt;
   return {
-    startsOver: startsOver(changed),
+    startsOver: forgetsRecords(changed),
     async conform() {
       const conformed = await conformLane(db, scope, {
         laneId,

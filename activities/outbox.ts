@@ -9,6 +9,7 @@ import {
   type OutboxPartRow,
   openOutbox,
   putPending,
+  type Standing,
   type StoredTarget,
 } from '../db/queries/runs/batches/outbox.ts';
 import type { OrgScope } from '../db/scope.ts';
@@ -40,14 +41,16 @@ export function createOutbox(
     receipt: (all) => restoreBatch(draft, { redact, seal: echoes.seal }).receipt(all),
   });
   return {
-    async open({ target, address, targetBefore, generation }) {
-      const isFormer = ({ address: stored, target: hashed }: StoredTarget): boolean =>
-        stored === null
-          ? hashed !== null && [address, targetBefore].some((text) => formerHashOf(text).equals(hashed))
-          : target !== address && echoes.says(stored, address);
-      const isSame = (stored: StoredTarget): boolean =>
-        isFormer(stored) || (stored.address !== null && echoes.says(stored.address, target));
-      const at = { address: echoes.seal(target), isSame, isFormer };
+    async open({ target, formerTarget, targetBefore, generation }) {
+      const isFormer = ({ address, target: hashed }: StoredTarget): boolean =>
+        address === null
+          ? hashed !== null && [formerTarget, targetBefore].some((text) => formerHashOf(text).equals(hashed))
+          : echoes.says(address, formerTarget);
+      const standing = (stored: StoredTarget): Standing => {
+        if (stored.address !== null && echoes.says(stored.address, target)) return 'same';
+        return isFormer(stored) ? 'former' : 'other';
+      };
+      const at = { address: echoes.seal(target), standing };
       const { pending, ...known } = held(await openOutbox(db, scope, { owner, target: at, generation }));
       return { ...known, pending: pending && pendingOf(pending) };
     },

@@ -135,7 +135,7 @@ export function createRunStore(
   };
 }
 
-/** The record of a row without masks. A row may come from a receipt that the customer has changed. */
+/** The record of a row without masks. Nothing opens `lost`, nor what the customer has changed in a receipt. */
 function unmasked({ sealed, externalId, ...row }: RequeuedRow, echoes: Pick<SealedEchoes, 'reveal'>): Requeued {
   if (sealed === null) return row;
   const opened: unknown = echoes.reveal({ sealed }, null);

@@ -51,10 +51,8 @@ const reviewed: ReadonlyMap<string, string> = new Map([
   ['runs/lanes/end-run.lockConnectionOf', 'a run never gets another connection'],
   ['runs/lanes/end-run.writeEnd', 'the fence is that of the locked row, and else the run decides by its own columns'],
   ['runs/lanes/forget-lane.noteCleared', 'the place of a run never changes'],
-  ['runs/lanes/conform-lane.forget', 'the lane is locked before, and whoever writes its records locks it'],
+  ['runs/lanes/forget-records.forget', 'the lane is locked before, and whoever writes its records locks it'],
   ['runs/lanes/rewind.rewindLane', 'a run never gets another lane'],
-  ['runs/lanes/rewind.forgetFingerprints', 'the lane is locked before, and whoever writes its records locks it'],
-  ['runs/lanes/rewind.forgetUndelivered', 'the lane is locked before, and whoever writes its records locks it'],
   [
     'runs/lanes/turns.noteReady',
     'only wakes runs: whose turn it is, the begin of a run decides, which is tried every 30 s',

@@ -37,8 +37,8 @@ describe.each(controlStores)('the outbox of a lane on $name', ({ open }) => {
           owner: by,
           target: {
             address,
-            isSame: (stored) => same.includes(stored.address),
-            isFormer: (stored) => stored.address === null,
+            standing: (stored) =>
+              same.includes(stored.address) ? (stored.address === null ? 'former' : 'same') : 'other',
           },
           generation,
         }),

@@ -129,7 +129,7 @@ async function filledConnection() {
   const sender = { ...owner, runId };
   await openOutbox(db, scope, {
     owner: sender,
-    target: { address: 'address', isSame: () => true, isFormer: () => false },
+    target: { address: 'address', standing: () => 'same' },
     generation: '',
   });
   await putPending(db, scope, {

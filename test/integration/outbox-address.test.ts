@@ -19,7 +19,7 @@ const { twoRuns, attempt } = laneRuns(() => database.db);
 const [k1, k2] = [ringKey('k1'), ringKey('k2')];
 const address = {
   target: 'https://hooks.example/in/s3cret-path',
-  address: 'https://hooks.example/in/s3cret-path',
+  formerTarget: 'https://hooks.example/in/s3cret-path',
   targetBefore: 'https://hooks.example/in/s3cret-path?k=1',
 };
 const place = { ...address, generation: '' };
@@ -74,12 +74,12 @@ describe('the address of a receiver', () => {
     const other = 'https://hooks.example/in/other';
     expect(await isKnown([k1])).toBe(true);
     expect(await isKnown([k2, k1])).toBe(true);
-    expect(await isKnown([k1], { ...place, target: other, address: other })).toBe(false);
+    expect(await isKnown([k1], { ...place, target: other, formerTarget: other })).toBe(false);
   });
 
   it('is known as a version before stored it, without what tells receivers there apart, which counts from then on', async () => {
     const { isKnown } = await delivered();
-    const of = (account: string) => ({ ...place, target: `${place.address}\n${account}` });
+    const of = (account: string) => ({ ...place, target: `${place.formerTarget}\n${account}` });
     expect(await isKnown([k1], of('a'))).toBe(true);
     expect(await isKnown([k1], of('a'))).toBe(true);
     expect(await isKnown([k1], of('b'))).toBe(false);

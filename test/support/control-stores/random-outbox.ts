@@ -1,4 +1,4 @@
-import type { OutboxOwner, OutboxPartRow, StoredTarget } from '../../../db/queries/runs/batches/outbox.ts';
+import type { OutboxOwner, OutboxPartRow, OutboxTarget } from '../../../db/queries/runs/batches/outbox.ts';
 import type { Dice } from './dice.ts';
 import { type Chosen, type Made, type Side, someAttempt, type WeightedMaker } from './random-choices.ts';
 
@@ -30,11 +30,10 @@ export const outboxMakers: Readonly<Record<string, WeightedMaker>> = {
     weight: 12,
     make: asOwner((dice) => {
       const address = dice.chance(0.95) ? 'one' : dice.pick(['two', 'former']);
-      const isFormer = (stored: StoredTarget) => stored.address === 'former';
-      const target = {
+      const target: OutboxTarget = {
         address,
-        isSame: (stored: StoredTarget) => isFormer(stored) || stored.address === address,
-        isFormer,
+        standing: (stored) =>
+          stored.address === 'former' ? 'former' : stored.address === address ? 'same' : 'other',
       };
       const generation = dice.chance(0.9) ? '' : 'other';
       return ({ org: { queries, db, scope } }, owner) => queries.openOutbox(db, scope, { owner, target, generation });

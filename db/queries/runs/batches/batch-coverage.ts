@@ -20,20 +20,22 @@ interface CoverageOfBatch extends LaneRun {
 
 export async function putCoverage(tx: Db, scope: OrgScope, batch: CoverageOfBatch): Promise<void> {
   const { laneId, receipt, seq } = batch;
+  const lane = ownLane(scope, laneId);
+  const isAmong = (externalIds: readonly string[]) => sql`external_id = any(${textArray(externalIds)}::text[])`;
+  if (receipt.seen.length > 0)
+    await sql`
+      update record_state set missed = null, missed_run = null
+      where lane_id = ${lane} and missed is not null
+        and ${isAmong(receipt.seen.flatMap(({ externalIds }) => externalIds))}`.execute(tx);
   for (const { partition, externalIds } of receipt.seen) {
-    const lane = ownLane(scope, laneId);
-    const ids = sql`external_id = any(${textArray(externalIds)}::text[])`;
+    const ids = isAmong(externalIds);
     await (partition === ''
-      ? sql`update record_state set seen_run = ${seq}, missed = null, missed_run = null
-          where lane_id = ${lane} and ${ids}`
+      ? sql`update record_state set seen_run = ${seq} where lane_id = ${lane} and ${ids}`
       : sql`
         insert into record_partitions (lane_id, external_id, partition, seen_run)
         select lane_id, external_id, ${partition}, ${seq} from record_state where lane_id = ${lane} and ${ids}
         on conflict (lane_id, external_id, partition) do update set seen_run = excluded.seen_run`
     ).execute(tx);
-    if (partition !== '')
-      await sql`update record_state set missed = null, missed_run = null
-        where lane_id = ${lane} and ${ids} and missed is not null`.execute(tx);
   }
   if (receipt.left) await putLeft(tx, scope, { laneId, seq, left: receipt.left });
   if (receipt.flagged) await putFlagged(tx, scope, { laneId, seq, flagged: receipt.flagged });
@@ -165,16 +167,9 @@ async function endPartitions(tx: Db, scope: OrgScope, { laneId, seq }: LaneScan)
             where m.lane_id = p.lane_id and m.external_id = r.external_id and m.partition = p.partition)))`.execute(tx);
 }
 
-/** Counts another read that lacked a record; a record that was seen starts again. */
+/** Counts another read that lacked a record. */
 async function countMissed(tx: Db, scope: OrgScope, scan: LaneScan): Promise<void> {
-  const { laneId, seq } = scan;
   await sql`
-    update record_state r set missed = null, missed_run = null
-    where r.lane_id = ${ownLane(scope, laneId)} and r.missed is not null and (
-      r.seen_run = ${seq} or exists (
-        select from record_partitions m
-        where m.lane_id = r.lane_id and m.external_id = r.external_id and m.seen_run = ${seq}))`.execute(tx);
-  await sql`
-    update record_state r set missed = coalesce(r.missed, 0) + 1, missed_run = ${seq}
-    where ${isMissing(scope, scan)} and r.missed_run is distinct from ${seq}`.execute(tx);
+    update record_state r set missed = coalesce(r.missed, 0) + 1, missed_run = ${scan.seq}
+    where ${isMissing(scope, scan)} and r.missed_run is distinct from ${scan.seq}`.execute(tx);
 }

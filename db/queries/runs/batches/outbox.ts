@@ -52,12 +52,13 @@ export interface StoredTarget {
   readonly target: Buffer | null;
 }
 
+/** `former`: the same in the form of an earlier version of the service, which is replaced. */
+export type Standing = 'same' | 'former' | 'other';
+
 export interface OutboxTarget {
   /** Sealed. */
   readonly address: string;
-  isSame(this: void, stored: StoredTarget): boolean;
-  /** Whether it is the same in the form of an earlier version of the service, which is replaced. */
-  isFormer(this: void, stored: StoredTarget): boolean;
+  standing(this: void, stored: StoredTarget): Standing;
 }
 
 /** Runs `work` in one transaction; returns `null` and changes nothing when a newer attempt holds the lane. */
@@ -130,7 +131,7 @@ async function placeOutbox(
   { orgId }: OrgScope,
   {
     laneId,
-    target: { address, isSame, isFormer },
+    target: { address, standing },
     generation,
   }: { readonly laneId: number; readonly target: OutboxTarget; readonly generation: string },
 ): Promise<void> {
@@ -140,8 +141,9 @@ async function placeOutbox(
     .where('orgId', '=', orgId)
     .where('laneId', '=', laneId)
     .executeTakeFirst();
-  if (known && isSame(known)) {
-    if (!isFormer(known)) return;
+  const stands = known && standing(known);
+  if (stands === 'same') return;
+  if (stands === 'former') {
     const ofLane = tx.updateTable('outboxes').where('orgId', '=', orgId).where('laneId', '=', laneId);
     await ofLane.set({ address, target: null }).execute();
     return;

@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { RunNote } from '../../../../src/core/model/run-notes.ts';
 import type { RunPosition } from '../../../../src/core/model/run-position.ts';
 import {
@@ -6,14 +6,14 @@ import {
   type Meaning,
   ofOtherAccount,
   type StoredMeaning,
-  startsOver,
+  forgetsRecords,
 } from '../../../../src/core/spec/connection/meaning.ts';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 import type { BatchOwner } from '../batches/batch-owner.ts';
 import { passOverEndedRuns } from '../batches/batches.ts';
-import { ownLane } from '../records/own-lane.ts';
 import { deleteListed, deletePartitions, deleteRecordStates, noteCleared } from './forget-lane.ts';
+import { cursors, fields, forget, leaves } from './forget-records.ts';
 import { newGeneration } from './new-generation.ts';
 import { clearProgress, rewindStart } from './rewind.ts';
 
@@ -51,7 +51,7 @@ export async function conformLane(db: Db, scope: OrgScope, conformation: Conform
     const anew = { generation: newGeneration, recordedWith: null, recordedSince: null };
     const lane = await tx
       .updateTable('lanes')
-      .set({ meaning: JSON.stringify(meaning), ...(startsOver(changed) && anew) })
+      .set({ meaning: JSON.stringify(meaning), ...(forgetsRecords(changed) && anew) })
       .where('orgId', '=', scope.orgId)
       .where('id', '=', laneId)
       .where('fence', '=', fence)
@@ -73,7 +73,7 @@ export async function conformLane(db: Db, scope: OrgScope, conformation: Conform
 async function reset(tx: Db, scope: OrgScope, { laneId, runId, changed }: Conformation): Promise<void> {
   if (changed.every((facet) => facet === 'fields')) await clearProgress(tx, scope, laneId);
   else await deletePartitions(tx, scope, laneId);
-  if (startsOver(changed)) {
+  if (forgetsRecords(changed)) {
     await deleteRecordStates(tx, scope, { laneId, runId });
     await passOverEndedRuns(tx, scope, { laneId, runId });
   } else {
@@ -87,7 +87,7 @@ async function reset(tx: Db, scope: OrgScope, { laneId, runId, changed }: Confor
       await forget(tx, scope, { laneId, ...fields });
     }
   }
-  const note: RunNote = startsOver(changed) ? 'started_over' : 'read_from_start';
+  const note: RunNote = forgetsRecords(changed) ? 'started_over' : 'read_from_start';
   await tx
     .updateTable('runs')
     .set({
@@ -104,43 +104,6 @@ async function reset(tx: Db, scope: OrgScope, { laneId, runId, changed }: Confor
     .where('laneId', '=', laneId)
     .where('status', '=', 'running')
     .execute();
-}
-
-/** Rows per statement: seconds at most, so that the lane of ten million records does not meet the statement limit. */
-const piece = 200_000;
-
-/** `set` forgets a part of what is known of records, `isKnown` selects those that have it. */
-interface Forgettable {
-  readonly set: RawBuilder<unknown>;
-  readonly isKnown: RawBuilder<unknown>;
-}
-
-const cursors: Forgettable = { set: sql`cursor = null`, isKnown: sql`cursor is not null` };
-
-/** No version has an empty fingerprint, so each record is taken again, even if it had these fields before. */
-const fields: Forgettable = {
-  set: sql`fields = null, hash = case when status = 'deleted' then hash else '' end`,
-  isKnown: sql`(fields is not null or (hash <> '' and status <> 'deleted'))`,
-};
-
-/** Records that have left a partition: everything is read again. Those that say that they are deleted have no fingerprint. */
-const leaves: Forgettable = {
-  set: sql`flagged_run = null`,
-  isKnown: sql`flagged_run is not null and hash <> ''`,
-};
-
-async function forget(
-  tx: Db,
-  scope: OrgScope,
-  { laneId, set, isKnown }: Forgettable & { readonly laneId: number },
-): Promise<void> {
-  for (;;) {
-    const { numAffectedRows = 0n } = await sql`
-      update record_state set ${set} where ctid = any(array(
-        select ctid from record_state
-        where lane_id = ${ownLane(scope, laneId)} and ${isKnown} limit ${piece}))`.execute(tx);
-    if (numAffectedRows < piece) return;
-  }
 }
 
 /** Notes unknown meanings of lanes before the spec or the params of their connection change. */

@@ -4,6 +4,7 @@ import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 import { type BatchOwner, holdsLane } from '../batches/batch-owner.ts';
 import { ownLane } from '../records/own-lane.ts';
+import { inPieces } from './forget-records.ts';
 import { newGeneration } from './new-generation.ts';
 import { clearProgress, rewindStart } from './rewind.ts';
 
@@ -76,9 +77,6 @@ async function isRewind(tx: Db, scope: OrgScope, runId: string): Promise<boolean
   return run?.backfill?.rewind === true;
 }
 
-/** Rows per statement: seconds at most, so that the lane of ten million records does not meet the statement limit. */
-const piece = 200_000;
-
 /** Earlier knowledge of the lane was forgotten: from this run on it is known whether all of its records are stored. */
 export async function noteCleared(
   tx: Db,
@@ -110,11 +108,10 @@ async function deleteOfLane(
   { laneId, table }: { readonly laneId: number; readonly table: string },
 ): Promise<number> {
   const rows = sql.table(table);
-  for (let total = 0; ; ) {
-    const { numAffectedRows = 0n } = await sql`
+  return await inPieces(
+    tx,
+    (limit) => sql`
       delete from ${rows} where ctid = any(array(
-        select ctid from ${rows} where lane_id = ${ownLane(scope, laneId)} limit ${piece}))`.execute(tx);
-    total += Number(numAffectedRows);
-    if (numAffectedRows < piece) return total;
-  }
+        select ctid from ${rows} where lane_id = ${ownLane(scope, laneId)} limit ${limit}))`,
+  );
 }

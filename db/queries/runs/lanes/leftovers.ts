@@ -4,7 +4,7 @@ import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 import { type BatchOwner, holdsLane } from '../batches/batch-owner.ts';
 import { ownLane } from '../records/own-lane.ts';
-import { forgetUndelivered } from './rewind.ts';
+import { forget, undelivered } from './forget-records.ts';
 
 /**
  * Unknown records get an empty fingerprint, which no version has, so that anything read of them is delivered. A record that was
@@ -29,7 +29,7 @@ export async function noteLeftovers(
 export async function noteRestored(db: Db, scope: OrgScope, owner: BatchOwner): Promise<boolean> {
   return db.transaction().execute(async (tx) => {
     if (!(await holdsLane(tx, scope, owner))) return false;
-    await forgetUndelivered(tx, scope, owner.laneId);
+    await forget(tx, scope, { laneId: owner.laneId, ...undelivered });
     return true;
   });
 }

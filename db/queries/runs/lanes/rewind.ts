@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 import { passOverEndedRuns } from '../batches/batches.ts';
-import { ownLane } from '../records/own-lane.ts';
+import { delivered, forget } from './forget-records.ts';
 
 /** Runs of a lane that may have delivered something after a time. */
 export interface RunsSince {
@@ -57,9 +57,6 @@ export async function findRunsSince(
   return found;
 }
 
-/** Rows per statement: seconds at most. */
-const piece = 200_000;
-
 export const rewindStart = { stage: 'bury', after: null } as const;
 
 /**
@@ -87,8 +84,7 @@ export async function rewindLane(
   } else {
     await setBack(tx, scope, { laneId: lane.id, to });
   }
-  await forgetFingerprints(tx, scope, lane.id);
-  await forgetUndelivered(tx, scope, lane.id);
+  await forget(tx, scope, { laneId: lane.id, ...delivered });
   await passOverEndedRuns(tx, scope, { laneId: lane.id, runId });
   const watermark = sql<string | null>`lane_watermark(lane_id)`;
   await tx
@@ -147,27 +143,4 @@ async function setBack(
       when partition = '' then ${to}::text
       when watermark is not null then ${lower} end
     where org_id = ${scope.orgId} and lane_id = ${laneId}`.execute(tx);
-}
-
-/** No version has an empty fingerprint, so each record that is read is delivered. */
-async function forgetFingerprints(tx: Db, scope: OrgScope, laneId: number): Promise<void> {
-  for (;;) {
-    const { numAffectedRows = 0n } = await sql`
-      update record_state set hash = '' where ctid = any(array(
-        select ctid from record_state
-        where lane_id = ${ownLane(scope, laneId)} and status = 'delivered' and hash <> '' limit ${piece}))`.execute(tx);
-    if (numAffectedRows < piece) return;
-  }
-}
-
-/** A destination that was restored may have an earlier version of any record that was kept back. */
-export async function forgetUndelivered(tx: Db, scope: OrgScope, laneId: number): Promise<void> {
-  for (;;) {
-    const { numAffectedRows = 0n } = await sql`
-      update record_state set undelivered = null where ctid = any(array(
-        select ctid from record_state where lane_id = ${ownLane(scope, laneId)} and undelivered limit ${piece}))`.execute(
-      tx,
-    );
-    if (numAffectedRows < piece) return;
-  }
 }

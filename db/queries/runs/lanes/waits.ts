@@ -4,7 +4,7 @@ import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 import type { AddressedRun } from '../firings.ts';
 
-/** What an open run waits for, as far as its rows say: less than `runsInTurn` (turns.ts) looks at. */
+/** The wait of an open run, as far as its rows say: less than `runsInTurn` (turns.ts) looks at. */
 export interface RunWait extends AddressedRun {
   readonly status: 'queued' | 'running';
   /** Whether Temporal has taken it. */

@@ -30,8 +30,9 @@ export interface PendingBatch extends Pick<Batch, 'runId' | 'batchNo' | 'receipt
 
 export interface OutboxPlace {
   readonly target: string;
-  /** The target's identities in earlier versions of the service, whose outbox still counts: of late, and as hashes. */
-  readonly address: string;
+  /** The target as earlier versions of the service stored it, sealed or as a hash: their outbox still counts. */
+  readonly formerTarget: string;
+  /** The same for still earlier ones, as a hash. */
   readonly targetBefore: string;
   readonly generation: string;
 }

@@ -107,8 +107,9 @@ export function openWebhook(
 
 /** The query of a URL, and a user in it, are credentials: a receiver with a rotated key is still the same. */
 const placeOf = ({ origin, pathname, href }: URL, receiver: string): Omit<OutboxPlace, 'generation'> => {
-  const address = `${origin}${pathname}`;
-  return { target: receiver === '' ? address : `${address}\n${receiver}`, address, targetBefore: href };
+  const formerTarget = `${origin}${pathname}`;
+  const target = receiver === '' ? formerTarget : `${formerTarget}\n${receiver}`;
+  return { target, formerTarget, targetBefore: href };
 };
 
 interface HeldLane {

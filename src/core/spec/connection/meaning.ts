@@ -21,7 +21,7 @@ export interface Meaning {
   /** Fields of records stored for the resources below; empty if none is stored. */
   readonly fields: string;
   /**
-   * What is known of the delivered records: all (empty), only which are deleted, or nothing. Less than today's is too
+   * Knowledge of the delivered records: all (empty), only which are deleted, or nothing. Less than today's is too
    * little for deletes and fingerprints.
    */
   readonly known: '' | 'deleted' | 'nothing';
@@ -67,7 +67,7 @@ export function changedFacets(stored: StoredMeaning, today: Meaning): readonly F
 }
 
 /** Whether all that is known of the records goes: their ids are others, or too little is known of them. */
-export const startsOver = (changed: readonly Facet[]): boolean => changed.includes('key') || changed.includes('known');
+export const forgetsRecords = (changed: readonly Facet[]): boolean => changed.includes('key') || changed.includes('known');
 
 /** Whether a lane stores exactly today's meaning. */
 export const isMeaning = (stored: StoredMeaning | null, today: Meaning): boolean =>

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../json/json-object.ts';
 import type { ChangePlan } from '../../resources/spec.ts';
 import type { ConnectorSpec, Resource } from '../schema/spec-schema.ts';
 import { concludesAbsence } from './concludes-absence.ts';
-import { changedFacets, type Facet, meaningOf, type StoredMeaning, startsOver } from './meaning.ts';
+import { changedFacets, type Facet, meaningOf, type StoredMeaning, forgetsRecords } from './meaning.ts';
 import { mayLosePartitions } from './partition-values.ts';
 import { filterDefinition } from './read-definition.ts';
 import { readsAll, readsToNow } from './reads-all.ts';
@@ -114,7 +114,7 @@ function planResource(old: Place | null, place: Place, stored: StoredMeaning): R
   const changed = old === null ? [] : changedFields(old.resource, resource);
   const facets = changedFacets(stored, meaningOf(spec, resource, params));
   const lacksSome = old !== null && losesPartitions(old, place);
-  const readsOthers = startsOver(facets) || facets.includes('read') || lacksSome;
+  const readsOthers = forgetsRecords(facets) || facets.includes('read') || lacksSome;
   const keepsOthers =
     old !== null && resource.filter !== undefined && !isDeepStrictEqual(filterOf(old), filterOf(place));
   const mayDelete =
@@ -134,15 +134,10 @@ function planResource(old: Place | null, place: Place, stored: StoredMeaning): R
 
 /** Whether a read from the start deletes what it no longer finds. Records that say that they are deleted tell no more then. */
 function comparesAnew({ spec, resource }: Place): boolean {
-  const { deletes, incremental, forEach } = resource;
+  const { deletes, incremental } = resource;
   if (concludesAbsence(resource)) return true;
   const readsAnew = incremental !== undefined && incremental.initial === undefined;
-  return (
-    deletes.mode === 'flag' &&
-    readsAnew &&
-    forEach.every(({ select }) => select !== 'changed') &&
-    readsToNow(resource, spec.http)
-  );
+  return deletes.mode === 'flag' && readsAnew && readsToNow(resource, spec.http);
 }
 
 const anew = { class: 'resets', resets: 'state', redelivers: 'everything' } as const;

@@ -104,10 +104,6 @@ function endPartitions(state: ControlState, { laneId, seq }: LaneScan): void {
 
 function countMissed(state: ControlState, scan: LaneScan): void {
   const { laneId, seq } = scan;
-  for (const record of state.records.where((row) => row.laneId === laneId && row.missed !== null)) {
-    const isSeen = record.seenRun === seq || placesOf(state, record).some(({ seenRun }) => seenRun === seq);
-    if (isSeen) state.records.update(record, { missed: null, missedRun: null });
-  }
   for (const { externalId } of missingIn(state, scan)) {
     const record = state.records.get(keyOf(laneId, externalId));
     if (record && record.missedRun !== seq)

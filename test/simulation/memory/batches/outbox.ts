@@ -16,17 +16,18 @@ const asOwner = <Result>(
 export const openOutbox: typeof real.openOutbox = (
   db,
   { orgId },
-  { owner, target: { address, isSame, isFormer }, generation },
+  { owner, target: { address, standing }, generation },
 ) =>
   asOwner(db, 'openOutbox', {
     owner,
     work(state) {
       const { laneId } = owner;
       const known = state.outboxes.get(String(laneId));
-      if (known && isSame(known)) {
+      const stands = known ? standing(known) : 'other';
+      if (known && stands !== 'other') {
         const isOver = known.generation !== generation && known.pendingRunId === null;
         const row = state.outboxes.update(known, {
-          ...(isFormer(known) && { address, target: null }),
+          ...(stands === 'former' && { address, target: null }),
           ...(isOver && { generation, ...noCheckpoint }),
         });
         return shown(state, row, { runId: owner.runId, generation });

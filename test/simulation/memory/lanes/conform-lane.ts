@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type * as real from '../../../../db/queries/runs/lanes/conform-lane.ts';
-import { startsOver } from '../../../../src/core/spec/connection/meaning.ts';
+import { forgetsRecords } from '../../../../src/core/spec/connection/meaning.ts';
 import type { ControlState, StoredRecord } from '../store/control-state.ts';
 import { memoryOf } from '../store/memory-db.ts';
 import { deleteRecordStates, noteCleared } from './forget-lane.ts';
@@ -13,7 +13,7 @@ export const conformLane: typeof real.conformLane = (db, _scope, conformation) =
     const lane = state.lanes.get(String(laneId));
     if (lane?.fence !== fence || !isDeepStrictEqual(lane.meaning, before)) return null;
     const anew = () => ({ generation: state.newGeneration(), recordedWith: null, recordedSince: null });
-    const { generation } = state.lanes.update(lane, { meaning, ...(startsOver(changed) && anew()) });
+    const { generation } = state.lanes.update(lane, { meaning, ...(forgetsRecords(changed) && anew()) });
     if (changed.length > 0) resetIn(state, conformation);
     return { position: state.runs.get(runId)?.position ?? null, generation };
   });
@@ -21,7 +21,7 @@ export const conformLane: typeof real.conformLane = (db, _scope, conformation) =
 function resetIn(state: ControlState, { laneId, runId, changed }: real.Conformation): void {
   if (changed.every((facet) => facet === 'fields')) clearProgressIn(state, laneId);
   else state.partitions.deleteWhere((row) => row.laneId === laneId);
-  if (startsOver(changed)) {
+  if (forgetsRecords(changed)) {
     deleteRecordStates(state, { laneId, runId });
     passOverEndedRuns(state, { laneId, runId });
   } else {
@@ -43,7 +43,7 @@ function resetIn(state: ControlState, { laneId, runId, changed }: real.Conformat
   state.runs.update(run, {
     ...{ watermarkBefore: null, watermarkAfter: null, readCompleted: false },
     position: run.backfill?.rewind ? rewindStart : null,
-    notes: { ...run.notes, [startsOver(changed) ? 'started_over' : 'read_from_start']: 1 },
+    notes: { ...run.notes, [forgetsRecords(changed) ? 'started_over' : 'read_from_start']: 1 },
   });
 }
 
