@@ -577,7 +577,7 @@ export interface Quarantine {
   resourceKey: string;
   runId: string;
   /**
-   * Record and values of its partition without masks, sealed; null: nothing was masked.
+   * Record and values of its partition without masks, sealed; null: nothing was masked; lost: only the masked form is left.
    */
   sealedJson: string | null;
   validationErrors: Json;

@@ -12,7 +12,7 @@ interface Compared {
   readonly fresh: StoryDestination;
   readonly quarantined: readonly QuarantineRow[];
   readonly freshQuarantined: readonly QuarantineRow[];
-  /** Of the resource that updates the rows. */
+  /** Quarantine of the resource that updates the rows. */
   readonly updatesQuarantined: readonly QuarantineRow[];
   /** The parents that the fresh connection has. */
   readonly parents: ReadonlySet<string>;

@@ -26,7 +26,7 @@ async function columnsOf({ destination }: Story, table: Collection): Promise<rea
   return found?.map(({ name }) => name) ?? [];
 }
 
-/** What a column of a table that the customer made has unless a record gives it. */
+/** Default of a column in a table that the customer made. */
 export const ofCustomer = 'by hand';
 
 /** A table as the documentation asks for one. */

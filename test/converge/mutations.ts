@@ -45,7 +45,7 @@ export interface NamedMutation {
 }
 
 /** Some kinds of changes, as only some of them hide what others lose. */
-export const someMutations = (random: Random): readonly NamedMutation[] => subset(random, mutations, 0.5);
+export const someMutations = (random: Random): readonly NamedMutation[] => subset(random, mutations);
 
 /** Changes of the API at random; says which. */
 export function mutate(scene: Scene, times: number): string {

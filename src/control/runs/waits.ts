@@ -3,7 +3,7 @@ import type { OrgScope } from '../../../db/scope.ts';
 import type { Deps } from '../../deps.ts';
 import { runInput } from '../../dispatch/run-input.ts';
 
-/** What a run that has not ended waits for. */
+/** The wait of a run that has not ended. */
 export interface RunWait extends StoredWait {
   /** What its workflow does; null: its rows say enough, or Temporal does not know or does not respond. */
   readonly watch: Awaited<ReturnType<Deps['orchestrator']['watchRun']>> | null;

@@ -107,7 +107,7 @@ export interface ListedEnd extends ListedScan {
 export interface QuarantineEntry {
   readonly id: string;
   readonly externalId: string;
-  /** JSON text of the record, with secrets masked; `null` if the row has it already. */
+  /** JSON text of the record, with secrets masked; the text `null` if the row has it already. */
   readonly rawJson: string;
   /** Values of its partition, with secrets masked. */
   readonly each: Readonly<Record<string, unknown>>;

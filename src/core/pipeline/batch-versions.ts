@@ -99,8 +99,9 @@ export function lastEnds(
     if (version !== null) closesVersions.push({ externalId, version });
   }
   const flagged = [...last.values()].flatMap((end) => end.flagged ?? []);
-  const fetched = new Set(ends.flatMap(({ externalId, isRetried }) => (isRetried ? [] : [externalId])));
-  const notFetched = [...entries.keys()].filter((externalId) => !fetched.has(externalId));
+  const retries = ends.some(({ isRetried }) => isRetried);
+  const fetched = new Set(retries ? ends.flatMap(({ externalId, isRetried }) => (isRetried ? [] : [externalId])) : []);
+  const notFetched = retries ? [...entries.keys()].filter((externalId) => !fetched.has(externalId)) : [];
   const closing = [...last.values()].filter(({ status, isRetried }) => status !== 'quarantined' && !isRetried);
   return {
     records: [...entries.values()],

@@ -1,3 +1,4 @@
+import { storableJson } from '../json/storable-json.ts';
 import type { Batch, Deliverable, RejectedRow, Tombstone } from '../model/batch.ts';
 import type { PageOutcome, RecordOutcome } from '../model/page-outcome.ts';
 import {
@@ -227,7 +228,7 @@ async function encodeDraft({ pages, resource, runId, batchNo }: Draft, masking: 
   for (const page of kept.pages) {
     const { each } = page;
     const outcomes = await mapWithPauses(page.outcomes, withMaskedRecord, { each, masking });
-    masked.push({ ...page, each: maskedRecord({ raw: null, each }, masking).each, outcomes });
+    masked.push({ ...page, each: JSON.parse(storableJson(each, masking.redact)), outcomes });
   }
   return JSON.stringify({ ...kept, pages: masked } satisfies Draft);
 }

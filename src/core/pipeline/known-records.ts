@@ -3,7 +3,7 @@ import { type IdKey, idKey } from './id-key.ts';
 
 /** The recorded version of a record, as the change filter needs it. */
 export interface KnownRecord extends Pick<RecordEntry, 'hash' | 'cursor'> {
-  /** `undelivered`: quarantined, without an earlier version at the destination; `flagged`: it says that it is deleted, which is still to be done. */
+  /** `undelivered`: quarantined, with nothing at the destination; `flagged`: it says that it is deleted, and still has to be. */
   readonly status: RecordEntry['status'] | 'undelivered' | 'flagged' | 'deleted';
   /** Read by this run, but not recorded yet. */
   readonly isOnWay?: true;

@@ -101,11 +101,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     const all = retries ? identified.map((candidate, index) => withRetry(candidate, retries[index])) : identified;
     const marked = await markFiltered(await flagDeleted(all, each), each);
     const newest = dated && newestForms(marked, dated);
-    const isCurrent = (candidate: Candidate): boolean => {
-      const current = newest?.get(idOf(candidate)) ?? candidate;
-      return current === candidate || everyVersion || !current.isFiltered;
-    };
-    const current = newest ? marked.filter(isCurrent) : marked;
+    const current = newest && !everyVersion ? marked.filter((form) => isCurrent(form, newest.get(idOf(form)))) : marked;
     const { candidates, allNew, carried, stale, left } = await dropUnchanged(current, { origin, before });
     const keyless = origin === 'fetched' ? marked.filter(isKeylessEntry).length : 0;
     const isGap = concludes || isCompared === true;
@@ -171,7 +167,9 @@ const rawOf = ({ raw }: Candidate): unknown => raw;
 const lookupsOf = ({ lookups }: Candidate): Candidate['lookups'] => lookups;
 const isKept = ({ isFiltered }: Candidate): boolean => !isFiltered;
 const allKept = (candidates: readonly Candidate[]): readonly string[] => candidates.filter(isKept).map(idOf);
-/** The newest form of each record on a page, by its cursor; where that does not tell, by its place in the list. */
+const isCurrent = (form: Candidate, newest = form): boolean => newest === form || !newest.isFiltered;
+
+/** The newest form of each record on a page, by its cursor, otherwise by its place in the list. */
 function newestForms(candidates: readonly Candidate[], { cursor, order }: Dated): ReadonlyMap<string, Candidate> {
   const newest = new Map<string, Candidate>();
   for (const candidate of candidates) {

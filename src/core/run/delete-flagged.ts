@@ -1,7 +1,6 @@
 import type { PartitionTotals, RunPosition } from '../model/run-position.ts';
 import type { Scan } from '../model/scan.ts';
 import { readsToNow } from '../spec/connection/reads-all.ts';
-import type { Resource } from '../spec/schema/spec-schema.ts';
 import { hasGaps, isHeldBack } from './absence.ts';
 import { bury } from './delete-missing.ts';
 import type { RunReading, RunReadOptions, Stage } from './reading.ts';
@@ -22,8 +21,9 @@ export async function* deleteFlagged(
   const { deletes } = resource;
   if (deletes.mode !== 'flag') return null;
   await options.delivered();
-  const isAgain = position.totals.again !== undefined;
-  const mayShow = isAgain && mayShowAll(resource, position.totals) && readsToNow(resource, source.http);
+  const { again, count, skipped } = position.totals;
+  const isAgain = again !== undefined;
+  const mayShow = isAgain && again + skipped === count && readsToNow(resource, source.http);
   const shows = mayShow && isWhole(position.totals);
   const scan: Scan = { ...everyRecord, hasGaps: hasGaps(position.totals), ...(!shows && { endsOnly: true }) };
   const found = await store.countMissing(scan);
@@ -55,10 +55,6 @@ export async function* deleteFlagged(
   yield stagePage('sweep', { positionAfter: null, partition });
   return null;
 }
-
-/** Whether a run that reads all partitions from their start sees every record, provided it is whole. */
-const mayShowAll = ({ forEach }: Resource, { count, again = 0, skipped }: PartitionTotals): boolean =>
-  again + skipped === count && forEach.every(({ select }) => select !== 'changed');
 
 const isWhole = ({ skipped, gaps, listGaps }: PartitionTotals): boolean =>
   skipped === 0 && gaps.length === 0 && listGaps?.length === 0;

@@ -32,8 +32,7 @@ export const outboxMakers: Readonly<Record<string, WeightedMaker>> = {
       const address = dice.chance(0.95) ? 'one' : dice.pick(['two', 'former']);
       const target: OutboxTarget = {
         address,
-        standing: (stored) =>
-          stored.address === 'former' ? 'former' : stored.address === address ? 'same' : 'other',
+        standing: (stored) => (stored.address === 'former' ? 'former' : stored.address === address ? 'same' : 'other'),
       };
       const generation = dice.chance(0.9) ? '' : 'other';
       return ({ org: { queries, db, scope } }, owner) => queries.openOutbox(db, scope, { owner, target, generation });

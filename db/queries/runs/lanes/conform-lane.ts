@@ -3,10 +3,10 @@ import type { RunNote } from '../../../../src/core/model/run-notes.ts';
 import type { RunPosition } from '../../../../src/core/model/run-position.ts';
 import {
   type Facet,
+  forgetsRecords,
   type Meaning,
   ofOtherAccount,
   type StoredMeaning,
-  forgetsRecords,
 } from '../../../../src/core/spec/connection/meaning.ts';
 import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';

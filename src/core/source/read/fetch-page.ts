@@ -115,7 +115,7 @@ async function refuseMorePages(
       overlaps: false,
       evaluate,
     };
-    if ((await nextPage(pagination, page)) === null) continue;
+    if ((await nextPage(pagination, page)).position === null) continue;
     throw new AppError(
       'source_rejected',
       'One chunk of the fields has a further page and the first chunk has none, so its records would be passed over. Set fieldChunks.onMissing to "fail", or read all records with one request (pagination.kind "none").',

@@ -9,15 +9,7 @@ import { loggingBlocked } from '../request/log-blocked.ts';
 import type { RequestRoots } from '../request/request.ts';
 import type { Source } from '../source.ts';
 import { jsonOf } from './page-guard.ts';
-import {
-  countOf,
-  losesItsPlace,
-  nextPage,
-  type PageItems,
-  pageIdentity,
-  pageRoots,
-  type ResponseRoots,
-} from './paginate.ts';
+import { countOf, nextPage, type PageItems, pageIdentity, pageRoots, type ResponseRoots } from './paginate.ts';
 import { positionText } from './position-text.ts';
 import { type SelectedItems, shapeRecords } from './select-records.ts';
 
@@ -84,14 +76,14 @@ export async function readRecords(
   return {
     kind: 'records',
     records,
-    next: next?.position ?? null,
-    isCutOff: next === null && (await losesItsPlace(pagination, paged)),
-    pagesLeft: next?.pagesLeft ?? 0,
+    next: next.position,
+    isCutOff: next.isLost === true,
+    pagesLeft: next.pagesLeft,
     count: elements.length,
     keyAt: (index) => (isFlat ? keyOf(records[index], source) : jsonOf(elements[index])),
     isFlat,
     counted: (await countOf(pagination, paged)) ?? total,
-    identity: pageIdentity(pagination, { items: elements }, next?.position ?? null),
+    identity: pageIdentity(pagination, { items: elements }, next.position),
     token: tokenText(token),
     recordsMissing: missing,
   };

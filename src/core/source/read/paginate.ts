@@ -32,10 +32,17 @@ export interface PageItems {
   resolveLink(link: string): string;
 }
 
-export interface NextPage {
+interface FollowingPage {
   readonly position: PagePosition;
   /** Pages of the window from `position` on by the API's count, or infinite if unknown. */
   readonly pagesLeft: number;
+}
+
+export interface NextPage extends Omit<FollowingPage, 'position'> {
+  /** `null` after the last page. */
+  readonly position: PagePosition | null;
+  /** More follows behind an empty page that does not say where: its items are what the next request needs. */
+  readonly isLost?: boolean;
 }
 
 export const firstPage = (pagination: Pagination): PagePosition => ({
@@ -63,12 +70,12 @@ const sizeOf = (pagination: Pagination, position: PagePosition): number | undefi
  * is requested after a short one. Throws `page_limit` at `maxPages`, and `source_rejected` for a response that cannot
  * be followed.
  */
-export async function nextPage(pagination: Pagination, page: PageItems): Promise<NextPage | null> {
-  if (pagination.kind === 'none') return null;
+export async function nextPage(pagination: Pagination, page: PageItems): Promise<NextPage> {
+  if (pagination.kind === 'none') return end;
   const isLast = await stopSignal(pagination, page);
-  if (isLast === true) return null;
+  if (isLast === true) return end;
   const next = await following(pagination, { ...page, saysMore: isLast === false });
-  if (next === null) return null;
+  if (next === null) return { ...end, isLost: pagination.kind === 'keyset' && isLast === false };
   if (page.position.index >= pagination.maxPages) {
     const advice = 'Use smaller windows, a narrower request, or raise pagination.maxPages.';
     throw new AppError('page_limit', `The API has more than ${pagination.maxPages} pages in one window. ${advice}`);
@@ -76,9 +83,7 @@ export async function nextPage(pagination: Pagination, page: PageItems): Promise
   return next;
 }
 
-/** Whether more follows behind an empty page that does not say where: its items are what the next request needs. */
-export const losesItsPlace = async (pagination: Pagination, page: PageItems): Promise<boolean> =>
-  pagination.kind === 'keyset' && page.items.length === 0 && (await stopSignal(pagination, page)) === false;
+const end: NextPage = { position: null, pagesLeft: 0 };
 
 /** Content that identifies a repeated page, or `null` if it has none (an empty page). */
 export function pageIdentity(
@@ -129,7 +134,7 @@ interface SignalledPage extends PageItems {
   readonly saysMore: boolean;
 }
 
-async function following(pagination: Pagination, page: SignalledPage): Promise<NextPage | null> {
+async function following(pagination: Pagination, page: SignalledPage): Promise<FollowingPage | null> {
   const { isProbe: _, overlap: _before, ...position } = page.position;
   const step = { ...position, index: position.index + 1, number: position.number + 1 };
   switch (pagination.kind) {
@@ -166,7 +171,7 @@ const isEmptyEnd = ({ emptyPage }: Pagination, page: SignalledPage): boolean =>
 const isEmpty = ({ items, position }: PageItems): boolean => items.length <= (position.overlap ?? 0);
 
 /** Continues without a page count of the API; `null` after the last page. */
-function behindUncounted(pagination: Pagination, page: SignalledPage, next: PagePosition): NextPage | null {
+function behindUncounted(pagination: Pagination, page: SignalledPage, next: PagePosition): FollowingPage | null {
   if (countsMore(pagination, page)) return uncounted(next);
   if (isEmpty(page)) return isEmptyEnd(pagination, page) ? null : uncounted(next);
   if (!isShort(pagination, page)) return uncounted(next);
@@ -177,7 +182,7 @@ async function behindOffset(
   pagination: Extract<Pagination, { kind: 'offset' }>,
   page: SignalledPage,
   step: PagePosition,
-): Promise<NextPage | null> {
+): Promise<FollowingPage | null> {
   const next = { ...step, ...nextOffset(pagination, page) };
   const total = await countOf(pagination, page);
   if (total === null) return behindUncounted(pagination, page, next);
@@ -212,7 +217,7 @@ export async function countOf(pagination: Pagination, page: PageItems): Promise<
   return pagination.kind === 'offset' ? await numberOf(pagination.total, pagination, page) : null;
 }
 
-const uncounted = (position: PagePosition | null): NextPage | null =>
+const uncounted = (position: PagePosition | null): FollowingPage | null =>
   position === null ? null : { position, pagesLeft: Number.POSITIVE_INFINITY };
 
 function ask(expression: string, pagination: Pagination, page: PageItems): Promise<unknown> {

@@ -36,7 +36,7 @@ export async function peekNextPage(source: Source, page: NewResponse): Promise<P
       overlaps: false,
       evaluate: async () => next.of(roots),
     };
-    return (await nextPage(pagination, read))?.position ?? null;
+    return (await nextPage(pagination, read)).position;
   } catch {
     // Reading the response will report the error.
     return null;

@@ -1,4 +1,4 @@
-/** A time in seconds does not name a version that may change again in the same second, or with a clock a little apart. */
+/** Content may change without its time: within a second, or where clocks are a little apart. */
 const settleMs = 60_000;
 
 /**

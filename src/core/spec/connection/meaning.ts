@@ -67,7 +67,8 @@ export function changedFacets(stored: StoredMeaning, today: Meaning): readonly F
 }
 
 /** Whether all that is known of the records goes: their ids are others, or too little is known of them. */
-export const forgetsRecords = (changed: readonly Facet[]): boolean => changed.includes('key') || changed.includes('known');
+export const forgetsRecords = (changed: readonly Facet[]): boolean =>
+  changed.includes('key') || changed.includes('known');
 
 /** Whether a lane stores exactly today's meaning. */
 export const isMeaning = (stored: StoredMeaning | null, today: Meaning): boolean =>

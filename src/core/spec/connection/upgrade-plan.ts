@@ -4,7 +4,7 @@ import type { JsonObject } from '../../json/json-object.ts';
 import type { ChangePlan } from '../../resources/spec.ts';
 import type { ConnectorSpec, Resource } from '../schema/spec-schema.ts';
 import { concludesAbsence } from './concludes-absence.ts';
-import { changedFacets, type Facet, meaningOf, type StoredMeaning, forgetsRecords } from './meaning.ts';
+import { changedFacets, type Facet, forgetsRecords, meaningOf, type StoredMeaning } from './meaning.ts';
 import { mayLosePartitions } from './partition-values.ts';
 import { filterDefinition } from './read-definition.ts';
 import { readsAll, readsToNow } from './reads-all.ts';
