@@ -832,7 +832,6 @@ export interface Schedules {
 
 export interface SecretCanary {
   ciphertext: Buffer;
-  id: number;
   kekId: string;
   nonce: Buffer;
   wrappedKey: Buffer;

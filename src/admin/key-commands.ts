@@ -1,9 +1,10 @@
 /** The operator's commands for the ring of encryption keys. */
 
 import { countSealed } from '../../db/queries/connections/sealed-values.ts';
+import { deleteCanaries } from '../../db/queries/orgs/canary.ts';
 import { secretsKeyRing } from '../config/dev-secrets.ts';
 import type { KeyRing } from '../config/key-ring.ts';
-import { checkKeyRing, rewrapCanary } from '../control/orgs/key-ring-check.ts';
+import { checkKeyRing } from '../control/orgs/key-ring-check.ts';
 import { rotateSealedValues, type UnopenedValue } from '../control/orgs/key-rotation.ts';
 import { countSealedTexts } from '../control/orgs/text-rotation.ts';
 import { createSecretBox } from '../core/crypto/secret-box.ts';
@@ -30,10 +31,12 @@ interface KeyUse {
   readonly removable: boolean;
 }
 
-/** `keys status`: the uses of each key. */
+/** `keys status`: the uses of each key. From here on a process starts without those that may be removed. */
 export async function showKeys(tools: AdminTools): Promise<CommandResult> {
   await using opened = await openRing(tools);
   const keys = await keyUses(opened);
+  const free = keys.filter(({ removable }) => removable).map(({ id }) => id);
+  await deleteCanaries(opened.deps.db, free);
   return {
     json: { current: opened.current, keys },
     lines: keys.flatMap(linesOf),
@@ -51,8 +54,6 @@ export async function rotateKeys(tools: AdminTools): Promise<CommandResult> {
     kekId,
     progress: (table, count) => tools.progress(`${table}: ${count} wrapped by ${kekId}`),
   });
-  // Last: until then no process starts without the keys that are still needed.
-  if (left === 0) await rewrapCanary(deps);
   const schedules = await orNullWhenAway(() => reencryptSchedules(deps, kekId));
   const renewed = await orNullWhenAway(() => renewEndpointWorkflows(deps, kekId));
   return {

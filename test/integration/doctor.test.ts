@@ -6,11 +6,14 @@ import { type Kysely, sql } from 'kysely';
 import { expect, it } from 'vitest';
 import type { Database } from '../../db/schema.ts';
 import type { Finding } from '../../src/admin/doctor/finding.ts';
+import { createSecretBox } from '../../src/core/crypto/secret-box.ts';
 import { searchAttributes } from '../../workflows/contract.ts';
+import { plantSealedValues } from '../support/security/sealed-values.ts';
 import { runAdmin } from '../support/service/admin.ts';
 import { openTestDatabase } from '../support/service/database.ts';
 import { consulted, type Diagnosis, diagnosisFrom } from '../support/service/diagnosis.ts';
 import { eventually } from '../support/service/eventually.ts';
+import { insertTestConnection } from '../support/service/rows.ts';
 import { unusedPort } from '../support/service/temporal-dev-server.ts';
 import { useStack } from '../support/service/use-stack.ts';
 import { createSync } from '../support/sync/sync.ts';
@@ -179,16 +182,22 @@ it('finds rights that the user lacks', async () => {
 it('finds that the keys do not decrypt what is stored', async () => {
   const { exitCode, findings } = await diagnosis({ SECRETS_KEYS: `k1:${newKey()}` });
   expect(exitCode).toBe(1);
-  expect(findings['keys.secrets']?.status).toBe('fault');
+  expect(findings['keys.secrets']).toMatchObject({
+    status: 'fault',
+    detail: expect.stringContaining('k1 is missing or has other bytes'),
+  });
   expect(findings['keys.secrets']?.remedy).toContain('docs/operations/lost-keys.md');
 });
 
 it('finds stored secrets that need a key which is gone', async () => {
-  const { exitCode, findings } = await diagnosis({ SECRETS_KEYS: `k2:${newKey()}` });
+  const k3 = createSecretBox([{ id: 'k3', key: new Uint8Array(randomBytes(32)) }]);
+  const { exitCode, findings } = await diagnosisOf(async (db) =>
+    plantSealedValues(db, k3, await insertTestConnection(db)),
+  );
   expect(exitCode).toBe(1);
   expect(findings['keys.stored']).toMatchObject({
     status: 'fault',
-    detail: expect.stringContaining('1 of secretCanary need k1'),
+    detail: expect.stringContaining('1 of tokens need k3'),
   });
 });
 

@@ -41,9 +41,8 @@ const keyOf = (name: SealedTableName): RawBuilder<unknown> => {
   return part === null ? sql`${sql.ref(owner)}` : sql`${sql.ref(owner)}, ${sql.ref(part)}`;
 };
 
-/** The canary counts too. */
 export async function countSealed(db: Db): Promise<readonly SealedCount[]> {
-  const counts = [...sealedTableNames, 'secretCanary' as const].map(async (table) => {
+  const counts = sealedTableNames.map(async (table) => {
     const { rows } = await sql<Omit<SealedCount, 'table'>>`
       select kek_id, count(*)::int as count from ${sql.table(table)}
       where kek_id is not null group by kek_id order by kek_id`.execute(db);
@@ -53,7 +52,7 @@ export async function countSealed(db: Db): Promise<readonly SealedCount[]> {
 }
 
 export interface SealedCount {
-  readonly table: SealedTableName | 'secretCanary';
+  readonly table: SealedTableName;
   readonly kekId: string;
   readonly count: number;
 }

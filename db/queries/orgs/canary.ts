@@ -1,38 +1,33 @@
+import { sql } from 'kysely';
 import type { SealedSecret } from '../../../src/core/crypto/secret-box.ts';
 import type { Db } from '../../client.ts';
 import { sealedColumns } from '../connections/sealed-columns.ts';
 
-/** An earlier canary stays, and is returned. */
-export async function keepCanary(db: Db, sealed: SealedSecret): Promise<SealedSecret> {
-  await db
-    .insertInto('secretCanary')
-    .values({ id: 1, ...sealedColumns(sealed) })
-    .onConflict((conflict) => conflict.column('id').doNothing())
-    .execute();
-  return db
-    .selectFrom('secretCanary')
-    .select(['kekId', 'wrappedKey', 'nonce', 'ciphertext'])
-    .where('id', '=', 1)
-    .executeTakeFirstOrThrow();
-}
-
-/** `undefined` if no process has made the canary yet. */
-export function findCanary(db: Db): Promise<SealedSecret | undefined> {
-  return db
-    .selectFrom('secretCanary')
-    .select(['kekId', 'wrappedKey', 'nonce', 'ciphertext'])
-    .where('id', '=', 1)
-    .executeTakeFirst();
-}
-
-/** Stores the canary as it is wrapped now, unless it was rewrapped meanwhile. */
-export async function putCanaryKey(
+/** Adds a canary unless its key has one, or `check` throws at those that exist. Calls come one after the other. */
+export async function addCanary(
   db: Db,
-  { sealed, replaces }: { readonly sealed: SealedSecret; readonly replaces: SealedSecret },
+  sealed: SealedSecret,
+  check: (known: readonly SealedSecret[]) => void,
 ): Promise<void> {
-  await db
-    .updateTable('secretCanary')
-    .set({ kekId: sealed.kekId, wrappedKey: Buffer.from(sealed.wrappedKey) })
-    .where('wrappedKey', '=', Buffer.from(replaces.wrappedKey))
+  await db.transaction().execute(async (tx) => {
+    await sql`lock table secret_canary in share row exclusive mode`.execute(tx);
+    check(await findCanaries(tx));
+    await tx
+      .insertInto('secretCanary')
+      .values(sealedColumns(sealed))
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+  });
+}
+
+export function findCanaries(db: Db): Promise<readonly SealedSecret[]> {
+  return db
+    .selectFrom('secretCanary')
+    .select(['kekId', 'wrappedKey', 'nonce', 'ciphertext'])
+    .orderBy('kekId')
     .execute();
+}
+
+export async function deleteCanaries(db: Db, kekIds: readonly string[]): Promise<void> {
+  if (kekIds.length > 0) await db.deleteFrom('secretCanary').where('kekId', 'in', kekIds).execute();
 }

@@ -1,7 +1,7 @@
 import { countSealed } from '../../../db/queries/connections/sealed-values.ts';
 import type { Config } from '../../config/config.ts';
 import { secretsKeyRing } from '../../config/dev-secrets.ts';
-import { opensCanary } from '../../control/orgs/key-ring-check.ts';
+import { findMissingKeys } from '../../control/orgs/key-ring-check.ts';
 import type { Deps } from '../../deps.ts';
 import { type Finding, found, ok } from './finding.ts';
 
@@ -14,13 +14,13 @@ export async function checkKeys(deps: Deps, config: Config): Promise<readonly Fi
 
 async function checkCanary(deps: Deps, config: Config): Promise<Finding> {
   const [current] = secretsKeyRing(config);
-  const opens = await opensCanary(deps);
-  if (opens !== false) {
-    const what = opens === null ? 'nothing is stored yet' : 'it decrypts what is stored';
+  const missing = await findMissingKeys(deps);
+  if (missing === null || missing.length === 0) {
+    const what = missing === null ? 'nothing is stored yet' : 'it decrypts what is stored';
     return ok('keys.secrets', `SECRETS_KEYS encrypts with ${current?.id ?? ''}; ${what}.`);
   }
   return found('fault', 'keys.secrets', {
-    detail: 'SECRETS_KEYS cannot decrypt what is stored: a key is missing, or another one has its id.',
+    detail: `SECRETS_KEYS cannot decrypt what is stored: ${missing.join(', ')} is missing or has other bytes.`,
     remedy: `Set the keys that encrypted it; processes refuse to start until then. ${lostKeys}`,
   });
 }

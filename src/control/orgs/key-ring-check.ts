@@ -1,19 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { findCanary, keepCanary, putCanaryKey } from '../../../db/queries/orgs/canary.ts';
+import { addCanary, findCanaries } from '../../../db/queries/orgs/canary.ts';
+import type { SealedSecret } from '../../core/crypto/secret-box.ts';
 import type { Deps } from '../../deps.ts';
 
-/** Continuing with this ring would seal secrets that no other process can open. */
+/** Continuing with this ring would seal secrets that no other process can open, or lack a key that is needed. */
 export class WrongKeyRingError extends Error {
   override readonly name = 'WrongKeyRingError';
 }
 
-/** The canary belongs to no org and no owner; its borrowed kind must stay, or a stored canary would not open. */
+/** A canary belongs to no org and no owner; its borrowed kind must stay, or a stored canary would not open. */
 const nowhere = { orgId: '-', ownerId: '-', kind: 'params-secret' } as const;
 
 /**
- * Opens the canary, which the first process made. Waits while the database is away or not yet migrated, so that a process may
- * start before them.
- * @throws WrongKeyRingError when the ring does not open it.
+ * Opens the canary of each key that may be needed, and adds one for the current key. Waits while the database is away or not yet
+ * migrated, so that a process may start before them.
+ * @throws WrongKeyRingError when the ring does not open each.
  */
 export async function checkKeyRing(
   { db, secretBox, log }: Pick<Deps, 'db' | 'secretBox' | 'log'>,
@@ -21,8 +22,10 @@ export async function checkKeyRing(
 ): Promise<void> {
   for (let waitMs = 250; !signal.aborted; waitMs = Math.min(waitMs * 2, 5000)) {
     try {
-      const canary = await keepCanary(db, secretBox.seal('canary', nowhere));
-      return openCanary(() => secretBox.open(canary, nowhere));
+      return await addCanary(db, secretBox.seal('canary', nowhere), (known) => {
+        const missing = unopened(secretBox, known);
+        if (missing.length > 0) throw new WrongKeyRingError(`SECRETS_KEYS ${needs(missing)}`);
+      });
     } catch (error) {
       if (error instanceof WrongKeyRingError) throw error;
       log.warn('database not ready; trying again (is it migrated? npm run migrate)', { waitMs, error });
@@ -31,30 +34,24 @@ export async function checkKeyRing(
   }
 }
 
-/** `null` if no canary exists yet; does not make one. */
-export async function opensCanary({ db, secretBox }: Pick<Deps, 'db' | 'secretBox'>): Promise<boolean | null> {
-  const canary = await findCanary(db);
-  if (!canary) return null;
-  try {
-    secretBox.open(canary, nowhere);
-    return true;
-  } catch {
-    return false;
-  }
+const needs = (kekIds: readonly string[]): string =>
+  `cannot decrypt what is stored: ${kekIds.join(', ')} is missing or has other bytes. Set the keys that encrypted it; \`keys status\` says when one may be removed`;
+
+/** Keys that may be needed and that the ring lacks; `null` if nothing is stored yet. */
+export async function findMissingKeys({
+  db,
+  secretBox,
+}: Pick<Deps, 'db' | 'secretBox'>): Promise<readonly string[] | null> {
+  const known = await findCanaries(db);
+  return known.length === 0 ? null : unopened(secretBox, known);
 }
 
-/** From here on no process starts without the first key of the ring. */
-export async function rewrapCanary({ db, secretBox }: Pick<Deps, 'db' | 'secretBox'>): Promise<void> {
-  const replaces = await keepCanary(db, secretBox.seal('canary', nowhere));
-  await putCanaryKey(db, { sealed: secretBox.rewrap(replaces, nowhere), replaces });
-}
-
-function openCanary(open: () => string): void {
-  try {
-    open();
-  } catch (error) {
-    throw new WrongKeyRingError('SECRETS_KEYS cannot decrypt the stored secrets; set the keys that encrypted them', {
-      cause: error,
-    });
-  }
-}
+const unopened = (secretBox: Deps['secretBox'], canaries: readonly SealedSecret[]): readonly string[] =>
+  canaries.flatMap((canary) => {
+    try {
+      secretBox.open(canary, nowhere);
+      return [];
+    } catch {
+      return [canary.kekId];
+    }
+  });

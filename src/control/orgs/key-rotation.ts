@@ -143,7 +143,9 @@ function rewrapOrReason(secretBox: SecretBox, { sealed, context }: SealedRow): S
 }
 
 async function countOthers(deps: RotationDeps, kekId: string): Promise<number> {
-  const values = (await countSealed(deps.db)).filter(({ table }) => table !== 'secretCanary');
-  const counts: readonly Pick<SealedTextCount, 'kekId' | 'count'>[] = [...values, ...(await countSealedTexts(deps))];
+  const counts: readonly Pick<SealedTextCount, 'kekId' | 'count'>[] = [
+    ...(await countSealed(deps.db)),
+    ...(await countSealedTexts(deps)),
+  ];
   return counts.filter((counted) => counted.kekId !== kekId).reduce((sum, { count }) => sum + count, 0);
 }

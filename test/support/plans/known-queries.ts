@@ -24,7 +24,7 @@ export const small: ReadonlyMap<string, string> = new Map(
     'connections/secrets': 'a secret for each connection',
     'connections/tokens': 'a token for each connection',
     'orgs/authorization-settings': 'a row for each org',
-    'orgs/canary': 'one row',
+    'orgs/canary': 'a row for each key',
     'orgs/orgs': 'operator: orgs',
     'maintenance/partitions': 'the catalog',
     'runs/batches/batch-owner': 'a lane',
