@@ -26,6 +26,7 @@ export function readHints(resource: Resource, { pages, rows, isWhole, http }: Re
     ...moveHints(resource, withRecords.length),
     ...cursorHints(resource, withRecords.flat()),
     ...windowHints(resource, http),
+    ...orderHints(resource, withRecords.length),
     ...columnHints(resource, rows),
   ];
 }
@@ -121,6 +122,18 @@ function windowHints(
   return [
     'No request has window.from, so each run reads everything. Send it as the API takes it, such as in request.query. ' +
       'If the API cannot filter, set incremental.clientFilter: true.',
+  ];
+}
+
+/** The watermark of such a read passes only what its first page has. */
+function orderHints({ incremental }: Resource, pages: number): readonly string[] {
+  if (incremental?.kind !== 'cursor' || incremental.order !== 'none' || pages < 2) return [];
+  const { type } = incremental.cursor;
+  if ((type !== 'integer' && type !== 'string') || incremental.lookback !== 'PT0S') return [];
+  return [
+    'A record that changes during the read may be on a page already read, so the watermark goes no further than the greatest value of the ' +
+      'first page, and the next run reads the rest again. Let the API sort by the cursor and set incremental.order: asc' +
+      (type === 'integer' ? ', or set incremental.lookback to how far the numbers grow during a read.' : '.'),
   ];
 }
 

@@ -170,6 +170,8 @@ export interface ReadPosition {
   /** Greatest and last cursor value of this window, or `null`. */
   readonly maxSeen: string | null;
   readonly lastSeen: string | null;
+  /** Greatest cursor value of the first page of this window that has one, or `null`. */
+  readonly firstMax: string | null;
   /** False once a page broke the declared ascending order: then only whole windows are claimed. */
   readonly ordered: boolean;
   /** The watermark when this window began, and the current one. */

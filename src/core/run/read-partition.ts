@@ -57,14 +57,16 @@ const isPartitioned = ({ resource }: RunReading): boolean => resource.forEach.le
 
 /**
  * A backfill reads only up to the watermark, so new records of changed parents are left to the next sync. The same
- * holds for flagged deletions when a changed shape has all records read again: only changes show them.
+ * holds for flagged deletions when a changed shape has all records read again: only changes show them. The records of
+ * a changed parent that a gap hides are read again.
  */
 function completionOf(
   { source, resource }: RunReading,
-  { listedAt, validators, readAt }: PartitionPosition,
+  { listedAt, validators, readAt, gaps }: PartitionPosition,
   change: PartitionChange = null,
 ): NonNullable<PartitionEntry['completed']> {
-  const hasAll = source.backfill === null && !(change === 'shape' && resource.deletes.mode === 'flag');
+  const isComplete = source.backfill === null && hidingGaps(gaps).length === 0;
+  const hasAll = isComplete && !(change === 'shape' && resource.deletes.mode === 'flag');
   return {
     listedAt: hasAll ? listedAt : null,
     validators: change === 'shape' ? null : validators,

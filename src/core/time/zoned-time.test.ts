@@ -10,7 +10,7 @@ afterEach(() => vi.restoreAllMocks());
 
 it('makes one formatter for a zone, in whatever case its name is written', () => {
   const made = formattersMade();
-  for (const zone of ['Asia/Tokyo', 'asia/tokyo', 'ASIA/TOKYO', 'aSiA/tOkYo']) {
+  for (const zone of ['Asia/Yakutsk', 'asia/yakutsk', 'ASIA/YAKUTSK', 'aSiA/yAkUtSk']) {
     expect(wallTime(noon, zone)).toMatchObject({ day: 15, hour: 21 });
   }
   expect(made).toHaveLength(1);

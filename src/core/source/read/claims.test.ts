@@ -149,3 +149,24 @@ describe('the overlap of windows', () => {
     expect(() => two && split(two, '2026-01-01T01:00:00.000Z')).toThrow('Use a smaller window.overlap');
   });
 });
+
+describe('an integer cursor in no order', () => {
+  const integers = (cursor: Partial<CursorPlan> = {}) =>
+    planOf({ form: { type: 'integer' }, order: 'none', ...cursor });
+  const claimOf = (plan: ReadPlan, ...pages: readonly (readonly string[])[]) =>
+    pages.reduce<Pick<Step, 'position' | 'watermark'>>(
+      ({ position }, times, no) => read(plan, position, { times, more: no < pages.length - 1 }),
+      { position: firstPosition(plan, now), watermark: null },
+    ).watermark;
+
+  test('claims no more than its first page has: a record on a page already read may have changed since', () => {
+    expect(claimOf(integers(), ['1', '2'], ['3', '7'])).toBe('2');
+    expect(claimOf(integers({ order: 'asc' }), ['4', '2'], ['3', '7'])).toBe('4');
+  });
+
+  test('claims its greatest value where it is one page, where the order is proved, or with a lookback', () => {
+    expect(claimOf(integers(), ['3', '7', '1'])).toBe('7');
+    expect(claimOf(integers({ order: 'asc' }), ['1', '2'], ['3', '7'])).toBe('7');
+    expect(claimOf(integers({ lookbackUnits: 10 }), ['1', '2'], ['3', '7'])).toBe('7');
+  });
+});

@@ -23,6 +23,7 @@ export function withCursors(position: ReadPosition, cursor: CursorPlan, { cursor
   return {
     ...position,
     maxSeen: text(greaterCursor(cursorOfText(position.maxSeen, cursor.form), greatest)),
+    firstMax: position.firstMax ?? text(greatest),
     lastSeen: text(last),
     ordered: ordered && ascends,
   };
@@ -72,10 +73,22 @@ function claimOf(
   seen: { readonly maxSeen: CursorValue | null; readonly windowEnd: CursorValue | null },
 ): string | null {
   const { form, settleMs } = cursor;
-  const cap = isTimeCursor(form.type) ? BigInt(asOfMs(position) - settleMs) : null;
+  const cap = isTimeCursor(form.type) ? BigInt(asOfMs(position) - settleMs) : firstMaxOf(position, cursor);
   const bound = cursor.window === null ? cap : lesser(cap, cursorOfText(position.to, form));
   const claim = advanceWatermark(cursorOfText(position.claim, form), { ...seen, cap: bound });
   return claim === null ? null : cursorText(claim, form);
+}
+
+/**
+ * Bound of a read without times and without a verified order: a change during the read gets a greater value than all
+ * that existed before, and may be of a record on a page already read. `null` if nothing binds, or a lookback covers it.
+ */
+function firstMaxOf(
+  { ordered, firstMax, page }: ReadPosition,
+  { order, form, lookbackUnits }: CursorPlan,
+): CursorValue | null {
+  if ((order === 'asc' && ordered) || page.index === 1 || lookbackUnits > 0) return null;
+  return cursorOfText(firstMax, form);
 }
 
 /**

@@ -139,3 +139,17 @@ describe('a read that went back', () => {
     expect(pages.at(-1)?.watermarkAfter).toBe(at(11));
   });
 });
+
+describe('the last record of a page by offset, oldest change first', () => {
+  test.each([
+    ['lands where the next page begins', 3],
+    ['lands behind that place', 2],
+  ])('that changes and %s is not taken for the one that was there', async (_where, id) => {
+    const { ids } = await read(
+      listOf(4),
+      onceAt(2, (list) => [id, 1].reduce((rows, one, no) => toTheEnd(rows, one, at(401 + no)), list)),
+      { resource: { ...ascending, pagination: byOffset }, now: () => new Date(at(400)) },
+    );
+    expect(ids).toEqual(new Set([1, 2, 3, 4]));
+  });
+});

@@ -1,6 +1,7 @@
 /** Reads a decoded response: whether it is a success, its records, and where the read continues. */
 
 import { AppError } from '../../errors.ts';
+import { valueAt } from '../../json/dotted-path.ts';
 import { externalIdOf } from '../../model/external-id.ts';
 import type { PagePosition } from '../../model/read-position.ts';
 import type { Pagination } from '../../spec/schema/pagination-schema.ts';
@@ -89,7 +90,16 @@ export async function readRecords(
   };
 }
 
-function keyOf(record: unknown, { resource: { primaryKey = [] }, itemKey }: Source): string {
+function keyOf(record: unknown, source: Source): string {
+  const { incremental } = source.resource;
+  const key = idOf(record, source);
+  if (incremental?.kind !== 'cursor' || incremental.order !== 'asc') return key;
+  const { field } = incremental.cursor;
+  // A record with another cursor value has another place in an ascending list.
+  return field === undefined ? key : jsonOf([key, valueAt(record, field)]);
+}
+
+function idOf(record: unknown, { resource: { primaryKey = [] }, itemKey }: Source): string {
   const named = itemKey?.(record);
   if (typeof named === 'string' || typeof named === 'number') return jsonOf(named);
   const id = primaryKey.length === 0 ? null : externalIdOf(record, primaryKey);

@@ -14,8 +14,8 @@ import { isContradicted, itemsRead, pageGaps } from './page-evidence.ts';
 import { noPages, type PageGuard } from './page-guard.ts';
 import type { PageRead } from './page-read.ts';
 import type { PagesAhead } from './pages-ahead.ts';
-import { advance, begunAgain, isApart } from './read-window.ts';
-import { repetitionOf } from './repeated-page.ts';
+import { advance, begunAgain, isApart, restartWindow } from './read-window.ts';
+import { isScroll, repetitionOf } from './repeated-page.ts';
 import { nextPart } from './report-parts.ts';
 import type { ReportWindow } from './report-window.ts';
 import { firstPageLike } from './smaller-page.ts';
@@ -61,6 +61,9 @@ export async function stepOf(reading: Stepping, given: RecordsPage, at: PageStat
   const { cursor } = plan;
   if (cursor && position.page.index === 1 && mustSplit(position, cursor, given.counted))
     return { retryFrom: splitWindow(position, cursor, given.counted ?? 0), note: 'window_split' };
+  // An earlier process may have been given the pages before this one without having read them.
+  if (last.page === null && position.page.index > 1 && isScroll(given, position.page, source))
+    return goBack(reading, { retryFrom: restartWindow(plan, position), note: 'window_restarted' });
   const isBack = (position.trail?.back ?? 0) > 0;
   const repeated = isBack ? 'no' : repetitionOf(given, at, source);
   const joined = joinedPage({ plan, source, position }, given, last.page);

@@ -100,6 +100,21 @@ describe('a page that comes again', () => {
     }
   });
 
+  test('is read from its beginning where another process goes on: that one may have been given pages unread', async () => {
+    let left: number[] = [];
+    await using api = await startApi(({ url }) => {
+      if (!url.searchParams.has('after')) left = [1, 2, 3, 4, 5];
+      const id = left.shift();
+      return { body: { data: id === undefined ? [] : [{ id }], next: 'scroll-1' } };
+    });
+    const source = sourceOf({ api, evaluator, resource: { response: { records: 'data' }, pagination } });
+    const [first] = await pagesOf(readPages(source, { position: null, signal, lookAhead: 3 }));
+    left = [4, 5];
+    const pages = await pagesOf(readPages(source, { position: first?.positionAfter ?? null, signal }));
+    expect(idsOf(pages).flat()).toEqual([1, 2, 3, 4, 5]);
+    expect(pages[0]?.notes).toContain('window_restarted');
+  });
+
   test('says that the read may not be whole where its last page leads back to an earlier one', async () => {
     await using api = await startApi(looping);
     const resource = { response: { records: 'data' }, pagination: { ...pagination, onRepeat: 'stop' } };

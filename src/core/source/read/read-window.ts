@@ -54,6 +54,7 @@ export function firstPosition(plan: ReadPlan, now: Date): ReadPosition {
     guard: noPages,
     restarts: 0,
     maxSeen: null,
+    firstMax: null,
     lastSeen: null,
     ordered: true,
     base: before,
@@ -94,6 +95,7 @@ export function restartWindow(plan: ReadPlan, position: ReadPosition): ReadPosit
     ...(job && { job: withoutPart(job) }),
     guard: noPages,
     maxSeen: null,
+    firstMax: null,
     lastSeen: null,
     page: firstPageLike(plan.firstPage, position.page),
     restarts: position.restarts + 1,
@@ -105,6 +107,7 @@ export const begunAgain = (plan: ReadPlan, position: ReadPosition): ReadPosition
   ...position,
   guard: noPages,
   maxSeen: null,
+  firstMax: null,
   lastSeen: null,
   claim: position.base,
   page: firstPageLike(plan.firstPage, position.page),
@@ -136,7 +139,7 @@ function advanceCursor(
 function nextWindow(plan: ReadPlan, cursor: CursorPlan, position: ReadPosition): ReadPosition | null {
   const bounds = nextBounds(position, cursor);
   if (bounds === null) return null;
-  const empty = { guard: noPages, restarts: 0, maxSeen: null, lastSeen: null };
+  const empty = { guard: noPages, restarts: 0, maxSeen: null, firstMax: null, lastSeen: null };
   const page = firstPageLike(plan.firstPage, position.page);
   const { job: _job, read: _read, trail: _trail, moves: _moves, ...rest } = position;
   return { ...rest, ...empty, ...bounds, windowNo: position.windowNo + 1, page, base: position.claim };

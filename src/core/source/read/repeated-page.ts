@@ -25,13 +25,23 @@ export function repetitionOf(
   const links = kind === 'next_url' || kind === 'link_header';
   if (links && place.index === 1) at.guard.repeats(pageKey(masked(page.url)));
   if (page.identity === null) return 'no';
-  const mayBeScroll = kind === 'cursor' || onRepeat === 'stop';
-  if (!Array.isArray(page.identity) && mayBeScroll && namesItself(page, place)) return scrolled(page, at, source);
+  if (isScroll(page, place, source)) return scrolled(page, at, source);
   if (!at.guard.repeats(pageKey(maskedToken(page.identity, masked)))) return 'no';
   const isNumbered = kind === 'page' || kind === 'offset';
   if (place.isProbe) return 'proved';
   if (onRepeat === 'stop') return isNumbered ? 'proved' : 'unproved';
   throw loop(place);
+}
+
+/** Whether the API has one token for all pages, so that a page cannot be requested again. */
+export function isScroll(
+  page: RecordsPage,
+  place: PagePosition,
+  { resource: { pagination } }: Pick<Source, 'resource'>,
+): boolean {
+  const { identity } = page;
+  const mayBe = pagination.kind === 'cursor' || pagination.onRepeat === 'stop';
+  return mayBe && identity !== null && !Array.isArray(identity) && namesItself(page, place);
 }
 
 /** Whether the next page has the token or address of this one. */
