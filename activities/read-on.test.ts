@@ -263,6 +263,7 @@ async function chunk({
     recordCarried: unused,
     passOver: unused,
     clearRecordedWith: unused,
+    noteCompared: unused,
     noteRestored: unused,
     forget: unused,
   };

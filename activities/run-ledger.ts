@@ -4,7 +4,7 @@ import type { BatchOwner } from '../db/queries/runs/batches/batch-owner.ts';
 import { prepareRecord } from '../db/queries/runs/batches/batch-statement.ts';
 import { findBehindSince, passOver, recordBatch, recordCarried } from '../db/queries/runs/batches/batches.ts';
 import { forgetLane } from '../db/queries/runs/lanes/forget-lane.ts';
-import { noteLeftovers, noteRestored } from '../db/queries/runs/lanes/leftovers.ts';
+import { noteCompared, noteLeftovers, noteRestored } from '../db/queries/runs/lanes/leftovers.ts';
 import { addWrittenColumns, findWrittenColumns } from '../db/queries/runs/lanes/written-columns.ts';
 import type { OrgScope } from '../db/scope.ts';
 import { takenOver } from '../src/core/errors.ts';
@@ -51,6 +51,7 @@ export function createRunLedger(
     passOver: (batchNo) => passOver(db, scope, { owner, runId, batchNo }),
     behindSince: (last, onlyOwn) => findBehindSince(db, scope, { ...last, laneId, onlyOf: onlyOwn ? runId : null }),
     noteLeftovers: (externalIds) => noteLeftovers(db, scope, { owner, externalIds }),
+    noteCompared: () => noteCompared(db, scope, owner),
     noteRestored: () => noteRestored(db, scope, owner),
     clearRecordedWith: () => clearRecordedWith(db, scope, owner),
     forget: () => forgetLane(db, scope, { ...owner, runId }),

@@ -287,6 +287,10 @@ export interface Lanes {
   generation: Generated<string>;
   id: Generated<number>;
   /**
+   * This database was restored from a copy, and the destination may have records that are not known here.
+   */
+  lacksRecords: Generated<boolean>;
+  /**
    * What the facts stored of the lane are about, each kind as a digest (Meaning). Null: that of the spec and the params of today.
    */
   meaning: Json | null;
@@ -740,6 +744,10 @@ export interface Runs {
    */
   readCompleted: Generated<boolean>;
   /**
+   * Whether it retried records of quarantine, or read a partition of its lane from its beginning; null: not known, as it began before this was noted.
+   */
+  readsBefore: Generated<boolean | null>;
+  /**
    * When it last tried to begin and its lane was free, so that something else held it back; or when its lane became free. Null: neither yet.
    */
   readyAt: string | null;
@@ -750,10 +758,6 @@ export interface Runs {
    * How often its workflow was lost (terminated, or its Temporal namespace wiped) and started again.
    */
   restarts: Generated<number>;
-  /**
-   * Whether it tried records of quarantine again; null: not known, as it began before this was noted.
-   */
-  retried: Generated<boolean | null>;
   /**
    * The firing that it is of; a firing makes one run, however often it is tried.
    */

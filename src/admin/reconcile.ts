@@ -1,11 +1,13 @@
 /**
  * The operator's command after a restore of the control database. It rebuilds Temporal's schedules and reports where
- * Temporal, destinations and endpoints are ahead, which workers then repair.
+ * Temporal, destinations and endpoints are ahead, which workers then repair: the next run of such a lane asks its
+ * destination for unknown records.
  */
 import {
   findLastBatch,
   findOpenRuns,
   findUsedLanes,
+  noteLacking,
   type UsedLane,
 } from '../../db/queries/runs/maintenance/restored.ts';
 import { findLiveSchedules, findSchedulesToApply } from '../../db/queries/runs/maintenance/sweep.ts';
@@ -101,7 +103,7 @@ async function compareLanes(deps: Deps): Promise<readonly NotedLane[]> {
 }
 
 /** `null` if the ledger has everything, or the destination keeps no checkpoint. */
-async function compareLane(deps: Deps, { orgId, connectionId, resourceKey }: UsedLane): Promise<NotedLane | null> {
+async function compareLane(deps: Deps, { id, orgId, connectionId, resourceKey }: UsedLane): Promise<NotedLane | null> {
   const lane = { orgId, connectionId, resourceKey };
   const scope = orgScope(orgId);
   const unknown = (reason: string) => ({ ...lane, state: 'unknown', runId: null, batches: null, reason }) as const;
@@ -112,6 +114,7 @@ async function compareLane(deps: Deps, { orgId, connectionId, resourceKey }: Use
     const { runId, batchNo } = checkpoint;
     const recorded = await findLastBatch(deps.db, scope, runId);
     if (recorded !== undefined && recorded >= batchNo) return null;
+    await noteLacking(deps.db, scope, id);
     return {
       ...lane,
       state: 'ahead',

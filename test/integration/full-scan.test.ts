@@ -1,4 +1,7 @@
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { noteLacking } from '../../db/queries/runs/maintenance/restored.ts';
+import { orgScope } from '../../db/scope.ts';
 import { holdWrites } from '../support/service/sql-gate.ts';
 import { useAccounts } from '../support/sync/use-accounts.ts';
 import {
@@ -34,6 +37,27 @@ describe('a full scan', () => {
     rows = rowsOf(...ten);
     expect((await of.sync('scanned')).statsJson).toMatchObject({ recordsOut: 3, skipped: 7 });
     expect(await of.live('scanned')).toEqual(live(10));
+  });
+
+  it('deletes a row that a restored control database does not know', async () => {
+    let rows = rowsOf(...ten.slice(0, 3));
+    await using of = await account({ key: 'restored', resources: [resource('restored', scan, () => rows)] });
+    await of.sync('restored');
+    const { db } = shared().stack;
+    const ofLane = sql`lane_id = (select id from lanes where connection_id = ${of.connectionId})`;
+    await sql`delete from record_state where ${ofLane} and external_id = '2'`.execute(db);
+    const lane = await db
+      .selectFrom('lanes')
+      .select(['id', 'orgId'])
+      .where('connectionId', '=', of.connectionId)
+      .executeTakeFirstOrThrow();
+    await noteLacking(db, orgScope(lane.orgId), lane.id);
+    rows = rowsOf(0, 1);
+    expect((await of.sync('restored')).statsJson).toMatchObject({ recordsOut: 0, deleted: 1 });
+    expect(await of.live('restored')).toEqual(live(2));
+    const { rows: lanes } = await sql`
+      select lacks_records from lanes where connection_id = ${of.connectionId}`.execute(db);
+    expect(lanes).toEqual([{ lacksRecords: false }]);
   });
 
   it('deletes more than one page of tombstones', async () => {

@@ -38,6 +38,8 @@ export interface Attempt extends Omit<RecordedRun, 'runId'> {
    * {@link clearRecordedWith} before any request to it.
    */
   readonly recordedWith: string | null;
+  /** Whether the destination may have records that a restored control database does not know. */
+  readonly lacksRecords: boolean;
   /** Whether the last run of the lane was quick (`quickMsMax`). */
   readonly quick: boolean;
   /** Meaning of the lane's stored facts; `null` if it is the run's. */
@@ -118,7 +120,7 @@ interface Take extends TakeOptions {
 const take = statement(
   (_, v: Placeholders<Take>) => sql<TakenRow>`
     select (taken.lane).id as lane_id, (taken.lane).fence, (taken.before).fence as fence_before,
-      (taken.lane).recorded_with, (taken.lane).quick, (taken.lane).generation, (taken.lane).meaning,
+      (taken.lane).recorded_with, (taken.lane).quick, (taken.lane).lacks_records, (taken.lane).generation, (taken.lane).meaning,
       ${sql.raw(attemptColumns)}, taken.has_requeued,
       taken.spec as spec_json, (taken.secrets).kek_id, (taken.secrets).wrapped_key, (taken.secrets).nonce,
       (taken.secrets).ciphertext

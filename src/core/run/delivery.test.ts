@@ -162,6 +162,7 @@ function deliveryTo({ apply = async () => [], record, fresh = false }: Outside =
       recordCarried: unused,
       passOver: unused,
       clearRecordedWith: unused,
+      noteCompared: unused,
       noteRestored: unused,
       forget: unused,
     },

@@ -25,6 +25,8 @@ export interface RecordedRun extends LaneKey {
   readonly watermarkBefore: string | null;
   readonly recordsIn: number;
   readonly invalid: number;
+  /** The destination may have records that a restored ledger does not know. */
+  readonly lacksRecords: boolean;
 }
 
 /** Where an attempt continues: after the last batch that the destination has applied. */
@@ -64,7 +66,7 @@ interface RepairOptions {
  * that is new to the lane, the read starts over.
  *
  * A ledger restored from a backup lacks several batches, with their quarantine and fingerprints: the run continues
- * there and delivers their records again. If the destination lacks batches, `whenBehind` decides: throw
+ * there, delivers their records again, and notes which records the destination has. If the destination lacks batches, `whenBehind` decides: throw
  * `destination_behind`, deliver again, or start over.
  */
 export async function repairFromCheckpoint(options: RepairOptions): Promise<StartPoint> {
@@ -72,6 +74,10 @@ export async function repairFromCheckpoint(options: RepairOptions): Promise<Star
   const { runId } = run;
   const opened = await claim(options, run.generation);
   if (opened.fresh) return startOver(options);
+  if (run.lacksRecords) {
+    await noteLeftovers(options);
+    if (!(await ledger.noteCompared())) throw takenOver();
+  }
   const { checkpoint, fresh, carried } = opened;
   const start = {
     ...run,

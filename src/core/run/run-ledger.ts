@@ -49,6 +49,8 @@ export interface RunLedger {
    * of them is delivered; `false` if a newer attempt holds the lane.
    */
   noteLeftovers(externalIds: readonly string[]): Promise<boolean>;
+  /** Notes that no record at the destination is unknown; `false` if a newer attempt holds the lane. */
+  noteCompared(): Promise<boolean>;
   /** Notes that the destination may have any record, since it was restored; `false` if a newer attempt holds the lane. */
   noteRestored(): Promise<boolean>;
   /**

@@ -29,7 +29,7 @@ function take(
   const expired = isKnown ? {} : { recordedWith: null, recordedSince: null };
   const { fence } = state.lanes.update(lane, { fence: Math.max(lane.fence + 1, scheduledAtMs), ...expired });
   const taken = isFirst ? run : state.runs.update(run, { attempts: run.attempts + 1, progressedAt: state.now() });
-  const { id: laneId, fence: fenceBefore, recordedWith, quick, generation, meaning } = lane;
+  const { id: laneId, fence: fenceBefore, recordedWith, quick, lacksRecords, generation, meaning } = lane;
   const { connectionId, resourceKey } = taken;
   const hasRequeued = requeuedIn(state, { connectionId, resourceKey }).length > 0;
   return {
@@ -41,6 +41,7 @@ function take(
     meaning,
     recordedWith: isKnown ? recordedWith : null,
     hasRequeued,
+    lacksRecords,
     begunWith: begunWith(state, taken),
     ...factsOf(taken),
   };
@@ -55,7 +56,16 @@ function begunWith(state: ControlState, run: StoredRun): real.BegunWith | null {
 
 type Facts = Omit<
   real.Attempt,
-  'laneId' | 'fence' | 'fenceBefore' | 'generation' | 'recordedWith' | 'quick' | 'meaning' | 'hasRequeued' | 'begunWith'
+  | 'laneId'
+  | 'fence'
+  | 'fenceBefore'
+  | 'generation'
+  | 'recordedWith'
+  | 'quick'
+  | 'lacksRecords'
+  | 'meaning'
+  | 'hasRequeued'
+  | 'begunWith'
 >;
 
 const factsOf = (run: Facts): Facts => ({

@@ -31,6 +31,7 @@ const untouchedLane = {
   recordedWith: null,
   recordedSince: null,
   quick: false,
+  lacksRecords: false,
   generation: '',
   clearedRun: null,
 } as const;
@@ -54,7 +55,7 @@ const untouched = {
   pageNo: 0,
   position: null,
   readCompleted: false,
-  retried: false,
+  readsBefore: false,
   incomplete: false,
   notes: {},
   recordsIn: 0,

@@ -25,6 +25,18 @@ export async function noteLeftovers(
   });
 }
 
+/** Every record at the destination is known. `false` as above. */
+export async function noteCompared(db: Db, scope: OrgScope, { laneId, fence }: BatchOwner): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('lanes')
+    .set({ lacksRecords: false })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', laneId)
+    .where('fence', '=', fence)
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}
+
 /** The destination may have any record after all, also one that was only kept back. `false` as above. */
 export async function noteRestored(db: Db, scope: OrgScope, owner: BatchOwner): Promise<boolean> {
   return db.transaction().execute(async (tx) => {

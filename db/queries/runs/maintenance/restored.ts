@@ -36,6 +36,16 @@ export function findUsedLanes(
     .execute();
 }
 
+/** Lets the next run of a lane ask its destination for records that are not known here. */
+export async function noteLacking(db: Db, scope: OrgScope, laneId: number): Promise<void> {
+  await db
+    .updateTable('lanes')
+    .set({ lacksRecords: true, recordedWith: null, recordedSince: null })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', laneId)
+    .execute();
+}
+
 export async function findLastBatch(db: Db, scope: OrgScope, runId: string): Promise<number | undefined> {
   const run = await db
     .selectFrom('runs')

@@ -18,6 +18,15 @@ export const noteLeftovers: typeof real.noteLeftovers = (db, _scope, { owner, ex
   });
 
 /** As the query of the same name. */
+export const noteCompared: typeof real.noteCompared = (db, _scope, owner) =>
+  memoryOf(db).transact('noteCompared', (state) => {
+    const lane = state.lanes.get(String(owner.laneId));
+    if (lane?.fence !== owner.fence) return false;
+    state.lanes.update(lane, { lacksRecords: false });
+    return true;
+  });
+
+/** As the query of the same name. */
 export const noteRestored: typeof real.noteRestored = (db, _scope, owner) =>
   memoryOf(db).transact('noteRestored', (state) => {
     if (!holdsLaneIn(state, owner)) return false;
