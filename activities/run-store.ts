@@ -10,7 +10,7 @@ import {
 } from '../db/queries/runs/records/missing-records.ts';
 import { findParents, isLaneComplete, parentsInstant } from '../db/queries/runs/records/parents.ts';
 import { findChangedPartitions } from '../db/queries/runs/records/partition-changes.ts';
-import { findRequeued, type RequeuedRow } from '../db/queries/runs/records/requeue.ts';
+import { findRequeued, noteReadsBefore, type RequeuedRow } from '../db/queries/runs/records/requeue.ts';
 import {
   addToDimension,
   clearDimension,
@@ -116,6 +116,7 @@ export function createRunStore(
     findMissing: (scan, page) => findMissing(db, scope, { ...scan, laneId, seq, ...page }),
     hidesMissing: (scan) => hidesMissing(db, scope, { ...scan, laneId, seq }),
     startsOver: () => startsOver(db, scope, laneId),
+    noteReadsBefore: () => noteReadsBefore(db, scope, runId),
     countKnown: () => countKnown(db, scope, laneId),
     readSoFar: () => readSoFar(db, scope, runId),
     countReplaced: () => countReplaced(db, scope, { laneId, seq }),

@@ -15,6 +15,7 @@ const reviewed: ReadonlyMap<string, string> = new Map([
   ['connections/retests.takeDueRetests', 'others only say which begins first; a row is looked at again after the wait'],
   ['hooks/hook-requests.joinRun', 'the caller has locked the connection, whose requests nobody else gives a run'],
   ['hooks/hook-requests.dropTriggers', 'the caller has locked the connection, whose requests nobody else gives a run'],
+  ['runs/records/requeue.closeAll', 'only the lane that the attempt holds is read beside the rows'],
   ['runs/run-dimensions.closePartitions', 'the run has ended in this transaction, which has locked it and its lane'],
   ['webhooks/deliveries.lockDeliveryTarget', 'a delivery never gets another event or endpoint'],
   [
@@ -30,7 +31,6 @@ const reviewed: ReadonlyMap<string, string> = new Map([
   ['runs/batches/batch-coverage.putLeft', 'the lane is locked before, and whoever writes its records locks it'],
   ['runs/batches/batch-coverage.leavePartitions', 'the lane is locked before, and whoever writes its records locks it'],
   ['runs/batches/batch-coverage.endPartitions', 'the lane is locked before, and whoever writes its records locks it'],
-  ['runs/batches/batch-coverage.countMissed', 'the lane is locked before, and whoever writes its records locks it'],
   ['runs/records/listed-deletions.endListed', 'the lane is locked before, and whoever writes its records locks it'],
   [
     'runs/batches/batch-rest.openAgain',

@@ -6,7 +6,7 @@ import { partitionEntry, quarantineEntry, receiptOf, watermark } from '../suppor
 
 const succeeded = { outcome: { status: 'succeeded', error: null }, breaksConnection: false } as const;
 
-const meaning = { key: 'k', cursor: 'c', read: 'r', fields: '', known: '' } as const;
+const meaning = { key: 'k', cursor: 'c', read: 'r', account: '', places: '', fields: '', known: '' } as const;
 
 describe.each(controlStores)('what a control store on $name knows', ({ open }) => {
   let store: ControlStore;
@@ -278,6 +278,32 @@ describe.each(controlStores)('what a control store on $name knows', ({ open }) =
       // What only the destination has of the earlier run brings back no record that is forgotten.
       expect(await row(earlier.id)).toMatchObject({ batchNo: startsOver ? 2 : 1 });
       expect(await record(attempt, receiptOf(earlier.id, 2))).toEqual({ outcome: 'fenced' });
+    });
+
+    it('loses its places with other partitions, and the rows in quarantine with another account', async () => {
+      const { org, queries, db, scope, started, record, end } = await start();
+      const earlier = await started();
+      const records = [
+        { externalId: 'r1', hash: 'A'.repeat(20), cursor: null, fields: null, status: 'quarantined' },
+      ] as const;
+      const quarantine = [quarantineEntry({ id: `other_${Math.random()}`, externalId: 'r1' })];
+      const seen = [{ partition: 'p', externalIds: ['r1'] }];
+      await record(earlier.attempt, receiptOf(earlier.id, 1, { records, quarantine, seen }));
+      await end(earlier.id);
+      const lane = { connectionId: earlier.attempt.connectionId, resourceKey: 'a' };
+      await queries.requeueAll(db, scope, lane);
+      const { id, attempt } = await started();
+      const conformation = { laneId: attempt.laneId, fence: attempt.fence, runId: id, before: null, meaning };
+      const stored = async () => {
+        const { recordState, recordPartitions } = await org.rows();
+        const requeued = await queries.findRequeued(db, scope, { ...lane, after: null, limit: 9 });
+        return [recordState.map(({ hash }) => String(hash).length), recordPartitions.length, requeued.length];
+      };
+      expect(await stored()).toEqual([[20], 1, 1]);
+      await queries.conformLane(db, scope, { ...conformation, changed: ['read', 'places'] });
+      expect(await stored()).toEqual([[20], 0, 1]);
+      await queries.conformLane(db, scope, { ...conformation, before: meaning, changed: ['read', 'account'] });
+      expect(await stored()).toEqual([[0], 0, 0]);
     });
 
     it('takes each record again where other fields are stored of it, from where its first read began', async () => {

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => database[Symbol.asyncDispose]());
 
-const meaning = { key: 'k', cursor: 'c', read: 'r', fields: '', known: '' } as const;
+const meaning = { key: 'k', cursor: 'c', read: 'r', account: '', places: '', fields: '', known: '' } as const;
 
 describe('a lane whose facts mean something else', () => {
   it('is reset once: the run after that has its watermark again', async () => {

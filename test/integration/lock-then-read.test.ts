@@ -91,7 +91,7 @@ describe('an attempt that waits for its lane', () => {
 });
 
 describe('an attempt that waits to reset its lane', () => {
-  const meaning = { key: 'k', cursor: 'c', read: 'r', fields: '', known: '' } as const;
+  const meaning = { key: 'k', cursor: 'c', read: 'r', account: '', places: '', fields: '', known: '' } as const;
 
   /** A run under way whose lane knows one record. */
   async function knownLane() {

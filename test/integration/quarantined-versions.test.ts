@@ -223,3 +223,27 @@ describe('a record that was never delivered and disappears', () => {
     expect([await of.live('known'), await openRows(of)]).toEqual([['2'], []]);
   });
 });
+
+it('a record in quarantine is of its account: after a param has chosen another, it is not tried again', async () => {
+  let rows: readonly Row[] = [
+    { id: 1, n: 'one' },
+    { id: 2, n: 2 },
+    { id: 3, n: 'bad' },
+  ];
+  const resource = numbered('accounts_of', () => rows);
+  const auth = { kind: 'basic', username: '{{ params.area[0] }}' };
+  await using of = await account({ key: 'accounts-of', resources: [resource], params: { area: ['a'] }, spec: { auth } });
+  await of.sync('accounts_of');
+  expect(await openRows(of)).toHaveLength(2);
+  await of.ask('PATCH', '', { params: { area: ['b'] } });
+  // The other account has other records under the same ids, one of them still invalid.
+  rows = [
+    { id: 2, n: 22 },
+    { id: 3, n: 'bad' },
+  ];
+  for (const { id } of await of.quarantine()) await requeue(id);
+  await of.upgrade('1.1.0', [mended(resource)], { auth });
+  expect((await of.sync('accounts_of')).statsJson).toMatchObject({ recordsOut: 1, quarantined: 1 });
+  expect(await stored(of, 'accounts_of')).toEqual([[2, 22]]);
+  expect(await openRows(of)).toEqual([{ id: 3, n: 'bad' }]);
+});

@@ -265,3 +265,24 @@ test('keeps the zeros of a text cursor, which only the API can compare', async (
   await of.sync('texts');
   expect(await of.live('texts')).toEqual(['12', '13', '7', '8']);
 });
+
+test('a rewind reads a partition from its beginning if its first read began after the copy', async () => {
+  const rows: Record<string, readonly Row[]> = { a: [row(1, 1), row(2, 9)], b: [row(3, 2), row(4, 3)] };
+  const resource = {
+    ...changes('regions', () => []),
+    forEach: [{ as: 'region', values: '{{ params.regions }}' }],
+    request: { path: '/regions', query: { since: '{{ window.from }}', region: '{{ each.region }}' } },
+  };
+  api.serve('regions', (query) => ({
+    body: (rows[query.get('region') ?? ''] ?? []).filter((each) => each.at >= (query.get('since') ?? '')),
+  }));
+  await using of = await account({ key: 'regions', resources: [resource], params: { regions: ['a'] } });
+  await of.sync('regions');
+  const to = await backup(of, 'regions');
+  await of.ask('PATCH', '', { params: { regions: ['a', 'b'] } });
+  await of.sync('regions');
+  expect(await of.live('regions')).toEqual(['1', '2', '3', '4']);
+  await restoreInPlace(of, 'regions');
+  expect(await rewind(of, 'regions', to)).toMatchObject({ status: 'succeeded' });
+  expect(await of.live('regions')).toEqual(['1', '2', '3', '4']);
+});

@@ -53,6 +53,7 @@ export function createMemoryStore({ ledger, now, parentsOf, valuesMax }: MemoryS
     findMissing: async (scan, page) => pageOf(goneOf(scan).due.map(idOf), page).map((id) => goneRecord(records, id)),
     hidesMissing: async (scan) => hidesAmong(records.compared(), scan),
     startsOver: async () => false,
+    noteReadsBefore: async () => undefined,
     countKnown: async () => records.compared().records.length,
     readSoFar: async () => ledger.totals().stats,
     countReplaced: async () => 0,

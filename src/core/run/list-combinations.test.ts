@@ -61,6 +61,7 @@ function world(after = Number.POSITIVE_INFINITY) {
     countListed: unused,
     findDue: unused,
     startsOver: async () => false,
+    noteReadsBefore: async () => undefined,
     isClean: unused,
   };
   return {

@@ -122,6 +122,7 @@ const threeValues: RunStore = {
   countListed: unused,
   findDue: unused,
   startsOver: async () => false,
+  noteReadsBefore: async () => undefined,
   isClean: unused,
 };
 

@@ -73,10 +73,13 @@ export function openPartitionReads(run: RunReading, options: RunReadOptions): Pa
     return await asked;
   };
 
+  let noted: Promise<void> | null = null;
   const open = async (no: number, resumed: PartitionPosition | null): Promise<PartitionRead> => {
     const partition = await partitionAt(run, no);
     const { stored, change } = await storedPartition(run, partition);
     const watermarkBefore = resumed === null ? stored.watermark : resumed.watermarkBefore;
+    const readsBefore = change !== null || (partition.key !== '' && watermarkBefore === null);
+    if (readsBefore && incremental !== undefined) await (noted ??= run.store.noteReadsBefore());
     const source = {
       ...run.source,
       each: partition.each,

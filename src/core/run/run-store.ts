@@ -166,6 +166,8 @@ export interface RunStore {
   hidesMissing(scan: Scan): Promise<boolean>;
   /** Whether records are known although no partition has a watermark: the progress of the lane was reset. */
   startsOver(): Promise<boolean>;
+  /** Notes that this run delivers records from before its watermark: a rewind then begins further back. */
+  noteReadsBefore(): Promise<void>;
   countKnown(): Promise<number>;
   readSoFar(): Promise<{ readonly recordsIn: number; readonly recordsOut: number }>;
   /** Rows of the last replacement of the table, 0 if none is known. */

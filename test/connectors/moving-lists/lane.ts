@@ -97,6 +97,7 @@ export function openLane(spec: ConnectorSpec, example: Example, evaluator: Evalu
         readSoFar: async () => ({ recordsIn, recordsOut: delivered }),
         countReplaced: async () => 0,
         startsOver: async () => false,
+        noteReadsBefore: async () => undefined,
         isClean: async () => isClean,
       };
       const known = createKnownRecords(async (externalIds) => records.load(externalIds));

@@ -240,4 +240,12 @@ export const attemptMakers: Readonly<Record<string, WeightedMaker>> = {
   },
 };
 
-const meaningOf = (read: string): Meaning => ({ key: 'k', cursor: 'c', read, fields: '', known: '' });
+const meaningOf = (read: string): Meaning => ({
+  key: 'k',
+  cursor: 'c',
+  read,
+  account: '',
+  places: '',
+  fields: '',
+  known: '',
+});

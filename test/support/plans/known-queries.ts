@@ -28,6 +28,7 @@ export const small: ReadonlyMap<string, string> = new Map(
     'orgs/orgs': 'operator: orgs',
     'maintenance/partitions': 'the catalog',
     'runs/batches/batch-owner': 'a lane',
+    'runs/lanes/forget-records': 'changes all that a lane has',
     'runs/lanes/forget-lane': 'deletes all that a lane has',
     'runs/lanes/conform-lane': 'a lane',
     'runs/take-up-access': 'a run',

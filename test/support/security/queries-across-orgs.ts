@@ -16,6 +16,7 @@ export const queriesAcrossOrgs: ReadonlyMap<string, string> = new Map(
     'orgs/canary.addCanary': 'the canary of the key ring belongs to no org',
     'orgs/canary.findCanaries': 'the canary of the key ring belongs to no org',
     'orgs/canary.deleteCanaries': 'the canary of the key ring belongs to no org',
+    'runs/lanes/forget-records.inPieces': 'repeats a statement that has its own scope',
     'connections/sealed-values.countSealed': 'operator: counts only',
     'connections/sealed-values.findOtherwiseWrapped': 'operator: ids only',
     'connections/sealed-texts.countBlocks': 'operator: reads the catalog alone',

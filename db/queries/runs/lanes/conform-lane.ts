@@ -12,8 +12,9 @@ import type { Db } from '../../../client.ts';
 import type { OrgScope } from '../../../scope.ts';
 import type { BatchOwner } from '../batches/batch-owner.ts';
 import { passOverEndedRuns } from '../batches/batches.ts';
-import { deleteListed, deletePartitions, deleteRecordStates, noteCleared } from './forget-lane.ts';
-import { cursors, fields, forget, leaves } from './forget-records.ts';
+import { closeAll } from '../records/requeue.ts';
+import { deleteListed, deletePartitions, deletePlaces, deleteRecordStates, noteCleared } from './forget-lane.ts';
+import { cursors, fields, forget, keptBack, leaves, misses, places } from './forget-records.ts';
 import { newGeneration } from './new-generation.ts';
 import { clearProgress, rewindStart } from './rewind.ts';
 
@@ -38,7 +39,7 @@ export interface Conformed {
  * Resets the facts of a lane whose meaning has changed, before its run reads. Watermarks are always reset, so that everything is
  * read once and what differs is delivered. Another key, or too little that was known, resets everything. Another cursor and other
  * requests reset the cursor values of records: another area may hand out lower ones. With other fields each record is taken again,
- * from where its first read began.
+ * from where its first read began. Records in quarantine are of their account: with another one their rows close.
  *
  * Where everything is reset, the last batch of an earlier run that only the destination has is skipped; otherwise it must be
  * recorded before. One transaction; repeating it is harmless.
@@ -80,7 +81,16 @@ async function reset(tx: Db, scope: OrgScope, { laneId, runId, changed }: Confor
     if (changed.includes('cursor') || changed.includes('read')) {
       await forget(tx, scope, { laneId, ...cursors });
       await forget(tx, scope, { laneId, ...leaves });
+      await forget(tx, scope, { laneId, ...misses });
       await deleteListed(tx, scope, laneId);
+    }
+    if (changed.includes('places')) {
+      await forget(tx, scope, { laneId, ...places });
+      await deletePlaces(tx, scope, laneId);
+    }
+    if (changed.includes('account')) {
+      await forget(tx, scope, { laneId, ...keptBack });
+      await closeAll(tx, scope, laneId);
     }
     if (changed.includes('fields')) {
       await noteCleared(tx, scope, { laneId, runId });

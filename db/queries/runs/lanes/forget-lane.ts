@@ -94,10 +94,13 @@ export async function deleteRecordStates(
   { laneId, runId }: { readonly laneId: number; readonly runId: string },
 ): Promise<number> {
   await noteCleared(tx, scope, { laneId, runId });
-  await deleteOfLane(tx, scope, { laneId, table: 'record_partitions' });
+  await deletePlaces(tx, scope, laneId);
   await deleteListed(tx, scope, laneId);
   return await deleteOfLane(tx, scope, { laneId, table: 'record_state' });
 }
+
+export const deletePlaces = (tx: Db, scope: OrgScope, laneId: number): Promise<number> =>
+  deleteOfLane(tx, scope, { laneId, table: 'record_partitions' });
 
 export const deleteListed = (tx: Db, scope: OrgScope, laneId: number): Promise<number> =>
   deleteOfLane(tx, scope, { laneId, table: 'listed_deletions' });

@@ -23,6 +23,18 @@ export const leaves: Forgettable = {
   isKnown: sql`flagged_run is not null and hash <> ''`,
 };
 
+/** Complete reads that lacked a record: they were of another list. */
+export const misses: Forgettable = { set: sql`missed = null, missed_run = null`, isKnown: sql`missed is not null` };
+
+/** The place of a record from before `record_partitions`. */
+export const places: Forgettable = { set: sql`partition = ''`, isKnown: sql`partition <> ''` };
+
+/** A record that was kept back is kept back again if it is still invalid. */
+export const keptBack: Forgettable = {
+  set: sql`hash = ''`,
+  isKnown: sql`(status = 'quarantined' and hash <> '')`,
+};
+
 /** A destination that was restored may have an earlier version of any record that was kept back. */
 export const undelivered: Forgettable = { set: sql`undelivered = null`, isKnown: sql`undelivered` };
 

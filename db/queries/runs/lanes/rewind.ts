@@ -12,7 +12,7 @@ export interface RunsSince {
    * began without a watermark, or there is no such run.
    */
   readonly watermark: string | null;
-  /** Whether a backfill or a retried quarantined record delivered records from before their watermark. */
+  /** Whether one delivered records from before its watermark: by a backfill, or see `runs.reads_before`. */
   readonly readsBefore: boolean;
 }
 
@@ -38,7 +38,7 @@ export async function findRunsSince(
       where org_id = ${scope.orgId} and lane_id = (select id from lane) and started_at is not null and finished_at <= ${since}
       order by seq desc limit 1
     ), after as (
-      select seq, watermark_before, backfill, retried from runs
+      select seq, watermark_before, backfill, reads_before from runs
       where org_id = ${scope.orgId} and lane_id = (select id from lane) and started_at is not null
         and seq > coalesce((select seq from ended_before), 0)
     )
@@ -50,7 +50,7 @@ export async function findRunsSince(
           then min(case when watermark_before ~ '^-?[0-9]+$' then watermark_before::numeric end)::text
         else min(watermark_before collate "C")
       end as watermark,
-      coalesce(bool_or(backfill is not null or retried is not false), false) as reads_before
+      coalesce(bool_or(backfill is not null or reads_before is not false), false) as reads_before
     from after`.execute(db);
   const [found] = rows;
   if (!found) throw new Error('An aggregate has one row.');

@@ -66,6 +66,16 @@ export async function findRequeued(
   return (after === null ? query : query.where('id', '>', after)).execute();
 }
 
+/** The run delivers records from before its watermark, so a rewind begins further back. */
+export async function noteReadsBefore(db: Db, scope: OrgScope, runId: string): Promise<void> {
+  await db
+    .updateTable('runs')
+    .set({ readsBefore: true })
+    .where('orgId', '=', scope.orgId)
+    .where('id', '=', runId)
+    .execute();
+}
+
 /** Closes the rows of records that a run has retried, no matter what the result was. */
 export async function markRetried(
   tx: Db,
@@ -73,12 +83,7 @@ export async function markRetried(
   { connectionId, resourceKey, runId, ids }: LaneKey & { readonly runId: string; readonly ids: readonly string[] },
 ): Promise<void> {
   if (ids.length === 0) return;
-  await tx
-    .updateTable('runs')
-    .set({ retried: true })
-    .where('orgId', '=', scope.orgId)
-    .where('id', '=', runId)
-    .execute();
+  await noteReadsBefore(tx, scope, runId);
   await tx
     .updateTable('quarantine')
     .set({ requeuedAt: null, resolvedAt: sql<string>`coalesce(resolved_at, now())` })
@@ -87,4 +92,14 @@ export async function markRetried(
     .where('resourceKey', '=', resourceKey)
     .where('id', '=', sql<string>`any(${ids}::text[])`)
     .execute();
+}
+
+/** Closes the rows of a lane, also those to be retried: their records are of another account. */
+export async function closeAll(tx: Db, scope: OrgScope, laneId: number): Promise<void> {
+  await sql`
+    update quarantine set requeued_at = null, resolved_at = coalesce(resolved_at, now())
+    from lanes
+    where lanes.org_id = ${scope.orgId} and lanes.id = ${laneId} and quarantine.org_id = lanes.org_id
+      and quarantine.connection_id = lanes.connection_id and quarantine.resource_key = lanes.resource_key
+      and (resolved_at is null or requeued_at is not null)`.execute(tx);
 }

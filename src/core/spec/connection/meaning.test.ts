@@ -59,7 +59,7 @@ describe('the facts of a resource that is read once per record of others', () =>
     ['request of those above them', {}, { request: { path: '/regions' } }],
     ['key of those above them', {}, { primaryKey: ['slug'] }],
   ])('are about other records with another %s', (_what, owners, areas) => {
-    expect(changed(family({}), family(owners, areas))).toEqual(['read']);
+    expect(changed(family({}), family(owners, areas))).toEqual(['read', 'places']);
   });
 
   it('stay what they are where their parents are only chosen, sent or shaped otherwise', () => {
@@ -108,6 +108,55 @@ describe('a cursor that is made of a param', () => {
     ['addFields', { addFields: { at: 'params.area' } }],
   ])('means something else when that does: %s', (_by, response) => {
     expect(changedByArea({ incremental, response: { records: 'data', ...response } })).toEqual(['cursor']);
+  });
+});
+
+describe('the account whose records are read', () => {
+  const http = specDocument().http;
+
+  it.each<[string, object, readonly Facet[]]>([
+    ['the host', { http: { ...http, baseUrl: 'https://{{ params.area }}.example.com' } }, ['read', 'account']],
+    ['the user', { auth: { kind: 'basic', username: '{{ params.area }}' } }, ['read', 'account']],
+    [
+      'the directory of its tokens',
+      {
+        auth: {
+          ...{ kind: 'oauth2_client_credentials', clientId: 'c', clientSecret: 's' },
+          tokenUrl: 'https://login.example.com/{{ params.area }}/token',
+        },
+      },
+      ['read', 'account'],
+    ],
+    [
+      'the user of a login',
+      {
+        auth: {
+          ...{ kind: 'session', tokenFrom: 'body.token', put: { in: 'header', name: 'x' } },
+          login: { method: 'POST', path: '/login', body: { json: { user: '{{ params.area }}' } } },
+        },
+      },
+      ['read', 'account'],
+    ],
+    ['a query', { http: { ...http, query: { in: '{{ params.area }}' } } }, ['read']],
+  ])('may be another where a param chooses %s', (_what, parts, facets) => {
+    expect(changedByArea({}, parts)).toEqual(facets);
+  });
+
+  it('is the same with another client', () => {
+    const auth = {
+      ...{ kind: 'oauth2_client_credentials', clientId: '{{ params.area }}', clientSecret: 's' },
+      tokenUrl: 'https://login.example.com/token',
+    };
+    expect(changedByArea({}, { auth })).toEqual([]);
+  });
+});
+
+describe('records of a body that is decoded otherwise', () => {
+  it('are others', () => {
+    const response = (parts: object) => ({ response: { records: 'data', ...parts } });
+    expect(changedBy(response({ bigNumbers: 'number' }), response({}))).toEqual(['read']);
+    expect(changedBy(response({ decoder: 'jsonl' }), response({}))).toEqual(['read']);
+    expect(changedBy(response({ decoder: 'json', bigNumbers: 'string' }), response({}))).toEqual([]);
   });
 });
 

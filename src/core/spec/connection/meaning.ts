@@ -4,7 +4,13 @@ import type { JsonObject } from '../../json/json-object.ts';
 import type { ConnectorSpec, Resource } from '../schema/spec-schema.ts';
 import { addedFields, keyFields, withAdded } from './added-fields.ts';
 import { isWithin, type Mentions, mentionsAt, type Names, perResource, valuesOf } from './mentions.ts';
-import { lookupDefinition, readDefinition, readMentions } from './read-definition.ts';
+import {
+  accountParams,
+  lookupDefinition,
+  partitionsDefinition,
+  readDefinition,
+  readMentions,
+} from './read-definition.ts';
 import { storedFieldsOf } from './stored-fields.ts';
 
 /**
@@ -18,6 +24,10 @@ export interface Meaning {
   readonly cursor: string;
   /** The choice of records to read: watermarks, validators, and when parents were listed. */
   readonly read: string;
+  /** Params that choose the account: records kept in quarantine. Empty if none does. */
+  readonly account: string;
+  /** The sources of partitions: places at which records were seen. Empty without partitions. */
+  readonly places: string;
   /** Fields of records stored for the resources below; empty if none is stored. */
   readonly fields: string;
   /**
@@ -36,15 +46,21 @@ export type StoredMeaning = Partial<Meaning>;
 export const noMeaning: StoredMeaning = { key: '' };
 
 /** Forces a read from the start and delivery of everything: a record of another account may have the same id. */
-export const ofOtherAccount = { read: '', fields: 'of another account' } as const satisfies StoredMeaning;
+export const ofOtherAccount = {
+  read: '',
+  account: 'another',
+  fields: 'of another account',
+} as const satisfies StoredMeaning;
 
 /** The meaning of a resource under a spec and params, defaults filled in; secrets are not part of it. */
 export function meaningOf(spec: ConnectorSpec, resource: Resource, params: JsonObject): Meaning {
-  const { key, cursor, read, fields, known } = definitionOf(spec, resource.key);
+  const { key, cursor, read, account, places, fields, known } = definitionOf(spec, resource.key);
   return {
     key: key.params.size === 0 ? key.digest : digest([key.digest, valuesOf(key.params, params)]),
     cursor: cursor.params.size === 0 ? cursor.digest : digest([cursor.digest, valuesOf(cursor.params, params)]),
     read: digest([read.digest, valuesOf(read.params, params)]),
+    account: account.size === 0 ? '' : digest(valuesOf(account, params)),
+    places,
     fields,
     known,
   };
@@ -74,17 +90,18 @@ export const forgetsRecords = (changed: readonly Facet[]): boolean =>
 export const isMeaning = (stored: StoredMeaning | null, today: Meaning): boolean =>
   stored !== null && facets.every((facet) => stored[facet] === today[facet]);
 
-const facets = ['key', 'cursor', 'read', 'fields', 'known'] as const satisfies readonly Facet[];
+const facets = ['key', 'cursor', 'read', 'account', 'places', 'fields', 'known'] as const satisfies readonly Facet[];
 
 interface Definition {
   readonly digest: string;
   readonly params: Names;
 }
 
-interface Definitions extends Pick<Meaning, 'fields' | 'known'> {
+interface Definitions extends Pick<Meaning, 'places' | 'fields' | 'known'> {
   readonly key: Definition;
   readonly cursor: Definition;
   readonly read: Definition;
+  readonly account: Names;
 }
 
 const definitionOf = perResource((spec, resource): Definitions => {
@@ -97,6 +114,8 @@ const definitionOf = perResource((spec, resource): Definitions => {
       digest: digest([readDefinition(spec, resource), mentions.lookups.map(lookupDefinition)]),
       params: mentions.params,
     },
+    account: accountParams(spec, resource),
+    places: resource.forEach.length === 0 ? '' : digest(partitionsDefinition(spec, resource)),
     fields: stored === null ? '' : digest(stored),
     known: knownOf(resource),
   };

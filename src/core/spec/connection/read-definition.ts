@@ -5,7 +5,7 @@ import type { Lookup } from '../schema/lookup-schema.ts';
 import type { Pagination } from '../schema/pagination-schema.ts';
 import type { ConnectorSpec, Resource } from '../schema/spec-schema.ts';
 import { addedFields, keyFields, withAdded } from './added-fields.ts';
-import { fieldsIn, isWithin, type Mentions, mentionsAt, rootsIn, valuesOf } from './mentions.ts';
+import { fieldsIn, isWithin, type Mentions, mentionsAt, type Names, rootsIn, valuesOf } from './mentions.ts';
 import { ancestorsOf, sourcesOf } from './partition-sources.ts';
 import { resourceFingerprint } from './resource-fingerprint.ts';
 import { shapePlaces } from './shape-values.ts';
@@ -32,6 +32,7 @@ export function readDefinition(spec: Pick<ConnectorSpec, 'http' | 'resources'>, 
       rest: [job.id, job.emptyWhen, job.parts, job.values],
     },
     response: [response.records, response.recordsMissing, response.successWhen],
+    decoded: decodedDefinition(response),
     pagination: pagesDefinition(resource.pagination),
     empty: emptyRules(resource.errors),
     forEach: resource.forEach.map((dimension) => ({
@@ -54,6 +55,24 @@ export function readDefinition(spec: Pick<ConnectorSpec, 'http' | 'resources'>, 
     deletes: deletesDefinition(resource.deletes),
   };
 }
+
+/** Parts of a spec that decide what a partition is: another thing may have the same key. */
+export const partitionsDefinition = (spec: Pick<ConnectorSpec, 'resources'>, resource: Resource): unknown => [
+  resource.forEach.map((dimension) => [
+    dimension.group,
+    sourcesOf(dimension).map(({ values, resource: parent, value }) => [values, parent, value]),
+  ]),
+  ancestorsOf(spec, resource).map(({ primaryKey, request, response }) => [
+    primaryKey,
+    request.path,
+    request.url,
+    response.records,
+  ]),
+];
+
+/** The form of the values in a body; absent for the usual one. */
+const decodedDefinition = ({ decoder, bigNumbers }: Resource['response']): unknown =>
+  decoder === 'json' && bigNumbers === 'string' ? undefined : { decoder, bigNumbers };
 
 /** Identity of the records that supply partitions, if any, because records of different lists may share an id. */
 const aboveDefinition = (ancestors: readonly Resource[]): unknown =>
@@ -98,10 +117,22 @@ export function readMentions(spec: ConnectorSpec, resource: Resource): Mentions 
     each === resource ? ownPlaces(each, index) : above.has(each) ? abovePlaces(index) : [],
   );
   const shared = ['baseUrl', 'query', 'headers', 'errors'].map((name) => `http.${name}`);
-  const isPlace = isWithin([...shared, ...places]);
+  const isPlace = isWithin([...shared, ...accountPlaces(spec, resource), ...places]);
   const own = `resources.${spec.resources.indexOf(resource)}.`;
   return mentionsAt({ ...spec, resources }, (at) => isPlace(at) && !(at.startsWith(own) && listsPartitions(at)));
 }
+
+/** Params that choose the account whose records a resource reads: those of its host and of its credentials. */
+export const accountParams = (spec: ConnectorSpec, resource: Resource): Names =>
+  mentionsAt(spec, isWithin(['http.baseUrl', ...accountPlaces(spec, resource)])).params;
+
+const accountPlaces = (spec: ConnectorSpec, resource: Resource): readonly string[] =>
+  ['auth', `resources.${spec.resources.indexOf(resource)}.auth`].flatMap((auth) =>
+    accountParts.map((name) => `${auth}.${name}`),
+  );
+
+/** Parts of credentials whose params may name the account; a client's id may change within one. */
+const accountParts = ['tokenUrl', 'tokenParams', 'params', 'exchange', 'login', 'claims', 'username', 'headers'];
 
 /** Everything that decides which records the filter keeps, with the params that count; `null` if it keeps all. */
 export function filterDefinition(spec: ConnectorSpec, resource: Resource, params: JsonObject): unknown {

@@ -1,7 +1,7 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { specDocument } from '../../../../test/support/upstream/api-fixtures.ts';
 import { checkSpec } from '../check/check.ts';
-import { changeOf, shapeEach, storedShapeOf } from './shape-values.ts';
+import { changeOf, shapeEach, storedShapeOf, unfinished } from './shape-values.ts';
 
 const [item] = specDocument().resources;
 
@@ -84,4 +84,37 @@ test.each<[string, object, 'shape' | 'read' | null]>([
   ['a transform', { filter: 'area', transform: "{ 'id': id, 'area': $lookup($lookups.areas, area) }" }, null],
 ])('a table from the API that %s reads decides by its content', (_by, parts, change) => {
   expect(changeBy(parts)).toBe(change);
+});
+
+describe('the values of a partition', () => {
+  const of = (parts: object, http: object = {}) => {
+    const document = { ...specDocument(), lookups: [{ ...table, assignTo: 'areas' }] };
+    const thing = {
+      ...{ ...item, key: 'things', target: { table: 'things' } },
+      forEach: [{ as: 'owner', resource: 'items', from: 'store' }],
+      ...parts,
+    };
+    const checked = checkSpec({ ...document, http: { ...document.http, ...http }, resources: [item, thing] });
+    if (!checked.valid) throw new Error(JSON.stringify(checked.issues));
+    return storedShapeOf(checked.spec, 'things', { lookups: { areas: {} }, redact: (text) => text });
+  };
+  const asked = { request: { path: '/things', query: { in: '{{ each.owner.state }}' } } };
+  const closed = { owner: { ...each.owner, state: 'closed' } };
+
+  test.each([
+    ['baseUrl', 'https://api.example.com/{{ each.owner.state }}'],
+    ['query', { in: '{{ each.owner.state }}' }],
+    ['headers', { in: '{{ each.owner.state }}' }],
+  ])('decide over requests in http.%s', (name, value) => {
+    const shape = of({ request: { path: '/things' } }, { [name]: value });
+    expect(changeOf(shape(each), shape(closed))).toBe('read');
+  });
+
+  test('change requests although a later spec reads others for the records, and stay changed until they are read', () => {
+    const later = of({ ...asked, transform: "{ 'id': id, 'of': $each.owner.name }" });
+    const before = of(asked)(each);
+    expect(changeOf(before, later(closed))).toBe('read');
+    expect(changeOf(before, later(each))).toBeNull();
+    expect(changeOf(unfinished(before ?? '', 'read'), later(each))).toBe('read');
+  });
 });

@@ -18,10 +18,12 @@ export const choosingPlaces = (resource: unknown, index: number): readonly strin
 
 /** Whether tables at a place decide over requests. Headers hold values of the moment, such as a token against forgery. */
 export function asksByTables(index: number): (at: string) => boolean {
-  const isOfRequest = isWithin(['http.baseUrl', 'http.query', ...ownPlaces(index, ['fieldChunks', ...requestParts])]);
+  const isOfRequest = isWithin([...sharedParts, ...ownPlaces(index, ['fieldChunks', ...requestParts])]);
   return (at) => isOfRequest(at) && !/\.headers\b/.test(at);
 }
 
+/** Parts of every request of a spec. */
+const sharedParts = ['http.baseUrl', 'http.query', 'http.headers'];
 const requestParts = ['request', 'pagination', 'job', 'deletes.request', 'incremental'];
 
 const ownPlaces = (index: number, names: readonly string[]): readonly string[] =>
@@ -56,8 +58,8 @@ export function shapeEach(spec: ConnectorSpec, resourceKey: string): (each: Json
 
 /**
  * Returns a function that makes the stored form of what decides over a partition, with secrets masked: its values, and
- * the tables from the API that choose records; `null` if nothing matters. It joins a digest of the names that matter
- * with one for each kind of values; see {@link changeOf}.
+ * the tables from the API that choose records; `null` if nothing matters. For each kind of values it has a digest of
+ * the names that matter and one of the values; see {@link changeOf}.
  */
 export function storedShapeOf(
   spec: ConnectorSpec,
@@ -70,14 +72,13 @@ export function storedShapeOf(
   const contents = halves.map(({ tables }) =>
     tables.length === 0 ? null : digest(tables.map((name) => lookups[name])),
   );
-  const names = halves.map(({ fields }) =>
-    fields === 'all' ? fields : [...fields].toSorted((a, b) => (a < b ? -1 : 1)),
+  const names = halves.map(({ fields, tables }) =>
+    digestOf(canonicalJson([fields === 'all' ? fields : [...fields].toSorted((a, b) => (a < b ? -1 : 1)), tables])),
   );
-  const tables = halves.map((half) => half.tables);
-  const nameDigest = digestOf(canonicalJson(tables.flat().length === 0 ? names : [names, tables]));
   const halfOf = ({ fields }: Deciding, content: string | null, each: JsonObject) =>
     content === null ? digest(pickEach(fields, each)) : digest([pickEach(fields, each), content]);
-  return (each) => [nameDigest, ...halves.map((half, index) => halfOf(half, contents[index] ?? null, each))].join('.');
+  return (each) =>
+    halves.flatMap((half, index) => [names[index], halfOf(half, contents[index] ?? null, each)]).join('.');
 }
 
 interface Deciding {
@@ -96,16 +97,18 @@ const isNone = (fields: EachFields): boolean => fields !== 'all' && fields.size 
  */
 export function changeOf(before: string | null, now: string | null): 'read' | 'shape' | null {
   if (before === null || now === null || before === now) return null;
-  const [[names, shape, read], [namesNow, shapeNow, readNow]] = [before.split('.'), now.split('.')];
-  if (names !== namesNow) return null;
-  if (read !== readNow) return 'read';
-  return shape === shapeNow ? null : 'shape';
+  const [stored, today] = [before.split('.'), now.split('.')];
+  if (stored.length !== today.length) return null;
+  const differs = (index: number) =>
+    stored[index + 1] === '' || (stored[index] === today[index] && stored[index + 1] !== today[index + 1]);
+  if (differs(2)) return 'read';
+  return differs(0) ? 'shape' : null;
 }
 
-/** The form stored while a partition is read again: it keeps showing the change, even if the values change meanwhile. */
+/** The form stored while a partition is read again: it keeps showing the change, even if the spec or the values change. */
 export function unfinished(now: string, change: 'read' | 'shape'): string {
-  const [names, shape, read] = now.split('.');
-  return (change === 'read' ? [names, shape, ''] : [names, '', read]).join('.');
+  const [shapeNames, shape, readNames, read] = now.split('.');
+  return [shapeNames, change === 'read' ? shape : '', readNames, change === 'read' ? '' : read].join('.');
 }
 
 /** The values that decide over the shape of records and which of them are kept, and those that decide over requests. */
@@ -117,7 +120,7 @@ const decidingOf = perResource((spec, resource): readonly Deciding[] => {
       tables: tablesAt(spec, isWithin(choosingPlaces(resource, index))),
     },
     {
-      fields: eachFieldsIn(textsWithin(spec, isWithin(ownPlaces(index, requestParts)))),
+      fields: eachFieldsIn(textsWithin(spec, isWithin([...sharedParts, ...ownPlaces(index, requestParts)]))),
       tables: tablesAt(spec, asksByTables(index)),
     },
   ];

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type * as real from '../../../../db/queries/runs/lanes/conform-lane.ts';
 import { forgetsRecords } from '../../../../src/core/spec/connection/meaning.ts';
+import { closeAllIn } from '../records/requeue.ts';
 import type { ControlState, StoredRecord } from '../store/control-state.ts';
 import { memoryOf } from '../store/memory-db.ts';
 import { deleteRecordStates, noteCleared } from './forget-lane.ts';
@@ -30,7 +31,16 @@ function resetIn(state: ControlState, { laneId, runId, changed }: real.Conformat
       state.records.updateWhere(ofLane, { cursor: null });
       const hasLeft = (row: StoredRecord) => ofLane(row) && row.flaggedRun !== null && row.hash !== '';
       state.records.updateWhere(hasLeft, { flaggedRun: null });
+      state.records.updateWhere(ofLane, { missed: null, missedRun: null });
       state.listed.deleteWhere(ofLane);
+    }
+    if (changed.includes('places')) {
+      state.records.updateWhere(ofLane, { partition: '' });
+      state.places.deleteWhere(ofLane);
+    }
+    if (changed.includes('account')) {
+      state.records.updateWhere((row) => ofLane(row) && row.status === 'quarantined', { hash: '' });
+      closeAllIn(state, laneId);
     }
     if (changed.includes('fields')) {
       noteCleared(state, { laneId, runId });

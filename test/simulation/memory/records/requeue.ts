@@ -59,15 +59,33 @@ export const requeuedIn = (
     (row) => row.connectionId === lane.connectionId && row.resourceKey === lane.resourceKey && row.requeuedAt !== null,
   );
 
+/** As the query of the same name. */
+export const noteReadsBefore: typeof real.noteReadsBefore = async (db, _scope, runId) =>
+  memoryOf(db).transact('noteReadsBefore', (state) => {
+    state.runs.updateWhere(({ id }) => id === runId, { readsBefore: true });
+  });
+
 /** As `markRetried` of the real module. */
 export function markRetriedIn(
   state: ControlState,
   { connectionId, resourceKey, runId, ids }: LaneKey & { readonly runId: string; readonly ids: readonly string[] },
 ): void {
   if (ids.length === 0) return;
-  state.runs.updateWhere(({ id }) => id === runId, { retried: true });
+  state.runs.updateWhere(({ id }) => id === runId, { readsBefore: true });
   const isMeant = (row: StoredQuarantine) =>
     row.connectionId === connectionId && row.resourceKey === resourceKey && ids.includes(row.id);
   for (const row of state.quarantine.where(isMeant))
     state.quarantine.update(row, { requeuedAt: null, resolvedAt: row.resolvedAt ?? state.now() });
 }
+
+/** As `closeAll` of the real module. */
+export function closeAllIn(state: ControlState, laneId: number): void {
+  const lane = state.lanes.get(String(laneId));
+  if (!lane) return;
+  const isOpen = (row: StoredQuarantine) => isLive(row) && isOfLane(row, lane);
+  for (const row of state.quarantine.where(isOpen))
+    state.quarantine.update(row, { requeuedAt: null, resolvedAt: row.resolvedAt ?? state.now() });
+}
+
+const isOfLane = (row: StoredQuarantine, lane: Pick<LaneKey, 'connectionId' | 'resourceKey'>): boolean =>
+  row.connectionId === lane.connectionId && row.resourceKey === lane.resourceKey;
